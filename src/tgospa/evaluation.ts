@@ -1,0 +1,112 @@
+/**
+ * The shapes that enter and leave the kernel. They are a contract: other programs are written against them.
+ * Costs are to the p-th power and additive; `distance` is the p-th root of `cost.total`.
+ * Components always come in the order localization, missed, false, switch.
+ */
+
+export type Box = [left: number, top: number, width: number, height: number];
+
+/** One object of a feed at one step; the id persists over frames. Points: any dimension, or [latitude, longitude] in degrees. */
+export type Obj = { id: string; box: Box } | { id: string; point: number[] };
+
+/** All objects of both feeds at one time step. */
+export interface Frame {
+  reference: Obj[];
+  tracker: Obj[];
+}
+
+export interface FrameCost {
+  localization: number;
+  missed: number;
+  false: number;
+  switch: number;
+}
+
+export interface Cost extends FrameCost {
+  total: number;
+}
+
+/** Switches come in halves: from one track to another is one, to or from nothing is a half. */
+export interface Count {
+  proper: number;
+  missed: number;
+  false: number;
+  switches: number;
+}
+
+/** A pair assigned at a frame with at least one end present; `distance` is null when it is not proper there. */
+export interface Assigned {
+  truth: string;
+  track: string;
+  distance: number | null;
+}
+
+export interface FrameEvaluation {
+  cost: FrameCost;
+  count: Count;
+  assignment: Assigned[];
+}
+
+/** How the components of the last solve were solved, as numbers of components. */
+export interface SolverSummary {
+  components: number;
+  /** one edge: running sum */
+  isolated: number;
+  /** dynamic programming over all matchings */
+  matchings: number;
+  /** dual ascent, closed by an exact search under its bound */
+  ascent: number;
+  /** linear program, integral optimum */
+  simplex: number;
+  /** branch and bound */
+  branch: number;
+  /** not proven optimal: fractional LP optimum, or out of budget */
+  open: number;
+}
+
+export interface Evaluation {
+  frames: number;
+  distance: number;
+  cost: Cost;
+  count: Count;
+  meanLocalizationError: number;
+  /** true: the value is the exact metric, proven */
+  exact: boolean;
+  /** a proven lower bound of the exact metric's cost (p-th power) */
+  lowerBound: number;
+  /** (cost of the best known assignment - lowerBound) / that cost; 0 when exact */
+  gap: number;
+  solver: SolverSummary;
+  perFrame: FrameEvaluation[];
+}
+
+/** A truth changed its track between two settled frames; null stands for none. */
+export interface SwitchEvent {
+  type: 'switch';
+  /** 0-based number of the frame since the first push */
+  frame: number;
+  truth: string;
+  from: string | null;
+  to: string | null;
+  /** 1 for a whole switch, 0.5 for a half */
+  switches: number;
+}
+
+/** Totals of settled frames; they only grow. */
+export interface Settled {
+  frames: number;
+  cost: Cost;
+  count: Count;
+}
+
+/** Evaluation of the window after one push, and what became certain by it. */
+export interface Report extends Evaluation {
+  /** 0-based number of the newest frame since the first push */
+  frame: number;
+  newest: FrameEvaluation;
+  settled: Settled;
+  /** bounds of the cost of the whole stream so far; null under time weights */
+  lifetime: { lower: number; upper: number } | null;
+  /** what settled with this push */
+  events: SwitchEvent[];
+}
