@@ -1,0 +1,8 @@
+/** The public door of the library. */
+
+export { evaluate } from './tgospa/evaluate.js';
+export type * from './tgospa/evaluation.js';
+export { InputError, type Problem } from './tgospa/input-error.js';
+export { type DistanceName, type Params, type ProfileWords, presets, profile, type Weights } from './tgospa/params.js';
+export { SlidingWindow, type WindowParams, type WindowSnapshot } from './tgospa/sliding-window.js';
+export type { SolveOptions } from './tgospa/solve-options.js';

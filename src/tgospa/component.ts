@@ -1,0 +1,418 @@
+/**
+ * A component: truths and tracks connected by pairs that come closer than the cut-off somewhere in the window. It is
+ * solved alone. It owns the layers (the frames in which it earns something), chooses the engine, and writes the
+ * assignment back into the frames.
+ *
+ * Inside, benefits are whole numbers of quanta, 2^-36 of c^p: sums and comparisons are exact, and the same frames give the
+ * same assignment whatever was solved before. A half-switch costs 64 quanta more than it should, about 1e-9 of c^p, so that among
+ * equal optima the one with the fewest switches wins. Reported costs are computed from the assignment in full precision.
+ */
+
+import { type AscentResult, ascend } from './ascent.js';
+import { LayerStack, type Matrix } from './layers.js';
+import { MatchingProgram, matchingTable } from './matchings.js';
+import type { Edge, FrameRecord, Scene } from './scene.js';
+
+/** Quanta per c^p. */
+export const QUANTA = 2 ** 36;
+/** Surcharge on a half-switch, in quanta. */
+const SURCHARGE = 64;
+/** Largest sum that is exact. */
+const VALUE_MAX = 2 ** 52;
+
+export type EngineName = 'isolated' | 'matchings' | 'ascent' | 'simplex' | 'branch' | 'open';
+
+/** Solver of linear and integer programs for what the other engines leave open, and for `solver: 'lp'`. */
+export interface LinearEngine {
+  /** LP optimum of a component; warm-started from `memory` when the same object comes again. */
+  relax(
+    problem: LinearProblem,
+    memory: { model?: { dispose(): void } },
+    timeLimitMs: number,
+  ): { value: number; weights: Float64Array; integral: boolean };
+  /** Exact optimum by branch and bound. */
+  branch(problem: LinearProblem, timeLimitMs: number): { value: number; bound: number; weights: Float64Array };
+}
+
+export interface LinearProblem {
+  frameCount: number;
+  truthCount: number;
+  trackCount: number;
+  edgeTruth: Int32Array;
+  edgeTrack: Int32Array;
+  /** [k * edgeCount + e], in units of c^p */
+  benefit: Float64Array;
+  /** [k], cost of one edge changed on the way into layer k; [0] unused */
+  switchCost: Float64Array;
+  /** frame numbers of the layers */
+  frameNumber: Float64Array;
+}
+
+export interface SolveSettings {
+  solver: 'auto' | 'lp';
+  exactness: 'lp' | 'force';
+  /** components with at most this many matchings are solved over all of them */
+  matchingsMax: number;
+  statesMax: number;
+  sweepsMax: number;
+  linear: LinearEngine | null;
+}
+
+export class Component {
+  readonly truthCount: number;
+  readonly trackCount: number;
+  readonly edgeTruth: Int32Array;
+  readonly edgeTrack: Int32Array;
+  engine: EngineName = 'isolated';
+  /** how much the assignment may be below the optimum, in quanta */
+  gap = 0;
+  /** marks a component whose frames changed since its last solve */
+  stale = true;
+  /** false once an edge came or went: it must be built anew */
+  alive = true;
+
+  private readonly stack: LayerStack;
+  private readonly frameNumber: Matrix<Float64Array>;
+  private readonly pair: Matrix<Int32Array>;
+  private readonly benefit: Matrix<Float64Array>;
+  private readonly changeCost: Matrix<Float64Array>;
+  private readonly alpha: Matrix<Float64Array> | null = null;
+  private readonly partner: Matrix<Int32Array>;
+  private readonly applied: Matrix<Int32Array>;
+  private readonly appliedHalves: Matrix<Float64Array>;
+  private readonly appliedFrame: Matrix<Float64Array>;
+  private readonly program: MatchingProgram | null = null;
+  private newCount = 0;
+  private readonly memory: { model?: { dispose(): void } } = {};
+  /** fractional or otherwise not read from `partner` */
+  private weights: Float64Array | null = null;
+
+  constructor(
+    private readonly scene: Scene,
+    private readonly settings: SolveSettings,
+    readonly edges: Edge[],
+  ) {
+    const order = <T>(nodes: Iterable<T & { id: string }>) =>
+      [...new Set(nodes)].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const truths = order(edges.map((e) => e.truth));
+    const tracks = order(edges.map((e) => e.track));
+    const truthIndex = new Map(truths.map((t, n) => [t, n]));
+    const trackIndex = new Map(tracks.map((t, n) => [t, n]));
+    edges.sort(
+      (a, b) =>
+        truthIndex.get(a.truth)! - truthIndex.get(b.truth)! || trackIndex.get(a.track)! - trackIndex.get(b.track)!,
+    );
+    this.truthCount = truths.length;
+    this.trackCount = tracks.length;
+    this.edgeTruth = Int32Array.from(edges, (e) => truthIndex.get(e.truth)!);
+    this.edgeTrack = Int32Array.from(edges, (e) => trackIndex.get(e.track)!);
+    const E = edges.length;
+    this.stack = new LayerStack(E === 1 ? 0 : edges.reduce((n, e) => Math.max(n, e.size), 0) * 2);
+    this.frameNumber = this.stack.matrix(Float64Array, 1);
+    this.pair = this.stack.matrix(Int32Array, E);
+    this.benefit = this.stack.matrix(Float64Array, E);
+    this.changeCost = this.stack.matrix(Float64Array, 1);
+    this.partner = this.stack.matrix(Int32Array, this.truthCount);
+    this.applied = this.stack.matrix(Int32Array, this.truthCount);
+    this.appliedHalves = this.stack.matrix(Float64Array, 1);
+    this.appliedFrame = this.stack.matrix(Float64Array, 1);
+    if (E > 1 && settings.solver === 'auto') {
+      const table = matchingTable(this.edgeTruth, this.edgeTrack, this.truthCount, settings.matchingsMax);
+      if (table) this.program = new MatchingProgram(table, this.stack);
+      else this.alpha = this.stack.matrix(Float64Array, E);
+    }
+  }
+
+  get isolated(): boolean {
+    return this.edges.length === 1;
+  }
+
+  /** Fills the layers from the edges' own records; alpha is taken over from the components the edges were in. */
+  build(): void {
+    const E = this.edges.length;
+    if (E > 1) {
+      const next = new Int32Array(E);
+      const numbers = new Set<number>();
+      for (const edge of this.edges) for (let n = 0; n < edge.size; n++) numbers.add(edge.frameAt(n));
+      for (const number of [...numbers].sort((a, b) => a - b)) {
+        const row = this.addLayer(this.scene.frame(number));
+        for (let e = 0; e < E; e++) {
+          const edge = this.edges[e];
+          if (next[e] < edge.size && edge.frameAt(next[e]) === number) this.setPair(row, e, edge.pairAt(next[e]++));
+          if (this.alpha) edge.component?.handAlpha(edge, number, this.alpha.values, row * E + e);
+        }
+      }
+    }
+    this.edges.forEach((edge, e) => {
+      edge.component = this;
+      edge.local = e;
+    });
+  }
+
+  /** Begins a layer with no pairs. */
+  addLayer(frame: FrameRecord): number {
+    const row = this.stack.append();
+    const E = this.edges.length;
+    this.frameNumber.values[row] = frame.number;
+    this.pair.values.fill(-1, row * E, (row + 1) * E);
+    this.benefit.values.fill(0, row * E, (row + 1) * E);
+    this.alpha?.values.fill(Number.NaN, row * E, (row + 1) * E);
+    this.changeCost.values[row] = this.scene.changeQuanta;
+    this.applied.values.fill(-2, row * this.truthCount, (row + 1) * this.truthCount);
+    this.appliedHalves.values[row] = 0;
+    this.newCount++;
+    this.stale = true;
+    return row;
+  }
+
+  setPair(row: number, e: number, pair: number): void {
+    const at = row * this.edges.length + e;
+    this.pair.values[at] = pair;
+    this.benefit.values[at] = this.scene.frame(this.frameNumber.values[row]).benefit[pair];
+  }
+
+  /** Adds a pair of the newest frame, beginning its layer when it is the first. */
+  addPair(frame: FrameRecord, edge: Edge, pair: number): void {
+    const last = this.stack.head + this.stack.size - 1;
+    const row = this.stack.size > 0 && this.frameNumber.values[last] === frame.number ? last : this.addLayer(frame);
+    this.setPair(row, edge.local, pair);
+  }
+
+  /** Drops the layer of a frame that leaves the window. */
+  dropFrame(number: number): void {
+    if (this.stack.size === 0 || this.frameNumber.values[this.stack.head] !== number) return;
+    this.stack.dropFirst();
+    this.newCount = Math.min(this.newCount, this.stack.size);
+    this.stale = true;
+  }
+
+  /** Gives a warm start to the component that takes over this one's edge. */
+  private handAlpha(edge: Edge, number: number, target: Float64Array, at: number): void {
+    if (!this.alpha) return;
+    // rows are ordered by frame: the wanted one is found by halving
+    const { head, size } = this.stack;
+    let low = head;
+    let high = head + size;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.frameNumber.values[middle] < number) low = middle + 1;
+      else high = middle;
+    }
+    if (low < head + size && this.frameNumber.values[low] === number)
+      target[at] = this.alpha.values[low * this.edges.length + edge.local];
+  }
+
+  /** Solves and writes the assignment into the frames. */
+  solve(deadlineMs: number): void {
+    this.stale = false;
+    this.gap = 0;
+    this.weights = null;
+    if (this.isolated) return;
+    if (this.scene.weighted) this.weigh();
+    const newCount = this.scene.weighted ? this.stack.size : this.newCount;
+    if (this.program) {
+      this.engine = 'matchings';
+      this.program.solve(this.benefit, this.changeCost.values, newCount, this.partner);
+    } else if (this.alpha) {
+      this.solveLarge(deadlineMs);
+    } else {
+      this.relax(deadlineMs);
+    }
+    this.newCount = 0;
+    this.apply();
+  }
+
+  private solveLarge(deadlineMs: number): void {
+    const result = this.ascend(deadlineMs);
+    this.engine = 'ascent';
+    if (result.exact) return;
+    this.engine = 'open';
+    this.gap = result.gap;
+    if (!result.late && this.settings.linear) this.relax(deadlineMs);
+  }
+
+  private ascend(deadlineMs: number): AscentResult {
+    const { head, size } = this.stack;
+    const alpha = this.alpha!.values;
+    const E = this.edges.length;
+    for (let at = head * E; at < (head + size) * E; at++) {
+      if (Number.isNaN(alpha[at])) alpha[at] = Math.floor(this.benefit.values[at] / 2);
+    }
+    const layers = {
+      layerCount: size,
+      firstRow: head,
+      benefit: this.benefit.values,
+      alpha,
+      changeCost: this.changeCost.values,
+    };
+    const { statesMax, sweepsMax } = this.settings;
+    const target = this.partner.values.subarray(head * this.truthCount, (head + size) * this.truthCount);
+    return ascend(this, layers, { statesMax, sweepsMax, deadlineMs }, target);
+  }
+
+  /** Linear program; then branch and bound if its optimum is fractional and exactness is forced. */
+  private relax(deadlineMs: number): void {
+    const { linear, exactness } = this.settings;
+    if (!linear) throw new Error("solver 'lp' needs the linear engine, which is not loaded here");
+    const problem = this.linearProblem();
+    const timeLeftMs = () => Math.max(1, deadlineMs - performance.now());
+    const relaxed = linear.relax(problem, this.memory, timeLeftMs());
+    const known = this.engine === 'open' ? { gap: this.gap, partner: this.partner.values.slice() } : null;
+    this.engine = relaxed.integral ? 'simplex' : 'open';
+    let weights = relaxed.weights;
+    this.gap = 0;
+    if (!relaxed.integral && exactness === 'force') {
+      const branched = linear.branch(problem, timeLeftMs());
+      weights = branched.weights;
+      this.gap = Math.max(0, (branched.bound - branched.value) * QUANTA);
+      if (this.gap <= 1e-9 * QUANTA) {
+        this.gap = 0;
+        this.engine = 'branch';
+      }
+    }
+    this.weights = weights;
+    void known;
+  }
+
+  private linearProblem(): LinearProblem {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const benefit = this.benefit.values.slice(head * E, (head + size) * E);
+    for (let n = 0; n < benefit.length; n++) benefit[n] /= QUANTA;
+    const switchCost = this.changeCost.values.slice(head, head + size);
+    for (let n = 0; n < size; n++) switchCost[n] /= QUANTA;
+    return {
+      frameCount: size,
+      truthCount: this.truthCount,
+      trackCount: this.trackCount,
+      edgeTruth: this.edgeTruth,
+      edgeTrack: this.edgeTrack,
+      benefit,
+      switchCost,
+      frameNumber: this.frameNumber.values.slice(head, head + size),
+    };
+  }
+
+  /** Prices all layers anew by age. */
+  private weigh(): void {
+    const { scene, stack } = this;
+    const E = this.edges.length;
+    const { head, size } = stack;
+    for (let row = head; row < head + size; row++) {
+      const frame = scene.frame(this.frameNumber.values[row]);
+      const weight = scene.frameWeight(frame.number);
+      for (let e = 0; e < E; e++) {
+        const pair = this.pair.values[row * E + e];
+        if (pair >= 0) this.benefit.values[row * E + e] = Math.round(weight * frame.benefit[pair]);
+      }
+      if (row > head)
+        this.changeCost.values[row] = scene.changeQuantaBetween(this.frameNumber.values[row - 1], frame.number);
+      if (this.alpha) this.alpha.values.fill(Number.NaN, row * E, (row + 1) * E);
+    }
+  }
+
+  /** Writes what changed since the last solve into the frames. */
+  private apply(): void {
+    const { stack, truthCount: n, scene, weights } = this;
+    const E = this.edges.length;
+    const { head, size } = stack;
+    const partner = this.partner.values;
+    const applied = this.applied.values;
+    for (let row = head; row < head + size; row++) {
+      let changed = weights !== null;
+      for (let i = row * n; i < (row + 1) * n && !changed; i++) changed = partner[i] !== applied[i];
+      const number = this.frameNumber.values[row];
+      if (changed) {
+        const frame = scene.frame(number);
+        for (let e = 0; e < E; e++) {
+          const pair = this.pair.values[row * E + e];
+          if (pair >= 0)
+            frame.on[pair] = weights
+              ? weights[(row - head) * E + e]
+              : partner[row * n + this.edgeTruth[e]] === e
+                ? 1
+                : 0;
+        }
+        // a fractional row is never taken as applied
+        for (let i = row * n; i < (row + 1) * n; i++) applied[i] = weights ? -2 : partner[i];
+        scene.touch(frame);
+      }
+      const halves = row === head ? 0 : this.halvesInto(row);
+      if (halves === this.appliedHalves.values[row] && halves === 0) continue;
+      const at = halves === 0 ? number : scene.changeFrame(this.frameNumber.values[row - 1], number);
+      this.retractHalves(row);
+      scene.frame(at).halves += halves;
+      this.appliedHalves.values[row] = halves;
+      this.appliedFrame.values[row] = at;
+    }
+  }
+
+  private halvesInto(row: number): number {
+    const { weights } = this;
+    let count = 0;
+    if (weights) {
+      const E = this.edges.length;
+      const at = (row - this.stack.head) * E;
+      for (let e = 0; e < E; e++) count += Math.abs(weights[at + e] - weights[at - E + e]);
+      return count;
+    }
+    const n = this.truthCount;
+    const partner = this.partner.values;
+    for (let i = row * n; i < (row + 1) * n; i++) {
+      const a = partner[i - n];
+      const b = partner[i];
+      if (a !== b) count += (a >= 0 ? 1 : 0) + (b >= 0 ? 1 : 0);
+    }
+    return count;
+  }
+
+  private retractHalves(row: number): void {
+    const halves = this.appliedHalves.values[row];
+    if (halves === 0) return;
+    const number = this.appliedFrame.values[row];
+    if (this.scene.holds(number)) this.scene.frame(number).halves -= halves;
+    this.appliedHalves.values[row] = 0;
+  }
+
+  /** Takes back what it wrote and frees what it holds; its edges go to other components. */
+  dissolve(): void {
+    this.alive = false;
+    for (let row = this.stack.head; row < this.stack.head + this.stack.size; row++) this.retractHalves(row);
+    this.memory.model?.dispose();
+  }
+
+  /** The edges assigned at a frame: those of the last layer not after it, or of the first layer before any. */
+  forEachHeld(number: number, visit: (edge: Edge) => void): void {
+    if (this.isolated) {
+      visit(this.edges[0]);
+      return;
+    }
+    const { head, size } = this.stack;
+    const n = this.truthCount;
+    let row = head;
+    for (let end = head + size; row + 1 < end; ) {
+      const middle = (row + end) >> 1;
+      if (this.heldFrom(middle) <= number) row = middle;
+      else end = middle;
+    }
+    if (this.weights) {
+      const E = this.edges.length;
+      for (let e = 0; e < E; e++) if (this.weights[(row - head) * E + e] > 0.5) visit(this.edges[e]);
+      return;
+    }
+    for (let i = 0; i < n; i++) {
+      const e = this.partner.values[row * n + i];
+      if (e >= 0) visit(this.edges[e]);
+    }
+  }
+
+  /** The frame from which on the assignment of a row holds. */
+  private heldFrom(row: number): number {
+    return this.scene.changeFrame(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
+  }
+}
+
+/** gamma^p/2 as an even number of quanta, with the surcharge that prefers fewer switches. */
+export function changeQuanta(relative: number): number {
+  return Math.min(2 * Math.round((relative * QUANTA) / 2) + SURCHARGE, VALUE_MAX / 8);
+}

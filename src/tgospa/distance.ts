@@ -1,0 +1,199 @@
+/**
+ * Base distances between objects, every one a true metric, and the search for the pairs closer than the cut-off.
+ *
+ *   iou          1 - |A ∩ B| / |A ∪ B|                                                        boxes, 0 to 1
+ *   hausdorff    of the boxes as sets, under the maximum norm: the side that is farthest off     boxes
+ *   wasserstein  2-Wasserstein distance of the uniform distributions on the boxes              boxes
+ *   euclidean    of points of any dimension
+ *   geodesic     great circle on the sphere of mean Earth radius, metres                       [latitude, longitude]
+ *
+ * Crowds are pruned by sweeping along the first axis: objects farther apart there than `reach` cannot be close.
+ */
+
+import type { PackedFeed, PackedFrame } from './frame.js';
+import type { DistanceName } from './params.js';
+
+export type PairDistance = (a: Float64Array, i: number, b: Float64Array, j: number, stride: number) => number;
+
+const EARTH_RADIUS_M = 6_371_008.8;
+const RADIANS = Math.PI / 180;
+
+function iou(a: Float64Array, i: number, b: Float64Array, j: number): number {
+  const ai = i * 4;
+  const bj = j * 4;
+  const overlapX = Math.min(a[ai] + a[ai + 2], b[bj] + b[bj + 2]) - Math.max(a[ai], b[bj]);
+  if (overlapX <= 0) return 1;
+  const overlapY = Math.min(a[ai + 1] + a[ai + 3], b[bj + 1] + b[bj + 3]) - Math.max(a[ai + 1], b[bj + 1]);
+  if (overlapY <= 0) return 1;
+  if (a[ai] === b[bj] && a[ai + 1] === b[bj + 1] && a[ai + 2] === b[bj + 2] && a[ai + 3] === b[bj + 3]) return 0;
+  const common = overlapX * overlapY;
+  return Math.max(0, 1 - common / (a[ai + 2] * a[ai + 3] + b[bj + 2] * b[bj + 3] - common));
+}
+
+function hausdorff(a: Float64Array, i: number, b: Float64Array, j: number): number {
+  const ai = i * 4;
+  const bj = j * 4;
+  const left = Math.abs(a[ai] - b[bj]);
+  const top = Math.abs(a[ai + 1] - b[bj + 1]);
+  const right = Math.abs(a[ai] + a[ai + 2] - (b[bj] + b[bj + 2]));
+  const bottom = Math.abs(a[ai + 1] + a[ai + 3] - (b[bj + 1] + b[bj + 3]));
+  return Math.max(left, top, right, bottom);
+}
+
+function wasserstein(a: Float64Array, i: number, b: Float64Array, j: number): number {
+  const ai = i * 4;
+  const bj = j * 4;
+  const dw = a[ai + 2] - b[bj + 2];
+  const dh = a[ai + 3] - b[bj + 3];
+  const dx = a[ai] - b[bj] + dw / 2;
+  const dy = a[ai + 1] - b[bj + 1] + dh / 2;
+  return Math.sqrt(dx * dx + dy * dy + (dw * dw + dh * dh) / 12);
+}
+
+function euclidean(a: Float64Array, i: number, b: Float64Array, j: number, stride: number): number {
+  let sum = 0;
+  for (let d = 0; d < stride; d++) {
+    const delta = a[i * stride + d] - b[j * stride + d];
+    sum += delta * delta;
+  }
+  return Math.sqrt(sum);
+}
+
+function geodesic(a: Float64Array, i: number, b: Float64Array, j: number): number {
+  const lat1 = a[i * 2] * RADIANS;
+  const lat2 = b[j * 2] * RADIANS;
+  const sinLat = Math.sin((lat1 - lat2) / 2);
+  const sinLon = Math.sin(((a[i * 2 + 1] - b[j * 2 + 1]) * RADIANS) / 2);
+  const h = sinLat * sinLat + Math.cos(lat1) * Math.cos(lat2) * sinLon * sinLon;
+  return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(h)));
+}
+
+export const distances: Record<DistanceName, PairDistance> = { iou, hausdorff, wasserstein, euclidean, geodesic };
+
+/** Pairs of one frame closer than the cut-off, ordered by truth and then by track. Reused from frame to frame. */
+export class PairFinder {
+  count = 0;
+  truth = new Int32Array(64);
+  track = new Int32Array(64);
+  distance = new Float64Array(64);
+  private readonly pairDistance: PairDistance;
+  private order = new Int32Array(64);
+  private low = new Float64Array(64);
+  private high = new Float64Array(64);
+
+  constructor(
+    private readonly name: DistanceName,
+    private readonly cutoff: number,
+  ) {
+    this.pairDistance = distances[name];
+  }
+
+  find(frame: PackedFrame): void {
+    this.count = 0;
+    const { reference, tracker } = frame;
+    const truthCount = reference.ids.length;
+    const trackCount = tracker.ids.length;
+    if (truthCount === 0 || trackCount === 0) return;
+    if (truthCount * trackCount <= 64) {
+      for (let i = 0; i < truthCount; i++) for (let j = 0; j < trackCount; j++) this.test(frame, i, j);
+      return;
+    }
+    this.sortTracks(tracker, frame.stride);
+    for (let i = 0; i < truthCount; i++) this.sweep(frame, i, trackCount);
+  }
+
+  /** Tests the tracks whose interval on the first axis comes near the truth's, in the tracks' own order. */
+  private sweep(frame: PackedFrame, i: number, trackCount: number): void {
+    const from = this.count;
+    const { low, high, order } = this;
+    const a = frame.reference.coordinates;
+    const reach = this.axisReach();
+    const left = this.axisLow(a, i, frame.stride) - reach;
+    const right = this.axisHigh(a, i, frame.stride) + reach;
+    // order is by high end: skip what ends before the truth begins
+    let start = 0;
+    let end = trackCount;
+    while (start < end) {
+      const middle = (start + end) >> 1;
+      if (high[order[middle]] < left) start = middle + 1;
+      else end = middle;
+    }
+    const widest = this.widest;
+    for (let n = start; n < trackCount; n++) {
+      const j = order[n];
+      if (high[j] - widest > right) break;
+      if (low[j] <= right) this.test(frame, i, j);
+    }
+    this.sortFound(from);
+  }
+
+  private widest = 0;
+
+  private sortTracks(tracker: PackedFeed, stride: number): void {
+    const count = tracker.ids.length;
+    if (this.low.length < count) {
+      this.low = new Float64Array(count * 2);
+      this.high = new Float64Array(count * 2);
+      this.order = new Int32Array(count * 2);
+    }
+    this.widest = 0;
+    for (let j = 0; j < count; j++) {
+      this.low[j] = this.axisLow(tracker.coordinates, j, stride);
+      this.high[j] = this.axisHigh(tracker.coordinates, j, stride);
+      this.widest = Math.max(this.widest, this.high[j] - this.low[j]);
+      this.order[j] = j;
+    }
+    const high = this.high;
+    this.order.subarray(0, count).sort((x, y) => high[x] - high[y]);
+  }
+
+  private axisLow(c: Float64Array, n: number, stride: number): number {
+    return this.name === 'wasserstein' ? c[n * 4] + c[n * 4 + 2] / 2 : c[n * stride];
+  }
+
+  private axisHigh(c: Float64Array, n: number, stride: number): number {
+    return this.name === 'iou' || this.name === 'hausdorff' ? c[n * 4] + c[n * 4 + 2] : this.axisLow(c, n, stride);
+  }
+
+  /** How far apart on the first axis two objects closer than the cut-off may be. */
+  private axisReach(): number {
+    if (this.name === 'iou') return 0;
+    return this.name === 'geodesic' ? (this.cutoff / EARTH_RADIUS_M / RADIANS) * (1 + 1e-9) : this.cutoff;
+  }
+
+  private test(frame: PackedFrame, i: number, j: number): void {
+    const d = this.pairDistance(frame.reference.coordinates, i, frame.tracker.coordinates, j, frame.stride);
+    if (d >= this.cutoff) return;
+    if (this.count === this.truth.length) this.grow();
+    this.truth[this.count] = i;
+    this.track[this.count] = j;
+    this.distance[this.count++] = d;
+  }
+
+  /** Insertion sort by track of the few pairs found for one truth. */
+  private sortFound(from: number): void {
+    const { track, distance } = this;
+    for (let n = from + 1; n < this.count; n++) {
+      const j = track[n];
+      const d = distance[n];
+      let m = n - 1;
+      for (; m >= from && track[m] > j; m--) {
+        track[m + 1] = track[m];
+        distance[m + 1] = distance[m];
+      }
+      track[m + 1] = j;
+      distance[m + 1] = d;
+    }
+  }
+
+  private grow(): void {
+    const size = this.truth.length * 2;
+    const grown = <A extends Int32Array | Float64Array>(old: A, fresh: A): A => {
+      fresh.set(old);
+      return fresh;
+    };
+    this.truth = grown(this.truth, new Int32Array(size));
+    this.track = grown(this.track, new Int32Array(size));
+    this.distance = grown(this.distance, new Float64Array(size));
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The metric of a finished sequence: all frames enter, then one solve.
+ */
+
+import type { Evaluation, Frame, FrameEvaluation } from './evaluation.js';
+import { type PackedFrame, packFrame } from './frame.js';
+import { InputError } from './input-error.js';
+import { checkParams, type Params } from './params.js';
+import { readFrames, readWindow } from './read-out.js';
+import { Scene } from './scene.js';
+import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
+
+/** TGOSPA of `frames`, exact and split into its components. Throws InputError. */
+export function evaluate(frames: Iterable<Frame>, params: Params, options: SolveOptions = {}): Evaluation {
+  checkParams(params);
+  const packed: PackedFrame[] = [];
+  let stride = 0;
+  for (const frame of frames) {
+    const next = packFrame(frame, params.distance, stride, `frames[${packed.length}]`);
+    stride ||= next.stride;
+    packed.push(next);
+  }
+  return evaluatePacked(packed, params, options);
+}
+
+export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
+  checkWeights(params, packed.length);
+  const scene = new Scene(params, solveSettings(options));
+  try {
+    for (const frame of packed) scene.enter(frame);
+    scene.solve(deadline(options));
+    const perFrame: FrameEvaluation[] = readFrames(scene);
+    return { ...readWindow(scene), perFrame };
+  } finally {
+    scene.dispose();
+  }
+}
+
+/** Lists of weights must reach as far back as the frames do. */
+export function checkWeights(params: Params, frameCount: number): void {
+  const { weights } = params;
+  if (!weights || 'forgetting' in weights) return;
+  for (const [key, needed] of [
+    ['frame', frameCount],
+    ['switch', frameCount - 1],
+  ] as const) {
+    if (weights[key].length < needed) {
+      throw new InputError([
+        {
+          path: `weights.${key}`,
+          value: weights[key].length,
+          message: `has fewer entries than the ${needed} needed for ${frameCount} frames; add weights for older frames at the front`,
+        },
+      ]);
+    }
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * A frame as the kernel holds it: ids and coordinates in flat arrays, checked once on the way in.
+ * A PackedFrame is never changed after `packFrame` returned it.
+ */
+
+import type { Frame, Obj } from './evaluation.js';
+import { InputError, type Problem } from './input-error.js';
+import type { DistanceName } from './params.js';
+
+/** Objects of one feed: `coordinates` holds `stride` numbers for each id. Boxes are left, top, width, height. */
+export interface PackedFeed {
+  ids: string[];
+  coordinates: Float64Array;
+}
+
+export interface PackedFrame {
+  reference: PackedFeed;
+  tracker: PackedFeed;
+  /** numbers per object: 4 for boxes, the dimension for points; 0 when the frame is empty */
+  stride: number;
+}
+
+const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'wasserstein']);
+
+/**
+ * Packs a frame or throws one InputError with all its mistakes. `stride` is the number of coordinates of the frames
+ * before it, 0 when none had objects; `place` names the frame in messages.
+ */
+export function packFrame(frame: Frame, distance: DistanceName, stride: number, place: string): PackedFrame {
+  const problems: Problem[] = [];
+  if (typeof frame !== 'object' || frame === null || !Array.isArray(frame.reference) || !Array.isArray(frame.tracker)) {
+    throw new InputError([
+      { path: place, value: frame, message: 'must be { reference: [...], tracker: [...] }; an empty feed is []' },
+    ]);
+  }
+  const wantsBoxes = BOX_DISTANCES.has(distance);
+  const first = frame.reference[0] ?? frame.tracker[0];
+  const expected = wantsBoxes ? 4 : distance === 'geodesic' ? 2 : stride || pointDimension(first);
+  const packed = {
+    reference: packFeed(frame.reference, wantsBoxes, expected, distance, `${place}.reference`, problems),
+    tracker: packFeed(frame.tracker, wantsBoxes, expected, distance, `${place}.tracker`, problems),
+    stride: first === undefined ? 0 : expected,
+  };
+  if (problems.length > 0) throw new InputError(problems);
+  return packed;
+}
+
+function pointDimension(first: Obj | undefined): number {
+  return first && 'point' in first && Array.isArray(first.point) && first.point.length > 0 ? first.point.length : 1;
+}
+
+function packFeed(
+  objects: Obj[],
+  wantsBoxes: boolean,
+  stride: number,
+  distance: DistanceName,
+  place: string,
+  problems: Problem[],
+): PackedFeed {
+  const count = objects.length;
+  const ids: string[] = new Array(count);
+  const coordinates = new Float64Array(count * stride);
+  const seen = new Set<string>();
+  for (let n = 0; n < count; n++) {
+    const object = objects[n] as { id: string; box?: number[]; point?: number[] };
+    if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
+      problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
+      continue;
+    }
+    ids[n] = object.id;
+    const before = seen.size;
+    if (seen.add(object.id).size === before) {
+      problems.push({
+        path: `${place}[${n}].id`,
+        value: object.id,
+        message: 'this id stands twice in the frame; ids must be unique within a feed',
+      });
+    }
+    const list = wantsBoxes ? object.box : object.point;
+    if (Array.isArray(list) && list.length === stride && (wantsBoxes ? object.point : object.box) === undefined) {
+      let sum = 0;
+      for (let d = 0; d < stride; d++) {
+        const value = list[d];
+        sum += typeof value === 'number' ? value - value : Number.NaN;
+        coordinates[n * stride + d] = value;
+      }
+      // sum is 0 unless a value is NaN, infinite or no number
+      if (sum === 0 && !(wantsBoxes && !(list[2] > 0 && list[3] > 0)) && !(distance === 'geodesic' && !onEarth(list)))
+        continue;
+    }
+    objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
+  }
+  return { ids, coordinates };
+}
+
+const onEarth = (point: number[]) => Math.abs(point[0]) <= 90 && Math.abs(point[1]) <= 360;
+
+/** Says what is wrong with an object that did not pass. */
+function objectProblems(
+  object: { box?: unknown; point?: unknown },
+  wantsBoxes: boolean,
+  stride: number,
+  distance: DistanceName,
+  place: string,
+  problems: Problem[],
+): void {
+  const [key, other] = wantsBoxes ? (['box', 'point'] as const) : (['point', 'box'] as const);
+  const list = object[key];
+  if (object[other] !== undefined) {
+    problems.push({
+      path: `${place}.${other}`,
+      value: object[other],
+      message: `distance ${distance} compares ${wantsBoxes ? 'boxes' : 'points'} and they cannot be mixed; give ${key}, or choose a distance for ${wantsBoxes ? 'points' : 'boxes'}`,
+    });
+    return;
+  }
+  if (!Array.isArray(list)) {
+    problems.push({
+      path: `${place}.${key}`,
+      value: list,
+      message: wantsBoxes
+        ? 'is missing; expected [left, top, width, height]'
+        : 'is missing; expected a list of coordinates',
+    });
+    return;
+  }
+  if (list.length !== stride) {
+    const shape = wantsBoxes
+      ? '[left, top, width, height]'
+      : distance === 'geodesic'
+        ? '[latitude, longitude]'
+        : `${stride} coordinates, as the objects before it`;
+    problems.push({ path: `${place}.${key}`, value: list, message: `has ${list.length} numbers; expected ${shape}` });
+    return;
+  }
+  for (let d = 0; d < stride; d++) {
+    const value = list[d];
+    const path = `${place}.${key}[${d}]`;
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      problems.push({ path, value, message: 'must be a finite number' });
+    else if (wantsBoxes && d >= 2 && value <= 0)
+      problems.push({
+        path,
+        value,
+        message: `the ${d === 2 ? 'width' : 'height'} of a box must be above 0; drop the object or repair it`,
+      });
+  }
+  if (distance === 'geodesic' && list.every((v) => typeof v === 'number' && Number.isFinite(v)) && !onEarth(list)) {
+    problems.push({
+      path: `${place}.${key}`,
+      value: list,
+      message: 'must be [latitude, longitude] in degrees, latitude within -90 and 90',
+    });
+  }
+}

@@ -1,0 +1,383 @@
+/**
+ * What is inside the window: frames, trajectories, edges (pairs that come closer than the cut-off) and the components they
+ * form. Frames enter and leave; only components that a frame touches are solved again. Memory is bounded by the
+ * window's content: a trajectory or edge without a frame in the window is forgotten.
+ *
+ * Costs are read from the frames' own sums, always added up in the same order, so that a window that slid here and one
+ * that was built from scratch give the same digits.
+ */
+
+import { bestMatching } from './assignment.js';
+import { Component, changeQuanta, QUANTA, type SolveSettings } from './component.js';
+import { PairFinder } from './distance.js';
+import type { PackedFrame } from './frame.js';
+import { LayerStack, type Matrix } from './layers.js';
+import type { Params } from './params.js';
+
+/** A truth or a track, as long as the window has a frame with it. */
+export class Trajectory {
+  presence = 0;
+  readonly edges: Edge[] = [];
+  /** settled: the other end of the pair held now, or the id of one that left the window */
+  partner: Trajectory | null = null;
+  partnerGone: string | null = null;
+  /** settled: was ever assigned */
+  used = false;
+  /** the last frame that a read-out saw it in */
+  seenAt = -1;
+
+  constructor(readonly id: string) {}
+}
+
+/** A truth and a track that are closer than the cut-off in at least one frame of the window. */
+export class Edge {
+  component: Component | null = null;
+  /** index in the component */
+  local = 0;
+  /** the last frame that a read-out saw it proper in */
+  properAt = -1;
+  private readonly stack = new LayerStack(8);
+  private readonly frameNumber: Matrix<Float64Array> = this.stack.matrix(Float64Array, 1);
+  private readonly pair: Matrix<Int32Array> = this.stack.matrix(Int32Array, 1);
+
+  constructor(
+    readonly truth: Trajectory,
+    readonly track: Trajectory,
+  ) {}
+
+  get size(): number {
+    return this.stack.size;
+  }
+
+  frameAt(n: number): number {
+    return this.frameNumber.values[this.stack.head + n];
+  }
+
+  pairAt(n: number): number {
+    return this.pair.values[this.stack.head + n];
+  }
+
+  add(number: number, pair: number): void {
+    const row = this.stack.append();
+    this.frameNumber.values[row] = number;
+    this.pair.values[row] = pair;
+  }
+
+  dropFirst(): void {
+    this.stack.dropFirst();
+  }
+}
+
+/** A frame in the window. Pairs are ordered by truth, then track. */
+export class FrameRecord {
+  /** sums over the assigned pairs, valid unless `touched` */
+  proper = 0;
+  localization = 0;
+  /** half-switches on the way into this frame */
+  halves = 0;
+  touched = false;
+
+  constructor(
+    readonly number: number,
+    readonly packed: PackedFrame,
+    readonly truths: Trajectory[],
+    readonly tracks: Trajectory[],
+    /** of each pair; none in per-frame GOSPA */
+    readonly edges: Edge[],
+    /** of each pair: index of its truth and its track in this frame */
+    readonly truth: Int32Array,
+    readonly track: Int32Array,
+    readonly distance: Float64Array,
+    /** distance^p */
+    readonly cost: Float64Array,
+    /** c^p - distance^p in quanta, at least 1 */
+    readonly benefit: Float64Array,
+    /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum */
+    readonly on: Float64Array,
+  ) {}
+}
+
+export class Scene {
+  readonly truths = new Map<string, Trajectory>();
+  readonly tracks = new Map<string, Trajectory>();
+  readonly components = new Set<Component>();
+  /** price of half a switch in quanta */
+  readonly changeQuanta: number;
+  readonly weighted: boolean;
+  /** c^p */
+  readonly unit: number;
+  private frames: FrameRecord[] = [];
+  private first = 0;
+  private firstNumber = 0;
+  private readonly finder: PairFinder;
+  private readonly loose: Edge[] = [];
+  private readonly touchedFrames: FrameRecord[] = [];
+  /** per-frame GOSPA: no components, each frame is solved when it enters */
+  private readonly framewise: boolean;
+
+  constructor(
+    readonly params: Params,
+    private readonly settings: SolveSettings,
+  ) {
+    this.unit = params.cutoff ** params.exponent;
+    this.finder = new PairFinder(params.distance, params.cutoff);
+    this.changeQuanta = changeQuanta(params.switchPenalty ** params.exponent / 2 / this.unit);
+    this.weighted = params.weights !== undefined;
+    this.framewise = params.switchPenalty === 0 && settings.solver === 'auto';
+  }
+
+  get size(): number {
+    return this.frames.length - this.first;
+  }
+
+  /** Numbers the first frame; before any has entered. */
+  startAt(number: number): void {
+    this.firstNumber = number;
+  }
+
+  get newestNumber(): number {
+    return this.firstNumber + this.size - 1;
+  }
+
+  get oldestNumber(): number {
+    return this.firstNumber;
+  }
+
+  holds(number: number): boolean {
+    return number >= this.firstNumber && number <= this.newestNumber;
+  }
+
+  frame(number: number): FrameRecord {
+    return this.frames[this.first + number - this.firstNumber];
+  }
+
+  /** The window's frames as they came, oldest first. */
+  packedFrames(): PackedFrame[] {
+    const list: PackedFrame[] = new Array(this.size);
+    for (let n = 0; n < list.length; n++) list[n] = this.frames[this.first + n].packed;
+    return list;
+  }
+
+  /** Takes a frame in; its number follows the newest. */
+  enter(packed: PackedFrame): void {
+    this.finder.find(packed);
+    const { count, truth, track, distance } = this.finder;
+    const truths = packed.reference.ids.map((id) => this.appear(this.truths, id));
+    const tracks = packed.tracker.ids.map((id) => this.appear(this.tracks, id));
+    const { exponent } = this.params;
+    const frame = new FrameRecord(
+      this.firstNumber + this.size,
+      packed,
+      truths,
+      tracks,
+      this.framewise ? [] : new Array(count),
+      truth.slice(0, count),
+      track.slice(0, count),
+      distance.slice(0, count),
+      new Float64Array(count),
+      new Float64Array(count),
+      new Float64Array(count),
+    );
+    this.frames.push(frame);
+    this.touch(frame);
+    for (let pair = 0; pair < count; pair++) {
+      const cost = distance[pair] ** exponent;
+      frame.cost[pair] = cost;
+      frame.benefit[pair] = Math.max(1, Math.round((1 - cost / this.unit) * QUANTA));
+    }
+    if (this.framewise) matchFrame(frame);
+    else for (let pair = 0; pair < count; pair++) this.enterPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
+  }
+
+  private appear(side: Map<string, Trajectory>, id: string): Trajectory {
+    let trajectory = side.get(id);
+    if (trajectory === undefined) {
+      trajectory = new Trajectory(id);
+      side.set(id, trajectory);
+    }
+    trajectory.presence++;
+    return trajectory;
+  }
+
+  private enterPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): void {
+    let edge: Edge | undefined;
+    for (const known of truth.edges) if (known.track === track) edge = known;
+    if (edge === undefined) {
+      edge = new Edge(truth, track);
+      for (const other of truth.edges) this.loosen(other.component);
+      for (const other of track.edges) this.loosen(other.component);
+      truth.edges.push(edge);
+      track.edges.push(edge);
+      this.loose.push(edge);
+    }
+    frame.edges[pair] = edge;
+    edge.add(frame.number, pair);
+    const component = edge.component;
+    if (component?.alive) {
+      if (component.isolated) frame.on[pair] = 1;
+      else component.addPair(frame, edge, pair);
+    }
+  }
+
+  /** Lets the oldest frame go. */
+  leave(): void {
+    const frame = this.frames[this.first];
+    for (const edge of frame.edges) {
+      edge.dropFirst();
+      if (edge.size === 0) this.removeEdge(edge);
+      else if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
+    }
+    for (const truth of frame.truths) if (--truth.presence === 0) this.forget(this.truths, truth);
+    for (const track of frame.tracks) if (--track.presence === 0) this.forget(this.tracks, track);
+    this.frames[this.first++] = undefined as unknown as FrameRecord;
+    this.firstNumber++;
+    if (this.first > 64 && this.first * 2 > this.frames.length) {
+      this.frames = this.frames.slice(this.first);
+      this.first = 0;
+    }
+  }
+
+  private removeEdge(edge: Edge): void {
+    edge.truth.edges.splice(edge.truth.edges.indexOf(edge), 1);
+    edge.track.edges.splice(edge.track.edges.indexOf(edge), 1);
+    const at = this.loose.indexOf(edge);
+    if (at >= 0) this.loose.splice(at, 1);
+    this.loosen(edge.component);
+  }
+
+  private forget(side: Map<string, Trajectory>, trajectory: Trajectory): void {
+    side.delete(trajectory.id);
+    const { partner } = trajectory;
+    if (partner) {
+      partner.partner = null;
+      partner.partnerGone = trajectory.id;
+    }
+  }
+
+  /** Takes a component apart: its edges wait to be put into new ones. */
+  private loosen(component: Component | null): void {
+    if (!component?.alive) return;
+    component.dissolve();
+    this.components.delete(component);
+    for (const edge of component.edges) this.loose.push(edge);
+  }
+
+  /** Marks a frame whose assignment changed. */
+  touch(frame: FrameRecord): void {
+    if (frame.touched) return;
+    frame.touched = true;
+    this.touchedFrames.push(frame);
+  }
+
+  /** Brings the assignment of the whole window up to date. */
+  solve(deadlineMs: number): void {
+    this.regroup();
+    for (const component of this.components) {
+      if (component.stale || this.weighted) component.solve(deadlineMs);
+    }
+    for (const frame of this.touchedFrames) addUp(frame);
+    this.touchedFrames.length = 0;
+  }
+
+  /** Puts loose edges into new components. */
+  private regroup(): void {
+    const grouped = new Set<Edge>();
+    for (const start of this.loose) {
+      if (start.size === 0 || grouped.has(start)) continue;
+      const edges = [start];
+      grouped.add(start);
+      for (let n = 0; n < edges.length; n++) {
+        for (const next of [...edges[n].truth.edges, ...edges[n].track.edges]) {
+          if (grouped.has(next)) continue;
+          grouped.add(next);
+          edges.push(next);
+        }
+      }
+      this.addComponent(edges);
+    }
+    this.loose.length = 0;
+  }
+
+  private addComponent(edges: Edge[]): void {
+    const component = new Component(this, this.settings, edges);
+    component.build();
+    this.components.add(component);
+    if (!component.isolated) return;
+    component.stale = false;
+    const edge = edges[0];
+    for (let n = 0; n < edge.size; n++) {
+      const frame = this.frame(edge.frameAt(n));
+      if (frame.on[edge.pairAt(n)] === 1) continue;
+      frame.on[edge.pairAt(n)] = 1;
+      this.touch(frame);
+    }
+  }
+
+  /** Weight of a frame by its age. */
+  frameWeight(number: number): number {
+    const { weights } = this.params;
+    if (!weights) return 1;
+    const age = this.newestNumber - number;
+    if ('forgetting' in weights) return weights.forgetting ** age;
+    return weights.frame[weights.frame.length - 1 - age];
+  }
+
+  /** Weight of the change into a frame. */
+  switchWeight(number: number): number {
+    const { weights } = this.params;
+    if (!weights) return 1;
+    const age = this.newestNumber - number;
+    if ('forgetting' in weights) return weights.forgetting ** age;
+    return weights.switch[weights.switch.length - 1 - age];
+  }
+
+  /** Between two layers a change falls on the cheapest frame, the latest among equals. */
+  changeFrame(after: number, upTo: number): number {
+    if (!this.weighted) return upTo;
+    let best = upTo;
+    for (let number = upTo - 1; number > after; number--) {
+      if (this.switchWeight(number) < this.switchWeight(best)) best = number;
+    }
+    return best;
+  }
+
+  changeQuantaBetween(after: number, upTo: number): number {
+    const weight = this.switchWeight(this.changeFrame(after, upTo));
+    return changeQuanta((weight * this.params.switchPenalty ** this.params.exponent) / 2 / this.unit);
+  }
+
+  dispose(): void {
+    for (const component of this.components) component.dissolve();
+    this.components.clear();
+  }
+}
+
+function addUp(frame: FrameRecord): void {
+  let proper = 0;
+  let localization = 0;
+  const { on, cost } = frame;
+  for (let pair = 0; pair < on.length; pair++) {
+    if (on[pair] === 0) continue;
+    proper += on[pair];
+    localization += on[pair] * cost[pair];
+  }
+  frame.proper = proper;
+  frame.localization = localization;
+  frame.touched = false;
+}
+
+/** Best matching of one frame alone. */
+function matchFrame(frame: FrameRecord): void {
+  const rows = frame.truths.length;
+  const columns = frame.tracks.length;
+  const benefit = new Float64Array(rows * columns);
+  const pairOf = new Int32Array(rows * columns);
+  for (let pair = 0; pair < frame.benefit.length; pair++) {
+    const at = frame.truth[pair] * columns + frame.track[pair];
+    benefit[at] = frame.benefit[pair];
+    pairOf[at] = pair;
+  }
+  bestMatching(benefit, rows, columns).forEach((column, row) => {
+    if (column >= 0) frame.on[pairOf[row * columns + column]] = 1;
+  });
+}

@@ -1,0 +1,339 @@
+/**
+ * TGOSPA of the last T frames after every frame, and what has become certain (DESIGN 4).
+ *
+ * A frame settles once it is `settleFrames` old, under the assignment of that moment. The settled pairs, each held until one
+ * of its ends is needed elsewhere, are a valid assignment of the whole stream: their cost is an upper bound of the
+ * lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without overlap: the
+ * sum of their costs is a lower bound. A trajectory that was away for a whole window is forgotten; when its id
+ * returns, it is a new one.
+ */
+
+import { checkWeights, evaluatePacked } from './evaluate.js';
+import type { Cost, Count, Evaluation, Frame, FrameEvaluation, Report, SwitchEvent } from './evaluation.js';
+import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
+import { InputError, type Problem } from './input-error.js';
+import { checkParams, type Params } from './params.js';
+import { prices, readFrame, readFrames, readWindow } from './read-out.js';
+import { type FrameRecord, Scene, type Trajectory } from './scene.js';
+import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
+
+export interface WindowParams extends Params {
+  /** T, the length of the window in frames */
+  windowFrames: number;
+  /** age in frames at which a frame settles; half the window unless given */
+  settleFrames?: number;
+}
+
+/** Everything needed to go on elsewhere exactly as here. Plain JSON. */
+export interface WindowSnapshot {
+  version: 1;
+  params: WindowParams;
+  firstNumber: number;
+  stride: number;
+  frames: { reference: [string[], number[]]; tracker: [string[], number[]] }[];
+  settledNext: number;
+  settled: { cost: Cost; count: Count };
+  lower: number[];
+  /** of trajectories in the window that were assigned: id, partner in the window, partner that left it */
+  held: { truths: HeldSnapshot[]; tracks: HeldSnapshot[] };
+  ended: boolean;
+}
+type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
+
+export class SlidingWindow {
+  readonly windowFrames: number;
+  readonly settleFrames: number;
+  private readonly scene: Scene;
+  private readonly params: WindowParams;
+  private stride = 0;
+  private settledNext = 0;
+  private readonly settledCost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
+  private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
+  /** [n mod T]: cost of the windows that end at the newest frame with that number, and T, 2T, ... before it */
+  private lower: Float64Array;
+  private ended = false;
+  /** changes with every push; tells a report whether it is still the newest */
+  private edition = 0;
+
+  constructor(
+    params: WindowParams,
+    private readonly options: SolveOptions = {},
+  ) {
+    checkParams(params, ['windowFrames', 'settleFrames']);
+    checkWindow(params);
+    checkWeights(params, params.windowFrames);
+    this.params = params;
+    this.windowFrames = params.windowFrames;
+    this.settleFrames = params.settleFrames ?? Math.floor(params.windowFrames / 2);
+    this.scene = new Scene(params, solveSettings(options));
+    this.lower = new Float64Array(Math.min(this.windowFrames, 64));
+  }
+
+  /** Number of frames pushed so far. */
+  get frameCount(): number {
+    return this.scene.newestNumber + 1;
+  }
+
+  /** Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no trace. */
+  push(frame: Frame): Report {
+    if (this.ended)
+      throw new InputError([
+        { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
+      ]);
+    const packed = packFrame(frame, this.params.distance, this.stride, 'frame');
+    this.stride ||= packed.stride;
+    this.enter(packed);
+    const window = readWindow(this.scene);
+    this.addLower(window.lowerBound);
+    return this.report(window, this.settleUpTo(this.scene.newestNumber - this.settleFrames));
+  }
+
+  /** The stream is over: settles everything left. */
+  end(): Report {
+    this.ended = true;
+    const events = this.scene.size === 0 ? [] : this.settleUpTo(this.scene.newestNumber);
+    return this.report(readWindow(this.scene), events);
+  }
+
+  dispose(): void {
+    this.scene.dispose();
+  }
+
+  private enter(packed: PackedFrame): void {
+    if (this.scene.size === this.windowFrames) this.scene.leave();
+    this.scene.enter(packed);
+    this.scene.solve(deadline(this.options));
+  }
+
+  private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
+    const { scene, params, options } = this;
+    const edition = ++this.edition;
+    const frames = scene.packedFrames();
+    // a report read after later pushes solves its own frames again: same frames, same answer
+    const edited = () => this.edition;
+    const current = () =>
+      edition === edited() ? readFrames(scene) : evaluatePacked(frames, metricParams(params), options).perFrame;
+    let perFrame: FrameEvaluation[] | undefined;
+    let newest: FrameEvaluation | undefined;
+    const report: Report = {
+      ...window,
+      frame: scene.newestNumber,
+      get newest() {
+        newest ??= edition === edited() ? readNewest(scene) : (report.perFrame.at(-1) ?? emptyFrame());
+        return newest;
+      },
+      settled: { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      lifetime: this.lifetime(),
+      events,
+      get perFrame() {
+        perFrame ??= current();
+        return perFrame;
+      },
+    };
+    return report;
+  }
+
+  /** Bounds of the cost of the settled frames, taken as one stream. */
+  private lifetime(): Report['lifetime'] {
+    if (this.scene.weighted) return null;
+    const lower = this.settledNext === 0 ? 0 : this.lower[(this.settledNext - 1) % this.windowFrames];
+    return { lower, upper: this.settledCost.total };
+  }
+
+  private addLower(cost: number): void {
+    const at = this.scene.newestNumber % this.windowFrames;
+    if (at >= this.lower.length) {
+      const longer = new Float64Array(Math.min(this.windowFrames, this.lower.length * 2));
+      longer.set(this.lower);
+      this.lower = longer;
+    }
+    this.lower[at] += cost;
+  }
+
+  private settleUpTo(number: number): SwitchEvent[] {
+    const events: SwitchEvent[] = [];
+    while (this.settledNext <= number) this.settle(this.scene.frame(this.settledNext++), events);
+    return events;
+  }
+
+  private settle(frame: FrameRecord, events: SwitchEvent[]): void {
+    const price = prices(this.scene);
+    const { settledCost: cost, settledCount: count } = this;
+    const halves = this.scene.params.switchPenalty === 0 ? 0 : settleSwitches(frame, events);
+    const missed = frame.truths.length - frame.proper;
+    const falseCount = frame.tracks.length - frame.proper;
+    count.proper += frame.proper;
+    count.missed += missed;
+    count.false += falseCount;
+    count.switches += halves / 2;
+    cost.localization += frame.localization;
+    cost.missed = price.missed * count.missed;
+    cost.false = price.false * count.false;
+    cost.switch = price.half * count.switches * 2;
+    cost.total = cost.localization + cost.missed + cost.false + cost.switch;
+  }
+
+  /** Plain JSON from which `fromJSON` goes on exactly as this window would. */
+  toJSON(): WindowSnapshot {
+    const { scene } = this;
+    const feed = (f: PackedFeed): [string[], number[]] => [f.ids, Array.from(f.coordinates)];
+    const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
+      [...side.values()].filter((t) => t.used).map((t) => [t.id, t.partner?.id ?? null, t.partnerGone]);
+    return {
+      version: 1,
+      params: this.params,
+      firstNumber: scene.oldestNumber,
+      stride: this.stride,
+      frames: scene.packedFrames().map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) })),
+      settledNext: this.settledNext,
+      settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      lower: Array.from(this.lower),
+      held: { truths: held(scene.truths), tracks: held(scene.tracks) },
+      ended: this.ended,
+    };
+  }
+
+  static fromJSON(snapshot: WindowSnapshot, options: SolveOptions = {}): SlidingWindow {
+    if (snapshot?.version !== 1) {
+      throw new InputError([
+        {
+          path: 'version',
+          value: snapshot?.version,
+          message: 'must be 1; this snapshot was written by another version, start without it',
+        },
+      ]);
+    }
+    const window = new SlidingWindow(snapshot.params, options);
+    const { scene } = window;
+    const { stride } = snapshot;
+    window.stride = stride;
+    window.settledNext = snapshot.settledNext;
+    window.ended = snapshot.ended;
+    const feed = ([ids, coordinates]: [string[], number[]]): PackedFeed => ({
+      ids,
+      coordinates: Float64Array.from(coordinates),
+    });
+    scene.startAt(snapshot.firstNumber);
+    for (const frame of snapshot.frames) {
+      const packed = { reference: feed(frame.reference), tracker: feed(frame.tracker), stride };
+      scene.enter(packed);
+    }
+    scene.solve(deadline(options));
+    Object.assign(window.settledCost, snapshot.settled.cost);
+    Object.assign(window.settledCount, snapshot.settled.count);
+    window.lower = Float64Array.from(snapshot.lower);
+    restoreHeld(snapshot.held.truths, scene.truths, scene.tracks);
+    restoreHeld(snapshot.held.tracks, scene.tracks, scene.truths);
+    return window;
+  }
+}
+
+function restoreHeld(list: HeldSnapshot[], side: Map<string, Trajectory>, other: Map<string, Trajectory>): void {
+  for (const [id, partner, gone] of list) {
+    const trajectory = side.get(id)!;
+    trajectory.used = true;
+    trajectory.partner = partner === null ? null : other.get(partner)!;
+    trajectory.partnerGone = gone;
+  }
+}
+
+/**
+ * Moves the settled pairs on to those of a frame and returns the half-switches it took. A held pair is released only when
+ * one of its ends is needed elsewhere; two trajectories that were never assigned join for free.
+ */
+function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
+  const joins: [truth: Trajectory, track: Trajectory][] = [];
+  for (let pair = 0; pair < frame.on.length; pair++) {
+    if (frame.on[pair] <= 0.5) continue;
+    const truth = frame.truths[frame.truth[pair]];
+    const track = frame.tracks[frame.track[pair]];
+    if (truth.partner !== track) joins.push([truth, track]);
+  }
+  if (joins.length === 0) return 0;
+  const changes = new Map<Trajectory, { from: string | null; to: string | null; halves: number }>();
+  const change = (truth: Trajectory) => {
+    let entry = changes.get(truth);
+    if (!entry) {
+      entry = { from: null, to: null, halves: 0 };
+      changes.set(truth, entry);
+    }
+    return entry;
+  };
+  const release = (truth: Trajectory, from: string) => {
+    const entry = change(truth);
+    entry.from = from;
+    entry.halves++;
+  };
+  for (const [truth, track] of joins) {
+    const held = truth.partner?.id ?? truth.partnerGone;
+    if (held !== null) release(truth, held);
+    if (truth.partner) truth.partner.partner = null;
+    truth.partner = truth.partnerGone = null;
+    if (track.partner) {
+      release(track.partner, track.id);
+      track.partner.partner = null;
+    } else if (track.partnerGone !== null) change(truth).halves++;
+    track.partner = track.partnerGone = null;
+  }
+  for (const [truth, track] of joins) {
+    const entry = change(truth);
+    entry.to = track.id;
+    if (truth.used || track.used) entry.halves++;
+    truth.used = track.used = true;
+    truth.partner = track;
+    track.partner = truth;
+  }
+  let halves = 0;
+  for (const [truth, entry] of changes) {
+    if (entry.halves === 0) continue;
+    halves += entry.halves;
+    events.push({
+      type: 'switch',
+      frame: frame.number,
+      truth: truth.id,
+      from: entry.from,
+      to: entry.to,
+      switches: entry.halves / 2,
+    });
+  }
+  return halves;
+}
+
+function metricParams(params: WindowParams): Params {
+  const { windowFrames: _windowFrames, settleFrames: _settleFrames, ...metric } = params;
+  return metric;
+}
+
+function readNewest(scene: Scene): FrameEvaluation {
+  return scene.size > 0 ? readFrame(scene, scene.frame(scene.newestNumber)) : emptyFrame();
+}
+
+function emptyFrame(): FrameEvaluation {
+  return {
+    cost: { localization: 0, missed: 0, false: 0, switch: 0 },
+    count: { proper: 0, missed: 0, false: 0, switches: 0 },
+    assignment: [],
+  };
+}
+
+function checkWindow({ windowFrames, settleFrames }: WindowParams): void {
+  const problems: Problem[] = [];
+  const whole = Number.isSafeInteger(windowFrames) && windowFrames >= 1;
+  if (!whole)
+    problems.push({
+      path: 'windowFrames',
+      value: windowFrames,
+      message: 'must be a whole number of frames, at least 1',
+    });
+  if (
+    settleFrames !== undefined &&
+    !(Number.isSafeInteger(settleFrames) && settleFrames >= 0 && !(whole && settleFrames >= windowFrames))
+  ) {
+    problems.push({
+      path: 'settleFrames',
+      value: settleFrames,
+      message: `must be a whole number, at least 0 and below windowFrames (${windowFrames})`,
+    });
+  }
+  if (problems.length > 0) throw new InputError(problems);
+}

@@ -1,0 +1,55 @@
+/**
+ * How to solve, as the caller says it and as the engines read it. Every limit has its default here.
+ */
+
+import type { LinearEngine, SolveSettings } from './component.js';
+import { InputError, type Problem } from './input-error.js';
+
+export interface SolveOptions {
+  /** `auto`: the fastest exact way. `lp`: everything by warm-started simplex, reporting the LP metric */
+  solver?: 'auto' | 'lp';
+  /** what to do where the LP optimum is fractional: report the LP metric (`lp`) or branch and bound (`force`) */
+  exactness?: 'lp' | 'force';
+  /** time for one solve in milliseconds; when it is up, the report carries bound and gap */
+  budgetMs?: number;
+  /** components with at most this many matchings are solved by dynamic programming over all of them */
+  matchingsMax?: number;
+  /** width of the exact search in large components */
+  statesMax?: number;
+  /** dual ascent sweeps before the search widens */
+  sweepsMax?: number;
+}
+
+let linear: LinearEngine | null = null;
+
+/** Makes simplex and branch and bound available to all solves from now on. */
+export function useLinearEngine(engine: LinearEngine): void {
+  linear = engine;
+}
+
+export function solveSettings(options: SolveOptions): SolveSettings {
+  const {
+    solver = 'auto',
+    exactness = 'lp',
+    budgetMs = 0,
+    matchingsMax = 300,
+    statesMax = 2000,
+    sweepsMax = 20,
+  } = options;
+  const problems: Problem[] = [];
+  if (solver !== 'auto' && solver !== 'lp')
+    problems.push({ path: 'options.solver', value: solver, message: "must be 'auto' or 'lp'" });
+  if (exactness !== 'lp' && exactness !== 'force')
+    problems.push({ path: 'options.exactness', value: exactness, message: "must be 'lp' or 'force'" });
+  for (const [path, value] of Object.entries({ budgetMs, matchingsMax, statesMax, sweepsMax })) {
+    if (typeof value !== 'number' || !(value >= 0))
+      problems.push({ path: `options.${path}`, value, message: 'must be a number, at least 0' });
+  }
+  if (problems.length > 0) throw new InputError(problems);
+  return { solver, exactness, matchingsMax, statesMax, sweepsMax, linear };
+}
+
+/** The moment, as performance.now(), at which a solve that begins now must stop. */
+export function deadline(options: SolveOptions): number {
+  return options.budgetMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.budgetMs;
+}
