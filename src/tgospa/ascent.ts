@@ -30,6 +30,8 @@ export interface AscentLayers {
   readonly alpha: Float64Array;
   /** [row]: cost of one edge changed on the way into this row; even */
   readonly changeCost: Float64Array;
+  /** all changes cost the same: then it never hurts to put one off */
+  readonly uniform: boolean;
 }
 
 export interface AscentLimits {
@@ -76,51 +78,32 @@ function take(sizes: number[]): Float64Array[] {
 }
 
 /** Solves one component; the assignment goes to partner[layer * truthCount + truth], an edge or -1. */
-export function ascend(
-  graph: AscentGraph,
-  layers: AscentLayers,
-  limits: AscentLimits,
-  partner: Int32Array,
-): AscentResult {
+export function ascend(graph: AscentGraph, layers: AscentLayers, limits: AscentLimits, partner: Int32Array): AscentResult {
   const chains = new Chains(graph, layers);
   chains.backward(false);
   const search = new Search(chains);
+  let limit = FIRST_LIMIT;
   let sweeps = 0;
-  const finish = (exact: boolean, gap: number, late = false): AscentResult => ({
-    exact,
-    gap,
-    sweeps,
-    statesPeak: search.statesPeak,
-    late,
-  });
-
-  // tighten until the bound itself is reached
-  for (;;) {
-    if (search.run(0, limits.statesMax) === 'found') {
-      search.read(partner);
-      return finish(true, 0);
-    }
-    if (sweeps >= limits.sweepsMax) break;
-    if (performance.now() > limits.deadlineMs) break;
-    for (let n = Math.max(1, sweeps); n > 0 && sweeps < limits.sweepsMax; n--) {
-      sweeps++;
-      chains.forward();
-      chains.backward(true);
-    }
-  }
-  // widen the limit until an assignment fits under it; out of time, any assignment will do
-  let limit = Math.max(search.nextSlack, 1);
   for (;;) {
     const late = performance.now() > limits.deadlineMs;
     const outcome = search.run(limit, late ? LATE_STATES_MAX : limits.statesMax);
-    if (outcome !== 'none') {
+    const done = late || sweeps >= limits.sweepsMax;
+    if (outcome === 'found' || (outcome === 'cut' && done)) {
       search.read(partner);
-      return outcome === 'found' ? finish(true, 0) : finish(false, search.foundSlack, late);
+      const exact = outcome === 'found';
+      return { exact, gap: exact ? 0 : search.foundSlack, sweeps, statesPeak: search.statesPeak, late: late && !exact };
     }
-    limit = Math.max(limit * (late ? 16 : 2), search.nextSlack);
+    // too narrow: widen; too many states: only a better bound helps
+    if (outcome === 'none') limit = Math.max(limit * 4, search.nextSlack);
+    if (done) continue;
+    sweeps++;
+    chains.forward();
+    chains.backward(true);
   }
 }
 
+/** Slack the search begins with, in quanta: about 0.4 % of c^p. */
+const FIRST_LIMIT = 2 ** 28;
 /** Width of the search once the time is up. */
 const LATE_STATES_MAX = 4;
 
@@ -474,7 +457,8 @@ class Search {
     for (let x = chains.truths.start[i]; x < chains.truths.start[i + 1]; x++) {
       const e = chains.truths.edges[x];
       const j = chains.graph.edgeTrack[e];
-      if (taken[j]) continue;
+      // a change that earns nothing now can be put off
+      if (taken[j] || (s >= 0 && e !== old && benefit[row + e] === 0 && chains.layers.uniform)) continue;
       let total = slack + base - alpha[row + e] - chains.truthAfter[here + e];
       if (s >= 0 && old !== e) total += old >= 0 ? 2 * half : half;
       if (total > this.limit) {
@@ -505,8 +489,19 @@ class Search {
       if (total < this.nextSlack) this.nextSlack = total;
       return;
     }
+    if (s >= 0 && this.chains.layers.uniform && this.releasesIdly(s)) return;
     this.leaves++;
     this.keep(k + 1, s, total);
+  }
+
+  /** Whether the new state gives up a pair although nobody needs its track: that, too, can be put off. */
+  private releasesIdly(s: number): boolean {
+    const { edgeTrack } = this.chains.graph;
+    for (let i = 0; i < this.n; i++) {
+      const old = this.edges[s * this.n + i];
+      if (old >= 0 && this.next[i] < 0 && this.taken[edgeTrack[old]] === 0) return true;
+    }
+    return false;
   }
 
   /** Stores the new state, or improves the same state reached before. */

@@ -243,8 +243,7 @@ export class Component {
       firstRow: head,
       benefit: this.benefit.values,
       alpha,
-      changeCost: this.changeCost.values,
-    };
+      changeCost: this.changeCost.values, uniform: !this.scene.weighted };
     const { statesMax, sweepsMax } = this.settings;
     const target = this.partner.values.subarray(head * this.truthCount, (head + size) * this.truthCount);
     return ascend(this, layers, { statesMax, sweepsMax, deadlineMs }, target);
