@@ -6,3 +6,8 @@ export { InputError, type Problem } from './tgospa/input-error.js';
 export { type DistanceName, type Params, type ProfileWords, presets, profile, type Weights } from './tgospa/params.js';
 export { SlidingWindow, type WindowParams, type WindowSnapshot } from './tgospa/sliding-window.js';
 export type { SolveOptions } from './tgospa/solve-options.js';
+
+import { loadSimplexSync } from './tgospa/simplex.js';
+import { useSimplex } from './tgospa/solve-options.js';
+
+useSimplex(loadSimplexSync);

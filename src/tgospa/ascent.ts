@@ -78,7 +78,12 @@ function take(sizes: number[]): Float64Array[] {
 }
 
 /** Solves one component; the assignment goes to partner[layer * truthCount + truth], an edge or -1. */
-export function ascend(graph: AscentGraph, layers: AscentLayers, limits: AscentLimits, partner: Int32Array): AscentResult {
+export function ascend(
+  graph: AscentGraph,
+  layers: AscentLayers,
+  limits: AscentLimits,
+  partner: Int32Array,
+): AscentResult {
   const chains = new Chains(graph, layers);
   chains.backward(false);
   const search = new Search(chains);

@@ -10,8 +10,10 @@
 
 import { type AscentResult, ascend } from './ascent.js';
 import { LayerStack, type Matrix } from './layers.js';
+import type { LinearWindow } from './linear-window.js';
 import { MatchingProgram, matchingTable } from './matchings.js';
 import type { Edge, FrameRecord, Scene } from './scene.js';
+import type { LpProblem, Simplex } from './simplex.js';
 
 /** Quanta per c^p. */
 export const QUANTA = 2 ** 36;
@@ -22,32 +24,6 @@ const VALUE_MAX = 2 ** 52;
 
 export type EngineName = 'isolated' | 'matchings' | 'ascent' | 'simplex' | 'branch' | 'open';
 
-/** Solver of linear and integer programs for what the other engines leave open, and for `solver: 'lp'`. */
-export interface LinearEngine {
-  /** LP optimum of a component; warm-started from `memory` when the same object comes again. */
-  relax(
-    problem: LinearProblem,
-    memory: { model?: { dispose(): void } },
-    timeLimitMs: number,
-  ): { value: number; weights: Float64Array; integral: boolean };
-  /** Exact optimum by branch and bound. */
-  branch(problem: LinearProblem, timeLimitMs: number): { value: number; bound: number; weights: Float64Array };
-}
-
-export interface LinearProblem {
-  frameCount: number;
-  truthCount: number;
-  trackCount: number;
-  edgeTruth: Int32Array;
-  edgeTrack: Int32Array;
-  /** [k * edgeCount + e], in units of c^p */
-  benefit: Float64Array;
-  /** [k], cost of one edge changed on the way into layer k; [0] unused */
-  switchCost: Float64Array;
-  /** frame numbers of the layers */
-  frameNumber: Float64Array;
-}
-
 export interface SolveSettings {
   solver: 'auto' | 'lp';
   exactness: 'lp' | 'force';
@@ -55,7 +31,8 @@ export interface SolveSettings {
   matchingsMax: number;
   statesMax: number;
   sweepsMax: number;
-  linear: LinearEngine | null;
+  /** loads simplex and branch and bound when they are first needed; null where there are none */
+  simplex: (() => Simplex) | null;
 }
 
 export class Component {
@@ -64,8 +41,10 @@ export class Component {
   readonly edgeTruth: Int32Array;
   readonly edgeTrack: Int32Array;
   engine: EngineName = 'isolated';
-  /** how much the assignment may be below the optimum, in quanta */
+  /** how much the best assignment known may be below the optimum, in quanta */
   gap = 0;
+  /** the LP metric is reported: not the assignment's cost but its lower bound */
+  relaxed = false;
   /** marks a component whose frames changed since its last solve */
   stale = true;
   /** false once an edge came or went: it must be built anew */
@@ -83,7 +62,7 @@ export class Component {
   private readonly appliedFrame: Matrix<Float64Array>;
   private readonly program: MatchingProgram | null = null;
   private newCount = 0;
-  private readonly memory: { model?: { dispose(): void } } = {};
+  private linear: LinearWindow | null = null;
   /** fractional or otherwise not read from `partner` */
   private weights: Float64Array | null = null;
 
@@ -207,6 +186,7 @@ export class Component {
     this.stale = false;
     this.gap = 0;
     this.weights = null;
+    this.relaxed = false;
     if (this.isolated) return;
     if (this.scene.weighted) this.weigh();
     const newCount = this.scene.weighted ? this.stack.size : this.newCount;
@@ -224,11 +204,9 @@ export class Component {
 
   private solveLarge(deadlineMs: number): void {
     const result = this.ascend(deadlineMs);
-    this.engine = 'ascent';
-    if (result.exact) return;
-    this.engine = 'open';
+    this.engine = result.exact ? 'ascent' : 'open';
     this.gap = result.gap;
-    if (!result.late && this.settings.linear) this.relax(deadlineMs);
+    if (!result.exact && !result.late && this.settings.simplex) this.relax(deadlineMs);
   }
 
   private ascend(deadlineMs: number): AscentResult {
@@ -243,7 +221,9 @@ export class Component {
       firstRow: head,
       benefit: this.benefit.values,
       alpha,
-      changeCost: this.changeCost.values, uniform: !this.scene.weighted };
+      changeCost: this.changeCost.values,
+      uniform: !this.scene.weighted,
+    };
     const { statesMax, sweepsMax } = this.settings;
     const target = this.partner.values.subarray(head * this.truthCount, (head + size) * this.truthCount);
     return ascend(this, layers, { statesMax, sweepsMax, deadlineMs }, target);
@@ -251,35 +231,62 @@ export class Component {
 
   /** Linear program; then branch and bound if its optimum is fractional and exactness is forced. */
   private relax(deadlineMs: number): void {
-    const { linear, exactness } = this.settings;
-    if (!linear) throw new Error("solver 'lp' needs the linear engine, which is not loaded here");
+    const simplex = this.settings.simplex?.();
+    if (!simplex) throw new Error("solver 'lp' needs the simplex engine, which is not loaded here; use solver 'auto'");
+    const timeLimitMs =
+      deadlineMs === Number.POSITIVE_INFINITY ? undefined : Math.max(1, deadlineMs - performance.now());
     const problem = this.linearProblem();
-    const timeLeftMs = () => Math.max(1, deadlineMs - performance.now());
-    const relaxed = linear.relax(problem, this.memory, timeLeftMs());
-    const known = this.engine === 'open' ? { gap: this.gap, partner: this.partner.values.slice() } : null;
-    this.engine = relaxed.integral ? 'simplex' : 'open';
-    let weights = relaxed.weights;
-    this.gap = 0;
-    if (!relaxed.integral && exactness === 'force') {
-      const branched = linear.branch(problem, timeLeftMs());
-      weights = branched.weights;
-      this.gap = Math.max(0, (branched.bound - branched.value) * QUANTA);
-      if (this.gap <= 1e-9 * QUANTA) {
-        this.gap = 0;
-        this.engine = 'branch';
-      }
+    const { head, size } = this.stack;
+    this.linear ??= this.scene.linearWindow(simplex);
+    const optimum = this.linear.relax(this, problem, this.frameNumber.values.slice(head, head + size), timeLimitMs);
+    if (optimum.status !== 'optimal') {
+      if (!this.alpha)
+        throw new Error(`simplex: no optimum within ${timeLimitMs} ms; raise budgetMs or use solver 'auto'`);
+      return; // the assignment and bound of the ascent stand
     }
-    this.weights = weights;
-    void known;
+    if (optimum.integral) this.take('simplex', optimum.weights, 0);
+    else if (this.settings.exactness === 'force') this.branch(simplex, problem, timeLimitMs);
+    else this.takeRelaxed(problem, optimum.value, optimum.weights);
   }
 
-  private linearProblem(): LinearProblem {
+  private branch(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): void {
+    const { value, bound, weights } = simplex.solveIntegral(problem, { timeLimitMs });
+    const gap = Math.max(0, bound - value);
+    const proven = gap <= 1e-9 * Math.max(1, Math.abs(value));
+    this.take(proven ? 'branch' : 'open', weights, proven ? 0 : gap * QUANTA);
+  }
+
+  private take(engine: EngineName, weights: Float64Array, gap: number): void {
+    this.engine = engine;
+    this.weights = weights;
+    this.gap = gap;
+  }
+
+  /** A fractional optimum: its value is reported, and how far above it the best assignment known lies. */
+  private takeRelaxed(problem: LpProblem, value: number, weights: Float64Array): void {
+    let known = assignmentValue(problem, (at) => (weights[at] > 0.5 ? 1 : 0));
+    if (this.alpha) {
+      const { head } = this.stack;
+      const E = this.edges.length;
+      const partner = this.partner.values;
+      known = Math.max(
+        known,
+        assignmentValue(problem, (at) =>
+          partner[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] === at % E ? 1 : 0,
+        ),
+      );
+    }
+    this.take('open', weights, Math.max(0, value - known) * QUANTA);
+    this.relaxed = true;
+  }
+
+  private linearProblem(): LpProblem {
     const { head, size } = this.stack;
     const E = this.edges.length;
     const benefit = this.benefit.values.slice(head * E, (head + size) * E);
     for (let n = 0; n < benefit.length; n++) benefit[n] /= QUANTA;
     const switchCost = this.changeCost.values.slice(head, head + size);
-    for (let n = 0; n < size; n++) switchCost[n] /= QUANTA;
+    for (let n = 0; n < size; n++) switchCost[n] = (switchCost[n] - SURCHARGE) / QUANTA;
     return {
       frameCount: size,
       truthCount: this.truthCount,
@@ -288,7 +295,6 @@ export class Component {
       edgeTrack: this.edgeTrack,
       benefit,
       switchCost,
-      frameNumber: this.frameNumber.values.slice(head, head + size),
     };
   }
 
@@ -377,7 +383,7 @@ export class Component {
   dissolve(): void {
     this.alive = false;
     for (let row = this.stack.head; row < this.stack.head + this.stack.size; row++) this.retractHalves(row);
-    this.memory.model?.dispose();
+    if (this.linear && this.linear !== this.scene.sharedLinear) this.linear.dispose();
   }
 
   /** The edges assigned at a frame: those of the last layer not after it, or of the first layer before any. */
@@ -414,4 +420,15 @@ export class Component {
 /** gamma^p/2 as an even number of quanta, with the surcharge that prefers fewer switches. */
 export function changeQuanta(relative: number): number {
   return Math.min(2 * Math.round((relative * QUANTA) / 2) + SURCHARGE, VALUE_MAX / 8);
+}
+
+/** Objective of an assignment in units of c^p. */
+function assignmentValue(problem: LpProblem, weight: (at: number) => number): number {
+  const E = problem.edgeTruth.length;
+  let value = 0;
+  for (let at = 0; at < problem.benefit.length; at++) {
+    value += problem.benefit[at] * weight(at);
+    if (at >= E) value -= problem.switchCost[Math.floor(at / E)] * Math.abs(weight(at) - weight(at - E));
+  }
+  return value;
 }

@@ -25,7 +25,7 @@ export function evaluate(frames: Iterable<Frame>, params: Params, options: Solve
 
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
   checkWeights(params, packed.length);
-  const scene = new Scene(params, solveSettings(options));
+  const scene = new Scene(params, solveSettings(options), null);
   try {
     for (const frame of packed) scene.enter(frame);
     scene.solve(deadline(options));

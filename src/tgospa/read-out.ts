@@ -52,9 +52,15 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   cost.switch = price.half * (scene.weighted ? weightedHalves : halves);
   cost.total = cost.localization + cost.missed + cost.false + cost.switch;
   const solver = summary(scene);
-  let gapQuanta = 0;
-  for (const component of scene.components) gapQuanta += component.gap;
-  const slack = Math.min(cost.total, (gapQuanta / QUANTA) * scene.unit);
+  // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
+  let below = 0;
+  let above = 0;
+  for (const component of scene.components) {
+    if (component.relaxed) above += component.gap;
+    else below += component.gap;
+  }
+  below = Math.min(cost.total, (below / QUANTA) * scene.unit);
+  above = (above / QUANTA) * scene.unit;
   const { exponent } = scene.params;
   return {
     frames: scene.size,
@@ -63,8 +69,8 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
     count,
     meanLocalizationError: count.proper > 0 ? (unweightedLocalization / count.proper) ** (1 / exponent) : 0,
     exact: solver.open === 0,
-    lowerBound: cost.total - slack,
-    gap: slack === 0 ? 0 : slack / cost.total,
+    lowerBound: cost.total - below,
+    gap: below + above === 0 ? 0 : (below + above) / (cost.total + above),
     solver,
   };
 }

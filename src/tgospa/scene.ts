@@ -12,7 +12,9 @@ import { Component, changeQuanta, QUANTA, type SolveSettings } from './component
 import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
 import { LayerStack, type Matrix } from './layers.js';
+import { LinearWindow } from './linear-window.js';
 import type { Params } from './params.js';
+import type { Simplex } from './simplex.js';
 
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {
@@ -26,7 +28,11 @@ export class Trajectory {
   /** the last frame that a read-out saw it in */
   seenAt = -1;
 
-  constructor(readonly id: string) {}
+  constructor(
+    readonly id: string,
+    /** number of this trajectory among all that ever came */
+    readonly serial: number,
+  ) {}
 }
 
 /** A truth and a track that are closer than the cut-off in at least one frame of the window. */
@@ -114,16 +120,21 @@ export class Scene {
   private readonly touchedFrames: FrameRecord[] = [];
   /** per-frame GOSPA: no components, each frame is solved when it enters */
   private readonly framewise: boolean;
+  private serial = 0;
+  /** with solver 'lp' everything is one program, kept from component to component */
+  sharedLinear: LinearWindow | null = null;
 
   constructor(
     readonly params: Params,
     private readonly settings: SolveSettings,
+    /** length of the window; null when all frames stay */
+    readonly windowFrames: number | null,
   ) {
     this.unit = params.cutoff ** params.exponent;
     this.finder = new PairFinder(params.distance, params.cutoff);
     this.changeQuanta = changeQuanta(params.switchPenalty ** params.exponent / 2 / this.unit);
     this.weighted = params.weights !== undefined;
-    this.framewise = params.switchPenalty === 0 && settings.solver === 'auto';
+    this.framewise = params.switchPenalty === 0;
   }
 
   get size(): number {
@@ -192,7 +203,7 @@ export class Scene {
   private appear(side: Map<string, Trajectory>, id: string): Trajectory {
     let trajectory = side.get(id);
     if (trajectory === undefined) {
-      trajectory = new Trajectory(id);
+      trajectory = new Trajectory(id, this.serial++);
       side.set(id, trajectory);
     }
     trajectory.presence++;
@@ -279,8 +290,23 @@ export class Scene {
     this.touchedFrames.length = 0;
   }
 
-  /** Puts loose edges into new components. */
+  /** A warm linear program for a component; one for all with solver 'lp'. */
+  linearWindow(simplex: Simplex): LinearWindow {
+    if (this.settings.solver === 'auto') return new LinearWindow(this, simplex);
+    this.sharedLinear ??= new LinearWindow(this, simplex);
+    return this.sharedLinear;
+  }
+
+  /** Puts loose edges into new components; with solver 'lp' all into one. */
   private regroup(): void {
+    if (this.loose.length === 0) return;
+    if (this.settings.solver === 'lp') {
+      for (const component of this.components) this.loosen(component);
+      const edges = [...new Set(this.loose)].filter((edge) => edge.size > 0);
+      this.loose.length = 0;
+      if (edges.length > 0) this.addComponent(edges);
+      return;
+    }
     const grouped = new Set<Edge>();
     for (const start of this.loose) {
       if (start.size === 0 || grouped.has(start)) continue;
@@ -349,6 +375,7 @@ export class Scene {
   dispose(): void {
     for (const component of this.components) component.dissolve();
     this.components.clear();
+    this.sharedLinear?.dispose();
   }
 }
 

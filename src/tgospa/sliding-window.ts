@@ -65,7 +65,7 @@ export class SlidingWindow {
     this.params = params;
     this.windowFrames = params.windowFrames;
     this.settleFrames = params.settleFrames ?? Math.floor(params.windowFrames / 2);
-    this.scene = new Scene(params, solveSettings(options));
+    this.scene = new Scene(params, solveSettings(options), params.windowFrames);
     this.lower = new Float64Array(Math.min(this.windowFrames, 64));
   }
 

@@ -2,8 +2,9 @@
  * How to solve, as the caller says it and as the engines read it. Every limit has its default here.
  */
 
-import type { LinearEngine, SolveSettings } from './component.js';
+import type { SolveSettings } from './component.js';
 import { InputError, type Problem } from './input-error.js';
+import type { Simplex } from './simplex.js';
 
 export interface SolveOptions {
   /** `auto`: the fastest exact way. `lp`: everything by warm-started simplex, reporting the LP metric */
@@ -20,11 +21,11 @@ export interface SolveOptions {
   sweepsMax?: number;
 }
 
-let linear: LinearEngine | null = null;
+let simplex: (() => Simplex) | null = null;
 
-/** Makes simplex and branch and bound available to all solves from now on. */
-export function useLinearEngine(engine: LinearEngine): void {
-  linear = engine;
+/** Makes simplex and branch and bound available to all solves from now on; loaded when one needs them. */
+export function useSimplex(load: () => Simplex): void {
+  simplex = load;
 }
 
 export function solveSettings(options: SolveOptions): SolveSettings {
@@ -46,7 +47,7 @@ export function solveSettings(options: SolveOptions): SolveSettings {
       problems.push({ path: `options.${path}`, value, message: 'must be a number, at least 0' });
   }
   if (problems.length > 0) throw new InputError(problems);
-  return { solver, exactness, matchingsMax, statesMax, sweepsMax, linear };
+  return { solver, exactness, matchingsMax, statesMax, sweepsMax, simplex };
 }
 
 /** The moment, as performance.now(), at which a solve that begins now must stop. */
