@@ -1,0 +1,307 @@
+/**
+ * The command line of `tgospa eval`: one table of options, from which parsing, checking and the help text follow.
+ * Invariant: a Job that is returned can be carried out; otherwise one UsageError lists every mistake.
+ */
+
+import { parseArgs } from 'node:util';
+import type { Preprocessing } from '../adapters/motchallenge.js';
+import { InputError, type Params, presets, profile, type SolveOptions } from './index.js';
+
+export interface NamedProfile {
+  name: string;
+  params: Params;
+}
+
+/** What is to be done. */
+export interface Job {
+  /** null: the built-in scene */
+  files: { reference: string; trackers: string[] } | null;
+  profiles: NamedProfile[];
+  solve: SolveOptions;
+  preprocess?: Preprocessing;
+  classes?: number[];
+  allRows: boolean;
+  /** null: whole sequences */
+  windowFrames: number | null;
+  csv: string | null;
+  json: boolean;
+  help: boolean;
+}
+
+/** Something is wrong with the command line itself. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+interface Option {
+  /** placeholder of the value; none for a switch */
+  value?: string;
+  repeat?: boolean;
+  choices?: readonly string[];
+  help: string;
+}
+
+const FORMATS = ['motchallenge'] as const;
+const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
+const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
+const DEFAULT_PROFILE = 'online-surveillance';
+
+const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
+  {
+    title: 'What to compare',
+    options: {
+      reference: { value: 'FILE', help: 'the feed that is believed: ground truth, or another tracker' },
+      tracker: { value: 'FILE', repeat: true, help: 'a feed that is judged; repeat it to rank several' },
+      format: { value: 'NAME', choices: FORMATS, help: 'format of all files (default motchallenge, the only one so far)' },
+      classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
+      'all-rows': { help: 'count all reference rows, whatever their flag and class' },
+      preprocess: {
+        value: 'RULES',
+        choices: ['motchallenge', 'mot20'],
+        help: 'first take out tracks that match a distractor, as the benchmark does',
+      },
+      demo: { help: 'judge three simulated trackers in the built-in scene instead of files' },
+    },
+  },
+  {
+    title: 'How to judge: a published profile',
+    options: {
+      profile: {
+        value: 'NAME',
+        repeat: true,
+        choices: PROFILES,
+        help: `${PROFILES.join(', ')} (default ${DEFAULT_PROFILE})`,
+      },
+      'miss-share': { value: 'R', help: 'a miss costs R c^p, a false object (1-R) c^p (default 0.5)' },
+    },
+  },
+  {
+    title: 'How to judge: your own parameters (instead of --profile)',
+    options: {
+      distance: { value: 'NAME', choices: DISTANCES, help: `${DISTANCES.join(', ')} of box centres (default iou)` },
+      cutoff: { value: 'C', help: 'objects this far apart or farther are never a pair' },
+      'admissible-error': { value: 'A', help: 'an error above A is worse than no estimate at all (C/2 <= A < C)' },
+      exponent: { value: 'P', help: 'or the exponent itself (>= 1)' },
+      'short-switch-distance': { value: 'G', help: 'short changes count: two tracks this close are a switch (G < C)' },
+      'long-switch-frames': { value: 'N', help: 'only changes that last longer than N frames count' },
+      'switch-penalty': { value: 'S', help: 'or the switch penalty itself; 0: no switches, per-frame GOSPA' },
+    },
+  },
+  {
+    title: 'How to solve',
+    options: {
+      solver: { value: 'NAME', choices: ['auto', 'lp'], help: 'auto: exact (default); lp: the LP metric, by simplex alone' },
+      exactness: { value: 'NAME', choices: ['lp', 'force'], help: 'force: finish fractional optima by branch and bound' },
+    },
+  },
+  {
+    title: 'What to print',
+    options: {
+      window: { value: 'T', help: 'slide a window of T frames instead: one CSV row per frame' },
+      csv: { value: 'FILE', help: 'where the rows of --window go; then a drawing of them is printed' },
+      json: { help: 'print the evaluations as JSON, with every frame and assignment' },
+      help: { help: 'print this text' },
+    },
+  },
+];
+
+const OPTIONS: Record<string, Option> = Object.assign({}, ...GROUPS.map(({ options }) => options));
+
+// the parameters one may give instead of a profile, by the names the library knows them
+const WORDS: Record<string, string> = {
+  cutoff: 'cutoff',
+  'admissible-error': 'admissibleError',
+  exponent: 'exponent',
+  'short-switch-distance': 'shortSwitchDistance',
+  'long-switch-frames': 'longSwitchFrames',
+  'switch-penalty': 'switchPenalty',
+};
+
+/** The text of `tgospa eval --help`. */
+export function evalHelp(): string {
+  const lines = [
+    'tgospa eval: compares trackers with a reference by the TGOSPA metric and says where their cost comes from.',
+    '',
+    'Usage: tgospa eval --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
+    '       tgospa eval --demo',
+  ];
+  for (const { title, options } of GROUPS) {
+    lines.push('', `${title}:`);
+    for (const [name, option] of Object.entries(options)) {
+      const left = `  --${name}${option.value ? ` ${option.value}` : ''}`;
+      lines.push(`${left.padEnd(29)} ${option.help}${option.repeat ? '; may be repeated' : ''}`);
+    }
+  }
+  lines.push('', 'Exit code: 0 done, 1 a file could not be read or is malformed, 2 wrong options.');
+  return lines.join('\n');
+}
+
+/** Turns arguments into a job, or throws one UsageError that lists every mistake. */
+export function parseJob(args: string[]): Job {
+  const given = new Given(args);
+  if (given.has('help')) return { ...emptyJob(), help: true };
+  const job: Job = {
+    ...emptyJob(),
+    files: given.has('demo') ? null : readFiles(given),
+    profiles: readProfiles(given),
+    solve: { solver: given.text('solver') as SolveOptions['solver'], exactness: given.text('exactness') as SolveOptions['exactness'] },
+    preprocess: given.text('preprocess') as Preprocessing | undefined,
+    classes: given.text('classes') === undefined ? undefined : readClasses(given),
+    allRows: given.has('all-rows'),
+    windowFrames: given.has('window') ? readWindow(given) : null,
+    csv: given.text('csv') ?? null,
+    json: given.has('json'),
+  };
+  given.refuse('demo', ['reference', 'tracker', 'format', 'classes', 'all-rows', 'preprocess'], 'it brings its own scene');
+  given.refuse('json', ['window', 'csv'], 'the window is written as CSV');
+  given.refuse('all-rows', ['classes'], 'all rows means all classes');
+  if (job.csv !== null && !given.has('window')) given.wrong('--csv needs --window T: it receives the sliding series');
+  given.throwMistakes();
+  return job;
+}
+
+function emptyJob(): Job {
+  const nothing = { files: null, profiles: [], solve: {}, windowFrames: null, csv: null };
+  return { ...nothing, allRows: false, json: false, help: false };
+}
+
+function readFiles(given: Given): Job['files'] {
+  const reference = given.text('reference');
+  const trackers = given.texts('tracker');
+  if (reference === undefined) given.wrong('--reference FILE is missing (or try --demo)');
+  if (trackers.length === 0) given.wrong('--tracker FILE is missing; give at least one');
+  const twice = trackers.find((file, index) => trackers.indexOf(file) < index);
+  if (twice !== undefined) given.wrong(`--tracker ${twice} is given twice`);
+  return { reference: reference ?? '', trackers };
+}
+
+function readClasses(given: Given): number[] {
+  const classes = (given.text('classes') ?? '').split(',').map(Number);
+  const sound = classes.every((value) => Number.isInteger(value) && value > 0);
+  if (!sound) given.wrong(`--classes must be whole numbers separated by commas, got "${given.text('classes')}"`);
+  return classes;
+}
+
+function readWindow(given: Given): number {
+  const frames = given.number('window') ?? 0;
+  if (!Number.isNaN(frames) && !(Number.isInteger(frames) && frames >= 1))
+    given.wrong(`--window must be a whole number of frames, at least 1, got "${given.text('window')}"`);
+  return frames;
+}
+
+function readProfiles(given: Given): NamedProfile[] {
+  const own = [...Object.keys(WORDS), 'distance'].filter((name) => given.has(name));
+  const names = given.texts('profile');
+  const missShare = given.number('miss-share');
+  if (names.length > 0 && own.length > 0)
+    given.wrong(`--profile and --${own[0]} exclude each other: a profile has all its parameters; give them all, or a profile`);
+  if (own.length > 0) return names.length > 0 ? [] : ownProfile(given, missShare);
+  const chosen = names.length > 0 ? [...new Set(names)] : [DEFAULT_PROFILE];
+  if (!chosen.every((name) => name in presets)) return [];
+  return chosen.flatMap((name) => {
+    const params: Params = presets[name as keyof typeof presets];
+    return missShare === undefined ? [{ name, params }] : checkedProfile(given, name, { ...params, missShare });
+  });
+}
+
+function ownProfile(given: Given, missShare: number | undefined): NamedProfile[] {
+  const words: Record<string, unknown> = { distance: given.text('distance') ?? 'iou' };
+  for (const [name, word] of Object.entries(WORDS)) if (given.has(name)) words[word] = given.number(name);
+  if (missShare !== undefined) words.missShare = missShare;
+  if (given.mistakes.length > 0) return [];
+  return checkedProfile(given, 'own', words as unknown as Params);
+}
+
+function checkedProfile(given: Given, name: string, words: Params): NamedProfile[] {
+  try {
+    return [{ name, params: profile(words) }];
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    for (const { path, message } of error.problems) given.wrong(inOptionNames(`${path}: ${message}`));
+    return [];
+  }
+}
+
+/** The library speaks of admissibleError, the command line of --admissible-error. */
+function inOptionNames(message: string): string {
+  const names = { ...WORDS, 'miss-share': 'missShare', distance: 'distance' };
+  return Object.entries(names).reduce((text, [option, word]) => text.replace(new RegExp(`\\b${word}\\b`, 'g'), `--${option}`), message);
+}
+
+/** The options as given, and what is wrong with them. */
+class Given {
+  readonly mistakes: string[] = [];
+  readonly #values = new Map<string, string[]>();
+
+  constructor(args: string[]) {
+    const options = Object.fromEntries(
+      Object.entries(OPTIONS).map(([name, { value }]) => [name, { type: value ? ('string' as const) : ('boolean' as const) }]),
+    );
+    const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+    for (const token of tokens) {
+      if (token.kind === 'positional') this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
+      if (token.kind === 'option') this.#take(token.name, token.rawName, token.value);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  texts(name: string): string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  text(name: string): string | undefined {
+    return this.texts(name)[0];
+  }
+
+  number(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (Number.isNaN(value)) this.wrong(`--${name} must be a number, got "${text}"`);
+    return value;
+  }
+
+  /** `name` excludes `others`. */
+  refuse(name: string, others: string[], why: string): void {
+    if (!this.has(name)) return;
+    for (const other of others) if (this.has(other)) this.wrong(`--${name} and --${other} exclude each other: ${why}`);
+  }
+
+  wrong(message: string): void {
+    if (!this.mistakes.includes(message)) this.mistakes.push(message);
+  }
+
+  throwMistakes(): void {
+    if (this.mistakes.length > 0) throw new UsageError(this.mistakes.join('\n'));
+  }
+
+  #take(name: string, rawName: string, value: string | undefined): void {
+    const option = rawName.startsWith('--') ? OPTIONS[name] : undefined;
+    if (!option) return this.wrong(`unknown option ${rawName}${suggestion(name)}`);
+    if (option.value && value === undefined) return this.wrong(`--${name} needs a value: --${name} ${option.value}`);
+    if (!option.value && value !== undefined) return this.wrong(`--${name} takes no value, got "${value}"`);
+    if (option.choices && !option.choices.includes(value ?? ''))
+      return this.wrong(`--${name} must be one of ${option.choices.join(', ')}, got "${value}"`);
+    if (this.has(name) && option.value && !option.repeat) return this.wrong(`--${name} is given twice`);
+    this.#values.set(name, [...this.texts(name), value ?? '']);
+  }
+}
+
+function suggestion(name: string): string {
+  const near = Object.keys(OPTIONS).find((option) => editDistance(option, name) <= 2 || (name.length > 2 && option.startsWith(name)));
+  return near ? `; did you mean --${near}?` : '; tgospa eval --help lists them all';
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length];
+}

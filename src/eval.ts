@@ -1,0 +1,335 @@
+/**
+ * `tgospa eval`: reads the files (or builds the scene), evaluates every tracker under every profile, and prints a ranking,
+ * the evaluations as JSON, or the series of a sliding window as CSV.
+ * Invariant: standard output carries the result only; notes, warnings and progress go to standard error.
+ */
+
+import { createWriteStream, readFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { basename, extname, sep } from 'node:path';
+import type { Writable } from 'node:stream';
+import { alignMotChallenge, type MotFeed, readMotChallenge } from '../adapters/motchallenge.js';
+import { evalHelp, type Job, type NamedProfile, parseJob } from './eval-options.js';
+import { type Evaluation, evaluate, type Frame, type Obj, type Params, type Report, SlidingWindow } from './index.js';
+import { Progress } from './progress.js';
+import { drawRanking } from './ranking.js';
+import { crossingScene, type Fault } from './scene.js';
+import { bold, dim, type Screen, wrapText } from './table.js';
+import { drawTimeline, timelineLegend } from './timeline.js';
+
+/** Where the command writes, and what it may assume about the other end. */
+export interface Console {
+  out: Writable;
+  err: Writable;
+  screen: Screen;
+  /** draw progress: standard error is a terminal */
+  progress: boolean;
+}
+
+interface Subject {
+  name: string;
+  /** as given on the command line */
+  file: string;
+  frames: Frame[];
+  faults: Fault[];
+}
+
+interface Subjects {
+  reference: string;
+  trackers: Subject[];
+  notes: string[];
+}
+
+/** Window of the demonstration, in frames. */
+const DEMO_WINDOW_FRAMES = 60;
+const SWITCHES_LISTED_MAX = 40;
+const CSV_COLUMNS = [
+  'tracker,profile,frame,frames,distance,costTotal,costLocalization,costMissed,costFalse,costSwitch',
+  'proper,missed,false,switches,meanLocalizationError,newestProper,newestMissed,newestFalse,exact,gap',
+].join(',');
+
+/** Runs the command; throws UsageError, InputError, or what the file system says. */
+export async function runEval(args: string[], console: Console): Promise<void> {
+  const job = parseJob(args);
+  if (job.help) return write(console.out, `${evalHelp()}\n`);
+  const subjects = job.files ? readSubjects(job, job.files) : sceneSubjects();
+  for (const note of subjects.notes) await write(console.err, `${note}\n`);
+  const progress = new Progress(console.progress);
+  try {
+    if (!job.files && !job.json && !job.windowFrames) await runDemo(job, subjects, console, progress);
+    else if (job.windowFrames) await runWindow(job, job.windowFrames, subjects, console, progress);
+    else await runWhole(job, subjects, console, progress);
+  } finally {
+    await progress.stop();
+  }
+}
+
+function readSubjects(job: Job, files: { reference: string; trackers: string[] }): Subjects {
+  const { classes, allRows, preprocess } = job;
+  const reference = readMotChallenge(readText(files.reference), { kind: 'reference', file: files.reference, classes, allRows });
+  const names = shortNames(files.trackers);
+  const notes = referenceNotes(reference);
+  const trackers = files.trackers.map((file, index) => {
+    const tracker = readMotChallenge(readText(file), { kind: 'tracker', file });
+    const frames = alignMotChallenge(reference, tracker, preprocess);
+    if (preprocess) notes.push(preprocessingNote(names[index], tracker, frames));
+    return { name: names[index], file, frames, faults: [] };
+  });
+  if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
+    notes.push('euclidean: boxes are compared by their centres, in pixels');
+  return { reference: files.reference, trackers, notes };
+}
+
+function readText(file: string): string {
+  return readFileSync(file, 'utf8');
+}
+
+function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
+  if (countedCount === 0 && rowCount > 0)
+    return [`warning: none of the ${rowCount} rows of ${file} counts (flag 0, or another class); see --classes and --all-rows`];
+  if (countedCount < rowCount)
+    return [`${file}: ${countedCount} of ${rowCount} rows count; the others have flag 0 or another class (--all-rows counts them)`];
+  return [];
+}
+
+function preprocessingNote(name: string, { rowCount }: MotFeed, frames: Frame[]): string {
+  const left = frames.reduce((sum, frame) => sum + frame.tracker.length, 0);
+  return `${name}: preprocessing took out ${rowCount - left} of ${rowCount} rows that match a distractor`;
+}
+
+/** What tells the files apart: the file name, or the folders that differ. */
+function shortNames(files: string[]): string[] {
+  const parts = files.map((file) => file.slice(0, file.length - extname(file).length).split(sep));
+  if (new Set(parts.map((path) => path.at(-1))).size === files.length) return parts.map((path) => path.at(-1) ?? '');
+  const shared = (at: (path: string[], offset: number) => string | undefined) => {
+    let count = 0;
+    while (at(parts[0], count) !== undefined && parts.every((path) => at(path, count) === at(parts[0], count))) count++;
+    return count;
+  };
+  const head = shared((path, offset) => path[offset]);
+  const tail = shared((path, offset) => path[path.length - 1 - offset]);
+  return parts.map((path) => path.slice(head, path.length - tail).join('/') || path.join('/'));
+}
+
+function sceneSubjects(): Subjects {
+  const { name, trackers } = crossingScene();
+  return { reference: name, trackers: trackers.map((tracker) => ({ ...tracker, file: tracker.name })), notes: [] };
+}
+
+async function runWhole(job: Job, subjects: Subjects, console: Console, progress: Progress): Promise<void> {
+  const entries = evaluateAll(job, subjects, progress);
+  if (!job.json) {
+    const found = [...entries];
+    await progress.stop();
+    return write(console.out, `${job.profiles.map((one) => rankingOf(one, found, console.screen)).join('\n\n')}\n`);
+  }
+  let separator = '[';
+  for (const { subject, profile, evaluation } of entries) {
+    const { name, params } = profile;
+    const entry = { reference: subjects.reference, tracker: subject.file, profile: name, params, evaluation: wholeOf(evaluation) };
+    await write(console.out, `${separator}${JSON.stringify(entry)}`);
+    separator = ',\n';
+  }
+  await write(console.out, ']\n');
+}
+
+/** perFrame may be computed on demand; JSON shows own properties only. */
+function wholeOf(evaluation: Evaluation): Evaluation {
+  return { ...evaluation, perFrame: evaluation.perFrame };
+}
+
+interface Entry {
+  subject: Subject;
+  profile: NamedProfile;
+  evaluation: Evaluation;
+}
+
+function* evaluateAll({ profiles, solve }: Job, { trackers }: Subjects, progress: Progress): Generator<Entry> {
+  const steps = profiles.length * trackers.length;
+  let step = 0;
+  for (const profile of profiles) {
+    for (const subject of trackers) {
+      const frames = framesFor(profile.params, subject.frames);
+      progress.begin({ label: `${subject.name}, ${profile.name}`, step: ++step, steps, total: frames.length, unit: 'frames' });
+      yield { subject, profile, evaluation: evaluate(progress.counting(frames), profile.params, solve) };
+    }
+  }
+}
+
+/** Points are compared where the distance wants points: the centres of the boxes. */
+function framesFor({ distance }: Params, frames: Frame[]): Frame[] {
+  if (distance !== 'euclidean') return frames;
+  return frames.map(({ reference, tracker }) => ({ reference: reference.map(centred), tracker: tracker.map(centred) }));
+}
+
+function centred(object: Obj): Obj {
+  if (!('box' in object)) return object;
+  const [left, top, width, height] = object.box;
+  return { id: object.id, point: [left + width / 2, top + height / 2] };
+}
+
+function rankingOf(profile: NamedProfile, entries: Entry[], screen: Screen): string {
+  const chosen = entries.filter((entry) => entry.profile === profile);
+  const contenders = chosen.map(({ subject, evaluation }) => ({ name: subject.name, evaluation }));
+  const { frames } = chosen[0].evaluation;
+  const title = `${bold(profile.name, screen)}  ${dim(`${describe(profile.params)}; ${frames} frames`, screen)}`;
+  return [title, '', ...drawRanking(contenders, screen)].join('\n');
+}
+
+function describe({ distance, cutoff, exponent, switchPenalty, missShare }: Params): string {
+  const words = [`distance ${distance}`, `cut-off ${short(cutoff)}`, `exponent ${short(exponent)}`];
+  words.push(switchPenalty === 0 ? 'no switches' : `switch penalty ${short(switchPenalty)}`);
+  if (missShare !== undefined && missShare !== 0.5) words.push(`miss share ${short(missShare)}`);
+  return words.join(', ');
+}
+
+function short(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
+async function runWindow(job: Job, windowFrames: number, subjects: Subjects, console: Console, progress: Progress): Promise<void> {
+  for (const { name, params } of job.profiles) await warnShortWindow(name, params, windowFrames, console);
+  const target = job.csv === null ? console.out : createWriteStream(job.csv);
+  if (job.csv !== null) await once(target, 'open');
+  await write(target, `${CSV_COLUMNS}\n`);
+  const drawings: string[] = [];
+  const steps = job.profiles.length * subjects.trackers.length;
+  for (const profile of job.profiles) {
+    for (const subject of subjects.trackers) {
+      const step = drawings.length + 1;
+      const series = slide(job, profile, subject, windowFrames, progress, { step, steps });
+      await write(target, rowsOf(subject, profile, series));
+      drawings.push(drawingOf(subject, profile, windowFrames, series, console.screen));
+    }
+  }
+  if (job.csv === null) return;
+  target.end();
+  await once(target, 'finish');
+  await progress.stop();
+  await write(console.out, `${drawings.join('\n\n')}\n`);
+  await write(console.err, `wrote the series to ${job.csv}\n`);
+}
+
+/** A long-term switch shows only with more than n frames on both sides of it (DESIGN 2.1). */
+async function warnShortWindow(name: string, params: Params, windowFrames: number, console: Console): Promise<void> {
+  const frames = (params.switchPenalty / params.cutoff) ** params.exponent;
+  if (frames < 1 || windowFrames > 2 * frames + 1) return;
+  const needed = Math.floor(2 * frames + 1) + 1;
+  await write(
+    console.err,
+    `warning: under ${name} only changes longer than ${short(frames)} frames are switches, and a window of ${windowFrames} frames can never show one; use --window ${needed} or more\n`,
+  );
+}
+
+/** What is kept of each report; the rest would hold every window's assignments. */
+type Sample = Pick<Report, 'frames' | 'distance' | 'cost' | 'count' | 'meanLocalizationError' | 'exact' | 'gap'> & {
+  newest: Report['newest']['count'];
+};
+
+interface Series {
+  samples: Sample[];
+  events: Report['events'];
+}
+
+function slide(
+  { solve }: Job,
+  { name, params }: NamedProfile,
+  subject: Subject,
+  windowFrames: number,
+  progress: Progress,
+  position: { step: number; steps: number },
+): Series {
+  const frames = framesFor(params, subject.frames);
+  progress.begin({ label: `${subject.name}, ${name}`, ...position, total: frames.length, unit: 'frames' });
+  const window = new SlidingWindow({ ...params, windowFrames }, solve);
+  try {
+    const series: Series = { samples: [], events: [] };
+    for (const frame of frames) {
+      const report = window.push(frame);
+      const { distance, cost, count, meanLocalizationError, exact, gap } = report;
+      series.samples.push({ frames: report.frames, distance, cost, count, meanLocalizationError, exact, gap, newest: report.newest.count });
+      series.events.push(...report.events);
+      progress.tick();
+    }
+    if (frames.length > 0) series.events.push(...window.end().events);
+    return series;
+  } finally {
+    window.dispose();
+  }
+}
+
+function rowsOf(subject: Subject, profile: NamedProfile, { samples }: Series): string {
+  const prefix = `${csvField(subject.name)},${csvField(profile.name)}`;
+  let text = '';
+  samples.forEach(({ frames, distance, cost, count, meanLocalizationError, newest, exact, gap }, index) => {
+    const costs = [cost.total, cost.localization, cost.missed, cost.false, cost.switch];
+    const counts = [count.proper, count.missed, count.false, count.switches];
+    const values = [index + 1, frames, distance, ...costs, ...counts, meanLocalizationError];
+    text += `${prefix},${[...values, newest.proper, newest.missed, newest.false, exact, gap].join(',')}\n`;
+  });
+  return text;
+}
+
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+function drawingOf(subject: Subject, profile: NamedProfile, windowFrames: number, series: Series, screen: Screen): string {
+  const { samples, events } = series;
+  const head = `${bold(subject.name, screen)}  ${dim(`cost of the last ${windowFrames} frames, ${profile.name}`, screen)}`;
+  if (samples.length === 0) return `${head}\n  (no frames)`;
+  const marks = events.map(({ frame }) => frame + 1);
+  const costs = samples.map(({ cost }) => cost);
+  const drawing = drawTimeline(costs, marks, { ...screen, columns: Math.min(screen.columns, 130) });
+  return [head, timelineLegend(screen), ...drawing, ...switchLines(events)].join('\n');
+}
+
+function switchLines(events: Report['events']): string[] {
+  if (events.length === 0) return ['no switches'];
+  const lines = events.slice(0, SWITCHES_LISTED_MAX).map(switchLine);
+  const more = events.length - lines.length;
+  return [`${events.length} changes of identity (▲):`, ...lines, ...(more > 0 ? [`  and ${more} more`] : [])];
+}
+
+function switchLine({ frame, truth, from, to, switches }: Report['events'][number]): string {
+  const size = switches === 1 ? 'switch' : 'half  ';
+  return `  frame ${String(frame + 1).padStart(5)}  ${size}  truth ${truth}: ${from ?? 'no track'} → ${to ?? 'no track'}`;
+}
+
+async function runDemo(job: Job, subjects: Subjects, console: Console, progress: Progress): Promise<void> {
+  const { screen } = console;
+  const room = Math.min(screen.columns, 100);
+  const entries = [...evaluateAll(job, subjects, progress)];
+  const faulty = subjects.trackers.at(-1) as Subject;
+  const [profile] = job.profiles;
+  const series = slide(job, profile, faulty, DEMO_WINDOW_FRAMES, progress, { step: 1, steps: 1 });
+  await progress.stop();
+  const sections = [
+    wrapText(DEMO_INTRODUCTION, room, '').join('\n'),
+    ...job.profiles.map((one) => rankingOf(one, entries, screen)),
+    drawingOf(faulty, profile, DEMO_WINDOW_FRAMES, series, screen),
+    [`What was built into ${faulty.name}, to compare:`, ...faulty.faults.map(faultLine)].join('\n'),
+    DEMO_NEXT.join('\n'),
+  ];
+  await write(console.out, `${sections.join('\n\n')}\n`);
+}
+
+const DEMO_INTRODUCTION =
+  'The built-in scene: seven people cross a picture in 300 frames, watched by three simulated trackers. TGOSPA gives each ' +
+  'one distance to the truth, the smaller the better, and splits its cost exactly into localization, missed, false and switch.';
+const DEMO_NEXT = [
+  'Go on with your own files (MOTChallenge format; repeat --tracker to rank several):',
+  '  npx tgospa eval --reference gt.txt --tracker results.txt',
+  '  npx tgospa eval --reference gt.txt --tracker results.txt --window 60 --csv series.csv',
+  '  npx tgospa eval --help',
+];
+
+function faultLine({ from, to, what }: Fault): string {
+  const when = from === to ? `frame ${from}` : `frames ${from} to ${to}`;
+  return `  ${when.padEnd(17)}  ${what}`;
+}
+
+/** Writes, and waits when the other end is slow. */
+async function write(stream: Writable, text: string): Promise<void> {
+  if (!stream.write(text)) await once(stream, 'drain');
+}

@@ -1,0 +1,58 @@
+/**
+ * One line on the terminal that says how far long work has come, while the main thread is busy computing.
+ * A thread of its own draws it (progress-thread.ts); the main thread only counts, in shared memory.
+ * Invariant: after stop() the line is gone and nothing is drawn any more.
+ */
+
+import { writeSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+
+export interface Step {
+  /** what is being worked on */
+  label: string;
+  /** number of this step and of all steps, from 1 */
+  step: number;
+  steps: number;
+  /** units of work in this step, e.g. frames */
+  total: number;
+  unit: string;
+}
+
+const STDERR = 2;
+export const CLEAR_LINE = '\r\x1b[2K';
+
+export class Progress {
+  readonly #done = new Int32Array(new SharedArrayBuffer(4));
+  readonly #worker: Worker | null;
+
+  /** Shows nothing at all unless `visible`. */
+  constructor(visible: boolean) {
+    const script = new URL('./progress-thread.js', import.meta.url);
+    this.#worker = visible ? new Worker(script, { workerData: this.#done }) : null;
+    this.#worker?.unref();
+  }
+
+  begin(step: Step): void {
+    Atomics.store(this.#done, 0, 0);
+    this.#worker?.postMessage(step);
+  }
+
+  /** One more unit is done; costs nanoseconds. */
+  tick(): void {
+    Atomics.add(this.#done, 0, 1);
+  }
+
+  /** Passes the items on and counts each as it is taken. */
+  *counting<Item>(items: Iterable<Item>): Generator<Item> {
+    for (const item of items) {
+      yield item;
+      this.tick();
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#worker) return;
+    await this.#worker.terminate();
+    writeSync(STDERR, CLEAR_LINE);
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * Text tables: aligned columns, optionally coloured like a heat map, folded into blocks when they are wider than the terminal.
+ * Invariant: without colours the text is the same, character for character, minus the escape sequences.
+ */
+
+export interface Column {
+  /** heading above neighbouring columns of the same group */
+  group?: string;
+  title: string;
+  align: 'left' | 'right';
+  cells: string[];
+  /** repeated at the left of every block, shortened when it takes too much room */
+  key?: boolean;
+  /** colours cells from best to worst by these numbers */
+  heat?: { values: number[]; best: 'low' | 'high' };
+}
+
+export interface Screen {
+  /** width in characters; Infinity: never fold */
+  columns: number;
+  colors: boolean;
+}
+
+const GAP = 2;
+/** A key column takes at most this share of the screen. */
+const KEY_SHARE_MAX = 0.3;
+// 256-colour backgrounds, green over yellow to red, all light enough for black text
+const RAMP = [114, 150, 186, 222, 216, 210];
+const BLACK = 16;
+
+/** The table as lines. */
+export function drawTable(columns: Column[], screen: Screen): string[] {
+  const fitted = columns.map((column) => (column.key ? shorten(column, screen.columns * KEY_SHARE_MAX) : column));
+  const keys = fitted.filter(({ key }) => key);
+  const blocks = fold(fitted, keys, screen.columns);
+  return blocks.flatMap((block, index) => (index > 0 ? ['', ...drawBlock(block, screen)] : drawBlock(block, screen)));
+}
+
+/** Words of a text, in lines of at most `columns` characters, the second and later ones indented. */
+export function wrapText(text: string, columns: number, indent: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line.trim() !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line);
+      line = indent + word;
+    } else line += line === '' ? word : ` ${word}`;
+  }
+  return [...lines, line];
+}
+
+export function bold(text: string, screen: Screen): string {
+  return screen.colors ? `\x1b[1m${text}\x1b[0m` : text;
+}
+
+export function dim(text: string, screen: Screen): string {
+  return screen.colors ? `\x1b[2m${text}\x1b[0m` : text;
+}
+
+function shorten(column: Column, width: number): Column {
+  const limit = Math.max(6, Math.floor(width));
+  return {
+    ...column,
+    cells: column.cells.map((cell) => (cell.length > limit ? `${cell.slice(0, limit - 1)}…` : cell)),
+  };
+}
+
+function fold(columns: Column[], keys: Column[], room: number): Column[][] {
+  const blocks: Column[][] = [];
+  let block = [...keys];
+  for (const column of columns) {
+    if (column.key) continue;
+    if (block.length > keys.length && widthOf([...block, column]) > room) {
+      blocks.push(block);
+      block = [...keys];
+    }
+    block.push(column);
+  }
+  return [...blocks, block];
+}
+
+function cellWidth({ title, cells }: Column): number {
+  return Math.max(title.length, ...cells.map((cell) => cell.length));
+}
+
+function widthOf(columns: Column[]): number {
+  return columns.reduce((sum, column) => sum + cellWidth(column), GAP * (columns.length - 1));
+}
+
+function drawBlock(columns: Column[], screen: Screen): string[] {
+  const lines = [columns.map((column) => pad(column.title, column)).join(' '.repeat(GAP))];
+  const groups = drawGroups(columns);
+  if (groups.trim() !== '') lines.unshift(groups);
+  const head = lines.map((line) => dim(line.trimEnd(), screen));
+  const body = columns[0].cells.map((_, row) => drawRow(columns, row, screen));
+  return [...head, ...body];
+}
+
+function drawRow(columns: Column[], row: number, screen: Screen): string {
+  const cells = columns.map((column) => heated(pad(column.cells[row], column), column, row, screen));
+  return cells.join(' '.repeat(GAP)).trimEnd();
+}
+
+/** The line above the titles: the name of each group over its columns, drawn out with dashes. */
+function drawGroups(columns: Column[]): string {
+  let line = '';
+  for (let index = 0; index < columns.length; ) {
+    const { group } = columns[index];
+    let end = index + 1;
+    while (group !== undefined && end < columns.length && columns[end].group === group) end++;
+    const width = widthOf(columns.slice(index, end));
+    line += (group === undefined ? '' : `${group} `.padEnd(width, '─').slice(0, width)).padEnd(width + GAP);
+    index = end;
+  }
+  return line.trimEnd();
+}
+
+function pad(text: string, column: Column): string {
+  const width = cellWidth(column);
+  return column.align === 'left' ? text.padEnd(width) : text.padStart(width);
+}
+
+function heated(text: string, { heat }: Column, row: number, { colors }: Screen): string {
+  if (!heat || !colors) return text;
+  const low = Math.min(...heat.values);
+  const high = Math.max(...heat.values);
+  if (!(high > low)) return text;
+  const way = (heat.values[row] - low) / (high - low);
+  const worse = heat.best === 'low' ? way : 1 - way;
+  const color = RAMP[Math.min(RAMP.length - 1, Math.floor(worse * RAMP.length))];
+  return `\x1b[48;5;${color};38;5;${BLACK}m${text}\x1b[0m`;
+}

@@ -1,0 +1,157 @@
+/**
+ * Arrows point one way: kernel <- adapters <- command line and application <- main. This file holds the table and fails with a
+ * sentence. It also keeps the README honest: the commands it names must exist.
+ */
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+interface Layer {
+  name: string;
+  /** files, or folders when they end with a slash */
+  files: string[];
+  /** layers it may import from, besides itself */
+  imports: string[];
+  /** may it use what comes with Node? */
+  node: boolean;
+}
+
+const LAYERS: Layer[] = [
+  { name: 'kernel', files: ['src/tgospa/'], imports: [], node: false },
+  { name: 'door', files: ['src/index.ts'], imports: ['kernel'], node: false },
+  { name: 'adapters', files: ['adapters/'], imports: ['kernel'], node: false },
+  { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
+  { name: 'terminal', files: ['src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'], imports: ['kernel'], node: true },
+  {
+    name: 'eval',
+    files: ['src/eval.ts', 'src/eval-options.ts', 'src/ranking.ts'],
+    imports: ['kernel', 'door', 'adapters', 'scenes', 'terminal'],
+    node: true,
+  },
+  { name: 'main', files: ['src/main.ts'], imports: ['door', 'eval'], node: true },
+];
+
+/** Each outside library has one owner. */
+const OWNERS: Record<string, string> = {
+  highs: 'src/tgospa/simplex.ts',
+};
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const sources = ['src', 'adapters'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
+);
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+function importsOf(file: string): string[] {
+  const found = read(file).matchAll(/(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g);
+  return [...found].map(([, from, dynamic, bare]) => from ?? dynamic ?? bare);
+}
+
+function targetOf(file: string, specifier: string): string {
+  return normalize(join(dirname(file), specifier)).replaceAll('\\', '/').replace(/\.js$/, '.ts');
+}
+
+function layerOf(file: string): Layer | undefined {
+  return LAYERS.find(({ files }) => files.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)));
+}
+
+function complaintOn(file: string, specifier: string): string | null {
+  const layer = layerOf(file);
+  if (!layer) return `${file} belongs to no layer; give it a row in test/layering.test.ts`;
+  if (specifier.startsWith('node:')) return layer.node ? null : `${file} imports ${specifier}, but ${layer.name} must run in a browser too`;
+  if (!specifier.startsWith('.')) return outsideComplaint(file, specifier);
+  const target = targetOf(file, specifier);
+  const other = layerOf(target);
+  if (other && (other === layer || layer.imports.includes(other.name))) return null;
+  return `${file} imports ${target}, but ${layer.name} may import only ${['itself', ...layer.imports].join(', ')}`;
+}
+
+function outsideComplaint(file: string, specifier: string): string | null {
+  const library = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  const owner = OWNERS[library];
+  if (owner === file) return null;
+  if (!owner) return `${file} imports ${library}, which has no owner; name one file for it in test/layering.test.ts`;
+  return `${file} imports ${library}, which belongs to ${owner}`;
+}
+
+function cycleFrom(file: string, path: string[], finished: Set<string>): string[] | null {
+  if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
+  if (finished.has(file)) return null;
+  for (const specifier of importsOf(file).filter((one) => one.startsWith('.'))) {
+    const cycle = cycleFrom(targetOf(file, specifier), [...path, file], finished);
+    if (cycle) return cycle;
+  }
+  finished.add(file);
+  return null;
+}
+
+describe('the layering', () => {
+  it('knows a layer for every source file', () => {
+    assert.ok(sources.length > 5, `only ${sources.length} source files found under ${root}`);
+    const homeless = sources.filter((file) => !layerOf(file));
+    assert.deepEqual(homeless, [], `these files belong to no layer; give them a row in test/layering.test.ts: ${homeless}`);
+  });
+
+  it('lets imports point one way only, and each outside library have one owner', () => {
+    const complaints = sources.flatMap((file) => importsOf(file).map((specifier) => complaintOn(file, specifier)));
+    assert.ok(complaints.length > 10, 'hardly any import was found; the search for them must be broken');
+    assert.deepEqual(complaints.filter((complaint) => complaint !== null), []);
+  });
+
+  it('imports only files that exist, without circles', () => {
+    const finished = new Set<string>();
+    for (const file of sources) {
+      const cycle = cycleFrom(file, [], finished);
+      assert.equal(cycle, null, `these files import each other in a circle: ${cycle?.join(' -> ')}`);
+    }
+  });
+
+  it('would complain about a wrong import', () => {
+    assert.match(String(complaintOn('src/tgospa/ascent.ts', '../eval.js')), /kernel may import only itself$/);
+    assert.match(String(complaintOn('src/tgospa/ascent.ts', 'highs')), /belongs to src\/tgospa\/simplex.ts$/);
+    assert.match(String(complaintOn('src/tgospa/ascent.ts', 'node:fs')), /must run in a browser too$/);
+    assert.match(String(complaintOn('adapters/motchallenge.ts', '../src/eval.js')), /adapters may import only itself, kernel$/);
+    assert.match(String(complaintOn('src/eval.ts', 'left-pad')), /has no owner/);
+  });
+
+  it('has every dependency owned, and every owner uses it', () => {
+    const { dependencies } = JSON.parse(read('package.json'));
+    assert.deepEqual(Object.keys(dependencies).sort(), Object.keys(OWNERS).sort());
+    for (const [library, owner] of Object.entries(OWNERS))
+      assert.ok(importsOf(owner).includes(library), `${owner} owns ${library} but does not import it`);
+  });
+});
+
+describe('the README', () => {
+  const text = read('README.md');
+
+  it('names only npm scripts that exist', () => {
+    const { scripts } = JSON.parse(read('package.json'));
+    const named = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[\w:-]+)/g)].map(([, name]) => name);
+    assert.ok(named.includes('start') && named.includes('test'), 'the README must say npm start and npm test');
+    for (const name of named) assert.ok(name in scripts, `the README says npm run ${name}, but package.json has no such script`);
+  });
+
+  it('names only options that tgospa eval knows', async () => {
+    const { evalHelp } = await import('../src/eval-options.js');
+    const known = new Set(evalHelp().match(/--[\w-]+/g));
+    const named = [...text.matchAll(/--[a-z][\w-]+/g)].map(([option]) => option);
+    assert.ok(named.length > 0);
+    for (const option of named) assert.ok(known.has(option), `the README names ${option}, which tgospa eval does not know`);
+  });
+
+  it('is linked with files that exist', () => {
+    const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, file]) => file);
+    for (const file of links) assert.doesNotThrow(() => read(file), `the README links to ${file}, which does not exist`);
+  });
+
+  it('lists every source file in src/README.md', () => {
+    const map = read('src/README.md');
+    for (const file of sources.filter((one) => one.startsWith('src/')))
+      assert.ok(map.includes(`\`${file.replace('src/', '')}\``), `src/README.md does not mention ${file}`);
+  });
+});
