@@ -3,22 +3,22 @@
  * frame, id, left, top, width, height [, flag or confidence [, class or x [, visibility or y [, z]]]].
  * The number of columns decides what the seventh and later ones mean; the rules are in adapters/README.md.
  * Invariant: a feed that is returned is sound (finite numbers, positive sides, unique ids per frame, frames from 1);
- * otherwise one MotChallengeError lists the mistakes of the whole file, each with line, column and remedy.
+ * otherwise one InputError lists the mistakes of the whole file, each with line, column and remedy.
  */
 
+import { bestMatching } from '../src/tgospa/assignment.js';
+import { distances } from '../src/tgospa/distance.js';
 import type { Box, Frame, Obj } from '../src/tgospa/evaluation.js';
-import { assign } from './assignment.js';
+import { InputError, type Problem } from '../src/tgospa/input-error.js';
 
 const COLUMNS = ['frame', 'id', 'left', 'top', 'width', 'height', 'column 7', 'column 8', 'column 9', 'column 10'];
 const COLUMNS_MIN = 6;
 const COLUMNS_MAX = COLUMNS.length;
-const EXPECTED = 'frame, id, left, top, width, height and up to four more, separated by commas';
+const EXPECTED = 'frame, id, left, top, width, height and up to four more';
 /** Longest sequence taken, in frames: a stray frame number must not ask for a billion empty frames. */
 const FRAMES_MAX = 1_000_000;
-/** Mistakes listed one by one; the others are counted. */
-const MISTAKES_MAX = 20;
-/** Characters of a wrong value repeated in a message. */
-const QUOTE_CHARS_MAX = 40;
+/** Reading stops after this many mistakes. */
+const MISTAKES_MAX = 1000;
 
 const PEDESTRIAN = 1;
 const IOU_MATCH_MIN = 0.5 - Number.EPSILON;
@@ -61,25 +61,7 @@ export interface MotFeed {
   frames: Map<number, MotRow[]>;
 }
 
-export interface Mistake {
-  path: string;
-  value: unknown;
-  message: string;
-}
-
-/** Everything that is wrong with a file (the first mistakes one by one, then how many more). */
-export class MotChallengeError extends Error {
-  override name = 'MotChallengeError';
-  readonly problems: Mistake[];
-  constructor(problems: Mistake[], unlisted: number) {
-    const lines = problems.map(({ path, message }) => `${path}: ${message}`);
-    if (unlisted > 0) lines.push(`and ${unlisted} more mistakes`);
-    super(lines.join('\n'));
-    this.problems = problems;
-  }
-}
-
-/** Reads a ground truth, detection or result file. Throws one MotChallengeError naming every mistake. */
+/** Reads a ground truth, detection or result file. Throws one InputError naming every mistake. */
 export function readMotChallenge(text: string, reading: MotReading): MotFeed {
   const scanner = new Scanner(text, reading.file);
   const feed: MotFeed = {
@@ -91,7 +73,7 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     frames: new Map(),
   };
   const classes = new Set(reading.classes ?? [PEDESTRIAN]);
-  while (scanner.nextLine()) {
+  while (scanner.mistakes.length < MISTAKES_MAX && scanner.nextLine()) {
     if (feed.columns === 0) feed.columns = scanner.columns;
     const row = readRow(scanner, feed.columns, reading.kind);
     if (row === null) continue;
@@ -99,7 +81,7 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     addRow(feed, scanner.values[0], row);
   }
   findDuplicates(feed, scanner);
-  scanner.throwMistakes();
+  if (scanner.mistakes.length > 0) throw new InputError(scanner.mistakes);
   return feed;
 }
 
@@ -127,13 +109,13 @@ function readRow(scanner: Scanner, columns: number, kind: MotReading['kind']): M
   const frame = values[0];
   const width = values[4];
   const height = values[5];
-  const problems = scanner.mistakeCount;
+  const before = scanner.mistakes.length;
   if (!Number.isInteger(frame) || frame < 1 || frame > FRAMES_MAX)
     scanner.mistake(0, `a whole number from 1 to ${FRAMES_MAX}`);
   if (!(width > 0)) scanner.mistake(4, 'a number above 0');
   if (!(height > 0)) scanner.mistake(5, 'a number above 0');
   const id = readId(scanner);
-  if (scanner.mistakeCount > problems) return null;
+  if (scanner.mistakes.length > before) return null;
   const category = hasClass(columns, kind) ? values[7] : 0;
   return {
     object: { id, box: [values[2], values[3], width, height] },
@@ -146,11 +128,13 @@ function readRow(scanner: Scanner, columns: number, kind: MotReading['kind']): M
 function hasSoundColumns(scanner: Scanner, columns: number): boolean {
   const count = scanner.columns;
   if (count < COLUMNS_MIN || count > COLUMNS_MAX) {
-    scanner.lineMistake(`expected ${COLUMNS_MIN} to ${COLUMNS_MAX} columns (${EXPECTED}), got ${count}`);
+    scanner.lineMistake(
+      `has ${count} columns; expected ${COLUMNS_MIN} to ${COLUMNS_MAX}, separated by commas: ${EXPECTED}`,
+    );
     return false;
   }
   if (count !== columns) {
-    scanner.lineMistake(`expected ${columns} columns like the first line, got ${count}`);
+    scanner.lineMistake(`has ${count} columns; expected ${columns}, as on the first line`);
     return false;
   }
   let sound = true;
@@ -204,7 +188,7 @@ function findDuplicates(feed: MotFeed, scanner: Scanner): void {
         scanner.addMistake(
           `${line}`,
           object.id,
-          `id (column 2) ${object.id} is already in frame ${frame}, on line ${first}`,
+          `id (column 2) is already in frame ${frame}, on line ${first}; an id may come once per frame`,
         );
     }
   }
@@ -221,35 +205,28 @@ function withoutDistractors(truths: MotRow[], tracks: MotRow[], distractors: num
 
 /** For each track the index of its truth, or -1, in the matching of the greatest total overlap, among pairs with IoU >= 0.5. */
 function matchByOverlap(truths: MotRow[], tracks: MotRow[]): Int32Array {
-  const partners = new Int32Array(tracks.length).fill(-1);
-  const flip = truths.length > tracks.length;
-  const [rows, columns] = flip ? [tracks, truths] : [truths, tracks];
-  const cost = new Float64Array(rows.length * columns.length);
-  for (let row = 0; row < rows.length; row++) {
-    for (let column = 0; column < columns.length; column++) {
-      const overlap = iou(rows[row].object.box, columns[column].object.box);
-      if (overlap >= IOU_MATCH_MIN) cost[row * columns.length + column] = -overlap;
+  const truthBoxes = packBoxes(truths);
+  const trackBoxes = packBoxes(tracks);
+  const overlaps = new Float64Array(tracks.length * truths.length);
+  for (let track = 0; track < tracks.length; track++) {
+    for (let truth = 0; truth < truths.length; truth++) {
+      const overlap = 1 - distances.iou(trackBoxes, track, truthBoxes, truth, 4);
+      if (overlap >= IOU_MATCH_MIN) overlaps[track * truths.length + truth] = overlap;
     }
   }
-  assign(cost, rows.length, columns.length).forEach((column, row) => {
-    if (cost[row * columns.length + column] === 0) return;
-    if (flip) partners[row] = column;
-    else partners[column] = row;
-  });
-  return partners;
+  return bestMatching(overlaps, tracks.length, truths.length);
 }
 
-function iou(a: Box, b: Box): number {
-  const width = Math.min(a[0] + a[2], b[0] + b[2]) - Math.max(a[0], b[0]);
-  if (width <= 0) return 0;
-  const height = Math.min(a[1] + a[3], b[1] + b[3]) - Math.max(a[1], b[1]);
-  if (height <= 0) return 0;
-  const both = width * height;
-  return both / (a[2] * a[3] + b[2] * b[3] - both);
+function packBoxes(rows: MotRow[]): Float64Array {
+  const boxes = new Float64Array(rows.length * 4);
+  rows.forEach(({ object }, index) => {
+    boxes.set(object.box, index * 4);
+  });
+  return boxes;
 }
 
 function checkPreprocessable(reference: MotFeed, tracker: MotFeed): void {
-  const problems: Mistake[] = [];
+  const problems: Problem[] = [];
   if (reference.rowCount > 0 && !hasClass(reference.columns, 'reference'))
     problems.push({
       path: reference.file,
@@ -257,12 +234,11 @@ function checkPreprocessable(reference: MotFeed, tracker: MotFeed): void {
       message: `preprocessing needs the class in column 8 of 9, but the file has ${reference.columns} columns; evaluate it without preprocessing`,
     });
   problems.push(...otherClasses(tracker));
-  if (problems.length > 0)
-    throw new MotChallengeError(problems.slice(0, MISTAKES_MAX), Math.max(0, problems.length - MISTAKES_MAX));
+  if (problems.length > 0) throw new InputError(problems);
 }
 
-function otherClasses(tracker: MotFeed): Mistake[] {
-  const problems: Mistake[] = [];
+function otherClasses(tracker: MotFeed): Problem[] {
+  const problems: Problem[] = [];
   for (const rows of tracker.frames.values())
     for (const row of rows)
       if (row.class > PEDESTRIAN)
@@ -290,11 +266,10 @@ class Scanner {
   readonly values = new Float64Array(COLUMNS_MAX);
   columns = 0;
   line = 0;
-  mistakeCount = 0;
   readonly #starts = new Int32Array(COLUMNS_MAX + 1);
   readonly #text: string;
   readonly #file: string;
-  readonly #mistakes: Mistake[] = [];
+  readonly mistakes: Problem[] = [];
   #at = 0;
   #lineStart = 0;
 
@@ -322,29 +297,18 @@ class Scanner {
   }
 
   mistake(column: number, expected: string): void {
-    const value = this.text(column);
     const name = column < COLUMNS_MIN ? `${COLUMNS[column]} (column ${column + 1})` : COLUMNS[column];
-    const came = value === '' ? 'nothing' : `"${quoted(value)}"`;
-    this.addMistake(
-      `${this.line}:${this.#starts[column] - this.#lineStart + 1}`,
-      value,
-      `${name} must be ${expected}, got ${came}`,
-    );
+    const character = this.#starts[column] - this.#lineStart + 1;
+    this.addMistake(`${this.line}:${character}`, this.text(column), `${name} must be ${expected}`);
   }
 
   lineMistake(message: string): void {
-    const value = quoted(this.#lineText().trim());
-    this.addMistake(`${this.line}:1`, value, `${message}: "${value}"`);
+    this.addMistake(`${this.line}:1`, this.#lineText().trim(), message);
   }
 
   /** `place` is the line, or line:character. */
-  addMistake(place: string, value: unknown, message: string): void {
-    this.mistakeCount++;
-    if (this.#mistakes.length < MISTAKES_MAX) this.#mistakes.push({ path: `${this.#file}:${place}`, value, message });
-  }
-
-  throwMistakes(): void {
-    if (this.mistakeCount > 0) throw new MotChallengeError(this.#mistakes, this.mistakeCount - this.#mistakes.length);
+  addMistake(place: string, value: string, message: string): void {
+    this.mistakes.push({ path: `${this.#file}:${place}`, value, message });
   }
 
   #lineText(): string {
@@ -408,8 +372,4 @@ function fieldEnd(text: string, from: number): number {
     if (code === COMMA || code === NEWLINE) return at;
   }
   return text.length;
-}
-
-function quoted(value: string): string {
-  return value.length > QUOTE_CHARS_MAX ? `${value.slice(0, QUOTE_CHARS_MAX)}…` : value;
 }

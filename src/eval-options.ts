@@ -45,6 +45,7 @@ const FORMATS = ['motchallenge'] as const;
 const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
 const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
 const DEFAULT_PROFILE = 'online-surveillance';
+const DEMO_PROFILES = ['online-surveillance', 'offline-scene-understanding'];
 
 const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
   {
@@ -52,7 +53,11 @@ const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
     options: {
       reference: { value: 'FILE', help: 'the feed that is believed: ground truth, or another tracker' },
       tracker: { value: 'FILE', repeat: true, help: 'a feed that is judged; repeat it to rank several' },
-      format: { value: 'NAME', choices: FORMATS, help: 'format of all files (default motchallenge, the only one so far)' },
+      format: {
+        value: 'NAME',
+        choices: FORMATS,
+        help: 'format of all files (default motchallenge, the only one so far)',
+      },
       classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
       'all-rows': { help: 'count all reference rows, whatever their flag and class' },
       preprocess: {
@@ -90,8 +95,16 @@ const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
   {
     title: 'How to solve',
     options: {
-      solver: { value: 'NAME', choices: ['auto', 'lp'], help: 'auto: exact (default); lp: the LP metric, by simplex alone' },
-      exactness: { value: 'NAME', choices: ['lp', 'force'], help: 'force: finish fractional optima by branch and bound' },
+      solver: {
+        value: 'NAME',
+        choices: ['auto', 'lp'],
+        help: 'auto: exact (default); lp: the LP metric, by simplex alone',
+      },
+      exactness: {
+        value: 'NAME',
+        choices: ['lp', 'force'],
+        help: 'force: finish fractional optima by branch and bound',
+      },
     },
   },
   {
@@ -144,7 +157,10 @@ export function parseJob(args: string[]): Job {
     ...emptyJob(),
     files: given.has('demo') ? null : readFiles(given),
     profiles: readProfiles(given),
-    solve: { solver: given.text('solver') as SolveOptions['solver'], exactness: given.text('exactness') as SolveOptions['exactness'] },
+    solve: {
+      solver: given.text('solver') as SolveOptions['solver'],
+      exactness: given.text('exactness') as SolveOptions['exactness'],
+    },
     preprocess: given.text('preprocess') as Preprocessing | undefined,
     classes: given.text('classes') === undefined ? undefined : readClasses(given),
     allRows: given.has('all-rows'),
@@ -152,7 +168,11 @@ export function parseJob(args: string[]): Job {
     csv: given.text('csv') ?? null,
     json: given.has('json'),
   };
-  given.refuse('demo', ['reference', 'tracker', 'format', 'classes', 'all-rows', 'preprocess'], 'it brings its own scene');
+  given.refuse(
+    'demo',
+    ['reference', 'tracker', 'format', 'classes', 'all-rows', 'preprocess'],
+    'it brings its own scene',
+  );
   given.refuse('json', ['window', 'csv'], 'the window is written as CSV');
   given.refuse('all-rows', ['classes'], 'all rows means all classes');
   if (job.csv !== null && !given.has('window')) given.wrong('--csv needs --window T: it receives the sliding series');
@@ -194,9 +214,12 @@ function readProfiles(given: Given): NamedProfile[] {
   const names = given.texts('profile');
   const missShare = given.number('miss-share');
   if (names.length > 0 && own.length > 0)
-    given.wrong(`--profile and --${own[0]} exclude each other: a profile has all its parameters; give them all, or a profile`);
+    given.wrong(
+      `--profile and --${own[0]} exclude each other: a profile has all its parameters; give them all, or a profile`,
+    );
   if (own.length > 0) return names.length > 0 ? [] : ownProfile(given, missShare);
-  const chosen = names.length > 0 ? [...new Set(names)] : [DEFAULT_PROFILE];
+  const unasked = given.has('demo') ? DEMO_PROFILES : [DEFAULT_PROFILE];
+  const chosen = names.length > 0 ? [...new Set(names)] : unasked;
   if (!chosen.every((name) => name in presets)) return [];
   return chosen.flatMap((name) => {
     const params: Params = presets[name as keyof typeof presets];
@@ -225,7 +248,10 @@ function checkedProfile(given: Given, name: string, words: Params): NamedProfile
 /** The library speaks of admissibleError, the command line of --admissible-error. */
 function inOptionNames(message: string): string {
   const names = { ...WORDS, 'miss-share': 'missShare', distance: 'distance' };
-  return Object.entries(names).reduce((text, [option, word]) => text.replace(new RegExp(`\\b${word}\\b`, 'g'), `--${option}`), message);
+  return Object.entries(names).reduce(
+    (text, [option, word]) => text.replace(new RegExp(`\\b${word}\\b`, 'g'), `--${option}`),
+    message,
+  );
 }
 
 /** The options as given, and what is wrong with them. */
@@ -235,11 +261,15 @@ class Given {
 
   constructor(args: string[]) {
     const options = Object.fromEntries(
-      Object.entries(OPTIONS).map(([name, { value }]) => [name, { type: value ? ('string' as const) : ('boolean' as const) }]),
+      Object.entries(OPTIONS).map(([name, { value }]) => [
+        name,
+        { type: value ? ('string' as const) : ('boolean' as const) },
+      ]),
     );
     const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
     for (const token of tokens) {
-      if (token.kind === 'positional') this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
+      if (token.kind === 'positional')
+        this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
       if (token.kind === 'option') this.#take(token.name, token.rawName, token.value);
     }
   }
@@ -279,19 +309,27 @@ class Given {
   }
 
   #take(name: string, rawName: string, value: string | undefined): void {
-    const option = rawName.startsWith('--') ? OPTIONS[name] : undefined;
-    if (!option) return this.wrong(`unknown option ${rawName}${suggestion(name)}`);
-    if (option.value && value === undefined) return this.wrong(`--${name} needs a value: --${name} ${option.value}`);
-    if (!option.value && value !== undefined) return this.wrong(`--${name} takes no value, got "${value}"`);
+    const mistake = this.#mistakeIn(name, rawName, value);
+    if (mistake) this.wrong(mistake);
+    else this.#values.set(name, [...this.texts(name), value ?? '']);
+  }
+
+  #mistakeIn(name: string, rawName: string, value: string | undefined): string | null {
+    const option = rawName.startsWith('--') && Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
+    if (!option) return `unknown option ${rawName}${suggestion(name)}`;
+    if (option.value && value === undefined) return `--${name} needs a value: --${name} ${option.value}`;
+    if (!option.value && value !== undefined) return `--${name} takes no value, got "${value}"`;
     if (option.choices && !option.choices.includes(value ?? ''))
-      return this.wrong(`--${name} must be one of ${option.choices.join(', ')}, got "${value}"`);
-    if (this.has(name) && option.value && !option.repeat) return this.wrong(`--${name} is given twice`);
-    this.#values.set(name, [...this.texts(name), value ?? '']);
+      return `--${name} must be one of ${option.choices.join(', ')}, got "${value}"`;
+    if (this.has(name) && option.value && !option.repeat) return `--${name} is given twice`;
+    return null;
   }
 }
 
 function suggestion(name: string): string {
-  const near = Object.keys(OPTIONS).find((option) => editDistance(option, name) <= 2 || (name.length > 2 && option.startsWith(name)));
+  const near = Object.keys(OPTIONS).find(
+    (option) => editDistance(option, name) <= 2 || (name.length > 2 && option.startsWith(name)),
+  );
   return near ? `; did you mean --${near}?` : '; tgospa eval --help lists them all';
 }
 

@@ -4,13 +4,23 @@
  * Invariant: standard output carries the result only; notes, warnings and progress go to standard error.
  */
 
-import { createWriteStream, readFileSync } from 'node:fs';
 import { once } from 'node:events';
-import { basename, extname, sep } from 'node:path';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { extname, sep } from 'node:path';
 import type { Writable } from 'node:stream';
-import { alignMotChallenge, type MotFeed, readMotChallenge } from '../adapters/motchallenge.js';
+import { alignMotChallenge, type MotFeed, type MotReading, readMotChallenge } from '../adapters/motchallenge.js';
 import { evalHelp, type Job, type NamedProfile, parseJob } from './eval-options.js';
-import { type Evaluation, evaluate, type Frame, type Obj, type Params, type Report, SlidingWindow } from './index.js';
+import {
+  type Evaluation,
+  evaluate,
+  type Frame,
+  InputError,
+  type Obj,
+  type Params,
+  type Problem,
+  type Report,
+  SlidingWindow,
+} from './index.js';
 import { Progress } from './progress.js';
 import { drawRanking } from './ranking.js';
 import { crossingScene, type Fault } from './scene.js';
@@ -54,7 +64,9 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   if (job.help) return write(console.out, `${evalHelp()}\n`);
   const subjects = job.files ? readSubjects(job, job.files) : sceneSubjects();
   for (const note of subjects.notes) await write(console.err, `${note}\n`);
-  const progress = new Progress(console.progress);
+  // rows that scroll over the screen are progress enough
+  const scrolling = job.windowFrames !== null && job.csv === null && Number.isFinite(console.screen.columns);
+  const progress = new Progress(console.progress && !scrolling);
   try {
     if (!job.files && !job.json && !job.windowFrames) await runDemo(job, subjects, console, progress);
     else if (job.windowFrames) await runWindow(job, job.windowFrames, subjects, console, progress);
@@ -66,29 +78,58 @@ export async function runEval(args: string[], console: Console): Promise<void> {
 
 function readSubjects(job: Job, files: { reference: string; trackers: string[] }): Subjects {
   const { classes, allRows, preprocess } = job;
-  const reference = readMotChallenge(readText(files.reference), { kind: 'reference', file: files.reference, classes, allRows });
+  const [reference, ...feeds] = readFeeds([
+    { kind: 'reference', file: files.reference, classes, allRows },
+    ...files.trackers.map((file) => ({ kind: 'tracker' as const, file })),
+  ]);
   const names = shortNames(files.trackers);
   const notes = referenceNotes(reference);
-  const trackers = files.trackers.map((file, index) => {
-    const tracker = readMotChallenge(readText(file), { kind: 'tracker', file });
+  const trackers = feeds.map((tracker, index) => {
     const frames = alignMotChallenge(reference, tracker, preprocess);
     if (preprocess) notes.push(preprocessingNote(names[index], tracker, frames));
-    return { name: names[index], file, frames, faults: [] };
+    return { name: names[index], file: tracker.file, frames, faults: [] };
   });
   if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
     notes.push('euclidean: boxes are compared by their centres, in pixels');
   return { reference: files.reference, trackers, notes };
 }
 
+/** Reads all files before it complains, so that the mistakes of all of them come together. */
+function readFeeds(readings: MotReading[]): MotFeed[] {
+  const problems: Problem[] = [];
+  const feeds = readings.flatMap((reading) => {
+    try {
+      return [readMotChallenge(readText(reading.file), reading)];
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      problems.push(...error.problems);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new InputError(problems);
+  return feeds;
+}
+
 function readText(file: string): string {
-  return readFileSync(file, 'utf8');
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new InputError([
+      { path: file, value: code, message: 'cannot be read; name a file that exists and is readable' },
+    ]);
+  }
 }
 
 function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
   if (countedCount === 0 && rowCount > 0)
-    return [`warning: none of the ${rowCount} rows of ${file} counts (flag 0, or another class); see --classes and --all-rows`];
+    return [
+      `warning: none of the ${rowCount} rows of ${file} counts (flag 0, or another class); see --classes and --all-rows`,
+    ];
   if (countedCount < rowCount)
-    return [`${file}: ${countedCount} of ${rowCount} rows count; the others have flag 0 or another class (--all-rows counts them)`];
+    return [
+      `${file}: ${countedCount} of ${rowCount} rows count; the others have flag 0 or another class (--all-rows counts them)`,
+    ];
   return [];
 }
 
@@ -117,25 +158,21 @@ function sceneSubjects(): Subjects {
 }
 
 async function runWhole(job: Job, subjects: Subjects, console: Console, progress: Progress): Promise<void> {
-  const entries = evaluateAll(job, subjects, progress);
-  if (!job.json) {
-    const found = [...entries];
-    await progress.stop();
-    return write(console.out, `${job.profiles.map((one) => rankingOf(one, found, console.screen)).join('\n\n')}\n`);
-  }
-  let separator = '[';
-  for (const { subject, profile, evaluation } of entries) {
-    const { name, params } = profile;
-    const entry = { reference: subjects.reference, tracker: subject.file, profile: name, params, evaluation: wholeOf(evaluation) };
-    await write(console.out, `${separator}${JSON.stringify(entry)}`);
-    separator = ',\n';
-  }
-  await write(console.out, ']\n');
+  const entries = [...evaluateAll(job, subjects, progress)];
+  await progress.stop();
+  if (job.json) return writeJson(subjects.reference, entries, console.out);
+  const rankings = job.profiles.map((profile) => rankingOf(profile, entries, console.screen));
+  await write(console.out, `${rankings.join('\n\n')}\n`);
 }
 
-/** perFrame may be computed on demand; JSON shows own properties only. */
-function wholeOf(evaluation: Evaluation): Evaluation {
-  return { ...evaluation, perFrame: evaluation.perFrame };
+async function writeJson(reference: string, entries: Entry[], out: Writable): Promise<void> {
+  let separator = '[';
+  for (const { subject, profile, evaluation } of entries) {
+    const entry = { reference, tracker: subject.file, profile: profile.name, params: profile.params, evaluation };
+    await write(out, separator + JSON.stringify(entry));
+    separator = ',\n';
+  }
+  await write(out, ']\n');
 }
 
 interface Entry {
@@ -150,7 +187,13 @@ function* evaluateAll({ profiles, solve }: Job, { trackers }: Subjects, progress
   for (const profile of profiles) {
     for (const subject of trackers) {
       const frames = framesFor(profile.params, subject.frames);
-      progress.begin({ label: `${subject.name}, ${profile.name}`, step: ++step, steps, total: frames.length, unit: 'frames' });
+      progress.begin({
+        label: `${subject.name}, ${profile.name}`,
+        step: ++step,
+        steps,
+        total: frames.length,
+        unit: 'frames',
+      });
       yield { subject, profile, evaluation: evaluate(progress.counting(frames), profile.params, solve) };
     }
   }
@@ -187,7 +230,13 @@ function short(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-async function runWindow(job: Job, windowFrames: number, subjects: Subjects, console: Console, progress: Progress): Promise<void> {
+async function runWindow(
+  job: Job,
+  windowFrames: number,
+  subjects: Subjects,
+  console: Console,
+  progress: Progress,
+): Promise<void> {
   for (const { name, params } of job.profiles) await warnShortWindow(name, params, windowFrames, console);
   const target = job.csv === null ? console.out : createWriteStream(job.csv);
   if (job.csv !== null) await once(target, 'open');
@@ -247,7 +296,16 @@ function slide(
     for (const frame of frames) {
       const report = window.push(frame);
       const { distance, cost, count, meanLocalizationError, exact, gap } = report;
-      series.samples.push({ frames: report.frames, distance, cost, count, meanLocalizationError, exact, gap, newest: report.newest.count });
+      series.samples.push({
+        frames: report.frames,
+        distance,
+        cost,
+        count,
+        meanLocalizationError,
+        exact,
+        gap,
+        newest: report.newest.count,
+      });
       series.events.push(...report.events);
       progress.tick();
     }
@@ -274,7 +332,13 @@ function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-function drawingOf(subject: Subject, profile: NamedProfile, windowFrames: number, series: Series, screen: Screen): string {
+function drawingOf(
+  subject: Subject,
+  profile: NamedProfile,
+  windowFrames: number,
+  series: Series,
+  screen: Screen,
+): string {
   const { samples, events } = series;
   const head = `${bold(subject.name, screen)}  ${dim(`cost of the last ${windowFrames} frames, ${profile.name}`, screen)}`;
   if (samples.length === 0) return `${head}\n  (no frames)`;

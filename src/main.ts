@@ -5,8 +5,8 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { UsageError } from './eval-options.js';
 import { type Console, runEval } from './eval.js';
+import { UsageError } from './eval-options.js';
 import { InputError } from './index.js';
 
 interface Command {
@@ -50,18 +50,9 @@ function consoleOf(): Console {
 function explain(name: string, error: unknown): number {
   if (error instanceof UsageError) return complain(2, `${prefixed(name, error)}\nTry: tgospa ${name} --help`);
   if (error instanceof InputError) return complain(1, prefixed(name, error));
-  const { code, path, syscall } = error as NodeJS.ErrnoException;
-  if (code && syscall) return complain(1, `tgospa ${name}: cannot ${syscall} ${path ?? ''}: ${reasonOf(code)}`);
+  const { code, path, syscall, message } = error as NodeJS.ErrnoException;
+  if (code && syscall) return complain(1, `tgospa ${name}: cannot ${syscall} ${path}: ${message}`);
   throw error;
-}
-
-function reasonOf(code: string): string {
-  const reasons: Record<string, string> = {
-    ENOENT: 'there is no such file; check the path',
-    EISDIR: 'it is a folder; name a file in it',
-    EACCES: 'permission denied',
-  };
-  return reasons[code] ?? code;
 }
 
 function prefixed(name: string, error: Error): string {

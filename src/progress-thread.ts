@@ -33,7 +33,8 @@ function lineOf({ label, step: number, steps, total, unit }: Step): string {
   const filled = total === 0 ? BAR_CHARS : Math.floor((count / total) * BAR_CHARS);
   const bar = '█'.repeat(filled) + '░'.repeat(BAR_CHARS - filled);
   // all units read, and still here: the rest is one solve whose length nobody knows
-  const state = count < total ? `${count}/${total} ${unit}` : `${SPINNER[turn++ % SPINNER.length]} solving ${total} ${unit}`;
+  const state =
+    count < total ? `${count}/${total} ${unit}` : `${SPINNER[turn++ % SPINNER.length]} solving ${total} ${unit}`;
   const seconds = ((Date.now() - stepStarted) / 1000).toFixed(1);
   return `[${number}/${steps}] ${bar} ${state}, ${seconds} s  ${label}`.slice(0, 78);
 }

@@ -26,16 +26,50 @@ function columnsOf(ranked: Contender[]): Column[] {
   return [
     { title: '#', align: 'right', key: true, cells: ranked.map((_, index) => String(index + 1)) },
     { title: 'tracker', align: 'left', key: true, cells: ranked.map(({ name }) => name) },
-    measure('distance', all.map(({ distance }) => distance)),
+    measure(
+      'distance',
+      all.map(({ distance }) => distance),
+    ),
     ...COMPONENTS.map((component) => ({
-      ...measure(component, all.map(({ cost }) => cost[component])),
+      ...measure(
+        component,
+        all.map(({ cost }) => cost[component]),
+      ),
       group: 'cost',
     })),
-    { ...count('proper', all.map(({ count }) => count.proper), 'high'), group: 'count' },
-    { ...count('missed', all.map(({ count }) => count.missed)), group: 'count' },
-    { ...count('false', all.map(({ count }) => count.false)), group: 'count' },
-    { ...count('switches', all.map(({ count }) => count.switches)), group: 'count' },
-    measure('mean error', all.map(({ meanLocalizationError }) => meanLocalizationError)),
+    {
+      ...count(
+        'proper',
+        all.map(({ count }) => count.proper),
+        'high',
+      ),
+      group: 'count',
+    },
+    {
+      ...count(
+        'missed',
+        all.map(({ count }) => count.missed),
+      ),
+      group: 'count',
+    },
+    {
+      ...count(
+        'false',
+        all.map(({ count }) => count.false),
+      ),
+      group: 'count',
+    },
+    {
+      ...count(
+        'switches',
+        all.map(({ count }) => count.switches),
+      ),
+      group: 'count',
+    },
+    measure(
+      'mean error',
+      all.map(({ meanLocalizationError }) => meanLocalizationError),
+    ),
     { title: 'exact', align: 'right', cells: all.map(exactness) },
   ];
 }
@@ -44,7 +78,12 @@ function columnsOf(ranked: Contender[]): Column[] {
 function measure(title: string, values: number[]): Column {
   const largest = Math.max(...values, 1e-9);
   const decimals = Math.max(0, Math.min(4, 4 - Math.floor(Math.log10(largest))));
-  return { title, align: 'right', cells: values.map((value) => value.toFixed(decimals)), heat: { values, best: 'low' } };
+  return {
+    title,
+    align: 'right',
+    cells: values.map((value) => value.toFixed(decimals)),
+    heat: { values, best: 'low' },
+  };
 }
 
 function count(title: string, values: number[], best: 'low' | 'high' = 'low'): Column {
@@ -67,7 +106,9 @@ export function sentenceOn({ name, evaluation }: Contender): string {
     switch: `identities change ${whole(count.switches)} ${count.switches === 1 ? 'time' : 'times'}`,
   };
   const paid = COMPONENTS.filter((component) => cost[component] > 0).sort((a, b) => cost[b] - cost[a]);
-  const parts = paid.map((component) => `${percent(cost[component] / cost.total)} ${component} (${reasons[component]})`);
+  const parts = paid.map(
+    (component) => `${percent(cost[component] / cost.total)} ${component} (${reasons[component]})`,
+  );
   const free = COMPONENTS.filter((component) => !(cost[component] > 0));
   const rest = free.length > 0 ? `; nothing for ${free.join(', ')}` : '';
   return `${name}: ${parts.join(', ')}${rest}.`;

@@ -49,7 +49,7 @@ const WALKERS: Walker[] = [
 
 const FAULTS: Fault[] = [
   { from: 80, to: 104, what: 'walker 1 is lost for 25 frames' },
-  { from: 120, to: 120, what: 'walkers 2 and 3 meet and exchange their tracks' },
+  { from: 122, to: 122, what: 'walkers 2 and 3 meet and exchange their tracks' },
   { from: 150, to: 189, what: 'a ghost track stands where nobody is' },
   { from: 170, to: 170, what: "walker 4's track breaks and goes on under a new id" },
   { from: 230, to: 230, what: "walker 4's track breaks once more" },
@@ -103,16 +103,16 @@ function steady(random: Random) {
 /** Never loses anybody, but its boxes wander. */
 function loose(random: Random) {
   return (frame: number, present: Walker[]): Obj[] =>
-    present.map((walker) => ({ id: `b${walker.id}`, box: shaken(boxAt(walker, frame), 0.09, random) }));
+    present.map((walker) => ({ id: `b${walker.id}`, box: shaken(boxAt(walker, frame), 0.039, random) }));
 }
 
-/** Close boxes, and every fault of the list, besides one missed box in thirty. */
+/** Close boxes, and every fault of the list, besides one missed box in fifteen. */
 function faulty(random: Random) {
   return (frame: number, present: Walker[]): Obj[] => {
     const tracks: Obj[] = [];
     for (const walker of present) {
       const lost = walker.id === '1' && frame >= 80 && frame <= 104;
-      const blinked = random() < 1 / 30;
+      const blinked = random() < 1 / 15;
       const box = shaken(boxAt(walker, frame), 0.025, random);
       if (!lost && !blinked) tracks.push({ id: faultyId(walker.id, frame), box });
     }
@@ -123,8 +123,8 @@ function faulty(random: Random) {
 }
 
 function faultyId(walker: string, frame: number): string {
-  if (frame >= 120 && walker === '2') return 'c3';
-  if (frame >= 120 && walker === '3') return 'c2';
+  if (frame >= 122 && walker === '2') return 'c3';
+  if (frame >= 122 && walker === '3') return 'c2';
   if (walker === '4' && frame >= 230) return 'c4-third';
   if (walker === '4' && frame >= 170) return 'c4-second';
   return `c${walker}`;

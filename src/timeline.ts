@@ -3,8 +3,8 @@
  * Invariant: the height of a bar is its total to the nearest line, and never 0 when its total is above half a line.
  */
 
-import type { FrameCost } from './tgospa/evaluation.js';
 import { dim, type Screen } from './table.js';
+import type { FrameCost } from './tgospa/evaluation.js';
 
 const LINES = 8;
 const AXIS_CHARS = 8;

@@ -23,7 +23,12 @@ const LAYERS: Layer[] = [
   { name: 'door', files: ['src/index.ts'], imports: ['kernel'], node: false },
   { name: 'adapters', files: ['adapters/'], imports: ['kernel'], node: false },
   { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
-  { name: 'terminal', files: ['src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'], imports: ['kernel'], node: true },
+  {
+    name: 'terminal',
+    files: ['src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'],
+    imports: ['kernel'],
+    node: true,
+  },
   {
     name: 'eval',
     files: ['src/eval.ts', 'src/eval-options.ts', 'src/ranking.ts'],
@@ -47,22 +52,29 @@ const sources = ['src', 'adapters'].flatMap((folder) =>
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 function importsOf(file: string): string[] {
-  const found = read(file).matchAll(/(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g);
+  const found = read(file).matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g,
+  );
   return [...found].map(([, from, dynamic, bare]) => from ?? dynamic ?? bare);
 }
 
 function targetOf(file: string, specifier: string): string {
-  return normalize(join(dirname(file), specifier)).replaceAll('\\', '/').replace(/\.js$/, '.ts');
+  return normalize(join(dirname(file), specifier))
+    .replaceAll('\\', '/')
+    .replace(/\.js$/, '.ts');
 }
 
 function layerOf(file: string): Layer | undefined {
-  return LAYERS.find(({ files }) => files.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)));
+  return LAYERS.find(({ files }) =>
+    files.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)),
+  );
 }
 
 function complaintOn(file: string, specifier: string): string | null {
   const layer = layerOf(file);
   if (!layer) return `${file} belongs to no layer; give it a row in test/layering.test.ts`;
-  if (specifier.startsWith('node:')) return layer.node ? null : `${file} imports ${specifier}, but ${layer.name} must run in a browser too`;
+  if (specifier.startsWith('node:'))
+    return layer.node ? null : `${file} imports ${specifier}, but ${layer.name} must run in a browser too`;
   if (!specifier.startsWith('.')) return outsideComplaint(file, specifier);
   const target = targetOf(file, specifier);
   const other = layerOf(target);
@@ -71,7 +83,10 @@ function complaintOn(file: string, specifier: string): string | null {
 }
 
 function outsideComplaint(file: string, specifier: string): string | null {
-  const library = specifier.split('/').slice(0, specifier.startsWith('@') ? 2 : 1).join('/');
+  const library = specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/');
   const owner = OWNERS[library];
   if (owner === file) return null;
   if (!owner) return `${file} imports ${library}, which has no owner; name one file for it in test/layering.test.ts`;
@@ -93,13 +108,20 @@ describe('the layering', () => {
   it('knows a layer for every source file', () => {
     assert.ok(sources.length > 5, `only ${sources.length} source files found under ${root}`);
     const homeless = sources.filter((file) => !layerOf(file));
-    assert.deepEqual(homeless, [], `these files belong to no layer; give them a row in test/layering.test.ts: ${homeless}`);
+    assert.deepEqual(
+      homeless,
+      [],
+      `these files belong to no layer; give them a row in test/layering.test.ts: ${homeless}`,
+    );
   });
 
   it('lets imports point one way only, and each outside library have one owner', () => {
     const complaints = sources.flatMap((file) => importsOf(file).map((specifier) => complaintOn(file, specifier)));
     assert.ok(complaints.length > 10, 'hardly any import was found; the search for them must be broken');
-    assert.deepEqual(complaints.filter((complaint) => complaint !== null), []);
+    assert.deepEqual(
+      complaints.filter((complaint) => complaint !== null),
+      [],
+    );
   });
 
   it('imports only files that exist, without circles', () => {
@@ -114,7 +136,10 @@ describe('the layering', () => {
     assert.match(String(complaintOn('src/tgospa/ascent.ts', '../eval.js')), /kernel may import only itself$/);
     assert.match(String(complaintOn('src/tgospa/ascent.ts', 'highs')), /belongs to src\/tgospa\/simplex.ts$/);
     assert.match(String(complaintOn('src/tgospa/ascent.ts', 'node:fs')), /must run in a browser too$/);
-    assert.match(String(complaintOn('adapters/motchallenge.ts', '../src/eval.js')), /adapters may import only itself, kernel$/);
+    assert.match(
+      String(complaintOn('adapters/motchallenge.ts', '../src/eval.js')),
+      /adapters may import only itself, kernel$/,
+    );
     assert.match(String(complaintOn('src/eval.ts', 'left-pad')), /has no owner/);
   });
 
@@ -133,7 +158,8 @@ describe('the README', () => {
     const { scripts } = JSON.parse(read('package.json'));
     const named = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[\w:-]+)/g)].map(([, name]) => name);
     assert.ok(named.includes('start') && named.includes('test'), 'the README must say npm start and npm test');
-    for (const name of named) assert.ok(name in scripts, `the README says npm run ${name}, but package.json has no such script`);
+    for (const name of named)
+      assert.ok(name in scripts, `the README says npm run ${name}, but package.json has no such script`);
   });
 
   it('names only options that tgospa eval knows', async () => {
@@ -141,12 +167,14 @@ describe('the README', () => {
     const known = new Set(evalHelp().match(/--[\w-]+/g));
     const named = [...text.matchAll(/--[a-z][\w-]+/g)].map(([option]) => option);
     assert.ok(named.length > 0);
-    for (const option of named) assert.ok(known.has(option), `the README names ${option}, which tgospa eval does not know`);
+    for (const option of named)
+      assert.ok(known.has(option), `the README names ${option}, which tgospa eval does not know`);
   });
 
   it('is linked with files that exist', () => {
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, file]) => file);
-    for (const file of links) assert.doesNotThrow(() => read(file), `the README links to ${file}, which does not exist`);
+    for (const file of links)
+      assert.doesNotThrow(() => read(file), `the README links to ${file}, which does not exist`);
   });
 
   it('lists every source file in src/README.md', () => {
