@@ -1,0 +1,640 @@
+/**
+ * The main engine: exact dynamic programming that keeps, for every knot of trajectories that is undecided now, only the
+ * matchings that can still win (DESIGN 3.4, the frontier).
+ *
+ * Changes are charged when they happen, as late as possible. A trajectory is fresh until it is first assigned; two fresh ones
+ * join for free (they might have been assigned from the beginning), any other join costs h = gamma^p/2; a held pair is
+ * released, for h, only when one of its ends is joined elsewhere. A join that earns nothing now can be put off.
+ *
+ * State t is dropped when some state t' is at least as good for every future: V(t') - D(t', t) >= V(t), where
+ *
+ *   D(t', t) = h * ( pairs held in t' but not in t  +  pairs held in t but not in t', unless both ends are fresh in t'
+ *                    +  trajectories fresh in t but not in t' )
+ *
+ * bounds what it costs to follow from t' what t would do. In good tracking one state is left after a frame or two, and the knot
+ * comes apart into pairs that only earn. All values are whole quanta and D obeys the triangle inequality, so what is
+ * left does not depend on the order of work: when the oldest frame leaves, the frames after it are worked again only
+ * until a part comes out as it was.
+ */
+
+import type { FrameRecord, Trajectory } from './scene.js';
+
+const FRESH = -2;
+const FREE = -1;
+/** moves tried in one knot, per state that may be kept */
+const MOVES_PER_STATE_MAX = 16;
+
+/** What is known about some trajectories after a frame: the matchings that can still win, best value 0. */
+export interface Part {
+  readonly truths: readonly Trajectory[];
+  readonly tracks: readonly Trajectory[];
+  /** of each truth, then each track: index of its partner on the other side, FREE or FRESH */
+  readonly states: readonly Int16Array[];
+  readonly value: readonly number[];
+  /** where it came from, and for each state the group's state; any will do when there is one state only */
+  group: Group;
+  index: readonly number[];
+  /** the group that took it up, and as which input; null while it is the present */
+  taker: Group | null;
+  takenAs: number;
+}
+
+/** The work of one frame on trajectories that its pairs tie together. */
+export interface Group {
+  readonly frame: FrameRecord;
+  readonly pairs: readonly number[];
+  readonly inputs: readonly Part[];
+  readonly truths: readonly Trajectory[];
+  readonly tracks: readonly Trajectory[];
+  /** [state][input]: the input's state it follows from */
+  readonly from: readonly Int32Array[];
+  /** [state][pair]: 1 where the pair is assigned */
+  readonly on: readonly Uint8Array[];
+  readonly halves: readonly number[];
+  parts: Part[];
+  /** the state that is part of the optimum now; -1 before it is known */
+  choice: number;
+}
+
+/** States of a group while it is worked on. */
+interface Draft {
+  states: Int16Array[];
+  value: number[];
+  from: Int32Array[];
+  halves: number[];
+}
+
+export class Frontier {
+  /** parts with more than one state that no later frame has taken up: the undecided present */
+  private readonly open = new Set<Part>();
+  /** trajectories of groups that grew too large; whoever calls solves them otherwise */
+  readonly overflow: Trajectory[] = [];
+  /** pairs found to be held and decided since the last `enter` or `rework` began */
+  private readonly quiet: { frame: FrameRecord; pair: number }[] = [];
+
+  constructor(
+    private readonly h: number,
+    private readonly statesMax: number,
+    private readonly touch: (frame: FrameRecord) => void,
+  ) {}
+
+  /** Takes in the newest frame's pairs. */
+  enter(frame: FrameRecord, pairs: number[]): void {
+    this.quiet.length = 0;
+    for (const group of this.advance(frame, pairs, (trajectory) => trajectory.part)) {
+      forEachMember(group, (member, part) => {
+        member.part = part;
+      });
+    }
+  }
+
+  /** Chooses the best state of everything undecided and follows it back. */
+  decide(): void {
+    for (const part of this.open) this.choose(part.group, part.index[bestState(part)]);
+  }
+
+  /**
+   * Works the frames again for trajectories whose past changed: `changed` maps each to null, fresh. `frames` are the window's
+   * frames in order, from the first one where it matters to the newest.
+   */
+  rework(changed: Map<Trajectory, Part | null>, frames: Iterable<FrameRecord>): void {
+    this.quiet.length = 0;
+    for (const frame of frames) {
+      if (changed.size === 0) return;
+      this.reworkFrame(changed, frame);
+    }
+    for (const [trajectory, part] of changed) {
+      if (trajectory.part && trajectory.part !== part) this.open.delete(trajectory.part);
+      trajectory.part = part;
+    }
+  }
+
+  /** Forgets trajectories that are solved otherwise from now on. */
+  release(trajectories: Iterable<Trajectory>): void {
+    for (const trajectory of trajectories) {
+      if (trajectory.part) this.open.delete(trajectory.part);
+      trajectory.part = null;
+    }
+  }
+
+  /** Takes back what was decided about a pair. */
+  clearPair(frame: FrameRecord, pair: number): void {
+    const group = frame.pairGroup[pair];
+    if (group) this.discard(group);
+    frame.pairPart[pair] = null;
+  }
+
+  private reworkFrame(changed: Map<Trajectory, Part | null>, frame: FrameRecord): void {
+    const affected = affectedPairs(changed, frame);
+    if (affected === null) return;
+    const { pairs, groups } = affected;
+    const before = new Map<Trajectory, Part | null>();
+    const after = new Map<Trajectory, Part | null>();
+    for (const group of groups) {
+      forEachMember(group, (member, part) => {
+        before.set(member, null);
+        after.set(member, part);
+      });
+      for (const input of group.inputs)
+        for (const member of [...input.truths, ...input.tracks]) before.set(member, input);
+    }
+    for (const pair of pairs) {
+      const part = frame.pairPart[pair];
+      if (!part) continue;
+      for (const member of [...part.truths, ...part.tracks]) {
+        before.set(member, part);
+        after.set(member, part);
+      }
+    }
+    for (const group of groups) this.discard(group);
+    const input = (trajectory: Trajectory) =>
+      changed.has(trajectory) ? changed.get(trajectory)! : (before.get(trajectory) ?? null);
+    // whoever took part before and does not now goes on as it came in
+    const now = new Map<Trajectory, Part | null>();
+    for (const member of after.keys()) now.set(member, input(member));
+    for (const group of this.advance(frame, pairs, input))
+      forEachMember(group, (member, part) => now.set(member, part));
+    const done = new Set<Part>();
+    for (const [member, part] of now) {
+      const old = after.get(member);
+      if (part === null) {
+        if (old === null) changed.delete(member);
+        else changed.set(member, null);
+      } else if (!done.has(part)) {
+        done.add(part);
+        const same = old && (old === part || samePart(old, part)) ? old : null;
+        if (same && same !== part) this.adopt(same, part);
+        for (const each of [...part.truths, ...part.tracks]) {
+          if (same) changed.delete(each);
+          else changed.set(each, part);
+        }
+        const present = same ?? part;
+        if (present.taker === null && present.states.length > 1) this.open.add(present);
+      }
+    }
+  }
+
+  /** The old part came out again: later frames hold on to it, and it now stems from the new group. */
+  private adopt(old: Part, fresh: Part): void {
+    old.group = fresh.group;
+    old.index = fresh.index;
+    this.open.delete(fresh);
+    const { taker } = old;
+    if (taker && taker.choice >= 0 && old.states.length > 1)
+      this.choose(old.group, old.index[taker.from[taker.choice][old.takenAs]]);
+    const { parts } = fresh.group;
+    const at = parts.indexOf(fresh);
+    if (at >= 0) parts[at] = old;
+    for (const { frame, pair } of this.quiet) if (frame.pairPart[pair] === fresh) frame.pairPart[pair] = old;
+  }
+
+  private discard(group: Group): void {
+    const { frame } = group;
+    for (const part of group.parts) this.open.delete(part);
+    for (const input of group.inputs) if (input.taker === group) input.taker = null;
+    if (group.choice >= 0) frame.halves -= group.halves[group.choice];
+    for (const pair of group.pairs) frame.pairGroup[pair] = null;
+    const at = frame.groups.indexOf(group);
+    if (at >= 0) frame.groups.splice(at, 1);
+  }
+
+  /** Works some pairs of a frame; returns the groups it made. */
+  private advance(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): Group[] {
+    const groups: Group[] = [];
+    for (const knot of knots(frame, pairs, partOf)) {
+      const quiet = quietPart(frame, knot, partOf);
+      if (quiet) {
+        const pair = knot[0];
+        frame.pairPart[pair] = quiet;
+        this.quiet.push({ frame, pair });
+        if (frame.on[pair] !== 1) {
+          frame.on[pair] = 1;
+          this.touch(frame);
+        }
+      } else groups.push(this.work(frame, knot, partOf));
+    }
+    return groups;
+  }
+
+  /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
+  private work(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): Group {
+    const inputs = new Set<Part>();
+    const truthSet = new Set<Trajectory>();
+    const trackSet = new Set<Trajectory>();
+    for (const pair of pairs) {
+      frame.pairPart[pair] = null;
+      for (const [member, set] of [
+        [frame.truthAt(pair), truthSet],
+        [frame.trackAt(pair), trackSet],
+      ] as const) {
+        const part = partOf(member);
+        set.add(member);
+        if (!part || inputs.has(part)) continue;
+        inputs.add(part);
+        for (const truth of part.truths) truthSet.add(truth);
+        for (const track of part.tracks) trackSet.add(track);
+      }
+    }
+    const truths = [...truthSet].sort(byId);
+    const tracks = [...trackSet].sort(byId);
+    const inputList = [...inputs];
+    const { states, value, from, halves } = this.move(frame, pairs, inputList, truths, tracks);
+    const on = states.map((state) =>
+      Uint8Array.from(pairs, (pair) =>
+        state[truths.indexOf(frame.truthAt(pair))] === tracks.indexOf(frame.trackAt(pair)) ? 1 : 0,
+      ),
+    );
+    const group: Group = { frame, pairs, inputs: inputList, truths, tracks, from, on, halves, parts: [], choice: -1 };
+    for (const pair of pairs) frame.pairGroup[pair] = group;
+    frame.groups.push(group);
+    inputList.forEach((input, n) => {
+      this.open.delete(input);
+      input.taker = group;
+      input.takenAs = n;
+    });
+    group.parts = takeApart(group, states, value);
+    let decided = true;
+    for (const part of group.parts) {
+      if (part.states.length === 1) continue;
+      this.open.add(part);
+      decided = false;
+    }
+    if (decided) this.choose(group, 0);
+    return group;
+  }
+
+  /** All states that can still win after this frame. */
+  private move(
+    frame: FrameRecord,
+    pairs: readonly number[],
+    inputs: readonly Part[],
+    truths: Trajectory[],
+    tracks: Trajectory[],
+  ): Draft {
+    const mover = new Mover(this.h, this.statesMax, frame, pairs, truths, tracks);
+    mover.combine(inputs);
+    if (mover.overflow) this.overflow.push(...truths);
+    return mover.best();
+  }
+
+  /** Makes a state the group's choice, and what it follows from the choice of the groups before. */
+  private choose(group: Group, state: number): void {
+    const pending: [Group, number][] = [[group, state]];
+    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+      const [g, s] = next;
+      if (g.choice === s) continue;
+      const { frame } = g;
+      frame.halves += g.halves[s] - (g.choice >= 0 ? g.halves[g.choice] : 0);
+      g.choice = s;
+      g.pairs.forEach((pair, n) => {
+        frame.on[pair] = g.on[s][n];
+      });
+      this.touch(frame);
+      g.inputs.forEach((input, n) => {
+        if (input.states.length > 1) pending.push([input.group, input.index[g.from[s][n]]]);
+      });
+    }
+  }
+}
+
+/** Visits a group's members with the part each is in afterwards; null for those still fresh. */
+function forEachMember(group: Group, visit: (member: Trajectory, part: Part | null) => void): void {
+  const partOf = new Map<Trajectory, Part>();
+  for (const part of group.parts) for (const member of [...part.truths, ...part.tracks]) partOf.set(member, part);
+  for (const member of group.truths) visit(member, partOf.get(member) ?? null);
+  for (const member of group.tracks) visit(member, partOf.get(member) ?? null);
+}
+
+const byId = (a: Trajectory, b: Trajectory) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+
+function bestState(part: Part): number {
+  let best = 0;
+  for (let s = 1; s < part.value.length; s++) if (part.value[s] > part.value[best]) best = s;
+  return best;
+}
+
+/** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
+function knots(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): number[][] {
+  const knotOf = new Map<Trajectory | Part, number[]>();
+  const merge = (a: number[], b: number[]) => {
+    if (a === b) return a;
+    const [into, other] = a.length >= b.length ? [a, b] : [b, a];
+    into.push(...other);
+    for (const [key, knot] of knotOf) if (knot === other) knotOf.set(key, into);
+    return into;
+  };
+  for (const pair of pairs) {
+    let knot = [pair];
+    for (const member of [frame.truthAt(pair), frame.trackAt(pair)]) {
+      const key = partOf(member) ?? member;
+      const known = knotOf.get(key);
+      if (known) knot = merge(known, knot);
+      knotOf.set(key, knot);
+    }
+  }
+  const list = [...new Set(knotOf.values())];
+  for (const knot of list) knot.sort((a, b) => a - b);
+  return list;
+}
+
+/** The part of a pair that is held, decided, and alone: it only earns. */
+function quietPart(frame: FrameRecord, knot: number[], partOf: (trajectory: Trajectory) => Part | null): Part | null {
+  if (knot.length !== 1) return null;
+  const part = partOf(frame.truthAt(knot[0]));
+  if (!part || part !== partOf(frame.trackAt(knot[0]))) return null;
+  return part.states.length === 1 && part.truths.length === 1 && part.tracks.length === 1 ? part : null;
+}
+
+/** Splits off everything that is the same in all states; what is left stays one part. Fresh trajectories need none. */
+function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] {
+  const { truths, tracks } = group;
+  const n = truths.length;
+  const first = states[0];
+  const settled = (x: number) => states.every((s) => s[x] === first[x]);
+  const parts: Part[] = [];
+  const openTruths: number[] = [];
+  const openTracks: number[] = [];
+  const single = (t: Trajectory[], k: Trajectory[], state: number[]) =>
+    parts.push({
+      truths: t,
+      tracks: k,
+      states: [Int16Array.from(state)],
+      value: [0],
+      group,
+      index: [0],
+      taker: null,
+      takenAs: 0,
+    });
+  for (let i = 0; i < n; i++) {
+    const partner = first[i];
+    if (!settled(i)) openTruths.push(i);
+    else if (partner >= 0) single([truths[i]], [tracks[partner]], [0, 0]);
+    else if (partner === FREE) single([truths[i]], [], [FREE]);
+  }
+  for (let j = 0; j < tracks.length; j++) {
+    if (!settled(n + j)) openTracks.push(j);
+    else if (first[n + j] === FREE) single([], [tracks[j]], [FREE]);
+  }
+  if (openTruths.length + openTracks.length === 0) return parts;
+  const restate = (s: Int16Array) =>
+    Int16Array.from([
+      ...openTruths.map((i) => (s[i] < 0 ? s[i] : openTracks.indexOf(s[i]))),
+      ...openTracks.map((j) => (s[n + j] < 0 ? s[n + j] : openTruths.indexOf(s[n + j]))),
+    ]);
+  const best = Math.max(...value);
+  parts.push({
+    truths: openTruths.map((i) => truths[i]),
+    tracks: openTracks.map((j) => tracks[j]),
+    states: states.map(restate),
+    value: value.map((v) => v - best),
+    group,
+    index: states.map((_, s) => s),
+    taker: null,
+    takenAs: 0,
+  });
+  return parts;
+}
+
+function samePart(a: Part, b: Part): boolean {
+  if (a.states.length !== b.states.length || a.truths.length !== b.truths.length || a.tracks.length !== b.tracks.length)
+    return false;
+  for (let n = 0; n < a.truths.length; n++) if (a.truths[n] !== b.truths[n]) return false;
+  for (let n = 0; n < a.tracks.length; n++) if (a.tracks[n] !== b.tracks[n]) return false;
+  for (let s = 0; s < a.states.length; s++) {
+    if (a.value[s] !== b.value[s]) return false;
+    for (let x = 0; x < a.states[s].length; x++) if (a.states[s][x] !== b.states[s][x]) return false;
+  }
+  return true;
+}
+
+/** Pairs and groups of a frame that changed trajectories reach; null when there are none. */
+function affectedPairs(
+  changed: ReadonlyMap<Trajectory, Part | null>,
+  frame: FrameRecord,
+): { pairs: number[]; groups: Set<Group> } | null {
+  const groups = new Set<Group>();
+  const pairs = new Set<number>();
+  const members = new Set<Trajectory>();
+  for (const group of frame.groups)
+    if (group.truths.some((t) => changed.has(t)) || group.tracks.some((t) => changed.has(t))) groups.add(group);
+  for (let pair = 0; pair < frame.edges.length; pair++) {
+    if (frame.edges[pair].component === null && (changed.has(frame.truthAt(pair)) || changed.has(frame.trackAt(pair))))
+      pairs.add(pair);
+  }
+  if (groups.size === 0 && pairs.size === 0) return null;
+  for (let size = -1; size !== groups.size + pairs.size; ) {
+    size = groups.size + pairs.size;
+    for (const group of groups) {
+      for (const pair of group.pairs) pairs.add(pair);
+      for (const member of group.truths) members.add(member);
+      for (const member of group.tracks) members.add(member);
+    }
+    for (const pair of pairs) {
+      const group = frame.pairGroup[pair];
+      if (group) groups.add(group);
+      members.add(frame.truthAt(pair));
+      members.add(frame.trackAt(pair));
+    }
+    for (let pair = 0; pair < frame.edges.length; pair++) {
+      if (
+        frame.edges[pair].component === null &&
+        (members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair)))
+      )
+        pairs.add(pair);
+    }
+  }
+  return { pairs: [...pairs].sort((a, b) => a - b), groups };
+}
+
+/** Moves the states of one knot through one frame. */
+class Mover {
+  overflow = false;
+  private moves = 0;
+  private readonly states: Int16Array[] = [];
+  private readonly value: number[] = [];
+  private readonly from: Int32Array[] = [];
+  private readonly halves: number[] = [];
+  private readonly found = new Map<string, number>();
+  private readonly n: number;
+  /** of each pair: truth, track, benefit */
+  private readonly pairTruth: number[];
+  private readonly pairTrack: number[];
+  private readonly benefit: number[];
+
+  constructor(
+    private readonly h: number,
+    private readonly statesMax: number,
+    frame: FrameRecord,
+    pairs: readonly number[],
+    private readonly truths: Trajectory[],
+    private readonly tracks: Trajectory[],
+  ) {
+    this.n = truths.length;
+    this.pairTruth = pairs.map((pair) => truths.indexOf(frame.truthAt(pair)));
+    this.pairTrack = pairs.map((pair) => tracks.indexOf(frame.trackAt(pair)));
+    this.benefit = pairs.map((pair) => frame.benefit[pair]);
+  }
+
+  /** Every combination of the inputs' states, moved. */
+  combine(inputs: readonly Part[]): void {
+    const places = inputs.map((part) => ({
+      truth: part.truths.map((t) => this.truths.indexOf(t)),
+      track: part.tracks.map((t) => this.tracks.indexOf(t)),
+    }));
+    const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
+    const from = new Int32Array(inputs.length);
+    const visit = (at: number, value: number) => {
+      if (at === inputs.length) {
+        this.moveFrom(state, value, from);
+        return;
+      }
+      const part = inputs[at];
+      const { truth, track } = places[at];
+      for (let s = 0; s < part.states.length; s++) {
+        const own = part.states[s];
+        truth.forEach((i, x) => {
+          state[i] = own[x] < 0 ? own[x] : track[own[x]];
+        });
+        track.forEach((j, x) => {
+          const partner = own[truth.length + x];
+          state[this.n + j] = partner < 0 ? partner : truth[partner];
+        });
+        from[at] = s;
+        visit(at + 1, value + part.value[s]);
+        if (this.overflow) return;
+      }
+    };
+    visit(0, 0);
+  }
+
+  /** All sets of joins out of one state that earn more than they break. */
+  private moveFrom(state: Int16Array, value: number, from: Int32Array): void {
+    const { pairTruth, pairTrack, benefit } = this;
+    const joins: number[] = [];
+    const joinedTruth = new Set<number>();
+    const joinedTrack = new Set<number>();
+    let staying = 0;
+    for (let p = 0; p < benefit.length; p++) if (state[pairTruth[p]] === pairTrack[p]) staying += benefit[p];
+    const visit = (at: number) => {
+      if (this.overflow) return;
+      if (at === benefit.length) {
+        if (++this.moves > this.statesMax * MOVES_PER_STATE_MAX) this.overflow = true;
+        this.arrive(state, value, staying, from, joins);
+        return;
+      }
+      visit(at + 1);
+      const i = pairTruth[at];
+      const j = pairTrack[at];
+      if (state[i] === j || joinedTruth.has(i) || joinedTrack.has(j)) return;
+      joins.push(at);
+      joinedTruth.add(i);
+      joinedTrack.add(j);
+      visit(at + 1);
+      joins.pop();
+      joinedTruth.delete(i);
+      joinedTrack.delete(j);
+    };
+    visit(0);
+  }
+
+  private arrive(state: Int16Array, value: number, staying: number, from: Int32Array, joins: number[]): void {
+    const { n, pairTruth, pairTrack, benefit } = this;
+    const next = state.slice();
+    let halves = 0;
+    for (const p of joins) {
+      const i = pairTruth[p];
+      const j = pairTrack[p];
+      if (next[i] >= 0) {
+        halves++;
+        next[n + next[i]] = FREE;
+        next[i] = FREE;
+      }
+      if (next[n + j] >= 0) {
+        halves++;
+        next[next[n + j]] = FREE;
+        next[n + j] = FREE;
+      }
+    }
+    for (const p of joins) {
+      const i = pairTruth[p];
+      const j = pairTrack[p];
+      if (next[i] !== FRESH || next[n + j] !== FRESH) halves++;
+      next[i] = j;
+      next[n + j] = i;
+    }
+    let earned = 0;
+    for (let p = 0; p < benefit.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
+    // a change that earns no more than staying can be put off
+    if (joins.length > 0 && earned <= staying) return;
+    this.keep(next, value + earned - halves * this.h, from, halves);
+  }
+
+  private keep(state: Int16Array, value: number, from: Int32Array, halves: number): void {
+    const key = state.join();
+    const known = this.found.get(key);
+    if (known === undefined) {
+      if (this.states.length >= this.statesMax) {
+        this.overflow = true;
+        return;
+      }
+      this.found.set(key, this.states.length);
+      this.states.push(state);
+      this.value.push(value);
+      this.from.push(from.slice());
+      this.halves.push(halves);
+      return;
+    }
+    // among equal ways here the one that changes most now, because later is better, then the first found
+    if (value > this.value[known] || (value === this.value[known] && halves > this.halves[known])) {
+      this.value[known] = value;
+      this.from[known] = from.slice();
+      this.halves[known] = halves;
+    }
+  }
+
+  /** What can still win, in a fixed order. */
+  best(): Draft {
+    const { states, value } = this;
+    const order = states
+      .map((_, s) => s)
+      .sort((a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]));
+    const kept: number[] = [];
+    for (const s of order) {
+      if (!kept.some((t) => value[t] - value[s] >= this.h * this.follow(states[t], states[s]))) kept.push(s);
+    }
+    kept.sort((a, b) => compare(states[a], states[b]));
+    return {
+      states: kept.map((s) => states[s]),
+      value: kept.map((s) => value[s]),
+      from: kept.map((s) => this.from[s]),
+      halves: kept.map((s) => this.halves[s]),
+    };
+  }
+
+  /** D(t', t) / h. */
+  private follow(t1: Int16Array, t: Int16Array): number {
+    const { n } = this;
+    let count = 0;
+    for (let i = 0; i < n; i++) {
+      const a = t1[i];
+      const b = t[i];
+      if (a === b) continue;
+      if (a >= 0) count++;
+      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) count++;
+      if (b === FRESH) count++;
+    }
+    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) count++;
+    return count;
+  }
+}
+
+function freshCount(state: Int16Array): number {
+  let count = 0;
+  for (let x = 0; x < state.length; x++) if (state[x] === FRESH) count++;
+  return count;
+}
+
+function compare(a: Int16Array, b: Int16Array): number {
+  for (let x = 0; x < a.length; x++) if (a[x] !== b[x]) return a[x] - b[x];
+  return 0;
+}
