@@ -38,15 +38,14 @@ export function drawTable(columns: Column[], screen: Screen): string[] {
 
 /** Words of a text, in lines of at most `columns` characters, the second and later ones indented. */
 export function wrapText(text: string, columns: number, indent: string): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line.trim() !== '' && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = indent + word;
-    } else line += line === '' ? word : ` ${word}`;
+  const [first, ...words] = text.split(' ');
+  const lines = [first];
+  for (const word of words) {
+    const line = lines[lines.length - 1];
+    if (line.trim() === '' || line.length + 1 + word.length <= columns) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(indent + word);
   }
-  return [...lines, line];
+  return lines;
 }
 
 export function bold(text: string, screen: Screen): string {
