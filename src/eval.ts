@@ -214,9 +214,8 @@ function centred(object: Obj): Obj {
 function rankingOf(profile: NamedProfile, entries: Entry[], screen: Screen): string {
   const chosen = entries.filter((entry) => entry.profile === profile);
   const contenders = chosen.map(({ subject, evaluation }) => ({ name: subject.name, evaluation }));
-  const { frames } = chosen[0].evaluation;
-  const title = `${bold(profile.name, screen)}  ${dim(`${describe(profile.params)}; ${frames} frames`, screen)}`;
-  return [title, '', ...drawRanking(contenders, screen)].join('\n');
+  const title = `${bold(profile.name, screen)}, ${chosen[0].evaluation.frames} frames`;
+  return [title, dim(describe(profile.params), screen), '', ...drawRanking(contenders, screen)].join('\n');
 }
 
 function describe({ distance, cutoff, exponent, switchPenalty, missShare }: Params): string {
@@ -382,9 +381,9 @@ const DEMO_INTRODUCTION =
   'The built-in scene: seven people cross a picture in 300 frames, watched by three simulated trackers. TGOSPA gives each ' +
   'one distance to the truth, the smaller the better, and splits its cost exactly into localization, missed, false and switch.';
 const DEMO_NEXT = [
-  'Go on with your own files (MOTChallenge format; repeat --tracker to rank several):',
-  '  npx tgospa eval --reference gt.txt --tracker results.txt',
-  '  npx tgospa eval --reference gt.txt --tracker results.txt --window 60 --csv series.csv',
+  'Go on with your own files in MOTChallenge format:',
+  '  npx tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',
+  '  npx tgospa eval --reference gt.txt --tracker a.txt --window 60 --csv out.csv',
   '  npx tgospa eval --help',
 ];
 

@@ -64,18 +64,29 @@ function shorten(column: Column, width: number): Column {
   };
 }
 
+/** Columns of one group stay together. */
 function fold(columns: Column[], keys: Column[], room: number): Column[][] {
   const blocks: Column[][] = [];
   let block = [...keys];
-  for (const column of columns) {
-    if (column.key) continue;
-    if (block.length > keys.length && widthOf([...block, column]) > room) {
+  for (const group of groupsOf(columns.filter(({ key }) => !key))) {
+    if (block.length > keys.length && widthOf([...block, ...group]) > room) {
       blocks.push(block);
       block = [...keys];
     }
-    block.push(column);
+    block.push(...group);
   }
   return [...blocks, block];
+}
+
+/** Runs of neighbours of the same group; a column without group is a run of its own. */
+function groupsOf(columns: Column[]): Column[][] {
+  const groups: Column[][] = [];
+  for (const column of columns) {
+    const last = groups.at(-1);
+    if (last && column.group !== undefined && last[0].group === column.group) last.push(column);
+    else groups.push([column]);
+  }
+  return groups;
 }
 
 function cellWidth({ title, cells }: Column): number {
@@ -102,16 +113,12 @@ function drawRow(columns: Column[], row: number, screen: Screen): string {
 
 /** The line above the titles: the name of each group over its columns, drawn out with dashes. */
 function drawGroups(columns: Column[]): string {
-  let line = '';
-  for (let index = 0; index < columns.length; ) {
-    const { group } = columns[index];
-    let end = index + 1;
-    while (group !== undefined && end < columns.length && columns[end].group === group) end++;
-    const width = widthOf(columns.slice(index, end));
-    line += (group === undefined ? '' : `${group} `.padEnd(width, '─').slice(0, width)).padEnd(width + GAP);
-    index = end;
-  }
-  return line.trimEnd();
+  const cells = groupsOf(columns).map((group) => {
+    const width = widthOf(group);
+    const name = group[0].group;
+    return name === undefined ? ' '.repeat(width) : `${name} `.padEnd(width, '─').slice(0, width);
+  });
+  return cells.join(' '.repeat(GAP)).trimEnd();
 }
 
 function pad(text: string, column: Column): string {
