@@ -22,6 +22,7 @@ interface Entry {
   evaluation: Evaluation;
 }
 
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const shared = new URL('../../../shared/', import.meta.url);
 const [steady, , faulty] = crossingScene().trackers;
@@ -300,6 +301,15 @@ describe('tgospa eval', () => {
       assert.deepEqual(found, [122, 122, 170, 230]);
       for (const fault of faulty.faults) assert.ok(out.includes(fault.what));
       assert.match(out, /npx tgospa eval --reference/);
+    });
+
+    it('prints what the README shows', async () => {
+      const [, shown] = readFileSync(join(root, 'README.md'), 'utf8').split(/^## What you see$|^## The four/m);
+      const lines = shown.split('\n').filter((line) => line.startsWith('    '));
+      assert.ok(lines.length > 20);
+      const printed = new Set((await run(['--demo'])).out.split('\n'));
+      for (const line of lines)
+        assert.ok(printed.has(line.slice(4)), `the README shows a line that is not printed: ${line}`);
     });
   });
 
