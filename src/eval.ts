@@ -52,7 +52,7 @@ interface Subjects {
 
 /** Window of the demonstration, in frames. */
 const DEMO_WINDOW_FRAMES = 60;
-const SWITCHES_LISTED_MAX = 40;
+const SWITCHES_LISTED_MAX = 20;
 const CSV_COLUMNS = [
   'tracker,profile,frame,frames,distance,costTotal,costLocalization,costMissed,costFalse,costSwitch',
   'proper,missed,false,switches,meanLocalizationError,newestProper,newestMissed,newestFalse,exact,gap',
@@ -124,12 +124,10 @@ function readText(file: string): string {
 function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
   if (countedCount === 0 && rowCount > 0)
     return [
-      `warning: none of the ${rowCount} rows of ${file} counts (flag 0, or another class); see --classes and --all-rows`,
+      `warning: none of the ${rowCount} rows of ${file} counts (flag 0 or other class); see --classes, --all-rows`,
     ];
   if (countedCount < rowCount)
-    return [
-      `${file}: ${countedCount} of ${rowCount} rows count; the others have flag 0 or another class (--all-rows counts them)`,
-    ];
+    return [`${file}: ${countedCount} of ${rowCount} rows count (active, chosen class); --all-rows counts all`];
   return [];
 }
 
