@@ -63,6 +63,8 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const job = parseJob(args);
   if (job.help) return write(console.out, `${evalHelp()}\n`);
   const subjects = job.files ? readSubjects(job, job.files) : sceneSubjects();
+  if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
+    subjects.notes.push('euclidean: boxes are compared by their centres, in pixels');
   for (const note of subjects.notes) await write(console.err, `${note}\n`);
   // rows that scroll over the screen are progress enough
   const scrolling = job.windowFrames !== null && job.csv === null && Number.isFinite(console.screen.columns);
@@ -89,8 +91,6 @@ function readSubjects(job: Job, files: { reference: string; trackers: string[] }
     if (preprocess) notes.push(preprocessingNote(names[index], tracker, frames));
     return { name: names[index], file: tracker.file, frames, faults: [] };
   });
-  if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
-    notes.push('euclidean: boxes are compared by their centres, in pixels');
   return { reference: files.reference, trackers, notes };
 }
 
