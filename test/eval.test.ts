@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runEval } from '../src/eval.js';
 import { evalHelp, parseJob, UsageError } from '../src/eval-options.js';
 import { type Evaluation, evaluate, type Frame, InputError, type Obj, type Params, presets } from '../src/index.js';
@@ -485,6 +485,35 @@ describe('tgospa eval', () => {
         assert.ok(Math.abs(evaluation.distance / expected.distance - 1) < 1e-9, `${tracker} ${evaluation.distance}`);
         for (const component of ['localization', 'missed', 'false', 'switch'] as const)
           assert.ok(Math.abs(evaluation.cost[component] - expected.cost[component]) < 1e-7 * expected.distance ** 2);
+      }
+    });
+
+    it('finishes whole sequences in seconds and below 500 MB', function () {
+      this.timeout(120_000);
+      for (const [sequence, tracker] of [
+        ['MOT17-09', 'MPNTrack'],
+        ['MOT17-04', 'BoT-SORT-ReTrack-Botsort_baseline'],
+      ]) {
+        const reference = data(`MOT17/train/${sequence}/gt/gt.txt`);
+        const args = [
+          'eval',
+          '--reference',
+          reference,
+          '--tracker',
+          data(`MOT17/results/${tracker}/${sequence}-FRCNN.txt`),
+        ];
+        const program = `
+          process.argv = [process.execPath, 'tgospa', ...${JSON.stringify(args)}];
+          process.on('exit', () => console.error('peak', process.resourceUsage().maxRSS));
+          await import(${JSON.stringify(pathToFileURL(main).href)});`;
+        const child = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+          encoding: 'utf8',
+          timeout: 30_000,
+        });
+        assert.equal(child.status, 0, `${sequence} with ${tracker} is not done after 30 s, or failed: ${child.stderr}`);
+        assert.match(child.stdout, / yes$/m);
+        const peakKb = Number(child.stderr.match(/^peak (\d+)$/m)?.[1]);
+        assert.ok(peakKb < 500_000, `${sequence} with ${tracker} took ${peakKb} kB`);
       }
     });
 
