@@ -81,8 +81,9 @@ export interface Simplex {
 const TOLERANCE = 1e-10;
 /** weights closer to 0 or 1 than this are meant to be 0 or 1 */
 const ROUNDING = 1e-7;
-/** dead edges are cleared away when they are more than the living and more than this */
+/** dead edges are cleared away when they are at least so many, and more than this share of the model */
 const DEAD_EDGES_MIN = 8;
+const DEAD_EDGES_SHARE = 0.25;
 /** HiGHS accepts only finite numbers from JavaScript */
 const NO_TIME_LIMIT_MS = 1e12;
 const NO_ITERATION_LIMIT = 2 ** 31 - 1;
@@ -608,7 +609,8 @@ export class RingSimplex {
   #update(living: RingEdge[]): RingModel {
     const old = this.#model;
     const deadCount = old ? old.edges.filter((edge) => edge.pricedSlots === 0).length : 0;
-    if (!old || (deadCount >= DEAD_EDGES_MIN && 2 * deadCount > old.edges.length)) return this.#rebuild(living);
+    if (!old || (deadCount >= DEAD_EDGES_MIN && deadCount > DEAD_EDGES_SHARE * old.edges.length))
+      return this.#rebuild(living);
     const fresh = living.filter((edge) => edge.index < 0);
     this.#append(old, fresh);
     this.#reprice(old);
