@@ -21,6 +21,18 @@ import type { FrameRecord, Trajectory } from './scene.js';
 
 const FRESH = -2;
 const FREE = -1;
+// shapes that every pair of two trajectories shares
+const HELD = [Int16Array.of(0, 0)];
+const FRESH_OR_HELD = [Int16Array.of(FRESH, FRESH), Int16Array.of(0, 0)];
+const ZERO = [0];
+const BOTH = [0, 1];
+const ON_HELD = [Uint8Array.of(1)];
+const ON_BOTH = [Uint8Array.of(0), Uint8Array.of(1)];
+const NO_HALVES = [0, 0];
+const NO_PARTS: readonly Part[] = [];
+const FROM_FRESH = [new Int32Array(0), new Int32Array(0)];
+const FROM_HELD = [Int32Array.of(1)];
+const FROM_BOTH = [Int32Array.of(0), Int32Array.of(1)];
 /** moves tried in one knot, per state that may be kept */
 const MOVES_PER_STATE_MAX = 16;
 
@@ -31,6 +43,8 @@ export interface Part {
   /** of each truth, then each track: index of its partner on the other side, FREE or FRESH */
   readonly states: readonly Int16Array[];
   readonly value: readonly number[];
+  /** one truth and one track, held or at most fresh besides */
+  readonly lone: boolean;
   /** where it came from, and for each state the group's state; any will do when there is one state only */
   group: Group;
   index: readonly number[];
@@ -69,7 +83,9 @@ export class Frontier {
   private readonly open = new Set<Part>();
   /** trajectories of groups that grew too large; whoever calls solves them otherwise */
   readonly overflow: Trajectory[] = [];
-  /** pairs found to be held and decided since the last `enter` or `rework` began */
+  /** trajectories whose past is worked again, with what is known about them now */
+  private readonly changed = new Map<Trajectory, Part | null>();
+  /** pairs found to be held and decided since the last `rework` began */
   private readonly quiet: { frame: FrameRecord; pair: number }[] = [];
 
   constructor(
@@ -79,9 +95,18 @@ export class Frontier {
   ) {}
 
   /** Takes in the newest frame's pairs. */
-  enter(frame: FrameRecord, pairs: number[]): void {
-    this.quiet.length = 0;
-    for (const group of this.advance(frame, pairs, (trajectory) => trajectory.part)) {
+  enter(frame: FrameRecord, pairs: readonly number[]): void {
+    const tied: number[] = [];
+    for (const pair of pairs) {
+      const truth = frame.truthAt(pair);
+      const track = frame.trackAt(pair);
+      const part = truth.part;
+      if (!frame.lone[pair] || part !== track.part || !(part === null || part.lone)) tied.push(pair);
+      else if (part !== null && part.states.length === 1) this.hold(frame, pair, part);
+      else truth.part = track.part = this.workPair(frame, pair, truth, track, part);
+    }
+    if (tied.length === 0) return;
+    for (const group of this.advance(frame, tied, (trajectory) => trajectory.part)) {
       forEachMember(group, (member, part) => {
         member.part = part;
       });
@@ -93,20 +118,40 @@ export class Frontier {
     for (const part of this.open) this.choose(part.group, part.index[bestState(part)]);
   }
 
-  /**
-   * Works the frames again for trajectories whose past changed: `changed` maps each to null, fresh. `frames` are the window's
-   * frames in order, from the first one where it matters to the newest.
-   */
-  rework(changed: Map<Trajectory, Part | null>, frames: Iterable<FrameRecord>): void {
+  /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
+  restart(trajectory: Trajectory): void {
+    this.mark(trajectory, null);
+  }
+
+  /** Works the window's frames again for trajectories that begin anew, until everything comes out as it was. */
+  rework(frames: Iterable<FrameRecord>): void {
     this.quiet.length = 0;
     for (const frame of frames) {
-      if (changed.size === 0) return;
-      this.reworkFrame(changed, frame);
+      if (this.changed.size === 0) return;
+      this.reworkFrame(frame);
     }
-    for (const [trajectory, part] of changed) {
+    for (const [trajectory, part] of this.changed) {
       if (trajectory.part && trajectory.part !== part) this.open.delete(trajectory.part);
       trajectory.part = part;
+      trajectory.changed = false;
     }
+    this.changed.clear();
+  }
+
+  private mark(trajectory: Trajectory, part: Part | null): void {
+    trajectory.changed = true;
+    this.changed.set(trajectory, part);
+  }
+
+  private unmark(trajectory: Trajectory): void {
+    trajectory.changed = false;
+    this.changed.delete(trajectory);
+  }
+
+  /** A trajectory has left the window; those it was tied to begin anew. */
+  forget(trajectory: Trajectory): void {
+    if (trajectory.part) this.open.delete(trajectory.part);
+    trajectory.part = null;
   }
 
   /** Forgets trajectories that are solved otherwise from now on. */
@@ -114,6 +159,7 @@ export class Frontier {
     for (const trajectory of trajectories) {
       if (trajectory.part) this.open.delete(trajectory.part);
       trajectory.part = null;
+      this.unmark(trajectory);
     }
   }
 
@@ -124,8 +170,54 @@ export class Frontier {
     frame.pairPart[pair] = null;
   }
 
-  private reworkFrame(changed: Map<Trajectory, Part | null>, frame: FrameRecord): void {
-    const affected = affectedPairs(changed, frame);
+  private reworkFrame(frame: FrameRecord): void {
+    const done = new Set<number>();
+    let more = false;
+    for (let pair = 0; pair < frame.edges.length; pair++) {
+      if (!frame.truthAt(pair).changed && !frame.trackAt(pair).changed) continue;
+      if (this.reworkPair(frame, pair)) done.add(pair);
+      else more = true;
+    }
+    if (!more) more = frame.groups.some((group) => isChanged(group) && !(group.pairs.length === 1 && done.has(group.pairs[0])));
+    if (more) this.reworkKnots(frame, done);
+  }
+
+  /** The usual case: a pair alone in its frame, both ends fresh or only waiting for each other, before and now. */
+  private reworkPair(frame: FrameRecord, pair: number): boolean {
+    const truth = frame.truthAt(pair);
+    const track = frame.trackAt(pair);
+    if (!frame.lone[pair] || !truth.changed || !track.changed) return false;
+    const input = this.changed.get(truth)!;
+    if (input !== this.changed.get(track)! || !(input === null || input.lone)) return false;
+    const group = frame.pairGroup[pair];
+    if (group && (group.truths.length !== 1 || group.tracks.length !== 1)) return false;
+    const old = group ? (group.parts[0] ?? null) : frame.pairPart[pair];
+    if (old && !old.lone) return false;
+    if (group) this.discard(group);
+    let part: Part;
+    if (input !== null && input.states.length === 1) {
+      part = input;
+      this.hold(frame, pair, part);
+      this.quiet.push({ frame, pair });
+    } else {
+      frame.pairPart[pair] = null;
+      part = this.workPair(frame, pair, truth, track, input);
+    }
+    if (old && (old === part || samePart(old, part))) {
+      if (old !== part) this.adopt(old, part);
+      this.unmark(truth);
+      this.unmark(track);
+      if (old.taker === null && old.states.length > 1) this.open.add(old);
+    } else {
+      this.mark(truth, part);
+      this.mark(track, part);
+    }
+    return true;
+  }
+
+  private reworkKnots(frame: FrameRecord, done: ReadonlySet<number>): void {
+    const { changed } = this;
+    const affected = affectedPairs(frame, done);
     if (affected === null) return;
     const { pairs, groups } = affected;
     const before = new Map<Trajectory, Part | null>();
@@ -154,19 +246,19 @@ export class Frontier {
     for (const member of after.keys()) now.set(member, input(member));
     for (const group of this.advance(frame, pairs, input))
       forEachMember(group, (member, part) => now.set(member, part));
-    const done = new Set<Part>();
+    const seen = new Set<Part>();
     for (const [member, part] of now) {
       const old = after.get(member);
       if (part === null) {
-        if (old === null) changed.delete(member);
-        else changed.set(member, null);
-      } else if (!done.has(part)) {
-        done.add(part);
+        if (old === null) this.unmark(member);
+        else this.mark(member, null);
+      } else if (!seen.has(part)) {
+        seen.add(part);
         const same = old && (old === part || samePart(old, part)) ? old : null;
         if (same && same !== part) this.adopt(same, part);
         for (const each of [...part.truths, ...part.tracks]) {
-          if (same) changed.delete(each);
-          else changed.set(each, part);
+          if (same) this.unmark(each);
+          else this.mark(each, part);
         }
         const present = same ?? part;
         if (present.taker === null && present.states.length > 1) this.open.add(present);
@@ -204,16 +296,59 @@ export class Frontier {
     for (const knot of knots(frame, pairs, partOf)) {
       const quiet = quietPart(frame, knot, partOf);
       if (quiet) {
-        const pair = knot[0];
-        frame.pairPart[pair] = quiet;
-        this.quiet.push({ frame, pair });
-        if (frame.on[pair] !== 1) {
-          frame.on[pair] = 1;
-          this.touch(frame);
-        }
+        this.hold(frame, knot[0], quiet);
+        this.quiet.push({ frame, pair: knot[0] });
       } else groups.push(this.work(frame, knot, partOf));
     }
     return groups;
+  }
+
+  /** A decided pair that is alone in the frame only earns. */
+  private hold(frame: FrameRecord, pair: number, part: Part): void {
+    frame.pairPart[pair] = part;
+    if (frame.on[pair] === 1) return;
+    frame.on[pair] = 1;
+    this.touch(frame);
+  }
+
+  /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
+  private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
+    const earned = frame.benefit[pair] - (input ? input.value[0] : 0);
+    const decided = earned >= 3 * this.h;
+    const group: Group = {
+      frame,
+      pairs: [pair],
+      inputs: input ? [input] : NO_PARTS,
+      truths: [truth],
+      tracks: [track],
+      from: decided ? (input ? FROM_HELD : FROM_FRESH) : input ? FROM_BOTH : FROM_FRESH,
+      on: decided ? ON_HELD : ON_BOTH,
+      halves: NO_HALVES,
+      parts: [],
+      choice: -1,
+    };
+    const part: Part = {
+      truths: group.truths,
+      tracks: group.tracks,
+      states: decided ? HELD : FRESH_OR_HELD,
+      value: decided ? ZERO : [-earned, 0],
+      lone: true,
+      group,
+      index: BOTH,
+      taker: null,
+      takenAs: 0,
+    };
+    group.parts.push(part);
+    if (input) {
+      this.open.delete(input);
+      input.taker = group;
+      input.takenAs = 0;
+    }
+    frame.pairGroup[pair] = group;
+    frame.groups.push(group);
+    if (decided) this.choose(group, 0);
+    else this.open.add(part);
+    return part;
   }
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
@@ -359,7 +494,8 @@ function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] 
       truths: t,
       tracks: k,
       states: [Int16Array.from(state)],
-      value: [0],
+      value: ZERO,
+      lone: t.length + k.length === 2,
       group,
       index: [0],
       taker: null,
@@ -387,12 +523,22 @@ function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] 
     tracks: openTracks.map((j) => tracks[j]),
     states: states.map(restate),
     value: value.map((v) => v - best),
+    lone: isLone(openTruths.length, openTracks.length, states),
     group,
     index: states.map((_, s) => s),
     taker: null,
     takenAs: 0,
   });
   return parts;
+}
+
+/** The shape that `workPair` goes on from: fresh, or held. */
+function isLone(truthCount: number, trackCount: number, states: Int16Array[]): boolean {
+  return truthCount === 1 && trackCount === 1 && states.length === 2 && states[0].includes(FRESH) && states[1].every((x) => x >= 0) && states[0].every((x) => x === FRESH);
+}
+
+function isChanged(group: Group): boolean {
+  return group.truths.some((t) => t.changed) || group.tracks.some((t) => t.changed);
 }
 
 function samePart(a: Part, b: Part): boolean {
@@ -407,40 +553,32 @@ function samePart(a: Part, b: Part): boolean {
   return true;
 }
 
-/** Pairs and groups of a frame that changed trajectories reach; null when there are none. */
-function affectedPairs(
-  changed: ReadonlyMap<Trajectory, Part | null>,
-  frame: FrameRecord,
-): { pairs: number[]; groups: Set<Group> } | null {
+/** Pairs and groups of a frame that changed trajectories reach, besides those done; null when there are none. */
+function affectedPairs(frame: FrameRecord, done: ReadonlySet<number>): { pairs: number[]; groups: Set<Group> } | null {
   const groups = new Set<Group>();
   const pairs = new Set<number>();
   const members = new Set<Trajectory>();
-  for (const group of frame.groups)
-    if (group.truths.some((t) => changed.has(t)) || group.tracks.some((t) => changed.has(t))) groups.add(group);
+  const mine = (pair: number) => frame.edges[pair].component === null && !frame.edges[pair].alone && !done.has(pair);
+  for (const group of frame.groups) if (mine(group.pairs[0]) && isChanged(group)) groups.add(group);
   for (let pair = 0; pair < frame.edges.length; pair++) {
-    if (frame.edges[pair].component === null && (changed.has(frame.truthAt(pair)) || changed.has(frame.trackAt(pair))))
-      pairs.add(pair);
+    if ((frame.truthAt(pair).changed || frame.trackAt(pair).changed) && mine(pair)) pairs.add(pair);
   }
   if (groups.size === 0 && pairs.size === 0) return null;
   for (let size = -1; size !== groups.size + pairs.size; ) {
     size = groups.size + pairs.size;
-    for (const group of groups) {
-      for (const pair of group.pairs) pairs.add(pair);
-      for (const member of group.truths) members.add(member);
-      for (const member of group.tracks) members.add(member);
-    }
     for (const pair of pairs) {
       const group = frame.pairGroup[pair];
       if (group) groups.add(group);
       members.add(frame.truthAt(pair));
       members.add(frame.trackAt(pair));
     }
+    for (const group of groups) {
+      for (const pair of group.pairs) pairs.add(pair);
+      for (const member of group.truths) members.add(member);
+      for (const member of group.tracks) members.add(member);
+    }
     for (let pair = 0; pair < frame.edges.length; pair++) {
-      if (
-        frame.edges[pair].component === null &&
-        (members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair)))
-      )
-        pairs.add(pair);
+      if ((members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair))) && mine(pair)) pairs.add(pair);
     }
   }
   return { pairs: [...pairs].sort((a, b) => a - b), groups };

@@ -28,6 +28,8 @@ export class Trajectory {
   used = false;
   /** what the frontier knows about it; null while it is fresh or not the frontier's */
   part: Part | null = null;
+  /** its past is worked again by the frontier */
+  changed = false;
 
   constructor(
     readonly id: string,
@@ -90,6 +92,8 @@ export class FrameRecord {
   readonly groups: Group[] = [];
   readonly pairGroup: (Group | null)[];
   readonly pairPart: (Part | null)[];
+  /** 1 where neither end has another pair in this frame */
+  readonly lone: Uint8Array;
 
   constructor(
     readonly number: number,
@@ -111,6 +115,7 @@ export class FrameRecord {
   ) {
     this.pairGroup = new Array(edges.length).fill(null);
     this.pairPart = new Array(edges.length).fill(null);
+    this.lone = lonePairs(this);
   }
 
   truthAt(pair: number): Trajectory {
@@ -143,8 +148,6 @@ export class Scene {
   private readonly frontier: Frontier | null;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
-  /** trajectories whose past the frontier must work through again */
-  private readonly changed = new Map<Trajectory, Part | null>();
   private readonly perhapsAlone: Edge[] = [];
   edgeCount = 0;
   aloneCount = 0;
@@ -281,8 +284,8 @@ export class Scene {
   /** A pair that was alone has got company: the frontier must work through its frames. */
   private contest(edge: Edge): void {
     this.setAlone(edge, false);
-    this.changed.set(edge.truth, null);
-    this.changed.set(edge.track, null);
+    this.frontier?.restart(edge.truth);
+    this.frontier?.restart(edge.track);
   }
 
   /** Lets the oldest frame go. */
@@ -293,8 +296,8 @@ export class Scene {
       edge.dropFirst();
       if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
       else if (!edge.component && !edge.alone) {
-        this.changed.set(edge.truth, null);
-        this.changed.set(edge.track, null);
+        this.frontier?.restart(edge.truth);
+        this.frontier?.restart(edge.track);
       }
       if (edge.size === 0) this.removeEdge(edge);
     }
@@ -323,7 +326,7 @@ export class Scene {
 
   private forget(side: Map<string, Trajectory>, trajectory: Trajectory): void {
     side.delete(trajectory.id);
-    this.frontier?.release([trajectory]);
+    this.frontier?.forget(trajectory);
     const { partner } = trajectory;
     if (partner) {
       partner.partner = null;
@@ -359,10 +362,7 @@ export class Scene {
 
   private advanceFrontier(frontier: Frontier): void {
     this.regroup();
-    if (this.changed.size > 0) {
-      frontier.rework(this.changed, this.framesBetween(this.oldestNumber, this.nextNumber - 1));
-      this.changed.clear();
-    }
+    frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
     for (const edge of this.perhapsAlone)
       if (
         !edge.component &&
@@ -472,8 +472,6 @@ export class Scene {
         if (edge.component) continue;
         for (let n = 0; n < edge.size; n++) this.frontier.clearPair(this.frame(edge.frameAt(n)), edge.pairAt(n));
         this.frontier.release([edge.truth, edge.track]);
-        this.changed.delete(edge.truth);
-        this.changed.delete(edge.track);
       }
     }
     const component = new Component(this, this.settings, edges);
@@ -528,6 +526,16 @@ export class Scene {
     this.components.clear();
     this.sharedLinear?.dispose();
   }
+}
+
+function lonePairs({ truth, track, truths, tracks }: FrameRecord): Uint8Array {
+  const truthPairs = new Uint16Array(truths.length);
+  const trackPairs = new Uint16Array(tracks.length);
+  for (let pair = 0; pair < truth.length; pair++) {
+    truthPairs[truth[pair]]++;
+    trackPairs[track[pair]]++;
+  }
+  return Uint8Array.from(truth, (i, pair) => (truthPairs[i] === 1 && trackPairs[track[pair]] === 1 ? 1 : 0));
 }
 
 function addUp(frame: FrameRecord): void {
