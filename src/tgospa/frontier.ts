@@ -33,6 +33,8 @@ const NO_PARTS: readonly Part[] = [];
 const FROM_FRESH = [new Int32Array(0), new Int32Array(0)];
 const FROM_HELD = [Int32Array.of(1)];
 const FROM_BOTH = [Int32Array.of(0), Int32Array.of(1)];
+/** knots with more pairs are worked without asking whether they are calm */
+const CALM_PAIRS_MAX = 10;
 /** moves tried in one knot, per state that may be kept */
 const MOVES_PER_STATE_MAX = 16;
 
@@ -45,12 +47,14 @@ export interface Part {
   readonly value: readonly number[];
   /** one truth and one track, held or at most fresh besides */
   readonly lone: boolean;
-  /** where it came from, and for each state the group's state; any will do when there is one state only */
-  group: Group;
+  /** where it came from, and for each state the group's state; with one state nothing is left to trace back */
+  group: Group | null;
   index: readonly number[];
   /** the group that took it up, and as which input; null while it is the present */
   taker: Group | null;
   takenAs: number;
+  knotStamp: number;
+  knot: number;
 }
 
 /** The work of one frame on trajectories that its pairs tie together. */
@@ -102,7 +106,7 @@ export class Frontier {
       const track = frame.trackAt(pair);
       const part = truth.part;
       if (!frame.lone[pair] || part !== track.part || !(part === null || part.lone)) tied.push(pair);
-      else if (part !== null && part.states.length === 1) this.hold(frame, pair, part);
+      else if (part !== null && part.states.length === 1) this.hold(frame, pair, part, part);
       else truth.part = track.part = this.workPair(frame, pair, truth, track, part);
     }
     if (tied.length === 0) return;
@@ -115,7 +119,7 @@ export class Frontier {
 
   /** Chooses the best state of everything undecided and follows it back. */
   decide(): void {
-    for (const part of this.open) this.choose(part.group, part.index[bestState(part)]);
+    for (const part of this.open) this.choose(part.group!, part.index[bestState(part)]);
   }
 
   /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
@@ -167,7 +171,13 @@ export class Frontier {
   clearPair(frame: FrameRecord, pair: number): void {
     const group = frame.pairGroup[pair];
     if (group) this.discard(group);
+    this.uncalm(frame, pair);
+  }
+
+  private uncalm(frame: FrameRecord, pair: number): void {
     frame.pairPart[pair] = null;
+    frame.pairTrackPart[pair] = null;
+    frame.pairCalm[pair] = 0;
   }
 
   private reworkFrame(frame: FrameRecord): void {
@@ -178,7 +188,8 @@ export class Frontier {
       if (this.reworkPair(frame, pair)) done.add(pair);
       else more = true;
     }
-    if (!more) more = frame.groups.some((group) => isChanged(group) && !(group.pairs.length === 1 && done.has(group.pairs[0])));
+    if (!more)
+      more = frame.groups.some((group) => isChanged(group) && !(group.pairs.length === 1 && done.has(group.pairs[0])));
     if (more) this.reworkKnots(frame, done);
   }
 
@@ -197,14 +208,14 @@ export class Frontier {
     let part: Part;
     if (input !== null && input.states.length === 1) {
       part = input;
-      this.hold(frame, pair, part);
+      this.hold(frame, pair, part, part);
       this.quiet.push({ frame, pair });
     } else {
-      frame.pairPart[pair] = null;
+      this.uncalm(frame, pair);
       part = this.workPair(frame, pair, truth, track, input);
     }
     if (old && (old === part || samePart(old, part))) {
-      if (old !== part) this.adopt(old, part);
+      if (old !== part) this.adopt(old, part, frame.pairGroup[pair]?.parts);
       this.unmark(truth);
       this.unmark(track);
       if (old.taker === null && old.states.length > 1) this.open.add(old);
@@ -231,12 +242,17 @@ export class Frontier {
         for (const member of [...input.truths, ...input.tracks]) before.set(member, input);
     }
     for (const pair of pairs) {
-      const part = frame.pairPart[pair];
-      if (!part) continue;
-      for (const member of [...part.truths, ...part.tracks]) {
-        before.set(member, part);
-        after.set(member, part);
+      if (!frame.pairCalm[pair]) continue;
+      for (const [end, part] of [
+        [frame.truthAt(pair), frame.pairPart[pair]],
+        [frame.trackAt(pair), frame.pairTrackPart[pair]],
+      ] as const) {
+        for (const member of part ? [...part.truths, ...part.tracks] : [end]) {
+          before.set(member, part);
+          after.set(member, part);
+        }
       }
+      this.uncalm(frame, pair);
     }
     for (const group of groups) this.discard(group);
     const input = (trajectory: Trajectory) =>
@@ -244,8 +260,11 @@ export class Frontier {
     // whoever took part before and does not now goes on as it came in
     const now = new Map<Trajectory, Part | null>();
     for (const member of after.keys()) now.set(member, input(member));
-    for (const group of this.advance(frame, pairs, input))
+    const made = new Map<Part, Part[]>();
+    for (const group of this.advance(frame, pairs, input)) {
+      for (const part of group.parts) made.set(part, group.parts);
       forEachMember(group, (member, part) => now.set(member, part));
+    }
     const seen = new Set<Part>();
     for (const [member, part] of now) {
       const old = after.get(member);
@@ -255,7 +274,7 @@ export class Frontier {
       } else if (!seen.has(part)) {
         seen.add(part);
         const same = old && (old === part || samePart(old, part)) ? old : null;
-        if (same && same !== part) this.adopt(same, part);
+        if (same && same !== part) this.adopt(same, part, made.get(part));
         for (const each of [...part.truths, ...part.tracks]) {
           if (same) this.unmark(each);
           else this.mark(each, part);
@@ -267,17 +286,19 @@ export class Frontier {
   }
 
   /** The old part came out again: later frames hold on to it, and it now stems from the new group. */
-  private adopt(old: Part, fresh: Part): void {
+  private adopt(old: Part, fresh: Part, parts: Part[] | undefined): void {
+    this.open.delete(fresh);
     old.group = fresh.group;
     old.index = fresh.index;
-    this.open.delete(fresh);
     const { taker } = old;
-    if (taker && taker.choice >= 0 && old.states.length > 1)
+    if (old.group && taker && taker.choice >= 0)
       this.choose(old.group, old.index[taker.from[taker.choice][old.takenAs]]);
-    const { parts } = fresh.group;
-    const at = parts.indexOf(fresh);
-    if (at >= 0) parts[at] = old;
-    for (const { frame, pair } of this.quiet) if (frame.pairPart[pair] === fresh) frame.pairPart[pair] = old;
+    const at = parts ? parts.indexOf(fresh) : -1;
+    if (at >= 0) parts![at] = old;
+    for (const { frame, pair } of this.quiet) {
+      if (frame.pairPart[pair] === fresh) frame.pairPart[pair] = old;
+      if (frame.pairTrackPart[pair] === fresh) frame.pairTrackPart[pair] = old;
+    }
   }
 
   private discard(group: Group): void {
@@ -294,20 +315,24 @@ export class Frontier {
   private advance(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): Group[] {
     const groups: Group[] = [];
     for (const knot of knots(frame, pairs, partOf)) {
-      const quiet = quietPart(frame, knot, partOf);
-      if (quiet) {
-        this.hold(frame, knot[0], quiet);
-        this.quiet.push({ frame, pair: knot[0] });
+      if (isCalm(frame, knot, partOf)) {
+        for (const pair of knot) {
+          this.hold(frame, pair, partOf(frame.truthAt(pair)), partOf(frame.trackAt(pair)));
+          this.quiet.push({ frame, pair });
+        }
       } else groups.push(this.work(frame, knot, partOf));
     }
     return groups;
   }
 
-  /** A decided pair that is alone in the frame only earns. */
-  private hold(frame: FrameRecord, pair: number, part: Part): void {
-    frame.pairPart[pair] = part;
-    if (frame.on[pair] === 1) return;
-    frame.on[pair] = 1;
+  /** Nothing changes for a pair whose ends are decided: held, it earns. */
+  private hold(frame: FrameRecord, pair: number, truthPart: Part | null, trackPart: Part | null): void {
+    frame.pairPart[pair] = truthPart;
+    frame.pairTrackPart[pair] = trackPart;
+    frame.pairCalm[pair] = 1;
+    const on = truthPart !== null && truthPart === trackPart ? 1 : 0;
+    if (frame.on[pair] === on) return;
+    frame.on[pair] = on;
     this.touch(frame);
   }
 
@@ -333,10 +358,12 @@ export class Frontier {
       states: decided ? HELD : FRESH_OR_HELD,
       value: decided ? ZERO : [-earned, 0],
       lone: true,
-      group,
+      group: decided ? null : group,
       index: BOTH,
       taker: null,
       takenAs: 0,
+      knotStamp: 0,
+      knot: 0,
     };
     group.parts.push(part);
     if (input) {
@@ -353,32 +380,41 @@ export class Frontier {
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): Group {
-    const inputs = new Set<Part>();
-    const truthSet = new Set<Trajectory>();
-    const trackSet = new Set<Trajectory>();
-    for (const pair of pairs) {
-      frame.pairPart[pair] = null;
-      for (const [member, set] of [
-        [frame.truthAt(pair), truthSet],
-        [frame.trackAt(pair), trackSet],
-      ] as const) {
-        const part = partOf(member);
-        set.add(member);
-        if (!part || inputs.has(part)) continue;
-        inputs.add(part);
-        for (const truth of part.truths) truthSet.add(truth);
-        for (const track of part.tracks) trackSet.add(track);
+    const inputList: Part[] = [];
+    const truths: Trajectory[] = [];
+    const tracks: Trajectory[] = [];
+    const stamp = ++knotStamp;
+    const collect = (member: Trajectory, side: Trajectory[]) => {
+      if (member.knotStamp === stamp) return;
+      member.knotStamp = stamp;
+      const part = partOf(member);
+      if (part === null) {
+        side.push(member);
+        return;
       }
+      inputList.push(part);
+      for (const truth of part.truths) {
+        truth.knotStamp = stamp;
+        truths.push(truth);
+      }
+      for (const track of part.tracks) {
+        track.knotStamp = stamp;
+        tracks.push(track);
+      }
+    };
+    for (const pair of pairs) {
+      collect(frame.truthAt(pair), truths);
+      collect(frame.trackAt(pair), tracks);
     }
-    const truths = [...truthSet].sort(byId);
-    const tracks = [...trackSet].sort(byId);
-    const inputList = [...inputs];
+    number(truths.sort(byId));
+    number(tracks.sort(byId));
     const { states, value, from, halves } = this.move(frame, pairs, inputList, truths, tracks);
-    const on = states.map((state) =>
-      Uint8Array.from(pairs, (pair) =>
-        state[truths.indexOf(frame.truthAt(pair))] === tracks.indexOf(frame.trackAt(pair)) ? 1 : 0,
-      ),
-    );
+    const on = states.map((state) => {
+      const flags = new Uint8Array(pairs.length);
+      for (let n = 0; n < flags.length; n++)
+        if (state[frame.truthAt(pairs[n]).knot] === frame.trackAt(pairs[n]).knot) flags[n] = 1;
+      return flags;
+    });
     const group: Group = { frame, pairs, inputs: inputList, truths, tracks, from, on, halves, parts: [], choice: -1 };
     for (const pair of pairs) frame.pairGroup[pair] = group;
     frame.groups.push(group);
@@ -426,7 +462,7 @@ export class Frontier {
       });
       this.touch(frame);
       g.inputs.forEach((input, n) => {
-        if (input.states.length > 1) pending.push([input.group, input.index[g.from[s][n]]]);
+        if (input.group) pending.push([input.group, input.index[g.from[s][n]]]);
       });
     }
   }
@@ -440,6 +476,11 @@ function forEachMember(group: Group, visit: (member: Trajectory, part: Part | nu
   for (const member of group.tracks) visit(member, partOf.get(member) ?? null);
 }
 
+/** Gives each its index in the knot. */
+function number(list: Trajectory[]): void {
+  for (let n = 0; n < list.length; n++) list[n].knot = n;
+}
+
 const byId = (a: Trajectory, b: Trajectory) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 function bestState(part: Part): number {
@@ -448,36 +489,66 @@ function bestState(part: Part): number {
   return best;
 }
 
+let knotStamp = 0;
+
 /** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
-function knots(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): number[][] {
-  const knotOf = new Map<Trajectory | Part, number[]>();
-  const merge = (a: number[], b: number[]) => {
-    if (a === b) return a;
-    const [into, other] = a.length >= b.length ? [a, b] : [b, a];
-    into.push(...other);
-    for (const [key, knot] of knotOf) if (knot === other) knotOf.set(key, into);
-    return into;
+function knots(
+  frame: FrameRecord,
+  pairs: readonly number[],
+  partOf: (trajectory: Trajectory) => Part | null,
+): number[][] {
+  const stamp = ++knotStamp;
+  const root: number[] = [];
+  const find = (n: number) => {
+    while (root[n] !== n) n = root[n];
+    return n;
   };
-  for (const pair of pairs) {
-    let knot = [pair];
-    for (const member of [frame.truthAt(pair), frame.trackAt(pair)]) {
-      const key = partOf(member) ?? member;
-      const known = knotOf.get(key);
-      if (known) knot = merge(known, knot);
-      knotOf.set(key, knot);
-    }
+  const tie = (n: number, member: Trajectory) => {
+    const key: Trajectory | Part = partOf(member) ?? member;
+    if (key.knotStamp === stamp) root[find(n)] = find(key.knot);
+    key.knotStamp = stamp;
+    key.knot = n;
+  };
+  for (let n = 0; n < pairs.length; n++) {
+    root.push(n);
+    tie(n, frame.truthAt(pairs[n]));
+    tie(n, frame.trackAt(pairs[n]));
   }
-  const list = [...new Set(knotOf.values())];
-  for (const knot of list) knot.sort((a, b) => a - b);
-  return list;
+  const lists: number[][] = [];
+  for (let n = 0; n < pairs.length; n++) {
+    const top = find(n);
+    lists[top] ??= [];
+    lists[top].push(pairs[n]);
+  }
+  return lists.filter((list) => list !== undefined);
 }
 
-/** The part of a pair that is held, decided, and alone: it only earns. */
-function quietPart(frame: FrameRecord, knot: number[], partOf: (trajectory: Trajectory) => Part | null): Part | null {
-  if (knot.length !== 1) return null;
-  const part = partOf(frame.truthAt(knot[0]));
-  if (!part || part !== partOf(frame.trackAt(knot[0]))) return null;
-  return part.states.length === 1 && part.truths.length === 1 && part.tracks.length === 1 ? part : null;
+/** Whether everything is decided and no exchange earns more in this frame than staying does. */
+function isCalm(frame: FrameRecord, knot: readonly number[], partOf: (trajectory: Trajectory) => Part | null): boolean {
+  if (knot.length > CALM_PAIRS_MAX) return false;
+  let staying = 0;
+  for (const pair of knot) {
+    const part = partOf(frame.truthAt(pair));
+    const other = partOf(frame.trackAt(pair));
+    if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
+    if (part !== null && part === other) staying += frame.benefit[pair];
+  }
+  return staying > 0 && bestEarning(frame, knot, 0) <= staying;
+}
+
+/** The most that pairs of a knot, from the n-th on, can earn in this frame without using an end twice. */
+function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): number {
+  if (n === knot.length) return 0;
+  let best = bestEarning(frame, knot, n + 1);
+  const pair = knot[n];
+  const truth = frame.truthAt(pair);
+  const track = frame.trackAt(pair);
+  if (!truth.taken && !track.taken) {
+    truth.taken = track.taken = true;
+    best = Math.max(best, frame.benefit[pair] + bestEarning(frame, knot, n + 1));
+    truth.taken = track.taken = false;
+  }
+  return best;
 }
 
 /** Splits off everything that is the same in all states; what is left stays one part. Fresh trajectories need none. */
@@ -496,10 +567,12 @@ function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] 
       states: [Int16Array.from(state)],
       value: ZERO,
       lone: t.length + k.length === 2,
-      group,
+      group: null,
       index: [0],
       taker: null,
       takenAs: 0,
+      knotStamp: 0,
+      knot: 0,
     });
   for (let i = 0; i < n; i++) {
     const partner = first[i];
@@ -518,23 +591,32 @@ function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] 
       ...openTracks.map((j) => (s[n + j] < 0 ? s[n + j] : openTruths.indexOf(s[n + j]))),
     ]);
   const best = Math.max(...value);
+  const restated = states.map(restate);
   parts.push({
     truths: openTruths.map((i) => truths[i]),
     tracks: openTracks.map((j) => tracks[j]),
-    states: states.map(restate),
+    states: restated,
     value: value.map((v) => v - best),
-    lone: isLone(openTruths.length, openTracks.length, states),
+    lone: isLone(openTruths.length, openTracks.length, restated),
     group,
     index: states.map((_, s) => s),
     taker: null,
     takenAs: 0,
+    knotStamp: 0,
+    knot: 0,
   });
   return parts;
 }
 
 /** The shape that `workPair` goes on from: fresh, or held. */
 function isLone(truthCount: number, trackCount: number, states: Int16Array[]): boolean {
-  return truthCount === 1 && trackCount === 1 && states.length === 2 && states[0].includes(FRESH) && states[1].every((x) => x >= 0) && states[0].every((x) => x === FRESH);
+  return (
+    truthCount === 1 &&
+    trackCount === 1 &&
+    states.length === 2 &&
+    states[0].every((x) => x === FRESH) &&
+    states[1].every((x) => x >= 0)
+  );
 }
 
 function isChanged(group: Group): boolean {
@@ -604,20 +686,20 @@ class Mover {
     private readonly statesMax: number,
     frame: FrameRecord,
     pairs: readonly number[],
-    private readonly truths: Trajectory[],
+    truths: Trajectory[],
     private readonly tracks: Trajectory[],
   ) {
     this.n = truths.length;
-    this.pairTruth = pairs.map((pair) => truths.indexOf(frame.truthAt(pair)));
-    this.pairTrack = pairs.map((pair) => tracks.indexOf(frame.trackAt(pair)));
+    this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
+    this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
     this.benefit = pairs.map((pair) => frame.benefit[pair]);
   }
 
   /** Every combination of the inputs' states, moved. */
   combine(inputs: readonly Part[]): void {
     const places = inputs.map((part) => ({
-      truth: part.truths.map((t) => this.truths.indexOf(t)),
-      track: part.tracks.map((t) => this.tracks.indexOf(t)),
+      truth: part.truths.map((t) => t.knot),
+      track: part.tracks.map((t) => t.knot),
     }));
     const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
     const from = new Int32Array(inputs.length);

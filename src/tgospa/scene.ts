@@ -30,6 +30,10 @@ export class Trajectory {
   part: Part | null = null;
   /** its past is worked again by the frontier */
   changed = false;
+  /** scratch of the frontier: membership and index in a knot, and whether an end is taken */
+  knotStamp = 0;
+  knot = 0;
+  taken = false;
 
   constructor(
     readonly id: string,
@@ -88,10 +92,12 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
-  /** the frontier's work on this frame, and by pair: its group, or the decided part it belongs to */
+  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends */
   readonly groups: Group[] = [];
   readonly pairGroup: (Group | null)[];
   readonly pairPart: (Part | null)[];
+  readonly pairTrackPart: (Part | null)[];
+  readonly pairCalm: Uint8Array;
   /** 1 where neither end has another pair in this frame */
   readonly lone: Uint8Array;
 
@@ -115,6 +121,8 @@ export class FrameRecord {
   ) {
     this.pairGroup = new Array(edges.length).fill(null);
     this.pairPart = new Array(edges.length).fill(null);
+    this.pairTrackPart = new Array(edges.length).fill(null);
+    this.pairCalm = new Uint8Array(edges.length);
     this.lone = lonePairs(this);
   }
 
