@@ -169,15 +169,31 @@ function loadHighsSync(): Highs {
   return scope.outcome.highs;
 }
 
+/** The HiGHS in use. An aborted WebAssembly instance keeps the memory it held, so it is replaced where that can be done at once. */
+interface Runtime {
+  highs: Highs;
+}
+
 function bind(highs: Highs): Simplex {
+  const runtime: Runtime = { highs };
   return {
-    solveCold: (problem, options) => solveCold(highs, problem, options),
-    solveIntegral: (problem, options) => solveIntegral(highs, problem, options),
-    createRing: (windowFrames) => new RingSimplex(highs, windowFrames),
+    solveCold: (problem, options) => solveCold(runtime, problem, options),
+    solveIntegral: (problem, options) => solveIntegral(runtime, problem, options),
+    createRing: (windowFrames) => new RingSimplex(runtime, windowFrames),
     get memoryBytes() {
-      return highs.memoryBytes;
+      return runtime.highs.memoryBytes;
     },
   };
+}
+
+/** Turns whatever HiGHS threw into one short error, and replaces HiGHS when it has aborted. */
+function recover(runtime: Runtime, thrown: unknown): Error {
+  if ((thrown as Error)?.name !== 'RuntimeError') return shortError(thrown);
+  const megabytes = Math.round(runtime.highs.memoryBytes / 2 ** 20);
+  try {
+    runtime.highs = loadHighsSync();
+  } catch {}
+  return failure(`HiGHS aborted with ${megabytes} MB in use, of at most 2048; the problem is too large for it`);
 }
 
 /** One short line, whatever was thrown: WebAssembly throws numbers, traps and strings as well as errors. */
@@ -254,9 +270,10 @@ function chainMatrix(problem: LpProblem, numRows: number, numCols: number): Spar
   return { format: 'csc', numRows, numCols, starts, indices, values };
 }
 
-function solveCold(highs: Highs, problem: LpProblem, options: ColdOptions = {}): LpSolution {
+function solveCold(runtime: Runtime, problem: LpProblem, options: ColdOptions = {}): LpSolution {
   if (problem.benefit.length === 0) return emptySolution(problem);
-  return withModel(highs, (model) => {
+  return withModel(runtime, (model) => {
+    const { highs } = runtime;
     setOptions(model, { presolve: options.presolve === false ? 'off' : 'on', solver: 'choose' });
     setTimeLimit(model, options.timeLimitMs);
     check(model.passLp(chainModel(highs, problem)), 'HiGHS refused the model');
@@ -266,9 +283,10 @@ function solveCold(highs: Highs, problem: LpProblem, options: ColdOptions = {}):
   });
 }
 
-function solveIntegral(highs: Highs, problem: LpProblem, options: IntegralOptions = {}): IntegralSolution {
+function solveIntegral(runtime: Runtime, problem: LpProblem, options: IntegralOptions = {}): IntegralSolution {
   if (problem.benefit.length === 0) return { value: 0, weights: new Float64Array(0), bound: 0, status: 'optimal' };
-  return withModel(highs, (model) => {
+  return withModel(runtime, (model) => {
+    const { highs } = runtime;
     setOptions(model, { mip_rel_gap: 0, mip_abs_gap: 0, mip_feasibility_tolerance: TOLERANCE });
     setTimeLimit(model, options.timeLimitMs);
     const data = chainModel(highs, problem);
@@ -374,12 +392,12 @@ function unfinished(problem: LpProblem, iterations: number): LpSolution {
 // Talking to HiGHS
 
 /** Runs `operation` on a fresh, silent model and frees it; anything thrown becomes one short error. */
-function withModel<Result>(highs: Highs, operation: (model: RawModelApi) => Result): Result {
-  const model = createModel(highs);
+function withModel<Result>(runtime: Runtime, operation: (model: RawModelApi) => Result): Result {
+  const model = createModel(runtime.highs);
   try {
     return operation(model);
   } catch (error) {
-    throw shortError(error);
+    throw recover(runtime, error);
   } finally {
     discard(model);
   }
@@ -479,7 +497,7 @@ interface RingModel {
  */
 export class RingSimplex {
   readonly windowFrames: number;
-  readonly #highs: Highs;
+  readonly #runtime: Runtime;
   readonly #edges = new Map<number, Map<number, RingEdge>>();
   readonly #switchCost: Float64Array;
   #model: RingModel | undefined;
@@ -488,10 +506,10 @@ export class RingSimplex {
   #fallbackCount = 0;
   #disposed = false;
 
-  constructor(highs: Highs, windowFrames: number) {
+  constructor(runtime: Runtime, windowFrames: number) {
     if (!Number.isInteger(windowFrames) || windowFrames < 1)
       throw new Error(`simplex: windowFrames must be a whole number of at least 1, got ${windowFrames}`);
-    this.#highs = highs;
+    this.#runtime = runtime;
     this.windowFrames = windowFrames;
     this.#switchCost = new Float64Array(windowFrames);
   }
@@ -572,10 +590,11 @@ export class RingSimplex {
     if (living.length === 0) return emptySolution(problem);
     try {
       return this.#solveWarm(problem, living, options);
-    } catch {
+    } catch (error) {
       this.#fallbackCount++;
       this.#release();
-      return solveCold(this.#highs, problem, { timeLimitMs: options.timeLimitMs });
+      recover(this.#runtime, error);
+      return solveCold(this.#runtime, problem, { timeLimitMs: options.timeLimitMs });
     }
   }
 
@@ -623,7 +642,7 @@ export class RingSimplex {
     const basis = old?.highs.getBasis().value;
     const indices = living.map((edge) => edge.index);
     this.#release();
-    const model = createRingModel(this.#highs, this.#switchCost);
+    const model = createRingModel(this.#runtime.highs, this.#switchCost);
     this.#model = model;
     this.#append(model, living);
     if (old && basis)
