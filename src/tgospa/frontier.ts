@@ -11,13 +11,15 @@
  *   D(t', t) = h * ( pairs held in t' but not in t  +  pairs held in t but not in t', unless both ends are fresh in t'
  *                    +  trajectories fresh in t but not in t' )
  *
- * bounds what it costs to follow from t' what t would do. In good tracking one state is left after a frame or two, and the knot
+ * bounds what it costs to follow from t' what t would do. When switches are dear, many states survive this for long. Then the
+ * frontier looks ahead to the window's end: instead of paying h, one may as well forgo what is still to be earned, so no
+ * term of D counts more than that (D'). In good tracking one state is left after a frame or two, and the knot
  * comes apart into pairs that only earn. All values are whole quanta and D obeys the triangle inequality, so what is
  * left does not depend on the order of work: when the oldest frame leaves, the frames after it are worked again only
  * until a part comes out as it was.
  */
 
-import type { FrameRecord, Trajectory } from './scene.js';
+import type { Edge, FrameRecord, Trajectory } from './scene.js';
 
 const FRESH = -2;
 const FREE = -1;
@@ -95,12 +97,29 @@ export class Frontier {
   constructor(
     private readonly h: number,
     private readonly statesMax: number,
+    /** Whether to look ahead: see D'. Then every frame of the window is worked again for each newest one. */
+    readonly lookahead: boolean,
     private readonly touch: (frame: FrameRecord) => void,
   ) {}
+
+  /** Begins all over: `frames` will be entered again from the first on. */
+  reset(frames: Iterable<FrameRecord>): void {
+    this.open.clear();
+    for (const frame of frames) {
+      for (let n = frame.groups.length - 1; n >= 0; n--) this.discard(frame.groups[n]);
+      for (let pair = 0; pair < frame.edges.length; pair++) {
+        this.uncalm(frame, pair);
+        const { truth, track } = frame.edges[pair];
+        truth.part = track.part = null;
+        truth.remaining = track.remaining = 0;
+      }
+    }
+  }
 
   /** Takes in the newest frame's pairs. */
   enter(frame: FrameRecord, pairs: readonly number[]): void {
     const tied: number[] = [];
+    if (this.lookahead) for (const pair of pairs) frame.edges[pair].earn(frame.benefit[pair]);
     for (const pair of pairs) {
       const truth = frame.truthAt(pair);
       const track = frame.trackAt(pair);
@@ -339,7 +358,7 @@ export class Frontier {
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
   private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
     const earned = frame.benefit[pair] - (input ? input.value[0] : 0);
-    const decided = earned >= 3 * this.h;
+    const decided = earned >= this.loneLead(frame.edges[pair]);
     const group: Group = {
       frame,
       pairs: [pair],
@@ -376,6 +395,15 @@ export class Frontier {
     if (decided) this.choose(group, 0);
     else this.open.add(part);
     return part;
+  }
+
+  /** What a held pair must be ahead of its ends being fresh for that to be pointless: D between the two. */
+  private loneLead({ truth, track, remaining }: Edge): number {
+    const { h } = this;
+    if (!this.lookahead) return 3 * h;
+    const truthElse = truth.remaining - remaining;
+    const trackElse = track.remaining - remaining;
+    return Math.min(h, truthElse + trackElse) + Math.min(h, truthElse) + Math.min(h, trackElse);
   }
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
@@ -442,7 +470,7 @@ export class Frontier {
     truths: Trajectory[],
     tracks: Trajectory[],
   ): Draft {
-    const mover = new Mover(this.h, this.statesMax, frame, pairs, truths, tracks);
+    const mover = new Mover(this.h, this.statesMax, this.lookahead, frame, pairs, truths, tracks);
     mover.combine(inputs);
     if (mover.overflow) this.overflow.push(...truths);
     return mover.best();
@@ -457,10 +485,12 @@ export class Frontier {
       const { frame } = g;
       frame.halves += g.halves[s] - (g.choice >= 0 ? g.halves[g.choice] : 0);
       g.choice = s;
-      g.pairs.forEach((pair, n) => {
-        frame.on[pair] = g.on[s][n];
-      });
-      this.touch(frame);
+      const on = g.on[s];
+      for (let n = 0; n < on.length; n++) {
+        if (frame.on[g.pairs[n]] === on[n]) continue;
+        frame.on[g.pairs[n]] = on[n];
+        this.touch(frame);
+      }
       g.inputs.forEach((input, n) => {
         if (input.group) pending.push([input.group, input.index[g.from[s][n]]]);
       });
@@ -684,9 +714,10 @@ class Mover {
   constructor(
     private readonly h: number,
     private readonly statesMax: number,
+    private readonly lookahead: boolean,
     frame: FrameRecord,
     pairs: readonly number[],
-    truths: Trajectory[],
+    private readonly truths: Trajectory[],
     private readonly tracks: Trajectory[],
   ) {
     this.n = truths.length;
@@ -820,7 +851,7 @@ class Mover {
       .sort((a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]));
     const kept: number[] = [];
     for (const s of order) {
-      if (!kept.some((t) => value[t] - value[s] >= this.h * this.follow(states[t], states[s]))) kept.push(s);
+      if (!kept.some((t) => value[t] - value[s] >= this.follow(states[t], states[s]))) kept.push(s);
     }
     kept.sort((a, b) => compare(states[a], states[b]));
     return {
@@ -831,8 +862,9 @@ class Mover {
     };
   }
 
-  /** D(t', t) / h. */
+  /** D(t', t). */
   private follow(t1: Int16Array, t: Int16Array): number {
+    if (this.lookahead) return this.followAhead(t1, t);
     const { n } = this;
     let count = 0;
     for (let i = 0; i < n; i++) {
@@ -844,8 +876,30 @@ class Mover {
       if (b === FRESH) count++;
     }
     for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) count++;
-    return count;
+    return count * this.h;
   }
+
+  /** D'(t', t): no term counts more than what is still to be earned by it. */
+  private followAhead(t1: Int16Array, t: Int16Array): number {
+    const { n, h, truths, tracks } = this;
+    let sum = 0;
+    for (let i = 0; i < n; i++) {
+      const a = t1[i];
+      const b = t[i];
+      if (a === b) continue;
+      if (a >= 0) sum += Math.min(h, truths[i].remaining + tracks[a].remaining - 2 * remaining(truths[i], tracks[a]));
+      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
+      if (b === FRESH) sum += Math.min(h, truths[i].remaining);
+    }
+    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
+    return sum;
+  }
+}
+
+/** What a pair can still earn. */
+function remaining(truth: Trajectory, track: Trajectory): number {
+  for (const edge of truth.edges) if (edge.track === track) return edge.remaining;
+  return 0;
 }
 
 function freshCount(state: Int16Array): number {

@@ -28,6 +28,8 @@ export class Trajectory {
   used = false;
   /** what the frontier knows about it; null while it is fresh or not the frontier's */
   part: Part | null = null;
+  /** quanta its edges can still earn after the frame that is being worked; kept when the frontier looks ahead */
+  remaining = 0;
   /** its past is worked again by the frontier */
   changed = false;
   /** scratch of the frontier: membership and index in a knot, and whether an end is taken */
@@ -48,6 +50,9 @@ export class Edge {
   component: Component | null = null;
   /** index in the component */
   local = 0;
+  /** quanta it earns in the whole window, and after the frame that is being worked */
+  total = 0;
+  remaining = 0;
   /** neither end has another edge: always assigned */
   alone = false;
   /** too hard for the frontier until this frame number */
@@ -81,6 +86,13 @@ export class Edge {
 
   dropFirst(): void {
     this.stack.dropFirst();
+  }
+
+  /** Moves on to a later frame: what it earns now is no longer to come. */
+  earn(quanta: number): void {
+    this.remaining -= quanta;
+    this.truth.remaining -= quanta;
+    this.track.remaining -= quanta;
   }
 }
 
@@ -175,9 +187,8 @@ export class Scene {
     this.weighted = params.weights !== undefined;
     this.framewise = params.switchPenalty === 0;
     const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
-    this.frontier = frontier
-      ? new Frontier(this.changeQuanta, settings.frontierMax, (frame) => this.touch(frame))
-      : null;
+    const lookahead = this.changeQuanta > QUANTA / 2;
+    this.frontier = frontier ? new Frontier(this.changeQuanta, settings.frontierMax, lookahead, (frame) => this.touch(frame)) : null;
   }
 
   get size(): number {
@@ -260,6 +271,7 @@ export class Scene {
     edge ??= this.addEdge(truth, track);
     frame.edges[pair] = edge;
     edge.add(frame.number, pair);
+    edge.total += frame.benefit[pair];
     if (edge.component?.alive) {
       if (edge.component.isolated) frame.on[pair] = 1;
       else edge.component.addPair(frame, edge, pair);
@@ -302,6 +314,7 @@ export class Scene {
     for (let pair = 0; pair < frame.edges.length; pair++) {
       const edge = frame.edges[pair];
       edge.dropFirst();
+      edge.total -= frame.benefit[pair];
       if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
       else if (!edge.component && !edge.alone) {
         this.frontier?.restart(edge.truth);
@@ -370,7 +383,8 @@ export class Scene {
 
   private advanceFrontier(frontier: Frontier): void {
     this.regroup();
-    frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
+    if (frontier.lookahead) this.lookAhead(frontier);
+    else frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
     for (const edge of this.perhapsAlone)
       if (
         !edge.component &&
@@ -392,6 +406,20 @@ export class Scene {
     this.nextNumber = this.newestNumber + 1;
     if (frontier.overflow.length > 0) this.handOver(frontier);
     frontier.decide();
+  }
+
+  /** Begins anew with what every edge of the frontier can earn in the window. */
+  private lookAhead(frontier: Frontier): void {
+    frontier.rework([]);
+    frontier.reset(this.framesBetween(this.oldestNumber, this.newestNumber));
+    for (const truth of this.truths.values()) {
+      for (const edge of truth.edges) {
+        edge.remaining = edge.total;
+        truth.remaining += edge.total;
+        edge.track.remaining += edge.total;
+      }
+    }
+    this.nextNumber = this.firstNumber;
   }
 
   private *framesBetween(from: number, to: number): Generator<FrameRecord> {
