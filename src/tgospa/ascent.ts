@@ -91,7 +91,11 @@ export function ascend(
   let sweeps = 0;
   for (;;) {
     const late = performance.now() > limits.deadlineMs;
-    const outcome = search.run(limit, late ? LATE_STATES_MAX : limits.statesMax, late ? Number.POSITIVE_INFINITY : limits.deadlineMs);
+    const outcome = search.run(
+      limit,
+      late ? LATE_STATES_MAX : limits.statesMax,
+      late ? Number.POSITIVE_INFINITY : limits.deadlineMs,
+    );
     if (outcome === 'late') continue;
     const done = late || sweeps >= limits.sweepsMax;
     if (outcome === 'found' || (outcome === 'cut' && done)) {

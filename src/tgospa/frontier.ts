@@ -891,7 +891,8 @@ class Mover {
       if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
       if (b === FRESH) sum += Math.min(h, truths[i].remaining);
     }
-    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
+    for (let x = n; x < t.length; x++)
+      if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
     return sum;
   }
 }

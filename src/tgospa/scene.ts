@@ -188,7 +188,9 @@ export class Scene {
     this.framewise = params.switchPenalty === 0;
     const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
     const lookahead = this.changeQuanta > QUANTA / 2;
-    this.frontier = frontier ? new Frontier(this.changeQuanta, settings.frontierMax, lookahead, (frame) => this.touch(frame)) : null;
+    this.frontier = frontier
+      ? new Frontier(this.changeQuanta, settings.frontierMax, lookahead, (frame) => this.touch(frame))
+      : null;
   }
 
   get size(): number {
@@ -444,7 +446,7 @@ export class Scene {
     for (const truth of frontier.overflow) {
       for (const edge of truth.edges) {
         if (edge.component) continue;
-        edge.hardUntil = this.newestNumber + (this.windowFrames ?? Number.POSITIVE_INFINITY);
+        edge.hardUntil = this.newestNumber + Math.ceil((this.windowFrames ?? 0) / 8);
         this.loose.push(edge);
       }
     }

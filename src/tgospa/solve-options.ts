@@ -35,7 +35,7 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     solver = 'auto',
     exactness = 'lp',
     budgetMs = 0,
-    frontierMax = 256,
+    frontierMax = 512,
     matchingsMax = 300,
     statesMax = 2000,
     sweepsMax = 20,
