@@ -8,8 +8,9 @@
  * returns, it is a new one.
  */
 
+import { auditWindow } from './audit.js';
 import { checkWeights, evaluatePacked } from './evaluate.js';
-import type { Cost, Count, Evaluation, Frame, FrameEvaluation, Report, SwitchEvent } from './evaluation.js';
+import type { Audit, Cost, Count, Evaluation, Frame, FrameEvaluation, Report, SwitchEvent } from './evaluation.js';
 import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { InputError, type Problem } from './input-error.js';
 import { checkParams, type Params } from './params.js';
@@ -51,6 +52,7 @@ export class SlidingWindow {
   private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
   /** [n mod T]: cost of the windows that end at the newest frame with that number, and T, 2T, ... before it */
   private lower: Float64Array;
+  private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
@@ -85,6 +87,10 @@ export class SlidingWindow {
     this.enter(packed);
     const window = readWindow(this.scene);
     this.addLower(window.lowerBound);
+    const { auditEvery } = this.options;
+    if (auditEvery && (this.scene.newestNumber + 1) % auditEvery === 0) {
+      auditWindow(this.audit, window, this.scene.packedFrames(), metricParams(this.params), this.options, evaluatePacked);
+    }
     return this.report(window, this.settleUpTo(this.scene.newestNumber - this.settleFrames));
   }
 
@@ -123,6 +129,7 @@ export class SlidingWindow {
     };
     const report: Report = {
       ...window,
+      ...(options.auditEvery ? { audit: { ...this.audit } } : undefined),
       frame: scene.newestNumber,
       get newest() {
         newest ??= readLast();
