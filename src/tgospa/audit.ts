@@ -13,7 +13,14 @@ const TOLERANCE = 1e-9;
 type Solve = (frames: PackedFrame[], params: Params, options: SolveOptions) => Evaluation;
 
 /** Solves `frames` by simplex (or, checking that, by the default engines) and adds the outcome to `audit`. */
-export function auditWindow(audit: Audit, claim: Pick<Evaluation, 'cost' | 'exact' | 'lowerBound'>, frames: PackedFrame[], params: Params, options: SolveOptions, solve: Solve): void {
+export function auditWindow(
+  audit: Audit,
+  claim: Pick<Evaluation, 'cost' | 'exact' | 'lowerBound'>,
+  frames: PackedFrame[],
+  params: Params,
+  options: SolveOptions,
+  solve: Solve,
+): void {
   const byLp = options.solver === 'lp';
   const other = solve(frames, params, { solver: byLp ? 'auto' : 'lp', exactness: 'lp' });
   const scale = Math.max(claim.cost.total, other.cost.total, Number.MIN_VALUE);

@@ -89,7 +89,14 @@ export class SlidingWindow {
     this.addLower(window.lowerBound);
     const { auditEvery } = this.options;
     if (auditEvery && (this.scene.newestNumber + 1) % auditEvery === 0) {
-      auditWindow(this.audit, window, this.scene.packedFrames(), metricParams(this.params), this.options, evaluatePacked);
+      auditWindow(
+        this.audit,
+        window,
+        this.scene.packedFrames(),
+        metricParams(this.params),
+        this.options,
+        evaluatePacked,
+      );
     }
     return this.report(window, this.settleUpTo(this.scene.newestNumber - this.settleFrames));
   }

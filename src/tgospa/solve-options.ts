@@ -48,7 +48,14 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     problems.push({ path: 'options.solver', value: solver, message: "must be 'auto' or 'lp'" });
   if (exactness !== 'lp' && exactness !== 'force')
     problems.push({ path: 'options.exactness', value: exactness, message: "must be 'lp' or 'force'" });
-  for (const [path, value] of Object.entries({ budgetMs, auditEvery, frontierMax, matchingsMax, statesMax, sweepsMax })) {
+  for (const [path, value] of Object.entries({
+    budgetMs,
+    auditEvery,
+    frontierMax,
+    matchingsMax,
+    statesMax,
+    sweepsMax,
+  })) {
     if (typeof value !== 'number' || !(value >= 0))
       problems.push({ path: `options.${path}`, value, message: 'must be a number, at least 0' });
   }
