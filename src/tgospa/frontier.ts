@@ -457,8 +457,8 @@ export class Frontier {
       collect(frame.truthAt(pair), truths);
       collect(frame.trackAt(pair), tracks);
     }
-    number(truths.sort(byId));
-    number(tracks.sort(byId));
+    number(sortFew(truths, byId));
+    number(sortFew(tracks, byId));
     const { states, value, from, halves } = this.move(frame, pairs, inputList, truths, tracks);
     const on = states.map((state) => {
       const flags = new Uint8Array(pairs.length);
@@ -540,6 +540,18 @@ function forEachMember(group: Group, visit: (member: Trajectory, part: Part | nu
     for (const member of part.truths) visit(member, part);
     for (const member of part.tracks) visit(member, part);
   }
+}
+
+/** Sorts in place, stably; for a few elements without the cost of a general sort. */
+function sortFew<T>(list: T[], order: (a: T, b: T) => number): T[] {
+  if (list.length > 24) return list.sort(order);
+  for (let n = 1; n < list.length; n++) {
+    const item = list[n];
+    let m = n - 1;
+    for (; m >= 0 && order(list[m], item) > 0; m--) list[m + 1] = list[m];
+    list[m + 1] = item;
+  }
+  return list;
 }
 
 /** Gives each its index in the knot. */
@@ -758,7 +770,7 @@ function affectedPairs(frame: FrameRecord, done: ReadonlySet<number>): { pairs: 
       if ((members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair))) && mine(pair)) pairs.add(pair);
     }
   }
-  return { pairs: [...pairs].sort((a, b) => a - b), groups };
+  return { pairs: sortFew([...pairs], (a, b) => a - b), groups };
 }
 
 /** Moves the states of one knot through one frame. */
@@ -919,14 +931,15 @@ class Mover {
   best(): Draft {
     const { states, value } = this;
     if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
-    const order = states
-      .map((_, s) => s)
-      .sort((a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]));
+    const order = sortFew(
+      states.map((_, s) => s),
+      (a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]),
+    );
     const kept: number[] = [];
     for (const s of order) {
       if (!kept.some((t) => value[t] - value[s] >= this.follow(states[t], states[s]))) kept.push(s);
     }
-    kept.sort((a, b) => compare(states[a], states[b]));
+    sortFew(kept, (a, b) => compare(states[a], states[b]));
     return {
       states: kept.map((s) => states[s]),
       value: kept.map((s) => value[s]),
