@@ -106,7 +106,7 @@ export class Frontier {
     private readonly h: number,
     private readonly statesMax: number,
     /** Whether to look ahead: see D'. Then every frame of the window is worked again for each newest one. */
-    readonly lookahead: boolean,
+    public lookahead: boolean,
     private readonly touch: (frame: FrameRecord) => void,
   ) {}
 
@@ -965,6 +965,20 @@ class Mover {
     return count * this.h;
   }
 
+  /**
+   * What it costs at most that (i, a), not held in t, must be released. For an end that t holds to a partner with nothing
+   * left to earn it costs nothing more: t has to release that pair at the same moment.
+   */
+  private releaseAhead(i: number, a: number, t: Int16Array): number {
+    const { n, h, truths, tracks } = this;
+    const own = remaining(truths[i], tracks[a]);
+    const track = t[i];
+    const truth = t[n + a];
+    const truthElse = track >= 0 && tracks[track].remaining === 0 ? 0 : truths[i].remaining - own;
+    const trackElse = truth >= 0 && truths[truth].remaining === 0 ? 0 : tracks[a].remaining - own;
+    return Math.min(h, truthElse + trackElse);
+  }
+
   /** D'(t', t): no term counts more than what is still to be earned by it. */
   private followAhead(t1: Int16Array, t: Int16Array): number {
     const { n, h, truths, tracks } = this;
@@ -973,7 +987,7 @@ class Mover {
       const a = t1[i];
       const b = t[i];
       if (a === b) continue;
-      if (a >= 0) sum += Math.min(h, truths[i].remaining + tracks[a].remaining - 2 * remaining(truths[i], tracks[a]));
+      if (a >= 0) sum += this.releaseAhead(i, a, t);
       if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
       if (b === FRESH) sum += Math.min(h, truths[i].remaining);
     }

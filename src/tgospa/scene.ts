@@ -171,6 +171,8 @@ export class Scene {
   private readonly framewise: boolean;
   /** solves everything that is not weighted, until a knot grows too large; null otherwise */
   private readonly frontier: Frontier | null;
+  /** frame number up to which the frontier looks ahead */
+  private aheadUntil = Number.POSITIVE_INFINITY;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly perhapsAlone: Edge[] = [];
@@ -390,18 +392,28 @@ export class Scene {
 
   private advanceFrontier(frontier: Frontier): void {
     this.regroup();
-    if (frontier.lookahead) this.lookAhead(frontier);
+    if (frontier.lookahead && this.newestNumber >= this.aheadUntil) {
+      frontier.lookahead = false;
+      this.beginAnew(frontier);
+    }
+    if (frontier.lookahead) this.beginAnew(frontier);
     else frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
-    for (const edge of this.perhapsAlone)
-      if (
-        !edge.component &&
-        !edge.alone &&
-        edge.size > 0 &&
-        edge.truth.edges.length === 1 &&
-        edge.track.edges.length === 1
-      )
-        this.isolate(frontier, edge);
+    for (const edge of this.perhapsAlone) if (this.isAloneNow(edge)) this.isolate(frontier, edge);
     this.perhapsAlone.length = 0;
+    this.enterFrames(frontier);
+    if (frontier.overflow.length > 0 && !frontier.lookahead) {
+      // more states than it should keep: with a look ahead there are fewer
+      frontier.overflow.length = 0;
+      frontier.lookahead = true;
+      this.aheadUntil = this.newestNumber + (this.windowFrames ?? 0);
+      this.beginAnew(frontier);
+      this.enterFrames(frontier);
+    }
+    if (frontier.overflow.length > 0) this.handOver(frontier);
+    frontier.decide();
+  }
+
+  private enterFrames(frontier: Frontier): void {
     for (const frame of this.framesBetween(this.nextNumber, this.newestNumber)) {
       const pairs: number[] = [];
       for (let pair = 0; pair < frame.edges.length; pair++) {
@@ -410,14 +422,19 @@ export class Scene {
         else if (!edge.component) pairs.push(pair);
       }
       if (pairs.length > 0) frontier.enter(frame, pairs);
+      if (frontier.overflow.length > 0 && !frontier.lookahead) return;
     }
     this.nextNumber = this.newestNumber + 1;
-    if (frontier.overflow.length > 0) this.handOver(frontier);
-    frontier.decide();
+  }
+
+  private isAloneNow(edge: Edge): boolean {
+    return (
+      !edge.component && !edge.alone && edge.size > 0 && edge.truth.edges.length === 1 && edge.track.edges.length === 1
+    );
   }
 
   /** Begins anew with what every edge of the frontier can earn in the window. */
-  private lookAhead(frontier: Frontier): void {
+  private beginAnew(frontier: Frontier): void {
     frontier.rework([]);
     frontier.reset(this.framesBetween(this.oldestNumber, this.newestNumber));
     for (const truth of this.truths.values()) {
