@@ -11,10 +11,11 @@ import { bestMatching } from './assignment.js';
 import { Component, changeQuanta, QUANTA, type SolveSettings } from './component.js';
 import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
-import { Frontier, type Group, type Part } from './frontier.js';
+import { Frontier } from './frontier.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
 import type { Params } from './params.js';
+import type { Group, Part } from './part.js';
 import type { Simplex } from './simplex.js';
 
 /** A truth or a track, as long as the window has a frame with it. */
