@@ -81,8 +81,9 @@ export class Frontier {
 
   /** Takes in the newest frame's pairs. */
   enter(frame: FrameRecord, pairs: readonly number[]): void {
+    frame.openFrontier();
     const tied: number[] = [];
-    if (this.lookahead) for (const pair of pairs) frame.edges[pair].earn(frame.benefit[pair]);
+    if (this.lookahead) for (const pair of pairs) frame.edges[pair].earn(frame.benefit(pair));
     for (const pair of pairs) {
       const truth = frame.truthAt(pair);
       const track = frame.trackAt(pair);
@@ -157,6 +158,7 @@ export class Frontier {
   }
 
   private uncalm(frame: FrameRecord, pair: number): void {
+    if (frame.pairCalm.length === 0) return;
     frame.pairPart[pair] = null;
     frame.pairTrackPart[pair] = null;
     frame.pairCalm[pair] = 0;
@@ -167,6 +169,7 @@ export class Frontier {
     let more = false;
     for (let pair = 0; pair < frame.edges.length; pair++) {
       if (!frame.truthAt(pair).changed && !frame.trackAt(pair).changed) continue;
+      frame.openFrontier();
       if (!this.reworkPair(frame, pair)) more = true;
       else if (done === NOTHING_DONE) done = new Set([pair]);
       else done.add(pair);
@@ -333,7 +336,7 @@ export class Frontier {
 
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
   private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
-    const earned = frame.benefit[pair] - (input ? input.value[0] : 0);
+    const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
     const decided = earned >= this.loneLead(frame.edges[pair]);
     const group: Group = {
       frame,
@@ -547,7 +550,7 @@ function isCalm(frame: FrameRecord, knot: readonly number[], partOf: PartOf): bo
     const part = partOf(frame.truthAt(pair));
     const other = partOf(frame.trackAt(pair));
     if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
-    if (part !== null && part === other) staying += frame.benefit[pair];
+    if (part !== null && part === other) staying += frame.benefit(pair);
   }
   return staying > 0 && bestEarning(frame, knot, 0) <= staying;
 }
@@ -561,7 +564,7 @@ function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): nu
   const track = frame.trackAt(pair);
   if (!truth.taken && !track.taken) {
     truth.taken = track.taken = true;
-    best = Math.max(best, frame.benefit[pair] + bestEarning(frame, knot, n + 1));
+    best = Math.max(best, frame.benefit(pair) + bestEarning(frame, knot, n + 1));
     truth.taken = track.taken = false;
   }
   return best;

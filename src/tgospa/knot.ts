@@ -49,7 +49,7 @@ export class Knot {
     this.joined = new Uint8Array(truths.length + tracks.length);
     this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
     this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
-    this.benefit = pairs.map((pair) => frame.benefit[pair]);
+    this.benefit = pairs.map((pair) => frame.benefit(pair));
   }
 
   /** Every combination of the inputs' states, moved. */

@@ -102,6 +102,10 @@ export class Edge {
   }
 }
 
+const NO_GROUPS: Group[] = [];
+const NO_PARTS: Part[] = [];
+const NO_FLAGS = new Uint8Array(0);
+
 /** A frame in the window. Pairs are ordered by truth, then track. */
 export class FrameRecord {
   /** sums over the assigned pairs, valid unless `touched` */
@@ -110,46 +114,76 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
-  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends */
-  readonly groups: Group[] = [];
-  readonly pairGroup: (Group | null)[];
-  readonly pairPart: (Part | null)[];
-  readonly pairTrackPart: (Part | null)[];
-  readonly pairCalm: Uint8Array;
+  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends; empty before it comes */
+  groups: Group[] = NO_GROUPS;
+  pairGroup: (Group | null)[] = NO_GROUPS;
+  pairPart: (Part | null)[] = NO_PARTS;
+  pairTrackPart: (Part | null)[] = NO_PARTS;
+  pairCalm: Uint8Array = NO_FLAGS;
   /** 1 where neither end has another pair in this frame */
-  readonly lone: Uint8Array;
+  lone: Uint8Array = NO_FLAGS;
 
   constructor(
     readonly number: number,
-    readonly packed: PackedFrame,
+    /** coordinates of the truths and of the tracks, `stride` for each */
+    readonly truthCoordinates: Float64Array,
+    readonly trackCoordinates: Float64Array,
+    readonly stride: number,
     readonly truths: Trajectory[],
     readonly tracks: Trajectory[],
     /** of each pair; none in per-frame GOSPA */
     readonly edges: Edge[],
-    /** of each pair: index of its truth and its track in this frame */
-    readonly truth: Int32Array,
-    readonly track: Int32Array,
-    readonly distance: Float64Array,
-    /** distance^p */
+    /** of each pair: index of its truth in this frame, then of its track */
+    private readonly ends: Uint16Array | Uint32Array,
+    /** of each pair: distance^p */
     readonly cost: Float64Array,
-    /** c^p - distance^p in quanta, at least 1 */
-    readonly benefit: Float64Array,
     /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum */
     readonly on: Float64Array,
-  ) {
-    this.pairGroup = new Array(edges.length).fill(null);
-    this.pairPart = new Array(edges.length).fill(null);
-    this.pairTrackPart = new Array(edges.length).fill(null);
-    this.pairCalm = new Uint8Array(edges.length);
+    /** c^p */
+    private readonly unit: number,
+  ) {}
+
+  /** c^p - distance^p of a pair in quanta, at least 1. */
+  benefit(pair: number): number {
+    return Math.max(1, Math.round((1 - this.cost[pair] / this.unit) * QUANTA));
+  }
+
+  /** Makes room for what the frontier keeps. */
+  openFrontier(): void {
+    if (this.groups !== NO_GROUPS) return;
+    const count = this.edges.length;
+    this.groups = [];
+    this.pairGroup = new Array(count).fill(null);
+    this.pairPart = new Array(count).fill(null);
+    this.pairTrackPart = new Array(count).fill(null);
+    this.pairCalm = new Uint8Array(count);
     this.lone = lonePairs(this);
   }
 
+  truthIndex(pair: number): number {
+    return this.ends[2 * pair];
+  }
+
+  trackIndex(pair: number): number {
+    return this.ends[2 * pair + 1];
+  }
+
   truthAt(pair: number): Trajectory {
-    return this.truths[this.truth[pair]];
+    return this.truths[this.ends[2 * pair]];
   }
 
   trackAt(pair: number): Trajectory {
-    return this.tracks[this.track[pair]];
+    return this.tracks[this.ends[2 * pair + 1]];
+  }
+
+  /** The frame as it came. */
+  packed(): PackedFrame {
+    const feed = (members: Trajectory[], coordinates: Float64Array) => ({ ids: members.map((t) => t.id), coordinates });
+    return {
+      reference: feed(this.truths, this.truthCoordinates),
+      tracker: feed(this.tracks, this.trackCoordinates),
+      stride: this.stride,
+    };
   }
 }
 
@@ -227,11 +261,9 @@ export class Scene {
     return this.frames[this.first + number - this.firstNumber];
   }
 
-  /** The window's frames as they came, oldest first. */
-  packedFrames(): PackedFrame[] {
-    const list: PackedFrame[] = new Array(this.size);
-    for (let n = 0; n < list.length; n++) list[n] = this.frames[this.first + n].packed;
-    return list;
+  /** The window's frames, oldest first. */
+  frameList(): FrameRecord[] {
+    return this.frames.slice(this.first);
   }
 
   /** Takes a frame in; its number follows the newest. */
@@ -240,27 +272,28 @@ export class Scene {
     const { count, truth, track, distance } = this.finder;
     const truths = packed.reference.ids.map((id) => this.appear(this.truths, id));
     const tracks = packed.tracker.ids.map((id) => this.appear(this.tracks, id));
-    const { exponent } = this.params;
+    const cost = new Float64Array(count);
+    for (let pair = 0; pair < count; pair++) cost[pair] = distance[pair] ** this.params.exponent;
+    const ends = new (Math.max(truths.length, tracks.length) <= 0xffff ? Uint16Array : Uint32Array)(2 * count);
+    for (let pair = 0; pair < count; pair++) {
+      ends[2 * pair] = truth[pair];
+      ends[2 * pair + 1] = track[pair];
+    }
     const frame = new FrameRecord(
       this.firstNumber + this.size,
-      packed,
+      packed.reference.coordinates,
+      packed.tracker.coordinates,
+      packed.stride,
       truths,
       tracks,
       this.framewise ? [] : new Array(count),
-      truth.slice(0, count),
-      track.slice(0, count),
-      distance.slice(0, count),
+      ends,
+      cost,
       new Float64Array(count),
-      new Float64Array(count),
-      new Float64Array(count),
+      this.unit,
     );
     this.frames.push(frame);
     this.touch(frame);
-    for (let pair = 0; pair < count; pair++) {
-      const cost = distance[pair] ** exponent;
-      frame.cost[pair] = cost;
-      frame.benefit[pair] = Math.max(1, Math.round((1 - cost / this.unit) * QUANTA));
-    }
     if (this.framewise) matchFrame(frame);
     else for (let pair = 0; pair < count; pair++) this.enterPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
   }
@@ -281,7 +314,7 @@ export class Scene {
     edge ??= this.addEdge(truth, track);
     frame.edges[pair] = edge;
     edge.add(frame.number, pair);
-    edge.total += frame.benefit[pair];
+    edge.total += frame.benefit(pair);
     if (edge.component?.alive) {
       if (edge.component.isolated) frame.on[pair] = 1;
       else edge.component.addPair(frame, edge, pair);
@@ -324,7 +357,7 @@ export class Scene {
     for (let pair = 0; pair < frame.edges.length; pair++) {
       const edge = frame.edges[pair];
       edge.dropFirst();
-      edge.total -= frame.benefit[pair];
+      edge.total -= frame.benefit(pair);
       if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
       else if (!edge.component && !edge.alone) {
         this.frontier?.restart(edge.truth);
@@ -591,16 +624,16 @@ export class Scene {
   }
 }
 
-function lonePairs({ truth, track, truths, tracks }: FrameRecord): Uint8Array {
-  const truthPairs = new Uint16Array(truths.length);
-  const trackPairs = new Uint16Array(tracks.length);
-  for (let pair = 0; pair < truth.length; pair++) {
-    truthPairs[truth[pair]]++;
-    trackPairs[track[pair]]++;
+function lonePairs(frame: FrameRecord): Uint8Array {
+  const truthPairs = new Uint16Array(frame.truths.length);
+  const trackPairs = new Uint16Array(frame.tracks.length);
+  const lone = new Uint8Array(frame.edges.length);
+  for (let pair = 0; pair < lone.length; pair++) {
+    truthPairs[frame.truthIndex(pair)]++;
+    trackPairs[frame.trackIndex(pair)]++;
   }
-  const lone = new Uint8Array(truth.length);
-  for (let pair = 0; pair < truth.length; pair++) {
-    if (truthPairs[truth[pair]] === 1 && trackPairs[track[pair]] === 1) lone[pair] = 1;
+  for (let pair = 0; pair < lone.length; pair++) {
+    if (truthPairs[frame.truthIndex(pair)] === 1 && trackPairs[frame.trackIndex(pair)] === 1) lone[pair] = 1;
   }
   return lone;
 }
@@ -625,9 +658,9 @@ function matchFrame(frame: FrameRecord): void {
   const columns = frame.tracks.length;
   const benefit = new Float64Array(rows * columns);
   const pairOf = new Int32Array(rows * columns);
-  for (let pair = 0; pair < frame.benefit.length; pair++) {
-    const at = frame.truth[pair] * columns + frame.track[pair];
-    benefit[at] = frame.benefit[pair];
+  for (let pair = 0; pair < frame.cost.length; pair++) {
+    const at = frame.truthIndex(pair) * columns + frame.trackIndex(pair);
+    benefit[at] = frame.benefit(pair);
     pairOf[at] = pair;
   }
   bestMatching(benefit, rows, columns).forEach((column, row) => {
