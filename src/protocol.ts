@@ -32,3 +32,7 @@ export interface FramePart {
 
 /** Whether the objects of a stream are boxes or points. */
 export type Shape = 'box' | 'point';
+
+/** Names of streams, trackers, profiles and tokens: may stand in a URL, a label and a log line without quoting. */
+export const NAME_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$/;
+export const NAME_RULE = 'must be 1 to 64 letters, digits or . _ : / - and begin with a letter or digit';
