@@ -354,6 +354,12 @@ const limits = section(
     objects: field(count(), 2000, 'objects in one frame; a frame with more is rejected', 'objects'),
     idLength: field(count(), 128, 'length of an object id or class', 'characters'),
     streams: field(count(), 1000, 'streams at the same time; more are refused and counted', 'streams'),
+    series: field(
+      count(),
+      5000,
+      'combinations of stream, tracker and profile on /metrics; more are left out and counted',
+      'series',
+    ),
     trackersPerStream: field(count(), 8, 'trackers of one stream; more are refused and counted', 'trackers'),
     creditFrames: field(
       count(),
@@ -805,3 +811,12 @@ function schemaAt(path: Path): JsonSchema | undefined {
   }
   return at;
 }
+
+/** The lines a stream of points needs; offered when one arrives without a profile. */
+export const pointProfileLines = (stream: string): string =>
+  [
+    'profiles:',
+    '  points: { distance: euclidean, cutoff: 10, admissibleError: 6, shortSwitchDistance: 3 }   # in the unit of your points',
+    'streams:',
+    `  ${stream}: { profiles: [points] }`,
+  ].join('\n');

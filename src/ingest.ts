@@ -1,0 +1,671 @@
+/**
+ * The ingest half of the protocol, without its transport. An Intake is one feed: it hands frames to the pipeline in
+ * order, knows which are stored and outlives the connection that brought them. A Session is one connection.
+ * Invariant: an ack for n goes out only when every frame up to n is stored or was rejected; what is not stored yet is
+ * bounded by the credit, because a connection above it is not read from.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Identity } from './access.js';
+import {
+  type Config,
+  pointProfileLines,
+  type ResolvedStream,
+  resolveStream,
+  type SettingsPatch,
+  settingsSchema,
+} from './config.js';
+import type { Logger } from './logger.js';
+import {
+  CLOSE_CODES,
+  type CloseCode,
+  checkFrame,
+  checkHello,
+  Fault,
+  type FeedId,
+  type FramePart,
+  type FrameRules,
+  type Hello,
+  type HelloSchema,
+  helloSchema,
+  type Outgoing,
+  parseMessage,
+  REJECT_CODES,
+  type RejectCode,
+  type Shape,
+} from './protocol.js';
+import type { Telemetry } from './telemetry.js';
+
+/** What the pipeline offers to feeds. */
+export interface IngestTarget {
+  openFeed(
+    feed: FeedId,
+    settings?: SettingsPatch,
+    shape?: Shape,
+  ): { nextSeq: number } | { code: string; path: string; message: string };
+  ingest(feed: FeedId, part: FramePart, receivedMs: number): Promise<void>;
+  end(feed: FeedId): Promise<void>;
+  reportRejected(feed: FeedId, code: string): void;
+}
+
+/** The other end of a connection. */
+export interface Peer {
+  send(text: string): void;
+  close(code: CloseCode, reason: string): void;
+  /** stop and go on reading from the socket */
+  pause(): void;
+  resume(): void;
+  /** bytes handed to the socket and not yet sent */
+  backlogBytes(): number;
+  address: string;
+}
+
+/** A client that lets this much pile up reads nothing of what it is sent. */
+const BACKLOG_MAX_BYTES = 1024 ** 2;
+
+interface Entry {
+  seq: number;
+  /** null once it is stored or rejected */
+  part: FramePart | null;
+  receivedMs: number;
+}
+
+const isStorageFault = (error: unknown): boolean => (error as { name?: string } | null)?.name === 'StorageFault';
+
+/** One feed's frames on their way to the disk. */
+class Intake {
+  /** everything up to this number is stored or was rejected */
+  acked = 0;
+  /** highest number that came in */
+  lastSeq = 0;
+  session: Session | null = null;
+  #queue: Entry[] = [];
+  #head = 0;
+  #underway = 0;
+  #stalled = false;
+  #drained: Array<() => void> = [];
+
+  constructor(
+    readonly feed: FeedId,
+    readonly desk: IngestDesk,
+  ) {}
+
+  /** Frames not stored yet. */
+  get waiting(): number {
+    return this.#queue.length - this.#head;
+  }
+
+  /** Whether frames are held back because the disk is full. */
+  get stalled(): boolean {
+    return this.#stalled;
+  }
+
+  start(nextSeq: number): void {
+    this.acked = Math.max(this.acked, nextSeq - 1);
+    this.lastSeq = Math.max(this.lastSeq, this.acked);
+  }
+
+  /** Takes a frame; false when its number came before. */
+  offer(part: FramePart, receivedMs: number): boolean {
+    if (part.seq <= this.lastSeq) return false;
+    this.lastSeq = part.seq;
+    const entry = { seq: part.seq, part, receivedMs };
+    this.#queue.push(entry);
+    if (!this.#stalled) this.#store(entry);
+    return true;
+  }
+
+  /** A rejected frame uses up its number. */
+  skip(seq: number): void {
+    if (seq <= this.lastSeq) return;
+    this.lastSeq = seq;
+    this.#queue.push({ seq, part: null, receivedMs: 0 });
+    this.#advance();
+  }
+
+  /** Resolves when everything taken so far is stored. */
+  drained(): Promise<void> {
+    if (this.waiting === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#drained.push(resolve);
+    });
+  }
+
+  #store(entry: Entry): void {
+    this.#underway++;
+    this.desk.target.ingest(this.feed, entry.part!, entry.receivedMs).then(
+      () => {
+        this.#underway--;
+        entry.part = null;
+        this.#advance();
+        if (this.#stalled && this.#underway === 0) this.#scheduleRetry();
+      },
+      (error) => this.#failed(error),
+    );
+  }
+
+  #failed(error: unknown): void {
+    this.#underway--;
+    if (!isStorageFault(error)) {
+      this.desk.fault(this, error);
+      return;
+    }
+    if (!this.#stalled) this.desk.stalled(this, true);
+    this.#stalled = true;
+    this.session?.regulate();
+    // the order of frames holds only when nothing else is underway
+    if (this.#underway === 0) this.#scheduleRetry();
+  }
+
+  #scheduleRetry(): void {
+    this.desk.later(() => this.#retry());
+  }
+
+  #retry(): void {
+    const opened = this.desk.target.openFeed(this.feed);
+    const stored = 'nextSeq' in opened ? opened.nextSeq - 1 : 0;
+    for (const entry of this.#queue) if (entry.seq <= stored) entry.part = null;
+    this.#stalled = false;
+    for (let n = this.#head; n < this.#queue.length; n++) if (this.#queue[n].part) this.#store(this.#queue[n]);
+    this.#advance();
+    this.desk.stalled(this, false);
+  }
+
+  #advance(): void {
+    const before = this.#head;
+    while (this.#head < this.#queue.length && this.#queue[this.#head].part === null)
+      this.acked = this.#queue[this.#head++].seq;
+    if (this.#head === before) return;
+    if (this.#head === this.#queue.length || this.#head > 1024) {
+      this.#queue.splice(0, this.#head);
+      this.#head = 0;
+    }
+    if (this.waiting === 0) this.#idle();
+    this.session?.progressed();
+  }
+
+  #idle(): void {
+    for (const resolve of this.#drained.splice(0)) resolve();
+    if (!this.session) this.desk.forget(this);
+  }
+}
+
+/** Refills steadily up to `capacity`; `take` says for how many milliseconds the taker must wait. */
+class Bucket {
+  #level: number;
+  #at: number;
+
+  constructor(
+    readonly perMs: number,
+    readonly capacity: number,
+    now: number,
+  ) {
+    this.#level = capacity;
+    this.#at = now;
+  }
+
+  take(count: number, now: number): number {
+    this.#level = Math.min(this.capacity, this.#level + (now - this.#at) * this.perMs) - count;
+    this.#at = now;
+    return this.#level >= 0 ? 0 : -this.#level / this.perMs;
+  }
+}
+
+const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
+
+/** Everything the sessions of one server share: the feeds, and who holds them. */
+export class IngestDesk {
+  readonly helloSchema: HelloSchema;
+  #intakes = new Map<string, Intake>();
+  #sessions = new Set<Session>();
+  #rules = new Map<string, FrameRules>();
+  #timers = new Set<NodeJS.Timeout>();
+
+  constructor(
+    readonly config: Config,
+    readonly target: IngestTarget,
+    readonly telemetry: Telemetry,
+    readonly logger: Logger,
+    /** dimension of the points a stream already has, 0 when unknown */
+    readonly knownDimensions: (stream: string) => number = () => 0,
+  ) {
+    this.helloSchema = helloSchema(settingsSchema(config));
+  }
+
+  /** Opens a session for a connection. */
+  connect(peer: Peer, identity: Identity): Session {
+    const session = new Session(this, peer, identity);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  get sessions(): ReadonlySet<Session> {
+    return this.#sessions;
+  }
+
+  /** Frames taken and not stored yet, over all feeds. */
+  get waitingFrames(): number {
+    let sum = 0;
+    for (const intake of this.#intakes.values()) sum += intake.waiting;
+    return sum;
+  }
+
+  leave(session: Session): void {
+    this.#sessions.delete(session);
+  }
+
+  /** The intake of a feed for this session, or null when another client holds it. */
+  claim(hello: Hello, session: Session): Intake | null {
+    const { feed, resume } = hello;
+    const key = keyOf(feed);
+    let intake = this.#intakes.get(key);
+    if (intake?.session) {
+      if (resume?.session !== intake.session.id) return null;
+      intake.session.superseded();
+    }
+    if (!intake) {
+      intake = new Intake(feed, this);
+      this.#intakes.set(key, intake);
+    }
+    intake.session = session;
+    return intake;
+  }
+
+  release(intake: Intake, session: Session): void {
+    if (intake.session !== session) return;
+    intake.session = null;
+    if (intake.waiting === 0) this.forget(intake);
+  }
+
+  forget(intake: Intake): void {
+    if (this.#intakes.get(keyOf(intake.feed)) === intake) this.#intakes.delete(keyOf(intake.feed));
+  }
+
+  /** Feeds of one stream share their rules, so that the first point fixes the dimension for all. */
+  rulesOf(stream: string, resolved: ResolvedStream): FrameRules {
+    const rules = this.#rules.get(stream) ?? {
+      objectsMax: this.config.limits.objects,
+      idLengthMax: this.config.limits.idLength,
+      shape: resolved.shape,
+      dimensions: 0,
+      geodesic: false,
+    };
+    rules.shape = resolved.shape;
+    rules.geodesic = Object.values(resolved.profiles).some((params) => params.distance === 'geodesic');
+    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : this.knownDimensions(stream);
+    this.#rules.set(stream, rules);
+    return rules;
+  }
+
+  /** A retired stream may come back with other objects. */
+  forgetStream(stream: string): void {
+    this.#rules.delete(stream);
+  }
+
+  stalled(intake: Intake, on: boolean): void {
+    this.logger[on ? 'error' : 'info'](on ? 'storage_stalled' : 'storage_resumed', {
+      ...intake.feed,
+      waitingFrames: intake.waiting,
+    });
+    if (!on) intake.session?.regulate();
+  }
+
+  /** The pipeline failed in a way that is not the peer's fault: the client comes back and resends. */
+  fault(intake: Intake, error: unknown): void {
+    this.logger.error('ingest_failed', { ...intake.feed, error });
+    this.forget(intake);
+    intake.session?.close(1011, 'internal fault');
+  }
+
+  later(action: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      action();
+    }, this.config.limits.storageRetryMs);
+    this.#timers.add(timer);
+  }
+
+  /** Waits until everything taken is stored; frames held back by a full disk are given up, they were not acked. */
+  async drain(): Promise<void> {
+    await Promise.all(
+      [...this.#intakes.values()].filter((intake) => !intake.stalled).map((intake) => intake.drained()),
+    );
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}
+
+/** One connection to /v1/ingest. */
+export class Session {
+  readonly id = randomUUID();
+  #state: 'greeting' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
+  #intake: Intake | null = null;
+  #rules: FrameRules | null = null;
+  #resolved: ResolvedStream | null = null;
+  #helloTimer: NodeJS.Timeout;
+  #rateTimer: NodeJS.Timeout | null = null;
+  #frameRate: Bucket;
+  #rejectRate: Bucket;
+  #paused = false;
+  #ackScheduled = false;
+  #acked = 0;
+  #duplicates = 0;
+
+  constructor(
+    readonly desk: IngestDesk,
+    readonly peer: Peer,
+    readonly identity: Identity,
+  ) {
+    const { helloTimeoutMs, framesPerSecond, rejectsPerMinute } = desk.config.limits;
+    const now = performance.now();
+    this.#frameRate = new Bucket(framesPerSecond / 1000, framesPerSecond, now);
+    this.#rejectRate = new Bucket(rejectsPerMinute / 60_000, rejectsPerMinute, now);
+    this.#helloTimer = setTimeout(
+      () => this.#refuse(new Fault('hello_timeout', '', `no hello within ${helloTimeoutMs} ms; send it first`)),
+      helloTimeoutMs,
+    );
+  }
+
+  get feed(): FeedId | null {
+    return this.#intake?.feed ?? null;
+  }
+
+  /** Whether the connection is currently not read from. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Takes a text message as it came from the socket. */
+  receive(text: string, receivedMs: number): void {
+    if (this.#state === 'closed') return;
+    const message = parseMessage(text);
+    if (message instanceof Fault) {
+      this.#reject(message);
+      return;
+    }
+    switch (message.type) {
+      case 'ping':
+        this.#send({ type: 'pong' });
+        break;
+      case 'hello':
+        this.#hello(message.raw);
+        break;
+      case 'frame':
+        if (this.#ready()) this.#frame(message.raw, receivedMs, '');
+        break;
+      case 'frames':
+        if (this.#ready()) for (const [n, raw] of message.raw.entries()) this.#frame(raw, receivedMs, `frames[${n}]`);
+        break;
+      case 'end':
+        if (this.#ready()) void this.#end();
+        break;
+    }
+    this.regulate();
+  }
+
+  /** A binary message never means anything here. */
+  receiveBinary(bytes: number): void {
+    this.#reject(new Fault('message_invalid', '', `the message is binary (${bytes} bytes); send JSON as text`));
+  }
+
+  /** The connection is gone. */
+  closed(): void {
+    this.#state = 'closed';
+    clearTimeout(this.#helloTimer);
+    if (this.#rateTimer) clearTimeout(this.#rateTimer);
+    if (this.#intake) this.desk.release(this.#intake, this);
+    this.desk.leave(this);
+  }
+
+  close(code: CloseCode, reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#flushAck();
+    this.closed();
+    this.peer.close(code, reason);
+  }
+
+  superseded(): void {
+    this.desk.logger.info('session_superseded', { ...this.feed, session: this.id });
+    this.close(4410, CLOSE_CODES[4410].meaning);
+  }
+
+  /** Called by the intake when the oldest waiting frames are stored. */
+  progressed(): void {
+    this.#scheduleAck();
+    this.regulate();
+  }
+
+  /** Stops or goes on reading: the credit, the rate and the disk decide. */
+  regulate(): void {
+    const { creditFrames } = this.desk.config.limits;
+    const waiting = this.#intake?.waiting ?? 0;
+    const full = waiting > creditFrames || (this.#paused && waiting > creditFrames / 2);
+    const paused = this.#state !== 'closed' && (full || this.#rateTimer !== null || this.#intake?.stalled === true);
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    if (paused) this.peer.pause();
+    else this.peer.resume();
+    if (paused) this.desk.telemetry.counts.pauses++;
+  }
+
+  #ready(): boolean {
+    if (this.#state === 'open') return true;
+    if (this.#state === 'greeting')
+      this.#refuse(
+        new Fault(
+          'hello_expected',
+          'type',
+          'the first message must be a hello: {"type":"hello","stream":...,"role":...}',
+        ),
+      );
+    else this.#reject(new Fault('feed_ended', 'type', 'this feed has ended; say hello on a new connection to go on'));
+    return false;
+  }
+
+  #hello(raw: Record<string, unknown>): void {
+    if (this.#state !== 'greeting') {
+      this.#reject(new Fault('hello_repeated', 'type', 'one hello per connection; open another one for another feed'));
+      return;
+    }
+    const hello = checkHello(raw, this.desk.helloSchema) as Hello<SettingsPatch> | Fault;
+    const fault = hello instanceof Fault ? hello : (this.#helloFault(hello) ?? this.#open(hello));
+    if (fault) this.#refuse(fault);
+  }
+
+  #helloFault(hello: Hello<SettingsPatch>): Fault | undefined {
+    const { stream } = hello.feed;
+    if (!this.identity.covers(stream))
+      return new Fault(
+        'stream_forbidden',
+        'stream',
+        `token ${this.identity.name} is not good for stream ${stream}; extend its streams`,
+        stream,
+      );
+    if (hello.format !== 'native')
+      return new Fault(
+        'format_unknown',
+        'format',
+        `no adapter is called ${hello.format}; known is native`,
+        hello.format,
+      );
+    const resolved = resolveStream(this.desk.config, stream, hello.settings);
+    if ('message' in resolved) return new Fault('settings_invalid', `settings.${resolved.path}`, resolved.message);
+    this.#resolved = resolved;
+    if (hello.shape === undefined || hello.shape === resolved.shape) return undefined;
+    if (hello.shape === 'point')
+      return new Fault(
+        'profile_missing',
+        'shape',
+        `points have no natural cut-off, so a stream of points needs a profile; add to tgospa.yaml:\n${pointProfileLines(stream)}`,
+        'point',
+      );
+    return new Fault(
+      'settings_invalid',
+      'shape',
+      `the profiles of this stream (${resolved.settings.profiles.join(', ')}) compare points; send points, or configure a profile for boxes`,
+      'box',
+    );
+  }
+
+  #open(hello: Hello<SettingsPatch>): Fault | undefined {
+    const { desk } = this;
+    const intake = desk.claim(hello, this);
+    if (!intake)
+      return new Fault(
+        'feed_taken',
+        'stream',
+        'another client holds this feed; stop it, wait until its connection is given up, or resume its session',
+      );
+    const { settings, shape } = this.#resolved!;
+    const opened = desk.target.openFeed(hello.feed, hello.settings, shape);
+    if (!('nextSeq' in opened)) {
+      desk.release(intake, this);
+      return new Fault(
+        opened.code in REJECT_CODES ? (opened.code as RejectCode) : 'hello_invalid',
+        opened.path,
+        opened.message,
+      );
+    }
+    intake.start(opened.nextSeq);
+    clearTimeout(this.#helloTimer);
+    this.#intake = intake;
+    this.#state = 'open';
+    this.#acked = opened.nextSeq - 1;
+    this.#rules = desk.rulesOf(hello.feed.stream, this.#resolved!);
+    const { creditFrames, payloadBytes, objects, heartbeatMs } = desk.config.limits;
+    this.#send({
+      type: 'welcome',
+      session: this.id,
+      nextSeq: opened.nextSeq,
+      credit: creditFrames,
+      maxPayloadBytes: payloadBytes,
+      maxObjects: objects,
+      heartbeatMs,
+      shape,
+      profiles: settings.profiles,
+      windowFrames: settings.windowFrames,
+    });
+    desk.logger.info('feed_opened', {
+      ...hello.feed,
+      session: this.id,
+      nextSeq: opened.nextSeq,
+      address: this.peer.address,
+      token: this.identity.name,
+    });
+    return undefined;
+  }
+
+  #frame(raw: unknown, receivedMs: number, prefix: string): void {
+    if (this.#state !== 'open') return;
+    const intake = this.#intake!;
+    const part = checkFrame(raw, this.#rules!);
+    this.#limitRate();
+    if (part instanceof Fault) {
+      this.#reject(prefix ? part.within(prefix) : part);
+      return;
+    }
+    if (!intake.offer(part, receivedMs)) {
+      this.#duplicates++;
+      this.desk.telemetry.feedMeter(intake.feed).duplicates++;
+      this.#scheduleAck();
+      return;
+    }
+    const meter = this.desk.telemetry.feedMeter(intake.feed);
+    meter.frames++;
+    meter.objects += part.objects.length;
+    meter.lastReceivedMs = receivedMs;
+    if (this.#rules!.shape === 'point' && part.objects.length > 0)
+      this.#rules!.dimensions = part.objects[0].point!.length;
+  }
+
+  #limitRate(): void {
+    const waitMs = this.#frameRate.take(1, performance.now());
+    if (waitMs === 0 || this.#rateTimer) return;
+    this.#rateTimer = setTimeout(() => {
+      this.#rateTimer = null;
+      this.regulate();
+    }, waitMs);
+  }
+
+  async #end(): Promise<void> {
+    this.#state = 'ending';
+    const intake = this.#intake!;
+    await intake.drained();
+    this.#flushAck();
+    try {
+      await this.desk.target.end(intake.feed);
+    } catch (error) {
+      if (!isStorageFault(error)) this.desk.fault(intake, error);
+      // nothing was promised yet: once the disk has room the same request is made again
+      else this.desk.later(() => this.#state === 'ending' && void this.#end());
+      return;
+    }
+    if (this.#state !== 'ending') return;
+    this.#state = 'ended';
+    this.#send({ type: 'ended' });
+    this.desk.logger.info('feed_ended', { ...intake.feed, session: this.id });
+  }
+
+  /** Answers a mistake after which the connection goes on. */
+  #reject(fault: Fault): void {
+    if (fault.seq !== undefined) this.#intake?.skip(fault.seq);
+    this.#tell(fault);
+    if (this.#rejectRate.take(1, performance.now()) > 0) {
+      const { rejectsPerMinute } = this.desk.config.limits;
+      this.#refuse(
+        new Fault('rejects_exceeded', '', `more than ${rejectsPerMinute} rejects per minute; repair the sender`),
+      );
+    }
+  }
+
+  /** Answers a mistake that ends the connection. */
+  #refuse(fault: Fault): void {
+    if (this.#state === 'closed') return;
+    this.#tell(fault);
+    const code = REJECT_CODES[fault.code].close ?? 4400;
+    this.desk.logger.warn('session_refused', {
+      ...this.feed,
+      code: fault.code,
+      path: fault.path,
+      message: fault.message,
+      address: this.peer.address,
+    });
+    this.close(code, fault.code);
+  }
+
+  #tell(fault: Fault): void {
+    this.#send(fault.toMessage());
+    if (this.#intake) this.desk.target.reportRejected(this.#intake.feed, fault.code);
+    else this.desk.telemetry.refused(fault.code);
+    this.desk.logger.debug('rejected', { ...this.feed, code: fault.code, path: fault.path, seq: fault.seq });
+  }
+
+  #scheduleAck(): void {
+    if (this.#ackScheduled) return;
+    this.#ackScheduled = true;
+    // frames of one group commit share one ack
+    setImmediate(() => {
+      this.#ackScheduled = false;
+      this.#flushAck();
+    });
+  }
+
+  #flushAck(): void {
+    const seq = this.#intake?.acked ?? 0;
+    if (this.#state === 'closed' || seq === 0 || (seq === this.#acked && this.#duplicates === 0)) return;
+    this.#send(this.#duplicates > 0 ? { type: 'ack', seq, duplicates: this.#duplicates } : { type: 'ack', seq });
+    this.#acked = seq;
+    this.#duplicates = 0;
+  }
+
+  #send(message: Outgoing): void {
+    if (this.#state === 'closed') return;
+    this.peer.send(JSON.stringify(message));
+    if (this.peer.backlogBytes() > BACKLOG_MAX_BYTES) {
+      this.closed();
+      this.peer.close(4008, CLOSE_CODES[4008].meaning);
+    }
+  }
+}
