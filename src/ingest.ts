@@ -288,6 +288,7 @@ export class IngestDesk {
       shape: resolved.shape,
       dimensions: 0,
       geodesic: false,
+      pointRemedy: `configure a profile for points in tgospa.yaml:\n${pointProfileLines(stream)}`,
     };
     rules.shape = resolved.shape;
     rules.geodesic = Object.values(resolved.profiles).some((params) => params.distance === 'geodesic');
@@ -561,7 +562,7 @@ export class Session {
     if (this.#state !== 'open') return;
     const intake = this.#intake!;
     const part = checkFrame(raw, this.#rules!);
-    this.#limitRate();
+    this.#limitRate(1);
     if (part instanceof Fault) {
       this.#reject(prefix ? part.within(prefix) : part);
       return;
@@ -580,11 +581,13 @@ export class Session {
       this.#rules!.dimensions = part.objects[0].point!.length;
   }
 
-  #limitRate(): void {
-    const waitMs = this.#frameRate.take(1, performance.now());
-    if (waitMs === 0 || this.#rateTimer) return;
+  /** Too fast: read on when the bucket has recovered, whatever else had already come by then. */
+  #limitRate(frames: number): void {
+    const waitMs = this.#frameRate.take(frames, performance.now());
+    if (this.#rateTimer || waitMs === 0) return;
     this.#rateTimer = setTimeout(() => {
       this.#rateTimer = null;
+      this.#limitRate(0);
       this.regulate();
     }, waitMs);
   }

@@ -179,6 +179,8 @@ export interface FrameRules {
   dimensions: number;
   /** points are latitude and longitude in degrees */
   geodesic: boolean;
+  /** what a sender of points on a stream of boxes should do */
+  pointRemedy: string;
 }
 
 /** Coordinates beyond this lose their meaning in double precision. */
@@ -263,7 +265,7 @@ function boxFault(object: unknown, n: number, rules: FrameRules): Fault | undefi
       'shape_mismatch',
       `objects[${n}].point`,
       point,
-      'this stream compares boxes; send "box":[left,top,width,height], or configure a profile for points',
+      `this stream compares boxes; send "box":[left,top,width,height], or ${rules.pointRemedy}`,
     );
   if (!Array.isArray(box) || box.length !== 4)
     return fault('frame_invalid', `objects[${n}].box`, box, 'expected [left,top,width,height]');
