@@ -657,7 +657,9 @@ export class Session {
 
   #flushAck(): void {
     const seq = this.#intake?.acked ?? 0;
-    if (this.#state === 'closed' || seq === 0 || (seq === this.#acked && this.#duplicates === 0)) return;
+    if (this.#state === 'closed' || seq === 0) return;
+    // duplicates alone wait for the next stored frame, when there is one underway
+    if (seq === this.#acked && (this.#duplicates === 0 || this.#intake!.waiting > 0)) return;
     this.#send(this.#duplicates > 0 ? { type: 'ack', seq, duplicates: this.#duplicates } : { type: 'ack', seq });
     this.#acked = seq;
     this.#duplicates = 0;
