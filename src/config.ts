@@ -310,7 +310,11 @@ const filterShape = (filler: Field) => ({
     null,
     'only objects of these classes count; null: all, also those without a class',
   ),
-  minConfidence: filler(z.number(), 0, 'objects with a lower confidence do not count; objects without one always do'),
+  minConfidence: filler(
+    z.number().nullable(),
+    null,
+    'objects with a lower confidence do not count, objects without one always do; null: all count',
+  ),
 });
 
 function profileName(context: Context) {
@@ -328,13 +332,13 @@ const limits = section(
   {
     connections: field(
       count(),
-      1000,
+      4096,
       'WebSocket connections at the same time; more are refused with HTTP 503',
       'connections',
     ),
     connectionsPerAddress: field(
       count(),
-      500,
+      2048,
       'of these, from one address; more are refused with HTTP 429',
       'connections',
     ),
@@ -470,12 +474,6 @@ const rootSchema = (context: Context) =>
             .strictObject(settingsShape(optional, context))
             .meta({ description: 'a stream by its name; keys left out are those of defaults' }),
         )
-        .superRefine((streams, issue) => {
-          for (const key of Object.keys(streams)) {
-            if (!NAME_PATTERN.test(key))
-              issue.addIssue({ code: 'custom', path: [key], message: `is no name for a stream: it ${NAME_RULE}` });
-          }
-        })
         .meta({ description: 'settings of streams, by name' })
         .prefault({}),
       limits,
@@ -551,9 +549,11 @@ export function readConfig(from: ConfigSource = {}): { config: Config; warnings:
   const raw = overlay(document.toJS() ?? {}, overrides, env);
   const context: Context = { profileNames: ownKeys(raw.profiles), env, readText: (path) => readFileSync(path, 'utf8') };
   const result = rootSchema(context).safeParse(raw);
-  if (!result.success) throw new ConfigError(problemsOf(result.error, raw, document, lines), source);
-  const faults = streamProblems(result.data).map((p) => locate(p, document, lines));
-  if (faults.length > 0) throw new ConfigError(faults, source);
+  const problems = [...(result.success ? [] : problemsOf(result.error, raw)), ...streamProblems(raw, context)];
+  const located = problems
+    .map((problem) => locate(problem, document, lines))
+    .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  if (!result.success || located.length > 0) throw new ConfigError(located, source);
   return { config: result.data, warnings: windowWarnings(result.data).map((p) => locate(p, document, lines)) };
 }
 
@@ -596,19 +596,11 @@ function syntaxProblem(error: { message: string; pos: [number, number] }, lines:
 
 type Path = PropertyKey[];
 
-function problemsOf(error: z.ZodError, raw: unknown, document: Document, lines: LineCounter): ConfigProblem[] {
+function problemsOf(error: z.ZodError, raw: unknown): Problem[] {
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) =>
-          locate({ keys: [...issue.path, key], message: unknownKey(issue.path) }, document, lines),
-        )
-      : [
-          locate(
-            { keys: issue.path, message: `${issue.message}${shown(issue, raw)}${hint(issue.path)}` },
-            document,
-            lines,
-          ),
-        ],
+      ? issue.keys.map((key) => ({ keys: [...issue.path, key], message: unknownKey(issue.path) }))
+      : [{ keys: issue.path, message: `${issue.message}${shown(issue, raw)}${hint(issue.path)}` }],
   );
 }
 
@@ -728,10 +720,20 @@ export function resolveStream(
   return { settings, profiles, shape: [...shapes][0] };
 }
 
-function streamProblems(config: Config): Problem[] {
-  return Object.keys(config.streams).flatMap((stream) => {
-    const resolved = resolveStream(config, stream);
-    return 'message' in resolved ? [{ keys: ['streams', stream, resolved.path], message: resolved.message }] : [];
+/** What is wrong with streams as wholes; each is looked at alone, so that a mistake elsewhere does not hide it. */
+function streamProblems(raw: Record<string, unknown>, context: Context): Problem[] {
+  const streams = isRecord(raw.streams) ? raw.streams : {};
+  return Object.keys(streams).flatMap((stream): Problem[] => {
+    if (!NAME_PATTERN.test(stream))
+      return [{ keys: ['streams', stream], message: `is no name for a stream: it ${NAME_RULE}` }];
+    const alone = rootSchema(context).safeParse({
+      profiles: raw.profiles,
+      streams: { defaults: streams.defaults, [stream]: streams[stream] },
+    });
+    const resolved = alone.success ? resolveStream(alone.data, stream) : null;
+    return resolved && 'message' in resolved
+      ? [{ keys: ['streams', stream, resolved.path], message: resolved.message }]
+      : [];
   });
 }
 
@@ -820,3 +822,49 @@ export const pointProfileLines = (stream: string): string =>
     'streams:',
     `  ${stream}: { profiles: [points] }`,
   ].join('\n');
+
+/** A file with every key at its default, each with its meaning and unit; entries that have no default are comments. */
+export function exampleYaml(): string {
+  const head = [
+    '# yaml-language-server: $schema=./tgospa.schema.json',
+    '# Every key of tgospa.yaml with its default. Keep what you change and drop the rest: without any file the same applies.',
+  ];
+  return `${[...head, ...exampleSection(jsonSchema(), '')].join('\n')}\n`;
+}
+
+function exampleSection(schema: JsonSchema, indent: string): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => exampleKey(key, inner, indent));
+}
+
+function exampleKey(key: string, schema: JsonSchema, indent: string): string[] {
+  const unit = schema.unit ? ` [${schema.unit}]` : '';
+  const lines = [`${indent}# ${schema.description}${unit}`];
+  if (indent === '') lines.unshift('');
+  if (schema.properties) {
+    lines.push(`${indent}${key}:`, ...exampleSection(schema, `${indent}  `));
+    // the settings of one stream have the same keys as the defaults
+    return key === 'streams' ? [...lines, `${indent}  # gate-7: { windowFrames: 120, pairing: { by: time } }`] : lines;
+  }
+  const value = schema.default === undefined ? '' : ` ${JSON.stringify(schema.default)}`;
+  lines.push(`${indent}${schema.default === undefined ? '# ' : ''}${key}:${value}`);
+  const entry = schema.items?.properties
+    ? ['- ', schema.items]
+    : schema.anyOf?.find((option) => option.properties)
+      ? ['', schema.anyOf[0]]
+      : typeof schema.additionalProperties === 'object'
+        ? ['name:', schema.additionalProperties]
+        : null;
+  if (!entry) return lines;
+  const [mark, item] = entry as [string, JsonSchema];
+  return [...lines, ...exampleEntry(mark, item).map((line) => `${indent}# ${line}`)];
+}
+
+/** One entry of a list or a mapping by name, to be shown as a comment. */
+function exampleEntry(mark: string, schema: JsonSchema): string[] {
+  const keys = Object.entries(schema.properties ?? {}).map(([key, inner]) => {
+    const value = inner.default === undefined ? '...' : JSON.stringify(inner.default);
+    return `${key}: ${value}   # ${inner.description}${inner.unit ? ` [${inner.unit}]` : ''}`;
+  });
+  if (mark === 'name:') return ['  name:', ...keys.map((line) => `    ${line}`)];
+  return keys.map((line, n) => `  ${mark && (n === 0 ? mark : '  ')}${line}`);
+}
