@@ -3,13 +3,13 @@
  * `readConfig` reports all mistakes of a file together, each with its line; what it returns is complete and checked,
  * so nothing behind it needs a default of its own. The file never holds a secret: tokens are named here and read from
  * the environment or from files of their own.
- * This file owns the libraries yaml and zod (zod is also used by protocol.ts for rare messages).
+ * This file owns the libraries yaml and zod.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { NAME_PATTERN, NAME_RULE, type Shape } from './protocol.js';
+import { type HelloFields, type HelloReader, NAME_PATTERN, NAME_RULE, type Shape } from './protocol.js';
 import { InputError } from './tgospa/input-error.js';
 import { DISTANCES, type DistanceName, type Params, presets, profile } from './tgospa/params.js';
 
@@ -505,18 +505,15 @@ export interface ConfigProblem {
   column?: number;
 }
 
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly code = 'config_invalid';
-
+/** Everything that is wrong with a configuration, with its lines. */
+export class ConfigError extends InputError {
   constructor(
-    readonly problems: ConfigProblem[],
+    readonly mistakes: ConfigProblem[],
     source: string,
   ) {
-    const lines = problems.map((p) => describeProblem(p, source));
-    super(
-      `${problems.length} ${problems.length === 1 ? 'mistake' : 'mistakes'} in the configuration\n  ${lines.join('\n  ')}`,
-    );
+    super(mistakes.map(({ path, message }) => ({ path, value: undefined, message })));
+    const lines = mistakes.map((mistake) => describeProblem(mistake, source));
+    this.message = `${lines.length} ${lines.length === 1 ? 'mistake' : 'mistakes'} in the configuration\n  ${lines.join('\n  ')}`;
   }
 }
 
@@ -611,12 +608,16 @@ function unknownKey(path: Path): string {
 
 /** The offending value; token entries hold no secrets, only names of variables and files. */
 function shown(issue: z.core.$ZodIssue, raw: unknown): string {
-  let value: unknown = raw;
-  for (const key of issue.path)
-    value = isRecord(value) || Array.isArray(value) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  const value = valueAt(raw, issue.path);
   if (value === undefined) return '';
   const text = JSON.stringify(value);
   return ` (got ${text.length > 60 ? `${text.slice(0, 57)}...` : text})`;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  for (const key of path)
+    value = typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  return value;
 }
 
 /** What the key means and its default, as the remedy. */
@@ -755,9 +756,37 @@ function windowWarnings(config: Config): Problem[] {
   });
 }
 
-/** Checks the settings of a hello: the same keys and bounds as in the file. */
-export const settingsSchema = (config: Config) =>
-  z.strictObject(settingsShape(optional, { profileNames: Object.keys(config.profiles), env: {} }));
+/** Reads hellos; their settings have the keys and bounds of a stream in the file. */
+export function helloReader(config: Config): HelloReader<SettingsPatch> {
+  const settings = z.strictObject(settingsShape(optional, { profileNames: Object.keys(config.profiles), env: {} }));
+  const schema = z.strictObject({
+    type: z.literal('hello'),
+    stream: name(),
+    role: z.enum(['reference', 'tracker']),
+    tracker: name().nullish(),
+    format: z.string().max(64).default('native'),
+    shape: z.enum(['box', 'point']).optional(),
+    settings: settings.optional(),
+    resume: z.strictObject({ session: z.string().max(64), seq: count().optional() }).optional(),
+    client: z.string().max(128).optional(),
+  });
+  return (raw) => {
+    const result = schema.safeParse(raw);
+    return result.success
+      ? { fields: result.data as HelloFields<SettingsPatch> }
+      : helloProblem(result.error.issues[0], raw);
+  };
+}
+
+function helloProblem(issue: z.core.$ZodIssue, raw: unknown): { path: string; value: unknown; message: string } {
+  const stranger = issue.code === 'unrecognized_keys';
+  const keys = stranger ? [...issue.path, issue.keys[0].slice(0, 60)] : issue.path;
+  return {
+    path: formatPath(keys),
+    value: valueAt(raw, keys),
+    message: stranger ? 'no such field; leave it out' : issue.message,
+  };
+}
 
 /** Reads the secret of each token; only their holder compares them. */
 export function tokenSecrets(

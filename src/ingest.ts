@@ -8,11 +8,11 @@ import { randomUUID } from 'node:crypto';
 import type { Identity } from './access.js';
 import {
   type Config,
+  helloReader,
   pointProfileLines,
   type ResolvedStream,
   resolveStream,
   type SettingsPatch,
-  settingsSchema,
 } from './config.js';
 import type { Logger } from './logger.js';
 import {
@@ -25,8 +25,7 @@ import {
   type FramePart,
   type FrameRules,
   type Hello,
-  type HelloSchema,
-  helloSchema,
+  type HelloReader,
   type Outgoing,
   parseMessage,
   REJECT_CODES,
@@ -214,7 +213,7 @@ const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
 
 /** Everything the sessions of one server share: the feeds, and who holds them. */
 export class IngestDesk {
-  readonly helloSchema: HelloSchema;
+  readonly readHello: HelloReader<SettingsPatch>;
   #intakes = new Map<string, Intake>();
   #sessions = new Set<Session>();
   #rules = new Map<string, FrameRules>();
@@ -228,7 +227,7 @@ export class IngestDesk {
     /** dimension of the points a stream already has, 0 when unknown */
     readonly knownDimensions: (stream: string) => number = () => 0,
   ) {
-    this.helloSchema = helloSchema(settingsSchema(config));
+    this.readHello = helloReader(config);
   }
 
   /** Opens a session for a connection. */
@@ -470,7 +469,7 @@ export class Session {
       this.#reject(new Fault('hello_repeated', 'type', 'one hello per connection; open another one for another feed'));
       return;
     }
-    const hello = checkHello(raw, this.desk.helloSchema) as Hello<SettingsPatch> | Fault;
+    const hello = checkHello(raw, this.desk.readHello);
     const fault = hello instanceof Fault ? hello : (this.#helloFault(hello) ?? this.#open(hello));
     if (fault) this.#refuse(fault);
   }

@@ -29,7 +29,7 @@ function mistakes(text: string, env: NodeJS.ProcessEnv = {}): string[] {
     return [];
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return error.problems.map((problem) => `${problem.line ?? '-'} ${problem.path}`);
+    return error.mistakes.map((problem) => `${problem.line ?? '-'} ${problem.path}`);
   }
 }
 

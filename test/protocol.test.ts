@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { settingsSchema } from '../src/config.js';
+import { helloReader } from '../src/config.js';
 import {
   CLOSE_CODES,
   checkFrame,
@@ -9,7 +9,6 @@ import {
   Fault,
   type FrameRules,
   HTTP_CODES,
-  helloSchema,
   parseMessage,
   REJECT_CODES,
 } from '../src/protocol.js';
@@ -279,7 +278,7 @@ describe('protocol', () => {
   });
 
   it('takes the resume field and the settings of a hello', () => {
-    const schema = helloSchema(settingsSchema(configOf('')));
+    const read = helloReader(configOf(''));
     const hello = checkHello(
       {
         type: 'hello',
@@ -288,7 +287,7 @@ describe('protocol', () => {
         settings: { windowFrames: 20 },
         resume: { session: 's', seq: 5 },
       },
-      schema,
+      read,
     );
     assert.deepEqual(hello, {
       feed: { stream: 'a/b', role: 'reference', tracker: null },
