@@ -171,6 +171,20 @@ const data = section(
       'frames that arrive within this time share one flush to disk, and one ack',
       'milliseconds',
     ),
+    commitBytes: field(count(), 256 * 1024, 'a flush does not wait when this much has gathered', 'bytes'),
+    queueMaxBytes: field(count(), 64 * 1024 ** 2, 'more than this waiting for the disk is not taken', 'bytes'),
+    minFreeBytes: field(
+      count(0),
+      64 * 1024 ** 2,
+      'with less free space on the disk than this, or than a twentieth of a small disk, nothing is taken',
+      'bytes',
+    ),
+    storageRetryMs: field(
+      positive(),
+      500,
+      'while the disk is full, writing is tried again at this interval; nothing is acked meanwhile',
+      'milliseconds',
+    ),
     snapshotFrames: field(
       count(),
       1000,
@@ -393,12 +407,6 @@ const limits = section(
       positive(),
       15_000,
       'time between pings; a peer silent for two of them is cut off',
-      'milliseconds',
-    ),
-    storageRetryMs: field(
-      positive(),
-      500,
-      'while the disk is full, frames that were not stored are tried again at this interval',
       'milliseconds',
     ),
     liveBufferBytes: field(

@@ -320,7 +320,7 @@ export class IngestDesk {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       action();
-    }, this.config.limits.storageRetryMs);
+    }, this.config.data.storageRetryMs);
     this.#timers.add(timer);
   }
 

@@ -1,8 +1,11 @@
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { request } from 'node:http';
+import { request as requestTls } from 'node:https';
 import { connect as connectTcp } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import WebSocket from 'ws';
 import type { PublishedEvent } from '../src/subscription.js';
@@ -219,7 +222,7 @@ describe('server', () => {
     });
 
     it('stops acking while the disk is full and goes on when there is room, in order', async () => {
-      edge = await startEdge('limits: { storageRetryMs: 5 }');
+      edge = await startEdge('data: { storageRetryMs: 5 }');
       const { probe } = await openFeed();
       probe.send(frame(1));
       await probe.nextOf('ack');
@@ -511,6 +514,28 @@ tokens:
       await Probe.open(`${edge.ws}/v1/live`);
       assert.deepEqual(await codeOf(Probe.refused(`${edge.ws}/v1/live`)), [429, 'address_exceeded']);
     });
+  });
+
+  it('serves wss and https with a certificate', async () => {
+    const [certFile, keyFile] = ['pem', 'key'].map((end) =>
+      fileURLToPath(new URL(`../../test/cases/tls/test-only.${end}`, import.meta.url)),
+    );
+    edge = await startEdge(`tls: { certFile: ${certFile}, keyFile: ${keyFile} }`);
+    assert.match(edge.url, /^https:/);
+    const socket = new WebSocket(`${edge.ws}/v1/ingest`, ['tgospa.v1'], { ca: readFileSync(certFile) });
+    await once(socket, 'open');
+    socket.send(JSON.stringify(hello()));
+    const [data] = await once(socket, 'message');
+    assert.equal(JSON.parse(String(data)).type, 'welcome');
+    socket.terminate();
+    const shown = await new Promise<{ config: { tls: object } }>((resolve, reject) => {
+      requestTls(`${edge.url}/v1/config`, { ca: readFileSync(certFile), agent: false }, async (response) =>
+        resolve(JSON.parse(String(Buffer.concat(await response.toArray())))),
+      )
+        .on('error', reject)
+        .end();
+    });
+    assert.deepEqual(Object.keys(shown.config.tls), ['certFile']);
   });
 
   describe('/v1/live', () => {
