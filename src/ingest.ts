@@ -529,6 +529,8 @@ export class Session {
       );
     }
     intake.start(opened.nextSeq);
+    // its counters begin at 0, not with the first frame
+    desk.telemetry.feedMeter(hello.feed);
     clearTimeout(this.#helloTimer);
     this.#intake = intake;
     this.#state = 'open';

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { type Console, runEval } from './eval.js';
 import { UsageError } from './eval-options.js';
 import { InputError } from './index.js';
+import { run as runServe } from './serve.js';
 
 interface Command {
   summary: string;
@@ -16,6 +17,7 @@ interface Command {
 
 const COMMANDS: Record<string, Command> = {
   eval: { summary: 'compare trackers with a reference, from files', run: runEval },
+  serve: { summary: 'evaluate trackers live: WebSocket in, Prometheus out', run: runServe },
 };
 
 const { stdout, stderr } = process;

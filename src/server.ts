@@ -354,6 +354,8 @@ export class EdgeServer {
     const { pathname, searchParams } = targetOf(request);
     const route = this.#routes.get(pathname);
     if (!route) throw new HttpFault('not_found', `${pathname.slice(0, 80)} is no address here; / lists them`);
+    // a page of an allowed origin asks whether it may send its token along
+    if (request.method === 'OPTIONS' && this.#access.allowsOrigin(request)) return { status: 204, body: '' };
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new HttpFault('method_forbidden', `${request.method} is not possible here; use GET`);
     // open addresses tell nothing about streams, so they need no token
@@ -384,9 +386,14 @@ export class EdgeServer {
     response.setHeader('Vary', 'Accept, Accept-Encoding, Origin');
     if (compress) response.setHeader('Content-Encoding', 'gzip');
     if (status === 401) response.setHeader('WWW-Authenticate', 'Bearer');
-    if (this.#access.allowsOrigin(request)) response.setHeader('Access-Control-Allow-Origin', request.headers.origin!);
+    if (this.#access.allowsOrigin(request)) this.#allowPage(request, response);
     response.writeHead(status);
     response.end(request.method === 'HEAD' ? undefined : bytes);
+  }
+
+  #allowPage(request: IncomingMessage, response: ServerResponse): void {
+    response.setHeader('Access-Control-Allow-Origin', request.headers.origin!);
+    response.setHeader('Access-Control-Allow-Headers', 'Authorization');
   }
 
   async #metrics(identity: Identity, request: IncomingMessage): Promise<Answer> {

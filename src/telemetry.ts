@@ -566,8 +566,16 @@ export class Telemetry {
     for (const [key, meter] of this.feeds) if (meter.feed.stream === stream) this.feeds.delete(key);
   }
 
+  /** Feeds of streams that are gone without ever having had a series. */
+  #prune(): void {
+    if (!this.surroundings) return;
+    const streams = new Set(this.surroundings.streams());
+    for (const [key, { feed }] of this.feeds) if (!streams.has(feed.stream)) this.feeds.delete(key);
+  }
+
   /** The whole exposition in the format that the Accept header of a scraper prefers. */
   async expose(accept = ''): Promise<{ contentType: string; body: string }> {
+    this.#prune();
     const openMetrics = prefersOpenMetrics(accept);
     const writer = (openMetrics ? this.#openMetrics : this.#registry) as Registry & Writer;
     const parts: string[] = [];

@@ -497,6 +497,9 @@ tokens:
         await (await Probe.open(`${edge.ws}/v1/live`, { headers: { origin } })).close();
         assert.equal((await get(`${edge.url}/v1/streams`, { origin })).headers['access-control-allow-origin'], origin);
       }
+      const asked = await get(`${edge.url}/v1/streams`, { origin: 'https://board.example' }, 'OPTIONS');
+      assert.deepEqual([asked.status, asked.headers['access-control-allow-headers']], [204, 'Authorization']);
+      assert.equal((await get(`${edge.url}/v1/streams`, { origin: 'https://evil.example' }, 'OPTIONS')).status, 405);
       assert.equal((await get(`${edge.url}/v1/streams`, { origin: 'https://evil.example' })).status, 403);
       assert.equal((await get(`${edge.url}/v1/streams`, { host: 'evil.example' })).status, 403);
       assert.equal((await get(`${edge.url}/v1/streams`, { host: `localhost:${new URL(edge.url).port}` })).status, 200);

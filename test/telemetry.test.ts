@@ -139,6 +139,12 @@ describe('telemetry', () => {
     assert.equal(samples(body, 'tgospa_window_distance').length, 1);
   });
 
+  it('forgets the feeds of a stream that is gone without ever having had a series', async () => {
+    const telemetry = eventful();
+    telemetry.feedMeter({ stream: 'lonely', role: 'reference', tracker: null });
+    assert.ok(!(await telemetry.expose()).body.includes('lonely'));
+  });
+
   it('leaves out series above the cap and counts their reports', async () => {
     const telemetry = new Telemetry({ processMetrics: false, seriesMax: 2 });
     for (let n = 0; n < 10; n++) telemetry.observe(fakeReportEvent({ stream: `s${n % 5}` }), 0);
