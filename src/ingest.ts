@@ -13,6 +13,7 @@ import {
   type ResolvedStream,
   resolveStream,
   type SettingsPatch,
+  windowWarning,
 } from './config.js';
 import type { Logger } from './logger.js';
 import {
@@ -337,6 +338,13 @@ export class IngestDesk {
   }
 }
 
+function warningsOf({ settings, profiles }: ResolvedStream): string[] {
+  return Object.entries(profiles).flatMap(([name, params]) => {
+    const warning = windowWarning(params, settings.windowFrames);
+    return warning ? [`profile ${name}: ${warning}`] : [];
+  });
+}
+
 /** One connection to /v1/ingest. */
 export class Session {
   readonly id = randomUUID();
@@ -537,6 +545,7 @@ export class Session {
     this.#acked = opened.nextSeq - 1;
     this.#rules = desk.rulesOf(hello.feed.stream, this.#resolved!);
     const { creditFrames, payloadBytes, objects, heartbeatMs } = desk.config.limits;
+    const warnings = warningsOf(this.#resolved!);
     this.#send({
       type: 'welcome',
       session: this.id,
@@ -548,6 +557,7 @@ export class Session {
       shape,
       profiles: settings.profiles,
       windowFrames: settings.windowFrames,
+      ...(warnings.length > 0 ? { warnings } : {}),
     });
     desk.logger.info('feed_opened', {
       ...hello.feed,

@@ -463,6 +463,8 @@ export interface WelcomeMessage {
   shape: Shape;
   profiles: string[];
   windowFrames: number;
+  /** settings that are allowed but hardly wanted; absent when there are none */
+  warnings?: string[];
 }
 
 export interface AckMessage {

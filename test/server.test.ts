@@ -75,6 +75,15 @@ describe('server', () => {
       });
     });
 
+    it('warns in the welcome when the window can never show a long switch', async () => {
+      edge = await startEdge();
+      const { welcome } = await openFeed({ settings: { profiles: ['offline-scene-understanding'], windowFrames: 20 } });
+      assert.match(
+        (welcome.warnings as string[])[0],
+        /^profile offline-scene-understanding: a window of 20 frames never shows/,
+      );
+    });
+
     it('acks frames only once they are stored, cumulatively', async () => {
       edge = await startEdge();
       const store = gateOf(edge.live);
