@@ -133,14 +133,16 @@ class Intake {
   #store(entry: Entry): void {
     this.#underway++;
     this.desk.target.ingest(this.feed, entry.part!, entry.receivedMs).then(
-      () => {
-        this.#underway--;
-        entry.part = null;
-        this.#advance();
-        if (this.#stalled && this.#underway === 0) this.#scheduleRetry();
-      },
+      () => this.#stored(entry),
       (error) => this.#failed(error),
     );
+  }
+
+  #stored(entry: Entry): void {
+    this.#underway--;
+    entry.part = null;
+    if (this.#stalled && this.#underway === 0) this.#resume();
+    this.#advance();
   }
 
   #failed(error: unknown): void {
@@ -149,25 +151,33 @@ class Intake {
       this.desk.fault(this, error);
       return;
     }
-    if (!this.#stalled) this.desk.stalled(this, true);
-    this.#stalled = true;
-    this.session?.regulate();
+    if (!this.#stalled) {
+      this.#stalled = true;
+      this.desk.stallChanged(this, (error as Error).message);
+    }
     // the order of frames holds only when nothing else is underway
-    if (this.#underway === 0) this.#scheduleRetry();
+    if (this.#underway === 0) this.desk.later(() => this.#probe());
   }
 
-  #scheduleRetry(): void {
-    this.desk.later(() => this.#retry());
-  }
-
-  #retry(): void {
+  /** Tries the oldest frame alone; the others follow once it is stored. */
+  #probe(): void {
     const opened = this.desk.target.openFeed(this.feed);
+    // a write that seemed to fail may have reached the disk
     const stored = 'nextSeq' in opened ? opened.nextSeq - 1 : 0;
     for (const entry of this.#queue) if (entry.seq <= stored) entry.part = null;
+    const oldest = this.#queue.find((entry) => entry.part !== null);
+    if (oldest) {
+      this.#store(oldest);
+      return;
+    }
+    this.#resume();
+    this.#advance();
+  }
+
+  #resume(): void {
     this.#stalled = false;
     for (let n = this.#head; n < this.#queue.length; n++) if (this.#queue[n].part) this.#store(this.#queue[n]);
-    this.#advance();
-    this.desk.stalled(this, false);
+    this.desk.stallChanged(this, null);
   }
 
   #advance(): void {
@@ -302,12 +312,12 @@ export class IngestDesk {
     this.#rules.delete(stream);
   }
 
-  stalled(intake: Intake, on: boolean): void {
-    this.logger[on ? 'error' : 'info'](on ? 'storage_stalled' : 'storage_resumed', {
-      ...intake.feed,
-      waitingFrames: intake.waiting,
-    });
-    if (!on) intake.session?.regulate();
+  /** The disk stopped taking frames of this feed, or with null takes them again. */
+  stallChanged(intake: Intake, fault: string | null): void {
+    const fields = { ...intake.feed, waitingFrames: intake.waiting };
+    if (fault === null) this.logger.info('storage_resumed', fields);
+    else this.logger.error('storage_stalled', { ...fields, fault });
+    intake.session?.regulate();
   }
 
   /** The pipeline failed in a way that is not the peer's fault: the client comes back and resends. */

@@ -91,6 +91,7 @@ function refuseUpgrade(socket: Duplex, { code, message }: Refusal): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   if (status === 401) head.push('WWW-Authenticate: Bearer');
+  socket.once('finish', () => socket.destroy());
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 }
 
@@ -173,7 +174,8 @@ export class EdgeServer {
     this.#stopping = true;
     this.#http.close();
     for (const session of this.desk.sessions) session.peer.pause();
-    await this.desk.drain();
+    // what a stuck disk does not take in time was not acked, and is sent again after the next start
+    await within(this.#parts.config.limits.stopMs, this.desk.drain());
     for (const session of [...this.desk.sessions]) session.close(1001, 'stopping');
   }
 
@@ -182,21 +184,16 @@ export class EdgeServer {
     this.#subscription.unsubscribe();
     this.desk.stop();
     for (const { socket, kind } of this.#connections) if (kind === 'live') socket.close(1001, 'stopping');
-    await this.#allGone(this.#parts.config.limits.stopMs);
+    await within(this.#parts.config.limits.stopMs, this.#allGone());
     if (this.#heartbeat) clearInterval(this.#heartbeat);
     for (const { socket } of this.#connections) socket.terminate();
     this.#http.closeAllConnections();
     await new Promise<void>((resolve) => this.#http.close(() => resolve()));
   }
 
-  #allGone(limitMs: number): Promise<void> {
+  #allGone(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, limitMs);
-      const gone = () => {
-        if (this.#connections.size > 0) return;
-        clearTimeout(timer);
-        resolve();
-      };
+      const gone = () => this.#connections.size === 0 && resolve();
       for (const { socket } of this.#connections) socket.once('close', () => setImmediate(gone));
       gone();
     });
@@ -479,6 +476,16 @@ function required(query: URLSearchParams, key: string): string {
       `the query needs ${key}, as in ?stream=gate-7&tracker=sort-v2&profile=online-surveillance`,
     );
   return value;
+}
+
+/** Resolves with the promise, or when the time is over. */
+async function within(limitMs: number, promise: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([promise, over]);
+  clearTimeout(timer);
 }
 
 const closeSocket = (socket: WebSocket, code: CloseCode, reason: string) => {

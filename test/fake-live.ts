@@ -17,6 +17,7 @@ export class FakeLive implements LivePort {
   /** while set, frames wait for it before they are stored */
   gate: Promise<void> | null = null;
   diskFull = false;
+  openings = 0;
   health_ = { ready: true, reasons: [] as string[] };
   streamsMax = 100;
   past: PublishedEvent[] = [];
@@ -34,6 +35,7 @@ export class FakeLive implements LivePort {
   }
 
   openFeed(feed: FeedId) {
+    this.openings++;
     const streams = new Set([...this.parts.keys()].map((key) => key.split('/')[0]));
     if (!streams.has(feed.stream) && streams.size >= this.streamsMax)
       return { code: 'streams_exceeded', path: 'stream', message: 'too many streams' };

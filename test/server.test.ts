@@ -239,7 +239,10 @@ describe('server', () => {
       probe.send({ type: 'frames', frames: [frame(2), frame(3)] });
       probe.send(frame(4));
       await until(() => edge.logLines.some((line) => line.includes('storage_stalled')));
+      const tries = edge.live.openings;
+      await until(() => edge.live.openings > tries + 3);
       assert.equal(probe.received.filter((message) => message.type === 'ack').length, 1);
+      assert.equal(edge.logLines.filter((line) => line.includes('storage_')).length, 1, 'said once, not at every try');
       edge.live.diskFull = false;
       while ((await probe.nextOf('ack')).seq !== 4);
       assert.deepEqual(
