@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type App, startApp } from '../src/app.js';
-import { type ClientFrame, connect, type WebSocketConstructor } from '../src/client.js';
+import { type ClientFrame, connect } from '../src/client.js';
 import { readConfig } from '../src/config.js';
 import { evaluate, type Frame, presets } from '../src/index.js';
 import { createLogger } from '../src/logger.js';
@@ -68,7 +68,7 @@ describe('app', () => {
       stream: 'gate-7',
       role,
       tracker: role === 'tracker' ? 'sort' : undefined,
-      WebSocket: WebSocket as unknown as WebSocketConstructor,
+      WebSocket,
       backoffMs: 5,
     });
 

@@ -2,14 +2,7 @@ import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import WebSocket from 'ws';
-import {
-  ClientError,
-  type ClientEvents,
-  type ClientOptions,
-  connect,
-  type FeedClient,
-  type WebSocketConstructor,
-} from '../src/client.js';
+import { ClientError, type ClientEvents, type ClientOptions, connect, type FeedClient } from '../src/client.js';
 import { type Edge, startEdge } from './edge-harness.js';
 
 /** Stands between client and server and cuts the connection when told, without any goodbye. */
@@ -93,7 +86,7 @@ describe('client', () => {
       stream: 'gate-7',
       role: 'tracker',
       tracker: 'sort',
-      WebSocket: WebSocket as unknown as WebSocketConstructor,
+      WebSocket,
       backoffMs: 5,
       ...options,
     });
@@ -197,7 +190,7 @@ describe('client', () => {
         stream: 'gate-7',
         role: 'tracker',
         tracker: 'sort',
-        WebSocket: WebSocket as unknown as WebSocketConstructor,
+        WebSocket,
         backoffMs: 5,
       });
       void other.send(boxFrame(2));
