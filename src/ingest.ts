@@ -1,8 +1,8 @@
 /**
- * The ingest half of the protocol, without its transport. An Intake is one feed: it hands frames to the pipeline in
- * order, knows which are stored and outlives the connection that brought them. A Session is one connection.
- * Invariant: an ack for n goes out only when every frame up to n is stored or was rejected; what is not stored yet is
- * bounded by the credit, because a connection above it is not read from.
+ * The ingest half of the protocol, without its transport. A Session is one connection: it greets, checks frames, hands
+ * them to the intake of its feed, acks what is stored and stops reading from a peer that is ahead of its credit.
+ * The IngestDesk is what all sessions share: the feeds, and who holds them.
+ * Invariant: an ack for n goes out only when every frame up to n is stored or was rejected.
  */
 import { randomUUID } from 'node:crypto';
 import type { Identity } from './access.js';
@@ -15,6 +15,7 @@ import {
   type SettingsPatch,
   windowWarning,
 } from './config.js';
+import { type IngestTarget, Intake, type IntakeOwner, type IntakeSession, isStorageFault } from './intake.js';
 import type { Logger } from './logger.js';
 import {
   CLOSE_CODES,
@@ -23,7 +24,6 @@ import {
   checkHello,
   Fault,
   type FeedId,
-  type FramePart,
   type FrameRules,
   type Hello,
   type HelloReader,
@@ -31,21 +31,8 @@ import {
   parseMessage,
   REJECT_CODES,
   type RejectCode,
-  type Shape,
 } from './protocol.js';
 import type { Telemetry } from './telemetry.js';
-
-/** What the pipeline offers to feeds. */
-export interface IngestTarget {
-  openFeed(
-    feed: FeedId,
-    settings?: SettingsPatch,
-    shape?: Shape,
-  ): { nextSeq: number } | { code: string; path: string; message: string };
-  ingest(feed: FeedId, part: FramePart, receivedMs: number): Promise<void>;
-  end(feed: FeedId): Promise<void>;
-  reportRejected(feed: FeedId, code: string): void;
-}
 
 /** The other end of a connection. */
 export interface Peer {
@@ -61,143 +48,6 @@ export interface Peer {
 
 /** A client that lets this much pile up reads nothing of what it is sent. */
 const BACKLOG_MAX_BYTES = 1024 ** 2;
-
-interface Entry {
-  seq: number;
-  /** null once it is stored or rejected */
-  part: FramePart | null;
-  receivedMs: number;
-}
-
-const isStorageFault = (error: unknown): boolean => (error as { name?: string } | null)?.name === 'StorageFault';
-
-/** One feed's frames on their way to the disk. */
-class Intake {
-  /** everything up to this number is stored or was rejected */
-  acked = 0;
-  /** highest number that came in */
-  lastSeq = 0;
-  session: Session | null = null;
-  #queue: Entry[] = [];
-  #head = 0;
-  #underway = 0;
-  #stalled = false;
-  #drained: Array<() => void> = [];
-
-  constructor(
-    readonly feed: FeedId,
-    readonly desk: IngestDesk,
-  ) {}
-
-  /** Frames not stored yet. */
-  get waiting(): number {
-    return this.#queue.length - this.#head;
-  }
-
-  /** Whether frames are held back because the disk is full. */
-  get stalled(): boolean {
-    return this.#stalled;
-  }
-
-  start(nextSeq: number): void {
-    this.acked = Math.max(this.acked, nextSeq - 1);
-    this.lastSeq = Math.max(this.lastSeq, this.acked);
-  }
-
-  /** Takes a frame; false when its number came before. */
-  offer(part: FramePart, receivedMs: number): boolean {
-    if (part.seq <= this.lastSeq) return false;
-    this.lastSeq = part.seq;
-    const entry = { seq: part.seq, part, receivedMs };
-    this.#queue.push(entry);
-    if (!this.#stalled) this.#store(entry);
-    return true;
-  }
-
-  /** A rejected frame uses up its number. */
-  skip(seq: number): void {
-    if (seq <= this.lastSeq) return;
-    this.lastSeq = seq;
-    this.#queue.push({ seq, part: null, receivedMs: 0 });
-    this.#advance();
-  }
-
-  /** Resolves when everything taken so far is stored. */
-  drained(): Promise<void> {
-    if (this.waiting === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#drained.push(resolve);
-    });
-  }
-
-  #store(entry: Entry): void {
-    this.#underway++;
-    this.desk.target.ingest(this.feed, entry.part!, entry.receivedMs).then(
-      () => this.#stored(entry),
-      (error) => this.#failed(error),
-    );
-  }
-
-  #stored(entry: Entry): void {
-    this.#underway--;
-    entry.part = null;
-    if (this.#stalled && this.#underway === 0) this.#resume();
-    this.#advance();
-  }
-
-  #failed(error: unknown): void {
-    this.#underway--;
-    if (!isStorageFault(error)) {
-      this.desk.fault(this, error);
-      return;
-    }
-    if (!this.#stalled) {
-      this.#stalled = true;
-      this.desk.stallChanged(this, (error as Error).message);
-    }
-    // the order of frames holds only when nothing else is underway
-    if (this.#underway === 0) this.desk.later(() => this.#probe());
-  }
-
-  /** Tries the oldest frame alone; the others follow once it is stored. */
-  #probe(): void {
-    const opened = this.desk.target.openFeed(this.feed);
-    // a write that seemed to fail may have reached the disk
-    const stored = 'nextSeq' in opened ? opened.nextSeq - 1 : 0;
-    for (const entry of this.#queue) if (entry.seq <= stored) entry.part = null;
-    const oldest = this.#queue.find((entry) => entry.part !== null);
-    if (oldest) {
-      this.#store(oldest);
-      return;
-    }
-    this.#resume();
-    this.#advance();
-  }
-
-  #resume(): void {
-    this.#stalled = false;
-    for (let n = this.#head; n < this.#queue.length; n++) if (this.#queue[n].part) this.#store(this.#queue[n]);
-    this.desk.stallChanged(this, null);
-  }
-
-  #advance(): void {
-    const before = this.#head;
-    while (this.#head < this.#queue.length && this.#queue[this.#head].part === null)
-      this.acked = this.#queue[this.#head++].seq;
-    if (this.#head === before) return;
-    if (this.#head === this.#queue.length || this.#head > 1024) {
-      this.#queue.splice(0, this.#head);
-      this.#head = 0;
-    }
-    if (this.waiting === 0) this.#idle();
-    this.session?.progressed();
-  }
-
-  #idle(): void {
-    for (const resolve of this.#drained.splice(0)) resolve();
-    if (!this.session) this.desk.forget(this);
-  }
-}
 
 /** Refills steadily up to `capacity`; `take` says for how many milliseconds the taker must wait. */
 class Bucket {
@@ -223,7 +73,7 @@ class Bucket {
 const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
 
 /** Everything the sessions of one server share: the feeds, and who holds them. */
-export class IngestDesk {
+export class IngestDesk implements IntakeOwner {
   readonly readHello: HelloReader<SettingsPatch>;
   #intakes = new Map<string, Intake>();
   #sessions = new Set<Session>();
@@ -324,7 +174,7 @@ export class IngestDesk {
   fault(intake: Intake, error: unknown): void {
     this.logger.error('ingest_failed', { ...intake.feed, error });
     this.forget(intake);
-    intake.session?.close(1011, 'internal fault');
+    intake.session?.failed();
   }
 
   later(action: () => void): void {
@@ -356,7 +206,7 @@ function warningsOf({ settings, profiles }: ResolvedStream): string[] {
 }
 
 /** One connection to /v1/ingest. */
-export class Session {
+export class Session implements IntakeSession {
   readonly id = randomUUID();
   #state: 'greeting' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
   #intake: Intake | null = null;
@@ -442,6 +292,10 @@ export class Session {
     this.#flushAck();
     this.closed();
     this.peer.close(code, reason);
+  }
+
+  failed(): void {
+    this.close(1011, CLOSE_CODES[1011].meaning);
   }
 
   superseded(): void {

@@ -43,6 +43,7 @@ const LAYERS: Layer[] = [
     files: [
       'src/access.ts',
       'src/ingest.ts',
+      'src/intake.ts',
       'src/subscription.ts',
       'src/server.ts',
       'src/telemetry.ts',
