@@ -427,6 +427,13 @@ const limits = section(
       'time between pings; a peer silent for two of them is cut off',
       'milliseconds',
     ),
+    backlogBytes: field(
+      count(),
+      1024 ** 2,
+      'a feed that lets this much of what it is sent pile up unread is closed with 4008',
+      'bytes',
+    ),
+    httpTimeoutMs: field(positive(), 30_000, 'an HTTP request must have arrived by then', 'milliseconds'),
     liveBufferBytes: field(
       count(),
       65_536,

@@ -46,9 +46,6 @@ export interface Peer {
   address: string;
 }
 
-/** A client that lets this much pile up reads nothing of what it is sent. */
-const BACKLOG_MAX_BYTES = 1024 ** 2;
-
 /** Refills steadily up to `capacity`; `take` says for how many milliseconds the taker must wait. */
 class Bucket {
   #level: number;
@@ -543,7 +540,7 @@ export class Session implements IntakeSession {
   #send(message: Outgoing): void {
     if (this.#state === 'closed') return;
     this.peer.send(JSON.stringify(message));
-    if (this.peer.backlogBytes() > BACKLOG_MAX_BYTES) {
+    if (this.peer.backlogBytes() > this.desk.config.limits.backlogBytes) {
       this.closed();
       this.peer.close(4008, CLOSE_CODES[4008].meaning);
     }

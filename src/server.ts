@@ -139,7 +139,7 @@ export class EdgeServer {
 
   #createHttp(): HttpServer {
     const { tls, limits } = this.#parts.config;
-    const timeouts = { headersTimeout: 10_000, requestTimeout: 30_000, keepAliveTimeout: 5_000 };
+    const timeouts = { headersTimeout: limits.httpTimeoutMs, requestTimeout: limits.httpTimeoutMs };
     const server = tls
       ? createHttpsServer({ ...timeouts, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
       : createHttpServer(timeouts);
