@@ -11,7 +11,6 @@ import {
   helloReader,
   pointProfileLines,
   type ResolvedStream,
-  resolveStream,
   type SettingsPatch,
   windowWarning,
 } from './config.js';
@@ -82,8 +81,8 @@ export class IngestDesk implements IntakeOwner {
     readonly target: IngestTarget,
     readonly telemetry: Telemetry,
     readonly logger: Logger,
-    /** dimension of the points a stream already has, 0 when unknown */
-    readonly knownDimensions: (stream: string) => number = () => 0,
+    /** dimension of the points of streams that were there before */
+    readonly dimensions: ReadonlyMap<string, number> = new Map(),
   ) {
     this.readHello = helloReader(config);
   }
@@ -138,18 +137,18 @@ export class IngestDesk implements IntakeOwner {
   }
 
   /** Feeds of one stream share their rules, so that the first point fixes the dimension for all. */
-  rulesOf(stream: string, resolved: ResolvedStream): FrameRules {
+  rulesOf(stream: string, plan: ResolvedStream): FrameRules {
     const rules = this.#rules.get(stream) ?? {
       objectsMax: this.config.limits.objects,
       idLengthMax: this.config.limits.idLength,
-      shape: resolved.shape,
+      shape: plan.shape,
       dimensions: 0,
       geodesic: false,
       pointRemedy: `configure a profile for points in tgospa.yaml:\n${pointProfileLines(stream)}`,
     };
-    rules.shape = resolved.shape;
-    rules.geodesic = Object.values(resolved.profiles).some((params) => params.distance === 'geodesic');
-    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : this.knownDimensions(stream);
+    rules.shape = plan.shape;
+    rules.geodesic = Object.values(plan.profiles).some((params) => params.distance === 'geodesic');
+    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.dimensions.get(stream) ?? 0);
     this.#rules.set(stream, rules);
     return rules;
   }
@@ -195,11 +194,25 @@ export class IngestDesk implements IntakeOwner {
   }
 }
 
-function warningsOf({ settings, profiles }: ResolvedStream): string[] {
-  return Object.entries(profiles).flatMap(([name, params]) => {
+function welcomeMessage(session: string, nextSeq: number, plan: ResolvedStream, limits: Config['limits']): Outgoing {
+  const { settings, shape, profiles } = plan;
+  const warnings = Object.entries(profiles).flatMap(([name, params]) => {
     const warning = windowWarning(params, settings.windowFrames);
     return warning ? [`profile ${name}: ${warning}`] : [];
   });
+  return {
+    type: 'welcome',
+    session,
+    nextSeq,
+    credit: limits.creditFrames,
+    maxPayloadBytes: limits.payloadBytes,
+    maxObjects: limits.objects,
+    heartbeatMs: limits.heartbeatMs,
+    shape,
+    profiles: settings.profiles,
+    windowFrames: settings.windowFrames,
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
 }
 
 /** One connection to /v1/ingest. */
@@ -208,7 +221,6 @@ export class Session implements IntakeSession {
   #state: 'greeting' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
   #intake: Intake | null = null;
   #rules: FrameRules | null = null;
-  #resolved: ResolvedStream | null = null;
   #helloTimer: NodeJS.Timeout;
   #rateTimer: NodeJS.Timeout | null = null;
   #frameRate: Bucket;
@@ -359,23 +371,7 @@ export class Session implements IntakeSession {
         `no adapter is called ${hello.format}; known is native`,
         hello.format,
       );
-    const resolved = resolveStream(this.desk.config, stream, hello.settings);
-    if ('message' in resolved) return new Fault('settings_invalid', `settings.${resolved.path}`, resolved.message);
-    this.#resolved = resolved;
-    if (hello.shape === undefined || hello.shape === resolved.shape) return undefined;
-    if (hello.shape === 'point')
-      return new Fault(
-        'profile_missing',
-        'shape',
-        `points have no natural cut-off, so a stream of points needs a profile; add to tgospa.yaml:\n${pointProfileLines(stream)}`,
-        'point',
-      );
-    return new Fault(
-      'settings_invalid',
-      'shape',
-      `the profiles of this stream (${resolved.settings.profiles.join(', ')}) compare points; send points, or configure a profile for boxes`,
-      'box',
-    );
+    return undefined;
   }
 
   #open(hello: Hello<SettingsPatch>): Fault | undefined {
@@ -387,8 +383,7 @@ export class Session implements IntakeSession {
         'stream',
         'another client holds this feed; stop it, wait until its connection is given up, or resume its session',
       );
-    const { settings, shape } = this.#resolved!;
-    const opened = desk.target.openFeed(hello.feed, hello.settings, shape);
+    const opened = desk.target.openFeed(hello.feed, hello.settings, hello.shape);
     if (!('nextSeq' in opened)) {
       desk.release(intake, this);
       return new Fault(
@@ -397,37 +392,24 @@ export class Session implements IntakeSession {
         opened.message,
       );
     }
-    intake.start(opened.nextSeq);
+    this.#welcome(intake, opened);
+    return undefined;
+  }
+
+  #welcome(intake: Intake, { nextSeq: accepted, plan }: { nextSeq: number; plan: ResolvedStream }): void {
+    const { desk } = this;
+    const { feed } = intake;
+    const nextSeq = intake.start(accepted);
     // its counters begin at 0, not with the first frame
-    desk.telemetry.feedMeter(hello.feed);
+    desk.telemetry.feedMeter(feed);
     clearTimeout(this.#helloTimer);
     this.#intake = intake;
     this.#state = 'open';
-    this.#acked = opened.nextSeq - 1;
-    this.#rules = desk.rulesOf(hello.feed.stream, this.#resolved!);
-    const { creditFrames, payloadBytes, objects, heartbeatMs } = desk.config.limits;
-    const warnings = warningsOf(this.#resolved!);
-    this.#send({
-      type: 'welcome',
-      session: this.id,
-      nextSeq: opened.nextSeq,
-      credit: creditFrames,
-      maxPayloadBytes: payloadBytes,
-      maxObjects: objects,
-      heartbeatMs,
-      shape,
-      profiles: settings.profiles,
-      windowFrames: settings.windowFrames,
-      ...(warnings.length > 0 ? { warnings } : {}),
-    });
-    desk.logger.info('feed_opened', {
-      ...hello.feed,
-      session: this.id,
-      nextSeq: opened.nextSeq,
-      address: this.peer.address,
-      token: this.identity.name,
-    });
-    return undefined;
+    this.#acked = nextSeq - 1;
+    this.#rules = desk.rulesOf(feed.stream, plan);
+    this.#send(welcomeMessage(this.id, nextSeq, plan, desk.config.limits));
+    const { address } = this.peer;
+    desk.logger.info('feed_opened', { ...feed, session: this.id, nextSeq, address, token: this.identity.name });
   }
 
   #frame(raw: unknown, receivedMs: number, prefix: string): void {

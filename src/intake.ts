@@ -4,16 +4,18 @@
  * Invariant: `acked` is n only when every frame up to n is stored or was rejected. While the disk takes nothing, frames
  * wait here; the connection is not read from meanwhile, so they are bounded by the credit.
  */
-import type { SettingsPatch } from './config.js';
+import type { ResolvedStream, SettingsPatch } from './config.js';
 import type { FeedId, FramePart, Shape } from './protocol.js';
 
 /** What the pipeline offers to feeds. */
 export interface IngestTarget {
+  /** `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not */
   openFeed(
     feed: FeedId,
     settings?: SettingsPatch,
     shape?: Shape,
-  ): { nextSeq: number } | { code: string; path: string; message: string };
+  ): { nextSeq: number; plan: ResolvedStream } | { code: string; path: string; message: string };
+  /** resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not going to be */
   ingest(feed: FeedId, part: FramePart, receivedMs: number): Promise<void>;
   end(feed: FeedId): Promise<void>;
   reportRejected(feed: FeedId, code: string): void;
@@ -81,9 +83,12 @@ export class Intake {
     return this.#stalled;
   }
 
-  start(nextSeq: number): void {
-    this.acked = Math.max(this.acked, nextSeq - 1);
+  /** Begins or goes on; returns the number of the first frame that is not durable. */
+  start(nextSeq: number): number {
+    // what is accepted but not durable is still in the queue
+    if (this.waiting === 0) this.acked = Math.max(this.acked, nextSeq - 1);
     this.lastSeq = Math.max(this.lastSeq, this.acked);
+    return this.acked + 1;
   }
 
   /** Takes a frame; false when its number came before. */
@@ -143,17 +148,8 @@ export class Intake {
 
   /** Tries the oldest frame alone; the others follow once it is stored. */
   #probe(): void {
-    const opened = this.owner.target.openFeed(this.feed);
-    // a write that seemed to fail may have reached the disk
-    const stored = 'nextSeq' in opened ? opened.nextSeq - 1 : 0;
-    for (const entry of this.#queue) if (entry.seq <= stored) entry.part = null;
     const oldest = this.#queue.find((entry) => entry.part !== null);
-    if (oldest) {
-      this.#store(oldest);
-      return;
-    }
-    this.#resume();
-    this.#advance();
+    if (oldest) this.#store(oldest);
   }
 
   #resume(): void {

@@ -21,15 +21,18 @@ import { type Config, paramsByName, type TokenRole } from './config.js';
 import { IngestDesk, type Peer } from './ingest.js';
 import type { IngestTarget } from './intake.js';
 import type { Logger } from './logger.js';
-import { type CloseCode, HTTP_CODES, type HttpCode, SUBPROTOCOL } from './protocol.js';
+import { type CloseCode, HTTP_CODES, type HttpCode, type ReportEvent, SUBPROTOCOL } from './protocol.js';
 import { LiveBoard, type PublishedEvent, type Reader } from './subscription.js';
-import type { Telemetry, TelemetryEvent } from './telemetry.js';
+import type { StorageGauges, Telemetry, TelemetryEvent } from './telemetry.js';
 import { presets } from './tgospa/params.js';
 
 /** What the edge needs of the pipeline. */
 export interface LivePort extends IngestTarget {
   readonly events$: { subscribe(next: (event: PublishedEvent) => void): { unsubscribe(): void } };
-  streams(): Array<{ stream: string }>;
+  streams(): Array<{ stream: string; dimensions: number }>;
+  /** the newest report of every series */
+  reports(): ReportEvent[];
+  storage(): StorageGauges;
   window(stream: string, tracker: string, profile: string): unknown;
   recentEvents(stream?: string): PublishedEvent[];
   health(): { ready: boolean; reasons: string[] };
@@ -114,7 +117,8 @@ export class EdgeServer {
     const { config, live, telemetry, logger, env } = parts;
     this.#access = new Access(config, env);
     this.board = new LiveBoard(config.limits, telemetry.counts);
-    this.desk = new IngestDesk(config, live, telemetry, logger);
+    const dimensions = new Map(live.streams().map((info) => [info.stream, info.dimensions]));
+    this.desk = new IngestDesk(config, live, telemetry, logger, dimensions);
     this.#webSockets = new WebSocketServer({
       noServer: true,
       clientTracking: false,
@@ -126,6 +130,10 @@ export class EdgeServer {
     });
     this.#http = this.#createHttp();
     this.#routes = this.#routeTable();
+    for (const report of live.reports()) {
+      telemetry.restore(report);
+      this.board.restore(report);
+    }
     this.#subscription = live.events$.subscribe((event) => this.#publish(event));
     telemetry.surroundings = {
       connections: () => this.#countConnections(),
@@ -133,7 +141,7 @@ export class EdgeServer {
       waitingFrames: () => this.desk.waitingFrames,
       ready: () => this.#health().ready,
       streams: () => live.streams().map(({ stream }) => stream),
-      storage: () => null,
+      storage: () => live.storage(),
     };
   }
 
@@ -203,7 +211,12 @@ export class EdgeServer {
   #publish(event: PublishedEvent): void {
     this.#parts.telemetry.observe(event as TelemetryEvent, Date.now());
     this.board.publish(event);
-    if (event.type === 'retired') this.desk.forgetStream(event.stream);
+    if (event.type === 'retired') this.#retired(event.stream);
+  }
+
+  /** A stream that is gone may come back with other objects. */
+  #retired(name: string): void {
+    if (!this.#parts.live.streams().some(({ stream }) => stream === name)) this.desk.forgetStream(name);
   }
 
   #countConnections(): { ingest: number; live: number } {

@@ -67,6 +67,11 @@ export class LiveBoard {
     for (const subscription of this.#subscriptions) subscription.offer(publication);
   }
 
+  /** Takes a report over that was published before this board was there. */
+  restore(event: ReportEvent): void {
+    this.#newest.set(seriesKey(event), new Publication(event));
+  }
+
   subscribe(reader: Reader, filter: Filter): Subscription {
     const subscription = new Subscription(this, reader, filter);
     this.#subscriptions.add(subscription);

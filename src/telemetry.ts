@@ -34,9 +34,24 @@ export type TelemetryEvent =
   | ReportEvent
   | ({ type: 'silence'; over: boolean } & FeedId)
   | ({ type: 'late' | 'duplicate' | 'missing' | 'gap'; count: number } & FeedId)
-  | ({ type: 'rejected'; code: string } & FeedId)
+  | ({ type: 'rejected'; code: string; count: number } & FeedId)
   | { type: 'retired'; stream: string; tracker: string; profile: string }
   | { type: 'switch' | 'spike' };
+
+/** Sizes and times of the store. */
+export interface StorageGauges {
+  bytes: number;
+  commits: number;
+  faults: number;
+  /** waiting for the next commit */
+  queuedRecords: number;
+  /** durable and not applied yet */
+  backlogRecords: number;
+  /** duration of the last commit */
+  commitMs: number;
+  /** epoch milliseconds of the oldest record; 0 when there is none */
+  oldestMs: number;
+}
 
 /** State outside this file that a scrape looks at. */
 export interface Surroundings {
@@ -45,7 +60,7 @@ export interface Surroundings {
   waitingFrames(): number;
   ready(): boolean;
   streams(): string[];
-  storage(): { bytes: number; commits: number; queuedRecords: number; faults: number } | null;
+  storage(): StorageGauges;
 }
 
 type Labels = Record<string, string>;
@@ -379,28 +394,49 @@ export const METRICS: readonly Spec[] = [
     type: 'gauge',
     labels: [],
     help: 'Size of the log on disk.',
-    read: single((t) => t.surroundings?.storage()?.bytes),
+    read: single((t) => t.surroundings?.storage().bytes),
   },
   {
     name: 'tgospa_log_queued_records',
     type: 'gauge',
     labels: [],
     help: 'Log records waiting for the next group commit.',
-    read: single((t) => t.surroundings?.storage()?.queuedRecords),
+    read: single((t) => t.surroundings?.storage().queuedRecords),
   },
   {
     name: 'tgospa_log_commits_total',
     type: 'counter',
     labels: [],
     help: 'Group commits since the start of the process.',
-    read: single((t) => t.surroundings?.storage()?.commits),
+    read: single((t) => t.surroundings?.storage().commits),
   },
   {
     name: 'tgospa_log_faults_total',
     type: 'counter',
     labels: [],
     help: 'Commits that failed, for example because the disk was full.',
-    read: single((t) => t.surroundings?.storage()?.faults),
+    read: single((t) => t.surroundings?.storage().faults),
+  },
+  {
+    name: 'tgospa_log_backlog_records',
+    type: 'gauge',
+    labels: [],
+    help: 'Log records that are durable and not evaluated yet.',
+    read: single((t) => t.surroundings?.storage().backlogRecords),
+  },
+  {
+    name: 'tgospa_log_last_commit_seconds',
+    type: 'gauge',
+    labels: [],
+    help: 'Duration of the last group commit, with its flush to disk.',
+    read: single((t) => (t.surroundings ? t.surroundings.storage().commitMs / 1000 : undefined)),
+  },
+  {
+    name: 'tgospa_log_oldest_record_timestamp_seconds',
+    type: 'gauge',
+    labels: [],
+    help: 'When the oldest record of the log was written, in seconds since 1970; absent when there is none.',
+    read: single((t) => (t.surroundings?.storage().oldestMs ?? 0) / 1000 || undefined),
   },
   {
     name: 'tgospa_ready',
@@ -555,7 +591,7 @@ export class Telemetry {
   #feedEvent(event: Exclude<TelemetryEvent, { type: 'report' | 'retired' | 'switch' | 'spike' }>): void {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;
-    else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code));
+    else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code), event.count);
     else meter[COUNT_OF[event.type]] += event.count;
   }
 
@@ -596,7 +632,7 @@ const COUNT_OF = { late: 'late', duplicate: 'duplicates', missing: 'missing', ga
 
 const feedKey = (stream: string, tracker: string | null) => `${stream}\n${tracker ?? ''}`;
 
-const add = (counts: Map<string, number>, key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
+const add = (counts: Map<string, number>, key: string, count = 1) => counts.set(key, (counts.get(key) ?? 0) + count);
 
 /** Label values come from closed lists. */
 const knownCode = (code: string) =>

@@ -11,7 +11,7 @@ import { type ClientFrame, connect } from '../src/client.js';
 import { readConfig } from '../src/config.js';
 import { evaluate, type Frame, presets } from '../src/index.js';
 import { createLogger } from '../src/logger.js';
-import { Probe } from './edge-harness.js';
+import { hello, Probe } from './edge-harness.js';
 
 const quiet = createLogger({ level: 'silent' });
 
@@ -162,6 +162,59 @@ describe('app', () => {
       break;
     }
     await Promise.all(feeds.map((one) => one.close()));
+  });
+
+  const refusal = async (changes: object) => {
+    const probe = await Probe.open(app!.urls.ingest);
+    probe.send(hello(changes));
+    const { code, path, message } = await probe.nextOf('reject');
+    return { code, path, message: message as string, closed: (await probe.closed).code };
+  };
+
+  it('refuses points without a profile, with the lines to add, and takes them once these are added', async () => {
+    await start();
+    const { code, message, closed } = await refusal({ shape: 'point' });
+    assert.deepEqual([code, closed], ['profile_missing', 4400]);
+    const lines = message.split('\n').slice(1).join('\n');
+    assert.match(lines, /profiles:/);
+    await app!.stop();
+    await start(lines);
+    const probe = await Probe.open(app!.urls.ingest);
+    probe.send(hello({ shape: 'point' }));
+    assert.equal((await probe.nextOf('welcome')).shape, 'point');
+    probe.send({ type: 'frame', seq: 1, k: 1, objects: [{ id: 'a', point: [1, 2, 3] }] });
+    assert.equal((await probe.nextOf('ack')).seq, 1);
+    probe.socket.terminate();
+    await app!.stop();
+    await start(lines);
+    const later = await Probe.open(app!.urls.ingest);
+    later.send(hello());
+    await later.nextOf('welcome');
+    later.send({ type: 'frame', seq: 2, k: 2, objects: [{ id: 'a', point: [1, 2] }] });
+    assert.equal((await later.nextOf('reject')).code, 'shape_mismatch', 'the dimension is known after a restart');
+  });
+
+  it('refuses settings that contradict each other or those of the running stream, and streams above the cap', async () => {
+    await start('limits: { streams: 1, trackersPerStream: 1 }');
+    const contradiction = await refusal({ settings: { windowFrames: 10, settleFrames: 20 } });
+    assert.deepEqual([contradiction.code, contradiction.path], ['settings_invalid', 'settings.settleFrames']);
+    const probe = await Probe.open(app!.urls.ingest);
+    probe.send(hello({ settings: { windowFrames: 30 } }));
+    assert.equal((await probe.nextOf('welcome')).windowFrames, 30);
+    const other = await refusal({ role: 'reference', tracker: undefined, settings: { windowFrames: 40 } });
+    assert.deepEqual([other.code, other.path], ['settings_invalid', 'settings.windowFrames']);
+    const reference = await Probe.open(app!.urls.ingest);
+    reference.send(hello({ role: 'reference', tracker: undefined }));
+    assert.equal((await reference.nextOf('welcome')).windowFrames, 30, 'who comes later is told what holds');
+    assert.deepEqual((await refusal({ tracker: 'second' })).code, 'trackers_exceeded');
+    assert.deepEqual(await refusal({ stream: 'second' }).then(({ code, closed }) => [code, closed]), [
+      'streams_exceeded',
+      4429,
+    ]);
+    assert.match(
+      await (await fetch(app!.urls.metrics)).text(),
+      /tgospa_connections_refused_total\{reason="streams_exceeded"\} 1/,
+    );
   });
 
   it('leaves nothing behind when the port is taken', async () => {

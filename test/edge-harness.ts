@@ -26,6 +26,7 @@ export async function startEdge(
   { live = new FakeLive(), env = {} as NodeJS.ProcessEnv } = {},
 ): Promise<Edge> {
   const config = configOf(text, env);
+  live.config = config;
   const telemetry = new Telemetry({
     processMetrics: false,
     version: '1.2.3',

@@ -1,4 +1,5 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
+import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../src/config.js';
 import type { FeedId, FramePart, ReportEvent } from '../src/protocol.js';
 import type { LivePort } from '../src/server.js';
 import type { PublishedEvent } from '../src/subscription.js';
@@ -11,16 +12,19 @@ export class StorageFault extends Error {
 export const keyOf = ({ stream, role, tracker }: FeedId) => `${stream}/${role}/${tracker ?? ''}`;
 
 export class FakeLive implements LivePort {
+  config = readConfig({ env: {} }).config;
   parts = new Map<string, FramePart[]>();
   rejected: string[] = [];
   ended: string[] = [];
   /** while set, frames wait for it before they are stored */
   gate: Promise<void> | null = null;
   diskFull = false;
-  openings = 0;
+  /** how often a frame was to be stored */
+  attempts = 0;
   health_ = { ready: true, reasons: [] as string[] };
   streamsMax = 100;
   past: PublishedEvent[] = [];
+  recovered: ReportEvent[] = [];
   #listeners = new Set<(event: PublishedEvent) => void>();
 
   readonly events$ = {
@@ -34,21 +38,25 @@ export class FakeLive implements LivePort {
     for (const listener of this.#listeners) listener(event);
   }
 
-  openFeed(feed: FeedId) {
-    this.openings++;
+  openFeed(feed: FeedId, patch?: SettingsPatch) {
     const streams = new Set([...this.parts.keys()].map((key) => key.split('/')[0]));
     if (!streams.has(feed.stream) && streams.size >= this.streamsMax)
       return { code: 'streams_exceeded', path: 'stream', message: 'too many streams' };
     const parts = this.parts.get(keyOf(feed)) ?? [];
     this.parts.set(keyOf(feed), parts);
-    return { nextSeq: (parts.at(-1)?.seq ?? 0) + 1 };
+    return {
+      nextSeq: (parts.at(-1)?.seq ?? 0) + 1,
+      plan: resolveStream(this.config, feed.stream, patch) as ResolvedStream,
+    };
   }
 
   async ingest(feed: FeedId, part: FramePart): Promise<void> {
+    this.attempts++;
     if (this.diskFull) throw new StorageFault('no space left on device');
     if (this.gate) await this.gate;
     if (this.diskFull) throw new StorageFault('no space left on device');
-    this.parts.get(keyOf(feed))!.push(part);
+    const parts = this.parts.get(keyOf(feed))!;
+    if (part.seq > (parts.at(-1)?.seq ?? 0)) parts.push(part);
   }
 
   async end(feed: FeedId): Promise<void> {
@@ -58,15 +66,23 @@ export class FakeLive implements LivePort {
 
   reportRejected(feed: FeedId, code: string): void {
     this.rejected.push(code);
-    this.emit({ type: 'rejected', ...feed, code } as PublishedEvent);
+    this.emit({ type: 'rejected', ...feed, code, count: 1 } as PublishedEvent);
   }
 
   streams() {
-    return [...this.parts.keys()].map((key) => ({ stream: key.split('/')[0] }));
+    return [...this.parts.keys()].map((key) => ({ stream: key.split('/')[0], dimensions: 0 }));
   }
 
   window(stream: string, tracker: string, profile: string): unknown {
     return stream === 'gate-7' && tracker === 'sort' && profile === 'online-surveillance' ? { frames: 0 } : undefined;
+  }
+
+  reports(): ReportEvent[] {
+    return this.recovered;
+  }
+
+  storage() {
+    return { bytes: 0, commits: 0, faults: 0, queuedRecords: 0, backlogRecords: 0, commitMs: 0, oldestMs: 0 };
   }
 
   recentEvents(stream?: string) {

@@ -8,9 +8,10 @@ import { connect as connectTcp } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import WebSocket from 'ws';
+import { pointProfileLines } from '../src/config.js';
 import type { PublishedEvent } from '../src/subscription.js';
 import { type Edge, frame, hello, Probe, startEdge } from './edge-harness.js';
-import { type FakeLive, fakeReportEvent } from './fake-live.js';
+import { FakeLive, fakeReportEvent } from './fake-live.js';
 
 /** GET with a name of the caller's choice in the Host header, which fetch does not allow. */
 function get(
@@ -239,8 +240,8 @@ describe('server', () => {
       probe.send({ type: 'frames', frames: [frame(2), frame(3)] });
       probe.send(frame(4));
       await until(() => edge.logLines.some((line) => line.includes('storage_stalled')));
-      const tries = edge.live.openings;
-      await until(() => edge.live.openings > tries + 3);
+      const tries = edge.live.attempts;
+      await until(() => edge.live.attempts > tries + 3);
       assert.equal(probe.received.filter((message) => message.type === 'ack').length, 1);
       assert.equal(edge.logLines.filter((line) => line.includes('storage_')).length, 1, 'said once, not at every try');
       edge.live.diskFull = false;
@@ -311,12 +312,6 @@ describe('server', () => {
         'hello_invalid',
       ],
       ['an unknown profile', { settings: { profiles: ['nope'] } }, 'settings.profiles[0]', 'hello_invalid'],
-      [
-        'settings that contradict each other',
-        { settings: { windowFrames: 10, settleFrames: 20 } },
-        'settings.settleFrames',
-        'settings_invalid',
-      ],
       ['a bad stream name', { stream: 'a b' }, 'stream', 'hello_invalid'],
     ] as const) {
       it(`refuses a hello with ${what}`, async () => {
@@ -329,22 +324,15 @@ describe('server', () => {
       });
     }
 
-    it('refuses points without a profile, with the lines to add, and takes them once these are added', async () => {
-      edge = await startEdge();
-      const probe = await Probe.open(`${edge.ws}/v1/ingest`);
-      probe.send(hello({ shape: 'point' }));
-      const reject = await probe.nextOf('reject');
-      assert.equal(reject.code, 'profile_missing');
-      const lines = (reject.message as string).split('\n').slice(1).join('\n');
-      assert.match(lines, /profiles:/);
-      await edge.stop();
-      edge = await startEdge(lines);
-      const { probe: points, welcome } = await openFeed({ shape: 'point' });
+    it('keeps the points of a stream in the dimension of the first one, over all its feeds', async () => {
+      edge = await startEdge(pointProfileLines('gate-7'));
+      const { probe: tracker, welcome } = await openFeed();
       assert.equal(welcome.shape, 'point');
-      points.send(frame(1, { objects: [{ id: 'a', point: [1, 2, 3] }] }));
-      assert.equal((await points.nextOf('ack')).seq, 1);
-      points.send(frame(2, { objects: [{ id: 'a', point: [1, 2] }] }));
-      assert.equal((await points.nextOf('reject')).code, 'shape_mismatch');
+      const { probe: reference } = await openFeed({ role: 'reference', tracker: undefined });
+      tracker.send(frame(1, { objects: [{ id: 'a', point: [1, 2, 3] }] }));
+      assert.equal((await tracker.nextOf('ack')).seq, 1);
+      reference.send(frame(1, { objects: [{ id: 'a', point: [1, 2] }] }));
+      assert.equal((await reference.nextOf('reject')).code, 'shape_mismatch');
     });
 
     it('tells a sender of points on a stream of boxes which lines to add', async () => {
@@ -480,7 +468,7 @@ tokens:
       edge.live.openFeed({ stream: 'yard', role: 'reference', tracker: null });
       const { headers } = bearer(env.GUARD);
       const list = await get(`${edge.url}/v1/streams`, headers);
-      assert.deepEqual(JSON.parse(String(list.body)), { streams: [{ stream: 'gate-7' }] });
+      assert.deepEqual(JSON.parse(String(list.body)), { streams: [{ stream: 'gate-7', dimensions: 0 }] });
       assert.equal((await get(`${edge.url}/v1/streams`)).status, 401);
       assert.equal((await get(`${edge.url}/metrics`, headers)).status, 403);
       assert.equal((await get(`${edge.url}/metrics`, bearer(env.GRAFANA).headers)).status, 200);
@@ -623,6 +611,14 @@ tokens:
       const reader = await Probe.open(`${edge.ws}/v1/live`);
       edge.live.emit(fakeReportEvent({ k: 3 }));
       assert.deepEqual([(await reader.next()).k, (await reader.next()).k], [2, 3]);
+    });
+
+    it('greets a newcomer with what was reported before a restart', async () => {
+      const live = new FakeLive();
+      live.recovered = [fakeReportEvent({ k: 41 })];
+      edge = await startEdge('', { live });
+      assert.equal((await (await Probe.open(`${edge.ws}/v1/live`)).next()).k, 41);
+      assert.match(String((await get(`${edge.url}/metrics`)).body), /tgospa_frames_total\{stream="gate-7"[^}]*\} 70/);
     });
 
     it('coalesces reports for a slow reader, keeps every event, and says how many reports are left out', async () => {

@@ -40,8 +40,8 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
   telemetry.observe({ type: 'gap', ...reference, count: 4 }, 0);
   telemetry.observe({ type: 'duplicate', ...reference, count: 1 }, 0);
   telemetry.observe({ type: 'silence', ...reference, over: false }, 0);
-  telemetry.observe({ type: 'rejected', ...tracker, code: 'frame_invalid' }, 0);
-  telemetry.observe({ type: 'rejected', ...tracker, code: 'made up by a peer' }, 0);
+  telemetry.observe({ type: 'rejected', ...tracker, code: 'frame_invalid', count: 2 }, 0);
+  telemetry.observe({ type: 'rejected', ...tracker, code: 'made up by a peer', count: 1 }, 0);
   telemetry.observe({ type: 'switch' }, 0);
   telemetry.refused('token_missing');
   telemetry.refused('streams_exceeded');
@@ -52,7 +52,15 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
     waitingFrames: () => 12,
     ready: () => true,
     streams: () => ['gate-7'],
-    storage: () => ({ bytes: 4096, queuedRecords: 3, commits: 77, faults: 0 }),
+    storage: () => ({
+      bytes: 4096,
+      queuedRecords: 3,
+      backlogRecords: 4,
+      commits: 77,
+      faults: 0,
+      commitMs: 2.5,
+      oldestMs: 1_763_250_000_000,
+    }),
   };
   return telemetry;
 }
