@@ -8,7 +8,6 @@ import { readFileSync } from 'node:fs';
 import { type Console, runEval } from './eval.js';
 import { UsageError } from './eval-options.js';
 import { InputError } from './index.js';
-import { run as runServe } from './serve.js';
 
 interface Command {
   summary: string;
@@ -17,7 +16,11 @@ interface Command {
 
 const COMMANDS: Record<string, Command> = {
   eval: { summary: 'compare trackers with a reference, from files', run: runEval },
-  serve: { summary: 'evaluate trackers live: WebSocket in, Prometheus out', run: runServe },
+  serve: {
+    summary: 'evaluate trackers live: WebSocket in, Prometheus out',
+    // loaded when it is asked for: the other commands need no sockets and no store
+    run: async (args, console) => (await import('./serve.js')).run(args, console),
+  },
 };
 
 const { stdout, stderr } = process;

@@ -31,6 +31,7 @@ describe('serve', () => {
 
   /** Starts the server; resolves with its address once it listens. */
   async function start(args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    output = '';
     child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--data', join(folder, 'data'), ...args], {
       cwd: folder,
       env: { ...ENV, ...env },
