@@ -399,6 +399,17 @@ describe('server', () => {
       assert.equal((await probe.nextOf('ack')).seq, 1);
     });
 
+    it('cuts off who does not answer its goodbye within limits.stopMs', async () => {
+      edge = await startEdge('limits: { stopMs: 50 }');
+      const { probe } = await openFeed();
+      const deaf = await Probe.open(`${edge.ws}/v1/live`);
+      deaf.socket.pause();
+      await edge.stop();
+      assert.equal((await probe.closed).code, 1001);
+      await until(() => edge.telemetry.surroundings!.connections().live === 0);
+      deaf.socket.terminate();
+    });
+
     it('stores, acks and closes with 1001 when it stops', async () => {
       edge = await startEdge();
       const store = gateOf(edge.live);
@@ -652,6 +663,18 @@ tokens:
       assert.equal(reports + skipped, total);
       assert.equal(switches, 50);
       assert.equal(edge.telemetry.counts.coalesced, skipped);
+    });
+
+    it('closes a reader that takes nothing for limits.liveStallMs', async () => {
+      edge = await startEdge('limits: { liveBufferBytes: 1000, liveStallMs: 20 }');
+      const reader = await Probe.open(`${edge.ws}/v1/live`);
+      reader.socket.pause();
+      await until(() => {
+        for (let k = 1; k <= 100; k++) edge.live.emit(fakeReportEvent({ k }));
+        return edge.telemetry.counts.slowClosed === 1;
+      });
+      reader.socket.resume();
+      assert.equal((await reader.closed).code, 4008);
     });
 
     it('closes a reader that is hopelessly slow with 4008', async () => {
