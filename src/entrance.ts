@@ -60,6 +60,11 @@ export class Entrance {
     return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
   }
 
+  /** How a stream is judged. */
+  plan(stream: string): StreamPlan | undefined {
+    return this.#entries.get(stream)?.plan;
+  }
+
   /** The record that opens a feed; the first one of a stream brings the settings. */
   openRecord({ id }: OpenFeed, atMs: number): LogRecord {
     const { stream, role, tracker } = id;
