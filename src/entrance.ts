@@ -56,13 +56,13 @@ export class Entrance {
     return feed;
   }
 
-  find(id: FeedId): OpenFeed | undefined {
-    return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
+  /** How a stream that has feeds is judged. */
+  planOf(stream: string): StreamPlan {
+    return this.#entries.get(stream)!.plan;
   }
 
-  /** How a stream is judged. */
-  plan(stream: string): StreamPlan | undefined {
-    return this.#entries.get(stream)?.plan;
+  find(id: FeedId): OpenFeed | undefined {
+    return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
   }
 
   /** The record that opens a feed; the first one of a stream brings the settings. */

@@ -8,7 +8,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { concatMap, filter, interval, map, merge, mergeAll, Observable, Subject, type Subscription } from 'rxjs';
-import { type Config, type ResolvedStream, resolveStream, type SettingsPatch } from './config.js';
+import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
 import { Log, type LogGauges, type LogOwner, StorageFault, type Stored } from './log.js';
@@ -126,11 +126,16 @@ export class Live {
   }
 
   /** Registers a feed; the first hello of a stream may bring settings. `plan` is how the stream is judged. */
-  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number; plan: ResolvedStream } | Refusal {
+  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number; plan: StreamPlan } | Refusal {
     const feed = this.#entrance.admit(id, patch, shape);
     if ('code' in feed) return feed;
-    if (!this.#log.fault && !this.#stopping) this.#ensureOpen(feed);
-    return { nextSeq: feed.nextSeq, plan: this.#entrance.plan(id.stream)! };
+    try {
+      this.#ensureOpen(feed);
+    } catch (error) {
+      // while the disk takes nothing, the feed is opened with its first part
+      if (!(error instanceof StorageFault)) throw error;
+    }
+    return { nextSeq: feed.nextSeq, plan: this.#entrance.planOf(id.stream) };
   }
 
   /** Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again. */
