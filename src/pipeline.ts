@@ -36,6 +36,8 @@ interface Logger {
 export interface EvaluationSettings {
   /** a solve is cut after this time, milliseconds */
   budgetMs: number;
+  /** every n-th window of a series is solved again by the other engine; 0 for never */
+  auditEvery: number;
   /** work on frames is interrupted after this time to serve sockets, milliseconds */
   sliceMs: number;
   /** how often deadlines are looked at, milliseconds */
@@ -48,6 +50,7 @@ export interface EvaluationSettings {
 
 export const EVALUATION_DEFAULTS: EvaluationSettings = {
   budgetMs: 20,
+  auditEvery: 0,
   sliceMs: 4,
   tickMs: 50,
   idleCheckMs: 5000,
@@ -341,7 +344,8 @@ export class Live {
   }
 
   get #solveOptions() {
-    return { budgetMs: this.#evaluation.budgetMs };
+    const { budgetMs, auditEvery } = this.#evaluation;
+    return { budgetMs, auditEvery };
   }
 
   #retire(name: string, position: number): void {

@@ -51,7 +51,7 @@ const LAYERS: Layer[] = [
       'src/history.ts',
       'src/pipeline.ts',
     ],
-    imports: ['kernel', 'wire', 'config'],
+    imports: ['kernel', 'door', 'wire', 'config'],
     node: true,
   },
   {
