@@ -16,6 +16,11 @@ interface Command {
 
 const COMMANDS: Record<string, Command> = {
   eval: { summary: 'compare trackers with a reference, from files', run: runEval },
+  serve: {
+    summary: 'evaluate trackers live: WebSocket in, Prometheus out',
+    // loaded when it is asked for: the other commands need no sockets and no store
+    run: async (args, console) => (await import('./serve.js')).run(args, console),
+  },
 };
 
 const { stdout, stderr } = process;

@@ -36,12 +36,56 @@ const LAYERS: Layer[] = [
     imports: ['kernel', 'door', 'adapters', 'scenes', 'terminal'],
     node: true,
   },
-  { name: 'main', files: ['src/main.ts'], imports: ['door', 'eval'], node: true },
+  { name: 'wire', files: ['src/protocol.ts'], imports: ['kernel'], node: false },
+  { name: 'client', files: ['src/client.ts'], imports: [], node: false },
+  { name: 'config', files: ['src/config.ts'], imports: ['kernel', 'wire'], node: true },
+  {
+    name: 'pipeline',
+    files: [
+      'src/record.ts',
+      'src/log.ts',
+      'src/pairing.ts',
+      'src/series.ts',
+      'src/stream.ts',
+      'src/entrance.ts',
+      'src/history.ts',
+      'src/pipeline.ts',
+    ],
+    imports: ['kernel', 'door', 'wire', 'config'],
+    node: true,
+  },
+  {
+    name: 'edge',
+    files: [
+      'src/access.ts',
+      'src/ingest.ts',
+      'src/intake.ts',
+      'src/subscription.ts',
+      'src/server.ts',
+      'src/telemetry.ts',
+      'src/logger.ts',
+    ],
+    imports: ['kernel', 'wire', 'config'],
+    node: true,
+  },
+  {
+    name: 'app',
+    files: ['src/app.ts', 'src/serve.ts'],
+    imports: ['config', 'edge', 'pipeline', 'eval'],
+    node: true,
+  },
+  { name: 'main', files: ['src/main.ts'], imports: ['door', 'eval', 'app'], node: true },
 ];
 
 /** Each outside library has one owner. */
 const OWNERS: Record<string, string> = {
+  'classic-level': 'src/log.ts',
   highs: 'src/tgospa/simplex.ts',
+  'prom-client': 'src/telemetry.ts',
+  rxjs: 'src/pipeline.ts',
+  ws: 'src/server.ts',
+  yaml: 'src/config.ts',
+  zod: 'src/config.ts',
 };
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

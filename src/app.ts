@@ -1,0 +1,71 @@
+/**
+ * The evaluator as one object: `startApp(config)` opens the store, recovers, opens the port, and gives back its
+ * addresses and `stop`. Everything that was started is on one clean-up stack, undone in reverse order, also when the
+ * start fails half way.
+ */
+import { readFileSync } from 'node:fs';
+import { type Config, tokenSecrets } from './config.js';
+import { createLogger, type Logger } from './logger.js';
+import { Live } from './pipeline.js';
+import { EdgeServer } from './server.js';
+import { Telemetry } from './telemetry.js';
+
+export interface App {
+  urls: {
+    /** page, JSON and health */
+    http: string;
+    ingest: string;
+    live: string;
+    metrics: string;
+  };
+  live: Live;
+  telemetry: Telemetry;
+  logger: Logger;
+  /** Stops accepting, stores and acks what has come, closes connections with 1001, and closes the store. */
+  stop(): Promise<void>;
+}
+
+export interface AppOptions {
+  logger?: Logger;
+  env?: NodeJS.ProcessEnv;
+}
+
+/** Version of this package. */
+export const version = (): string =>
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+
+export async function startApp(config: Config, options: AppOptions = {}): Promise<App> {
+  const { env = process.env } = options;
+  const logger =
+    options.logger ??
+    createLogger({ level: config.logging.level, secrets: tokenSecrets(config, env).map(({ secret }) => secret) });
+  const cleanUp: Array<() => Promise<void>> = [];
+  let stopped: Promise<void> | null = null;
+  const stop = () => {
+    stopped ??= undo(cleanUp);
+    return stopped;
+  };
+  try {
+    const live = await Live.open(config, { now: Date.now }, logger);
+    cleanUp.push(() => live.stop());
+    const telemetry = new Telemetry({ seriesMax: config.limits.series, version: version() });
+    const server = new EdgeServer({ config, live, telemetry, logger, version: version(), env });
+    cleanUp.unshift(() => server.close());
+    const http = await server.listen();
+    cleanUp.push(() => server.quiesce());
+    logger.info('listening', { url: http, dataDir: config.data.dir });
+    return { urls: urlsOf(http), live, telemetry, logger, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function undo(cleanUp: Array<() => Promise<void>>): Promise<void> {
+  for (let next = cleanUp.pop(); next; next = cleanUp.pop()) await next();
+}
+
+function urlsOf(http: string): App['urls'] {
+  const ws = http.replace(/^http/, 'ws');
+  return { http, ingest: `${ws}/v1/ingest`, live: `${ws}/v1/live`, metrics: `${http}/metrics` };
+}

@@ -1,0 +1,506 @@
+/**
+ * The client of `tgospa.v1`, for Node and browsers: keeps what it was given until the server has stored it, and comes
+ * back after every cut. Frames are numbered here, sent within the credit, and resent from the last ack.
+ * Invariant: a frame leaves the buffer only when it is acked, rejected by the server, or dropped by the chosen policy;
+ * each of the three is told by an event.
+ * Imports nothing, so that it also runs where there is no Node.
+ */
+
+/** An object as it is sent; exactly one of box and point. */
+export interface ClientObject {
+  id: string;
+  /** left, top, width, height */
+  box?: [number, number, number, number];
+  point?: number[];
+  class?: string;
+  confidence?: number;
+}
+
+/** One frame of this feed; k and/or t (seconds). */
+export interface ClientFrame {
+  k?: number;
+  t?: number;
+  objects: ClientObject[];
+}
+
+/** The part of the WebSocket standard that is used; the global one and that of the package ws fit. */
+export interface WebSocketLike {
+  readyState: number;
+  bufferedAmount: number;
+  send(data: string): void;
+  close(code?: number, reason?: string): void;
+  onopen: ((event: never) => void) | null;
+  onmessage: ((event: never) => void) | null;
+  onclose: ((event: never) => void) | null;
+  onerror: ((event: never) => void) | null;
+}
+
+export type WebSocketConstructor = new (url: string, protocols: string[]) => WebSocketLike;
+
+export interface ClientOptions {
+  /** ws://host:port or http://host:port; the path /v1/ingest is added unless one is given */
+  url: string;
+  stream: string;
+  role: 'reference' | 'tracker';
+  /** name of the tracker; none for the reference */
+  tracker?: string;
+  format?: string;
+  shape?: 'box' | 'point';
+  /** stream settings, as in the configuration file */
+  settings?: Record<string, unknown>;
+  /** asked for again at every connection when it is a function */
+  token?: string | (() => string | Promise<string>);
+  /** frames held until they are acked; 10,000 unless given */
+  bufferFrames?: number;
+  /** what `send` does when the buffer is full: wait, drop the oldest frame, or throw; block unless given */
+  whenFull?: 'block' | 'drop-oldest' | 'error';
+  /** frames in one message at most; 64 unless given */
+  batchFrames?: number;
+  /** first wait before coming back, doubled each time, with jitter; 250 unless given */
+  backoffMs?: number;
+  /** longest wait; 15,000 unless given */
+  backoffMaxMs?: number;
+  /** the server must answer a connection within this; 10,000 unless given */
+  connectTimeoutMs?: number;
+  /** needed where there is no global WebSocket, as in Node 20: `import WebSocket from 'ws'` */
+  WebSocket?: WebSocketConstructor;
+  /** numbers in [0, 1) for the jitter */
+  random?: () => number;
+}
+
+/** A server's answer, as far as the client reads it. */
+export interface Welcome {
+  session: string;
+  nextSeq: number;
+  credit: number;
+  maxPayloadBytes: number;
+  heartbeatMs: number;
+}
+
+export interface Reject {
+  seq?: number;
+  code: string;
+  path: string;
+  message: string;
+}
+
+/** What a listener of each event gets. */
+export interface ClientEvents {
+  /** connected and welcomed */
+  open: Welcome;
+  /** everything up to this number is stored */
+  ack: { seq: number };
+  /** the server refused a frame or the hello */
+  reject: Reject;
+  /** a frame was given up because the buffer was full */
+  drop: { frame: number };
+  /** the connection is gone; the client comes back after waitMs */
+  reconnecting: { attempt: number; waitMs: number; code: number; reason: string };
+  /** closed for good */
+  close: { code: number; reason: string };
+}
+
+/** The server or the policy refused for good. */
+export class ClientError extends Error {
+  override readonly name = 'ClientError';
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** Coming back will not help: the hello or the messages are wrong, or another connection took over. */
+const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([1002, 1007, 1008, 1009, 4400, 4401, 4403, 4410]);
+
+interface Held {
+  /** counts this client's frames from 1 */
+  local: number;
+  /** the frame as JSON, without its sequence number and its opening brace */
+  tail: string;
+}
+
+type Waiter = { resolve: () => void; reject: (error: Error) => void };
+
+export class FeedClient {
+  #options: Required<
+    Pick<
+      ClientOptions,
+      'bufferFrames' | 'whenFull' | 'batchFrames' | 'backoffMs' | 'backoffMaxMs' | 'connectTimeoutMs' | 'random'
+    >
+  > &
+    ClientOptions;
+  #socket: WebSocketLike | null = null;
+  #state: 'connecting' | 'open' | 'waiting' | 'closed' = 'connecting';
+  #welcome: Welcome | null = null;
+  /** held frames in order; those before `#sent` are on the wire */
+  #buffer: Held[] = [];
+  #sent = 0;
+  #locals = 0;
+  /** sequence number of a frame = its local number + this; known from the first welcome on */
+  #offset: number | null = null;
+  #lastSentSeq = 0;
+  #attempt = 0;
+  #timer: ReturnType<typeof setTimeout> | null = null;
+  #watchdog: ReturnType<typeof setInterval> | null = null;
+  #heardAt = 0;
+  #pumping = false;
+  #ending: { sent: boolean } | null = null;
+  #ended = false;
+  #failure: ClientError | null = null;
+  #roomWaiters: Waiter[] = [];
+  #flushWaiters: Waiter[] = [];
+  #endWaiters: Waiter[] = [];
+  #listeners = new Map<string, Set<(value: never) => void>>();
+
+  constructor(options: ClientOptions) {
+    this.#options = {
+      bufferFrames: 10_000,
+      whenFull: 'block',
+      batchFrames: 64,
+      backoffMs: 250,
+      backoffMaxMs: 15_000,
+      connectTimeoutMs: 10_000,
+      random: Math.random,
+      ...options,
+    };
+    void this.#connect();
+  }
+
+  /** Calls `listener` at every event of this name; returns the function that stops it. */
+  on<E extends keyof ClientEvents>(event: E, listener: (value: ClientEvents[E]) => void): () => void {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners.add(listener as (value: never) => void));
+    return () => listeners.delete(listener as (value: never) => void);
+  }
+
+  /** Frames not acked yet. */
+  get pending(): number {
+    return this.#buffer.length;
+  }
+
+  get connected(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** Takes a frame; resolves once it is in the buffer, with how many this client has taken. */
+  async send(frame: ClientFrame): Promise<number> {
+    this.#assertUsable();
+    const tail = JSON.stringify(frame).slice(1);
+    if (this.#tooLarge(tail)) throw new ClientError('payload_too_large', tooLargeMessage(this.#welcome!));
+    if (this.#buffer.length >= this.#options.bufferFrames) await this.#makeRoom();
+    this.#assertUsable();
+    this.#buffer.push({ local: ++this.#locals, tail });
+    this.#schedulePump();
+    return this.#locals;
+  }
+
+  /** Resolves when everything given so far is stored or was rejected. */
+  flush(): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#buffer.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => this.#flushWaiters.push({ resolve, reject }));
+  }
+
+  /** Tells the server that the feed is finished; resolves when it has settled what was left. */
+  end(): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#ended) return Promise.resolve();
+    this.#ending ??= { sent: false };
+    this.#schedulePump();
+    return new Promise((resolve, reject) => this.#endWaiters.push({ resolve, reject }));
+  }
+
+  /** Flushes, unless told not to, and closes for good. */
+  async close({ flush = true }: { flush?: boolean } = {}): Promise<void> {
+    try {
+      if (flush && this.#state !== 'closed') await this.flush();
+    } finally {
+      this.#shut(1000, 'closed by the client', new ClientError('closed', 'this client is closed'));
+    }
+  }
+
+  #assertUsable(): void {
+    if (this.#failure) throw this.#failure;
+    if (this.#ending) throw new ClientError('feed_ended', 'this feed was ended; open another client to go on');
+  }
+
+  async #makeRoom(): Promise<void> {
+    const { whenFull, bufferFrames } = this.#options;
+    if (whenFull === 'error')
+      throw new ClientError(
+        'buffer_full',
+        `${bufferFrames} frames wait for their ack; raise bufferFrames, or send more slowly`,
+      );
+    if (whenFull === 'drop-oldest') {
+      const [dropped] = this.#buffer.splice(0, 1);
+      this.#sent = Math.max(0, this.#sent - 1);
+      this.#emit('drop', { frame: dropped.local });
+      return;
+    }
+    while (this.#buffer.length >= bufferFrames)
+      await new Promise<void>((resolve, reject) => this.#roomWaiters.push({ resolve, reject }));
+  }
+
+  async #connect(): Promise<void> {
+    this.#state = 'connecting';
+    const { token, connectTimeoutMs } = this.#options;
+    let secret: string | undefined;
+    try {
+      secret = typeof token === 'function' ? await token() : token;
+    } catch (error) {
+      this.#retry(1006, `no token: ${(error as Error).message}`);
+      return;
+    }
+    // closed while the token was fetched
+    if (this.#failure) return;
+    const WebSocket = this.#options.WebSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+    if (!WebSocket) {
+      this.#shut(
+        1006,
+        'no WebSocket',
+        new ClientError(
+          'no_websocket',
+          "this runtime has no WebSocket; pass one: import WebSocket from 'ws', then { WebSocket }",
+        ),
+      );
+      return;
+    }
+    const socket = new WebSocket(
+      addressOf(this.#options.url),
+      secret === undefined ? ['tgospa.v1'] : ['tgospa.v1', `bearer.${secret}`],
+    );
+    this.#socket = socket;
+    this.#attach(socket);
+    this.#timer = setTimeout(() => this.#lost(socket, 1006, 'no answer'), connectTimeoutMs);
+  }
+
+  #attach(socket: WebSocketLike): void {
+    socket.onopen = () => socket.send(JSON.stringify(this.#hello()));
+    socket.onmessage = (event: { data: unknown }) => {
+      this.#heardAt = Date.now();
+      this.#receive(JSON.parse(String(event.data)) as { type: string });
+    };
+    socket.onclose = (event: { code?: number; reason?: unknown }) =>
+      this.#lost(socket, event.code ?? 1006, String(event.reason ?? ''));
+    // every error is followed by a close
+    socket.onerror = () => {};
+  }
+
+  #hello(): object {
+    const { stream, role, tracker, format = 'native', shape, settings } = this.#options;
+    const resume = this.#welcome ? { session: this.#welcome.session, seq: this.#firstSeq() } : undefined;
+    return { type: 'hello', stream, role, tracker, format, shape, settings, resume, client: 'tgospa-live' };
+  }
+
+  #firstSeq(): number {
+    return (this.#buffer[0]?.local ?? this.#locals + 1) + this.#offset!;
+  }
+
+  #receive(message: { type: string }): void {
+    if (message.type === 'welcome') this.#welcomed(message as never);
+    else if (message.type === 'ack') this.#acked((message as unknown as { seq: number }).seq);
+    else if (message.type === 'reject') this.#rejected(message as never);
+    else if (message.type === 'ended') this.#finished();
+  }
+
+  #welcomed(welcome: Welcome): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#state = 'open';
+    this.#welcome = welcome;
+    this.#attempt = 0;
+    // somebody else wrote to this feed meanwhile: number on from there, rather than lose what is held
+    const foreign = this.#offset !== null && welcome.nextSeq - 1 > this.#lastSentSeq;
+    if (this.#offset === null || foreign) this.#offset = welcome.nextSeq - (this.#buffer[0]?.local ?? this.#locals + 1);
+    this.#sent = 0;
+    if (this.#ending) this.#ending.sent = false;
+    this.#drop(welcome.nextSeq - 1);
+    this.#watch(welcome.heartbeatMs);
+    this.#emit('open', welcome);
+    this.#pump();
+  }
+
+  /** A connection that is silent for long is asked for a sign of life, then given up. */
+  #watch(heartbeatMs: number): void {
+    if (this.#watchdog) clearInterval(this.#watchdog);
+    this.#heardAt = Date.now();
+    this.#watchdog = setInterval(() => {
+      const silentMs = Date.now() - this.#heardAt;
+      if (silentMs > 2.5 * heartbeatMs) this.#lost(this.#socket!, 1006, 'the server is silent');
+      else if (silentMs > heartbeatMs / 2) this.#socket?.send('{"type":"ping"}');
+    }, heartbeatMs);
+    (this.#watchdog as { unref?: () => void }).unref?.();
+  }
+
+  #acked(seq: number): void {
+    this.#drop(seq);
+    this.#emit('ack', { seq });
+    this.#pump();
+  }
+
+  /** Everything up to this number is settled. */
+  #drop(seq: number): void {
+    const local = seq - this.#offset!;
+    let count = 0;
+    while (count < this.#buffer.length && this.#buffer[count].local <= local) count++;
+    if (count > 0) this.#release(0, count);
+    this.#wake();
+  }
+
+  #rejected(reject: Reject): void {
+    const local = reject.seq === undefined || this.#offset === null ? -1 : reject.seq - this.#offset;
+    const at = this.#buffer.findIndex((held) => held.local === local);
+    if (at >= 0) this.#release(at, 1);
+    this.#emit('reject', reject);
+    this.#wake();
+    this.#pump();
+  }
+
+  #release(at: number, count: number): void {
+    this.#buffer.splice(at, count);
+    if (at < this.#sent) this.#sent -= Math.min(count, this.#sent - at);
+  }
+
+  #wake(): void {
+    const room = this.#options.bufferFrames - this.#buffer.length;
+    for (const waiter of this.#roomWaiters.splice(0, Math.max(0, room))) waiter.resolve();
+    if (this.#buffer.length === 0) for (const waiter of this.#flushWaiters.splice(0)) waiter.resolve();
+  }
+
+  #finished(): void {
+    this.#ended = true;
+    for (const waiter of this.#endWaiters.splice(0)) waiter.resolve();
+  }
+
+  /** Frames given in one turn of the event loop share messages. */
+  #schedulePump(): void {
+    if (this.#pumping || this.#state !== 'open') return;
+    this.#pumping = true;
+    queueMicrotask(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    if (this.#state !== 'open') return;
+    const { credit, maxPayloadBytes } = this.#welcome!;
+    while (this.#sent < this.#buffer.length && this.#sent < credit) {
+      if (this.#tooLarge(this.#buffer[this.#sent].tail)) this.#giveUpLarge();
+      else this.#sendBatch(Math.min(credit, this.#buffer.length), maxPayloadBytes);
+    }
+    if (this.#ending && !this.#ending.sent && !this.#ended && this.#buffer.length === 0) {
+      this.#ending.sent = true;
+      this.#socket!.send('{"type":"end"}');
+    }
+  }
+
+  /** Whether the server would close the connection over this frame; unknown before the first welcome. */
+  #tooLarge(tail: string): boolean {
+    const limit = (this.#welcome?.maxPayloadBytes ?? Number.POSITIVE_INFINITY) - FRAME_OVERHEAD_BYTES;
+    return tail.length * 3 > limit && new TextEncoder().encode(tail).length > limit;
+  }
+
+  /** A frame that was taken before the limit was known. */
+  #giveUpLarge(): void {
+    const { local } = this.#buffer[this.#sent];
+    this.#release(this.#sent, 1);
+    this.#emit('reject', {
+      seq: local + this.#offset!,
+      code: 'payload_too_large',
+      path: '',
+      message: tooLargeMessage(this.#welcome!),
+    });
+    this.#wake();
+  }
+
+  #sendBatch(until: number, maxPayloadBytes: number): void {
+    const frames: string[] = [];
+    let bytes = 32;
+    while (this.#sent < until && frames.length < this.#options.batchFrames) {
+      const { local, tail } = this.#buffer[this.#sent];
+      const seq = local + this.#offset!;
+      // at most three bytes for each UTF-16 unit
+      const size = tail.length * 3 + FRAME_OVERHEAD_BYTES;
+      if (frames.length > 0 && (bytes + size > maxPayloadBytes || this.#tooLarge(tail))) break;
+      frames.push(`"seq":${seq},${tail}`);
+      bytes += size;
+      this.#lastSentSeq = Math.max(this.#lastSentSeq, seq);
+      this.#sent++;
+    }
+    this.#socket!.send(
+      frames.length === 1 ? `{"type":"frame",${frames[0]}` : `{"type":"frames","frames":[{${frames.join(',{')}]}`,
+    );
+  }
+
+  #lost(socket: WebSocketLike, code: number, reason: string): void {
+    if (socket !== this.#socket) return;
+    this.#detach();
+    if (this.#failure) return;
+    if (this.#ended && code === 1000) this.#shut(code, reason, new ClientError('feed_ended', 'this feed has ended'));
+    else if (FINAL_CLOSE_CODES.has(code))
+      this.#shut(
+        code,
+        reason,
+        new ClientError(reason || String(code), `the server closed the feed for good: ${code} ${reason}`),
+      );
+    else this.#retry(code, reason);
+  }
+
+  #detach(): void {
+    const socket = this.#socket;
+    this.#socket = null;
+    if (this.#timer) clearTimeout(this.#timer);
+    if (this.#watchdog) clearInterval(this.#watchdog);
+    if (!socket) return;
+    socket.onopen = socket.onmessage = socket.onclose = null;
+    // 2 = closing: the other side is at it already
+    if (socket.readyState < 2) socket.close(1000, '');
+  }
+
+  #retry(code: number, reason: string): void {
+    const { backoffMs, backoffMaxMs, random } = this.#options;
+    const longest = Math.min(backoffMaxMs, backoffMs * 2 ** this.#attempt);
+    // between half and all of it, so that many clients do not come back together
+    const waitMs = longest * (0.5 + random() / 2);
+    this.#attempt++;
+    this.#state = 'waiting';
+    this.#timer = setTimeout(() => void this.#connect(), waitMs);
+    this.#emit('reconnecting', { attempt: this.#attempt, waitMs, code, reason });
+  }
+
+  #shut(code: number, reason: string, failure: ClientError): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#failure = failure;
+    this.#detach();
+    for (const waiter of [
+      ...this.#roomWaiters.splice(0),
+      ...this.#flushWaiters.splice(0),
+      ...this.#endWaiters.splice(0),
+    ])
+      waiter.reject(failure);
+    this.#emit('close', { code, reason });
+  }
+
+  #emit<E extends keyof ClientEvents>(event: E, value: ClientEvents[E]): void {
+    for (const listener of [...(this.#listeners.get(event) ?? [])])
+      (listener as (value: ClientEvents[E]) => void)(value);
+  }
+}
+
+/** `{"type":"frames","frames":[{"seq":9007199254740991,` and its end. */
+const FRAME_OVERHEAD_BYTES = 64;
+
+const tooLargeMessage = (welcome: Welcome) =>
+  `the frame is larger than a message of ${welcome.maxPayloadBytes} bytes; send fewer objects, or raise limits.payloadBytes`;
+
+/** Opens a feed and keeps it open. */
+export const connect = (options: ClientOptions): FeedClient => new FeedClient(options);
+
+function addressOf(url: string): string {
+  const address = new URL(url.replace(/^http/, 'ws'));
+  if (address.pathname === '/') address.pathname = '/v1/ingest';
+  return address.href;
+}

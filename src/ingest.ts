@@ -1,0 +1,530 @@
+/**
+ * The ingest half of the protocol, without its transport. A Session is one connection: it greets, checks frames, hands
+ * them to the intake of its feed, acks what is stored and stops reading from a peer that is ahead of its credit.
+ * The IngestDesk is what all sessions share: the feeds, and who holds them.
+ * Invariant: an ack for n goes out only when every frame up to n is stored or was rejected.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Identity } from './access.js';
+import {
+  type Config,
+  helloReader,
+  pointProfileLines,
+  type ResolvedStream,
+  type SettingsPatch,
+  windowWarning,
+} from './config.js';
+import { type IngestTarget, Intake, type IntakeOwner, type IntakeSession, isStorageFault } from './intake.js';
+import type { Logger } from './logger.js';
+import {
+  CLOSE_CODES,
+  type CloseCode,
+  checkFrame,
+  checkHello,
+  Fault,
+  type FeedId,
+  type FrameRules,
+  type Hello,
+  type HelloReader,
+  type Outgoing,
+  parseMessage,
+  REJECT_CODES,
+  type RejectCode,
+} from './protocol.js';
+import type { Telemetry } from './telemetry.js';
+
+/** The other end of a connection. */
+export interface Peer {
+  send(text: string): void;
+  close(code: CloseCode, reason: string): void;
+  /** stop and go on reading from the socket */
+  pause(): void;
+  resume(): void;
+  /** bytes handed to the socket and not yet sent */
+  backlogBytes(): number;
+  address: string;
+}
+
+/** Refills steadily up to `capacity`; `take` says for how many milliseconds the taker must wait. */
+class Bucket {
+  #level: number;
+  #at: number;
+
+  constructor(
+    readonly perMs: number,
+    readonly capacity: number,
+    now: number,
+  ) {
+    this.#level = capacity;
+    this.#at = now;
+  }
+
+  take(count: number, now: number): number {
+    this.#level = Math.min(this.capacity, this.#level + (now - this.#at) * this.perMs) - count;
+    this.#at = now;
+    return this.#level >= 0 ? 0 : -this.#level / this.perMs;
+  }
+}
+
+const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
+
+/** Everything the sessions of one server share: the feeds, and who holds them. */
+export class IngestDesk implements IntakeOwner {
+  readonly readHello: HelloReader<SettingsPatch>;
+  #intakes = new Map<string, Intake>();
+  #sessions = new Set<Session>();
+  #rules = new Map<string, FrameRules>();
+  #timers = new Set<NodeJS.Timeout>();
+
+  constructor(
+    readonly config: Config,
+    readonly target: IngestTarget,
+    readonly telemetry: Telemetry,
+    readonly logger: Logger,
+    /** dimension of the points of streams that were there before */
+    readonly dimensions: ReadonlyMap<string, number> = new Map(),
+  ) {
+    this.readHello = helloReader(config);
+  }
+
+  /** Opens a session for a connection. */
+  connect(peer: Peer, identity: Identity): Session {
+    const session = new Session(this, peer, identity);
+    this.#sessions.add(session);
+    return session;
+  }
+
+  get sessions(): ReadonlySet<Session> {
+    return this.#sessions;
+  }
+
+  /** Frames taken and not stored yet, over all feeds. */
+  get waitingFrames(): number {
+    let sum = 0;
+    for (const intake of this.#intakes.values()) sum += intake.waiting;
+    return sum;
+  }
+
+  leave(session: Session): void {
+    this.#sessions.delete(session);
+  }
+
+  /** The intake of a feed for this session, or null when another client holds it. */
+  claim(hello: Hello, session: Session): Intake | null {
+    const { feed, resume } = hello;
+    const key = keyOf(feed);
+    let intake = this.#intakes.get(key);
+    if (intake?.session) {
+      if (resume?.session !== intake.session.id) return null;
+      intake.session.superseded();
+    }
+    if (!intake) {
+      intake = new Intake(feed, this);
+      this.#intakes.set(key, intake);
+    }
+    intake.session = session;
+    return intake;
+  }
+
+  release(intake: Intake, session: Session): void {
+    if (intake.session !== session) return;
+    intake.session = null;
+    if (intake.waiting === 0) this.forget(intake);
+  }
+
+  forget(intake: Intake): void {
+    if (this.#intakes.get(keyOf(intake.feed)) === intake) this.#intakes.delete(keyOf(intake.feed));
+  }
+
+  /** Feeds of one stream share their rules, so that the first point fixes the dimension for all. */
+  rulesOf(stream: string, plan: ResolvedStream): FrameRules {
+    const rules = this.#rules.get(stream) ?? {
+      objectsMax: this.config.limits.objects,
+      idLengthMax: this.config.limits.idLength,
+      shape: plan.shape,
+      dimensions: 0,
+      geodesic: false,
+      pointRemedy: `configure a profile for points in tgospa.yaml:\n${pointProfileLines(stream)}`,
+    };
+    rules.shape = plan.shape;
+    rules.geodesic = Object.values(plan.profiles).some((params) => params.distance === 'geodesic');
+    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.dimensions.get(stream) ?? 0);
+    this.#rules.set(stream, rules);
+    return rules;
+  }
+
+  /** A retired stream may come back with other objects. */
+  forgetStream(stream: string): void {
+    this.#rules.delete(stream);
+  }
+
+  /** The disk stopped taking frames of this feed, or with null takes them again. */
+  stallChanged(intake: Intake, fault: string | null): void {
+    const fields = { ...intake.feed, waitingFrames: intake.waiting };
+    if (fault === null) this.logger.info('storage_resumed', fields);
+    else this.logger.error('storage_stalled', { ...fields, fault });
+    intake.session?.regulate();
+  }
+
+  /** The pipeline failed in a way that is not the peer's fault: the client comes back and resends. */
+  fault(intake: Intake, error: unknown): void {
+    this.logger.error('ingest_failed', { ...intake.feed, error });
+    this.forget(intake);
+    intake.session?.failed();
+  }
+
+  later(action: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      action();
+    }, this.config.data.storageRetryMs);
+    this.#timers.add(timer);
+  }
+
+  /** Waits until everything taken is stored; frames held back by a full disk are given up, they were not acked. */
+  async drain(): Promise<void> {
+    await Promise.all(
+      [...this.#intakes.values()].filter((intake) => !intake.stalled).map((intake) => intake.drained()),
+    );
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}
+
+function welcomeMessage(session: string, nextSeq: number, plan: ResolvedStream, limits: Config['limits']): Outgoing {
+  const { settings, shape, profiles } = plan;
+  const warnings = Object.entries(profiles).flatMap(([name, params]) => {
+    const warning = windowWarning(params, settings.windowFrames);
+    return warning ? [`profile ${name}: ${warning}`] : [];
+  });
+  return {
+    type: 'welcome',
+    session,
+    nextSeq,
+    credit: limits.creditFrames,
+    maxPayloadBytes: limits.payloadBytes,
+    maxObjects: limits.objects,
+    heartbeatMs: limits.heartbeatMs,
+    shape,
+    profiles: settings.profiles,
+    windowFrames: settings.windowFrames,
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+}
+
+/** One connection to /v1/ingest. */
+export class Session implements IntakeSession {
+  readonly id = randomUUID();
+  #state: 'greeting' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
+  #intake: Intake | null = null;
+  #rules: FrameRules | null = null;
+  #helloTimer: NodeJS.Timeout;
+  #rateTimer: NodeJS.Timeout | null = null;
+  #frameRate: Bucket;
+  #rejectRate: Bucket;
+  #paused = false;
+  #ackScheduled = false;
+  #acked = 0;
+  #duplicates = 0;
+
+  constructor(
+    readonly desk: IngestDesk,
+    readonly peer: Peer,
+    readonly identity: Identity,
+  ) {
+    const { helloTimeoutMs, framesPerSecond, rejectsPerMinute } = desk.config.limits;
+    const now = performance.now();
+    this.#frameRate = new Bucket(framesPerSecond / 1000, framesPerSecond, now);
+    this.#rejectRate = new Bucket(rejectsPerMinute / 60_000, rejectsPerMinute, now);
+    this.#helloTimer = setTimeout(
+      () => this.#refuse(new Fault('hello_timeout', '', `no hello within ${helloTimeoutMs} ms; send it first`)),
+      helloTimeoutMs,
+    );
+  }
+
+  get feed(): FeedId | null {
+    return this.#intake?.feed ?? null;
+  }
+
+  /** Whether the connection is currently not read from. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Takes a text message as it came from the socket. */
+  receive(text: string, receivedMs: number): void {
+    if (this.#state === 'closed') return;
+    const message = parseMessage(text);
+    if (message instanceof Fault) {
+      this.#reject(message);
+      return;
+    }
+    switch (message.type) {
+      case 'ping':
+        this.#send({ type: 'pong' });
+        break;
+      case 'hello':
+        this.#hello(message.raw);
+        break;
+      case 'frame':
+        if (this.#ready()) this.#frame(message.raw, receivedMs, '');
+        break;
+      case 'frames':
+        if (this.#ready()) for (const [n, raw] of message.raw.entries()) this.#frame(raw, receivedMs, `frames[${n}]`);
+        break;
+      case 'end':
+        if (this.#ready()) void this.#end();
+        break;
+    }
+    this.regulate();
+  }
+
+  /** A binary message never means anything here. */
+  receiveBinary(bytes: number): void {
+    this.#reject(new Fault('message_invalid', '', `the message is binary (${bytes} bytes); send JSON as text`));
+  }
+
+  /** The connection is gone. */
+  closed(): void {
+    this.#state = 'closed';
+    clearTimeout(this.#helloTimer);
+    if (this.#rateTimer) clearTimeout(this.#rateTimer);
+    if (this.#intake) this.desk.release(this.#intake, this);
+    this.desk.leave(this);
+  }
+
+  close(code: CloseCode, reason: string): void {
+    if (this.#state === 'closed') return;
+    this.#flushAck();
+    this.closed();
+    this.peer.close(code, reason);
+  }
+
+  failed(): void {
+    this.close(1011, CLOSE_CODES[1011].meaning);
+  }
+
+  superseded(): void {
+    this.desk.logger.info('session_superseded', { ...this.feed, session: this.id });
+    this.close(4410, CLOSE_CODES[4410].meaning);
+  }
+
+  /** Called by the intake when the oldest waiting frames are stored. */
+  progressed(): void {
+    this.#scheduleAck();
+    this.regulate();
+  }
+
+  /** Stops or goes on reading: the credit, the rate and the disk decide. */
+  regulate(): void {
+    const { creditFrames } = this.desk.config.limits;
+    const waiting = this.#intake?.waiting ?? 0;
+    const full = waiting > creditFrames || (this.#paused && waiting > creditFrames / 2);
+    const paused = this.#state !== 'closed' && (full || this.#rateTimer !== null || this.#intake?.stalled === true);
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    if (paused) this.peer.pause();
+    else this.peer.resume();
+    if (paused) this.desk.telemetry.counts.pauses++;
+  }
+
+  #ready(): boolean {
+    if (this.#state === 'open') return true;
+    if (this.#state === 'greeting')
+      this.#refuse(
+        new Fault(
+          'hello_expected',
+          'type',
+          'the first message must be a hello: {"type":"hello","stream":...,"role":...}',
+        ),
+      );
+    else this.#reject(new Fault('feed_ended', 'type', 'this feed has ended; say hello on a new connection to go on'));
+    return false;
+  }
+
+  #hello(raw: Record<string, unknown>): void {
+    if (this.#state !== 'greeting') {
+      this.#reject(new Fault('hello_repeated', 'type', 'one hello per connection; open another one for another feed'));
+      return;
+    }
+    const hello = checkHello(raw, this.desk.readHello);
+    const fault = hello instanceof Fault ? hello : (this.#helloFault(hello) ?? this.#open(hello));
+    if (fault) this.#refuse(fault);
+  }
+
+  #helloFault(hello: Hello<SettingsPatch>): Fault | undefined {
+    const { stream } = hello.feed;
+    if (!this.identity.covers(stream))
+      return new Fault(
+        'stream_forbidden',
+        'stream',
+        `token ${this.identity.name} is not good for stream ${stream}; extend its streams`,
+        stream,
+      );
+    if (hello.format !== 'native')
+      return new Fault(
+        'format_unknown',
+        'format',
+        `no adapter is called ${hello.format}; known is native`,
+        hello.format,
+      );
+    return undefined;
+  }
+
+  #open(hello: Hello<SettingsPatch>): Fault | undefined {
+    const { desk } = this;
+    const intake = desk.claim(hello, this);
+    if (!intake)
+      return new Fault(
+        'feed_taken',
+        'stream',
+        'another client holds this feed; stop it, wait until its connection is given up, or resume its session',
+      );
+    const opened = desk.target.openFeed(hello.feed, hello.settings, hello.shape);
+    if (!('nextSeq' in opened)) {
+      desk.release(intake, this);
+      return new Fault(
+        opened.code in REJECT_CODES ? (opened.code as RejectCode) : 'hello_invalid',
+        opened.path,
+        opened.message,
+      );
+    }
+    this.#welcome(intake, opened);
+    return undefined;
+  }
+
+  #welcome(intake: Intake, { nextSeq: accepted, plan }: { nextSeq: number; plan: ResolvedStream }): void {
+    const { desk } = this;
+    const { feed } = intake;
+    const nextSeq = intake.start(accepted);
+    // its counters begin at 0, not with the first frame
+    desk.telemetry.feedMeter(feed);
+    clearTimeout(this.#helloTimer);
+    this.#intake = intake;
+    this.#state = 'open';
+    this.#acked = nextSeq - 1;
+    this.#rules = desk.rulesOf(feed.stream, plan);
+    this.#send(welcomeMessage(this.id, nextSeq, plan, desk.config.limits));
+    const { address } = this.peer;
+    desk.logger.info('feed_opened', { ...feed, session: this.id, nextSeq, address, token: this.identity.name });
+  }
+
+  #frame(raw: unknown, receivedMs: number, prefix: string): void {
+    if (this.#state !== 'open') return;
+    const intake = this.#intake!;
+    const part = checkFrame(raw, this.#rules!);
+    this.#limitRate(1);
+    if (part instanceof Fault) {
+      this.#reject(prefix ? part.within(prefix) : part);
+      return;
+    }
+    if (!intake.offer(part, receivedMs)) {
+      this.#duplicates++;
+      this.desk.telemetry.feedMeter(intake.feed).duplicates++;
+      this.#scheduleAck();
+      return;
+    }
+    const meter = this.desk.telemetry.feedMeter(intake.feed);
+    meter.frames++;
+    meter.objects += part.objects.length;
+    meter.lastReceivedMs = receivedMs;
+    if (this.#rules!.shape === 'point' && part.objects.length > 0)
+      this.#rules!.dimensions = part.objects[0].point!.length;
+  }
+
+  /** Too fast: read on when the bucket has recovered, whatever else had already come by then. */
+  #limitRate(frames: number): void {
+    const waitMs = this.#frameRate.take(frames, performance.now());
+    if (this.#rateTimer || waitMs === 0) return;
+    this.#rateTimer = setTimeout(() => {
+      this.#rateTimer = null;
+      this.#limitRate(0);
+      this.regulate();
+    }, waitMs);
+  }
+
+  async #end(): Promise<void> {
+    this.#state = 'ending';
+    const intake = this.#intake!;
+    await intake.drained();
+    this.#flushAck();
+    try {
+      await this.desk.target.end(intake.feed);
+    } catch (error) {
+      if (!isStorageFault(error)) this.desk.fault(intake, error);
+      // nothing was promised yet: once the disk has room the same request is made again
+      else this.desk.later(() => this.#state === 'ending' && void this.#end());
+      return;
+    }
+    if (this.#state !== 'ending') return;
+    this.#state = 'ended';
+    this.#send({ type: 'ended' });
+    this.desk.logger.info('feed_ended', { ...intake.feed, session: this.id });
+  }
+
+  /** Answers a mistake after which the connection goes on. */
+  #reject(fault: Fault): void {
+    if (fault.seq !== undefined) this.#intake?.skip(fault.seq);
+    this.#tell(fault);
+    if (this.#rejectRate.take(1, performance.now()) > 0) {
+      const { rejectsPerMinute } = this.desk.config.limits;
+      this.#refuse(
+        new Fault('rejects_exceeded', '', `more than ${rejectsPerMinute} rejects per minute; repair the sender`),
+      );
+    }
+  }
+
+  /** Answers a mistake that ends the connection. */
+  #refuse(fault: Fault): void {
+    if (this.#state === 'closed') return;
+    this.#tell(fault);
+    const code = REJECT_CODES[fault.code].close ?? 4400;
+    this.desk.logger.warn('session_refused', {
+      ...this.feed,
+      code: fault.code,
+      path: fault.path,
+      message: fault.message,
+      address: this.peer.address,
+    });
+    this.close(code, fault.code);
+  }
+
+  #tell(fault: Fault): void {
+    this.#send(fault.toMessage());
+    if (this.#intake) this.desk.target.reportRejected(this.#intake.feed, fault.code);
+    else this.desk.telemetry.refused(fault.code);
+    this.desk.logger.debug('rejected', { ...this.feed, code: fault.code, path: fault.path, seq: fault.seq });
+  }
+
+  #scheduleAck(): void {
+    if (this.#ackScheduled) return;
+    this.#ackScheduled = true;
+    // frames of one group commit share one ack
+    setImmediate(() => {
+      this.#ackScheduled = false;
+      this.#flushAck();
+    });
+  }
+
+  #flushAck(): void {
+    const seq = this.#intake?.acked ?? 0;
+    if (this.#state === 'closed' || seq === 0) return;
+    // duplicates alone wait for the next stored frame, when there is one underway
+    if (seq === this.#acked && (this.#duplicates === 0 || this.#intake!.waiting > 0)) return;
+    this.#send(this.#duplicates > 0 ? { type: 'ack', seq, duplicates: this.#duplicates } : { type: 'ack', seq });
+    this.#acked = seq;
+    this.#duplicates = 0;
+  }
+
+  #send(message: Outgoing): void {
+    if (this.#state === 'closed') return;
+    this.peer.send(JSON.stringify(message));
+    if (this.peer.backlogBytes() > this.desk.config.limits.backlogBytes) {
+      this.closed();
+      this.peer.close(4008, CLOSE_CODES[4008].meaning);
+    }
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Malformed messages by the thousand: whatever a peer sends, the server lives, answers with a documented code, and a
+ * well-behaved feed beside it is not disturbed. fast-check prints the seed and the smallest message of a failure.
+ */
+import { strict as assert } from 'node:assert';
+import { connect as connectTcp } from 'node:net';
+import fc from 'fast-check';
+import { CLOSE_CODES, Fault, parseMessage, REJECT_CODES } from '../src/protocol.js';
+import { type Edge, frame, hello, Probe, startEdge } from './edge-harness.js';
+
+const validMessages = [
+  hello(),
+  hello({ settings: { windowFrames: 30, pairing: { by: 'time' } }, resume: { session: 'x', seq: 1 } }),
+  frame(1),
+  frame(2, {
+    t: 1763251200.033,
+    objects: [
+      { id: 'a', box: [1, 2, 3, 4], class: 'car', confidence: 0.5 },
+      { id: 'b', box: [5, 6, 7, 8] },
+    ],
+  }),
+  { type: 'frames', frames: [frame(3), frame(4)] },
+  { type: 'end' },
+  { type: 'ping' },
+];
+
+const strange = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom<unknown>(null, -1, 0, Number.MAX_VALUE, 1.5, '', '\u0000', [], {}, 2 ** 53, 'NaN', true, [[[[]]]], {
+    __proto__: null,
+  }),
+  fc.string({ unit: 'binary', maxLength: 200 }),
+);
+
+/** Every place in a value, as a list of keys. */
+function placesOf(value: unknown, path: string[] = []): string[][] {
+  if (typeof value !== 'object' || value === null) return [path];
+  return [path, ...Object.entries(value).flatMap(([key, inner]) => placesOf(inner, [...path, key]))];
+}
+
+function replaced(value: unknown, [key, ...rest]: string[], by: unknown): unknown {
+  if (key === undefined) return by;
+  const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string, unknown>;
+  copy[key] = replaced(copy[key], rest, by);
+  return copy;
+}
+
+/** A right message in which one value is replaced, or a key is added. */
+const mutated = fc
+  .tuple(fc.constantFrom(...validMessages), fc.nat(), strange, fc.boolean())
+  .map(([message, at, by, add]) => {
+    const places = placesOf(message);
+    const place = places[at % places.length];
+    return JSON.stringify(replaced(message, add ? [...place, 'surprise'] : place, by));
+  });
+
+/** A right message in which characters are lost, doubled or exchanged. */
+const garbled = fc
+  .tuple(fc.constantFrom(...validMessages), fc.nat(), fc.nat({ max: 5 }), fc.string({ maxLength: 3 }))
+  .map(([message, at, count, by]) => {
+    const text = JSON.stringify(message);
+    const from = at % text.length;
+    return text.slice(0, from) + by + text.slice(from + count);
+  });
+
+const anyText = fc.oneof(
+  { weight: 5, arbitrary: mutated },
+  { weight: 3, arbitrary: garbled },
+  { weight: 1, arbitrary: fc.string() },
+  { weight: 1, arbitrary: strange.map((value) => JSON.stringify(value) ?? 'undefined') },
+  { weight: 1, arbitrary: fc.constantFrom(...validMessages).map((message) => JSON.stringify(message)) },
+);
+const anyMessage = fc.oneof(
+  { weight: 20, arbitrary: anyText },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 50 }).map((bytes) => Buffer.from(bytes)) },
+);
+
+describe('fuzz', () => {
+  let edge: Edge;
+  let good: Probe;
+  let goodSeq = 0;
+
+  before(async () => {
+    edge = await startEdge('limits: { rejectsPerMinute: 20, payloadBytes: 20000 }');
+    edge.live.streamsMax = Number.POSITIVE_INFINITY;
+    good = await Probe.open(`${edge.ws}/v1/ingest`);
+    good.send(hello({ stream: 'calm' }));
+    await good.nextOf('welcome');
+  });
+  after(() => edge.stop());
+
+  const calm = async () => {
+    good.send(frame(++goodSeq));
+    while ((await good.nextOf('ack')).seq !== goodSeq);
+  };
+
+  /** What came back until the answer to a ping, or the close code. */
+  async function answers(
+    probe: Probe,
+    pongs: number,
+  ): Promise<{ messages: Array<Record<string, unknown>>; closed: number | null }> {
+    const messages: Array<Record<string, unknown>> = [];
+    probe.send('{"type":"ping"}');
+    for (;;) {
+      try {
+        const message = await probe.next();
+        if (message.type !== 'pong') messages.push(message);
+        else if (--pongs === 0) return { messages, closed: null };
+      } catch {
+        return { messages, closed: (await probe.closed).code };
+      }
+    }
+  }
+
+  it('answers thousands of malformed messages with documented codes and lives', async function () {
+    this.timeout(120_000);
+    let sent = 0;
+    let streams = 0;
+    const run = async (greet: boolean, list: Array<string | Buffer>) => {
+      const probe = await Probe.open(`${edge.ws}/v1/ingest`);
+      if (greet) {
+        probe.send(hello({ stream: `wild-${streams++}` }));
+        await probe.nextOf('welcome');
+      }
+      for (const message of list) {
+        probe.socket.send(message);
+        sent++;
+        const parsed = typeof message === 'string' ? parseMessage(message) : null;
+        const isPing = parsed !== null && !(parsed instanceof Fault) && parsed.type === 'ping';
+        const { messages, closed } = await answers(probe, isPing ? 2 : 1);
+        for (const answer of messages) {
+          assert.ok(
+            ['welcome', 'ack', 'reject', 'ended'].includes(answer.type as string),
+            `undocumented answer ${JSON.stringify(answer)}`,
+          );
+          if (answer.type === 'reject')
+            assert.ok(
+              Object.hasOwn(REJECT_CODES, answer.code as string) && answer.message,
+              `undocumented reject ${JSON.stringify(answer)}`,
+            );
+        }
+        if (closed !== null) {
+          assert.ok(Object.hasOwn(CLOSE_CODES, closed), `undocumented close ${closed}`);
+          break;
+        }
+        // whatever is not even readable must be told so
+        if (parsed === null || parsed instanceof Fault)
+          assert.ok(
+            messages.some((answer) => answer.type === 'reject'),
+            'no reject',
+          );
+      }
+      probe.socket.terminate();
+      await calm();
+    };
+    await fc.assert(fc.asyncProperty(fc.boolean(), fc.array(anyMessage, { minLength: 1, maxLength: 15 }), run), {
+      numRuns: 700,
+    });
+    assert.ok(sent > 2000, `${sent} messages`);
+    assert.equal(edge.live.parts.get('calm/tracker/sort')!.length, goodSeq);
+  });
+
+  it('survives bytes that are no WebSocket frames', async function () {
+    this.timeout(60_000);
+    const port = Number(new URL(edge.url).port);
+    const upgrade =
+      'GET /v1/ingest HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+    const run = (greet: boolean, bytes: Uint8Array) =>
+      new Promise<void>((resolve) => {
+        const socket = connectTcp(port, '127.0.0.1');
+        socket.on('connect', () => {
+          if (greet) socket.write(upgrade);
+          socket.end(bytes);
+        });
+        socket
+          .on('error', () => {})
+          .on('close', () => resolve())
+          .resume();
+      });
+    await fc.assert(fc.asyncProperty(fc.boolean(), fc.uint8Array({ minLength: 1, maxLength: 300 }), run), {
+      numRuns: 300,
+    });
+    await calm();
+  });
+});
