@@ -162,7 +162,10 @@ export class RecordWriter {
     let at = start + 2;
     for (let n = 0; n < text.length; n++) {
       const code = text.charCodeAt(n);
-      if (code > 127) return this.#wideString(text);
+      if (code > 127) {
+        this.#wideString(text);
+        return;
+      }
       bytes[at++] = code;
     }
     bytes.writeUInt16LE(at - start - 2, start);

@@ -48,7 +48,9 @@ function probe(): Probe {
     held: [],
     free: null,
     now: () => owner.nowMs,
-    committed: (first, records) => records.forEach((record, n) => owner.seen.push({ position: first + n, record })),
+    committed: (first, records) => {
+      owner.seen.push(...records.map((record, n) => ({ position: first + n, record })));
+    },
     applied: () => owner.seen.at(-1)?.position ?? 0,
     heldBack: (streams) => owner.held.push(streams),
     faultChanged: (fault) => {
