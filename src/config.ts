@@ -3,13 +3,13 @@
  * `readConfig` reports all mistakes of a file together, each with its line; what it returns is complete and checked,
  * so nothing behind it needs a default of its own. The file never holds a secret: tokens are named here and read from
  * the environment or from files of their own.
- * This file owns the libraries yaml and zod (zod is also used by protocol.ts for rare messages).
+ * This file owns the libraries yaml and zod.
  */
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { type Document, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { NAME_PATTERN, NAME_RULE, type Shape } from './protocol.js';
+import { type HelloFields, type HelloReader, NAME_PATTERN, NAME_RULE, type Shape } from './protocol.js';
 import { InputError } from './tgospa/input-error.js';
 import { DISTANCES, type DistanceName, type Params, presets, profile } from './tgospa/params.js';
 
@@ -171,6 +171,20 @@ const data = section(
       'frames that arrive within this time share one flush to disk, and one ack',
       'milliseconds',
     ),
+    commitBytes: field(count(), 256 * 1024, 'a flush does not wait when this much has gathered', 'bytes'),
+    queueMaxBytes: field(count(), 64 * 1024 ** 2, 'more than this waiting for the disk is not taken', 'bytes'),
+    minFreeBytes: field(
+      count(0),
+      64 * 1024 ** 2,
+      'with less free space on the disk than this, or than a twentieth of a small disk, nothing is taken',
+      'bytes',
+    ),
+    storageRetryMs: field(
+      positive(),
+      500,
+      'while the disk is full, writing is tried again at this interval; nothing is acked meanwhile',
+      'milliseconds',
+    ),
     snapshotFrames: field(
       count(),
       1000,
@@ -285,21 +299,39 @@ const pairingShape = (filler: Field) => ({
   by: filler(
     z.enum(['auto', 'frame', 'time']),
     'auto',
-    'join by frame number k or by time t; auto: by k when both feeds send it',
+    'join by frame number k or by time t; auto: by k when the first parts of both feeds have it',
   ),
-  toleranceMs: filler(z.number().min(0), 20, 'by time: parts this close are the same step', 'milliseconds'),
+  toleranceMs: filler(
+    z.number().min(0),
+    20,
+    'by time: parts this close are the same step; keep it below half the time between frames',
+    'milliseconds',
+  ),
   reference: filler(
     z.enum(['exact', 'hold', 'linear']),
     'exact',
-    'by time, when the reference has no part at the time of the tracker: exact leaves it out, hold repeats the last one, linear interpolates',
+    'by time: exact needs a reference part at the time of the tracker, hold repeats the last one, linear interpolates',
   ),
-  holdMaxMs: filler(z.number().min(0), 1000, 'hold and linear: bridge at most this much', 'milliseconds'),
-  latenessFrames: filler(count(0), 5, 'a step waits for a feed until another feed is this far ahead', 'frames'),
-  latenessMs: filler(z.number().min(0), 1000, 'a step waits this long for a feed', 'milliseconds'),
+  holdMaxMs: filler(z.number().min(0), 1000, 'hold and linear: the reference is not stretched further', 'milliseconds'),
+  latenessFrames: filler(count(0), 0, 'how many later parts of the same feed may overtake a part', 'frames'),
+  latenessMs: filler(z.number().min(0), 2000, 'how long a step waits for a feed', 'milliseconds'),
   silenceMs: filler(
     positive(),
     5000,
     'a feed without a part for this long is silent: a silent tracker misses everything, a silent reference suspends judgement',
+    'milliseconds',
+  ),
+  bufferFrames: filler(count(), 1024, 'parts that may wait for each other; more close the oldest step', 'frames'),
+  restartFrames: filler(
+    count(),
+    100,
+    'a frame number that falls back by more than this begins a new numbering',
+    'frames',
+  ),
+  restartMs: filler(
+    positive(),
+    10_000,
+    'by time: a time that falls back by more than this means a clock was set',
     'milliseconds',
   ),
 });
@@ -310,7 +342,11 @@ const filterShape = (filler: Field) => ({
     null,
     'only objects of these classes count; null: all, also those without a class',
   ),
-  minConfidence: filler(z.number(), 0, 'objects with a lower confidence do not count; objects without one always do'),
+  minConfidence: filler(
+    z.number().nullable(),
+    null,
+    'objects with a lower confidence do not count, objects without one always do; null: all count',
+  ),
 });
 
 function profileName(context: Context) {
@@ -328,13 +364,13 @@ const limits = section(
   {
     connections: field(
       count(),
-      1000,
+      4096,
       'WebSocket connections at the same time; more are refused with HTTP 503',
       'connections',
     ),
     connectionsPerAddress: field(
       count(),
-      500,
+      2048,
       'of these, from one address; more are refused with HTTP 429',
       'connections',
     ),
@@ -391,12 +427,13 @@ const limits = section(
       'time between pings; a peer silent for two of them is cut off',
       'milliseconds',
     ),
-    storageRetryMs: field(
-      positive(),
-      500,
-      'while the disk is full, frames that were not stored are tried again at this interval',
-      'milliseconds',
+    backlogBytes: field(
+      count(),
+      1024 ** 2,
+      'a feed that lets this much of what it is sent pile up unread is closed with 4008',
+      'bytes',
     ),
+    httpTimeoutMs: field(positive(), 30_000, 'an HTTP request must have arrived by then', 'milliseconds'),
     liveBufferBytes: field(
       count(),
       65_536,
@@ -470,12 +507,6 @@ const rootSchema = (context: Context) =>
             .strictObject(settingsShape(optional, context))
             .meta({ description: 'a stream by its name; keys left out are those of defaults' }),
         )
-        .superRefine((streams, issue) => {
-          for (const key of Object.keys(streams)) {
-            if (!NAME_PATTERN.test(key))
-              issue.addIssue({ code: 'custom', path: [key], message: `is no name for a stream: it ${NAME_RULE}` });
-          }
-        })
         .meta({ description: 'settings of streams, by name' })
         .prefault({}),
       limits,
@@ -507,18 +538,15 @@ export interface ConfigProblem {
   column?: number;
 }
 
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly code = 'config_invalid';
-
+/** Everything that is wrong with a configuration, with its lines. */
+export class ConfigError extends InputError {
   constructor(
-    readonly problems: ConfigProblem[],
+    readonly mistakes: ConfigProblem[],
     source: string,
   ) {
-    const lines = problems.map((p) => describeProblem(p, source));
-    super(
-      `${problems.length} ${problems.length === 1 ? 'mistake' : 'mistakes'} in the configuration\n  ${lines.join('\n  ')}`,
-    );
+    super(mistakes.map(({ path, message }) => ({ path, value: undefined, message })));
+    const lines = mistakes.map((mistake) => describeProblem(mistake, source));
+    this.message = `${lines.length} ${lines.length === 1 ? 'mistake' : 'mistakes'} in the configuration\n  ${lines.join('\n  ')}`;
   }
 }
 
@@ -551,9 +579,11 @@ export function readConfig(from: ConfigSource = {}): { config: Config; warnings:
   const raw = overlay(document.toJS() ?? {}, overrides, env);
   const context: Context = { profileNames: ownKeys(raw.profiles), env, readText: (path) => readFileSync(path, 'utf8') };
   const result = rootSchema(context).safeParse(raw);
-  if (!result.success) throw new ConfigError(problemsOf(result.error, raw, document, lines), source);
-  const faults = streamProblems(result.data).map((p) => locate(p, document, lines));
-  if (faults.length > 0) throw new ConfigError(faults, source);
+  const problems = [...(result.success ? [] : problemsOf(result.error, raw)), ...streamProblems(raw, context)];
+  const located = problems
+    .map((problem) => locate(problem, document, lines))
+    .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  if (!result.success || located.length > 0) throw new ConfigError(located, source);
   return { config: result.data, warnings: windowWarnings(result.data).map((p) => locate(p, document, lines)) };
 }
 
@@ -596,19 +626,11 @@ function syntaxProblem(error: { message: string; pos: [number, number] }, lines:
 
 type Path = PropertyKey[];
 
-function problemsOf(error: z.ZodError, raw: unknown, document: Document, lines: LineCounter): ConfigProblem[] {
+function problemsOf(error: z.ZodError, raw: unknown): Problem[] {
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) =>
-          locate({ keys: [...issue.path, key], message: unknownKey(issue.path) }, document, lines),
-        )
-      : [
-          locate(
-            { keys: issue.path, message: `${issue.message}${shown(issue, raw)}${hint(issue.path)}` },
-            document,
-            lines,
-          ),
-        ],
+      ? issue.keys.map((key) => ({ keys: [...issue.path, key], message: unknownKey(issue.path) }))
+      : [{ keys: issue.path, message: `${issue.message}${shown(issue, raw)}${hint(issue.path)}` }],
   );
 }
 
@@ -619,12 +641,16 @@ function unknownKey(path: Path): string {
 
 /** The offending value; token entries hold no secrets, only names of variables and files. */
 function shown(issue: z.core.$ZodIssue, raw: unknown): string {
-  let value: unknown = raw;
-  for (const key of issue.path)
-    value = isRecord(value) || Array.isArray(value) ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  const value = valueAt(raw, issue.path);
   if (value === undefined) return '';
   const text = JSON.stringify(value);
   return ` (got ${text.length > 60 ? `${text.slice(0, 57)}...` : text})`;
+}
+
+function valueAt(value: unknown, path: Path): unknown {
+  for (const key of path)
+    value = typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+  return value;
 }
 
 /** What the key means and its default, as the remedy. */
@@ -728,10 +754,20 @@ export function resolveStream(
   return { settings, profiles, shape: [...shapes][0] };
 }
 
-function streamProblems(config: Config): Problem[] {
-  return Object.keys(config.streams).flatMap((stream) => {
-    const resolved = resolveStream(config, stream);
-    return 'message' in resolved ? [{ keys: ['streams', stream, resolved.path], message: resolved.message }] : [];
+/** What is wrong with streams as wholes; each is looked at alone, so that a mistake elsewhere does not hide it. */
+function streamProblems(raw: Record<string, unknown>, context: Context): Problem[] {
+  const streams = isRecord(raw.streams) ? raw.streams : {};
+  return Object.keys(streams).flatMap((stream): Problem[] => {
+    if (!NAME_PATTERN.test(stream))
+      return [{ keys: ['streams', stream], message: `is no name for a stream: it ${NAME_RULE}` }];
+    const alone = rootSchema(context).safeParse({
+      profiles: raw.profiles,
+      streams: { defaults: streams.defaults, [stream]: streams[stream] },
+    });
+    const resolved = alone.success ? resolveStream(alone.data, stream) : null;
+    return resolved && 'message' in resolved
+      ? [{ keys: ['streams', stream, resolved.path], message: resolved.message }]
+      : [];
   });
 }
 
@@ -753,9 +789,37 @@ function windowWarnings(config: Config): Problem[] {
   });
 }
 
-/** Checks the settings of a hello: the same keys and bounds as in the file. */
-export const settingsSchema = (config: Config) =>
-  z.strictObject(settingsShape(optional, { profileNames: Object.keys(config.profiles), env: {} }));
+/** Reads hellos; their settings have the keys and bounds of a stream in the file. */
+export function helloReader(config: Config): HelloReader<SettingsPatch> {
+  const settings = z.strictObject(settingsShape(optional, { profileNames: Object.keys(config.profiles), env: {} }));
+  const schema = z.strictObject({
+    type: z.literal('hello'),
+    stream: name(),
+    role: z.enum(['reference', 'tracker']),
+    tracker: name().nullish(),
+    format: z.string().max(64).default('native'),
+    shape: z.enum(['box', 'point']).optional(),
+    settings: settings.optional(),
+    resume: z.strictObject({ session: z.string().max(64), seq: count().optional() }).optional(),
+    client: z.string().max(128).optional(),
+  });
+  return (raw) => {
+    const result = schema.safeParse(raw);
+    return result.success
+      ? { fields: result.data as HelloFields<SettingsPatch> }
+      : helloProblem(result.error.issues[0], raw);
+  };
+}
+
+function helloProblem(issue: z.core.$ZodIssue, raw: unknown): { path: string; value: unknown; message: string } {
+  const stranger = issue.code === 'unrecognized_keys';
+  const keys = stranger ? [...issue.path, issue.keys[0].slice(0, 60)] : issue.path;
+  return {
+    path: formatPath(keys),
+    value: valueAt(raw, keys),
+    message: stranger ? 'no such field; leave it out' : issue.message,
+  };
+}
 
 /** Reads the secret of each token; only their holder compares them. */
 export function tokenSecrets(
@@ -820,3 +884,49 @@ export const pointProfileLines = (stream: string): string =>
     'streams:',
     `  ${stream}: { profiles: [points] }`,
   ].join('\n');
+
+/** A file with every key at its default, each with its meaning and unit; entries that have no default are comments. */
+export function exampleYaml(): string {
+  const head = [
+    '# yaml-language-server: $schema=./tgospa.schema.json',
+    '# Every key of tgospa.yaml with its default. Keep what you change and drop the rest: without any file the same applies.',
+  ];
+  return `${[...head, ...exampleSection(jsonSchema(), '')].join('\n')}\n`;
+}
+
+function exampleSection(schema: JsonSchema, indent: string): string[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => exampleKey(key, inner, indent));
+}
+
+function exampleKey(key: string, schema: JsonSchema, indent: string): string[] {
+  const unit = schema.unit ? ` [${schema.unit}]` : '';
+  const lines = [`${indent}# ${schema.description}${unit}`];
+  if (indent === '') lines.unshift('');
+  if (schema.properties) {
+    lines.push(`${indent}${key}:`, ...exampleSection(schema, `${indent}  `));
+    // the settings of one stream have the same keys as the defaults
+    return key === 'streams' ? [...lines, `${indent}  # gate-7: { windowFrames: 120, pairing: { by: time } }`] : lines;
+  }
+  const value = schema.default === undefined ? '' : ` ${JSON.stringify(schema.default)}`;
+  lines.push(`${indent}${schema.default === undefined ? '# ' : ''}${key}:${value}`);
+  const entry = schema.items?.properties
+    ? ['- ', schema.items]
+    : schema.anyOf?.find((option) => option.properties)
+      ? ['', schema.anyOf[0]]
+      : typeof schema.additionalProperties === 'object'
+        ? ['name:', schema.additionalProperties]
+        : null;
+  if (!entry) return lines;
+  const [mark, item] = entry as [string, JsonSchema];
+  return [...lines, ...exampleEntry(mark, item).map((line) => `${indent}# ${line}`)];
+}
+
+/** One entry of a list or a mapping by name, to be shown as a comment. */
+function exampleEntry(mark: string, schema: JsonSchema): string[] {
+  const keys = Object.entries(schema.properties ?? {}).map(([key, inner]) => {
+    const value = inner.default === undefined ? '...' : JSON.stringify(inner.default);
+    return `${key}: ${value}   # ${inner.description}${inner.unit ? ` [${inner.unit}]` : ''}`;
+  });
+  if (mark === 'name:') return ['  name:', ...keys.map((line) => `    ${line}`)];
+  return keys.map((line, n) => `  ${mark && (n === 0 ? mark : '  ')}${line}`);
+}

@@ -223,11 +223,14 @@ export class Log {
     };
   }
 
-  /** Resolves when the record is durable; rejects with a StorageFault when it is not going to be. */
+  /**
+   * Takes a record, or throws a StorageFault at once. Resolves when the record is durable; rejects with a StorageFault
+   * when it is not going to be.
+   */
   append(record: LogRecord): Promise<void> {
-    if (this.#closed) return Promise.reject(new StorageFault('storage_closed', 'the log is closed'));
-    if (this.#fault) return Promise.reject(this.#fault);
-    if (this.#waitingBytes > this.settings.queueMaxBytes) return Promise.reject(this.#behind());
+    if (this.#closed) throw new StorageFault('storage_closed', 'the log is closed');
+    if (this.#fault) throw this.#fault;
+    if (this.#waitingBytes > this.settings.queueMaxBytes) throw this.#behind();
     let batch = this.#waiting.at(-1);
     if (!batch || batch.writer.length > this.settings.commitBytes) {
       batch = new Batch();

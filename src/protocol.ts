@@ -3,7 +3,6 @@
  * test holds the two together. Everything that leaves the checks of this file is typed, finite and within its limits;
  * nothing behind the edge checks it again. Frames, the hot path, are checked by hand; hello by a schema.
  */
-import { z } from 'zod';
 import type { Box, Evaluation, Report } from './tgospa/evaluation.js';
 
 export const SUBPROTOCOL = 'tgospa.v1';
@@ -52,7 +51,7 @@ export const CLOSE_CODES = {
   1008: { retry: false, meaning: 'more fragments than limits.fragments, or more pieces than limits.bufferedChunks' },
   1009: { retry: false, meaning: 'message larger than limits.payloadBytes' },
   1011: { retry: true, meaning: 'a fault of the server; everything acked is kept' },
-  4008: { retry: true, meaning: 'the reader of /v1/live is too slow' },
+  4008: { retry: true, meaning: 'the peer reads too slowly what it is sent' },
   4400: { retry: false, meaning: 'the hello was wrong, or something else came first; a reject before it says what' },
   4403: { retry: false, meaning: 'the token is not good for this stream' },
   4408: { retry: true, meaning: 'no hello within limits.helloTimeoutMs' },
@@ -179,6 +178,8 @@ export interface FrameRules {
   dimensions: number;
   /** points are latitude and longitude in degrees */
   geodesic: boolean;
+  /** what a sender of points on a stream of boxes should do */
+  pointRemedy: string;
 }
 
 /** Coordinates beyond this lose their meaning in double precision. */
@@ -263,7 +264,7 @@ function boxFault(object: unknown, n: number, rules: FrameRules): Fault | undefi
       'shape_mismatch',
       `objects[${n}].point`,
       point,
-      'this stream compares boxes; send "box":[left,top,width,height], or configure a profile for points',
+      `this stream compares boxes; send "box":[left,top,width,height], or ${rules.pointRemedy}`,
     );
   if (!Array.isArray(box) || box.length !== 4)
     return fault('frame_invalid', `objects[${n}].box`, box, 'expected [left,top,width,height]');
@@ -415,32 +416,27 @@ export interface Hello<Settings = unknown> {
   resume?: { session: string; seq?: number };
 }
 
-const helloName = () => z.string().regex(NAME_PATTERN, NAME_RULE);
+/** A hello whose fields have the right types, but whose role and tracker name are not yet compared. */
+export interface HelloFields<Settings = unknown> {
+  stream: string;
+  role: Role;
+  tracker?: string | null;
+  format: string;
+  shape?: Shape;
+  settings?: Settings;
+  resume?: { session: string; seq?: number };
+}
 
-/** The schema of hello; `settings` checks the stream settings. */
-export const helloSchema = <S extends z.ZodType>(settings: S) =>
-  z.strictObject({
-    type: z.literal('hello'),
-    stream: helloName(),
-    role: z.enum(['reference', 'tracker']),
-    tracker: helloName().nullish(),
-    format: z.string().max(64).default('native'),
-    shape: z.enum(['box', 'point']).optional(),
-    settings: settings.optional(),
-    resume: z.strictObject({ session: z.string().max(64), seq: z.int().min(1).optional() }).optional(),
-    client: z.string().max(128).optional(),
-  });
-
-export type HelloSchema<S extends z.ZodType = z.ZodType> = ReturnType<typeof helloSchema<S>>;
+/** Reads the fields of a hello, or says which of them is wrong first. The schema is that of config.ts. */
+export type HelloReader<Settings = unknown> = (
+  raw: Record<string, unknown>,
+) => { fields: HelloFields<Settings> } | { path: string; value: unknown; message: string };
 
 /** Checks a hello, or says what is wrong with it first. */
-export function checkHello<S extends z.ZodType>(
-  raw: Record<string, unknown>,
-  schema: HelloSchema<S>,
-): Hello<z.output<S>> | Fault {
-  const result = schema.safeParse(raw);
-  if (!result.success) return helloFault(result.error.issues[0], raw);
-  const { stream, role, tracker, format, shape, settings, resume } = result.data;
+export function checkHello<S>(raw: Record<string, unknown>, read: HelloReader<S>): Hello<S> | Fault {
+  const result = read(raw);
+  if (!('fields' in result)) return fault('hello_invalid', result.path, result.value, result.message);
+  const { stream, role, tracker, format, shape, settings, resume } = result.fields;
   if (role === 'tracker' && !tracker)
     return fault('hello_invalid', 'tracker', undefined, 'role tracker needs a name, such as "tracker":"sort-v2"');
   if (role === 'reference' && tracker)
@@ -450,18 +446,7 @@ export function checkHello<S extends z.ZodType>(
       tracker,
       'role reference has no tracker name; leave it out, or use role tracker',
     );
-  return { feed: { stream, role, tracker: tracker ?? null }, format, shape, settings, resume } as Hello<z.output<S>>;
-}
-
-function helloFault(issue: z.core.$ZodIssue, raw: Record<string, unknown>): Fault {
-  const stranger = issue.code === 'unrecognized_keys';
-  const keys = stranger ? [...issue.path, issue.keys[0].slice(0, 60)] : issue.path;
-  let value: unknown = raw;
-  for (const key of keys) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[key as string];
-  const path = keys
-    .map((key, n) => (typeof key === 'number' ? `[${key}]` : n === 0 ? String(key) : `.${String(key)}`))
-    .join('');
-  return fault('hello_invalid', path, value, stranger ? 'no such field; leave it out' : issue.message);
+  return { feed: { stream, role, tracker: tracker ?? null }, format, shape, settings, resume };
 }
 
 export interface WelcomeMessage {
@@ -478,6 +463,8 @@ export interface WelcomeMessage {
   shape: Shape;
   profiles: string[];
   windowFrames: number;
+  /** settings that are allowed but hardly wanted; absent when there are none */
+  warnings?: string[];
 }
 
 export interface AckMessage {

@@ -131,7 +131,9 @@ describe('log', () => {
 
   it('refuses more than queueMaxBytes, and goes on when the disk has caught up', async () => {
     const log = await open(probe(), { queueMaxBytes: 5000, groupCommitMs: 5 });
-    const results = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => log.append(partOf('a', n + 1))));
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, async (_, n) => log.append(partOf('a', n + 1))),
+    );
     const refused = results.filter((r) => r.status === 'rejected');
     assert.ok(refused.length > 0 && refused.length < 20);
     assert.equal((refused[0] as PromiseRejectedResult).reason.code, 'storage_behind');
@@ -278,7 +280,7 @@ describe('log', () => {
     assert.equal(fault.code, 'storage_full');
     assert.match(fault.message, /999 bytes are free .* and 1000 are needed/);
     assert.equal(log.fault, fault);
-    await assert.rejects(log.append(partOf('a', 98)), StorageFault);
+    assert.throws(() => log.append(partOf('a', 98)), StorageFault);
     owner.free = null;
     assert.equal(await owner.nextFault(), null);
     await log.append(partOf('a', 99));
