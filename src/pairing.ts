@@ -234,7 +234,13 @@ class Lane {
     if (state.finished) return Number.POSITIVE_INFINITY;
     const placed = this.#waiting() ?? this.#silentReference();
     const earliest = placed ? placed.receivedMs + settings.latenessMs : this.#undecidedDeadline();
-    return state.tracker.ended ? Math.min(earliest, state.endedMs + settings.latenessMs) : earliest;
+    return this.#delivered ? Math.min(earliest, state.endedMs + settings.latenessMs) : earliest;
+  }
+
+  /** Whether the tracker has ended and all its parts have been judged or dropped. */
+  get #delivered(): boolean {
+    const { tracker, undecided } = this.state;
+    return tracker.ended && tracker.pending.length === 0 && !undecided.some((u) => u.role === 'tracker');
   }
 
   /** The clock was away for a while, for nobody's fault. */
@@ -497,13 +503,12 @@ class Lane {
   #drain(nowMs: number): void {
     const { state } = this;
     if (state.by !== null) while (this.#resampled ? this.#closeResampled(nowMs) : this.#closeExact(nowMs));
-    if (state.tracker.ended && !state.finished) this.#finish(nowMs);
+    if (this.#delivered && !state.finished) this.#finish(nowMs);
   }
 
   #finish(nowMs: number): void {
     const { state, settings } = this;
-    const { reference, tracker, undecided } = state;
-    if (tracker.pending.length > 0 || undecided.some((u) => u.role === 'tracker')) return;
+    const { reference, tracker } = state;
     const timeIsUp = nowMs >= state.endedMs + settings.latenessMs;
     if (!reference.ended && reference.horizon < tracker.high && !timeIsUp) return;
     state.finished = true;
