@@ -1,0 +1,178 @@
+/**
+ * Where feeds come in: who may open one, and what has been accepted from each. What is accepted is ahead of what is
+ * durable; after a fault of the disk the two are the same again, and the rest must be sent once more.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Config, pointProfileLines, resolveStream, type SettingsPatch } from './config.js';
+import type { FeedId, Shape } from './protocol.js';
+import type { LogRecord } from './record.js';
+import type { Stream, StreamPlan } from './stream.js';
+
+/** A refused hello. */
+export interface Refusal {
+  code: string;
+  path: string;
+  message: string;
+}
+
+/** A feed as far as it was accepted. */
+export interface OpenFeed {
+  readonly id: FeedId;
+  nextSeq: number;
+  durableSeq: number;
+  /** its hello is logged, or on its way */
+  opened: boolean;
+  openDurable: boolean;
+  ended: boolean;
+  /** resolves when everything accepted so far is durable */
+  stored: Promise<void>;
+}
+
+interface Entry {
+  plan: StreamPlan;
+  /** the log knows the plan */
+  planDurable: boolean;
+  feeds: Map<string, OpenFeed>;
+}
+
+const keyOf = (id: { tracker: string | null }) => id.tracker ?? '';
+
+export class Entrance {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(readonly config: Config) {}
+
+  /** Admits a feed within the limits. A stream's settings are those of the configuration and of its first hello. */
+  admit(id: FeedId, patch: SettingsPatch = {}, shape?: Shape): OpenFeed | Refusal {
+    const entry = this.#entries.get(id.stream) ?? this.#newEntry(id.stream, patch);
+    if ('code' in entry) return entry;
+    const refusal = refuseShape(entry.plan, id.stream, shape) ?? refuseSettings(entry.plan.settings, patch);
+    if (refusal) return refusal;
+    const feed = entry.feeds.get(keyOf(id)) ?? this.#newFeed(entry, id);
+    if ('code' in feed) return feed;
+    this.#entries.set(id.stream, entry);
+    entry.feeds.set(keyOf(id), feed);
+    if (feed.ended) Object.assign(feed, { ended: false, opened: false, openDurable: false });
+    return feed;
+  }
+
+  find(id: FeedId): OpenFeed | undefined {
+    return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
+  }
+
+  /** The record that opens a feed; the first one of a stream brings the settings. */
+  openRecord({ id }: OpenFeed, atMs: number): LogRecord {
+    const { stream, role, tracker } = id;
+    const { plan, planDurable } = this.#entries.get(stream)!;
+    return { kind: 'open', stream, atMs, role, tracker, ...(planDurable ? {} : { settings: plan }) };
+  }
+
+  /** Follows a record that has become durable. */
+  note(record: LogRecord): void {
+    const entry = 'role' in record ? this.#entries.get(record.stream) : undefined;
+    const feed = entry?.feeds.get(keyOf(record as { tracker: string | null }));
+    if (!entry || !feed) return;
+    if (record.kind === 'part') {
+      feed.durableSeq = record.part.seq;
+      feed.nextSeq = Math.max(feed.nextSeq, feed.durableSeq + 1);
+    } else if (record.kind === 'open') {
+      feed.opened = feed.openDurable = entry.planDurable = true;
+    } else if (record.kind === 'end') feed.ended = true;
+  }
+
+  /** What was accepted and is not durable is forgotten. */
+  fallBack(): void {
+    for (const { feeds } of this.#entries.values()) {
+      for (const feed of feeds.values()) {
+        feed.nextSeq = feed.durableSeq + 1;
+        feed.opened &&= feed.openDurable;
+      }
+    }
+  }
+
+  /** A tracker, or with null the stream, is no longer known; who goes on sending opens it anew. */
+  forget(stream: string, tracker: string | null): void {
+    if (tracker === null) this.#entries.delete(stream);
+    else this.#entries.get(stream)?.feeds.delete(tracker);
+  }
+
+  /** Takes over a recovered stream. */
+  restore(stream: Stream, plan: StreamPlan): void {
+    const feeds = stream.feeds().map(({ role, tracker, seq, ended }) => {
+      const id: FeedId = { stream: stream.name, role, tracker };
+      return { ...newFeed(id), nextSeq: seq + 1, durableSeq: seq, opened: true, openDurable: true, ended };
+    });
+    const entry = { plan, planDurable: true, feeds: new Map(feeds.map((feed) => [keyOf(feed.id), feed])) };
+    this.#entries.set(stream.name, entry);
+  }
+
+  #newEntry(stream: string, patch: SettingsPatch): Entry | Refusal {
+    const { streams } = this.config.limits;
+    if (this.#entries.size >= streams) return exceeded('streams', 'stream', `${streams} streams are open`, streams);
+    const resolved = resolveStream(this.config, stream, patch);
+    if ('message' in resolved)
+      return { code: 'settings_invalid', path: `settings.${resolved.path}`, message: resolved.message };
+    return { plan: { ...resolved, patch }, feeds: new Map(), planDurable: false };
+  }
+
+  #newFeed(entry: Entry, id: FeedId): OpenFeed | Refusal {
+    const { trackersPerStream } = this.config.limits;
+    const trackers = [...entry.feeds.values()].filter((feed) => feed.id.role === 'tracker').length;
+    return id.role === 'tracker' && trackers >= trackersPerStream
+      ? exceeded('trackersPerStream', 'tracker', `stream ${id.stream} has ${trackers} trackers`, trackersPerStream)
+      : newFeed(id);
+  }
+}
+
+const newFeed = (id: FeedId): OpenFeed => ({
+  id,
+  nextSeq: 1,
+  durableSeq: 0,
+  opened: false,
+  openDurable: false,
+  ended: false,
+  stored: Promise.resolve(),
+});
+
+const exceeded = (limit: 'streams' | 'trackersPerStream', path: string, fact: string, most: number): Refusal => ({
+  code: limit === 'streams' ? 'streams_exceeded' : 'trackers_exceeded',
+  path,
+  message: `${fact}; raise limits.${limit} (now ${most}), or wait until an idle one is retired`,
+});
+
+function refuseShape({ shape: expected, settings }: StreamPlan, stream: string, shape?: Shape): Refusal | null {
+  if (shape === undefined || shape === expected) return null;
+  const profiles = settings.profiles.join(', ');
+  if (shape === 'box')
+    return {
+      code: 'settings_invalid',
+      path: 'shape',
+      message: `stream ${stream} is judged by ${profiles}, which compares points; send points, or configure a profile for boxes`,
+    };
+  return {
+    code: 'profile_missing',
+    path: 'stream',
+    message: `points have no natural cut-off, and stream ${stream} is judged by ${profiles}, which compares boxes; add to tgospa.yaml, with your own numbers:\n${pointProfileLines(stream)}`,
+  };
+}
+
+/** The first setting of a hello that differs from those the stream runs with. */
+function refuseSettings(settings: object, patch: object, path = 'settings'): Refusal | null {
+  for (const [key, wanted] of Object.entries(patch)) {
+    if (wanted === undefined) continue;
+    const place = `${path}.${key}`;
+    const running = (settings as Record<string, unknown>)[key];
+    const nested = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted);
+    if (nested) {
+      const inner = refuseSettings(running as object, wanted, place);
+      if (inner) return inner;
+    } else if (!isDeepStrictEqual(running, wanted)) {
+      return {
+        code: 'settings_invalid',
+        path: place,
+        message: `${place} is ${JSON.stringify(wanted)}, but the stream runs with ${JSON.stringify(running)}; leave it out, or use another stream name`,
+      };
+    }
+  }
+  return null;
+}

@@ -1,0 +1,61 @@
+/**
+ * The event history: the last events of all streams but their reports, oldest first, bounded, and stored in the log
+ * under keys that sort as the events happened. Adding a key again replaces its event.
+ */
+import { eventKey, type Log } from './log.js';
+import { type LiveEvent, mergeEvents } from './stream.js';
+
+type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
+
+export class EventHistory {
+  #events = new Map<string, LiveEvent>();
+  /** feed: key of its last refused input */
+  readonly #rejected = new Map<string, string>();
+  #rejectedCount = 0;
+
+  constructor(
+    readonly log: Log,
+    readonly eventsMax: number,
+  ) {}
+
+  async load(): Promise<void> {
+    for (const { key, event } of await this.log.events()) this.#events.set(key, event as LiveEvent);
+  }
+
+  add(key: string, event: LiveEvent): void {
+    this.#events.set(key, event);
+    this.log.saveEvent(key, event);
+    this.#trim();
+  }
+
+  /** Refused input is not in the log: it is remembered, the same mistake of a feed as one event, but not stored. */
+  addRejected(event: Rejected, position: number): void {
+    const feed = `${event.stream}\n${event.tracker ?? ''}`;
+    const known = this.#rejected.get(feed);
+    const last = known === undefined ? undefined : this.#events.get(known);
+    const merged = last ? mergeEvents(last, event) : null;
+    const key = merged ? known! : `${eventKey(position, 0xffffff)}.${++this.#rejectedCount}`;
+    this.#events.set(key, merged ?? event);
+    this.#rejected.set(feed, key);
+    this.#trim();
+  }
+
+  /** Puts in order what recovery has added. */
+  sort(): void {
+    this.#events = new Map([...this.#events].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  list(stream?: string): LiveEvent[] {
+    const all = [...this.#events.values()];
+    return stream === undefined ? all : all.filter((event) => event.stream === stream);
+  }
+
+  #trim(): void {
+    while (this.#events.size > this.eventsMax) {
+      const [oldest] = this.#events.keys();
+      this.#events.delete(oldest);
+      this.log.saveEvent(oldest, null);
+    }
+    if (this.#rejected.size > this.eventsMax) this.#rejected.clear();
+  }
+}

@@ -1,0 +1,405 @@
+/**
+ * The pipeline: frames in, events out (DESIGN 5). Every input becomes a log record; once the record is durable it is
+ * acked and applied to its stream, in the order of the log, and what comes of it is published. Time is an input too:
+ * when something is due, a tick is logged like any frame. So the state after a crash is that of the log.
+ *
+ * The wiring is `#topology`, the first method; this file owns the library rxjs. State lives in plain classes: Entrance
+ * (accepted), Log (durable), Stream (applied), EventHistory.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { concatMap, filter, interval, map, merge, mergeAll, Observable, Subject, type Subscription } from 'rxjs';
+import { type Config, resolveStream, type SettingsPatch } from './config.js';
+import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
+import { EventHistory } from './history.js';
+import { Log, type LogGauges, type LogOwner, StorageFault, type Stored } from './log.js';
+import type { FeedId, FramePart, ReportEvent, Shape } from './protocol.js';
+import type { LogRecord } from './record.js';
+import { type LiveEvent, Stream, type StreamInfo, type StreamPlan, type WindowView } from './stream.js';
+
+export type { Refusal } from './entrance.js';
+export type { LiveEvent, StreamInfo, WindowView } from './stream.js';
+
+/** Where time comes from. */
+export interface Clock {
+  /** epoch milliseconds */
+  now(): number;
+  /** fires regularly; real time unless given */
+  ticks?(everyMs: number): Observable<unknown>;
+}
+
+interface Logger {
+  info(event: string, fields?: Record<string, unknown>): void;
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+}
+
+/** How often deadlines are looked at, milliseconds. */
+const TICK_MS = 50;
+/** How often idle streams are looked for, milliseconds. */
+const IDLE_CHECK_MS = 5000;
+/** With more durable records than this waiting to be applied, acks wait too. */
+const BACKLOG_MAX_RECORDS = 4096;
+
+/** Everything between the edge and what is published. */
+export class Live {
+  readonly #streams = new Map<string, Stream>();
+  readonly #entrance: Entrance;
+  #log!: Log;
+  #history!: EventHistory;
+  readonly #committed$ = new Subject<Stored[]>();
+  readonly #direct$ = new Subject<LiveEvent>();
+  readonly #events$ = new Subject<LiveEvent>();
+  #subscription: Subscription | null = null;
+  /** streams with a tick or a retirement on its way through the log */
+  readonly #ticking = new Set<string>();
+  readonly #sinceSnapshot = new Map<string, number>();
+  /** who waits for the end of a feed to take effect */
+  readonly #ends = new Map<LogRecord, () => void>();
+  #backlog = 0;
+  #backlogWaiters: Array<() => void> = [];
+  #appliedPosition = 0;
+  #idleCheckedMs = 0;
+  #stopping = false;
+
+  private constructor(
+    readonly config: Config,
+    readonly clock: Clock,
+    readonly logger: Logger,
+  ) {
+    this.#entrance = new Entrance(config);
+  }
+
+  /** The whole wiring: durable records, in order and in slices, become events; what is due becomes records. */
+  #topology(): Subscription {
+    const applied$ = this.#committed$.pipe(
+      concatMap((records) => inSlices(records, this.config.evaluation.sliceMs)),
+      map((stored) => this.#apply(stored)),
+      mergeAll(),
+    );
+    const due$ = (this.clock.ticks?.(TICK_MS) ?? interval(TICK_MS)).pipe(
+      filter(() => this.health().ready),
+      map(() => this.#due(this.clock.now())),
+      mergeAll(),
+    );
+    const wiring = merge(applied$, this.#direct$).subscribe(this.#events$);
+    wiring.add(due$.subscribe((record) => this.#append(record)));
+    return wiring;
+  }
+
+  /** Opens the store and recovers: snapshots, then the records after them. Events not yet published follow at once. */
+  static async open(config: Config, clock: Clock, logger: Logger): Promise<Live> {
+    const live = new Live(config, clock, logger);
+    const { snapshotFrames: _snapshotFrames, ...settings } = config.data;
+    live.#log = await Log.open(settings, live.#logOwner());
+    live.#history = new EventHistory(live.#log, config.limits.recentEvents);
+    try {
+      await live.#recover();
+    } catch (error) {
+      await live.#log.kill();
+      throw error;
+    }
+    return live;
+  }
+
+  /** What happens, as it happens; never fails. After a crash the last events may come again, with the same `n`. */
+  get events$(): Observable<LiveEvent> {
+    return this.#events$;
+  }
+
+  /** Registers a feed; the first hello of a stream may bring settings. */
+  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number } | Refusal {
+    const feed = this.#entrance.admit(id, patch, shape);
+    if ('code' in feed) return feed;
+    if (!this.#log.fault && !this.#stopping) this.#ensureOpen(feed);
+    return { nextSeq: feed.nextSeq };
+  }
+
+  /** Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again. */
+  async ingest(id: FeedId, part: FramePart, receivedMs: number): Promise<void> {
+    const feed = this.#entrance.find(id) ?? this.#reopen(id);
+    if (part.seq < feed.nextSeq) return feed.stored;
+    this.#ensureOpen(feed);
+    const { stream, role, tracker } = id;
+    feed.stored = this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
+    feed.nextSeq = part.seq + 1;
+    await feed.stored;
+    if (this.#backlog > BACKLOG_MAX_RECORDS) await this.#backlogShrunk();
+  }
+
+  /** The feed is finished. Resolves when that has taken effect; with the last feed everything left is settled. */
+  async end(id: FeedId): Promise<void> {
+    const feed = this.#entrance.find(id);
+    if (!feed || feed.ended) return;
+    this.#ensureOpen(feed);
+    const { stream, role, tracker } = id;
+    const record: LogRecord = { kind: 'end', stream, atMs: this.clock.now(), role, tracker };
+    const applied = new Promise<void>((resolve) => {
+      this.#ends.set(record, resolve);
+    });
+    try {
+      await this.#log.append(record);
+      await applied;
+    } finally {
+      this.#ends.delete(record);
+    }
+  }
+
+  /** Tells about input that was refused before it came here. */
+  reportRejected(feed: FeedId, code: string): void {
+    const event = { type: 'rejected' as const, ...feed, code, count: 1, atMs: this.clock.now() };
+    this.#history.addRejected(event, this.#appliedPosition);
+    this.#direct$.next(event);
+  }
+
+  streams(): StreamInfo[] {
+    return [...this.#streams.values()].map((stream) => stream.info());
+  }
+
+  /** The newest report of every series, for those who come late. */
+  reports(): ReportEvent[] {
+    return [...this.#streams.values()].flatMap((stream) => stream.reports());
+  }
+
+  /** The window of a series as it is now; undefined when there is none. */
+  window(stream: string, tracker: string, profile: string): WindowView | undefined {
+    return this.#streams.get(stream)?.window(tracker, profile);
+  }
+
+  /** The event history, oldest first, of one stream or of all. */
+  recentEvents(stream?: string): LiveEvent[] {
+    return this.#history.list(stream);
+  }
+
+  /** Sizes and times of the log, and how many durable records are not applied yet. */
+  storage(): LogGauges & { backlogRecords: number } {
+    return { ...this.#log.gauges, backlogRecords: this.#backlog };
+  }
+
+  health(): { ready: boolean; reasons: string[] } {
+    const { fault } = this.#log;
+    const reasons = [...(fault ? [fault.message] : []), ...(this.#stopping ? ['the evaluator is stopping'] : [])];
+    return { ready: reasons.length === 0, reasons };
+  }
+
+  /** Applies what is durable, snapshots, and closes the store. */
+  async stop(): Promise<void> {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    await this.#log.flush().catch(() => {});
+    while (this.#backlog > 0) await this.#backlogShrunk();
+    for (const name of this.#streams.keys()) this.#snapshot(name);
+    await this.#log.close();
+    this.#shut();
+  }
+
+  /** Lets go of everything at once, as a crash would. */
+  async kill(): Promise<void> {
+    this.#stopping = true;
+    this.#shut();
+    await this.#log.kill();
+  }
+
+  #shut(): void {
+    this.#subscription?.unsubscribe();
+    this.#subscription = null;
+    this.#events$.complete();
+    for (const resolve of this.#backlogWaiters.splice(0)) resolve();
+  }
+
+  #ensureOpen(feed: OpenFeed): void {
+    if (feed.opened) return;
+    feed.stored = this.#log.append(this.#entrance.openRecord(feed, this.clock.now()));
+    feed.opened = true;
+  }
+
+  /** A feed that was retired while its client was connected. */
+  #reopen(id: FeedId): OpenFeed {
+    const feed = this.#entrance.admit(id);
+    if ('code' in feed) throw new Error(feed.message);
+    return feed;
+  }
+
+  /** Logs something that nobody waits for; what the disk does not take now is due again later. */
+  #append(record: LogRecord): void {
+    try {
+      this.#log.append(record).catch(() => {});
+    } catch (error) {
+      if (!(error instanceof StorageFault)) throw error;
+      this.#ticking.delete(record.stream);
+      return;
+    }
+    // who sends from now on opens what is about to be forgotten anew, behind this record
+    if (record.kind === 'retire') this.#entrance.forget(record.stream, record.tracker);
+  }
+
+  /** What time has brought: deadlines that have passed, and what nobody uses any more. */
+  #due(nowMs: number): LogRecord[] {
+    const idleToo = nowMs - this.#idleCheckedMs >= IDLE_CHECK_MS;
+    if (idleToo) this.#idleCheckedMs = nowMs;
+    const records: LogRecord[] = [];
+    for (const [name, stream] of this.#streams) {
+      if (this.#ticking.has(name)) continue;
+      const idle = idleToo ? stream.idle(nowMs) : undefined;
+      if (idle !== undefined) records.push({ kind: 'retire', stream: name, atMs: nowMs, tracker: idle });
+      else if (stream.deadline() <= nowMs) records.push({ kind: 'tick', stream: name, atMs: nowMs });
+      else continue;
+      this.#ticking.add(name);
+    }
+    return records;
+  }
+
+  #logOwner(): LogOwner {
+    return {
+      now: () => this.clock.now(),
+      applied: () => this.#appliedPosition,
+      committed: (first, records) => this.#commit(first, records),
+      heldBack: (names) => {
+        for (const name of names) this.#snapshot(name);
+      },
+      faultChanged: (fault) => this.#faultChanged(fault),
+    };
+  }
+
+  #faultChanged(fault: StorageFault | null): void {
+    this.#ticking.clear();
+    if (fault) {
+      this.logger.error('storage_fault', { code: fault.code, message: fault.message });
+      this.#entrance.fallBack();
+      return;
+    }
+    this.logger.info('storage_recovered', { dir: this.config.data.dir });
+    for (const name of this.#streams.keys()) this.#append({ kind: 'resume', stream: name, atMs: this.clock.now() });
+  }
+
+  #commit(first: number, records: LogRecord[]): void {
+    if (!this.#subscription) return;
+    for (const record of records) this.#entrance.note(record);
+    this.#backlog += records.length;
+    this.#committed$.next(records.map((record, n) => ({ position: first + n, record })));
+  }
+
+  #apply({ position, record }: Stored): LiveEvent[] {
+    this.#appliedPosition = position;
+    this.#ticking.delete(record.stream);
+    const events = this.#changeSafely(position, record);
+    this.#ends.get(record)?.();
+    if (--this.#backlog <= BACKLOG_MAX_RECORDS / 2) for (const resolve of this.#backlogWaiters.splice(0)) resolve();
+    return events;
+  }
+
+  /** A fault of ours in one stream must not stop the others, nor come back at every start. */
+  #changeSafely(position: number, record: LogRecord): LiveEvent[] {
+    try {
+      return this.#change(position, record);
+    } catch (error) {
+      this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
+      return [];
+    }
+  }
+
+  #change(position: number, record: LogRecord): LiveEvent[] {
+    const stream = this.#streams.get(record.stream) ?? this.#newStream(record);
+    if (!stream) return [];
+    const { events, history } = stream.apply(record, position);
+    for (const { key, event } of history) this.#history.add(key, event);
+    if (record.kind === 'retire' && record.tracker === null) this.#retire(record.stream, position);
+    else this.#countToSnapshot(record.stream, position);
+    return events;
+  }
+
+  #newStream(record: LogRecord): Stream | null {
+    if (record.kind !== 'open' || !record.settings) return null;
+    const stream = new Stream(record.stream, record.settings as StreamPlan, this.#solveOptions);
+    this.#streams.set(record.stream, stream);
+    return stream;
+  }
+
+  get #solveOptions() {
+    return { budgetMs: this.config.evaluation.budgetMs };
+  }
+
+  #retire(name: string, position: number): void {
+    this.#streams.delete(name);
+    this.#sinceSnapshot.delete(name);
+    this.#log.saveSnapshot(name, position, null);
+  }
+
+  #countToSnapshot(name: string, position: number): void {
+    const count = (this.#sinceSnapshot.get(name) ?? 0) + 1;
+    this.#sinceSnapshot.set(name, count);
+    if (count >= this.config.data.snapshotFrames) this.#snapshot(name, position);
+  }
+
+  #snapshot(name: string, position = this.#appliedPosition): void {
+    const stream = this.#streams.get(name);
+    if (!stream) return;
+    this.#sinceSnapshot.set(name, 0);
+    this.#log.saveSnapshot(name, position, stream);
+  }
+
+  #backlogShrunk(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#backlogWaiters.push(resolve);
+    });
+  }
+
+  async #recover(): Promise<void> {
+    const began = performance.now();
+    for await (const { stream: name, state } of this.#log.snapshots())
+      if (state !== null) this.#streams.set(name, Stream.fromJSON(name, state, this.#solveOptions));
+    await this.#history.load();
+    const unpublished = await this.#replay();
+    this.#history.sort();
+    this.#subscription = this.#topology();
+    for (const stream of this.#streams.values()) this.#resume(stream);
+    setImmediate(() => {
+      for (const event of unpublished) this.#direct$.next(event);
+    });
+    const ms = Math.round(performance.now() - began);
+    if (this.#streams.size > 0) this.logger.info('recovered', { streams: this.#streams.size, ms });
+  }
+
+  /** Applies the records after the snapshots; returns the events that had not been published. */
+  async #replay(): Promise<LiveEvent[]> {
+    const unpublished: LiveEvent[] = [];
+    for await (const { position, record } of this.#log.records()) {
+      const events = this.#changeSafely(position, record);
+      if (position > this.#log.publishedUpTo) unpublished.push(...events);
+    }
+    this.#appliedPosition = this.#log.lastPosition;
+    return unpublished;
+  }
+
+  /** A recovered stream goes on; the time away counts for nobody, and a changed configuration is taken over. */
+  #resume(stream: Stream): void {
+    const { name, plan } = stream;
+    const atMs = this.clock.now();
+    const resolved = resolveStream(this.config, name, plan.patch);
+    if ('message' in resolved) this.logger.warn('settings_kept', { stream: name, ...resolved });
+    const next: StreamPlan = 'message' in resolved ? plan : { ...resolved, patch: plan.patch };
+    this.#entrance.restore(stream, next);
+    this.#append({ kind: 'resume', stream: name, atMs });
+    if (!isDeepStrictEqual(plan, JSON.parse(JSON.stringify(next))))
+      this.#append({ kind: 'configure', stream: name, atMs, settings: next });
+  }
+}
+
+/** Emits one by one, beginning with the next turn of the event loop, and leaves it after each slice. */
+function inSlices<T>(items: T[], sliceMs: number): Observable<T> {
+  return new Observable((subscriber) => {
+    let next = 0;
+    const run = () => {
+      const end = performance.now() + sliceMs;
+      while (next < items.length) {
+        subscriber.next(items[next++]);
+        if (next < items.length && performance.now() >= end) {
+          turn = setImmediate(run);
+          return;
+        }
+      }
+      subscriber.complete();
+    };
+    let turn = setImmediate(run);
+    return () => clearImmediate(turn);
+  });
+}

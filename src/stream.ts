@@ -1,0 +1,410 @@
+/**
+ * Everything known about one stream: how its feeds are paired, its series, and the numbers of its events. Its state is
+ * a function of its log records: `apply` is the only way to change it, and the same records give the same events.
+ */
+import type { ResolvedStream, SettingsPatch } from './config.js';
+import { eventKey } from './log.js';
+import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
+import type { FeedId, FramePart, ReportEvent, Role, Shape, WireObject } from './protocol.js';
+import type { LogRecord } from './record.js';
+import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
+import type { Evaluation, Report } from './tgospa/evaluation.js';
+import { InputError } from './tgospa/input-error.js';
+import type { WindowParams } from './tgospa/sliding-window.js';
+import type { SolveOptions } from './tgospa/solve-options.js';
+
+/** `n` counts the events of a stream; events that do not come from the log (a refused message) have none. */
+interface Numbered {
+  n?: number;
+  /** when it took effect, epoch milliseconds */
+  atMs?: number;
+}
+
+export type LiveEvent = Numbered &
+  (
+    | ReportEvent
+    | ({ type: 'switch'; stream: string; tracker: string; profile: string } & MarkedSwitch)
+    | ({ type: 'silence'; since: number; over: boolean } & FeedId)
+    | ({ type: 'late' | 'duplicate' | 'missing' | 'gap'; k?: number; count: number; message: string } & FeedId)
+    | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
+    | { type: 'retired'; stream: string; tracker: string; profile: string }
+  );
+
+/** How a stream is judged, complete, and what of it a hello asked for. */
+export interface StreamPlan extends ResolvedStream {
+  patch: SettingsPatch;
+}
+
+/** An entry of the event history; one with a key that is already there replaces it. */
+export interface HistoryEntry {
+  key: string;
+  event: LiveEvent;
+}
+
+export interface Applied {
+  events: LiveEvent[];
+  history: HistoryEntry[];
+}
+
+export interface FeedInfo {
+  role: Role;
+  tracker: string | null;
+  /** number of the last frame that was stored */
+  seq: number;
+  /** epoch milliseconds */
+  lastReceivedMs: number;
+  silent: boolean;
+  ended: boolean;
+}
+
+/** A stream as it is shown to people and programs. */
+export interface StreamInfo {
+  stream: string;
+  shape: Shape;
+  /** coordinates of its points; 0 when it has boxes, or none were seen */
+  dimensions: number;
+  windowFrames: number;
+  profiles: string[];
+  feeds: FeedInfo[];
+  series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
+}
+
+/** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */
+export interface WindowView {
+  stream: string;
+  tracker: string;
+  profile: string;
+  params: WindowParams;
+  k: number;
+  t?: number;
+  evaluation: Evaluation;
+  newest: Report['newest'];
+  settled: Report['settled'];
+  lifetime: Report['lifetime'];
+  frames: RetainedFrame[];
+}
+
+interface FeedRecord {
+  role: Role;
+  tracker: string | null;
+  seq: number;
+}
+
+/** Everything a Stream knows. Plain JSON. */
+interface StreamState {
+  version: 1;
+  plan: StreamPlan;
+  pairing: PairingState;
+  feeds: FeedRecord[];
+  series: SeriesState[];
+  dimensions: number;
+  eventCount: number;
+  lastEntry: HistoryEntry | null;
+}
+
+const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
+
+export class Stream {
+  #plan: StreamPlan;
+  #pairing: Pairing;
+  #series = new Map<string, Series>();
+  #feeds = new Map<string, FeedRecord>();
+  #dimensions = 0;
+  #eventCount = 0;
+  #lastEntry: HistoryEntry | null = null;
+  // of the record that is being applied
+  #position = 0;
+  #atMs = 0;
+  #applied: Applied = { events: [], history: [] };
+
+  constructor(
+    readonly name: string,
+    plan: StreamPlan,
+    readonly options: SolveOptions = {},
+  ) {
+    this.#plan = plan;
+    this.#pairing = new Pairing(plan.settings.pairing, isGeodetic(plan));
+  }
+
+  get plan(): StreamPlan {
+    return this.#plan;
+  }
+
+  /** Epoch milliseconds at which a tick has something to do; infinity when only new input matters. */
+  deadline(): number {
+    return this.#pairing.deadline();
+  }
+
+  /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
+  idle(nowMs: number): string | null | undefined {
+    const oldest = nowMs - this.#plan.settings.idleMinutes * 60_000;
+    const feeds = this.#pairing.feeds();
+    if (feeds.every((feed) => feed.lastReceivedMs < oldest)) return null;
+    return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
+  }
+
+  /** Takes a record in and returns what came of it. */
+  apply(record: LogRecord, position: number): Applied {
+    this.#position = position;
+    this.#atMs = record.atMs;
+    this.#applied = { events: [], history: [] };
+    this.#change(record);
+    return this.#applied;
+  }
+
+  #change(record: LogRecord): void {
+    const { atMs } = record;
+    switch (record.kind) {
+      case 'part':
+        this.#feed(record).seq = record.part.seq;
+        this.#settle(this.#pairing.push(record.role, record.tracker, this.#filtered(record.part), atMs));
+        break;
+      case 'open':
+        this.#open(record, atMs);
+        break;
+      case 'end':
+        this.#settle(this.#pairing.end(record.role, record.tracker, atMs));
+        break;
+      case 'tick':
+        this.#settle(this.#pairing.advance(atMs));
+        break;
+      case 'resume':
+        this.#pairing.resume(atMs);
+        break;
+      case 'configure':
+        this.#configure(record.settings as StreamPlan);
+        break;
+      case 'retire':
+        this.#retire(record.tracker);
+    }
+  }
+
+  #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedRecord {
+    const key = tracker ?? '';
+    let feed = this.#feeds.get(key);
+    if (!feed) {
+      feed = { role, tracker, seq: 0 };
+      this.#feeds.set(key, feed);
+    }
+    return feed;
+  }
+
+  #open(feed: { role: Role; tracker: string | null }, atMs: number): void {
+    this.#feed(feed);
+    if (feed.role === 'reference') this.#settle(this.#pairing.openReference(atMs));
+    else {
+      this.#settle(this.#pairing.openTracker(feed.tracker!, atMs));
+      for (const profile of Object.keys(this.#plan.profiles)) this.#beginSeries(feed.tracker!, profile);
+    }
+  }
+
+  /** A series that has ended begins again when its tracker comes back. */
+  #beginSeries(tracker: string, profile: string): void {
+    const key = seriesKey(tracker, profile);
+    const known = this.#series.get(key);
+    if (known && !known.ended) return;
+    known?.dispose();
+    this.#series.set(key, new Series(tracker, profile, windowParams(this.#plan, profile), this.options));
+  }
+
+  #filtered(part: FramePart): FramePart {
+    const { classes, minConfidence } = this.#plan.settings.filter;
+    this.#dimensions ||= part.objects[0]?.point?.length ?? 0;
+    if (classes === null && minConfidence === null) return part;
+    const counts = ({ class: kind, confidence }: WireObject) =>
+      (classes === null || (kind !== undefined && classes.includes(kind))) &&
+      (minConfidence === null || confidence === undefined || confidence >= minConfidence);
+    return { ...part, objects: part.objects.filter(counts) };
+  }
+
+  #settle(outcomes: Outcome[]): void {
+    for (const outcome of outcomes) {
+      if (outcome.type === 'step') this.#judge(outcome);
+      else if (outcome.type === 'finished') this.#finish(outcome.tracker);
+      else this.#emit({ ...outcome, stream: this.name });
+    }
+  }
+
+  #judge(step: Step): void {
+    for (const profile of Object.keys(this.#plan.profiles)) {
+      const series = this.#series.get(seriesKey(step.tracker, profile));
+      if (!series) continue;
+      try {
+        this.#report(series, series.push(step), step.receivedMs);
+      } catch (error) {
+        if (!(error instanceof InputError)) throw error;
+        const feed: FeedId = { stream: this.name, role: 'tracker', tracker: step.tracker };
+        this.#emit({ type: 'rejected', ...feed, code: 'frame_invalid', count: 1, message: error.message });
+      }
+    }
+  }
+
+  #finish(tracker: string): void {
+    for (const series of this.#series.values()) {
+      const pushed = series.tracker === tracker ? series.end() : null;
+      if (pushed) this.#report(series, pushed, this.#atMs);
+    }
+  }
+
+  #report({ tracker, profile }: Series, { mark, report, switches, solveMs }: Pushed, receivedMs: number): void {
+    const series = { stream: this.name, tracker, profile };
+    this.#emit({ type: 'report', ...series, ...mark, receivedMs, report, solveMs });
+    for (const change of switches) this.#emit({ type: 'switch', ...series, ...change });
+  }
+
+  #emit(event: LiveEvent): void {
+    event.n = ++this.#eventCount;
+    event.atMs = this.#atMs;
+    this.#applied.events.push(event);
+    if (event.type !== 'report') this.#applied.history.push(this.#entry(event));
+  }
+
+  /** Events that repeat each other share one entry, with their counts added up. */
+  #entry(event: LiveEvent): HistoryEntry {
+    const last = this.#lastEntry;
+    const merged = last && mergeEvents(last.event, event);
+    const key = merged ? last.key : eventKey(this.#position, this.#applied.history.length);
+    this.#lastEntry = { key, event: merged ?? event };
+    return this.#lastEntry;
+  }
+
+  /** Takes over a changed configuration: series whose parameters are the same go on, others begin anew or go. */
+  #configure(plan: StreamPlan): void {
+    const before = this.#plan;
+    this.#plan = plan;
+    this.#pairing.configure(plan.settings.pairing);
+    for (const [key, series] of this.#series) {
+      const same =
+        series.profile in plan.profiles &&
+        JSON.stringify(windowParams(plan, series.profile)) === JSON.stringify(windowParams(before, series.profile));
+      if (same) continue;
+      this.#series.delete(key);
+      this.#forget(series);
+    }
+    for (const { tracker } of [...this.#feeds.values()].filter((feed) => feed.role === 'tracker'))
+      for (const profile of Object.keys(plan.profiles)) this.#beginSeries(tracker!, profile);
+  }
+
+  #retire(tracker: string | null): void {
+    for (const [key, series] of this.#series) {
+      if (tracker !== null && series.tracker !== tracker) continue;
+      this.#series.delete(key);
+      this.#forget(series);
+    }
+    if (tracker === null) return;
+    this.#feeds.delete(tracker);
+    this.#pairing.dropTracker(tracker);
+  }
+
+  #forget(series: Series): void {
+    series.dispose();
+    this.#emit({ type: 'retired', stream: this.name, tracker: series.tracker, profile: series.profile });
+  }
+
+  /** Number of the last stored frame of each feed. */
+  feeds(): FeedInfo[] {
+    const heard = new Map(this.#pairing.feeds().map((feed) => [feed.tracker ?? '', feed]));
+    return [...this.#feeds].map(([key, feed]) => {
+      const { lastReceivedMs = 0, silent = false, ended = false } = heard.get(key) ?? {};
+      return { ...feed, lastReceivedMs, silent, ended };
+    });
+  }
+
+  info(): StreamInfo {
+    const { settings, shape, profiles } = this.#plan;
+    return {
+      stream: this.name,
+      shape,
+      dimensions: this.#dimensions,
+      windowFrames: settings.windowFrames,
+      profiles: Object.keys(profiles),
+      feeds: this.feeds(),
+      series: [...this.#series.values()].map(({ tracker, profile, mark, report, ended }) => ({
+        tracker,
+        profile,
+        k: mark?.k ?? null,
+        frames: report ? report.frame + 1 : 0,
+        ended,
+      })),
+    };
+  }
+
+  /** The newest report of every series. */
+  reports(): ReportEvent[] {
+    return [...this.#series.values()].flatMap(({ tracker, profile, report, mark }) =>
+      report && mark
+        ? [{ type: 'report', stream: this.name, tracker, profile, ...mark, receivedMs: 0, report, solveMs: 0 }]
+        : [],
+    );
+  }
+
+  window(tracker: string, profile: string): WindowView | undefined {
+    const series = this.#series.get(seriesKey(tracker, profile));
+    if (!series?.report || !series.mark) return undefined;
+    const { params, mark, report } = series;
+    const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver, perFrame } = report;
+    const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
+    return {
+      stream: this.name,
+      tracker,
+      profile,
+      params,
+      ...mark,
+      evaluation: { ...window, perFrame },
+      newest: report.newest,
+      settled: report.settled,
+      lifetime: report.lifetime,
+      frames: series.frames(),
+    };
+  }
+
+  toJSON(): StreamState {
+    return {
+      version: 1,
+      plan: this.#plan,
+      pairing: this.#pairing.toJSON(),
+      feeds: [...this.#feeds.values()],
+      series: [...this.#series.values()].map((series) => series.toJSON()),
+      dimensions: this.#dimensions,
+      eventCount: this.#eventCount,
+      lastEntry: this.#lastEntry,
+    };
+  }
+
+  /** Goes on exactly where `toJSON` was called. */
+  static fromJSON(name: string, json: unknown, options: SolveOptions = {}): Stream {
+    const state = json as StreamState;
+    if (state.version !== 1)
+      throw new Error(`the snapshot of stream ${name} has format ${state.version}, expected 1; use another data.dir`);
+    const stream = new Stream(name, state.plan, options);
+    stream.#pairing = Pairing.fromJSON(state.pairing, state.plan.settings.pairing, isGeodetic(state.plan));
+    for (const feed of state.feeds) stream.#feeds.set(feed.tracker ?? '', feed);
+    for (const one of state.series)
+      stream.#series.set(seriesKey(one.tracker, one.profile), Series.fromJSON(one, options));
+    stream.#dimensions = state.dimensions;
+    stream.#eventCount = state.eventCount;
+    stream.#lastEntry = state.lastEntry;
+    return stream;
+  }
+}
+
+/** Names have no line breaks. */
+const seriesKey = (tracker: string, profile: string) => `${tracker}\n${profile}`;
+
+const isGeodetic = (plan: StreamPlan) => Object.values(plan.profiles).some(({ distance }) => distance === 'geodesic');
+
+function windowParams({ settings, profiles }: StreamPlan, profile: string): WindowParams {
+  const { windowFrames, settleFrames } = settings;
+  const params = { ...profiles[profile], windowFrames };
+  // a frame settles before it leaves the window
+  return settleFrames === null ? params : { ...params, settleFrames: Math.min(settleFrames, windowFrames - 1) };
+}
+
+/** Two events of the same kind about the same feed as one, or null when they must stay apart. */
+export function mergeEvents(first: LiveEvent, next: LiveEvent): LiveEvent | null {
+  if (!MERGED.includes(first.type) || first.type !== next.type) return null;
+  if (!('role' in first && 'role' in next && 'count' in first && 'count' in next)) return null;
+  const code = (event: LiveEvent) => ('code' in event ? event.code : '');
+  const same = first.stream === next.stream && first.tracker === next.tracker && code(first) === code(next);
+  return same ? { ...next, count: first.count + next.count } : null;
+}

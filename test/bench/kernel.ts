@@ -1,0 +1,202 @@
+/**
+ * Speed of the kernel against a cold HiGHS solve of the same windows, in one run: `npm run bench`.
+ * Real sequences from ../shared/data when they are there, a seeded crowd of the same density otherwise. The last line is the
+ * whole result as JSON.
+ */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { alignMotChallenge, readMotChallenge } from '../../adapters/motchallenge.js';
+import { presets, SlidingWindow } from '../../src/index.js';
+import { QUANTA } from '../../src/tgospa/component.js';
+import type { Frame, SolverSummary } from '../../src/tgospa/evaluation.js';
+import { packFrame } from '../../src/tgospa/frame.js';
+import { Scene } from '../../src/tgospa/scene.js';
+import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../src/tgospa/simplex.js';
+import { solveSettings } from '../../src/tgospa/solve-options.js';
+import { crowd } from './crowd.js';
+
+const DATA = '../shared/data/';
+const WINDOW_FRAMES = 60;
+const COLD_WINDOWS = 15;
+const params = presets['online-surveillance'];
+const simplex = loadSimplexSync();
+
+const SEQUENCES = [
+  { name: 'MOT17-09', tracker: 'BoT-SORT', reference: 'MOT17/train/MOT17-09/gt/gt.txt', file: 'MOT17/results/BoT-SORT-ReTrack-Botsort_baseline/MOT17-09-FRCNN.txt', objects: 10, frames: 525 },
+  { name: 'MOT17-04', tracker: 'MPNTrack', reference: 'MOT17/train/MOT17-04/gt/gt.txt', file: 'MOT17/results/MPNTrack/MOT17-04-FRCNN.txt', objects: 45, frames: 1050 },
+  { name: 'MOT20-01', tracker: 'OC-SORT', reference: 'MOT20/train/MOT20-01/gt/gt.txt', file: 'MOT20/results/OC-SORT-JLJ19/MOT20-01.txt', objects: 46, frames: 429 },
+];
+
+function quantile(sorted: number[], p: number): number {
+  return sorted[Math.min(sorted.length - 1, Math.floor(p * sorted.length))];
+}
+
+const ascending = (list: number[]) => [...list].sort((a, b) => a - b);
+const round = (value: number, digits = 3) => Number(value.toPrecision(digits));
+
+function loadFrames(sequence: (typeof SEQUENCES)[number]): { frames: Frame[]; source: string } {
+  if (!existsSync(DATA + sequence.reference)) {
+    return { frames: crowd(sequence.objects, sequence.frames, 7), source: `synthetic crowd of ${sequence.objects}` };
+  }
+  const read = (file: string, kind: 'reference' | 'tracker') => readMotChallenge(readFileSync(DATA + file, 'utf8'), { kind, file });
+  return { frames: alignMotChallenge(read(sequence.reference, 'reference'), read(sequence.file, 'tracker')), source: `${sequence.name}, ${sequence.tracker}` };
+}
+
+/** The whole window as one linear program, without the pairs that are never close. */
+function windowProblem(frames: Frame[]): LpProblem {
+  const scene = new Scene(params, solveSettings({}), null);
+  for (const frame of frames) scene.enter(packFrame(frame, params.distance, 0, 'frame'));
+  const index = <K>(map: Map<K, number>, key: K) => map.get(key) ?? map.set(key, map.size).size - 1;
+  const truths = new Map<object, number>();
+  const tracks = new Map<object, number>();
+  const edges = new Map<object, number>();
+  const edgeTruth: number[] = [];
+  const edgeTrack: number[] = [];
+  for (let k = 0; k < frames.length; k++) {
+    for (const edge of scene.frame(k).edges) {
+      if (edges.has(edge)) continue;
+      edges.set(edge, edges.size);
+      edgeTruth.push(index(truths, edge.truth));
+      edgeTrack.push(index(tracks, edge.track));
+    }
+  }
+  const benefit = new Float64Array(frames.length * edges.size);
+  for (let k = 0; k < frames.length; k++) {
+    const frame = scene.frame(k);
+    frame.edges.forEach((edge, pair) => {
+      benefit[k * edges.size + edges.get(edge)!] = frame.benefit[pair] / QUANTA;
+    });
+  }
+  return {
+    frameCount: frames.length,
+    truthCount: truths.size,
+    trackCount: tracks.size,
+    edgeTruth: Int32Array.from(edgeTruth),
+    edgeTrack: Int32Array.from(edgeTrack),
+    benefit,
+    switchCost: new Float64Array(frames.length).fill(params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent),
+  };
+}
+
+function timed<T>(work: () => T): { ms: number; result: T } {
+  const start = performance.now();
+  const result = work();
+  return { ms: performance.now() - start, result };
+}
+
+/** Slides a window over all frames; every `coldEvery`-th window is also solved cold. */
+function slide(frames: Frame[], windowFrames: number, coldWindows: number) {
+  const coldEvery = coldWindows === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor((frames.length - windowFrames) / coldWindows));
+  const push: number[] = [];
+  const cold: number[] = [];
+  const coldPlain: number[] = [];
+  const solver: Record<string, number> = {};
+  let exactCount = 0;
+  let worstDifference = 0;
+  const instances = (frame: Frame) => frame.reference.length + frame.tracker.length;
+  const unit = params.cutoff ** params.exponent;
+  const window = new SlidingWindow({ ...params, windowFrames });
+  for (let k = 0; k < frames.length; k++) {
+    const { ms, result: report } = timed(() => window.push(frames[k]));
+    if (k < windowFrames) continue;
+    push.push(ms);
+    if (report.exact) exactCount++;
+    for (const [name, count] of Object.entries(report.solver satisfies SolverSummary)) solver[name] = (solver[name] ?? 0) + count;
+    if ((k - windowFrames) % coldEvery !== 0) continue;
+    const content = frames.slice(k - windowFrames + 1, k + 1);
+    const problem = windowProblem(content);
+    const solved = timed(() => simplex.solveCold(problem));
+    cold.push(solved.ms);
+    coldPlain.push(timed(() => simplex.solveCold(problem, { presolve: false })).ms);
+    const total = (unit / 2) * content.reduce((sum, frame) => sum + instances(frame), 0) - unit * solved.result.value;
+    if (solved.result.integral) worstDifference = Math.max(worstDifference, Math.abs(total - report.cost.total) / total);
+  }
+  window.dispose();
+  return { push: ascending(push), cold: ascending(cold), coldPlain: ascending(coldPlain), solver, exactShare: exactCount / push.length, worstDifference };
+}
+
+/** Bytes allocated per push, seen as growth of the heap between collections. */
+function allocation(frames: Frame[]): number {
+  const window = new SlidingWindow({ ...params, windowFrames: WINDOW_FRAMES });
+  let bytes = 0;
+  let before = process.memoryUsage();
+  frames.forEach((frame) => {
+    window.push(frame);
+    const after = process.memoryUsage();
+    const growth = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
+    if (growth > 0) bytes += growth;
+    before = after;
+  });
+  window.dispose();
+  return bytes / frames.length;
+}
+
+/** Warm ring over the whole window, pushed and solved at every frame. */
+function warmRing(frames: Frame[]): number[] {
+  const ring: RingSimplex = simplex.createRing(WINDOW_FRAMES);
+  const scene = new Scene(params, solveSettings({}), WINDOW_FRAMES);
+  const half = params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent;
+  const times: number[] = [];
+  for (const [k, frame] of frames.entries()) {
+    if (scene.size === WINDOW_FRAMES) scene.leave();
+    scene.enter(packFrame(frame, params.distance, 0, 'frame'));
+    const { edges, benefit } = scene.frame(scene.newestNumber);
+    const { ms } = timed(() => {
+      ring.slide(edges.map((e) => e.truth.serial), edges.map((e) => e.track.serial), Array.from(benefit, (b) => b / QUANTA), half);
+      ring.solve();
+    });
+    if (k >= WINDOW_FRAMES) times.push(ms);
+  }
+  ring.dispose();
+  return ascending(times);
+}
+
+function sequenceRow(sequence: (typeof SEQUENCES)[number]) {
+  const { frames, source } = loadFrames(sequence);
+  slide(frames.slice(0, 200), WINDOW_FRAMES, 2);
+  const run = slide(frames, WINDOW_FRAMES, COLD_WINDOWS);
+  const warm = warmRing(frames.slice(0, WINDOW_FRAMES + 60));
+  const contested = run.solver.components - run.solver.isolated;
+  const share = (name: string) => round(run.solver[name] / contested, 2);
+  const median = quantile(run.push, 0.5);
+  const p99 = quantile(run.push, 0.99);
+  const coldMedian = quantile(run.cold, 0.5);
+  return {
+    source,
+    pushMedianMs: round(median),
+    pushP99Ms: round(p99),
+    coldMedianMs: round(coldMedian),
+    medianRatio: Math.round(coldMedian / median),
+    p99Ratio: round(coldMedian / p99),
+    isolatedShare: round(run.solver.isolated / run.solver.components, 2),
+    contested: { matchings: share('matchings'), ascent: share('ascent'), simplex: share('simplex'), open: share('open') },
+    exactShare: run.exactShare,
+    worstDifference: round(run.worstDifference, 2),
+    kBPerPush: round(allocation(frames) / 1000),
+    warmSimplexMedianMs: round(quantile(warm, 0.5)),
+    coldNoPresolveMedianMs: round(quantile(run.coldPlain, 0.5)),
+    warmSimplexRatio: round(quantile(run.coldPlain, 0.5) / quantile(warm, 0.5)),
+  };
+}
+
+function scalingRow(objects: number) {
+  const row: Record<string, number | string> = { objects };
+  for (const windowFrames of [30, 120, 480]) {
+    const frames = crowd(objects, windowFrames + 150, 11);
+    slide(crowd(objects, windowFrames + 40, 12), windowFrames, 0);
+    const { push } = slide(frames, windowFrames, 0);
+    row[`T=${windowFrames} median ms`] = round(quantile(push, 0.5));
+    row[`T=${windowFrames} p99 ms`] = round(quantile(push, 0.99));
+  }
+  return row;
+}
+
+const sequences = SEQUENCES.map((sequence) => {
+  console.log(`sliding over ${sequence.name} ...`);
+  return sequenceRow(sequence);
+});
+console.table(sequences.map(({ contested, ...row }) => ({ ...row, ...contested })));
+console.log('scaling on a synthetic crowd ...');
+const scaling = [10, 30, 100, 300].map(scalingRow);
+console.table(scaling);
+console.log(JSON.stringify({ windowFrames: WINDOW_FRAMES, profile: 'online-surveillance', sequences, scaling }));
