@@ -47,12 +47,14 @@ export interface FrameEvaluation {
   assignment: Assigned[];
 }
 
-/** How the components of the last solve were solved, as numbers of components. */
+/** How the pairs that come closer than the cut-off were solved. */
 export interface SolverSummary {
-  components: number;
-  /** one edge: running sum */
+  pairs: number;
+  /** neither end has another pair: always assigned */
   isolated: number;
-  /** dynamic programming over all matchings */
+  /** dynamic programming over the matchings that can still win */
+  frontier: number;
+  /** dynamic programming over all matchings of a component */
   matchings: number;
   /** dual ascent, closed by an exact search under its bound */
   ascent: number;

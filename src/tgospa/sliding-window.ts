@@ -13,7 +13,7 @@ import type { Cost, Count, Evaluation, Frame, FrameEvaluation, Report, SwitchEve
 import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { InputError, type Problem } from './input-error.js';
 import { checkParams, type Params } from './params.js';
-import { prices, readFrame, readFrames, readWindow } from './read-out.js';
+import { prices, readFrames, readNewest, readWindow } from './read-out.js';
 import { type FrameRecord, Scene, type Trajectory } from './scene.js';
 import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
 
@@ -115,11 +115,17 @@ export class SlidingWindow {
       edition === edited() ? readFrames(scene) : evaluatePacked(frames, metricParams(params), options).perFrame;
     let perFrame: FrameEvaluation[] | undefined;
     let newest: FrameEvaluation | undefined;
+    const readLast = () => {
+      if (scene.size === 0) return emptyFrame();
+      return edition === edited()
+        ? readNewest(scene, () => report.perFrame.at(-1)!.assignment)
+        : report.perFrame.at(-1)!;
+    };
     const report: Report = {
       ...window,
       frame: scene.newestNumber,
       get newest() {
-        newest ??= edition === edited() ? readNewest(scene) : (report.perFrame.at(-1) ?? emptyFrame());
+        newest ??= readLast();
         return newest;
       },
       settled: { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
@@ -302,10 +308,6 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
 function metricParams(params: WindowParams): Params {
   const { windowFrames: _windowFrames, settleFrames: _settleFrames, ...metric } = params;
   return metric;
-}
-
-function readNewest(scene: Scene): FrameEvaluation {
-  return scene.size > 0 ? readFrame(scene, scene.frame(scene.newestNumber)) : emptyFrame();
 }
 
 function emptyFrame(): FrameEvaluation {
