@@ -31,7 +31,9 @@ const SILENCE: Fault = { from: 20, to: 69, what: 'says nothing at all' };
 const SETTINGS = { pairing: { latenessMs: 500, silenceMs: 1000 } };
 /** How often the summary is drawn, on a terminal and elsewhere. */
 const REDRAW_MS = 200;
-const LINE_MS = 3000;
+const LINE_MS = 2000;
+/** The first round is the scene that `tgospa eval --demo` shows. */
+const FIRST_SEED = 7;
 
 const HELP = `Usage: tgospa demo [options]
 
@@ -116,7 +118,7 @@ async function show(app: App, { fps }: Job, console: Console, signal: AbortSigna
 /** Round after round, with new people each time. */
 async function play(feeds: Record<'reference' | 'good' | 'faulty', FeedClient>, first: number, pace: Pace) {
   for (let k = first, lap = 1; ; lap++) {
-    const scene = crossingScene(lap);
+    const scene = crossingScene(FIRST_SEED + 3 * (lap - 1));
     const good = framesOf(scene, GOOD);
     const faulty = framesOf(scene, FAULTY);
     for (let index = 0; index < good.length; index++, k++) {
