@@ -68,6 +68,7 @@ export class Live {
   /** streams with a tick or a retirement on its way through the log */
   readonly #ticking = new Set<string>();
   readonly #sinceSnapshot = new Map<string, number>();
+  #snapshotMs = Number.NEGATIVE_INFINITY;
   /** who waits for the end of a feed to take effect */
   readonly #ends = new Map<LogRecord, () => void>();
   /** the stream whose record is being applied */
@@ -347,7 +348,11 @@ export class Live {
   #countToSnapshot(name: string, position: number): void {
     const count = (this.#sinceSnapshot.get(name) ?? 0) + 1;
     this.#sinceSnapshot.set(name, count);
-    if (count >= this.config.data.snapshotFrames) this.#snapshot(name, position);
+    const { snapshotFrames } = this.config.data;
+    if (count < snapshotFrames) return;
+    // streams of the same age take turns: a snapshot takes milliseconds
+    const soon = performance.now() < this.#snapshotMs + this.#evaluation.sliceMs * 3;
+    if (!soon || count >= 2 * snapshotFrames) this.#snapshot(name, position);
   }
 
   #snapshot(name: string, position = this.#appliedPosition): void {
@@ -355,6 +360,7 @@ export class Live {
     if (!stream) return;
     this.#sinceSnapshot.set(name, 0);
     this.#log.saveSnapshot(name, position, stream);
+    this.#snapshotMs = performance.now();
   }
 
   /** Lets those who wait go on two by two, so that they do not come back all at once. */
