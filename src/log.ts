@@ -111,6 +111,7 @@ const MAGIC = 0x314c4754;
 const WRITE_BUFFER_BYTES = 8 * 1024 ** 2;
 const TABLE_BYTES = 16 * 1024 ** 2;
 const CACHE_BYTES = 1024 ** 2;
+const SPARE_WRITERS_MAX = 8;
 const SPACE_CHECK_MS = 100;
 const RETENTION_CHECK_MS = 1000;
 /** one retention pass looks at no more commits than this */
@@ -124,15 +125,14 @@ const RECLAIM_BYTES = 32 * 1024 ** 2;
 
 /** Records that become durable together. */
 class Batch {
-  readonly writer = new RecordWriter();
   readonly records: LogRecord[] = [];
   readonly durable: Promise<void>;
   resolve!: () => void;
   reject!: (fault: StorageFault) => void;
   first = 0;
 
-  constructor() {
-    this.writer.truncate(HEADER_BYTES);
+  constructor(readonly writer: RecordWriter) {
+    writer.truncate(HEADER_BYTES);
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -159,6 +159,8 @@ export class Log {
   #waitingBytes = 0;
   #underway: Batch[] = [];
   #underwayDone: Promise<void> | null = null;
+  /** buffers of former commits, to be filled again */
+  readonly #spareWriters: RecordWriter[] = [];
   /** puts and, with null, deletions that go with the next commit */
   #extras = new Map<string, Buffer | null>();
   #timer: NodeJS.Timeout | null = null;
@@ -233,7 +235,7 @@ export class Log {
     if (this.#waitingBytes > this.settings.queueMaxBytes) throw this.#behind();
     let batch = this.#waiting.at(-1);
     if (!batch || batch.writer.length > this.settings.commitBytes) {
-      batch = new Batch();
+      batch = new Batch(this.#spareWriters.pop() ?? new RecordWriter());
       this.#waiting.push(batch);
     }
     const before = batch.writer.length;
@@ -468,6 +470,7 @@ export class Log {
       for (let n = 0; n < batch.records.length; n++) this.#note(batch.records[n].stream, batch.first + n);
       this.#owner.committed(batch.first, batch.records);
       batch.resolve();
+      if (this.#spareWriters.length < SPARE_WRITERS_MAX) this.#spareWriters.push(batch.writer);
     }
   }
 

@@ -33,15 +33,30 @@ interface Logger {
   error(event: string, fields?: Record<string, unknown>): void;
 }
 
-/** How often deadlines are looked at, milliseconds. */
-const TICK_MS = 50;
-/** How often idle streams are looked for, milliseconds. */
-const IDLE_CHECK_MS = 5000;
-/** With more durable records than this waiting to be applied, acks wait too. */
-const BACKLOG_MAX_RECORDS = 4096;
+export interface EvaluationSettings {
+  /** a solve is cut after this time, milliseconds */
+  budgetMs: number;
+  /** work on frames is interrupted after this time to serve sockets, milliseconds */
+  sliceMs: number;
+  /** how often deadlines are looked at, milliseconds */
+  tickMs: number;
+  /** how often idle streams are looked for, milliseconds */
+  idleCheckMs: number;
+  /** with more durable frames than this waiting to be evaluated, acks wait too */
+  backlogFrames: number;
+}
+
+export const EVALUATION_DEFAULTS: EvaluationSettings = {
+  budgetMs: 20,
+  sliceMs: 4,
+  tickMs: 50,
+  idleCheckMs: 5000,
+  backlogFrames: 1024,
+};
 
 /** Everything between the edge and what is published. */
 export class Live {
+  readonly #evaluation: EvaluationSettings;
   readonly #streams = new Map<string, Stream>();
   readonly #entrance: Entrance;
   #log!: Log;
@@ -53,10 +68,13 @@ export class Live {
   /** streams with a tick or a retirement on its way through the log */
   readonly #ticking = new Set<string>();
   readonly #sinceSnapshot = new Map<string, number>();
+  #snapshotMs = Number.NEGATIVE_INFINITY;
   /** who waits for the end of a feed to take effect */
   readonly #ends = new Map<LogRecord, () => void>();
+  /** the stream whose record is being applied */
+  #busy: string | null = null;
   #backlog = 0;
-  #backlogWaiters: Array<() => void> = [];
+  readonly #backlogWaiters = new Set<() => void>();
   #appliedPosition = 0;
   #idleCheckedMs = 0;
   #stopping = false;
@@ -66,17 +84,18 @@ export class Live {
     readonly clock: Clock,
     readonly logger: Logger,
   ) {
+    this.#evaluation = { ...EVALUATION_DEFAULTS, ...config.evaluation };
     this.#entrance = new Entrance(config);
   }
 
   /** The whole wiring: durable records, in order and in slices, become events; what is due becomes records. */
   #topology(): Subscription {
+    const { sliceMs, tickMs } = this.#evaluation;
     const applied$ = this.#committed$.pipe(
-      concatMap((records) => inSlices(records, this.config.evaluation.sliceMs)),
-      map((stored) => this.#apply(stored)),
+      concatMap((records) => inSlices(this.#applyAll(records), sliceMs)),
       mergeAll(),
     );
-    const due$ = (this.clock.ticks?.(TICK_MS) ?? interval(TICK_MS)).pipe(
+    const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
       filter(() => this.health().ready),
       map(() => this.#due(this.clock.now())),
       mergeAll(),
@@ -123,7 +142,7 @@ export class Live {
     feed.stored = this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
     feed.nextSeq = part.seq + 1;
     await feed.stored;
-    if (this.#backlog > BACKLOG_MAX_RECORDS) await this.#backlogShrunk();
+    if (this.#backlog > this.#evaluation.backlogFrames) await this.#backlogShrunk();
   }
 
   /** The feed is finished. Resolves when that has taken effect; with the last feed everything left is settled. */
@@ -203,7 +222,8 @@ export class Live {
     this.#subscription?.unsubscribe();
     this.#subscription = null;
     this.#events$.complete();
-    for (const resolve of this.#backlogWaiters.splice(0)) resolve();
+    for (const resolve of this.#backlogWaiters) resolve();
+    this.#backlogWaiters.clear();
   }
 
   #ensureOpen(feed: OpenFeed): void {
@@ -234,7 +254,7 @@ export class Live {
 
   /** What time has brought: deadlines that have passed, and what nobody uses any more. */
   #due(nowMs: number): LogRecord[] {
-    const idleToo = nowMs - this.#idleCheckedMs >= IDLE_CHECK_MS;
+    const idleToo = nowMs - this.#idleCheckedMs >= this.#evaluation.idleCheckMs;
     if (idleToo) this.#idleCheckedMs = nowMs;
     const records: LogRecord[] = [];
     for (const [name, stream] of this.#streams) {
@@ -254,7 +274,8 @@ export class Live {
       applied: () => this.#appliedPosition,
       committed: (first, records) => this.#commit(first, records),
       heldBack: (names) => {
-        for (const name of names) this.#snapshot(name);
+        // a stream in the middle of a record is asked again
+        for (const name of names) if (name !== this.#busy) this.#snapshot(name);
       },
       faultChanged: (fault) => this.#faultChanged(fault),
     };
@@ -278,33 +299,33 @@ export class Live {
     this.#committed$.next(records.map((record, n) => ({ position: first + n, record })));
   }
 
-  #apply({ position, record }: Stored): LiveEvent[] {
-    this.#appliedPosition = position;
-    this.#ticking.delete(record.stream);
-    const events = this.#changeSafely(position, record);
-    this.#ends.get(record)?.();
-    if (--this.#backlog <= BACKLOG_MAX_RECORDS / 2) for (const resolve of this.#backlogWaiters.splice(0)) resolve();
-    return events;
-  }
-
-  /** A fault of ours in one stream must not stop the others, nor come back at every start. */
-  #changeSafely(position: number, record: LogRecord): LiveEvent[] {
-    try {
-      return this.#change(position, record);
-    } catch (error) {
-      this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
-      return [];
+  *#applyAll(records: Stored[]): Generator<LiveEvent[]> {
+    for (const { position, record } of records) {
+      this.#ticking.delete(record.stream);
+      this.#busy = record.stream;
+      yield* this.#apply(position, record);
+      this.#busy = null;
+      this.#appliedPosition = position;
+      this.#backlog--;
+      this.#ends.get(record)?.();
+      this.#releaseWaiters();
     }
   }
 
-  #change(position: number, record: LogRecord): LiveEvent[] {
+  /** Applies a record and yields its events. A fault of ours must not stop other streams, nor come back at every start. */
+  *#apply(position: number, record: LogRecord): Generator<LiveEvent[]> {
     const stream = this.#streams.get(record.stream) ?? this.#newStream(record);
-    if (!stream) return [];
-    const { events, history } = stream.apply(record, position);
-    for (const { key, event } of history) this.#history.add(key, event);
+    if (!stream) return;
+    try {
+      for (const { events, history } of stream.apply(record, position)) {
+        for (const { key, event } of history) this.#history.add(key, event);
+        yield events;
+      }
+    } catch (error) {
+      this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
+    }
     if (record.kind === 'retire' && record.tracker === null) this.#retire(record.stream, position);
     else this.#countToSnapshot(record.stream, position);
-    return events;
   }
 
   #newStream(record: LogRecord): Stream | null {
@@ -315,7 +336,7 @@ export class Live {
   }
 
   get #solveOptions() {
-    return { budgetMs: this.config.evaluation.budgetMs };
+    return { budgetMs: this.#evaluation.budgetMs };
   }
 
   #retire(name: string, position: number): void {
@@ -327,7 +348,11 @@ export class Live {
   #countToSnapshot(name: string, position: number): void {
     const count = (this.#sinceSnapshot.get(name) ?? 0) + 1;
     this.#sinceSnapshot.set(name, count);
-    if (count >= this.config.data.snapshotFrames) this.#snapshot(name, position);
+    const { snapshotFrames } = this.config.data;
+    if (count < snapshotFrames) return;
+    // streams of the same age take turns: a snapshot takes milliseconds
+    const soon = performance.now() < this.#snapshotMs + this.#evaluation.sliceMs * 3;
+    if (!soon || count >= 2 * snapshotFrames) this.#snapshot(name, position);
   }
 
   #snapshot(name: string, position = this.#appliedPosition): void {
@@ -335,11 +360,23 @@ export class Live {
     if (!stream) return;
     this.#sinceSnapshot.set(name, 0);
     this.#log.saveSnapshot(name, position, stream);
+    this.#snapshotMs = performance.now();
+  }
+
+  /** Lets those who wait go on two by two, so that they do not come back all at once. */
+  #releaseWaiters(): void {
+    if (this.#backlogWaiters.size === 0 || this.#backlog >= this.#evaluation.backlogFrames) return;
+    let count = this.#backlog === 0 ? this.#backlogWaiters.size : 2;
+    for (const resolve of this.#backlogWaiters) {
+      if (count-- === 0) return;
+      this.#backlogWaiters.delete(resolve);
+      resolve();
+    }
   }
 
   #backlogShrunk(): Promise<void> {
     return new Promise((resolve) => {
-      this.#backlogWaiters.push(resolve);
+      this.#backlogWaiters.add(resolve);
     });
   }
 
@@ -363,8 +400,8 @@ export class Live {
   async #replay(): Promise<LiveEvent[]> {
     const unpublished: LiveEvent[] = [];
     for await (const { position, record } of this.#log.records()) {
-      const events = this.#changeSafely(position, record);
-      if (position > this.#log.publishedUpTo) unpublished.push(...events);
+      for (const events of this.#apply(position, record))
+        if (position > this.#log.publishedUpTo) unpublished.push(...events);
     }
     this.#appliedPosition = this.#log.lastPosition;
     return unpublished;
@@ -384,18 +421,17 @@ export class Live {
   }
 }
 
-/** Emits one by one, beginning with the next turn of the event loop, and leaves it after each slice. */
-function inSlices<T>(items: T[], sliceMs: number): Observable<T> {
+/** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */
+function inSlices<T>(items: Iterable<T>, sliceMs: number): Observable<T> {
   return new Observable((subscriber) => {
-    let next = 0;
+    const iterator = items[Symbol.iterator]();
     const run = () => {
       const end = performance.now() + sliceMs;
-      while (next < items.length) {
-        subscriber.next(items[next++]);
-        if (next < items.length && performance.now() >= end) {
-          turn = setImmediate(run);
-          return;
-        }
+      for (let item = iterator.next(); !item.done; item = iterator.next()) {
+        subscriber.next(item.value);
+        if (performance.now() < end) continue;
+        turn = setImmediate(run);
+        return;
       }
       subscriber.complete();
     };

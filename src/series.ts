@@ -5,7 +5,7 @@
 
 import type { Step } from './pairing.js';
 import { evaluate } from './tgospa/evaluate.js';
-import type { Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
+import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
 import type { Params } from './tgospa/params.js';
 import { SlidingWindow, type WindowParams, type WindowSnapshot } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -111,20 +111,20 @@ export class Series {
 
   /** The frames of the window with their objects, oldest first; as many as `report.perFrame`. */
   frames(): RetainedFrame[] {
-    const { frames, stride } = this.#window.toJSON();
+    return this.#unpack(this.#window.toJSON());
+  }
+
+  #unpack({ frames, stride }: WindowSnapshot): RetainedFrame[] {
+    const isBox = BOX_DISTANCES.includes(this.params.distance);
+    const object = (id: string, coordinates: number[]): Obj =>
+      isBox ? { id, box: coordinates as Box } : { id, point: coordinates };
     const objects = ([ids, coordinates]: [string[], number[]]): Obj[] =>
-      ids.map((id, n) => this.#object(id, coordinates.slice(n * stride, (n + 1) * stride)));
+      ids.map((id, n) => object(id, coordinates.slice(n * stride, (n + 1) * stride)));
     return frames.map((frame, n) => ({
       ...this.#marks[n],
       reference: objects(frame.reference),
       tracker: objects(frame.tracker),
     }));
-  }
-
-  #object(id: string, coordinates: number[]): Obj {
-    return BOX_DISTANCES.includes(this.params.distance)
-      ? { id, box: coordinates as [number, number, number, number] }
-      : { id, point: coordinates };
   }
 
   dispose(): void {
@@ -142,17 +142,16 @@ export class Series {
     const series = new Series(tracker, profile, window.params, options, SlidingWindow.fromJSON(window, options));
     series.#marks = marks;
     series.#ended = window.ended;
-    series.#report = report && series.#withFrames(report);
+    series.#report = report && series.#withFrames(report, window);
     return series;
   }
 
   /** A report that works its frames out when they are asked for. */
-  #withFrames(report: Omit<Report, 'perFrame'>): Report {
+  #withFrames(report: Omit<Report, 'perFrame'>, window: WindowSnapshot): Report {
     const { windowFrames: _window, settleFrames: _settle, ...params } = this.params;
-    const frames = this.frames();
     return Object.defineProperty({ ...report } as Report, 'perFrame', {
       enumerable: true,
-      get: () => evaluate(frames, params as Params, this.options).perFrame,
+      get: () => evaluate(this.#unpack(window), params as Params, this.options).perFrame,
     });
   }
 }

@@ -115,6 +115,7 @@ export class Stream {
   // of the record that is being applied
   #position = 0;
   #atMs = 0;
+  #index = 0;
   #applied: Applied = { events: [], history: [] };
 
   constructor(
@@ -143,31 +144,41 @@ export class Stream {
     return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
   }
 
-  /** Takes a record in and returns what came of it. */
-  apply(record: LogRecord, position: number): Applied {
+  /** Takes a record in and gives what comes of it, step by step: the work is done while it is read, to its end. */
+  *apply(record: LogRecord, position: number): Generator<Applied> {
     this.#position = position;
     this.#atMs = record.atMs;
-    this.#applied = { events: [], history: [] };
-    this.#change(record);
-    return this.#applied;
+    this.#index = 0;
+    for (const outcome of this.#change(record)) {
+      this.#settle(outcome);
+      yield this.#take();
+    }
+    if (record.kind === 'open' && record.role === 'tracker') this.#beginAll(record.tracker!);
+    if (this.#applied.events.length > 0) yield this.#take();
   }
 
-  #change(record: LogRecord): void {
+  #take(): Applied {
+    const applied = this.#applied;
+    this.#applied = { events: [], history: [] };
+    return applied;
+  }
+
+  /** Changes everything but the series, which follow what comes of it. */
+  #change(record: LogRecord): Outcome[] {
     const { atMs } = record;
     switch (record.kind) {
       case 'part':
         this.#feed(record).seq = record.part.seq;
-        this.#settle(this.#pairing.push(record.role, record.tracker, this.#filtered(record.part), atMs));
-        break;
+        return this.#pairing.push(record.role, record.tracker, this.#filtered(record.part), atMs);
       case 'open':
-        this.#open(record, atMs);
-        break;
+        this.#feed(record);
+        return record.role === 'reference'
+          ? this.#pairing.openReference(atMs)
+          : this.#pairing.openTracker(record.tracker!, atMs);
       case 'end':
-        this.#settle(this.#pairing.end(record.role, record.tracker, atMs));
-        break;
+        return this.#pairing.end(record.role, record.tracker, atMs);
       case 'tick':
-        this.#settle(this.#pairing.advance(atMs));
-        break;
+        return this.#pairing.advance(atMs);
       case 'resume':
         this.#pairing.resume(atMs);
         break;
@@ -177,6 +188,7 @@ export class Stream {
       case 'retire':
         this.#retire(record.tracker);
     }
+    return [];
   }
 
   #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedRecord {
@@ -189,13 +201,8 @@ export class Stream {
     return feed;
   }
 
-  #open(feed: { role: Role; tracker: string | null }, atMs: number): void {
-    this.#feed(feed);
-    if (feed.role === 'reference') this.#settle(this.#pairing.openReference(atMs));
-    else {
-      this.#settle(this.#pairing.openTracker(feed.tracker!, atMs));
-      for (const profile of Object.keys(this.#plan.profiles)) this.#beginSeries(feed.tracker!, profile);
-    }
+  #beginAll(tracker: string): void {
+    for (const profile of Object.keys(this.#plan.profiles)) this.#beginSeries(tracker, profile);
   }
 
   /** A series that has ended begins again when its tracker comes back. */
@@ -217,12 +224,10 @@ export class Stream {
     return { ...part, objects: part.objects.filter(counts) };
   }
 
-  #settle(outcomes: Outcome[]): void {
-    for (const outcome of outcomes) {
-      if (outcome.type === 'step') this.#judge(outcome);
-      else if (outcome.type === 'finished') this.#finish(outcome.tracker);
-      else this.#emit({ ...outcome, stream: this.name });
-    }
+  #settle(outcome: Outcome): void {
+    if (outcome.type === 'step') this.#judge(outcome);
+    else if (outcome.type === 'finished') this.#finish(outcome.tracker);
+    else this.#emit({ ...outcome, stream: this.name });
   }
 
   #judge(step: Step): void {
@@ -263,7 +268,7 @@ export class Stream {
   #entry(event: LiveEvent): HistoryEntry {
     const last = this.#lastEntry;
     const merged = last && mergeEvents(last.event, event);
-    const key = merged ? last.key : eventKey(this.#position, this.#applied.history.length);
+    const key = merged ? last.key : eventKey(this.#position, this.#index++);
     this.#lastEntry = { key, event: merged ?? event };
     return this.#lastEntry;
   }
@@ -281,8 +286,7 @@ export class Stream {
       this.#series.delete(key);
       this.#forget(series);
     }
-    for (const { tracker } of [...this.#feeds.values()].filter((feed) => feed.role === 'tracker'))
-      for (const profile of Object.keys(plan.profiles)) this.#beginSeries(tracker!, profile);
+    for (const { role, tracker } of this.#feeds.values()) if (role === 'tracker') this.#beginAll(tracker!);
   }
 
   #retire(tracker: string | null): void {
