@@ -125,12 +125,17 @@ export class Live {
     return this.#events$;
   }
 
-  /** Registers a feed; the first hello of a stream may bring settings. */
-  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number } | Refusal {
+  /** Registers a feed; the first hello of a stream may bring settings. `plan` is how the stream is judged. */
+  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number; plan: StreamPlan } | Refusal {
     const feed = this.#entrance.admit(id, patch, shape);
     if ('code' in feed) return feed;
-    if (!this.#log.fault && !this.#stopping) this.#ensureOpen(feed);
-    return { nextSeq: feed.nextSeq };
+    try {
+      this.#ensureOpen(feed);
+    } catch (error) {
+      // while the disk takes nothing, the feed is opened with its first part
+      if (!(error instanceof StorageFault)) throw error;
+    }
+    return { nextSeq: feed.nextSeq, plan: this.#entrance.planOf(id.stream) };
   }
 
   /** Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again. */
