@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util';
 import type { Preprocessing } from '../adapters/motchallenge.js';
 import { InputError, type Params, presets, profile, type SolveOptions } from './index.js';
+import { wrapText } from './table.js';
 
 export interface NamedProfile {
   name: string;
@@ -44,6 +45,8 @@ interface Option {
 const FORMATS = ['motchallenge'] as const;
 const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
 const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
+const HELP_CHARS = 100;
+const HELP_INDENT = 30;
 const DEFAULT_PROFILE = 'online-surveillance';
 const DEMO_PROFILES = ['online-surveillance', 'offline-scene-understanding'];
 
@@ -52,7 +55,7 @@ const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
     title: 'What to compare',
     options: {
       reference: { value: 'FILE', help: 'the feed that is believed: ground truth, or another tracker' },
-      tracker: { value: 'FILE', repeat: true, help: 'a feed that is judged; repeat it to rank several' },
+      tracker: { value: 'FILE', repeat: true, help: 'a feed that is judged' },
       format: {
         value: 'NAME',
         choices: FORMATS,
@@ -69,7 +72,7 @@ const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
     },
   },
   {
-    title: 'How to judge: a published profile',
+    title: 'How to judge, by a published profile',
     options: {
       profile: {
         value: 'NAME',
@@ -81,7 +84,7 @@ const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
     },
   },
   {
-    title: 'How to judge: your own parameters (instead of --profile)',
+    title: 'How to judge, by your own parameters instead',
     options: {
       distance: { value: 'NAME', choices: DISTANCES, help: `${DISTANCES.join(', ')} of box centres (default iou)` },
       cutoff: { value: 'C', help: 'objects this far apart or farther are never a pair' },
@@ -133,7 +136,7 @@ const WORDS: Record<string, string> = {
 /** The text of `tgospa eval --help`. */
 export function evalHelp(): string {
   const lines = [
-    'tgospa eval: compares trackers with a reference by the TGOSPA metric and says where their cost comes from.',
+    'tgospa eval: ranks trackers by their TGOSPA distance to a reference and says where it comes from.',
     '',
     'Usage: tgospa eval --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
     '       tgospa eval --demo',
@@ -141,8 +144,9 @@ export function evalHelp(): string {
   for (const { title, options } of GROUPS) {
     lines.push('', `${title}:`);
     for (const [name, option] of Object.entries(options)) {
-      const left = `  --${name}${option.value ? ` ${option.value}` : ''}`;
-      lines.push(`${left.padEnd(29)} ${option.help}${option.repeat ? '; may be repeated' : ''}`);
+      const left = `  --${name}${option.value ? ` ${option.value}` : ''}`.padEnd(HELP_INDENT);
+      const text = left + option.help + (option.repeat ? '; may be repeated' : '');
+      lines.push(...wrapText(text, HELP_CHARS, ' '.repeat(HELP_INDENT)));
     }
   }
   lines.push('', 'Exit code: 0 done, 1 a file could not be read or is malformed, 2 wrong options.');
@@ -247,11 +251,10 @@ function checkedProfile(given: Given, name: string, words: Params): NamedProfile
 
 /** The library speaks of admissibleError, the command line of --admissible-error. */
 function inOptionNames(message: string): string {
-  const names = { ...WORDS, 'miss-share': 'missShare', distance: 'distance' };
-  return Object.entries(names).reduce(
-    (text, [option, word]) => text.replace(new RegExp(`\\b${word}\\b`, 'g'), `--${option}`),
-    message,
+  const optionOf = new Map(
+    Object.entries({ ...WORDS, 'miss-share': 'missShare' }).map(([option, word]) => [word, option]),
   );
+  return message.replace(/\w+/g, (word) => (optionOf.has(word) ? `--${optionOf.get(word)}` : word));
 }
 
 /** The options as given, and what is wrong with them. */
@@ -267,10 +270,13 @@ class Given {
       ]),
     );
     const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+    let afterUnknown = false;
     for (const token of tokens) {
-      if (token.kind === 'positional')
+      // what follows an unknown option is most likely its value
+      if (token.kind === 'positional' && !afterUnknown)
         this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
       if (token.kind === 'option') this.#take(token.name, token.rawName, token.value);
+      afterUnknown = token.kind === 'option' && !Object.hasOwn(OPTIONS, token.name);
     }
   }
 

@@ -52,7 +52,7 @@ interface Subjects {
 
 /** Window of the demonstration, in frames. */
 const DEMO_WINDOW_FRAMES = 60;
-const SWITCHES_LISTED_MAX = 40;
+const SWITCHES_LISTED_MAX = 20;
 const CSV_COLUMNS = [
   'tracker,profile,frame,frames,distance,costTotal,costLocalization,costMissed,costFalse,costSwitch',
   'proper,missed,false,switches,meanLocalizationError,newestProper,newestMissed,newestFalse,exact,gap',
@@ -63,6 +63,8 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const job = parseJob(args);
   if (job.help) return write(console.out, `${evalHelp()}\n`);
   const subjects = job.files ? readSubjects(job, job.files) : sceneSubjects();
+  if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
+    subjects.notes.push('euclidean: boxes are compared by their centres, in pixels');
   for (const note of subjects.notes) await write(console.err, `${note}\n`);
   // rows that scroll over the screen are progress enough
   const scrolling = job.windowFrames !== null && job.csv === null && Number.isFinite(console.screen.columns);
@@ -89,8 +91,6 @@ function readSubjects(job: Job, files: { reference: string; trackers: string[] }
     if (preprocess) notes.push(preprocessingNote(names[index], tracker, frames));
     return { name: names[index], file: tracker.file, frames, faults: [] };
   });
-  if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
-    notes.push('euclidean: boxes are compared by their centres, in pixels');
   return { reference: files.reference, trackers, notes };
 }
 
@@ -124,12 +124,10 @@ function readText(file: string): string {
 function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
   if (countedCount === 0 && rowCount > 0)
     return [
-      `warning: none of the ${rowCount} rows of ${file} counts (flag 0, or another class); see --classes and --all-rows`,
+      `warning: none of the ${rowCount} rows of ${file} counts (flag 0 or other class); see --classes, --all-rows`,
     ];
   if (countedCount < rowCount)
-    return [
-      `${file}: ${countedCount} of ${rowCount} rows count; the others have flag 0 or another class (--all-rows counts them)`,
-    ];
+    return [`${file}: ${countedCount} of ${rowCount} rows count (active, chosen class); --all-rows counts all`];
   return [];
 }
 
@@ -214,9 +212,8 @@ function centred(object: Obj): Obj {
 function rankingOf(profile: NamedProfile, entries: Entry[], screen: Screen): string {
   const chosen = entries.filter((entry) => entry.profile === profile);
   const contenders = chosen.map(({ subject, evaluation }) => ({ name: subject.name, evaluation }));
-  const { frames } = chosen[0].evaluation;
-  const title = `${bold(profile.name, screen)}  ${dim(`${describe(profile.params)}; ${frames} frames`, screen)}`;
-  return [title, '', ...drawRanking(contenders, screen)].join('\n');
+  const title = `${bold(profile.name, screen)}, ${chosen[0].evaluation.frames} frames`;
+  return [title, dim(describe(profile.params), screen), '', ...drawRanking(contenders, screen)].join('\n');
 }
 
 function describe({ distance, cutoff, exponent, switchPenalty, missShare }: Params): string {
@@ -382,9 +379,9 @@ const DEMO_INTRODUCTION =
   'The built-in scene: seven people cross a picture in 300 frames, watched by three simulated trackers. TGOSPA gives each ' +
   'one distance to the truth, the smaller the better, and splits its cost exactly into localization, missed, false and switch.';
 const DEMO_NEXT = [
-  'Go on with your own files (MOTChallenge format; repeat --tracker to rank several):',
-  '  npx tgospa eval --reference gt.txt --tracker results.txt',
-  '  npx tgospa eval --reference gt.txt --tracker results.txt --window 60 --csv series.csv',
+  'Go on with your own files in MOTChallenge format:',
+  '  npx tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',
+  '  npx tgospa eval --reference gt.txt --tracker a.txt --window 60 --csv out.csv',
   '  npx tgospa eval --help',
 ];
 

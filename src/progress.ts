@@ -28,7 +28,7 @@ export class Progress {
   /** Shows nothing at all unless `visible`. */
   constructor(visible: boolean) {
     const script = new URL('./progress-thread.js', import.meta.url);
-    this.#worker = visible ? new Worker(script, { workerData: this.#done }) : null;
+    this.#worker = visible ? new Worker(script, { workerData: this.#done, execArgv: [] }) : null;
     this.#worker?.unref();
   }
 

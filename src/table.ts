@@ -38,15 +38,14 @@ export function drawTable(columns: Column[], screen: Screen): string[] {
 
 /** Words of a text, in lines of at most `columns` characters, the second and later ones indented. */
 export function wrapText(text: string, columns: number, indent: string): string[] {
-  const lines: string[] = [];
-  let line = '';
-  for (const word of text.split(' ')) {
-    if (line.trim() !== '' && line.length + 1 + word.length > columns) {
-      lines.push(line);
-      line = indent + word;
-    } else line += line === '' ? word : ` ${word}`;
+  const [first, ...words] = text.split(' ');
+  const lines = [first];
+  for (const word of words) {
+    const line = lines[lines.length - 1];
+    if (line.trim() === '' || line.length + 1 + word.length <= columns) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(indent + word);
   }
-  return [...lines, line];
+  return lines;
 }
 
 export function bold(text: string, screen: Screen): string {
@@ -65,18 +64,29 @@ function shorten(column: Column, width: number): Column {
   };
 }
 
+/** Columns of one group stay together. */
 function fold(columns: Column[], keys: Column[], room: number): Column[][] {
   const blocks: Column[][] = [];
   let block = [...keys];
-  for (const column of columns) {
-    if (column.key) continue;
-    if (block.length > keys.length && widthOf([...block, column]) > room) {
+  for (const group of groupsOf(columns.filter(({ key }) => !key))) {
+    if (block.length > keys.length && widthOf([...block, ...group]) > room) {
       blocks.push(block);
       block = [...keys];
     }
-    block.push(column);
+    block.push(...group);
   }
   return [...blocks, block];
+}
+
+/** Runs of neighbours of the same group; a column without group is a run of its own. */
+function groupsOf(columns: Column[]): Column[][] {
+  const groups: Column[][] = [];
+  for (const column of columns) {
+    const last = groups.at(-1);
+    if (last && column.group !== undefined && last[0].group === column.group) last.push(column);
+    else groups.push([column]);
+  }
+  return groups;
 }
 
 function cellWidth({ title, cells }: Column): number {
@@ -103,16 +113,12 @@ function drawRow(columns: Column[], row: number, screen: Screen): string {
 
 /** The line above the titles: the name of each group over its columns, drawn out with dashes. */
 function drawGroups(columns: Column[]): string {
-  let line = '';
-  for (let index = 0; index < columns.length; ) {
-    const { group } = columns[index];
-    let end = index + 1;
-    while (group !== undefined && end < columns.length && columns[end].group === group) end++;
-    const width = widthOf(columns.slice(index, end));
-    line += (group === undefined ? '' : `${group} `.padEnd(width, '─').slice(0, width)).padEnd(width + GAP);
-    index = end;
-  }
-  return line.trimEnd();
+  const cells = groupsOf(columns).map((group) => {
+    const width = widthOf(group);
+    const name = group[0].group;
+    return name === undefined ? ' '.repeat(width) : `${name} `.padEnd(width, '─').slice(0, width);
+  });
+  return cells.join(' '.repeat(GAP)).trimEnd();
 }
 
 function pad(text: string, column: Column): string {

@@ -8,7 +8,7 @@ import type { FrameCost } from './tgospa/evaluation.js';
 
 const LINES = 8;
 const AXIS_CHARS = 8;
-const COLUMNS_MAX = 120;
+const COLUMNS_MAX = 90;
 
 // drawn from the ground up, in the order of the components
 const LAYERS: Array<{ component: keyof FrameCost; letter: string; color: number }> = [

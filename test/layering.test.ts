@@ -4,6 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -78,11 +79,14 @@ const sources = ['src', 'adapters'].flatMap((folder) =>
 );
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
-function importsOf(file: string): string[] {
-  const found = read(file).matchAll(
-    /(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g,
-  );
-  return [...found].map(([, from, dynamic, bare]) => from ?? dynamic ?? bare);
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\b(\s+type\b)?[^'";]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g;
+
+/** What a file imports; without types, only what is left when it runs. */
+function importsOf(file: string, types = true): string[] {
+  return [...read(file).matchAll(IMPORT)]
+    .filter(([, type]) => types || type === undefined)
+    .map(([, , from, dynamic, bare]) => from ?? dynamic ?? bare);
 }
 
 function targetOf(file: string, specifier: string): string {
@@ -123,7 +127,7 @@ function outsideComplaint(file: string, specifier: string): string | null {
 function cycleFrom(file: string, path: string[], finished: Set<string>): string[] | null {
   if (path.includes(file)) return [...path.slice(path.indexOf(file)), file];
   if (finished.has(file)) return null;
-  for (const specifier of importsOf(file).filter((one) => one.startsWith('.'))) {
+  for (const specifier of importsOf(file, false).filter((one) => one.startsWith('.'))) {
     const cycle = cycleFrom(targetOf(file, specifier), [...path, file], finished);
     if (cycle) return cycle;
   }
@@ -151,7 +155,7 @@ describe('the layering', () => {
     );
   });
 
-  it('imports only files that exist, without circles', () => {
+  it('has no circles when it runs', () => {
     const finished = new Set<string>();
     for (const file of sources) {
       const cycle = cycleFrom(file, [], finished);
@@ -196,6 +200,16 @@ describe('the README', () => {
     assert.ok(named.length > 0);
     for (const option of named)
       assert.ok(known.has(option), `the README names ${option}, which tgospa eval does not know`);
+  });
+
+  it('shows a program for the library that runs', () => {
+    const [, program] = text.match(/```js\n([\s\S]*?)```/) ?? assert.fail('the README has no program');
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /switches: 1/);
   });
 
   it('is linked with files that exist', () => {

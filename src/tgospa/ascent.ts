@@ -91,7 +91,12 @@ export function ascend(
   let sweeps = 0;
   for (;;) {
     const late = performance.now() > limits.deadlineMs;
-    const outcome = search.run(limit, late ? LATE_STATES_MAX : limits.statesMax);
+    const outcome = search.run(
+      limit,
+      late ? LATE_STATES_MAX : limits.statesMax,
+      late ? Number.POSITIVE_INFINITY : limits.deadlineMs,
+    );
+    if (outcome === 'late') continue;
     const done = late || sweeps >= limits.sweepsMax;
     if (outcome === 'found' || (outcome === 'cut' && done)) {
       search.read(partner);
@@ -292,7 +297,7 @@ class Chains {
   }
 }
 
-type Outcome = 'found' | 'cut' | 'none';
+type Outcome = 'found' | 'cut' | 'none' | 'late';
 
 /** Enumerates, layer by layer, the matchings reachable within a slack limit. */
 class Search {
@@ -335,8 +340,8 @@ class Search {
     this.noneSlack = new Float64Array(this.m);
   }
 
-  /** found: optimal; cut: an assignment, but states were dropped for want of room; none: nothing within the limit. */
-  run(limit: number, statesMax: number): Outcome {
+  /** found: optimal; cut: an assignment, but states were dropped for want of room; none: nothing within the limit; late: out of time. */
+  run(limit: number, statesMax: number, deadlineMs: number): Outcome {
     const { layerCount } = this.chains.layers;
     this.limit = limit;
     this.statesMax = statesMax;
@@ -352,6 +357,7 @@ class Search {
       const from = this.layerStart[k];
       const to = this.layerStart[k + 1];
       if (from === to) return 'none';
+      if (performance.now() > deadlineMs) return 'late';
       this.statesPeak = Math.max(this.statesPeak, to - from);
       this.clearTable();
       for (let s = from; s < to; s++) this.extend(k, s);

@@ -27,6 +27,8 @@ export type EngineName = 'isolated' | 'matchings' | 'ascent' | 'simplex' | 'bran
 export interface SolveSettings {
   solver: 'auto' | 'lp';
   exactness: 'lp' | 'force';
+  /** states of one knot at the frontier; 0 turns it off */
+  frontierMax: number;
   /** components with at most this many matchings are solved over all of them */
   matchingsMax: number;
   statesMax: number;

@@ -47,12 +47,14 @@ export interface FrameEvaluation {
   assignment: Assigned[];
 }
 
-/** How the components of the last solve were solved, as numbers of components. */
+/** How the pairs that come closer than the cut-off were solved. */
 export interface SolverSummary {
-  components: number;
-  /** one edge: running sum */
+  pairs: number;
+  /** neither end has another pair: always assigned */
   isolated: number;
-  /** dynamic programming over all matchings */
+  /** dynamic programming over the matchings that can still win */
+  frontier: number;
+  /** dynamic programming over all matchings of a component */
   matchings: number;
   /** dual ascent, closed by an exact search under its bound */
   ascent: number;
@@ -62,6 +64,14 @@ export interface SolverSummary {
   branch: number;
   /** not proven optimal: fractional LP optimum, or out of budget */
   open: number;
+}
+
+/** Windows solved a second time with the other engine, so far. */
+export interface Audit {
+  checked: number;
+  disagreements: number;
+  /** largest relative difference of cost found */
+  worstDifference: number;
 }
 
 export interface Evaluation {
@@ -77,6 +87,8 @@ export interface Evaluation {
   /** (cost of the best known assignment - lowerBound) / that cost; 0 when exact */
   gap: number;
   solver: SolverSummary;
+  /** present when an audit was asked for */
+  audit?: Audit;
   perFrame: FrameEvaluation[];
 }
 

@@ -4,7 +4,7 @@
 
 import { QUANTA } from './component.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, SolverSummary } from './evaluation.js';
-import type { FrameRecord, Scene } from './scene.js';
+import type { FrameRecord, Scene, Trajectory } from './scene.js';
 
 /** Prices of one miss, one false object and half a switch. */
 export interface Prices {
@@ -21,36 +21,40 @@ export function prices(scene: Scene): Prices {
 /** Everything but `perFrame`, for the frames in the scene. */
 export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   const price = prices(scene);
-  const count: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
-  const cost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
+  let proper = 0;
+  let missedCount = 0;
+  let falseTotal = 0;
+  let halves = 0;
   let unweightedLocalization = 0;
+  let weightedLocalization = 0;
   let weightedMissed = 0;
   let weightedFalse = 0;
   let weightedHalves = 0;
-  let halves = 0;
   for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) {
     const frame = scene.frame(number);
     const missed = frame.truths.length - frame.proper;
     const falseCount = frame.tracks.length - frame.proper;
-    count.proper += frame.proper;
-    count.missed += missed;
-    count.false += falseCount;
+    proper += frame.proper;
+    missedCount += missed;
+    falseTotal += falseCount;
     halves += frame.halves;
     unweightedLocalization += frame.localization;
     if (scene.weighted) {
       const weight = scene.frameWeight(number);
-      cost.localization += weight * frame.localization;
+      weightedLocalization += weight * frame.localization;
       weightedMissed += weight * missed;
       weightedFalse += weight * falseCount;
       if (frame.halves !== 0) weightedHalves += scene.switchWeight(number) * frame.halves;
     }
   }
-  count.switches = halves / 2;
-  if (!scene.weighted) cost.localization = unweightedLocalization;
-  cost.missed = price.missed * (scene.weighted ? weightedMissed : count.missed);
-  cost.false = price.false * (scene.weighted ? weightedFalse : count.false);
-  cost.switch = price.half * (scene.weighted ? weightedHalves : halves);
-  cost.total = cost.localization + cost.missed + cost.false + cost.switch;
+  const { weighted } = scene;
+  const localization = weighted ? weightedLocalization : unweightedLocalization;
+  const missed = price.missed * (weighted ? weightedMissed : missedCount);
+  const falseCost = price.false * (weighted ? weightedFalse : falseTotal);
+  const switchCost = price.half * (weighted ? weightedHalves : halves);
+  const total = localization + missed + falseCost + switchCost;
+  const cost: Cost = { total, localization, missed, false: falseCost, switch: switchCost };
+  const count: Count = { proper, missed: missedCount, false: falseTotal, switches: halves / 2 };
   const solver = summary(scene);
   // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
   let below = 0;
@@ -77,20 +81,26 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
 
 function summary(scene: Scene): SolverSummary {
   const solver: SolverSummary = {
-    components: scene.components.size,
-    isolated: 0,
+    pairs: scene.edgeCount,
+    isolated: scene.aloneCount,
+    frontier: 0,
     matchings: 0,
     ascent: 0,
     simplex: 0,
     branch: 0,
     open: 0,
   };
-  for (const component of scene.components) solver[component.engine]++;
+  let solved = solver.isolated;
+  for (const component of scene.components) {
+    solver[component.engine] += component.edges.length;
+    solved += component.edges.length;
+  }
+  solver.frontier = solver.pairs - solved;
   return solver;
 }
 
-/** Costs and counts of one frame, with the pairs assigned at it. */
-export function readFrame(scene: Scene, frame: FrameRecord): FrameEvaluation {
+/** Costs and counts of one frame. */
+function readCosts(scene: Scene, frame: FrameRecord): Omit<FrameEvaluation, 'assignment'> {
   const price = prices(scene);
   const weight = scene.frameWeight(frame.number);
   const missed = frame.truths.length - frame.proper;
@@ -104,40 +114,99 @@ export function readFrame(scene: Scene, frame: FrameRecord): FrameEvaluation {
       switch: switchWeight * price.half * frame.halves,
     },
     count: { proper: frame.proper, missed, false: falseCount, switches: frame.halves / 2 },
-    assignment: readAssignment(scene, frame),
   };
 }
 
-/** Pairs assigned at the frame with at least one end present: proper ones in the frame's order, then held ones by id. */
-function readAssignment(scene: Scene, frame: FrameRecord): Assigned[] {
-  const pairs: Assigned[] = [];
-  const { number } = frame;
-  for (const truth of frame.truths) truth.seenAt = number;
-  for (const track of frame.tracks) track.seenAt = number;
-  for (let pair = 0; pair < frame.on.length; pair++) {
-    if (frame.on[pair] <= 0.5) continue;
-    if (frame.edges.length > 0) frame.edges[pair].properAt = number;
-    pairs.push({
-      truth: frame.truths[frame.truth[pair]].id,
-      track: frame.tracks[frame.track[pair]].id,
-      distance: frame.distance[pair],
-    });
-  }
-  const held: Assigned[] = [];
-  for (const component of scene.components) {
-    component.forEachHeld(number, ({ truth, track, properAt }) => {
-      if (properAt !== number && (truth.seenAt === number || track.seenAt === number))
-        held.push({ truth: truth.id, track: track.id, distance: null });
-    });
-  }
-  if (held.length === 0) return pairs;
-  held.sort((a, b) => (a.truth < b.truth ? -1 : a.truth > b.truth ? 1 : a.track < b.track ? -1 : 1));
-  return pairs.concat(held);
+export function readFrames(scene: Scene): FrameEvaluation[] {
+  const assignments = readAssignments(scene);
+  return assignments.map((assignment, n) => ({ ...readCosts(scene, scene.frame(scene.oldestNumber + n)), assignment }));
 }
 
-export function readFrames(scene: Scene): FrameEvaluation[] {
-  const list: FrameEvaluation[] = [];
-  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++)
-    list.push(readFrame(scene, scene.frame(number)));
-  return list;
+/** The newest frame; its assignment is read when it is asked for. */
+export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEvaluation {
+  let read: Assigned[] | undefined;
+  return {
+    ...readCosts(scene, scene.frame(scene.newestNumber)),
+    get assignment() {
+      read ??= assignment();
+      return read;
+    },
+  };
+}
+
+/**
+ * Pairs assigned at each frame with at least one end present: proper ones in the frame's order, then held ones by id. Between
+ * the frames in which it is proper a pair stays assigned until one of its ends is needed elsewhere; a pair whose ends were
+ * never assigned before is so from the beginning.
+ */
+function readAssignments(scene: Scene): Assigned[][] {
+  const frames: FrameRecord[] = [];
+  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) frames.push(scene.frame(number));
+  if (scene.params.switchPenalty === 0) return frames.map(properPairs);
+  if (scene.weighted) return frames.map((frame) => properPairs(frame).concat(heldInComponents(scene, frame)));
+  const held = new Map<Trajectory, Trajectory>();
+  const used = new Set<Trajectory>();
+  const early = new Map<Trajectory, { partner: Trajectory; from: number }>();
+  const lists = frames.map((frame) => {
+    for (let pair = 0; pair < frame.on.length; pair++) {
+      if (frame.on[pair] <= 0.5) continue;
+      const truth = frame.truthAt(pair);
+      const track = frame.trackAt(pair);
+      if (held.get(truth) === track) continue;
+      if (!used.has(truth) && !used.has(track))
+        early.set(truth, { partner: track, from: frame.number }).set(track, { partner: truth, from: frame.number });
+      for (const end of [truth, track]) {
+        const other = held.get(end);
+        if (other) held.delete(other);
+        used.add(end);
+      }
+      held.set(truth, track).set(track, truth);
+    }
+    return properPairs(frame).concat(heldPairs(frame, (end) => held.get(end)));
+  });
+  return lists.map((list, n) => {
+    const { number } = frames[n];
+    return list.concat(
+      heldPairs(frames[n], (end) =>
+        early.has(end) && early.get(end)!.from > number ? early.get(end)!.partner : undefined,
+      ),
+    );
+  });
+}
+
+function properPairs(frame: FrameRecord): Assigned[] {
+  const pairs: Assigned[] = [];
+  for (let pair = 0; pair < frame.on.length; pair++) {
+    if (frame.on[pair] > 0.5)
+      pairs.push({ truth: frame.truthAt(pair).id, track: frame.trackAt(pair).id, distance: frame.distance[pair] });
+  }
+  return pairs;
+}
+
+/** Pairs that are assigned but not proper at a frame, by id. */
+function heldPairs(frame: FrameRecord, partner: (end: Trajectory) => Trajectory | undefined): Assigned[] {
+  const pairs: Assigned[] = [];
+  const present = new Set(frame.truths);
+  const proper = new Set<Trajectory>();
+  for (let pair = 0; pair < frame.on.length; pair++) if (frame.on[pair] > 0.5) proper.add(frame.truthAt(pair));
+  for (const truth of frame.truths) {
+    const track = proper.has(truth) ? undefined : partner(truth);
+    if (track) pairs.push({ truth: truth.id, track: track.id, distance: null });
+  }
+  for (const track of frame.tracks) {
+    const truth = partner(track);
+    if (truth && !present.has(truth)) pairs.push({ truth: truth.id, track: track.id, distance: null });
+  }
+  return pairs.sort((a, b) => (a.truth < b.truth ? -1 : a.truth > b.truth ? 1 : 0));
+}
+
+/** Under time weights a change falls on the cheapest frame: the components know it. */
+function heldInComponents(scene: Scene, frame: FrameRecord): Assigned[] {
+  const partner = new Map<Trajectory, Trajectory>();
+  for (const component of scene.components) {
+    component.forEachHeld(frame.number, ({ truth, track }) => {
+      partner.set(truth, track).set(track, truth);
+    });
+  }
+  return heldPairs(frame, (end) => partner.get(end));
 }

@@ -11,6 +11,7 @@ import { bestMatching } from './assignment.js';
 import { Component, changeQuanta, QUANTA, type SolveSettings } from './component.js';
 import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
+import { Frontier, type Group, type Part } from './frontier.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
 import type { Params } from './params.js';
@@ -25,8 +26,21 @@ export class Trajectory {
   partnerGone: string | null = null;
   /** settled: was ever assigned */
   used = false;
-  /** the last frame that a read-out saw it in */
-  seenAt = -1;
+  /** what the frontier knows about it; null while it is fresh or not the frontier's */
+  part: Part | null = null;
+  /** quanta its edges can still earn after the frame that is being worked; kept when the frontier looks ahead */
+  remaining = 0;
+  /** its past is worked again by the frontier */
+  changed = false;
+  /** scratch of the frontier: what it was in before and after a frame, and is in now, while that frame is reworked */
+  reworkStamp = 0;
+  before: Part | null = null;
+  after: Part | null | undefined = null;
+  now: Part | null = null;
+  /** scratch of the frontier: membership and index in a knot, and whether an end is taken */
+  knotStamp = 0;
+  knot = 0;
+  taken = false;
 
   constructor(
     readonly id: string,
@@ -37,11 +51,17 @@ export class Trajectory {
 
 /** A truth and a track that are closer than the cut-off in at least one frame of the window. */
 export class Edge {
+  /** set when it is solved in a component, not at the frontier */
   component: Component | null = null;
   /** index in the component */
   local = 0;
-  /** the last frame that a read-out saw it proper in */
-  properAt = -1;
+  /** quanta it earns in the whole window, and after the frame that is being worked */
+  total = 0;
+  remaining = 0;
+  /** neither end has another edge: always assigned */
+  alone = false;
+  /** too hard for the frontier until this frame number */
+  hardUntil = 0;
   private readonly stack = new LayerStack(8);
   private readonly frameNumber: Matrix<Float64Array> = this.stack.matrix(Float64Array, 1);
   private readonly pair: Matrix<Int32Array> = this.stack.matrix(Int32Array, 1);
@@ -72,6 +92,13 @@ export class Edge {
   dropFirst(): void {
     this.stack.dropFirst();
   }
+
+  /** Moves on to a later frame: what it earns now is no longer to come. */
+  earn(quanta: number): void {
+    this.remaining -= quanta;
+    this.truth.remaining -= quanta;
+    this.track.remaining -= quanta;
+  }
 }
 
 /** A frame in the window. Pairs are ordered by truth, then track. */
@@ -82,6 +109,14 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
+  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends */
+  readonly groups: Group[] = [];
+  readonly pairGroup: (Group | null)[];
+  readonly pairPart: (Part | null)[];
+  readonly pairTrackPart: (Part | null)[];
+  readonly pairCalm: Uint8Array;
+  /** 1 where neither end has another pair in this frame */
+  readonly lone: Uint8Array;
 
   constructor(
     readonly number: number,
@@ -100,7 +135,21 @@ export class FrameRecord {
     readonly benefit: Float64Array,
     /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum */
     readonly on: Float64Array,
-  ) {}
+  ) {
+    this.pairGroup = new Array(edges.length).fill(null);
+    this.pairPart = new Array(edges.length).fill(null);
+    this.pairTrackPart = new Array(edges.length).fill(null);
+    this.pairCalm = new Uint8Array(edges.length);
+    this.lone = lonePairs(this);
+  }
+
+  truthAt(pair: number): Trajectory {
+    return this.truths[this.truth[pair]];
+  }
+
+  trackAt(pair: number): Trajectory {
+    return this.tracks[this.track[pair]];
+  }
 }
 
 export class Scene {
@@ -120,6 +169,13 @@ export class Scene {
   private readonly touchedFrames: FrameRecord[] = [];
   /** per-frame GOSPA: no components, each frame is solved when it enters */
   private readonly framewise: boolean;
+  /** solves everything that is not weighted, until a knot grows too large; null otherwise */
+  private readonly frontier: Frontier | null;
+  /** first frame the frontier has not seen */
+  private nextNumber = 0;
+  private readonly perhapsAlone: Edge[] = [];
+  edgeCount = 0;
+  aloneCount = 0;
   private serial = 0;
   /** with solver 'lp' everything is one program, kept from component to component */
   sharedLinear: LinearWindow | null = null;
@@ -135,6 +191,11 @@ export class Scene {
     this.changeQuanta = changeQuanta(params.switchPenalty ** params.exponent / 2 / this.unit);
     this.weighted = params.weights !== undefined;
     this.framewise = params.switchPenalty === 0;
+    const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
+    const lookahead = this.changeQuanta > QUANTA / 2;
+    this.frontier = frontier
+      ? new Frontier(this.changeQuanta, settings.frontierMax, lookahead, (frame) => this.touch(frame))
+      : null;
   }
 
   get size(): number {
@@ -144,6 +205,7 @@ export class Scene {
   /** Numbers the first frame; before any has entered. */
   startAt(number: number): void {
     this.firstNumber = number;
+    this.nextNumber = number;
   }
 
   get newestNumber(): number {
@@ -213,30 +275,59 @@ export class Scene {
   private enterPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): void {
     let edge: Edge | undefined;
     for (const known of truth.edges) if (known.track === track) edge = known;
-    if (edge === undefined) {
-      edge = new Edge(truth, track);
-      for (const other of truth.edges) this.loosen(other.component);
-      for (const other of track.edges) this.loosen(other.component);
-      truth.edges.push(edge);
-      track.edges.push(edge);
-      this.loose.push(edge);
-    }
+    edge ??= this.addEdge(truth, track);
     frame.edges[pair] = edge;
     edge.add(frame.number, pair);
-    const component = edge.component;
-    if (component?.alive) {
-      if (component.isolated) frame.on[pair] = 1;
-      else component.addPair(frame, edge, pair);
+    edge.total += frame.benefit[pair];
+    if (edge.component?.alive) {
+      if (edge.component.isolated) frame.on[pair] = 1;
+      else edge.component.addPair(frame, edge, pair);
+    } else if (edge.alone) frame.on[pair] = 1;
+  }
+
+  private setAlone(edge: Edge, alone: boolean): void {
+    if (edge.alone === alone) return;
+    edge.alone = alone;
+    this.aloneCount += alone ? 1 : -1;
+  }
+
+  private addEdge(truth: Trajectory, track: Trajectory): Edge {
+    const edge = new Edge(truth, track);
+    this.edgeCount++;
+    let linked = !this.frontier;
+    for (const other of [...truth.edges, ...track.edges]) {
+      if (other.alone) this.contest(other);
+      if (!other.component) continue;
+      this.loosen(other.component);
+      linked = true;
     }
+    if (linked) this.loose.push(edge);
+    else if (truth.edges.length + track.edges.length === 0) this.setAlone(edge, true);
+    truth.edges.push(edge);
+    track.edges.push(edge);
+    return edge;
+  }
+
+  /** A pair that was alone has got company: the frontier must work through its frames. */
+  private contest(edge: Edge): void {
+    this.setAlone(edge, false);
+    this.frontier?.restart(edge.truth);
+    this.frontier?.restart(edge.track);
   }
 
   /** Lets the oldest frame go. */
   leave(): void {
     const frame = this.frames[this.first];
-    for (const edge of frame.edges) {
+    for (let pair = 0; pair < frame.edges.length; pair++) {
+      const edge = frame.edges[pair];
       edge.dropFirst();
+      edge.total -= frame.benefit[pair];
+      if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
+      else if (!edge.component && !edge.alone) {
+        this.frontier?.restart(edge.truth);
+        this.frontier?.restart(edge.track);
+      }
       if (edge.size === 0) this.removeEdge(edge);
-      else if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
     }
     for (const truth of frame.truths) if (--truth.presence === 0) this.forget(this.truths, truth);
     for (const track of frame.tracks) if (--track.presence === 0) this.forget(this.tracks, track);
@@ -249,15 +340,21 @@ export class Scene {
   }
 
   private removeEdge(edge: Edge): void {
-    edge.truth.edges.splice(edge.truth.edges.indexOf(edge), 1);
-    edge.track.edges.splice(edge.track.edges.indexOf(edge), 1);
+    const { truth, track } = edge;
+    truth.edges.splice(truth.edges.indexOf(edge), 1);
+    track.edges.splice(track.edges.indexOf(edge), 1);
+    this.edgeCount--;
+    this.setAlone(edge, false);
+    for (const other of truth.edges) this.perhapsAlone.push(other);
+    for (const other of track.edges) this.perhapsAlone.push(other);
     const at = this.loose.indexOf(edge);
     if (at >= 0) this.loose.splice(at, 1);
-    this.loosen(edge.component);
+    if (edge.component) this.loosen(edge.component);
   }
 
   private forget(side: Map<string, Trajectory>, trajectory: Trajectory): void {
     side.delete(trajectory.id);
+    this.frontier?.forget(trajectory);
     const { partner } = trajectory;
     if (partner) {
       partner.partner = null;
@@ -266,8 +363,8 @@ export class Scene {
   }
 
   /** Takes a component apart: its edges wait to be put into new ones. */
-  private loosen(component: Component | null): void {
-    if (!component?.alive) return;
+  private loosen(component: Component): void {
+    if (!component.alive) return;
     component.dissolve();
     this.components.delete(component);
     for (const edge of component.edges) this.loose.push(edge);
@@ -282,12 +379,86 @@ export class Scene {
 
   /** Brings the assignment of the whole window up to date. */
   solve(deadlineMs: number): void {
-    this.regroup();
+    if (this.frontier) this.advanceFrontier(this.frontier);
+    else this.regroup();
     for (const component of this.components) {
       if (component.stale || this.weighted) component.solve(deadlineMs);
     }
     for (const frame of this.touchedFrames) addUp(frame);
     this.touchedFrames.length = 0;
+  }
+
+  private advanceFrontier(frontier: Frontier): void {
+    this.regroup();
+    if (frontier.lookahead) this.lookAhead(frontier);
+    else frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
+    for (const edge of this.perhapsAlone)
+      if (
+        !edge.component &&
+        !edge.alone &&
+        edge.size > 0 &&
+        edge.truth.edges.length === 1 &&
+        edge.track.edges.length === 1
+      )
+        this.isolate(frontier, edge);
+    this.perhapsAlone.length = 0;
+    for (const frame of this.framesBetween(this.nextNumber, this.newestNumber)) {
+      const pairs: number[] = [];
+      for (let pair = 0; pair < frame.edges.length; pair++) {
+        const edge = frame.edges[pair];
+        if (edge.alone) frame.on[pair] = 1;
+        else if (!edge.component) pairs.push(pair);
+      }
+      if (pairs.length > 0) frontier.enter(frame, pairs);
+    }
+    this.nextNumber = this.newestNumber + 1;
+    if (frontier.overflow.length > 0) this.handOver(frontier);
+    frontier.decide();
+  }
+
+  /** Begins anew with what every edge of the frontier can earn in the window. */
+  private lookAhead(frontier: Frontier): void {
+    frontier.rework([]);
+    frontier.reset(this.framesBetween(this.oldestNumber, this.newestNumber));
+    for (const truth of this.truths.values()) {
+      for (const edge of truth.edges) {
+        edge.remaining = edge.total;
+        truth.remaining += edge.total;
+        edge.track.remaining += edge.total;
+      }
+    }
+    this.nextNumber = this.firstNumber;
+  }
+
+  private framesBetween(from: number, to: number): FrameRecord[] {
+    const offset = this.first - this.firstNumber;
+    return this.frames.slice(Math.max(from, this.firstNumber) + offset, to + 1 + offset);
+  }
+
+  /** A pair that has lost its company needs no frontier. */
+  private isolate(frontier: Frontier, edge: Edge): void {
+    this.setAlone(edge, true);
+    frontier.release([edge.truth, edge.track]);
+    for (let n = 0; n < edge.size; n++) {
+      const frame = this.frame(edge.frameAt(n));
+      const pair = edge.pairAt(n);
+      frontier.clearPair(frame, pair);
+      frame.on[pair] = 1;
+      this.touch(frame);
+    }
+  }
+
+  /** Gives knots that grew too large to components. */
+  private handOver(frontier: Frontier): void {
+    for (const truth of frontier.overflow) {
+      for (const edge of truth.edges) {
+        if (edge.component) continue;
+        edge.hardUntil = this.newestNumber + 1 + Math.floor((this.windowFrames ?? 0) / 8);
+        this.loose.push(edge);
+      }
+    }
+    frontier.overflow.length = 0;
+    this.regroup();
   }
 
   /** A warm linear program for a component; one for all with solver 'lp'. */
@@ -319,12 +490,35 @@ export class Scene {
           edges.push(next);
         }
       }
-      this.addComponent(edges);
+      if (this.frontier && edges.every((edge) => edge.hardUntil <= this.newestNumber)) this.giveBack(edges);
+      else this.addComponent(edges);
     }
     this.loose.length = 0;
   }
 
+  /** Lets the frontier try again what was too hard for it once. */
+  private giveBack(edges: Edge[]): void {
+    for (const edge of edges) {
+      edge.component = null;
+      this.setAlone(edge, edges.length === 1);
+      for (let n = 0; n < edge.size; n++) {
+        const frame = this.frame(edge.frameAt(n));
+        frame.on[edge.pairAt(n)] = edge.alone ? 1 : 0;
+        this.touch(frame);
+      }
+      if (!edge.alone) this.contest(edge);
+    }
+  }
+
   private addComponent(edges: Edge[]): void {
+    if (this.frontier) {
+      for (const edge of edges) {
+        this.setAlone(edge, false);
+        if (edge.component) continue;
+        for (let n = 0; n < edge.size; n++) this.frontier.clearPair(this.frame(edge.frameAt(n)), edge.pairAt(n));
+        this.frontier.release([edge.truth, edge.track]);
+      }
+    }
     const component = new Component(this, this.settings, edges);
     component.build();
     this.components.add(component);
@@ -377,6 +571,20 @@ export class Scene {
     this.components.clear();
     this.sharedLinear?.dispose();
   }
+}
+
+function lonePairs({ truth, track, truths, tracks }: FrameRecord): Uint8Array {
+  const truthPairs = new Uint16Array(truths.length);
+  const trackPairs = new Uint16Array(tracks.length);
+  for (let pair = 0; pair < truth.length; pair++) {
+    truthPairs[truth[pair]]++;
+    trackPairs[track[pair]]++;
+  }
+  const lone = new Uint8Array(truth.length);
+  for (let pair = 0; pair < truth.length; pair++) {
+    if (truthPairs[truth[pair]] === 1 && trackPairs[track[pair]] === 1) lone[pair] = 1;
+  }
+  return lone;
 }
 
 function addUp(frame: FrameRecord): void {

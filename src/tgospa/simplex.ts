@@ -8,7 +8,10 @@
  * Invariant: every value handed out is recomputed from the weights handed out with it; an unfinished solve has the value NaN.
  */
 
-import type { Basis, BasisInput, Highs, ModelData, RawModelApi, SparseMatrix } from 'highs';
+import type { Basis, BasisInput, Highs, ModelData, RawModelApi, Solution, SparseMatrix } from 'highs';
+
+type ColumnInput = Parameters<RawModelApi['addCols']>[0];
+type RowInput = Parameters<RawModelApi['addRows']>[0];
 
 /** One component over one window. Benefits and switch costs are in units of cutoff^exponent: HiGHS's tolerances are absolute. */
 export interface LpProblem {
@@ -78,16 +81,19 @@ export interface Simplex {
 const TOLERANCE = 1e-10;
 /** weights closer to 0 or 1 than this are meant to be 0 or 1 */
 const ROUNDING = 1e-7;
-/** dead edges are cleared away when they are more than the living and more than this */
+/** dead edges are cleared away when they are at least so many, and more than this share of the model */
 const DEAD_EDGES_MIN = 8;
+const DEAD_EDGES_SHARE = 0.25;
 /** HiGHS accepts only finite numbers from JavaScript */
 const NO_TIME_LIMIT_MS = 1e12;
 const NO_ITERATION_LIMIT = 2 ** 31 - 1;
 const MODEL_STATUS_OPTIMAL = 7;
 const MODEL_STATUS_TIME_LIMIT = 13;
+/** HiGHS's primal solution status */
+const FEASIBLE = 2;
 const BASIS_LOWER = 0;
 const BASIS_BASIC = 1;
-const PRIMAL_SIMPLEX = 4;
+const DUAL_SIMPLEX = 1;
 
 // Loading
 
@@ -163,15 +169,31 @@ function loadHighsSync(): Highs {
   return scope.outcome.highs;
 }
 
+/** The HiGHS in use. An aborted WebAssembly instance keeps the memory it held, so it is replaced where that can be done at once. */
+interface Runtime {
+  highs: Highs;
+}
+
 function bind(highs: Highs): Simplex {
+  const runtime: Runtime = { highs };
   return {
-    solveCold: (problem, options) => solveCold(highs, problem, options),
-    solveIntegral: (problem, options) => solveIntegral(highs, problem, options),
-    createRing: (windowFrames) => new RingSimplex(highs, windowFrames),
+    solveCold: (problem, options) => solveCold(runtime, problem, options),
+    solveIntegral: (problem, options) => solveIntegral(runtime, problem, options),
+    createRing: (windowFrames) => new RingSimplex(runtime, windowFrames),
     get memoryBytes() {
-      return highs.memoryBytes;
+      return runtime.highs.memoryBytes;
     },
   };
+}
+
+/** Turns whatever HiGHS threw into one short error, and replaces HiGHS when it has aborted. */
+function recover(runtime: Runtime, thrown: unknown): Error {
+  if ((thrown as Error)?.name !== 'RuntimeError') return shortError(thrown);
+  const megabytes = Math.round(runtime.highs.memoryBytes / 2 ** 20);
+  try {
+    runtime.highs = loadHighsSync();
+  } catch {}
+  return failure(`HiGHS aborted with ${megabytes} MB in use, of at most 2048; the problem is too large for it`);
 }
 
 /** One short line, whatever was thrown: WebAssembly throws numbers, traps and strings as well as errors. */
@@ -181,61 +203,49 @@ function failure(what: string, cause?: unknown): Error {
   return new Error(`simplex: ${what}${line}`);
 }
 
-// The matrix: blocks of columns and rows
+// One-shot solves: frames in a chain
 
 /**
- * Where columns and rows lie. A block of an edge has a weight column for each slot, then a rise column for each boundary; an object has one row for
- * each slot, an edge one row for each boundary. Boundary k lies before slot k; a chain has none before slot 0, a ring has.
+ * Columns: for each edge a weight for each frame, then a rise for each boundary, which is named by the frame after it.
+ * Rows: one for each truth and frame, one for each track and frame, one for each edge and boundary.
  */
-interface Layout {
-  slots: number;
-  /** first boundary: 0 in a ring, 1 in a chain */
-  first: number;
-  /** columns of an edge */
-  width: number;
-  /** first rows of each edge's truth, track and boundaries */
-  truthRow: number[];
-  trackRow: number[];
-  riseRow: number[];
-  rowCount: number;
+function chainModel(highs: Highs, problem: LpProblem): ModelData {
+  const { frameCount, truthCount, trackCount, edgeTruth } = problem;
+  const numCols = edgeTruth.length * (2 * frameCount - 1);
+  const objectRows = (truthCount + trackCount) * frameCount;
+  const numRows = objectRows + edgeTruth.length * (frameCount - 1);
+  return {
+    numCols,
+    numRows,
+    sense: highs.constants.objectiveSense.maximize,
+    colCost: chainCost(problem),
+    colLower: new Float64Array(numCols),
+    colUpper: new Float64Array(numCols).fill(Infinity),
+    rowLower: new Float64Array(numRows).fill(-Infinity, 0, objectRows),
+    rowUpper: new Float64Array(numRows).fill(1, 0, objectRows).fill(Infinity, objectRows),
+    matrix: chainMatrix(problem, numRows, numCols),
+  };
 }
 
-function createLayout(slots: number, ring: boolean): Layout {
-  const first = ring && slots > 1 ? 0 : 1;
-  return { slots, first, width: 2 * slots - first, truthRow: [], trackRow: [], riseRow: [], rowCount: 0 };
-}
-
-/** Reserves the rows of an object. */
-function addObject(layout: Layout): number {
-  layout.rowCount += layout.slots;
-  return layout.rowCount - layout.slots;
-}
-
-function addEdge(layout: Layout, truthRow: number, trackRow: number): void {
-  layout.truthRow.push(truthRow);
-  layout.trackRow.push(trackRow);
-  layout.riseRow.push(layout.rowCount);
-  layout.rowCount += layout.slots - layout.first;
-}
-
-/** Bounds of the rows from `fromRow` on, the edges from `fromEdge` on among them. */
-function rowBounds(layout: Layout, fromRow: number, fromEdge: number): { lower: Float64Array; upper: Float64Array } {
-  const lower = new Float64Array(layout.rowCount - fromRow).fill(-Infinity);
-  const upper = new Float64Array(layout.rowCount - fromRow).fill(1);
-  for (let edge = fromEdge; edge < layout.riseRow.length; edge++) {
-    const start = layout.riseRow[edge] - fromRow;
-    lower.fill(0, start, start + layout.slots - layout.first);
-    upper.fill(Infinity, start, start + layout.slots - layout.first);
+function chainCost({ frameCount, edgeTruth, benefit, switchCost }: LpProblem): Float64Array {
+  const edgeCount = edgeTruth.length;
+  const cost = new Float64Array(edgeCount * (2 * frameCount - 1));
+  let column = 0;
+  for (let edge = 0; edge < edgeCount; edge++) {
+    for (let frame = 0; frame < frameCount; frame++) {
+      const before = frame > 0 ? switchCost[frame] : 0;
+      const after = frame + 1 < frameCount ? switchCost[frame + 1] : 0;
+      cost[column++] = benefit[frame * edgeCount + edge] + before - after;
+    }
+    for (let frame = 1; frame < frameCount; frame++) cost[column++] = -2 * switchCost[frame];
   }
-  return { lower, upper };
+  return cost;
 }
 
-/** The columns of the edges from `fromEdge` on, compressed by column. */
-function columnMatrix(layout: Layout, fromEdge: number): SparseMatrix {
-  const { slots, first, width } = layout;
-  const edgeCount = layout.riseRow.length - fromEdge;
-  const starts = new Int32Array(edgeCount * width + 1);
-  const indices = new Int32Array(edgeCount * (2 * slots + 3 * (slots - first)));
+function chainMatrix(problem: LpProblem, numRows: number, numCols: number): SparseMatrix {
+  const { frameCount, truthCount, trackCount, edgeTruth, edgeTrack } = problem;
+  const starts = new Int32Array(numCols + 1);
+  const indices = new Int32Array(edgeTruth.length * (5 * frameCount - 3));
   const values = new Float64Array(indices.length);
   let column = 0;
   let end = 0;
@@ -243,141 +253,85 @@ function columnMatrix(layout: Layout, fromEdge: number): SparseMatrix {
     indices[end] = row;
     values[end++] = value;
   };
-  for (let edge = fromEdge; edge < layout.riseRow.length; edge++) {
-    const riseRow = layout.riseRow[edge] - first;
-    for (let slot = 0; slot < slots; slot++) {
-      const next = first === 0 ? (slot + 1) % slots : slot + 1;
-      put(layout.truthRow[edge] + slot, 1);
-      put(layout.trackRow[edge] + slot, 1);
-      if (slot >= first) put(riseRow + slot, -1);
-      if (next < slots) put(riseRow + next, 1);
+  for (let edge = 0; edge < edgeTruth.length; edge++) {
+    const riseRow = (truthCount + trackCount) * frameCount + edge * (frameCount - 1) - 1;
+    for (let frame = 0; frame < frameCount; frame++) {
+      put(edgeTruth[edge] * frameCount + frame, 1);
+      put((truthCount + edgeTrack[edge]) * frameCount + frame, 1);
+      if (frame > 0) put(riseRow + frame, -1);
+      if (frame + 1 < frameCount) put(riseRow + frame + 1, 1);
       starts[++column] = end;
     }
-    for (let slot = first; slot < slots; slot++) {
-      put(riseRow + slot, 1);
+    for (let frame = 1; frame < frameCount; frame++) {
+      put(riseRow + frame, 1);
       starts[++column] = end;
     }
   }
-  return { format: 'csc', numRows: layout.rowCount, numCols: edgeCount * width, starts, indices, values };
+  return { format: 'csc', numRows, numCols, starts, indices, values };
 }
 
-/** Writes the objective's coefficients of one edge into `cost` from `offset` on; `benefit` is read by slot from `from` on, by `step`. */
-function priceEdge(
-  layout: Layout,
-  benefit: Float64Array,
-  from: number,
-  step: number,
-  switchCost: Float64Array,
-  cost: Float64Array,
-  offset: number,
-): void {
-  const { slots, first } = layout;
-  for (let slot = 0; slot < slots; slot++) {
-    const next = first === 0 ? (slot + 1) % slots : slot + 1;
-    const before = slot >= first ? switchCost[slot] : 0;
-    const after = next < slots ? switchCost[next] : 0;
-    cost[offset + slot] = benefit[from + slot * step] + before - after;
-  }
-  for (let slot = first; slot < slots; slot++) cost[offset + slots - first + slot] = -2 * switchCost[slot];
-}
-
-// One-shot solves
-
-function chainLayout(problem: LpProblem): Layout {
-  const layout = createLayout(problem.frameCount, false);
-  const truthRow = Array.from({ length: problem.truthCount }, () => addObject(layout));
-  const trackRow = Array.from({ length: problem.trackCount }, () => addObject(layout));
-  for (let edge = 0; edge < problem.edgeTruth.length; edge++)
-    addEdge(layout, truthRow[problem.edgeTruth[edge]], trackRow[problem.edgeTrack[edge]]);
-  return layout;
-}
-
-function chainModel(highs: Highs, problem: LpProblem, layout: Layout, integral: boolean): ModelData {
-  const edgeCount = problem.edgeTruth.length;
-  const numCols = edgeCount * layout.width;
-  const colCost = new Float64Array(numCols);
-  for (let edge = 0; edge < edgeCount; edge++)
-    priceEdge(layout, problem.benefit, edge, edgeCount, problem.switchCost, colCost, edge * layout.width);
-  const { lower, upper } = rowBounds(layout, 0, 0);
-  return {
-    numCols,
-    numRows: layout.rowCount,
-    sense: highs.constants.objectiveSense.maximize,
-    colCost,
-    colLower: new Float64Array(numCols),
-    colUpper: new Float64Array(numCols).fill(integral ? 1 : Infinity),
-    rowLower: lower,
-    rowUpper: upper,
-    matrix: columnMatrix(layout, 0),
-  };
-}
-
-function solveCold(highs: Highs, problem: LpProblem, options: ColdOptions = {}): LpSolution {
-  if (problem.edgeTruth.length === 0 || problem.frameCount === 0) return emptySolution(problem);
-  const layout = chainLayout(problem);
-  return withModel(highs, (model) => {
+function solveCold(runtime: Runtime, problem: LpProblem, options: ColdOptions = {}): LpSolution {
+  if (problem.benefit.length === 0) return emptySolution(problem);
+  return withModel(runtime, (model) => {
+    const { highs } = runtime;
     setOptions(model, { presolve: options.presolve === false ? 'off' : 'on', solver: 'choose' });
     setTimeLimit(model, options.timeLimitMs);
-    check(model.passLp(chainModel(highs, problem, layout, false)), 'HiGHS refused the model');
+    check(model.passLp(chainModel(highs, problem)), 'HiGHS refused the model');
     check(model.run(), 'HiGHS failed');
     if (statusOf(model) === 'time-limit') return unfinished(problem, iterationsOf(model));
-    return readSolution(problem, chainWeights(model, problem, layout), iterationsOf(model));
+    return readSolution(problem, chainWeights(model, problem), iterationsOf(model));
   });
 }
 
-function solveIntegral(highs: Highs, problem: LpProblem, options: IntegralOptions = {}): IntegralSolution {
-  if (problem.edgeTruth.length === 0 || problem.frameCount === 0)
-    return { value: 0, weights: emptySolution(problem).weights, bound: 0, status: 'optimal' };
-  const layout = chainLayout(problem);
-  return withModel(highs, (model) => {
+function solveIntegral(runtime: Runtime, problem: LpProblem, options: IntegralOptions = {}): IntegralSolution {
+  if (problem.benefit.length === 0) return { value: 0, weights: new Float64Array(0), bound: 0, status: 'optimal' };
+  return withModel(runtime, (model) => {
+    const { highs } = runtime;
     setOptions(model, { mip_rel_gap: 0, mip_abs_gap: 0, mip_feasibility_tolerance: TOLERANCE });
     setTimeLimit(model, options.timeLimitMs);
-    const data = chainModel(highs, problem, layout, true);
+    const data = chainModel(highs, problem);
     const integrality = new Int32Array(data.numCols);
-    for (let column = 0; column < data.numCols; column += layout.width)
-      integrality.fill(highs.constants.variableType.integer, column, column + layout.slots);
-    check(model.passMip({ ...data, integrality }), 'HiGHS refused the model');
-    if (options.start) check(model.setSolution({ colValue: columnsOf(problem, layout, options.start) }), 'bad start');
+    const colUpper = new Float64Array(data.numCols).fill(1);
+    const { integer } = highs.constants.variableType;
+    for (let column = 0; column < data.numCols; column += 2 * problem.frameCount - 1)
+      integrality.fill(integer, column, column + problem.frameCount);
+    check(model.passMip({ ...data, colUpper, integrality }), 'HiGHS refused the model');
+    if (options.start) check(model.setSolution({ colValue: chainColumns(problem, options.start) }), 'bad start');
     check(model.run(), 'HiGHS failed');
-    return readIntegral(model, problem, layout, options.start);
+    return readIntegral(model, problem, options.start);
   });
 }
 
-function readIntegral(model: RawModelApi, problem: LpProblem, layout: Layout, start?: Float64Array): IntegralSolution {
+function readIntegral(model: RawModelApi, problem: LpProblem, start?: Float64Array): IntegralSolution {
   const status = statusOf(model);
-  const found = model.getInfoValue('primal_solution_status').value === 2;
-  let weights = found ? chainWeights(model, problem, layout).map(Math.round) : emptySolution(problem).weights;
-  if (start && !(weightsValue(problem, weights) >= weightsValue(problem, start))) weights = start.slice();
-  const value = weightsValue(problem, weights);
+  const found = model.getInfoValue('primal_solution_status').value === FEASIBLE;
+  let weights = found ? chainWeights(model, problem).map(Math.round) : new Float64Array(problem.benefit.length);
+  if (start && weightsValue(problem, start) > weightsValue(problem, weights)) weights = start.slice();
   if (!isAssignment(problem, weights)) throw failure('branch and bound returned no assignment');
-  const proven = Number(model.getInfoValue('mip_dual_bound').value);
-  return { value, weights, bound: status === 'optimal' ? Math.max(value, proven) : proven, status };
+  const value = weightsValue(problem, weights);
+  return { value, weights, bound: Math.max(value, Number(model.getInfoValue('mip_dual_bound').value)), status };
 }
 
 /** The columns that belong to given weights: the rises follow from them. */
-function columnsOf(problem: LpProblem, layout: Layout, weights: Float64Array): Float64Array {
-  const edgeCount = problem.edgeTruth.length;
-  const columns = new Float64Array(edgeCount * layout.width);
-  for (let edge = 0; edge < edgeCount; edge++)
-    for (let frame = 0; frame < problem.frameCount; frame++) {
-      const weight = weights[frame * edgeCount + edge];
-      columns[edge * layout.width + frame] = weight;
-      if (frame > 0)
-        columns[edge * layout.width + layout.slots - layout.first + frame] = Math.max(
-          0,
-          weight - weights[(frame - 1) * edgeCount + edge],
-        );
-    }
+function chainColumns({ frameCount, edgeTruth }: LpProblem, weights: Float64Array): Float64Array {
+  const edgeCount = edgeTruth.length;
+  const columns = new Float64Array(edgeCount * (2 * frameCount - 1));
+  let column = 0;
+  for (let edge = 0; edge < edgeCount; edge++) {
+    for (let frame = 0; frame < frameCount; frame++) columns[column++] = weights[frame * edgeCount + edge];
+    for (let frame = 1; frame < frameCount; frame++)
+      columns[column++] = Math.max(0, weights[frame * edgeCount + edge] - weights[(frame - 1) * edgeCount + edge]);
+  }
   return columns;
 }
 
-function chainWeights(model: RawModelApi, problem: LpProblem, layout: Layout): Float64Array {
-  const columns = columnValues(model);
-  const edgeCount = problem.edgeTruth.length;
-  const weights = new Float64Array(problem.frameCount * edgeCount);
+function chainWeights(model: RawModelApi, { frameCount, edgeTruth }: LpProblem): Float64Array {
+  const columns = solutionOf(model).colValue;
+  const edgeCount = edgeTruth.length;
+  const weights = new Float64Array(frameCount * edgeCount);
   for (let edge = 0; edge < edgeCount; edge++)
-    for (let frame = 0; frame < problem.frameCount; frame++)
-      weights[frame * edgeCount + edge] = columns[edge * layout.width + frame];
+    for (let frame = 0; frame < frameCount; frame++)
+      weights[frame * edgeCount + edge] = columns[edge * (2 * frameCount - 1) + frame];
   return weights;
 }
 
@@ -438,12 +392,12 @@ function unfinished(problem: LpProblem, iterations: number): LpSolution {
 // Talking to HiGHS
 
 /** Runs `operation` on a fresh, silent model and frees it; anything thrown becomes one short error. */
-function withModel<Result>(highs: Highs, operation: (model: RawModelApi) => Result): Result {
-  const model = createModel(highs);
+function withModel<Result>(runtime: Runtime, operation: (model: RawModelApi) => Result): Result {
+  const model = createModel(runtime.highs);
   try {
     return operation(model);
   } catch (error) {
-    throw shortError(error);
+    throw recover(runtime, error);
   } finally {
     discard(model);
   }
@@ -499,58 +453,64 @@ function iterationsOf(model: RawModelApi): number {
   return Number(model.getInfoValue('simplex_iteration_count').value ?? 0);
 }
 
-function columnValues(model: RawModelApi): Float64Array {
-  const values = model.getSolution().value?.colValue;
-  if (!values) throw failure('HiGHS returned no solution');
-  return values as Float64Array;
+function solutionOf(model: RawModelApi): Solution {
+  const { value } = model.getSolution();
+  if (!value) throw failure('HiGHS returned no solution');
+  return value;
 }
 
 // The sliding window
 
+/** A pair of the ring. Without a benefit in the window it is dead. */
 interface RingEdge {
   truth: number;
   track: number;
   /** by slot */
   benefit: Float64Array;
-  /** slots with a benefit; an edge without any is dead */
+  /** slots with a benefit */
   pricedSlots: number;
+  /** index among the model's edges, -1 outside the model */
+  index: number;
 }
 
-/** What a ring's model is made of; edges have the same index in `layout` and `edges`. */
-interface RingContent {
-  layout: Layout;
+/** What a ring's model holds: edges in the order of their rows, and the first column of every edge and object. */
+interface RingModel {
+  highs: RawModelApi;
   edges: RingEdge[];
-  edgeIndex: Map<number, Map<number, number>>;
-  /** first row by name */
-  truthRow: Map<number, number>;
-  trackRow: Map<number, number>;
+  edgeColumn: number[];
+  truthColumn: Map<number, number>;
+  trackColumn: Map<number, number>;
+  columnCount: number;
+  /** benefits by row and switch costs by slot as the model has them */
+  benefit: Float64Array;
+  switchCost: Float64Array;
 }
 
 /**
- * The LP of a sliding window, kept in one HiGHS model laid out as a ring of slots: the matrix stays as it is while frames slide by, only prices
- * change, so the last basis stays primal feasible and primal simplex goes on from it. Boundaries next to an empty slot and between the newest
- * and the oldest frame (the cut) cost nothing, hence tie nothing together. Truths and tracks are named by numbers of the caller's choice.
+ * The LP of a sliding window, kept in one HiGHS model and solved again from its last basis. The model is the LP's dual, laid out as a ring of slots:
+ *
+ *   minimise sum u_ik + sum v_jk   subject to   u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
+ *
+ * with truth i and track j of edge e; the rows' multipliers are the weights. Sliding changes only right-hand sides and the bounds of f,
+ * so the last basis stays dual feasible and dual simplex goes on from it. Boundaries next to an empty slot and between the newest and the oldest
+ * frame have s = 0: they tie nothing together. Truths and tracks are named by numbers of the caller's choice.
  */
 export class RingSimplex {
   readonly windowFrames: number;
-  readonly #highs: Highs;
+  readonly #runtime: Runtime;
+  readonly #edges = new Map<number, Map<number, RingEdge>>();
   readonly #switchCost: Float64Array;
-  #content: RingContent;
-  #model: RawModelApi | undefined;
-  /** the objective as the model has it */
-  #cost = new Float64Array(0);
-  #modelRowCount = 0;
+  #model: RingModel | undefined;
   #newest = -1;
   #frameCount = 0;
   #fallbackCount = 0;
   #disposed = false;
 
-  constructor(highs: Highs, windowFrames: number) {
+  constructor(runtime: Runtime, windowFrames: number) {
     if (!Number.isInteger(windowFrames) || windowFrames < 1)
       throw new Error(`simplex: windowFrames must be a whole number of at least 1, got ${windowFrames}`);
-    this.#highs = highs;
+    this.#runtime = runtime;
     this.windowFrames = windowFrames;
-    this.#content = createContent(windowFrames);
     this.#switchCost = new Float64Array(windowFrames);
   }
 
@@ -559,9 +519,9 @@ export class RingSimplex {
     return this.#frameCount;
   }
 
-  /** edges held, dead ones included */
-  get edgeCount(): number {
-    return this.#content.edges.length;
+  /** edges in the model, dead ones included */
+  get modelEdgeCount(): number {
+    return this.#model?.edges.length ?? 0;
   }
 
   /** warm solves that failed and were repeated cold */
@@ -569,23 +529,21 @@ export class RingSimplex {
     return this.#fallbackCount;
   }
 
-  /** Makes sure the pair has columns and its objects have rows; the basis stays valid. */
-  addEdge(truth: number, track: number): void {
-    edgeOf(this.#content, truth, track);
-  }
-
   /** Takes away the pair's benefits at every frame of the window. */
   removeEdge(truth: number, track: number): void {
-    const index = this.#content.edgeIndex.get(truth)?.get(track);
-    if (index !== undefined) clearEdge(this.#content.edges[index]);
+    const edge = this.#edges.get(truth)?.get(track);
+    if (edge) clearEdge(edge);
   }
 
   /** Appends a frame, given by its pairs with a benefit; the oldest leaves a full window. `switchCost` is for changes since the frame before. */
   slide(truth: ArrayLike<number>, track: ArrayLike<number>, benefit: ArrayLike<number>, switchCost: number): void {
     const slot = (this.#newest + 1) % this.windowFrames;
-    for (const edge of this.#content.edges) price(edge, slot, 0);
-    for (let pair = 0; pair < truth.length; pair++)
-      price(edgeOf(this.#content, truth[pair], track[pair]), slot, benefit[pair]);
+    for (const edge of this.#all()) price(edge, slot, 0);
+    const pairs = Array.from(truth, (name, pair) => this.#edge(name, track[pair]));
+    pairs.forEach((edge, pair) => {
+      price(edge, slot, benefit[pair]);
+    });
+    this.#forgetDead();
     this.#switchCost[slot] = this.#frameCount === 0 ? 0 : switchCost;
     this.#switchCost[(slot + 1) % this.windowFrames] = 0;
     this.#newest = slot;
@@ -597,11 +555,12 @@ export class RingSimplex {
     const { frameCount } = problem;
     if (frameCount > this.windowFrames)
       throw new Error(`simplex: ${frameCount} frames do not fit a window of ${this.windowFrames}`);
-    const edgeCount = problem.edgeTruth.length;
-    for (const edge of this.#content.edges) clearEdge(edge);
-    for (let index = 0; index < edgeCount; index++) {
-      const edge = edgeOf(this.#content, problem.edgeTruth[index], problem.edgeTrack[index]);
-      for (let frame = 0; frame < frameCount; frame++) price(edge, frame, problem.benefit[frame * edgeCount + index]);
+    for (const edge of this.#all()) clearEdge(edge);
+    const pairs = Array.from(problem.edgeTruth, (truth, index) => this.#edge(truth, problem.edgeTrack[index]));
+    for (let frame = 0; frame < frameCount; frame++) {
+      pairs.forEach((edge, index) => {
+        price(edge, frame, problem.benefit[frame * pairs.length + index]);
+      });
     }
     this.#switchCost.fill(0);
     for (let frame = 1; frame < frameCount; frame++) this.#switchCost[frame] = problem.switchCost[frame];
@@ -611,35 +570,13 @@ export class RingSimplex {
 
   /** Multiplies every benefit and switch cost of the window: exponential forgetting, before the next slide. */
   scale(factor: number): void {
-    for (const { benefit } of this.#content.edges)
-      for (let slot = 0; slot < benefit.length; slot++) benefit[slot] *= factor;
+    for (const { benefit } of this.#all()) for (let slot = 0; slot < benefit.length; slot++) benefit[slot] *= factor;
     for (let slot = 0; slot < this.windowFrames; slot++) this.#switchCost[slot] *= factor;
   }
 
   /** The window in chronological order: the edges with a benefit in it, and the names of its truths and tracks by index. */
   window(): { problem: LpProblem; truthNames: number[]; trackNames: number[] } {
-    const living = this.#living();
-    const truthNames: number[] = [];
-    const trackNames: number[] = [];
-    const edges = living.map((index) => this.#content.edges[index]);
-    const problem: LpProblem = {
-      frameCount: this.#frameCount,
-      edgeTruth: numbered(
-        edges.map((edge) => edge.truth),
-        truthNames,
-      ),
-      edgeTrack: numbered(
-        edges.map((edge) => edge.track),
-        trackNames,
-      ),
-      truthCount: truthNames.length,
-      trackCount: trackNames.length,
-      benefit: this.#chronological(living, (index, slot) => this.#content.edges[index].benefit[slot]),
-      switchCost: new Float64Array(this.#frameCount),
-    };
-    for (let frame = 1; frame < this.#frameCount; frame++)
-      problem.switchCost[frame] = this.#switchCost[this.#slot(frame)];
-    return { problem, truthNames, trackNames };
+    return this.#window(this.#living());
   }
 
   /**
@@ -648,14 +585,16 @@ export class RingSimplex {
    */
   solve(options: WarmOptions = {}): LpSolution {
     if (this.#disposed) throw new Error('simplex: this ring was disposed; create a new one');
-    const { problem } = this.window();
-    if (problem.edgeTruth.length === 0) return emptySolution(problem);
+    const living = this.#living();
+    const { problem } = this.#window(living);
+    if (living.length === 0) return emptySolution(problem);
     try {
-      return this.#solveWarm(problem, options);
-    } catch {
+      return this.#solveWarm(problem, living, options);
+    } catch (error) {
       this.#fallbackCount++;
       this.#release();
-      return solveCold(this.#highs, problem, { timeLimitMs: options.timeLimitMs });
+      recover(this.#runtime, error);
+      return solveCold(this.#runtime, problem, { timeLimitMs: options.timeLimitMs });
     }
   }
 
@@ -665,102 +604,123 @@ export class RingSimplex {
     this.#disposed = true;
   }
 
-  #solveWarm(problem: LpProblem, options: WarmOptions): LpSolution {
-    const model = this.#update();
-    setTimeLimit(model, options.timeLimitMs);
-    setOptions(model, { simplex_iteration_limit: options.iterationLimit ?? NO_ITERATION_LIMIT });
-    check(model.run(), 'HiGHS failed');
-    if (statusOf(model) === 'time-limit') return unfinished(problem, iterationsOf(model));
-    const columns = columnValues(model);
-    const { width } = this.#content.layout;
-    const weights = this.#chronological(this.#living(), (index, slot) => columns[index * width + slot]);
-    return readSolution(problem, weights, iterationsOf(model));
+  #solveWarm(problem: LpProblem, living: RingEdge[], options: WarmOptions): LpSolution {
+    const model = this.#update(living);
+    setTimeLimit(model.highs, options.timeLimitMs);
+    setOptions(model.highs, { simplex_iteration_limit: options.iterationLimit ?? NO_ITERATION_LIMIT });
+    check(model.highs.run(), 'HiGHS failed');
+    const iterations = iterationsOf(model.highs);
+    if (statusOf(model.highs) === 'time-limit') return unfinished(problem, iterations);
+    const { rowDual } = solutionOf(model.highs);
+    return this.#read(problem, living, rowDual, iterations, model.highs.getObjectiveValue());
+  }
+
+  /** Reads the weights off the rows and holds their value against the model's: they meet at the optimum only. */
+  #read(problem: LpProblem, living: RingEdge[], rowDual: Float64Array, iterations: number, bound: number): LpSolution {
+    const weights = this.#chronological(living, (edge, slot) => rowDual[edge.index * this.windowFrames + slot]);
+    const solution = readSolution(problem, weights, iterations);
+    if (!(Math.abs(solution.value - bound) <= 1e-9 * Math.max(1, bound)))
+      throw failure(`value ${solution.value} and bound ${bound} differ`);
+    return solution;
   }
 
   /** Brings the model up to date with the window. */
-  #update(): RawModelApi {
-    const deadCount = this.edgeCount - this.#living().length;
-    const crowded = deadCount >= DEAD_EDGES_MIN && 2 * deadCount > this.edgeCount;
-    if (!this.#model || crowded) return this.#rebuild();
-    this.#append(this.#model);
-    this.#reprice(this.#model);
-    return this.#model;
+  #update(living: RingEdge[]): RingModel {
+    const old = this.#model;
+    const deadCount = old ? old.edges.filter((edge) => edge.pricedSlots === 0).length : 0;
+    if (!old || (deadCount >= DEAD_EDGES_MIN && deadCount > DEAD_EDGES_SHARE * old.edges.length))
+      return this.#rebuild(living);
+    const fresh = living.filter((edge) => edge.index < 0);
+    this.#append(old, fresh);
+    this.#reprice(old);
+    return old;
   }
 
   /** Makes a new model of the living edges and carries the old basis over. */
-  #rebuild(): RawModelApi {
-    const old = this.#content;
-    const basis = this.#model?.getBasis().value;
-    const content = createContent(this.windowFrames);
-    const living = this.#living();
-    for (const index of living)
-      Object.assign(edgeOf(content, old.edges[index].truth, old.edges[index].track), old.edges[index]);
+  #rebuild(living: RingEdge[]): RingModel {
+    const old = this.#model;
+    const basis = old?.highs.getBasis().value;
+    const indices = living.map((edge) => edge.index);
     this.#release();
-    this.#content = content;
-    const model = createModel(this.#highs);
+    const model = createRingModel(this.#runtime.highs, this.#switchCost);
     this.#model = model;
-    setOptions(model, {
-      presolve: 'off',
-      solver: 'simplex',
-      simplex_strategy: PRIMAL_SIMPLEX,
-      simplex_scale_strategy: 0,
-    });
-    check(model.changeObjectiveSense(this.#highs.constants.objectiveSense.maximize), 'HiGHS refused the model');
-    this.#append(model);
-    if (basis) check(model.setBasis(carryBasis(basis, old, content, living)), 'HiGHS refused the basis');
+    this.#append(model, living);
+    if (old && basis)
+      check(model.highs.setBasis(carryBasis(basis, old, model, indices, this.windowFrames)), 'HiGHS refused the basis');
+    this.#forgetDead();
     return model;
   }
 
-  /** Adds what the content has more than the model: rows basic, columns nonbasic, as HiGHS does by itself. */
-  #append(model: RawModelApi): void {
-    const { layout, edges } = this.#content;
-    const from = this.#cost.length / layout.width;
-    if (from === edges.length) return;
-    const count = (edges.length - from) * layout.width;
-    const cost = new Float64Array(edges.length * layout.width);
-    for (let index = from; index < edges.length; index++) this.#priceInto(cost, index);
-    const rows = rowBounds(layout, this.#modelRowCount, from);
-    const none = emptyRows(rows.lower.length, this.#cost.length);
-    check(model.addRows({ ...rows, matrix: none }), 'HiGHS refused rows');
-    const bounds = { lower: new Float64Array(count), upper: new Float64Array(count).fill(Infinity) };
-    const matrix = columnMatrix(layout, from);
-    check(model.addCols({ cost: cost.subarray(this.#cost.length), ...bounds, matrix }), 'HiGHS refused columns');
-    cost.set(this.#cost);
-    this.#cost = cost;
-    this.#modelRowCount = layout.rowCount;
+  /** Adds edges, and their objects when they are new: columns nonbasic and rows basic, as HiGHS does by itself, so that the basis stays valid. */
+  #append(model: RingModel, edges: RingEdge[]): void {
+    if (edges.length === 0) return;
+    const slots = this.windowFrames;
+    check(model.highs.addCols(addRingColumns(model, edges, slots)), 'HiGHS refused columns');
+    check(model.highs.addRows(ringRows(model, edges, slots)), 'HiGHS refused rows');
+    const benefit = new Float64Array((model.edges.length + edges.length) * slots);
+    benefit.set(model.benefit);
+    for (const edge of edges) {
+      edge.index = model.edges.push(edge) - 1;
+      benefit.set(edge.benefit, edge.index * slots);
+    }
+    model.benefit = benefit;
   }
 
-  /** Tells the model the prices that have changed. */
-  #reprice(model: RawModelApi): void {
-    const cost = new Float64Array(this.#cost.length);
-    for (let index = 0; index < this.#content.edges.length; index++) this.#priceInto(cost, index);
-    const changed: number[] = [];
-    for (let column = 0; column < cost.length; column++) if (cost[column] !== this.#cost[column]) changed.push(column);
-    if (changed.length === 0) return;
-    const costs = changed.map((column) => cost[column]);
-    check(model.changeColsCost({ kind: 'set', indices: changed }, costs), 'HiGHS refused prices');
-    this.#cost = cost;
+  /** Tells the model which benefits and switch costs have changed. */
+  #reprice(model: RingModel): void {
+    const slots = this.windowFrames;
+    const indices: number[] = [];
+    for (const edge of model.edges)
+      for (let slot = 0, row = edge.index * slots; slot < slots; slot++, row++)
+        if (model.benefit[row] !== edge.benefit[slot]) {
+          model.benefit[row] = edge.benefit[slot];
+          indices.push(row);
+        }
+    const lower = Float64Array.from(indices, (row) => model.benefit[row]);
+    const upper = new Float64Array(indices.length).fill(Infinity);
+    if (indices.length > 0) check(model.highs.changeRowsBounds({ kind: 'set', indices }, lower, upper), 'bad benefits');
+    this.#repriceSwitches(model);
   }
 
-  #priceInto(cost: Float64Array, index: number): void {
-    const { layout, edges } = this.#content;
-    priceEdge(layout, edges[index].benefit, 0, 1, this.#switchCost, cost, index * layout.width);
+  #repriceSwitches(model: RingModel): void {
+    const slots = [...this.#switchCost.keys()].filter((slot) => this.#switchCost[slot] !== model.switchCost[slot]);
+    model.switchCost.set(this.#switchCost);
+    const indices = model.edgeColumn.flatMap((column) => slots.map((slot) => column + slot));
+    if (indices.length === 0) return;
+    const upper = Float64Array.from(indices, (_, index) => this.#switchCost[slots[index % slots.length]]);
+    const lower = upper.map((cost) => -cost);
+    check(model.highs.changeColsBounds({ kind: 'set', indices }, lower, upper), 'HiGHS refused switch costs');
   }
 
-  #living(): number[] {
-    const living: number[] = [];
-    this.#content.edges.forEach((edge, index) => {
-      if (edge.pricedSlots > 0) living.push(index);
-    });
-    return living;
+  #window(living: RingEdge[]): { problem: LpProblem; truthNames: number[]; trackNames: number[] } {
+    const truthNames: number[] = [];
+    const trackNames: number[] = [];
+    const problem: LpProblem = {
+      frameCount: this.#frameCount,
+      edgeTruth: numbered(
+        living.map((edge) => edge.truth),
+        truthNames,
+      ),
+      edgeTrack: numbered(
+        living.map((edge) => edge.track),
+        trackNames,
+      ),
+      truthCount: truthNames.length,
+      trackCount: trackNames.length,
+      benefit: this.#chronological(living, (edge, slot) => edge.benefit[slot]),
+      switchCost: new Float64Array(this.#frameCount),
+    };
+    for (let frame = 1; frame < this.#frameCount; frame++)
+      problem.switchCost[frame] = this.#switchCost[this.#slot(frame)];
+    return { problem, truthNames, trackNames };
   }
 
-  #chronological(edges: number[], read: (index: number, slot: number) => number): Float64Array {
+  #chronological(edges: RingEdge[], read: (edge: RingEdge, slot: number) => number): Float64Array {
     const values = new Float64Array(this.#frameCount * edges.length);
     let end = 0;
     for (let frame = 0; frame < this.#frameCount; frame++) {
       const slot = this.#slot(frame);
-      for (const index of edges) values[end++] = read(index, slot);
+      for (const edge of edges) values[end++] = read(edge, slot);
     }
     return values;
   }
@@ -769,32 +729,38 @@ export class RingSimplex {
     return (this.#newest - this.#frameCount + 1 + frame + this.windowFrames) % this.windowFrames;
   }
 
-  #release(): void {
-    if (this.#model) discard(this.#model);
-    this.#model = undefined;
-    this.#cost = new Float64Array(0);
-    this.#modelRowCount = 0;
+  *#all(): Generator<RingEdge> {
+    for (const edges of this.#edges.values()) yield* edges.values();
   }
-}
 
-function createContent(windowFrames: number): RingContent {
-  const layout = createLayout(windowFrames, true);
-  return { layout, edges: [], edgeIndex: new Map(), truthRow: new Map(), trackRow: new Map() };
-}
+  #living(): RingEdge[] {
+    return [...this.#all()].filter((edge) => edge.pricedSlots > 0);
+  }
 
-/** The pair's edge, made with its rows when it is new. */
-function edgeOf(content: RingContent, truth: number, track: number): RingEdge {
-  const known = content.edgeIndex.get(truth)?.get(track);
-  if (known !== undefined) return content.edges[known];
-  const { layout } = content;
-  if (!content.truthRow.has(truth)) content.truthRow.set(truth, addObject(layout));
-  if (!content.trackRow.has(track)) content.trackRow.set(track, addObject(layout));
-  addEdge(layout, content.truthRow.get(truth)!, content.trackRow.get(track)!);
-  if (!content.edgeIndex.has(truth)) content.edgeIndex.set(truth, new Map());
-  content.edgeIndex.get(truth)!.set(track, content.edges.length);
-  const edge = { truth, track, benefit: new Float64Array(layout.slots), pricedSlots: 0 };
-  content.edges.push(edge);
-  return edge;
+  #edge(truth: number, track: number): RingEdge {
+    const known = this.#edges.get(truth)?.get(track);
+    if (known) return known;
+    const benefit = new Float64Array(this.windowFrames);
+    const edge = { truth, track, benefit, pricedSlots: 0, index: -1 };
+    if (!this.#edges.has(truth)) this.#edges.set(truth, new Map());
+    this.#edges.get(truth)!.set(track, edge);
+    return edge;
+  }
+
+  /** Drops the dead edges outside the model; those inside stay until it is rebuilt. */
+  #forgetDead(): void {
+    for (const [truth, edges] of this.#edges) {
+      for (const [track, edge] of edges) if (edge.pricedSlots === 0 && edge.index < 0) edges.delete(track);
+      if (edges.size === 0) this.#edges.delete(truth);
+    }
+  }
+
+  #release(): void {
+    if (!this.#model) return;
+    discard(this.#model.highs);
+    for (const edge of this.#model.edges) edge.index = -1;
+    this.#model = undefined;
+  }
 }
 
 function price(edge: RingEdge, slot: number, benefit: number): void {
@@ -816,29 +782,95 @@ function numbered(values: number[], names: number[]): Int32Array {
   });
 }
 
-function emptyRows(numRows: number, numCols: number): SparseMatrix {
-  const starts = new Int32Array(numRows + 1);
-  return { format: 'csr', numRows, numCols, starts, indices: new Int32Array(0), values: new Float64Array(0) };
+function createRingModel(highs: Highs, switchCost: Float64Array): RingModel {
+  const model = createModel(highs);
+  setOptions(model, { presolve: 'off', solver: 'simplex', simplex_strategy: DUAL_SIMPLEX, simplex_scale_strategy: 0 });
+  return {
+    highs: model,
+    edges: [],
+    edgeColumn: [],
+    truthColumn: new Map(),
+    trackColumn: new Map(),
+    columnCount: 0,
+    benefit: new Float64Array(0),
+    switchCost: switchCost.slice(),
+  };
 }
 
-/**
- * The basis of the old model for what survives in the new one. Edges without a benefit may hold weight only for nothing, so the point stays
- * feasible; where basic columns are lost, HiGHS completes the basis with slacks.
- */
-function carryBasis(basis: Basis, old: RingContent, content: RingContent, living: number[]): BasisInput {
-  const { width, slots, first } = content.layout;
-  const colStatus = new Int32Array(content.edges.length * width).fill(BASIS_LOWER);
-  const rowStatus = new Int32Array(content.layout.rowCount).fill(BASIS_BASIC);
-  const carryRows = (from: number | undefined, to: number, count: number): void => {
-    if (from !== undefined && from < basis.rowStatus.length)
-      rowStatus.set(basis.rowStatus.subarray(from, from + count), to);
+/** Reserves columns for edges and their new objects: f, free of cost within its bounds, and prices, of cost 1. */
+function addRingColumns(model: RingModel, edges: RingEdge[], slots: number): ColumnInput {
+  const from = model.columnCount;
+  const isEdge: boolean[] = [];
+  const reserve = (edge: boolean): number => {
+    isEdge.push(edge);
+    model.columnCount += slots;
+    return model.columnCount - slots;
   };
-  living.forEach((from, to) => {
-    if (from * width < basis.colStatus.length)
-      colStatus.set(basis.colStatus.subarray(from * width, (from + 1) * width), to * width);
-    carryRows(old.layout.riseRow[from], content.layout.riseRow[to], slots - first);
+  for (const { truth, track } of edges) {
+    model.edgeColumn.push(reserve(true));
+    if (!model.truthColumn.has(truth)) model.truthColumn.set(truth, reserve(false));
+    if (!model.trackColumn.has(track)) model.trackColumn.set(track, reserve(false));
+  }
+  const count = model.columnCount - from;
+  const columns = {
+    cost: new Float64Array(count),
+    lower: new Float64Array(count),
+    upper: new Float64Array(count).fill(Infinity),
+  };
+  isEdge.forEach((edge, block) => {
+    if (!edge) columns.cost.fill(1, block * slots, (block + 1) * slots);
+    else
+      for (let slot = 0; slot < slots; slot++) {
+        columns.lower[block * slots + slot] = -model.switchCost[slot];
+        columns.upper[block * slots + slot] = model.switchCost[slot];
+      }
   });
-  for (const [name, row] of content.truthRow) carryRows(old.truthRow.get(name), row, slots);
-  for (const [name, row] of content.trackRow) carryRows(old.trackRow.get(name), row, slots);
+  const starts = new Int32Array(count + 1);
+  const numRows = model.edges.length * slots;
+  return {
+    ...columns,
+    matrix: { format: 'csc', numRows, numCols: count, starts, indices: new Int32Array(0), values: new Float64Array(0) },
+  };
+}
+
+/** The rows of edges whose columns are reserved; in a ring of one slot, f would cancel itself and is left out. */
+function ringRows(model: RingModel, edges: RingEdge[], slots: number): RowInput {
+  const width = slots > 1 ? 4 : 2;
+  const numRows = edges.length * slots;
+  const starts = Int32Array.from({ length: numRows + 1 }, (_, row) => row * width);
+  const indices = new Int32Array(numRows * width);
+  const values = new Float64Array(numRows * width).fill(1);
+  const lower = new Float64Array(numRows);
+  edges.forEach((edge, order) => {
+    const column = model.edgeColumn[model.edges.length + order];
+    lower.set(edge.benefit, order * slots);
+    for (let slot = 0; slot < slots; slot++) {
+      const at = (order * slots + slot) * width;
+      indices[at] = model.truthColumn.get(edge.truth)! + slot;
+      indices[at + 1] = model.trackColumn.get(edge.track)! + slot;
+      if (slots === 1) continue;
+      indices[at + 2] = column + slot;
+      indices[at + 3] = column + ((slot + 1) % slots);
+      values[at + 3] = -1;
+    }
+  });
+  const upper = new Float64Array(numRows).fill(Infinity);
+  return { lower, upper, matrix: { format: 'csr', numRows, numCols: model.columnCount, starts, indices, values } };
+}
+
+/** The old model's basis for what is left of it in the new one, `indices` being the old places of the new edges; HiGHS completes it with slacks. */
+function carryBasis(basis: Basis, old: RingModel, model: RingModel, indices: number[], slots: number): BasisInput {
+  const colStatus = new Int32Array(model.columnCount).fill(BASIS_LOWER);
+  const rowStatus = new Int32Array(indices.length * slots).fill(BASIS_BASIC);
+  const carry = (to: number, from: number | undefined): void => {
+    if (from !== undefined) colStatus.set(basis.colStatus.subarray(from, from + slots), to);
+  };
+  indices.forEach((from, to) => {
+    if (from < 0) return;
+    carry(model.edgeColumn[to], old.edgeColumn[from]);
+    rowStatus.set(basis.rowStatus.subarray(from * slots, (from + 1) * slots), to * slots);
+  });
+  for (const [name, column] of model.truthColumn) carry(column, old.truthColumn.get(name));
+  for (const [name, column] of model.trackColumn) carry(column, old.trackColumn.get(name));
   return { colStatus, rowStatus };
 }

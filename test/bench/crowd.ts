@@ -41,7 +41,15 @@ export function crowd(objectCount: number, frameCount: number, seed: number): Fr
     const angle = next() * 2 * Math.PI;
     const speed = 1 + 3 * next();
     const until = frame + 60 + Math.floor(next() * 240);
-    return { id: ids++, track: tracks++, x: next() * side, y: next() * side, vx: speed * Math.cos(angle), vy: speed * Math.sin(angle), until };
+    return {
+      id: ids++,
+      track: tracks++,
+      x: next() * side,
+      y: next() * side,
+      vx: speed * Math.cos(angle),
+      vy: speed * Math.sin(angle),
+      until,
+    };
   };
   const walkers = Array.from({ length: objectCount }, () => spawn(-Math.floor(next() * 200)));
   const frames: Frame[] = [];
@@ -56,7 +64,10 @@ export function crowd(objectCount: number, frameCount: number, seed: number): Fr
       reference.push({ id: `${w.id}`, box: [w.x, w.y, WIDTH, HEIGHT] });
       if (next() < 0.003) w.track = tracks++;
       if (next() < 0.05) return;
-      tracker.push({ id: `${w.track}`, box: [w.x + 6 * (next() - 0.5), w.y + 12 * (next() - 0.5), WIDTH * (0.95 + 0.1 * next()), HEIGHT] });
+      tracker.push({
+        id: `${w.track}`,
+        box: [w.x + 6 * (next() - 0.5), w.y + 12 * (next() - 0.5), WIDTH * (0.95 + 0.1 * next()), HEIGHT],
+      });
     });
     swapClose(walkers, next);
     if (next() < 0.02 * objectCount) tracker.push({ id: `c${k}`, box: [next() * side, next() * side, WIDTH, HEIGHT] });

@@ -22,9 +22,30 @@ const params = presets['online-surveillance'];
 const simplex = loadSimplexSync();
 
 const SEQUENCES = [
-  { name: 'MOT17-09', tracker: 'BoT-SORT', reference: 'MOT17/train/MOT17-09/gt/gt.txt', file: 'MOT17/results/BoT-SORT-ReTrack-Botsort_baseline/MOT17-09-FRCNN.txt', objects: 10, frames: 525 },
-  { name: 'MOT17-04', tracker: 'MPNTrack', reference: 'MOT17/train/MOT17-04/gt/gt.txt', file: 'MOT17/results/MPNTrack/MOT17-04-FRCNN.txt', objects: 45, frames: 1050 },
-  { name: 'MOT20-01', tracker: 'OC-SORT', reference: 'MOT20/train/MOT20-01/gt/gt.txt', file: 'MOT20/results/OC-SORT-JLJ19/MOT20-01.txt', objects: 46, frames: 429 },
+  {
+    name: 'MOT17-09',
+    tracker: 'BoT-SORT',
+    reference: 'MOT17/train/MOT17-09/gt/gt.txt',
+    file: 'MOT17/results/BoT-SORT-ReTrack-Botsort_baseline/MOT17-09-FRCNN.txt',
+    objects: 10,
+    frames: 525,
+  },
+  {
+    name: 'MOT17-04',
+    tracker: 'MPNTrack',
+    reference: 'MOT17/train/MOT17-04/gt/gt.txt',
+    file: 'MOT17/results/MPNTrack/MOT17-04-FRCNN.txt',
+    objects: 45,
+    frames: 1050,
+  },
+  {
+    name: 'MOT20-01',
+    tracker: 'OC-SORT',
+    reference: 'MOT20/train/MOT20-01/gt/gt.txt',
+    file: 'MOT20/results/OC-SORT-JLJ19/MOT20-01.txt',
+    objects: 46,
+    frames: 429,
+  },
 ];
 
 function quantile(sorted: number[], p: number): number {
@@ -38,8 +59,12 @@ function loadFrames(sequence: (typeof SEQUENCES)[number]): { frames: Frame[]; so
   if (!existsSync(DATA + sequence.reference)) {
     return { frames: crowd(sequence.objects, sequence.frames, 7), source: `synthetic crowd of ${sequence.objects}` };
   }
-  const read = (file: string, kind: 'reference' | 'tracker') => readMotChallenge(readFileSync(DATA + file, 'utf8'), { kind, file });
-  return { frames: alignMotChallenge(read(sequence.reference, 'reference'), read(sequence.file, 'tracker')), source: `${sequence.name}, ${sequence.tracker}` };
+  const read = (file: string, kind: 'reference' | 'tracker') =>
+    readMotChallenge(readFileSync(DATA + file, 'utf8'), { kind, file });
+  return {
+    frames: alignMotChallenge(read(sequence.reference, 'reference'), read(sequence.file, 'tracker')),
+    source: `${sequence.name}, ${sequence.tracker}`,
+  };
 }
 
 /** The whole window as one linear program, without the pairs that are never close. */
@@ -74,7 +99,9 @@ function windowProblem(frames: Frame[]): LpProblem {
     edgeTruth: Int32Array.from(edgeTruth),
     edgeTrack: Int32Array.from(edgeTrack),
     benefit,
-    switchCost: new Float64Array(frames.length).fill(params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent),
+    switchCost: new Float64Array(frames.length).fill(
+      params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent,
+    ),
   };
 }
 
@@ -86,7 +113,10 @@ function timed<T>(work: () => T): { ms: number; result: T } {
 
 /** Slides a window over all frames; every `coldEvery`-th window is also solved cold. */
 function slide(frames: Frame[], windowFrames: number, coldWindows: number) {
-  const coldEvery = coldWindows === 0 ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor((frames.length - windowFrames) / coldWindows));
+  const coldEvery =
+    coldWindows === 0
+      ? Number.POSITIVE_INFINITY
+      : Math.max(1, Math.floor((frames.length - windowFrames) / coldWindows));
   const push: number[] = [];
   const cold: number[] = [];
   const coldPlain: number[] = [];
@@ -101,18 +131,27 @@ function slide(frames: Frame[], windowFrames: number, coldWindows: number) {
     if (k < windowFrames) continue;
     push.push(ms);
     if (report.exact) exactCount++;
-    for (const [name, count] of Object.entries(report.solver satisfies SolverSummary)) solver[name] = (solver[name] ?? 0) + count;
-    if ((k - windowFrames) % coldEvery !== 0) continue;
+    for (const [name, count] of Object.entries(report.solver satisfies SolverSummary))
+      solver[name] = (solver[name] ?? 0) + count;
+    if (coldWindows === 0 || (k - windowFrames) % coldEvery !== 0) continue;
     const content = frames.slice(k - windowFrames + 1, k + 1);
     const problem = windowProblem(content);
     const solved = timed(() => simplex.solveCold(problem));
     cold.push(solved.ms);
     coldPlain.push(timed(() => simplex.solveCold(problem, { presolve: false })).ms);
     const total = (unit / 2) * content.reduce((sum, frame) => sum + instances(frame), 0) - unit * solved.result.value;
-    if (solved.result.integral) worstDifference = Math.max(worstDifference, Math.abs(total - report.cost.total) / total);
+    if (solved.result.integral)
+      worstDifference = Math.max(worstDifference, Math.abs(total - report.cost.total) / total);
   }
   window.dispose();
-  return { push: ascending(push), cold: ascending(cold), coldPlain: ascending(coldPlain), solver, exactShare: exactCount / push.length, worstDifference };
+  return {
+    push: ascending(push),
+    cold: ascending(cold),
+    coldPlain: ascending(coldPlain),
+    solver,
+    exactShare: exactCount / push.length,
+    worstDifference,
+  };
 }
 
 /** Bytes allocated per push, seen as growth of the heap between collections. */
@@ -142,7 +181,12 @@ function warmRing(frames: Frame[]): number[] {
     scene.enter(packFrame(frame, params.distance, 0, 'frame'));
     const { edges, benefit } = scene.frame(scene.newestNumber);
     const { ms } = timed(() => {
-      ring.slide(edges.map((e) => e.truth.serial), edges.map((e) => e.track.serial), Array.from(benefit, (b) => b / QUANTA), half);
+      ring.slide(
+        edges.map((e) => e.truth.serial),
+        edges.map((e) => e.track.serial),
+        Array.from(benefit, (b) => b / QUANTA),
+        half,
+      );
       ring.solve();
     });
     if (k >= WINDOW_FRAMES) times.push(ms);
@@ -156,7 +200,7 @@ function sequenceRow(sequence: (typeof SEQUENCES)[number]) {
   slide(frames.slice(0, 200), WINDOW_FRAMES, 2);
   const run = slide(frames, WINDOW_FRAMES, COLD_WINDOWS);
   const warm = warmRing(frames.slice(0, WINDOW_FRAMES + 60));
-  const contested = run.solver.components - run.solver.isolated;
+  const contested = run.solver.pairs - run.solver.isolated;
   const share = (name: string) => round(run.solver[name] / contested, 2);
   const median = quantile(run.push, 0.5);
   const p99 = quantile(run.push, 0.99);
@@ -168,8 +212,13 @@ function sequenceRow(sequence: (typeof SEQUENCES)[number]) {
     coldMedianMs: round(coldMedian),
     medianRatio: Math.round(coldMedian / median),
     p99Ratio: round(coldMedian / p99),
-    isolatedShare: round(run.solver.isolated / run.solver.components, 2),
-    contested: { matchings: share('matchings'), ascent: share('ascent'), simplex: share('simplex'), open: share('open') },
+    isolatedShare: round(run.solver.isolated / run.solver.pairs, 2),
+    contested: {
+      matchings: share('matchings'),
+      ascent: share('ascent'),
+      simplex: share('simplex'),
+      open: share('open'),
+    },
     exactShare: run.exactShare,
     worstDifference: round(run.worstDifference, 2),
     kBPerPush: round(allocation(frames) / 1000),

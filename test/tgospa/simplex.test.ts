@@ -135,4 +135,199 @@ describe('simplex', () => {
       assertClose(distanceOf(item, unassigned, value), item.expected.exactDistance!, item.name);
     }
   });
+
+  it('begins branch and bound with a given assignment and keeps it when the time is up at once', () => {
+    const { problem } = problemOf(read('fractional-cases.json')[0]);
+    const { weights, value } = simplex.solveIntegral(problem);
+    const hurried = simplex.solveIntegral(problem, { timeLimitMs: 0, start: weights });
+    assert.equal(hurried.value, value);
+    assert.ok(hurried.bound >= value);
+    const unaided = simplex.solveIntegral(problem, { timeLimitMs: 0 });
+    assert.equal(unaided.status, 'time-limit');
+    assert.ok(isAssignment(problem, unaided.weights));
+    assert.ok(unaided.value <= value && unaided.bound >= value);
+  });
+
+  it('solves problems without edges or frames', () => {
+    const nothing = { ...emptyProblem(), frameCount: 3, switchCost: new Float64Array(3) };
+    for (const problem of [emptyProblem(), nothing]) {
+      assert.equal(simplex.solveCold(problem).value, 0);
+      assert.equal(simplex.solveIntegral(problem).value, 0);
+      assert.equal(simplex.createRing(3).solve().value, 0);
+    }
+  });
+
+  it('never gives a value when the time is up', () => {
+    const { problem } = problemOf(read('fractional-cases.json')[0]);
+    const ring = simplex.createRing(problem.frameCount);
+    ring.load(problem);
+    for (const solution of [simplex.solveCold(problem, { timeLimitMs: 0 }), ring.solve({ timeLimitMs: 0 })]) {
+      assert.equal(solution.status, 'time-limit');
+      assert.ok(Number.isNaN(solution.value));
+      assert.equal(solution.integral, false);
+    }
+    assertClose(ring.solve().value, simplex.solveCold(problem).value, 'after the pause');
+    assert.equal(ring.fallbackCount, 0);
+    ring.dispose();
+  });
+
+  it('answers nonsense with one short line', () => {
+    const { problem } = problemOf(read('fractional-cases.json')[0]);
+    const broken = { ...problem, benefit: problem.benefit.map(() => Number.NaN) };
+    const ring = simplex.createRing(problem.frameCount);
+    ring.load(broken);
+    for (const attempt of [() => simplex.solveCold(broken), () => simplex.solveIntegral(broken), () => ring.solve()])
+      assert.throws(attempt, (error: Error) => /^simplex: .{1,150}$/.test(error.message));
+    ring.load(problem);
+    assertClose(ring.solve().value, simplex.solveCold(problem).value, 'after the nonsense');
+    ring.dispose();
+    assert.throws(() => simplex.createRing(0), /^Error: simplex: windowFrames .* got 0$/);
+    assert.throws(() => simplex.createRing(problem.frameCount - 1).load(problem), /frames do not fit a window of/);
+  });
+
+  for (const windowFrames of [1, 2, 5, 16])
+    it(`gives the cold optimum after every slide of a window of ${windowFrames}`, () => {
+      for (const seed of [1, 2, 3]) {
+        const next = crowd(seed);
+        const ring = simplex.createRing(windowFrames);
+        for (let frame = 0; frame < 150; frame++) {
+          next(ring);
+          assertOptimal(simplex, ring, `seed ${seed}, frame ${frame}`);
+          assert.equal(ring.frameCount, Math.min(frame + 1, windowFrames));
+        }
+        assert.equal(ring.fallbackCount, 0, `seed ${seed}`);
+        ring.dispose();
+      }
+    });
+
+  it('gives the cold optimum when several slides, removals and rescalings lie between two solves', () => {
+    const random = seeded(4);
+    const next = crowd(5);
+    const ring = simplex.createRing(8);
+    for (let round = 0; round < 100; round++) {
+      for (let slides = Math.floor(random() * 12); slides > 0; slides--) next(ring);
+      if (random() < 0.3) ring.scale(0.9);
+      const { problem, truthNames, trackNames } = ring.window();
+      if (random() < 0.3 && problem.edgeTruth.length > 0)
+        ring.removeEdge(truthNames[problem.edgeTruth[0]], trackNames[problem.edgeTrack[0]]);
+      assertOptimal(simplex, ring, `round ${round}`);
+    }
+    assert.equal(ring.fallbackCount, 0);
+    ring.dispose();
+  });
+
+  it('gives the LP metric of the reference cases, loaded into one ring after the other', () => {
+    const cases = read('time-weighted-cases.json').concat(read('fractional-cases.json'));
+    const ring = simplex.createRing(Math.max(...cases.map(({ frames }) => frames.length)));
+    for (const item of cases) {
+      const { problem, unassigned } = problemOf(item);
+      ring.load(problem);
+      assertClose(distanceOf(item, unassigned, ring.solve().value), item.expected.distance, item.name);
+    }
+    assert.equal(ring.fallbackCount, 0);
+    ring.dispose();
+  });
+
+  it('repeats a failed warm solve cold and goes on', () => {
+    const next = crowd(6);
+    const ring = simplex.createRing(8);
+    for (let frame = 0; frame < 20; frame++) {
+      next(ring);
+      const { value } = ring.solve(frame % 5 === 4 ? { iterationLimit: 0 } : {});
+      assertClose(value, simplex.solveCold(ring.window().problem).value, `frame ${frame}`);
+    }
+    assert.ok(ring.fallbackCount >= 2, `${ring.fallbackCount} failures`);
+    ring.dispose();
+  });
+
+  it('holds its memory over ten thousand slides with ever new objects', () => {
+    const ring = simplex.createRing(4);
+    const random = seeded(7);
+    let settledBytes = 0;
+    for (let frame = 0; frame < 10_000; frame++) {
+      const truth = Math.floor(frame / 3);
+      ring.slide([truth, truth, truth + 1], [truth, truth + 1, truth + 1], [random(), random(), random()], 0.2);
+      ring.solve();
+      assert.ok(ring.modelEdgeCount <= 40, `${ring.modelEdgeCount} edges at frame ${frame}`);
+      if (frame === 1000) settledBytes = simplex.memoryBytes;
+    }
+    assert.equal(simplex.memoryBytes, settledBytes);
+    assert.equal(ring.fallbackCount, 0);
+    ring.dispose();
+  });
+
+  it('frees rings that are disposed, once or twice', () => {
+    const next = crowd(8);
+    let settledBytes = 0;
+    for (let round = 0; round < 300; round++) {
+      const ring = simplex.createRing(16);
+      for (let frame = 0; frame < 4; frame++) next(ring);
+      ring.solve();
+      ring.dispose();
+      ring.dispose();
+      assert.throws(() => ring.solve(), /simplex: this ring was disposed/);
+      if (round === 100) settledBytes = simplex.memoryBytes;
+    }
+    assert.equal(simplex.memoryBytes, settledBytes);
+  });
+
+  it('loads synchronously in a fresh process and prints nothing', () => {
+    const script = `
+      const { loadSimplexSync, loadSimplex } = await import(${JSON.stringify(new URL('../../src/tgospa/simplex.js', import.meta.url).href)});
+      const simplex = loadSimplexSync();
+      const one = { frameCount: 2, truthCount: 1, trackCount: 1, edgeTruth: Int32Array.of(0), edgeTrack: Int32Array.of(0),
+        benefit: Float64Array.of(0.5, 0.25), switchCost: Float64Array.of(0, 1) };
+      const ring = simplex.createRing(2);
+      ring.load(one);
+      const values = [simplex.solveCold(one).value, simplex.solveIntegral(one).value, ring.solve().value];
+      process.exitCode = values.every((value) => value === 0.75) && (await loadSimplex()) === simplex ? 0 : 1;`;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      encoding: 'utf8',
+    });
+    assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' });
+    assert.equal(loadSimplexSync(), simplex);
+  });
 });
+
+function emptyProblem(): LpProblem {
+  const none = new Int32Array(0);
+  const counts = { frameCount: 0, truthCount: 0, trackCount: 0 };
+  return { ...counts, edgeTruth: none, edgeTrack: none, benefit: new Float64Array(0), switchCost: new Float64Array(0) };
+}
+
+/** A small crowd on a line: objects walk, vanish for a while, and come back under a new name; every call slides the ring by one frame. */
+function crowd(seed: number): (ring: RingSimplex) => void {
+  const random = seeded(seed);
+  let nextName = 0;
+  const born = () => ({ name: nextName++, place: random() * 6, absent: random() < 0.3 });
+  const feeds = [0, 1].map(() => Array.from({ length: 5 }, born));
+  const walk = (object: ReturnType<typeof born>) => {
+    if (random() < 0.08) return born();
+    return { ...object, place: object.place + random() - 0.5, absent: random() < 0.15 };
+  };
+  return (ring) => {
+    feeds.forEach((feed, side) => {
+      feeds[side] = feed.map(walk);
+    });
+    const pairs = feeds[0].flatMap((truth) => feeds[1].map((track) => ({ truth, track })));
+    const close = pairs
+      .map(({ truth, track }) => ({ truth, track, benefit: 1 - Math.abs(truth.place - track.place) }))
+      .filter(({ truth, track, benefit }) => !truth.absent && !track.absent && benefit > 0);
+    ring.slide(
+      close.map(({ truth }) => truth.name),
+      close.map(({ track }) => track.name),
+      close.map(({ benefit }) => benefit),
+      [0, 0.1, 0.4][seed % 3],
+    );
+  };
+}
+
+function assertOptimal(simplex: Simplex, ring: RingSimplex, where: string): void {
+  const { problem } = ring.window();
+  const warm = ring.solve();
+  const cold = simplex.solveCold(problem);
+  assert.equal(warm.status, 'optimal');
+  assertClose(warm.value, cold.value, where);
+  assertClose(weightsValue(problem, warm.weights), warm.value, `weights, ${where}`);
+  if (warm.integral) assert.ok(isAssignment(problem, warm.weights), where);
+}

@@ -1,8 +1,8 @@
 /** The best matching of one frame against trying every matching, on seeded random benefits. */
 
 import assert from 'node:assert/strict';
-import { randomFrom } from '../src/scene.js';
-import { bestMatching } from '../src/tgospa/assignment.js';
+import { randomFrom } from '../../src/scene.js';
+import { bestMatching } from '../../src/tgospa/assignment.js';
 
 function most(benefit: Float64Array, rows: number, columns: number, row = 0, used = 0): number {
   if (row === rows) return 0;
