@@ -56,6 +56,11 @@ export class Entrance {
     return feed;
   }
 
+  /** How a stream that has feeds is judged. */
+  planOf(stream: string): StreamPlan {
+    return this.#entries.get(stream)!.plan;
+  }
+
   find(id: FeedId): OpenFeed | undefined {
     return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
   }

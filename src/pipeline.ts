@@ -68,6 +68,7 @@ export class Live {
   /** streams with a tick or a retirement on its way through the log */
   readonly #ticking = new Set<string>();
   readonly #sinceSnapshot = new Map<string, number>();
+  #snapshotMs = Number.NEGATIVE_INFINITY;
   /** who waits for the end of a feed to take effect */
   readonly #ends = new Map<LogRecord, () => void>();
   /** the stream whose record is being applied */
@@ -124,12 +125,17 @@ export class Live {
     return this.#events$;
   }
 
-  /** Registers a feed; the first hello of a stream may bring settings. */
-  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number } | Refusal {
+  /** Registers a feed; the first hello of a stream may bring settings. `plan` is how the stream is judged. */
+  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): { nextSeq: number; plan: StreamPlan } | Refusal {
     const feed = this.#entrance.admit(id, patch, shape);
     if ('code' in feed) return feed;
-    if (!this.#log.fault && !this.#stopping) this.#ensureOpen(feed);
-    return { nextSeq: feed.nextSeq };
+    try {
+      this.#ensureOpen(feed);
+    } catch (error) {
+      // while the disk takes nothing, the feed is opened with its first part
+      if (!(error instanceof StorageFault)) throw error;
+    }
+    return { nextSeq: feed.nextSeq, plan: this.#entrance.planOf(id.stream) };
   }
 
   /** Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again. */
@@ -347,7 +353,11 @@ export class Live {
   #countToSnapshot(name: string, position: number): void {
     const count = (this.#sinceSnapshot.get(name) ?? 0) + 1;
     this.#sinceSnapshot.set(name, count);
-    if (count >= this.config.data.snapshotFrames) this.#snapshot(name, position);
+    const { snapshotFrames } = this.config.data;
+    if (count < snapshotFrames) return;
+    // streams of the same age take turns: a snapshot takes milliseconds
+    const soon = performance.now() < this.#snapshotMs + this.#evaluation.sliceMs * 3;
+    if (!soon || count >= 2 * snapshotFrames) this.#snapshot(name, position);
   }
 
   #snapshot(name: string, position = this.#appliedPosition): void {
@@ -355,6 +365,7 @@ export class Live {
     if (!stream) return;
     this.#sinceSnapshot.set(name, 0);
     this.#log.saveSnapshot(name, position, stream);
+    this.#snapshotMs = performance.now();
   }
 
   /** Lets those who wait go on two by two, so that they do not come back all at once. */

@@ -217,6 +217,17 @@ describe('app', () => {
     );
   });
 
+  it('stores everything in order when the disk falls behind', async () => {
+    await start('data: { queueMaxBytes: 1, groupCommitMs: 5, storageRetryMs: 5 }');
+    const frames = sceneOf(20);
+    await send(frames, 0, 20);
+    const { streams } = JSON.parse(await (await fetch(`${app!.urls.http}/v1/streams`)).text());
+    assert.deepEqual(
+      streams[0].feeds.map((one: { seq: number }) => one.seq),
+      [20, 20],
+    );
+  });
+
   it('leaves nothing behind when the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');

@@ -17,6 +17,8 @@ export type PairDistance = (a: Float64Array, i: number, b: Float64Array, j: numb
 
 const EARTH_RADIUS_M = 6_371_008.8;
 const RADIANS = Math.PI / 180;
+/** up to so many tracks sorting by insertion is faster */
+const INSERTION_SORT_MAX = 80;
 
 function iou(a: Float64Array, i: number, b: Float64Array, j: number): number {
   const ai = i * 4;
@@ -143,8 +145,17 @@ export class PairFinder {
       this.widest = Math.max(this.widest, this.high[j] - this.low[j]);
       this.order[j] = j;
     }
-    const high = this.high;
-    this.order.subarray(0, count).sort((x, y) => high[x] - high[y]);
+    const { high, order } = this;
+    if (count > INSERTION_SORT_MAX) {
+      order.subarray(0, count).sort((x, y) => high[x] - high[y]);
+      return;
+    }
+    for (let n = 1; n < count; n++) {
+      const j = order[n];
+      let m = n - 1;
+      for (; m >= 0 && high[order[m]] > high[j]; m--) order[m + 1] = order[m];
+      order[m + 1] = j;
+    }
   }
 
   private axisLow(c: Float64Array, n: number, stride: number): number {

@@ -2,7 +2,8 @@
  * The metric of a finished sequence: all frames enter, then one solve.
  */
 
-import type { Evaluation, Frame, FrameEvaluation } from './evaluation.js';
+import { auditWindow } from './audit.js';
+import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
 import { type PackedFrame, packFrame } from './frame.js';
 import { InputError } from './input-error.js';
 import { checkParams, type Params } from './params.js';
@@ -20,7 +21,11 @@ export function evaluate(frames: Iterable<Frame>, params: Params, options: Solve
     stride ||= next.stride;
     packed.push(next);
   }
-  return evaluatePacked(packed, params, options);
+  const evaluation = evaluatePacked(packed, params, options);
+  if (!options.auditEvery) return evaluation;
+  const audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
+  auditWindow(audit, evaluation, packed, params, options, evaluatePacked);
+  return { ...evaluation, audit };
 }
 
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {

@@ -66,6 +66,14 @@ export interface SolverSummary {
   open: number;
 }
 
+/** Windows solved a second time with the other engine, so far. */
+export interface Audit {
+  checked: number;
+  disagreements: number;
+  /** largest relative difference of cost found */
+  worstDifference: number;
+}
+
 export interface Evaluation {
   frames: number;
   distance: number;
@@ -79,6 +87,8 @@ export interface Evaluation {
   /** (cost of the best known assignment - lowerBound) / that cost; 0 when exact */
   gap: number;
   solver: SolverSummary;
+  /** present when an audit was asked for */
+  audit?: Audit;
   perFrame: FrameEvaluation[];
 }
 

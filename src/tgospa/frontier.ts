@@ -25,16 +25,21 @@ const FRESH = -2;
 const FREE = -1;
 // shapes that every pair of two trajectories shares
 const HELD = [Int16Array.of(0, 0)];
+const RELEASED = [Int16Array.of(FREE)];
 const FRESH_OR_HELD = [Int16Array.of(FRESH, FRESH), Int16Array.of(0, 0)];
 const ZERO = [0];
 const BOTH = [0, 1];
 const ON_HELD = [Uint8Array.of(1)];
 const ON_BOTH = [Uint8Array.of(0), Uint8Array.of(1)];
 const NO_HALVES = [0, 0];
+const NOTHING_DONE = new Set<number>();
 const NO_PARTS: readonly Part[] = [];
+const NOBODY: Trajectory[] = [];
 const FROM_FRESH = [new Int32Array(0), new Int32Array(0)];
 const FROM_HELD = [Int32Array.of(1)];
 const FROM_BOTH = [Int32Array.of(0), Int32Array.of(1)];
+/** so many states are looked through one by one */
+const SCANNED_STATES_MAX = 12;
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
 /** moves tried in one knot, per state that may be kept */
@@ -57,6 +62,7 @@ export interface Part {
   takenAs: number;
   knotStamp: number;
   knot: number;
+  reworkStamp: number;
 }
 
 /** The work of one frame on trajectories that its pairs tie together. */
@@ -71,6 +77,8 @@ export interface Group {
   /** [state][pair]: 1 where the pair is assigned */
   readonly on: readonly Uint8Array[];
   readonly halves: readonly number[];
+  /** members still fresh in every state; the others are in parts */
+  readonly fresh: Trajectory[];
   parts: Part[];
   /** the state that is part of the optimum now; -1 before it is known */
   choice: number;
@@ -200,12 +208,13 @@ export class Frontier {
   }
 
   private reworkFrame(frame: FrameRecord): void {
-    const done = new Set<number>();
+    let done: Set<number> = NOTHING_DONE;
     let more = false;
     for (let pair = 0; pair < frame.edges.length; pair++) {
       if (!frame.truthAt(pair).changed && !frame.trackAt(pair).changed) continue;
-      if (this.reworkPair(frame, pair)) done.add(pair);
-      else more = true;
+      if (!this.reworkPair(frame, pair)) more = true;
+      else if (done === NOTHING_DONE) done = new Set([pair]);
+      else done.add(pair);
     }
     if (!more)
       more = frame.groups.some((group) => isChanged(group) && !(group.pairs.length === 1 && done.has(group.pairs[0])));
@@ -246,62 +255,74 @@ export class Frontier {
   }
 
   private reworkKnots(frame: FrameRecord, done: ReadonlySet<number>): void {
-    const { changed } = this;
     const affected = affectedPairs(frame, done);
     if (affected === null) return;
     const { pairs, groups } = affected;
-    const before = new Map<Trajectory, Part | null>();
-    const after = new Map<Trajectory, Part | null>();
+    const members: Trajectory[] = [];
+    const stamp = ++reworkStamp;
+    const note = (member: Trajectory, before: Part | null, after: Part | null) => {
+      if (member.reworkStamp !== stamp) {
+        member.reworkStamp = stamp;
+        members.push(member);
+      }
+      member.before = before;
+      member.after = after;
+    };
     for (const group of groups) {
-      forEachMember(group, (member, part) => {
-        before.set(member, null);
-        after.set(member, part);
-      });
-      for (const input of group.inputs)
-        for (const member of [...input.truths, ...input.tracks]) before.set(member, input);
+      forEachMember(group, (member, part) => note(member, null, part));
+      for (const input of group.inputs) {
+        for (const member of input.truths) member.before = input;
+        for (const member of input.tracks) member.before = input;
+      }
     }
     for (const pair of pairs) {
       if (!frame.pairCalm[pair]) continue;
-      for (const [end, part] of [
-        [frame.truthAt(pair), frame.pairPart[pair]],
-        [frame.trackAt(pair), frame.pairTrackPart[pair]],
-      ] as const) {
-        for (const member of part ? [...part.truths, ...part.tracks] : [end]) {
-          before.set(member, part);
-          after.set(member, part);
-        }
-      }
+      noteCalm(frame.truthAt(pair), frame.pairPart[pair], note);
+      noteCalm(frame.trackAt(pair), frame.pairTrackPart[pair], note);
       this.uncalm(frame, pair);
     }
     for (const group of groups) this.discard(group);
-    const input = (trajectory: Trajectory) =>
-      changed.has(trajectory) ? changed.get(trajectory)! : (before.get(trajectory) ?? null);
+    const { changed } = this;
+    const input = (member: Trajectory) => {
+      if (member.changed) return changed.get(member)!;
+      return member.reworkStamp === stamp ? member.before : null;
+    };
     // whoever took part before and does not now goes on as it came in
-    const now = new Map<Trajectory, Part | null>();
-    for (const member of after.keys()) now.set(member, input(member));
-    const made = new Map<Part, Part[]>();
-    for (const group of this.advance(frame, pairs, input)) {
-      for (const part of group.parts) made.set(part, group.parts);
-      forEachMember(group, (member, part) => now.set(member, part));
-    }
-    const seen = new Set<Part>();
-    for (const [member, part] of now) {
-      const old = after.get(member);
-      if (part === null) {
-        if (old === null) this.unmark(member);
-        else this.mark(member, null);
-      } else if (!seen.has(part)) {
-        seen.add(part);
-        const same = old && (old === part || samePart(old, part)) ? old : null;
-        if (same && same !== part) this.adopt(same, part, made.get(part));
-        for (const each of [...part.truths, ...part.tracks]) {
-          if (same) this.unmark(each);
-          else this.mark(each, part);
+    for (const member of members) member.now = input(member);
+    const made = this.advance(frame, pairs, input);
+    for (const group of made) {
+      forEachMember(group, (member, part) => {
+        if (member.reworkStamp !== stamp) {
+          member.reworkStamp = stamp;
+          members.push(member);
+          member.after = undefined;
         }
-        const present = same ?? part;
-        if (present.taker === null && present.states.length > 1) this.open.add(present);
+        member.now = part;
+      });
+    }
+    for (const member of members) this.compareMember(member, stamp, made);
+  }
+
+  /** Ends the rework for what came out as it was, and carries on with what did not. */
+  private compareMember(member: Trajectory, stamp: number, made: readonly Group[]): void {
+    const { now: part, after: old } = member;
+    if (part === null) {
+      if (old === null) this.unmark(member);
+      else this.mark(member, null);
+      return;
+    }
+    if (part.reworkStamp === stamp) return;
+    part.reworkStamp = stamp;
+    const same = old && (old === part || samePart(old, part)) ? old : null;
+    if (same && same !== part) this.adopt(same, part, made.find((group) => group.parts.includes(part))?.parts);
+    for (const side of [part.truths, part.tracks]) {
+      for (const each of side) {
+        if (same) this.unmark(each);
+        else this.mark(each, part);
       }
     }
+    const present = same ?? part;
+    if (present.taker === null && present.states.length > 1) this.open.add(present);
   }
 
   /** The old part came out again: later frames hold on to it, and it now stems from the new group. */
@@ -368,6 +389,7 @@ export class Frontier {
       from: decided ? (input ? FROM_HELD : FROM_FRESH) : input ? FROM_BOTH : FROM_FRESH,
       on: decided ? ON_HELD : ON_BOTH,
       halves: NO_HALVES,
+      fresh: NOBODY,
       parts: [],
       choice: -1,
     };
@@ -383,6 +405,7 @@ export class Frontier {
       takenAs: 0,
       knotStamp: 0,
       knot: 0,
+      reworkStamp: 0,
     };
     group.parts.push(part);
     if (input) {
@@ -434,8 +457,8 @@ export class Frontier {
       collect(frame.truthAt(pair), truths);
       collect(frame.trackAt(pair), tracks);
     }
-    number(truths.sort(byId));
-    number(tracks.sort(byId));
+    number(sortFew(truths, byId));
+    number(sortFew(tracks, byId));
     const { states, value, from, halves } = this.move(frame, pairs, inputList, truths, tracks);
     const on = states.map((state) => {
       const flags = new Uint8Array(pairs.length);
@@ -443,7 +466,19 @@ export class Frontier {
         if (state[frame.truthAt(pairs[n]).knot] === frame.trackAt(pairs[n]).knot) flags[n] = 1;
       return flags;
     });
-    const group: Group = { frame, pairs, inputs: inputList, truths, tracks, from, on, halves, parts: [], choice: -1 };
+    const group: Group = {
+      frame,
+      pairs,
+      inputs: inputList,
+      truths,
+      tracks,
+      from,
+      on,
+      halves,
+      fresh: [],
+      parts: [],
+      choice: -1,
+    };
     for (const pair of pairs) frame.pairGroup[pair] = group;
     frame.groups.push(group);
     inputList.forEach((input, n) => {
@@ -500,10 +535,23 @@ export class Frontier {
 
 /** Visits a group's members with the part each is in afterwards; null for those still fresh. */
 function forEachMember(group: Group, visit: (member: Trajectory, part: Part | null) => void): void {
-  const partOf = new Map<Trajectory, Part>();
-  for (const part of group.parts) for (const member of [...part.truths, ...part.tracks]) partOf.set(member, part);
-  for (const member of group.truths) visit(member, partOf.get(member) ?? null);
-  for (const member of group.tracks) visit(member, partOf.get(member) ?? null);
+  for (const member of group.fresh) visit(member, null);
+  for (const part of group.parts) {
+    for (const member of part.truths) visit(member, part);
+    for (const member of part.tracks) visit(member, part);
+  }
+}
+
+/** Sorts in place, stably; for a few elements without the cost of a general sort. */
+function sortFew<T>(list: T[], order: (a: T, b: T) => number): T[] {
+  if (list.length > 24) return list.sort(order);
+  for (let n = 1; n < list.length; n++) {
+    const item = list[n];
+    let m = n - 1;
+    for (; m >= 0 && order(list[m], item) > 0; m--) list[m + 1] = list[m];
+    list[m + 1] = item;
+  }
+  return list;
 }
 
 /** Gives each its index in the knot. */
@@ -520,6 +568,20 @@ function bestState(part: Part): number {
 }
 
 let knotStamp = 0;
+let reworkStamp = 0;
+
+function noteCalm(
+  end: Trajectory,
+  part: Part | null,
+  note: (member: Trajectory, before: Part | null, after: Part | null) => void,
+): void {
+  if (part === null) {
+    note(end, null, null);
+    return;
+  }
+  for (const member of part.truths) note(member, part, part);
+  for (const member of part.tracks) note(member, part, part);
+}
 
 /** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
 function knots(
@@ -586,42 +648,34 @@ function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] 
   const { truths, tracks } = group;
   const n = truths.length;
   const first = states[0];
-  const settled = (x: number) => states.every((s) => s[x] === first[x]);
   const parts: Part[] = [];
   const openTruths: number[] = [];
   const openTracks: number[] = [];
-  const single = (t: Trajectory[], k: Trajectory[], state: number[]) =>
-    parts.push({
-      truths: t,
-      tracks: k,
-      states: [Int16Array.from(state)],
-      value: ZERO,
-      lone: t.length + k.length === 2,
-      group: null,
-      index: [0],
-      taker: null,
-      takenAs: 0,
-      knotStamp: 0,
-      knot: 0,
-    });
   for (let i = 0; i < n; i++) {
     const partner = first[i];
-    if (!settled(i)) openTruths.push(i);
-    else if (partner >= 0) single([truths[i]], [tracks[partner]], [0, 0]);
-    else if (partner === FREE) single([truths[i]], [], [FREE]);
+    if (!isSettled(states, i)) openTruths.push(i);
+    else if (partner >= 0) parts.push(decidedPart([truths[i]], [tracks[partner]], HELD));
+    else if (partner === FREE) parts.push(decidedPart([truths[i]], NOBODY, RELEASED));
+    else group.fresh.push(truths[i]);
   }
   for (let j = 0; j < tracks.length; j++) {
-    if (!settled(n + j)) openTracks.push(j);
-    else if (first[n + j] === FREE) single([], [tracks[j]], [FREE]);
+    const partner = first[n + j];
+    if (!isSettled(states, n + j)) openTracks.push(j);
+    else if (partner === FREE) parts.push(decidedPart(NOBODY, [tracks[j]], RELEASED));
+    else if (partner === FRESH) group.fresh.push(tracks[j]);
   }
   if (openTruths.length + openTracks.length === 0) return parts;
-  const restate = (s: Int16Array) =>
-    Int16Array.from([
-      ...openTruths.map((i) => (s[i] < 0 ? s[i] : openTracks.indexOf(s[i]))),
-      ...openTracks.map((j) => (s[n + j] < 0 ? s[n + j] : openTruths.indexOf(s[n + j]))),
-    ]);
+  const restated = states.map((s) => {
+    const own = new Int16Array(openTruths.length + openTracks.length);
+    openTruths.forEach((i, x) => {
+      own[x] = s[i] < 0 ? s[i] : openTracks.indexOf(s[i]);
+    });
+    openTracks.forEach((j, x) => {
+      own[openTruths.length + x] = s[n + j] < 0 ? s[n + j] : openTruths.indexOf(s[n + j]);
+    });
+    return own;
+  });
   const best = Math.max(...value);
-  const restated = states.map(restate);
   parts.push({
     truths: openTruths.map((i) => truths[i]),
     tracks: openTracks.map((j) => tracks[j]),
@@ -634,8 +688,31 @@ function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] 
     takenAs: 0,
     knotStamp: 0,
     knot: 0,
+    reworkStamp: 0,
   });
   return parts;
+}
+
+function isSettled(states: readonly Int16Array[], x: number): boolean {
+  for (let s = 1; s < states.length; s++) if (states[s][x] !== states[0][x]) return false;
+  return true;
+}
+
+function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: readonly Int16Array[]): Part {
+  return {
+    truths,
+    tracks,
+    states,
+    value: ZERO,
+    lone: truths.length + tracks.length === 2,
+    group: null,
+    index: BOTH,
+    taker: null,
+    takenAs: 0,
+    knotStamp: 0,
+    knot: 0,
+    reworkStamp: 0,
+  };
 }
 
 /** The shape that `workPair` goes on from: fresh, or held. */
@@ -693,7 +770,7 @@ function affectedPairs(frame: FrameRecord, done: ReadonlySet<number>): { pairs: 
       if ((members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair))) && mine(pair)) pairs.add(pair);
     }
   }
-  return { pairs: [...pairs].sort((a, b) => a - b), groups };
+  return { pairs: sortFew([...pairs], (a, b) => a - b), groups };
 }
 
 /** Moves the states of one knot through one frame. */
@@ -704,8 +781,10 @@ class Mover {
   private readonly value: number[] = [];
   private readonly from: Int32Array[] = [];
   private readonly halves: number[] = [];
-  private readonly found = new Map<string, number>();
+  /** index by state, once there are many */
+  private found: Map<string, number> | null = null;
   private readonly n: number;
+  private readonly joined: Uint8Array;
   /** of each pair: truth, track, benefit */
   private readonly pairTruth: number[];
   private readonly pairTrack: number[];
@@ -721,6 +800,7 @@ class Mover {
     private readonly tracks: Trajectory[],
   ) {
     this.n = truths.length;
+    this.joined = new Uint8Array(truths.length + tracks.length);
     this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
     this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
     this.benefit = pairs.map((pair) => frame.benefit[pair]);
@@ -762,8 +842,6 @@ class Mover {
   private moveFrom(state: Int16Array, value: number, from: Int32Array): void {
     const { pairTruth, pairTrack, benefit } = this;
     const joins: number[] = [];
-    const joinedTruth = new Set<number>();
-    const joinedTrack = new Set<number>();
     let staying = 0;
     for (let p = 0; p < benefit.length; p++) if (state[pairTruth[p]] === pairTrack[p]) staying += benefit[p];
     const visit = (at: number) => {
@@ -776,14 +854,12 @@ class Mover {
       visit(at + 1);
       const i = pairTruth[at];
       const j = pairTrack[at];
-      if (state[i] === j || joinedTruth.has(i) || joinedTrack.has(j)) return;
+      if (state[i] === j || this.joined[i] || this.joined[this.n + j]) return;
       joins.push(at);
-      joinedTruth.add(i);
-      joinedTrack.add(j);
+      this.joined[i] = this.joined[this.n + j] = 1;
       visit(at + 1);
       joins.pop();
-      joinedTruth.delete(i);
-      joinedTrack.delete(j);
+      this.joined[i] = this.joined[this.n + j] = 0;
     };
     visit(0);
   }
@@ -821,15 +897,16 @@ class Mover {
   }
 
   private keep(state: Int16Array, value: number, from: Int32Array, halves: number): void {
-    const key = state.join();
-    const known = this.found.get(key);
-    if (known === undefined) {
+    const known = this.find(state);
+    if (known < 0) {
       if (this.states.length >= this.statesMax) {
         this.overflow = true;
         return;
       }
-      this.found.set(key, this.states.length);
+      this.found?.set(state.join(), this.states.length);
       this.states.push(state);
+      if (this.found === null && this.states.length > SCANNED_STATES_MAX)
+        this.found = new Map(this.states.map((known, n) => [known.join(), n]));
       this.value.push(value);
       this.from.push(from.slice());
       this.halves.push(halves);
@@ -843,17 +920,26 @@ class Mover {
     }
   }
 
+  /** Index of a state met before, or -1. */
+  private find(state: Int16Array): number {
+    if (this.found) return this.found.get(state.join()) ?? -1;
+    for (let s = 0; s < this.states.length; s++) if (compare(this.states[s], state) === 0) return s;
+    return -1;
+  }
+
   /** What can still win, in a fixed order. */
   best(): Draft {
     const { states, value } = this;
-    const order = states
-      .map((_, s) => s)
-      .sort((a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]));
+    if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
+    const order = sortFew(
+      states.map((_, s) => s),
+      (a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]),
+    );
     const kept: number[] = [];
     for (const s of order) {
       if (!kept.some((t) => value[t] - value[s] >= this.follow(states[t], states[s]))) kept.push(s);
     }
-    kept.sort((a, b) => compare(states[a], states[b]));
+    sortFew(kept, (a, b) => compare(states[a], states[b]));
     return {
       states: kept.map((s) => states[s]),
       value: kept.map((s) => value[s]),

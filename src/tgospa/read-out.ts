@@ -21,36 +21,40 @@ export function prices(scene: Scene): Prices {
 /** Everything but `perFrame`, for the frames in the scene. */
 export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   const price = prices(scene);
-  const count: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
-  const cost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
+  let proper = 0;
+  let missedCount = 0;
+  let falseTotal = 0;
+  let halves = 0;
   let unweightedLocalization = 0;
+  let weightedLocalization = 0;
   let weightedMissed = 0;
   let weightedFalse = 0;
   let weightedHalves = 0;
-  let halves = 0;
   for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) {
     const frame = scene.frame(number);
     const missed = frame.truths.length - frame.proper;
     const falseCount = frame.tracks.length - frame.proper;
-    count.proper += frame.proper;
-    count.missed += missed;
-    count.false += falseCount;
+    proper += frame.proper;
+    missedCount += missed;
+    falseTotal += falseCount;
     halves += frame.halves;
     unweightedLocalization += frame.localization;
     if (scene.weighted) {
       const weight = scene.frameWeight(number);
-      cost.localization += weight * frame.localization;
+      weightedLocalization += weight * frame.localization;
       weightedMissed += weight * missed;
       weightedFalse += weight * falseCount;
       if (frame.halves !== 0) weightedHalves += scene.switchWeight(number) * frame.halves;
     }
   }
-  count.switches = halves / 2;
-  if (!scene.weighted) cost.localization = unweightedLocalization;
-  cost.missed = price.missed * (scene.weighted ? weightedMissed : count.missed);
-  cost.false = price.false * (scene.weighted ? weightedFalse : count.false);
-  cost.switch = price.half * (scene.weighted ? weightedHalves : halves);
-  cost.total = cost.localization + cost.missed + cost.false + cost.switch;
+  const { weighted } = scene;
+  const localization = weighted ? weightedLocalization : unweightedLocalization;
+  const missed = price.missed * (weighted ? weightedMissed : missedCount);
+  const falseCost = price.false * (weighted ? weightedFalse : falseTotal);
+  const switchCost = price.half * (weighted ? weightedHalves : halves);
+  const total = localization + missed + falseCost + switchCost;
+  const cost: Cost = { total, localization, missed, false: falseCost, switch: switchCost };
+  const count: Count = { proper, missed: missedCount, false: falseTotal, switches: halves / 2 };
   const solver = summary(scene);
   // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
   let below = 0;

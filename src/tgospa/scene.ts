@@ -32,6 +32,11 @@ export class Trajectory {
   remaining = 0;
   /** its past is worked again by the frontier */
   changed = false;
+  /** scratch of the frontier: what it was in before and after a frame, and is in now, while that frame is reworked */
+  reworkStamp = 0;
+  before: Part | null = null;
+  after: Part | null | undefined = null;
+  now: Part | null = null;
   /** scratch of the frontier: membership and index in a knot, and whether an end is taken */
   knotStamp = 0;
   knot = 0;
@@ -399,10 +404,11 @@ export class Scene {
     this.perhapsAlone.length = 0;
     for (const frame of this.framesBetween(this.nextNumber, this.newestNumber)) {
       const pairs: number[] = [];
-      frame.edges.forEach((edge, pair) => {
+      for (let pair = 0; pair < frame.edges.length; pair++) {
+        const edge = frame.edges[pair];
         if (edge.alone) frame.on[pair] = 1;
         else if (!edge.component) pairs.push(pair);
-      });
+      }
       if (pairs.length > 0) frontier.enter(frame, pairs);
     }
     this.nextNumber = this.newestNumber + 1;
@@ -424,8 +430,9 @@ export class Scene {
     this.nextNumber = this.firstNumber;
   }
 
-  private *framesBetween(from: number, to: number): Generator<FrameRecord> {
-    for (let number = Math.max(from, this.firstNumber); number <= to; number++) yield this.frame(number);
+  private framesBetween(from: number, to: number): FrameRecord[] {
+    const offset = this.first - this.firstNumber;
+    return this.frames.slice(Math.max(from, this.firstNumber) + offset, to + 1 + offset);
   }
 
   /** A pair that has lost its company needs no frontier. */
@@ -446,7 +453,7 @@ export class Scene {
     for (const truth of frontier.overflow) {
       for (const edge of truth.edges) {
         if (edge.component) continue;
-        edge.hardUntil = this.newestNumber + Math.ceil((this.windowFrames ?? 0) / 8);
+        edge.hardUntil = this.newestNumber + 1 + Math.floor((this.windowFrames ?? 0) / 8);
         this.loose.push(edge);
       }
     }
@@ -573,7 +580,11 @@ function lonePairs({ truth, track, truths, tracks }: FrameRecord): Uint8Array {
     truthPairs[truth[pair]]++;
     trackPairs[track[pair]]++;
   }
-  return Uint8Array.from(truth, (i, pair) => (truthPairs[i] === 1 && trackPairs[track[pair]] === 1 ? 1 : 0));
+  const lone = new Uint8Array(truth.length);
+  for (let pair = 0; pair < truth.length; pair++) {
+    if (truthPairs[truth[pair]] === 1 && trackPairs[track[pair]] === 1) lone[pair] = 1;
+  }
+  return lone;
 }
 
 function addUp(frame: FrameRecord): void {

@@ -8,8 +8,20 @@
  * returns, it is a new one.
  */
 
+import { auditWindow } from './audit.js';
 import { checkWeights, evaluatePacked } from './evaluate.js';
-import type { Cost, Count, Evaluation, Frame, FrameEvaluation, Report, SwitchEvent } from './evaluation.js';
+import type {
+  Audit,
+  Cost,
+  Count,
+  Evaluation,
+  Frame,
+  FrameEvaluation,
+  Report,
+  Settled,
+  SolverSummary,
+  SwitchEvent,
+} from './evaluation.js';
 import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { InputError, type Problem } from './input-error.js';
 import { checkParams, type Params } from './params.js';
@@ -51,6 +63,7 @@ export class SlidingWindow {
   private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
   /** [n mod T]: cost of the windows that end at the newest frame with that number, and T, 2T, ... before it */
   private lower: Float64Array;
+  private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
@@ -85,6 +98,17 @@ export class SlidingWindow {
     this.enter(packed);
     const window = readWindow(this.scene);
     this.addLower(window.lowerBound);
+    const { auditEvery } = this.options;
+    if (auditEvery && (this.scene.newestNumber + 1) % auditEvery === 0) {
+      auditWindow(
+        this.audit,
+        window,
+        this.scene.packedFrames(),
+        metricParams(this.params),
+        this.options,
+        evaluatePacked,
+      );
+    }
     return this.report(window, this.settleUpTo(this.scene.newestNumber - this.settleFrames));
   }
 
@@ -109,34 +133,17 @@ export class SlidingWindow {
     const { scene, params, options } = this;
     const edition = ++this.edition;
     const frames = scene.packedFrames();
-    // a report read after later pushes solves its own frames again: same frames, same answer
-    const edited = () => this.edition;
-    const current = () =>
-      edition === edited() ? readFrames(scene) : evaluatePacked(frames, metricParams(params), options).perFrame;
-    let perFrame: FrameEvaluation[] | undefined;
-    let newest: FrameEvaluation | undefined;
-    const readLast = () => {
-      if (scene.size === 0) return emptyFrame();
-      return edition === edited()
-        ? readNewest(scene, () => report.perFrame.at(-1)!.assignment)
-        : report.perFrame.at(-1)!;
-    };
-    const report: Report = {
-      ...window,
-      frame: scene.newestNumber,
-      get newest() {
-        newest ??= readLast();
-        return newest;
-      },
-      settled: { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
-      lifetime: this.lifetime(),
+    return new WindowReport(
+      window,
+      scene.newestNumber,
+      { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      this.lifetime(),
       events,
-      get perFrame() {
-        perFrame ??= current();
-        return perFrame;
-      },
-    };
-    return report;
+      options.auditEvery ? { ...this.audit } : undefined,
+      () => (edition === this.edition ? scene : null),
+      // read after later pushes, it solves its own frames again: same frames, same answer
+      () => evaluatePacked(frames, metricParams(params), options).perFrame,
+    );
   }
 
   /** Bounds of the cost of the settled frames, taken as one stream. */
@@ -231,6 +238,70 @@ export class SlidingWindow {
     restoreHeld(snapshot.held.truths, scene.truths, scene.tracks);
     restoreHeld(snapshot.held.tracks, scene.tracks, scene.truths);
     return window;
+  }
+}
+
+/** What depends on single frames is read when it is asked for. */
+class WindowReport implements Report {
+  readonly frames: number;
+  readonly distance: number;
+  readonly cost: Cost;
+  readonly count: Count;
+  readonly meanLocalizationError: number;
+  readonly exact: boolean;
+  readonly lowerBound: number;
+  readonly gap: number;
+  readonly solver: SolverSummary;
+  declare readonly audit?: Audit;
+  readonly #live: () => Scene | null;
+  readonly #again: () => FrameEvaluation[];
+  #perFrame: FrameEvaluation[] | null = null;
+  #newest: FrameEvaluation | null = null;
+
+  constructor(
+    window: Omit<Evaluation, 'perFrame'>,
+    readonly frame: number,
+    readonly settled: Settled,
+    readonly lifetime: Report['lifetime'],
+    readonly events: SwitchEvent[],
+    audit: Audit | undefined,
+    live: () => Scene | null,
+    again: () => FrameEvaluation[],
+  ) {
+    this.frames = window.frames;
+    this.distance = window.distance;
+    this.cost = window.cost;
+    this.count = window.count;
+    this.meanLocalizationError = window.meanLocalizationError;
+    this.exact = window.exact;
+    this.lowerBound = window.lowerBound;
+    this.gap = window.gap;
+    this.solver = window.solver;
+    if (audit) this.audit = audit;
+    this.#live = live;
+    this.#again = again;
+  }
+
+  get perFrame(): FrameEvaluation[] {
+    if (this.#perFrame === null) {
+      const scene = this.#live();
+      this.#perFrame = scene ? readFrames(scene) : this.#again();
+    }
+    return this.#perFrame;
+  }
+
+  get newest(): FrameEvaluation {
+    if (this.#newest === null) {
+      const scene = this.#live();
+      if (this.frames === 0) this.#newest = emptyFrame();
+      else if (scene) this.#newest = readNewest(scene, () => this.perFrame.at(-1)!.assignment);
+      else this.#newest = this.perFrame.at(-1)!;
+    }
+    return this.#newest;
+  }
+
+  toJSON(): Report {
+    return { ...this, newest: this.newest, perFrame: this.perFrame };
   }
 }
 

@@ -13,6 +13,8 @@ export interface SolveOptions {
   exactness?: 'lp' | 'force';
   /** time for one solve in milliseconds; when it is up, the report carries bound and gap */
   budgetMs?: number;
+  /** solves every n-th window again with the other engine and reports disagreements; 0 or nothing for never */
+  auditEvery?: number;
   /** states kept for one knot of undecided trajectories, before it is solved as a component; 0 solves everything so */
   frontierMax?: number;
   /** components with at most this many matchings are solved by dynamic programming over all of them */
@@ -35,6 +37,7 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     solver = 'auto',
     exactness = 'lp',
     budgetMs = 0,
+    auditEvery = 0,
     frontierMax = 512,
     matchingsMax = 300,
     statesMax = 2000,
@@ -45,7 +48,14 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     problems.push({ path: 'options.solver', value: solver, message: "must be 'auto' or 'lp'" });
   if (exactness !== 'lp' && exactness !== 'force')
     problems.push({ path: 'options.exactness', value: exactness, message: "must be 'lp' or 'force'" });
-  for (const [path, value] of Object.entries({ budgetMs, frontierMax, matchingsMax, statesMax, sweepsMax })) {
+  for (const [path, value] of Object.entries({
+    budgetMs,
+    auditEvery,
+    frontierMax,
+    matchingsMax,
+    statesMax,
+    sweepsMax,
+  })) {
     if (typeof value !== 'number' || !(value >= 0))
       problems.push({ path: `options.${path}`, value, message: 'must be a number, at least 0' });
   }

@@ -133,7 +133,7 @@ function slide(frames: Frame[], windowFrames: number, coldWindows: number) {
     if (report.exact) exactCount++;
     for (const [name, count] of Object.entries(report.solver satisfies SolverSummary))
       solver[name] = (solver[name] ?? 0) + count;
-    if ((k - windowFrames) % coldEvery !== 0) continue;
+    if (coldWindows === 0 || (k - windowFrames) % coldEvery !== 0) continue;
     const content = frames.slice(k - windowFrames + 1, k + 1);
     const problem = windowProblem(content);
     const solved = timed(() => simplex.solveCold(problem));
@@ -200,7 +200,7 @@ function sequenceRow(sequence: (typeof SEQUENCES)[number]) {
   slide(frames.slice(0, 200), WINDOW_FRAMES, 2);
   const run = slide(frames, WINDOW_FRAMES, COLD_WINDOWS);
   const warm = warmRing(frames.slice(0, WINDOW_FRAMES + 60));
-  const contested = run.solver.components - run.solver.isolated;
+  const contested = run.solver.pairs - run.solver.isolated;
   const share = (name: string) => round(run.solver[name] / contested, 2);
   const median = quantile(run.push, 0.5);
   const p99 = quantile(run.push, 0.99);
@@ -212,7 +212,7 @@ function sequenceRow(sequence: (typeof SEQUENCES)[number]) {
     coldMedianMs: round(coldMedian),
     medianRatio: Math.round(coldMedian / median),
     p99Ratio: round(coldMedian / p99),
-    isolatedShare: round(run.solver.isolated / run.solver.components, 2),
+    isolatedShare: round(run.solver.isolated / run.solver.pairs, 2),
     contested: {
       matchings: share('matchings'),
       ascent: share('ascent'),
