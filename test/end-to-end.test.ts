@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type App, startApp } from '../src/app.js';
-import { type ClientFrame, connect, type FeedClient } from '../src/client.js';
+import { type ClientFrame, connect, type FeedClient, type WebSocketConstructor } from '../src/client.js';
 import { readConfig } from '../src/config.js';
 import { type Evaluation, evaluate, type Frame, presets, type Report, SlidingWindow } from '../src/index.js';
 import { createLogger } from '../src/logger.js';
@@ -62,7 +62,7 @@ describe('the whole evaluator', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const open = (role: 'reference' | 'tracker', socket: typeof WebSocket) =>
+  const open = (role: 'reference' | 'tracker', socket: WebSocketConstructor) =>
     connect({
       url: app.urls.ingest,
       stream: SEQUENCE,
