@@ -443,10 +443,12 @@ export class Scene {
 
   /** Gives knots that grew too large to components. */
   private handOver(frontier: Frontier): void {
+    // a finished sequence is solved once: what was too hard stays so
+    const pause = this.windowFrames === null ? Number.POSITIVE_INFINITY : Math.ceil(this.windowFrames / 8);
     for (const truth of frontier.overflow) {
       for (const edge of truth.edges) {
         if (edge.component) continue;
-        edge.hardUntil = this.newestNumber + Math.ceil((this.windowFrames ?? 0) / 8);
+        edge.hardUntil = this.newestNumber + pause;
         this.loose.push(edge);
       }
     }
