@@ -494,6 +494,8 @@ export class Scene {
   /** Lets the frontier try again what was too hard for it once. */
   private giveBack(edges: Edge[]): void {
     for (const edge of edges) {
+      // what the frontier already has must not be touched: it may find its past as it was and leave it alone
+      if (!edge.component) continue;
       edge.component = null;
       this.setAlone(edge, edges.length === 1);
       for (let n = 0; n < edge.size; n++) {
