@@ -95,7 +95,7 @@ function readSubjects(job: Job, files: { reference: string; trackers: string[] }
 }
 
 /** Reads all files before it complains, so that the mistakes of all of them come together. */
-function readFeeds(readings: MotReading[]): MotFeed[] {
+export function readFeeds(readings: MotReading[]): MotFeed[] {
   const problems: Problem[] = [];
   const feeds = readings.flatMap((reading) => {
     try {
@@ -121,7 +121,7 @@ function readText(file: string): string {
   }
 }
 
-function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
+export function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
   if (countedCount === 0 && rowCount > 0)
     return [
       `warning: none of the ${rowCount} rows of ${file} counts (flag 0 or other class); see --classes, --all-rows`,
@@ -137,7 +137,7 @@ function preprocessingNote(name: string, { rowCount }: MotFeed, frames: Frame[])
 }
 
 /** What tells the files apart: the file name, or the folders that differ. */
-function shortNames(files: string[]): string[] {
+export function shortNames(files: string[]): string[] {
   const parts = files.map((file) => file.slice(0, file.length - extname(file).length).split(sep));
   if (new Set(parts.map((path) => path.at(-1))).size === files.length) return parts.map((path) => path.at(-1) ?? '');
   const shared = (at: (path: string[], offset: number) => string | undefined) => {

@@ -21,6 +21,14 @@ const COMMANDS: Record<string, Command> = {
     // loaded when it is asked for: the other commands need no sockets and no store
     run: async (args, console) => (await import('./serve.js')).run(args, console),
   },
+  demo: {
+    summary: 'start the evaluator with a simulated scene and two trackers',
+    run: async (args, console) => (await import('./demo.js')).run(args, console),
+  },
+  replay: {
+    summary: 'send recorded files to a running evaluator',
+    run: async (args, console) => (await import('./replay.js')).run(args, console),
+  },
 };
 
 const { stdout, stderr } = process;
@@ -76,7 +84,7 @@ function help(): string {
     '',
     ...commands,
     '',
-    'tgospa COMMAND --help explains a command; tgospa eval --demo shows one at work.',
+    'tgospa COMMAND --help explains a command; tgospa demo shows everything at work.',
   ].join('\n');
 }
 

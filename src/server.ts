@@ -15,7 +15,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import { Access, type Identity, offeredProtocols, type Refusal } from './access.js';
 import { type Config, paramsByName, type TokenRole } from './config.js';
 import { IngestDesk, type Peer } from './ingest.js';
@@ -25,6 +25,9 @@ import { type CloseCode, HTTP_CODES, type HttpCode, type ReportEvent, SUBPROTOCO
 import { LiveBoard, type PublishedEvent, type Reader } from './subscription.js';
 import type { StorageGauges, Telemetry, TelemetryEvent } from './telemetry.js';
 import { presets } from './tgospa/params.js';
+
+/** For the commands that connect as clients do: this file owns the library. */
+export { WebSocket };
 
 /** What the edge needs of the pipeline. */
 export interface LivePort extends IngestTarget {
