@@ -203,7 +203,26 @@ const evaluation = section(
       'a solve is cut after this time; its report then carries its bounds and gap > 0',
       'milliseconds',
     ),
-    sliceMs: field(positive(), 4, 'work on frames is interrupted after this time to serve sockets', 'milliseconds'),
+    auditEvery: field(
+      count(0),
+      0,
+      'every n-th window of a series is solved again by the other engine, and disagreements are counted; 0: never',
+      'windows',
+    ),
+    sliceMs: field(
+      positive(),
+      4,
+      'reading from sockets and work on frames give way to each other after this time',
+      'milliseconds',
+    ),
+    tickMs: field(positive(), 50, 'how often deadlines of pairing are looked at', 'milliseconds'),
+    idleCheckMs: field(positive(), 5000, 'how often idle streams are looked for', 'milliseconds'),
+    backlogFrames: field(
+      count(),
+      1024,
+      'with more stored frames than this waiting to be evaluated, acks wait too',
+      'frames',
+    ),
   },
   'how frames are evaluated',
 );

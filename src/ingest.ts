@@ -66,11 +66,44 @@ class Bucket {
   }
 }
 
+/**
+ * Gives the event loop back when messages have taken it for `sliceMs`: a socket hands over megabytes in one turn. What
+ * is held goes on in the next turn.
+ */
+class Turn {
+  #endsAt = 0;
+  #begun = false;
+  #held = new Set<Session>();
+
+  constructor(readonly sliceMs: number) {}
+
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#endsAt = performance.now() + this.sliceMs;
+    setImmediate(() => this.#next());
+  }
+
+  end(session: Session): void {
+    if (performance.now() < this.#endsAt || this.#held.has(session)) return;
+    this.#held.add(session);
+    session.hold(true);
+  }
+
+  #next(): void {
+    this.#begun = false;
+    const held = this.#held;
+    this.#held = new Set();
+    for (const session of held) session.hold(false);
+  }
+}
+
 const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
 
 /** Everything the sessions of one server share: the feeds, and who holds them. */
 export class IngestDesk implements IntakeOwner {
   readonly readHello: HelloReader<SettingsPatch>;
+  readonly turn: Turn;
   #intakes = new Map<string, Intake>();
   #sessions = new Set<Session>();
   #rules = new Map<string, FrameRules>();
@@ -85,6 +118,7 @@ export class IngestDesk implements IntakeOwner {
     readonly dimensions: ReadonlyMap<string, number> = new Map(),
   ) {
     this.readHello = helloReader(config);
+    this.turn = new Turn(config.evaluation.sliceMs);
   }
 
   /** Opens a session for a connection. */
@@ -188,6 +222,11 @@ export class IngestDesk implements IntakeOwner {
     );
   }
 
+  /** Reads nothing more; what has come is still stored and acked. */
+  freeze(): void {
+    for (const session of this.#sessions) session.freeze();
+  }
+
   stop(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
@@ -226,6 +265,10 @@ export class Session implements IntakeSession {
   #frameRate: Bucket;
   #rejectRate: Bucket;
   #paused = false;
+  #behind = false;
+  #full = false;
+  #held = false;
+  #frozen = false;
   #ackScheduled = false;
   #acked = 0;
   #duplicates = 0;
@@ -254,9 +297,15 @@ export class Session implements IntakeSession {
     return this.#paused;
   }
 
+  /** Whether that is for its credit, its rate or the disk, and not only to let others have a turn. */
+  get behind(): boolean {
+    return this.#behind;
+  }
+
   /** Takes a text message as it came from the socket. */
   receive(text: string, receivedMs: number): void {
     if (this.#state === 'closed') return;
+    this.desk.turn.begin();
     const message = parseMessage(text);
     if (message instanceof Fault) {
       this.#reject(message);
@@ -280,6 +329,7 @@ export class Session implements IntakeSession {
         break;
     }
     this.regulate();
+    this.desk.turn.end(this);
   }
 
   /** A binary message never means anything here. */
@@ -318,17 +368,31 @@ export class Session implements IntakeSession {
     this.regulate();
   }
 
-  /** Stops or goes on reading: the credit, the rate and the disk decide. */
+  /** Stops or goes on reading: the credit, the rate, the disk and the event loop decide. */
   regulate(): void {
     const { creditFrames } = this.desk.config.limits;
     const waiting = this.#intake?.waiting ?? 0;
-    const full = waiting > creditFrames || (this.#paused && waiting > creditFrames / 2);
-    const paused = this.#state !== 'closed' && (full || this.#rateTimer !== null || this.#intake?.stalled === true);
+    this.#full = waiting > creditFrames || (this.#full && waiting > creditFrames / 2);
+    const behind = this.#full || this.#rateTimer !== null || this.#intake?.stalled === true;
+    if (behind && !this.#behind) this.desk.telemetry.counts.pauses++;
+    this.#behind = behind;
+    const paused = this.#state !== 'closed' && (behind || this.#held || this.#frozen);
     if (paused === this.#paused) return;
     this.#paused = paused;
     if (paused) this.peer.pause();
     else this.peer.resume();
-    if (paused) this.desk.telemetry.counts.pauses++;
+  }
+
+  /** Not read from again. */
+  freeze(): void {
+    this.#frozen = true;
+    this.regulate();
+  }
+
+  /** Not read from until it is let go. */
+  hold(held: boolean): void {
+    this.#held = held;
+    this.regulate();
   }
 
   #ready(): boolean {

@@ -252,16 +252,20 @@ export class Log {
     const value = Buffer.allocUnsafe(8 + body.length);
     value.writeDoubleLE(position, 0);
     body.copy(value, 8);
-    this.#extras.set(`s${stream}`, value);
+    this.#setExtra(`s${stream}`, value);
     this.#cover(stream, position);
     if (state === null) this.#retired.set(stream, position);
     else this.#retired.delete(stream);
-    this.#arm();
   }
 
   /** Stores an event of the history with the next commit, or with null removes it; the key decides its place. */
   saveEvent(key: string, event: unknown): void {
-    this.#extras.set(`e${key}`, event === null ? null : Buffer.from(JSON.stringify(event)));
+    this.#setExtra(`e${key}`, event === null ? null : Buffer.from(JSON.stringify(event)));
+  }
+
+  #setExtra(key: string, value: Buffer | null): void {
+    this.#waitingBytes += (value?.length ?? 0) - (this.#extras.get(key)?.length ?? 0);
+    this.#extras.set(key, value);
     this.#arm();
   }
 
@@ -495,7 +499,7 @@ export class Log {
     this.#fault = fault;
     this.#gauges.faults++;
     this.#rejectAll([...batches, ...this.#waiting.splice(0)], fault);
-    this.#waitingBytes = 0;
+    this.#waitingBytes = [...this.#extras.values()].reduce((sum, value) => sum + (value?.length ?? 0), 0);
     this.#owner.faultChanged(fault);
     const written = !(error instanceof StorageFault);
     if (!this.#closed) this.#retryLater(written ? { batches, first } : null, written);

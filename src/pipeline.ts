@@ -36,6 +36,8 @@ interface Logger {
 export interface EvaluationSettings {
   /** a solve is cut after this time, milliseconds */
   budgetMs: number;
+  /** every n-th window of a series is solved again by the other engine; 0 for never */
+  auditEvery: number;
   /** work on frames is interrupted after this time to serve sockets, milliseconds */
   sliceMs: number;
   /** how often deadlines are looked at, milliseconds */
@@ -48,6 +50,7 @@ export interface EvaluationSettings {
 
 export const EVALUATION_DEFAULTS: EvaluationSettings = {
   budgetMs: 20,
+  auditEvery: 0,
   sliceMs: 4,
   tickMs: 50,
   idleCheckMs: 5000,
@@ -211,9 +214,16 @@ export class Live {
     this.#stopping = true;
     await this.#log.flush().catch(() => {});
     while (this.#backlog > 0) await this.#backlogShrunk();
-    for (const name of this.#streams.keys()) this.#snapshot(name);
+    for (const name of this.#streams.keys()) await this.#snapshotAtLast(name);
     await this.#log.close();
     this.#shut();
+  }
+
+  /** One after the other: the snapshots of a thousand streams are a hundred megabytes. */
+  async #snapshotAtLast(name: string): Promise<void> {
+    if (this.#sinceSnapshot.get(name) === 0) return;
+    this.#snapshot(name);
+    if (this.#log.gauges.queuedBytes > this.#log.settings.commitBytes) await this.#log.flush().catch(() => {});
   }
 
   /** Lets go of everything at once, as a crash would. */
@@ -341,7 +351,8 @@ export class Live {
   }
 
   get #solveOptions() {
-    return { budgetMs: this.#evaluation.budgetMs };
+    const { budgetMs, auditEvery } = this.#evaluation;
+    return { budgetMs, auditEvery };
   }
 
   #retire(name: string, position: number): void {

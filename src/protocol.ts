@@ -503,8 +503,9 @@ export interface ReportEvent {
 export type WindowSummary = Omit<Evaluation, 'perFrame'>;
 
 export function summarize(evaluation: Evaluation): WindowSummary {
-  const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver } = evaluation;
-  return { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
+  const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver, audit } = evaluation;
+  const summary = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
+  return audit ? { ...summary, audit } : summary;
 }
 
 /** A report as subscribers of /v1/live see it. */

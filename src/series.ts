@@ -3,11 +3,10 @@
  * the newest report. The objects of the frames are kept once, inside the window.
  */
 
+import { evaluate, SlidingWindow, type WindowParams, type WindowSnapshot } from './index.js';
 import type { Step } from './pairing.js';
-import { evaluate } from './tgospa/evaluate.js';
 import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
 import type { Params } from './tgospa/params.js';
-import { SlidingWindow, type WindowParams, type WindowSnapshot } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
 
 /** When a frame was: its number and, where known, epoch seconds. */

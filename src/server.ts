@@ -140,7 +140,7 @@ export class EdgeServer {
     this.#subscription = live.events$.subscribe((event) => this.#publish(event));
     telemetry.surroundings = {
       connections: () => this.#countConnections(),
-      pausedConnections: () => [...this.desk.sessions].filter((session) => session.paused).length,
+      pausedConnections: () => [...this.desk.sessions].filter((session) => session.behind).length,
       waitingFrames: () => this.desk.waitingFrames,
       ready: () => this.#health().ready,
       streams: () => live.streams().map(({ stream }) => stream),
@@ -185,7 +185,7 @@ export class EdgeServer {
   async quiesce(): Promise<void> {
     this.#stopping = true;
     this.#http.close();
-    for (const session of this.desk.sessions) session.peer.pause();
+    this.desk.freeze();
     // what a stuck disk does not take in time was not acked, and is sent again after the next start
     await within(this.#parts.config.limits.stopMs, this.desk.drain());
     for (const session of [...this.desk.sessions]) session.close(1001, 'stopping');

@@ -5,7 +5,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type FeedId, HTTP_CODES, REJECT_CODES, type ReportEvent } from './protocol.js';
-import type { Count, Report } from './tgospa/evaluation.js';
+import type { Audit, Count, Report } from './tgospa/evaluation.js';
 
 /** What one feed brought, updated by its session. */
 export interface FeedMeter {
@@ -98,6 +98,11 @@ const perSeriesAnd = <K extends string>(
         if (sample !== undefined) yield [{ ...meter.labels, [label]: key }, sample];
       }
     }
+  };
+
+const perAudit = (value: (audit: Audit) => number) =>
+  function* (telemetry: Telemetry): Iterable<Sample> {
+    for (const { labels, report } of telemetry.series.values()) if (report.audit) yield [labels, value(report.audit)];
   };
 
 const feedLabels = ({ stream, role, tracker }: FeedId): Labels => ({ stream, role, tracker: tracker ?? '' });
@@ -241,6 +246,20 @@ export const METRICS: readonly Spec[] = [
     labels: SERIES,
     help: 'Window reports whose cost was not proven exact, since the start of the process.',
     read: perSeries((m) => m.uncertified),
+  },
+  {
+    name: 'tgospa_audits_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Windows solved again by the other engine; absent unless evaluation.auditEvery is set.',
+    read: perAudit((audit) => audit.checked),
+  },
+  {
+    name: 'tgospa_audit_disagreements_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Audited windows on which the engines disagreed; anything but 0 is a fault of this program.',
+    read: perAudit((audit) => audit.disagreements),
   },
   {
     name: 'tgospa_feed_frames_total',

@@ -15,6 +15,9 @@ import {
   streamSettings,
   tokenSecrets,
 } from '../src/config.js';
+import { LOG_DEFAULTS } from '../src/log.js';
+import { PAIRING_DEFAULTS } from '../src/pairing.js';
+import { EVALUATION_DEFAULTS } from '../src/pipeline.js';
 import { presets } from '../src/tgospa/params.js';
 
 const SCHEMA_FILE = new URL('../../src/tgospa.schema.json', import.meta.url);
@@ -53,6 +56,14 @@ describe('config', () => {
     assert.equal(config.streams.defaults.windowFrames, 60);
     assert.deepEqual(warnings, []);
     assert.deepEqual(read('limits:\ntls:\n').config, config, 'an empty section is no mistake');
+  });
+
+  it('has the defaults that the stages behind it would take themselves', () => {
+    const { config } = read('');
+    const { dir: _dir, snapshotFrames: _snapshotFrames, ...store } = config.data;
+    assert.deepEqual(store, LOG_DEFAULTS);
+    assert.deepEqual(config.evaluation, EVALUATION_DEFAULTS);
+    assert.deepEqual(config.streams.defaults.pairing, PAIRING_DEFAULTS);
   });
 
   it('reports all mistakes together, with their lines', () => {

@@ -40,6 +40,21 @@ const LAYERS: Layer[] = [
   { name: 'client', files: ['src/client.ts'], imports: [], node: false },
   { name: 'config', files: ['src/config.ts'], imports: ['kernel', 'wire'], node: true },
   {
+    name: 'pipeline',
+    files: [
+      'src/record.ts',
+      'src/log.ts',
+      'src/pairing.ts',
+      'src/series.ts',
+      'src/stream.ts',
+      'src/entrance.ts',
+      'src/history.ts',
+      'src/pipeline.ts',
+    ],
+    imports: ['kernel', 'door', 'wire', 'config'],
+    node: true,
+  },
+  {
     name: 'edge',
     files: [
       'src/access.ts',
@@ -64,8 +79,10 @@ const LAYERS: Layer[] = [
 
 /** Each outside library has one owner. */
 const OWNERS: Record<string, string> = {
+  'classic-level': 'src/log.ts',
   highs: 'src/tgospa/simplex.ts',
   'prom-client': 'src/telemetry.ts',
+  rxjs: 'src/pipeline.ts',
   ws: 'src/server.ts',
   yaml: 'src/config.ts',
   zod: 'src/config.ts',

@@ -74,6 +74,31 @@ describe('serve', () => {
     again.socket.terminate();
   });
 
+  it('has both engines at hand: audited windows agree', async () => {
+    writeFileSync(join(folder, 'tgospa.yaml'), 'evaluation: { auditEvery: 1 }\n');
+    const url = await start();
+    const feeds = [await Probe.open(`${url}/v1/ingest`), await Probe.open(`${url}/v1/ingest`)];
+    feeds[0].send(hello());
+    feeds[1].send(hello({ role: 'reference', tracker: undefined }));
+    for (const feed of feeds) await feed.nextOf('welcome');
+    // two objects that are contested by two tracks, so that there is something to solve
+    const objects = (shift: number) => [0, 1].map((n) => ({ id: `${n}`, box: [n * 8 + shift, 0, 40, 40] }));
+    for (let seq = 1; seq <= 10; seq++) {
+      feeds[0].send(frame(seq, { objects: objects((seq * 3) % 7) }));
+      feeds[1].send(frame(seq, { objects: objects(0) }));
+    }
+    const metric = async (name: string) => {
+      const text = await (await fetch(`${url.replace('ws', 'http')}/metrics`)).text();
+      return text
+        .split('\n')
+        .find((line) => line.startsWith(`${name}{`))
+        ?.split(' ')[1];
+    };
+    while ((await metric('tgospa_audits_total')) !== '10');
+    assert.equal(await metric('tgospa_audit_disagreements_total'), '0');
+    for (const feed of feeds) feed.socket.terminate();
+  });
+
   it('writes structured log lines without any token', async () => {
     writeFileSync(join(folder, 'tgospa.yaml'), 'tokens: [{ name: all, env: SECRET }]\nlogging: { level: debug }\n');
     const SECRET = 'very-secret-0123456789';

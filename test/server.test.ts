@@ -220,6 +220,27 @@ describe('server', () => {
       assert.ok(edge.telemetry.counts.pauses > 0);
     });
 
+    it('gives the event loop back after a slice, whatever has come', async () => {
+      edge = await startEdge('limits: { creditFrames: 100000 }\nevaluation: { sliceMs: 0.001 }');
+      const { probe } = await openFeed();
+      const objects = Array.from({ length: 60 }, (_, n) => ({
+        id: String(n),
+        box: [n, n, 10, 10],
+        class: 'c'.repeat(128),
+      }));
+      const perTurn: number[] = [0];
+      const ingest = edge.live.ingest.bind(edge.live);
+      edge.live.ingest = (feed, part) => {
+        if (perTurn[perTurn.length - 1]++ === 0) setImmediate(() => perTurn.push(0));
+        return ingest(feed, part);
+      };
+      for (let seq = 1; seq <= 500; seq++) probe.send(frame(seq, { objects }));
+      while ((await probe.nextOf('ack')).seq !== 500);
+      // one read of a socket is 64 kB, six of these frames; without the slice thirty-two reads come together
+      assert.ok(Math.max(...perTurn) <= 20, `${Math.max(...perTurn)} frames in one turn`);
+      assert.equal(edge.telemetry.counts.pauses, 0);
+    });
+
     it('slows a client down that exceeds limits.framesPerSecond', async () => {
       edge = await startEdge('limits: { framesPerSecond: 100 }');
       const { probe } = await openFeed();

@@ -30,7 +30,13 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
   telemetry.observe(
     fakeReportEvent({
       profile: 'weighted',
-      report: fakeReport({ exact: false, gap: 0.01, lifetime: null, meanLocalizationError: Number.NaN }),
+      report: fakeReport({
+        exact: false,
+        gap: 0.01,
+        lifetime: null,
+        meanLocalizationError: Number.NaN,
+        audit: { checked: 9, disagreements: 1, worstDifference: 0.5 },
+      }),
       solveMs: 21,
     }),
     receivedMs + 700,

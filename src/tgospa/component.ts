@@ -149,7 +149,7 @@ export class Component {
   setPair(row: number, e: number, pair: number): void {
     const at = row * this.edges.length + e;
     this.pair.values[at] = pair;
-    this.benefit.values[at] = this.scene.frame(this.frameNumber.values[row]).benefit[pair];
+    this.benefit.values[at] = this.scene.frame(this.frameNumber.values[row]).benefit(pair);
   }
 
   /** Adds a pair of the newest frame, beginning its layer when it is the first. */
@@ -310,7 +310,7 @@ export class Component {
       const weight = scene.frameWeight(frame.number);
       for (let e = 0; e < E; e++) {
         const pair = this.pair.values[row * E + e];
-        if (pair >= 0) this.benefit.values[row * E + e] = Math.round(weight * frame.benefit[pair]);
+        if (pair >= 0) this.benefit.values[row * E + e] = Math.round(weight * frame.benefit(pair));
       }
       if (row > head)
         this.changeCost.values[row] = scene.changeQuantaBetween(this.frameNumber.values[row - 1], frame.number);

@@ -19,78 +19,33 @@
  * until a part comes out as it was.
  */
 
+import { type Draft, Knot, sortFew } from './knot.js';
+import {
+  bestState,
+  FRESH_OR_HELD,
+  forEachMember,
+  type Group,
+  HELD,
+  NOBODY,
+  type Part,
+  samePart,
+  takeApart,
+} from './part.js';
 import type { Edge, FrameRecord, Trajectory } from './scene.js';
 
-const FRESH = -2;
-const FREE = -1;
-// shapes that every pair of two trajectories shares
-const HELD = [Int16Array.of(0, 0)];
-const RELEASED = [Int16Array.of(FREE)];
-const FRESH_OR_HELD = [Int16Array.of(FRESH, FRESH), Int16Array.of(0, 0)];
-const ZERO = [0];
-const BOTH = [0, 1];
+// shapes that the groups of all lone pairs share
 const ON_HELD = [Uint8Array.of(1)];
 const ON_BOTH = [Uint8Array.of(0), Uint8Array.of(1)];
 const NO_HALVES = [0, 0];
 const NOTHING_DONE = new Set<number>();
 const NO_PARTS: readonly Part[] = [];
-const NOBODY: Trajectory[] = [];
 const FROM_FRESH = [new Int32Array(0), new Int32Array(0)];
 const FROM_HELD = [Int32Array.of(1)];
 const FROM_BOTH = [Int32Array.of(0), Int32Array.of(1)];
-/** so many states are looked through one by one */
-const SCANNED_STATES_MAX = 12;
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
-/** moves tried in one knot, per state that may be kept */
-const MOVES_PER_STATE_MAX = 16;
 
-/** What is known about some trajectories after a frame: the matchings that can still win, best value 0. */
-export interface Part {
-  readonly truths: readonly Trajectory[];
-  readonly tracks: readonly Trajectory[];
-  /** of each truth, then each track: index of its partner on the other side, FREE or FRESH */
-  readonly states: readonly Int16Array[];
-  readonly value: readonly number[];
-  /** one truth and one track, held or at most fresh besides */
-  readonly lone: boolean;
-  /** where it came from, and for each state the group's state; with one state nothing is left to trace back */
-  group: Group | null;
-  index: readonly number[];
-  /** the group that took it up, and as which input; null while it is the present */
-  taker: Group | null;
-  takenAs: number;
-  knotStamp: number;
-  knot: number;
-  reworkStamp: number;
-}
-
-/** The work of one frame on trajectories that its pairs tie together. */
-export interface Group {
-  readonly frame: FrameRecord;
-  readonly pairs: readonly number[];
-  readonly inputs: readonly Part[];
-  readonly truths: readonly Trajectory[];
-  readonly tracks: readonly Trajectory[];
-  /** [state][input]: the input's state it follows from */
-  readonly from: readonly Int32Array[];
-  /** [state][pair]: 1 where the pair is assigned */
-  readonly on: readonly Uint8Array[];
-  readonly halves: readonly number[];
-  /** members still fresh in every state; the others are in parts */
-  readonly fresh: Trajectory[];
-  parts: Part[];
-  /** the state that is part of the optimum now; -1 before it is known */
-  choice: number;
-}
-
-/** States of a group while it is worked on. */
-interface Draft {
-  states: Int16Array[];
-  value: number[];
-  from: Int32Array[];
-  halves: number[];
-}
+type PartOf = (trajectory: Trajectory) => Part | null;
 
 export class Frontier {
   /** parts with more than one state that no later frame has taken up: the undecided present */
@@ -106,7 +61,7 @@ export class Frontier {
     private readonly h: number,
     private readonly statesMax: number,
     /** Whether to look ahead: see D'. Then every frame of the window is worked again for each newest one. */
-    readonly lookahead: boolean,
+    public lookahead: boolean,
     private readonly touch: (frame: FrameRecord) => void,
   ) {}
 
@@ -126,8 +81,9 @@ export class Frontier {
 
   /** Takes in the newest frame's pairs. */
   enter(frame: FrameRecord, pairs: readonly number[]): void {
+    frame.openFrontier();
     const tied: number[] = [];
-    if (this.lookahead) for (const pair of pairs) frame.edges[pair].earn(frame.benefit[pair]);
+    if (this.lookahead) for (const pair of pairs) frame.edges[pair].earn(frame.benefit(pair));
     for (const pair of pairs) {
       const truth = frame.truthAt(pair);
       const track = frame.trackAt(pair);
@@ -202,6 +158,7 @@ export class Frontier {
   }
 
   private uncalm(frame: FrameRecord, pair: number): void {
+    if (frame.pairCalm.length === 0) return;
     frame.pairPart[pair] = null;
     frame.pairTrackPart[pair] = null;
     frame.pairCalm[pair] = 0;
@@ -212,6 +169,7 @@ export class Frontier {
     let more = false;
     for (let pair = 0; pair < frame.edges.length; pair++) {
       if (!frame.truthAt(pair).changed && !frame.trackAt(pair).changed) continue;
+      frame.openFrontier();
       if (!this.reworkPair(frame, pair)) more = true;
       else if (done === NOTHING_DONE) done = new Set([pair]);
       else done.add(pair);
@@ -352,7 +310,7 @@ export class Frontier {
   }
 
   /** Works some pairs of a frame; returns the groups it made. */
-  private advance(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): Group[] {
+  private advance(frame: FrameRecord, pairs: number[], partOf: PartOf): Group[] {
     const groups: Group[] = [];
     for (const knot of knots(frame, pairs, partOf)) {
       if (isCalm(frame, knot, partOf)) {
@@ -378,7 +336,7 @@ export class Frontier {
 
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
   private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
-    const earned = frame.benefit[pair] - (input ? input.value[0] : 0);
+    const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
     const decided = earned >= this.loneLead(frame.edges[pair]);
     const group: Group = {
       frame,
@@ -397,10 +355,10 @@ export class Frontier {
       truths: group.truths,
       tracks: group.tracks,
       states: decided ? HELD : FRESH_OR_HELD,
-      value: decided ? ZERO : [-earned, 0],
+      value: decided ? [0] : [-earned, 0],
       lone: true,
       group: decided ? null : group,
-      index: BOTH,
+      index: [0, 1],
       taker: null,
       takenAs: 0,
       knotStamp: 0,
@@ -430,7 +388,7 @@ export class Frontier {
   }
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
-  private work(frame: FrameRecord, pairs: number[], partOf: (trajectory: Trajectory) => Part | null): Group {
+  private work(frame: FrameRecord, pairs: number[], partOf: PartOf): Group {
     const inputList: Part[] = [];
     const truths: Trajectory[] = [];
     const tracks: Trajectory[] = [];
@@ -505,10 +463,10 @@ export class Frontier {
     truths: Trajectory[],
     tracks: Trajectory[],
   ): Draft {
-    const mover = new Mover(this.h, this.statesMax, this.lookahead, frame, pairs, truths, tracks);
-    mover.combine(inputs);
-    if (mover.overflow) this.overflow.push(...truths);
-    return mover.best();
+    const knot = new Knot(this.h, this.statesMax, this.lookahead, frame, pairs, truths, tracks);
+    knot.combine(inputs);
+    if (knot.overflow) this.overflow.push(...truths);
+    return knot.best();
   }
 
   /** Makes a state the group's choice, and what it follows from the choice of the groups before. */
@@ -533,39 +491,12 @@ export class Frontier {
   }
 }
 
-/** Visits a group's members with the part each is in afterwards; null for those still fresh. */
-function forEachMember(group: Group, visit: (member: Trajectory, part: Part | null) => void): void {
-  for (const member of group.fresh) visit(member, null);
-  for (const part of group.parts) {
-    for (const member of part.truths) visit(member, part);
-    for (const member of part.tracks) visit(member, part);
-  }
-}
-
-/** Sorts in place, stably; for a few elements without the cost of a general sort. */
-function sortFew<T>(list: T[], order: (a: T, b: T) => number): T[] {
-  if (list.length > 24) return list.sort(order);
-  for (let n = 1; n < list.length; n++) {
-    const item = list[n];
-    let m = n - 1;
-    for (; m >= 0 && order(list[m], item) > 0; m--) list[m + 1] = list[m];
-    list[m + 1] = item;
-  }
-  return list;
-}
-
 /** Gives each its index in the knot. */
 function number(list: Trajectory[]): void {
   for (let n = 0; n < list.length; n++) list[n].knot = n;
 }
 
 const byId = (a: Trajectory, b: Trajectory) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-
-function bestState(part: Part): number {
-  let best = 0;
-  for (let s = 1; s < part.value.length; s++) if (part.value[s] > part.value[best]) best = s;
-  return best;
-}
 
 let knotStamp = 0;
 let reworkStamp = 0;
@@ -584,11 +515,7 @@ function noteCalm(
 }
 
 /** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
-function knots(
-  frame: FrameRecord,
-  pairs: readonly number[],
-  partOf: (trajectory: Trajectory) => Part | null,
-): number[][] {
+function knots(frame: FrameRecord, pairs: readonly number[], partOf: PartOf): number[][] {
   const stamp = ++knotStamp;
   const root: number[] = [];
   const find = (n: number) => {
@@ -616,14 +543,14 @@ function knots(
 }
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
-function isCalm(frame: FrameRecord, knot: readonly number[], partOf: (trajectory: Trajectory) => Part | null): boolean {
+function isCalm(frame: FrameRecord, knot: readonly number[], partOf: PartOf): boolean {
   if (knot.length > CALM_PAIRS_MAX) return false;
   let staying = 0;
   for (const pair of knot) {
     const part = partOf(frame.truthAt(pair));
     const other = partOf(frame.trackAt(pair));
     if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
-    if (part !== null && part === other) staying += frame.benefit[pair];
+    if (part !== null && part === other) staying += frame.benefit(pair);
   }
   return staying > 0 && bestEarning(frame, knot, 0) <= staying;
 }
@@ -637,109 +564,14 @@ function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): nu
   const track = frame.trackAt(pair);
   if (!truth.taken && !track.taken) {
     truth.taken = track.taken = true;
-    best = Math.max(best, frame.benefit[pair] + bestEarning(frame, knot, n + 1));
+    best = Math.max(best, frame.benefit(pair) + bestEarning(frame, knot, n + 1));
     truth.taken = track.taken = false;
   }
   return best;
 }
 
-/** Splits off everything that is the same in all states; what is left stays one part. Fresh trajectories need none. */
-function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] {
-  const { truths, tracks } = group;
-  const n = truths.length;
-  const first = states[0];
-  const parts: Part[] = [];
-  const openTruths: number[] = [];
-  const openTracks: number[] = [];
-  for (let i = 0; i < n; i++) {
-    const partner = first[i];
-    if (!isSettled(states, i)) openTruths.push(i);
-    else if (partner >= 0) parts.push(decidedPart([truths[i]], [tracks[partner]], HELD));
-    else if (partner === FREE) parts.push(decidedPart([truths[i]], NOBODY, RELEASED));
-    else group.fresh.push(truths[i]);
-  }
-  for (let j = 0; j < tracks.length; j++) {
-    const partner = first[n + j];
-    if (!isSettled(states, n + j)) openTracks.push(j);
-    else if (partner === FREE) parts.push(decidedPart(NOBODY, [tracks[j]], RELEASED));
-    else if (partner === FRESH) group.fresh.push(tracks[j]);
-  }
-  if (openTruths.length + openTracks.length === 0) return parts;
-  const restated = states.map((s) => {
-    const own = new Int16Array(openTruths.length + openTracks.length);
-    openTruths.forEach((i, x) => {
-      own[x] = s[i] < 0 ? s[i] : openTracks.indexOf(s[i]);
-    });
-    openTracks.forEach((j, x) => {
-      own[openTruths.length + x] = s[n + j] < 0 ? s[n + j] : openTruths.indexOf(s[n + j]);
-    });
-    return own;
-  });
-  const best = Math.max(...value);
-  parts.push({
-    truths: openTruths.map((i) => truths[i]),
-    tracks: openTracks.map((j) => tracks[j]),
-    states: restated,
-    value: value.map((v) => v - best),
-    lone: isLone(openTruths.length, openTracks.length, restated),
-    group,
-    index: states.map((_, s) => s),
-    taker: null,
-    takenAs: 0,
-    knotStamp: 0,
-    knot: 0,
-    reworkStamp: 0,
-  });
-  return parts;
-}
-
-function isSettled(states: readonly Int16Array[], x: number): boolean {
-  for (let s = 1; s < states.length; s++) if (states[s][x] !== states[0][x]) return false;
-  return true;
-}
-
-function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: readonly Int16Array[]): Part {
-  return {
-    truths,
-    tracks,
-    states,
-    value: ZERO,
-    lone: truths.length + tracks.length === 2,
-    group: null,
-    index: BOTH,
-    taker: null,
-    takenAs: 0,
-    knotStamp: 0,
-    knot: 0,
-    reworkStamp: 0,
-  };
-}
-
-/** The shape that `workPair` goes on from: fresh, or held. */
-function isLone(truthCount: number, trackCount: number, states: Int16Array[]): boolean {
-  return (
-    truthCount === 1 &&
-    trackCount === 1 &&
-    states.length === 2 &&
-    states[0].every((x) => x === FRESH) &&
-    states[1].every((x) => x >= 0)
-  );
-}
-
 function isChanged(group: Group): boolean {
   return group.truths.some((t) => t.changed) || group.tracks.some((t) => t.changed);
-}
-
-function samePart(a: Part, b: Part): boolean {
-  if (a.states.length !== b.states.length || a.truths.length !== b.truths.length || a.tracks.length !== b.tracks.length)
-    return false;
-  for (let n = 0; n < a.truths.length; n++) if (a.truths[n] !== b.truths[n]) return false;
-  for (let n = 0; n < a.tracks.length; n++) if (a.tracks[n] !== b.tracks[n]) return false;
-  for (let s = 0; s < a.states.length; s++) {
-    if (a.value[s] !== b.value[s]) return false;
-    for (let x = 0; x < a.states[s].length; x++) if (a.states[s][x] !== b.states[s][x]) return false;
-  }
-  return true;
 }
 
 /** Pairs and groups of a frame that changed trajectories reach, besides those done; null when there are none. */
@@ -771,231 +603,4 @@ function affectedPairs(frame: FrameRecord, done: ReadonlySet<number>): { pairs: 
     }
   }
   return { pairs: sortFew([...pairs], (a, b) => a - b), groups };
-}
-
-/** Moves the states of one knot through one frame. */
-class Mover {
-  overflow = false;
-  private moves = 0;
-  private readonly states: Int16Array[] = [];
-  private readonly value: number[] = [];
-  private readonly from: Int32Array[] = [];
-  private readonly halves: number[] = [];
-  /** index by state, once there are many */
-  private found: Map<string, number> | null = null;
-  private readonly n: number;
-  private readonly joined: Uint8Array;
-  /** of each pair: truth, track, benefit */
-  private readonly pairTruth: number[];
-  private readonly pairTrack: number[];
-  private readonly benefit: number[];
-
-  constructor(
-    private readonly h: number,
-    private readonly statesMax: number,
-    private readonly lookahead: boolean,
-    frame: FrameRecord,
-    pairs: readonly number[],
-    private readonly truths: Trajectory[],
-    private readonly tracks: Trajectory[],
-  ) {
-    this.n = truths.length;
-    this.joined = new Uint8Array(truths.length + tracks.length);
-    this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
-    this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
-    this.benefit = pairs.map((pair) => frame.benefit[pair]);
-  }
-
-  /** Every combination of the inputs' states, moved. */
-  combine(inputs: readonly Part[]): void {
-    const places = inputs.map((part) => ({
-      truth: part.truths.map((t) => t.knot),
-      track: part.tracks.map((t) => t.knot),
-    }));
-    const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
-    const from = new Int32Array(inputs.length);
-    const visit = (at: number, value: number) => {
-      if (at === inputs.length) {
-        this.moveFrom(state, value, from);
-        return;
-      }
-      const part = inputs[at];
-      const { truth, track } = places[at];
-      for (let s = 0; s < part.states.length; s++) {
-        const own = part.states[s];
-        truth.forEach((i, x) => {
-          state[i] = own[x] < 0 ? own[x] : track[own[x]];
-        });
-        track.forEach((j, x) => {
-          const partner = own[truth.length + x];
-          state[this.n + j] = partner < 0 ? partner : truth[partner];
-        });
-        from[at] = s;
-        visit(at + 1, value + part.value[s]);
-        if (this.overflow) return;
-      }
-    };
-    visit(0, 0);
-  }
-
-  /** All sets of joins out of one state that earn more than they break. */
-  private moveFrom(state: Int16Array, value: number, from: Int32Array): void {
-    const { pairTruth, pairTrack, benefit } = this;
-    const joins: number[] = [];
-    let staying = 0;
-    for (let p = 0; p < benefit.length; p++) if (state[pairTruth[p]] === pairTrack[p]) staying += benefit[p];
-    const visit = (at: number) => {
-      if (this.overflow) return;
-      if (at === benefit.length) {
-        if (++this.moves > this.statesMax * MOVES_PER_STATE_MAX) this.overflow = true;
-        this.arrive(state, value, staying, from, joins);
-        return;
-      }
-      visit(at + 1);
-      const i = pairTruth[at];
-      const j = pairTrack[at];
-      if (state[i] === j || this.joined[i] || this.joined[this.n + j]) return;
-      joins.push(at);
-      this.joined[i] = this.joined[this.n + j] = 1;
-      visit(at + 1);
-      joins.pop();
-      this.joined[i] = this.joined[this.n + j] = 0;
-    };
-    visit(0);
-  }
-
-  private arrive(state: Int16Array, value: number, staying: number, from: Int32Array, joins: number[]): void {
-    const { n, pairTruth, pairTrack, benefit } = this;
-    const next = state.slice();
-    let halves = 0;
-    for (const p of joins) {
-      const i = pairTruth[p];
-      const j = pairTrack[p];
-      if (next[i] >= 0) {
-        halves++;
-        next[n + next[i]] = FREE;
-        next[i] = FREE;
-      }
-      if (next[n + j] >= 0) {
-        halves++;
-        next[next[n + j]] = FREE;
-        next[n + j] = FREE;
-      }
-    }
-    for (const p of joins) {
-      const i = pairTruth[p];
-      const j = pairTrack[p];
-      if (next[i] !== FRESH || next[n + j] !== FRESH) halves++;
-      next[i] = j;
-      next[n + j] = i;
-    }
-    let earned = 0;
-    for (let p = 0; p < benefit.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
-    // a change that earns no more than staying can be put off
-    if (joins.length > 0 && earned <= staying) return;
-    this.keep(next, value + earned - halves * this.h, from, halves);
-  }
-
-  private keep(state: Int16Array, value: number, from: Int32Array, halves: number): void {
-    const known = this.find(state);
-    if (known < 0) {
-      if (this.states.length >= this.statesMax) {
-        this.overflow = true;
-        return;
-      }
-      this.found?.set(state.join(), this.states.length);
-      this.states.push(state);
-      if (this.found === null && this.states.length > SCANNED_STATES_MAX)
-        this.found = new Map(this.states.map((known, n) => [known.join(), n]));
-      this.value.push(value);
-      this.from.push(from.slice());
-      this.halves.push(halves);
-      return;
-    }
-    // among equal ways here the one that changes most now, because later is better, then the first found
-    if (value > this.value[known] || (value === this.value[known] && halves > this.halves[known])) {
-      this.value[known] = value;
-      this.from[known] = from.slice();
-      this.halves[known] = halves;
-    }
-  }
-
-  /** Index of a state met before, or -1. */
-  private find(state: Int16Array): number {
-    if (this.found) return this.found.get(state.join()) ?? -1;
-    for (let s = 0; s < this.states.length; s++) if (compare(this.states[s], state) === 0) return s;
-    return -1;
-  }
-
-  /** What can still win, in a fixed order. */
-  best(): Draft {
-    const { states, value } = this;
-    if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
-    const order = sortFew(
-      states.map((_, s) => s),
-      (a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]),
-    );
-    const kept: number[] = [];
-    for (const s of order) {
-      if (!kept.some((t) => value[t] - value[s] >= this.follow(states[t], states[s]))) kept.push(s);
-    }
-    sortFew(kept, (a, b) => compare(states[a], states[b]));
-    return {
-      states: kept.map((s) => states[s]),
-      value: kept.map((s) => value[s]),
-      from: kept.map((s) => this.from[s]),
-      halves: kept.map((s) => this.halves[s]),
-    };
-  }
-
-  /** D(t', t). */
-  private follow(t1: Int16Array, t: Int16Array): number {
-    if (this.lookahead) return this.followAhead(t1, t);
-    const { n } = this;
-    let count = 0;
-    for (let i = 0; i < n; i++) {
-      const a = t1[i];
-      const b = t[i];
-      if (a === b) continue;
-      if (a >= 0) count++;
-      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) count++;
-      if (b === FRESH) count++;
-    }
-    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) count++;
-    return count * this.h;
-  }
-
-  /** D'(t', t): no term counts more than what is still to be earned by it. */
-  private followAhead(t1: Int16Array, t: Int16Array): number {
-    const { n, h, truths, tracks } = this;
-    let sum = 0;
-    for (let i = 0; i < n; i++) {
-      const a = t1[i];
-      const b = t[i];
-      if (a === b) continue;
-      if (a >= 0) sum += Math.min(h, truths[i].remaining + tracks[a].remaining - 2 * remaining(truths[i], tracks[a]));
-      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
-      if (b === FRESH) sum += Math.min(h, truths[i].remaining);
-    }
-    for (let x = n; x < t.length; x++)
-      if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
-    return sum;
-  }
-}
-
-/** What a pair can still earn. */
-function remaining(truth: Trajectory, track: Trajectory): number {
-  for (const edge of truth.edges) if (edge.track === track) return edge.remaining;
-  return 0;
-}
-
-function freshCount(state: Int16Array): number {
-  let count = 0;
-  for (let x = 0; x < state.length; x++) if (state[x] === FRESH) count++;
-  return count;
-}
-
-function compare(a: Int16Array, b: Int16Array): number {
-  for (let x = 0; x < a.length; x++) if (a[x] !== b[x]) return a[x] - b[x];
-  return 0;
 }

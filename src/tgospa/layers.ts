@@ -33,7 +33,7 @@ export class LayerStack {
   /** Makes room for one more layer and returns its row; its values are whatever stood there. */
   append(): number {
     if (this.head + this.size === this.capacity) {
-      if (this.head >= this.size) this.moveToFront();
+      if (this.head > this.size >> 4) this.moveToFront();
       else this.grow();
     }
     return this.head + this.size++;

@@ -59,7 +59,7 @@ export class LinearWindow {
         if (edge.component !== component) return;
         truth.push(edge.truth.serial);
         track.push(edge.track.serial);
-        benefit.push(frame.benefit[pair] / QUANTA);
+        benefit.push(frame.benefit(pair) / QUANTA);
       });
       this.ring!.slide(truth, track, benefit, half);
     }

@@ -3,6 +3,7 @@
  */
 
 import { QUANTA } from './component.js';
+import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, SolverSummary } from './evaluation.js';
 import type { FrameRecord, Scene, Trajectory } from './scene.js';
 
@@ -142,8 +143,8 @@ export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEva
 function readAssignments(scene: Scene): Assigned[][] {
   const frames: FrameRecord[] = [];
   for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) frames.push(scene.frame(number));
-  if (scene.params.switchPenalty === 0) return frames.map(properPairs);
-  if (scene.weighted) return frames.map((frame) => properPairs(frame).concat(heldInComponents(scene, frame)));
+  if (scene.params.switchPenalty === 0) return frames.map((frame) => properPairs(scene, frame));
+  if (scene.weighted) return frames.map((frame) => properPairs(scene, frame).concat(heldInComponents(scene, frame)));
   const held = new Map<Trajectory, Trajectory>();
   const used = new Set<Trajectory>();
   const early = new Map<Trajectory, { partner: Trajectory; from: number }>();
@@ -162,7 +163,7 @@ function readAssignments(scene: Scene): Assigned[][] {
       }
       held.set(truth, track).set(track, truth);
     }
-    return properPairs(frame).concat(heldPairs(frame, (end) => held.get(end)));
+    return properPairs(scene, frame).concat(heldPairs(frame, (end) => held.get(end)));
   });
   return lists.map((list, n) => {
     const { number } = frames[n];
@@ -174,11 +175,17 @@ function readAssignments(scene: Scene): Assigned[][] {
   });
 }
 
-function properPairs(frame: FrameRecord): Assigned[] {
+function properPairs(scene: Scene, frame: FrameRecord): Assigned[] {
+  const { truthCoordinates, trackCoordinates, stride } = frame;
+  const distance = distances[scene.params.distance];
   const pairs: Assigned[] = [];
   for (let pair = 0; pair < frame.on.length; pair++) {
     if (frame.on[pair] > 0.5)
-      pairs.push({ truth: frame.truthAt(pair).id, track: frame.trackAt(pair).id, distance: frame.distance[pair] });
+      pairs.push({
+        truth: frame.truthAt(pair).id,
+        track: frame.trackAt(pair).id,
+        distance: distance(truthCoordinates, frame.truthIndex(pair), trackCoordinates, frame.trackIndex(pair), stride),
+      });
   }
   return pairs;
 }

@@ -11,10 +11,11 @@ import { bestMatching } from './assignment.js';
 import { Component, changeQuanta, QUANTA, type SolveSettings } from './component.js';
 import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
-import { Frontier, type Group, type Part } from './frontier.js';
+import { Frontier } from './frontier.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
 import type { Params } from './params.js';
+import type { Group, Part } from './part.js';
 import type { Simplex } from './simplex.js';
 
 /** A truth or a track, as long as the window has a frame with it. */
@@ -101,6 +102,10 @@ export class Edge {
   }
 }
 
+const NO_GROUPS: Group[] = [];
+const NO_PARTS: Part[] = [];
+const NO_FLAGS = new Uint8Array(0);
+
 /** A frame in the window. Pairs are ordered by truth, then track. */
 export class FrameRecord {
   /** sums over the assigned pairs, valid unless `touched` */
@@ -109,46 +114,76 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
-  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends */
-  readonly groups: Group[] = [];
-  readonly pairGroup: (Group | null)[];
-  readonly pairPart: (Part | null)[];
-  readonly pairTrackPart: (Part | null)[];
-  readonly pairCalm: Uint8Array;
+  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends; empty before it comes */
+  groups: Group[] = NO_GROUPS;
+  pairGroup: (Group | null)[] = NO_GROUPS;
+  pairPart: (Part | null)[] = NO_PARTS;
+  pairTrackPart: (Part | null)[] = NO_PARTS;
+  pairCalm: Uint8Array = NO_FLAGS;
   /** 1 where neither end has another pair in this frame */
-  readonly lone: Uint8Array;
+  lone: Uint8Array = NO_FLAGS;
 
   constructor(
     readonly number: number,
-    readonly packed: PackedFrame,
+    /** coordinates of the truths and of the tracks, `stride` for each */
+    readonly truthCoordinates: Float64Array,
+    readonly trackCoordinates: Float64Array,
+    readonly stride: number,
     readonly truths: Trajectory[],
     readonly tracks: Trajectory[],
     /** of each pair; none in per-frame GOSPA */
     readonly edges: Edge[],
-    /** of each pair: index of its truth and its track in this frame */
-    readonly truth: Int32Array,
-    readonly track: Int32Array,
-    readonly distance: Float64Array,
-    /** distance^p */
+    /** of each pair: index of its truth in this frame, then of its track */
+    private readonly ends: Uint16Array | Uint32Array,
+    /** of each pair: distance^p */
     readonly cost: Float64Array,
-    /** c^p - distance^p in quanta, at least 1 */
-    readonly benefit: Float64Array,
     /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum */
     readonly on: Float64Array,
-  ) {
-    this.pairGroup = new Array(edges.length).fill(null);
-    this.pairPart = new Array(edges.length).fill(null);
-    this.pairTrackPart = new Array(edges.length).fill(null);
-    this.pairCalm = new Uint8Array(edges.length);
+    /** c^p */
+    private readonly unit: number,
+  ) {}
+
+  /** c^p - distance^p of a pair in quanta, at least 1. */
+  benefit(pair: number): number {
+    return Math.max(1, Math.round((1 - this.cost[pair] / this.unit) * QUANTA));
+  }
+
+  /** Makes room for what the frontier keeps. */
+  openFrontier(): void {
+    if (this.groups !== NO_GROUPS) return;
+    const count = this.edges.length;
+    this.groups = [];
+    this.pairGroup = new Array(count).fill(null);
+    this.pairPart = new Array(count).fill(null);
+    this.pairTrackPart = new Array(count).fill(null);
+    this.pairCalm = new Uint8Array(count);
     this.lone = lonePairs(this);
   }
 
+  truthIndex(pair: number): number {
+    return this.ends[2 * pair];
+  }
+
+  trackIndex(pair: number): number {
+    return this.ends[2 * pair + 1];
+  }
+
   truthAt(pair: number): Trajectory {
-    return this.truths[this.truth[pair]];
+    return this.truths[this.ends[2 * pair]];
   }
 
   trackAt(pair: number): Trajectory {
-    return this.tracks[this.track[pair]];
+    return this.tracks[this.ends[2 * pair + 1]];
+  }
+
+  /** The frame as it came. */
+  packed(): PackedFrame {
+    const feed = (members: Trajectory[], coordinates: Float64Array) => ({ ids: members.map((t) => t.id), coordinates });
+    return {
+      reference: feed(this.truths, this.truthCoordinates),
+      tracker: feed(this.tracks, this.trackCoordinates),
+      stride: this.stride,
+    };
   }
 }
 
@@ -171,6 +206,8 @@ export class Scene {
   private readonly framewise: boolean;
   /** solves everything that is not weighted, until a knot grows too large; null otherwise */
   private readonly frontier: Frontier | null;
+  /** frame number up to which the frontier looks ahead */
+  private aheadUntil = Number.POSITIVE_INFINITY;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly perhapsAlone: Edge[] = [];
@@ -224,11 +261,9 @@ export class Scene {
     return this.frames[this.first + number - this.firstNumber];
   }
 
-  /** The window's frames as they came, oldest first. */
-  packedFrames(): PackedFrame[] {
-    const list: PackedFrame[] = new Array(this.size);
-    for (let n = 0; n < list.length; n++) list[n] = this.frames[this.first + n].packed;
-    return list;
+  /** The window's frames, oldest first. */
+  frameList(): FrameRecord[] {
+    return this.frames.slice(this.first);
   }
 
   /** Takes a frame in; its number follows the newest. */
@@ -237,27 +272,28 @@ export class Scene {
     const { count, truth, track, distance } = this.finder;
     const truths = packed.reference.ids.map((id) => this.appear(this.truths, id));
     const tracks = packed.tracker.ids.map((id) => this.appear(this.tracks, id));
-    const { exponent } = this.params;
+    const cost = new Float64Array(count);
+    for (let pair = 0; pair < count; pair++) cost[pair] = distance[pair] ** this.params.exponent;
+    const ends = new (Math.max(truths.length, tracks.length) <= 0xffff ? Uint16Array : Uint32Array)(2 * count);
+    for (let pair = 0; pair < count; pair++) {
+      ends[2 * pair] = truth[pair];
+      ends[2 * pair + 1] = track[pair];
+    }
     const frame = new FrameRecord(
       this.firstNumber + this.size,
-      packed,
+      packed.reference.coordinates,
+      packed.tracker.coordinates,
+      packed.stride,
       truths,
       tracks,
       this.framewise ? [] : new Array(count),
-      truth.slice(0, count),
-      track.slice(0, count),
-      distance.slice(0, count),
+      ends,
+      cost,
       new Float64Array(count),
-      new Float64Array(count),
-      new Float64Array(count),
+      this.unit,
     );
     this.frames.push(frame);
     this.touch(frame);
-    for (let pair = 0; pair < count; pair++) {
-      const cost = distance[pair] ** exponent;
-      frame.cost[pair] = cost;
-      frame.benefit[pair] = Math.max(1, Math.round((1 - cost / this.unit) * QUANTA));
-    }
     if (this.framewise) matchFrame(frame);
     else for (let pair = 0; pair < count; pair++) this.enterPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
   }
@@ -278,7 +314,7 @@ export class Scene {
     edge ??= this.addEdge(truth, track);
     frame.edges[pair] = edge;
     edge.add(frame.number, pair);
-    edge.total += frame.benefit[pair];
+    edge.total += frame.benefit(pair);
     if (edge.component?.alive) {
       if (edge.component.isolated) frame.on[pair] = 1;
       else edge.component.addPair(frame, edge, pair);
@@ -321,7 +357,7 @@ export class Scene {
     for (let pair = 0; pair < frame.edges.length; pair++) {
       const edge = frame.edges[pair];
       edge.dropFirst();
-      edge.total -= frame.benefit[pair];
+      edge.total -= frame.benefit(pair);
       if (edge.component?.alive && !edge.component.isolated) edge.component.dropFrame(frame.number);
       else if (!edge.component && !edge.alone) {
         this.frontier?.restart(edge.truth);
@@ -390,18 +426,28 @@ export class Scene {
 
   private advanceFrontier(frontier: Frontier): void {
     this.regroup();
-    if (frontier.lookahead) this.lookAhead(frontier);
+    if (frontier.lookahead && this.newestNumber >= this.aheadUntil) {
+      frontier.lookahead = false;
+      this.beginAnew(frontier);
+    }
+    if (frontier.lookahead) this.beginAnew(frontier);
     else frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
-    for (const edge of this.perhapsAlone)
-      if (
-        !edge.component &&
-        !edge.alone &&
-        edge.size > 0 &&
-        edge.truth.edges.length === 1 &&
-        edge.track.edges.length === 1
-      )
-        this.isolate(frontier, edge);
+    for (const edge of this.perhapsAlone) if (this.isAloneNow(edge)) this.isolate(frontier, edge);
     this.perhapsAlone.length = 0;
+    this.enterFrames(frontier);
+    if (frontier.overflow.length > 0 && !frontier.lookahead) {
+      // more states than it should keep: with a look ahead there are fewer
+      frontier.overflow.length = 0;
+      frontier.lookahead = true;
+      this.aheadUntil = this.newestNumber + (this.windowFrames ?? 0);
+      this.beginAnew(frontier);
+      this.enterFrames(frontier);
+    }
+    if (frontier.overflow.length > 0) this.handOver(frontier);
+    frontier.decide();
+  }
+
+  private enterFrames(frontier: Frontier): void {
     for (const frame of this.framesBetween(this.nextNumber, this.newestNumber)) {
       const pairs: number[] = [];
       for (let pair = 0; pair < frame.edges.length; pair++) {
@@ -410,14 +456,19 @@ export class Scene {
         else if (!edge.component) pairs.push(pair);
       }
       if (pairs.length > 0) frontier.enter(frame, pairs);
+      if (frontier.overflow.length > 0 && !frontier.lookahead) return;
     }
     this.nextNumber = this.newestNumber + 1;
-    if (frontier.overflow.length > 0) this.handOver(frontier);
-    frontier.decide();
+  }
+
+  private isAloneNow(edge: Edge): boolean {
+    return (
+      !edge.component && !edge.alone && edge.size > 0 && edge.truth.edges.length === 1 && edge.track.edges.length === 1
+    );
   }
 
   /** Begins anew with what every edge of the frontier can earn in the window. */
-  private lookAhead(frontier: Frontier): void {
+  private beginAnew(frontier: Frontier): void {
     frontier.rework([]);
     frontier.reset(this.framesBetween(this.oldestNumber, this.newestNumber));
     for (const truth of this.truths.values()) {
@@ -573,16 +624,16 @@ export class Scene {
   }
 }
 
-function lonePairs({ truth, track, truths, tracks }: FrameRecord): Uint8Array {
-  const truthPairs = new Uint16Array(truths.length);
-  const trackPairs = new Uint16Array(tracks.length);
-  for (let pair = 0; pair < truth.length; pair++) {
-    truthPairs[truth[pair]]++;
-    trackPairs[track[pair]]++;
+function lonePairs(frame: FrameRecord): Uint8Array {
+  const truthPairs = new Uint16Array(frame.truths.length);
+  const trackPairs = new Uint16Array(frame.tracks.length);
+  const lone = new Uint8Array(frame.edges.length);
+  for (let pair = 0; pair < lone.length; pair++) {
+    truthPairs[frame.truthIndex(pair)]++;
+    trackPairs[frame.trackIndex(pair)]++;
   }
-  const lone = new Uint8Array(truth.length);
-  for (let pair = 0; pair < truth.length; pair++) {
-    if (truthPairs[truth[pair]] === 1 && trackPairs[track[pair]] === 1) lone[pair] = 1;
+  for (let pair = 0; pair < lone.length; pair++) {
+    if (truthPairs[frame.truthIndex(pair)] === 1 && trackPairs[frame.trackIndex(pair)] === 1) lone[pair] = 1;
   }
   return lone;
 }
@@ -607,9 +658,9 @@ function matchFrame(frame: FrameRecord): void {
   const columns = frame.tracks.length;
   const benefit = new Float64Array(rows * columns);
   const pairOf = new Int32Array(rows * columns);
-  for (let pair = 0; pair < frame.benefit.length; pair++) {
-    const at = frame.truth[pair] * columns + frame.track[pair];
-    benefit[at] = frame.benefit[pair];
+  for (let pair = 0; pair < frame.cost.length; pair++) {
+    const at = frame.truthIndex(pair) * columns + frame.trackIndex(pair);
+    benefit[at] = frame.benefit(pair);
     pairOf[at] = pair;
   }
   bestMatching(benefit, rows, columns).forEach((column, row) => {

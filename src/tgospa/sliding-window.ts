@@ -103,7 +103,7 @@ export class SlidingWindow {
       auditWindow(
         this.audit,
         window,
-        this.scene.packedFrames(),
+        this.scene.frameList().map((record) => record.packed()),
         metricParams(this.params),
         this.options,
         evaluatePacked,
@@ -132,7 +132,7 @@ export class SlidingWindow {
   private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
     const { scene, params, options } = this;
     const edition = ++this.edition;
-    const frames = scene.packedFrames();
+    const frames = scene.frameList();
     return new WindowReport(
       window,
       scene.newestNumber,
@@ -142,7 +142,12 @@ export class SlidingWindow {
       options.auditEvery ? { ...this.audit } : undefined,
       () => (edition === this.edition ? scene : null),
       // read after later pushes, it solves its own frames again: same frames, same answer
-      () => evaluatePacked(frames, metricParams(params), options).perFrame,
+      () =>
+        evaluatePacked(
+          frames.map((frame) => frame.packed()),
+          metricParams(params),
+          options,
+        ).perFrame,
     );
   }
 
@@ -197,7 +202,10 @@ export class SlidingWindow {
       params: this.params,
       firstNumber: scene.oldestNumber,
       stride: this.stride,
-      frames: scene.packedFrames().map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) })),
+      frames: scene
+        .frameList()
+        .map((record) => record.packed())
+        .map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) })),
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
       lower: Array.from(this.lower),
@@ -322,8 +330,8 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
   const joins: [truth: Trajectory, track: Trajectory][] = [];
   for (let pair = 0; pair < frame.on.length; pair++) {
     if (frame.on[pair] <= 0.5) continue;
-    const truth = frame.truths[frame.truth[pair]];
-    const track = frame.tracks[frame.track[pair]];
+    const truth = frame.truthAt(pair);
+    const track = frame.trackAt(pair);
     if (truth.partner !== track) joins.push([truth, track]);
   }
   if (joins.length === 0) return 0;

@@ -89,7 +89,7 @@ function windowProblem(frames: Frame[]): LpProblem {
   for (let k = 0; k < frames.length; k++) {
     const frame = scene.frame(k);
     frame.edges.forEach((edge, pair) => {
-      benefit[k * edges.size + edges.get(edge)!] = frame.benefit[pair] / QUANTA;
+      benefit[k * edges.size + edges.get(edge)!] = frame.benefit(pair) / QUANTA;
     });
   }
   return {
@@ -179,12 +179,13 @@ function warmRing(frames: Frame[]): number[] {
   for (const [k, frame] of frames.entries()) {
     if (scene.size === WINDOW_FRAMES) scene.leave();
     scene.enter(packFrame(frame, params.distance, 0, 'frame'));
-    const { edges, benefit } = scene.frame(scene.newestNumber);
+    const record = scene.frame(scene.newestNumber);
+    const { edges } = record;
     const { ms } = timed(() => {
       ring.slide(
         edges.map((e) => e.truth.serial),
         edges.map((e) => e.track.serial),
-        Array.from(benefit, (b) => b / QUANTA),
+        edges.map((_, pair) => record.benefit(pair) / QUANTA),
         half,
       );
       ring.solve();

@@ -1,0 +1,273 @@
+/**
+ * One knot: trajectories that pairs of one frame tie together, with the states they may be in. Every state makes every move that
+ * earns more now than staying, and what cannot win any more is dropped. The rules and D are in frontier.ts.
+ */
+
+import { FREE, FRESH, type Part } from './part.js';
+import type { FrameRecord, Trajectory } from './scene.js';
+
+/** so many states are looked through one by one */
+const SCANNED_STATES_MAX = 12;
+/** moves tried in one knot, per state that may be kept */
+const MOVES_PER_STATE_MAX = 16;
+
+/** States of a group while it is worked on. */
+export interface Draft {
+  states: Int16Array[];
+  value: number[];
+  from: Int32Array[];
+  halves: number[];
+}
+
+/** Moves the states of one knot through one frame. */
+export class Knot {
+  overflow = false;
+  private moves = 0;
+  private readonly states: Int16Array[] = [];
+  private readonly value: number[] = [];
+  private readonly from: Int32Array[] = [];
+  private readonly halves: number[] = [];
+  /** index by state, once there are many */
+  private found: Map<string, number> | null = null;
+  private readonly n: number;
+  private readonly joined: Uint8Array;
+  /** of each pair: truth, track, benefit */
+  private readonly pairTruth: number[];
+  private readonly pairTrack: number[];
+  private readonly benefit: number[];
+
+  constructor(
+    private readonly h: number,
+    private readonly statesMax: number,
+    private readonly lookahead: boolean,
+    frame: FrameRecord,
+    pairs: readonly number[],
+    private readonly truths: Trajectory[],
+    private readonly tracks: Trajectory[],
+  ) {
+    this.n = truths.length;
+    this.joined = new Uint8Array(truths.length + tracks.length);
+    this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
+    this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
+    this.benefit = pairs.map((pair) => frame.benefit(pair));
+  }
+
+  /** Every combination of the inputs' states, moved. */
+  combine(inputs: readonly Part[]): void {
+    const places = inputs.map((part) => ({
+      truth: part.truths.map((t) => t.knot),
+      track: part.tracks.map((t) => t.knot),
+    }));
+    const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
+    const from = new Int32Array(inputs.length);
+    const visit = (at: number, value: number) => {
+      if (at === inputs.length) {
+        this.moveFrom(state, value, from);
+        return;
+      }
+      const part = inputs[at];
+      const { truth, track } = places[at];
+      for (let s = 0; s < part.states.length; s++) {
+        const own = part.states[s];
+        truth.forEach((i, x) => {
+          state[i] = own[x] < 0 ? own[x] : track[own[x]];
+        });
+        track.forEach((j, x) => {
+          const partner = own[truth.length + x];
+          state[this.n + j] = partner < 0 ? partner : truth[partner];
+        });
+        from[at] = s;
+        visit(at + 1, value + part.value[s]);
+        if (this.overflow) return;
+      }
+    };
+    visit(0, 0);
+  }
+
+  /** All sets of joins out of one state that earn more than they break. */
+  private moveFrom(state: Int16Array, value: number, from: Int32Array): void {
+    const { pairTruth, pairTrack, benefit } = this;
+    const joins: number[] = [];
+    let staying = 0;
+    for (let p = 0; p < benefit.length; p++) if (state[pairTruth[p]] === pairTrack[p]) staying += benefit[p];
+    const visit = (at: number) => {
+      if (this.overflow) return;
+      if (at === benefit.length) {
+        if (++this.moves > this.statesMax * MOVES_PER_STATE_MAX) this.overflow = true;
+        this.arrive(state, value, staying, from, joins);
+        return;
+      }
+      visit(at + 1);
+      const i = pairTruth[at];
+      const j = pairTrack[at];
+      if (state[i] === j || this.joined[i] || this.joined[this.n + j]) return;
+      joins.push(at);
+      this.joined[i] = this.joined[this.n + j] = 1;
+      visit(at + 1);
+      joins.pop();
+      this.joined[i] = this.joined[this.n + j] = 0;
+    };
+    visit(0);
+  }
+
+  private arrive(state: Int16Array, value: number, staying: number, from: Int32Array, joins: number[]): void {
+    const { n, pairTruth, pairTrack, benefit } = this;
+    const next = state.slice();
+    let halves = 0;
+    for (const p of joins) {
+      const i = pairTruth[p];
+      const j = pairTrack[p];
+      if (next[i] >= 0) {
+        halves++;
+        next[n + next[i]] = FREE;
+        next[i] = FREE;
+      }
+      if (next[n + j] >= 0) {
+        halves++;
+        next[next[n + j]] = FREE;
+        next[n + j] = FREE;
+      }
+    }
+    for (const p of joins) {
+      const i = pairTruth[p];
+      const j = pairTrack[p];
+      if (next[i] !== FRESH || next[n + j] !== FRESH) halves++;
+      next[i] = j;
+      next[n + j] = i;
+    }
+    let earned = 0;
+    for (let p = 0; p < benefit.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
+    // a change that earns no more than staying can be put off
+    if (joins.length > 0 && earned <= staying) return;
+    this.keep(next, value + earned - halves * this.h, from, halves);
+  }
+
+  private keep(state: Int16Array, value: number, from: Int32Array, halves: number): void {
+    const known = this.find(state);
+    if (known < 0) {
+      if (this.states.length >= this.statesMax) {
+        this.overflow = true;
+        return;
+      }
+      this.found?.set(state.join(), this.states.length);
+      this.states.push(state);
+      if (this.found === null && this.states.length > SCANNED_STATES_MAX)
+        this.found = new Map(this.states.map((known, n) => [known.join(), n]));
+      this.value.push(value);
+      this.from.push(from.slice());
+      this.halves.push(halves);
+      return;
+    }
+    // among equal ways here the one that changes most now, because later is better, then the first found
+    if (value > this.value[known] || (value === this.value[known] && halves > this.halves[known])) {
+      this.value[known] = value;
+      this.from[known] = from.slice();
+      this.halves[known] = halves;
+    }
+  }
+
+  /** Index of a state met before, or -1. */
+  private find(state: Int16Array): number {
+    if (this.found) return this.found.get(state.join()) ?? -1;
+    for (let s = 0; s < this.states.length; s++) if (compare(this.states[s], state) === 0) return s;
+    return -1;
+  }
+
+  /** What can still win, in a fixed order. */
+  best(): Draft {
+    const { states, value } = this;
+    if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
+    const order = sortFew(
+      states.map((_, s) => s),
+      (a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]),
+    );
+    const kept: number[] = [];
+    for (const s of order) {
+      if (!kept.some((t) => value[t] - value[s] >= this.follow(states[t], states[s]))) kept.push(s);
+    }
+    sortFew(kept, (a, b) => compare(states[a], states[b]));
+    return {
+      states: kept.map((s) => states[s]),
+      value: kept.map((s) => value[s]),
+      from: kept.map((s) => this.from[s]),
+      halves: kept.map((s) => this.halves[s]),
+    };
+  }
+
+  /** D(t', t). */
+  private follow(t1: Int16Array, t: Int16Array): number {
+    if (this.lookahead) return this.followAhead(t1, t);
+    const { n } = this;
+    let count = 0;
+    for (let i = 0; i < n; i++) {
+      const a = t1[i];
+      const b = t[i];
+      if (a === b) continue;
+      if (a >= 0) count++;
+      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) count++;
+      if (b === FRESH) count++;
+    }
+    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) count++;
+    return count * this.h;
+  }
+
+  /**
+   * What it costs at most that (i, a), not held in t, must be released. For an end that t holds to a partner with nothing
+   * left to earn it costs nothing more: t has to release that pair at the same moment.
+   */
+  private releaseAhead(i: number, a: number, t: Int16Array): number {
+    const { n, h, truths, tracks } = this;
+    const own = remaining(truths[i], tracks[a]);
+    const track = t[i];
+    const truth = t[n + a];
+    const truthElse = track >= 0 && tracks[track].remaining === 0 ? 0 : truths[i].remaining - own;
+    const trackElse = truth >= 0 && truths[truth].remaining === 0 ? 0 : tracks[a].remaining - own;
+    return Math.min(h, truthElse + trackElse);
+  }
+
+  /** D'(t', t): no term counts more than what is still to be earned by it. */
+  private followAhead(t1: Int16Array, t: Int16Array): number {
+    const { n, h, truths, tracks } = this;
+    let sum = 0;
+    for (let i = 0; i < n; i++) {
+      const a = t1[i];
+      const b = t[i];
+      if (a === b) continue;
+      if (a >= 0) sum += this.releaseAhead(i, a, t);
+      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
+      if (b === FRESH) sum += Math.min(h, truths[i].remaining);
+    }
+    for (let x = n; x < t.length; x++)
+      if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
+    return sum;
+  }
+}
+
+/** What a pair can still earn. */
+function remaining(truth: Trajectory, track: Trajectory): number {
+  for (const edge of truth.edges) if (edge.track === track) return edge.remaining;
+  return 0;
+}
+
+function freshCount(state: Int16Array): number {
+  let count = 0;
+  for (let x = 0; x < state.length; x++) if (state[x] === FRESH) count++;
+  return count;
+}
+
+function compare(a: Int16Array, b: Int16Array): number {
+  for (let x = 0; x < a.length; x++) if (a[x] !== b[x]) return a[x] - b[x];
+  return 0;
+}
+
+/** Sorts in place, stably; for a few elements without the cost of a general sort. */
+export function sortFew<T>(list: T[], order: (a: T, b: T) => number): T[] {
+  if (list.length > 24) return list.sort(order);
+  for (let n = 1; n < list.length; n++) {
+    const item = list[n];
+    let m = n - 1;
+    for (; m >= 0 && order(list[m], item) > 0; m--) list[m + 1] = list[m];
+    list[m + 1] = item;
+  }
+  return list;
+}
