@@ -74,7 +74,26 @@ const LAYERS: Layer[] = [
     imports: ['config', 'edge', 'pipeline', 'eval'],
     node: true,
   },
-  { name: 'main', files: ['src/main.ts'], imports: ['door', 'eval', 'app'], node: true },
+  {
+    name: 'players',
+    files: ['src/player.ts', 'src/demo.ts', 'src/replay.ts'],
+    imports: [
+      'kernel',
+      'door',
+      'adapters',
+      'scenes',
+      'terminal',
+      'eval',
+      'wire',
+      'client',
+      'config',
+      'edge',
+      'pipeline',
+      'app',
+    ],
+    node: true,
+  },
+  { name: 'main', files: ['src/main.ts'], imports: ['door', 'eval', 'app', 'players'], node: true },
 ];
 
 /** Each outside library has one owner. */

@@ -501,6 +501,7 @@ export class Scene {
 
   /** Gives knots that grew too large to components. */
   private handOver(frontier: Frontier): void {
+    // a finished sequence is solved once: what was too hard stays so
     for (const truth of frontier.overflow) {
       for (const edge of truth.edges) {
         if (edge.component) continue;
@@ -550,6 +551,8 @@ export class Scene {
   /** Lets the frontier try again what was too hard for it once. */
   private giveBack(edges: Edge[]): void {
     for (const edge of edges) {
+      // what the frontier already has must not be touched: it may find its past as it was and leave it alone
+      if (!edge.component) continue;
       edge.component = null;
       this.setAlone(edge, edges.length === 1);
       for (let n = 0; n < edge.size; n++) {
