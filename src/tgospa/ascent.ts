@@ -89,6 +89,7 @@ export function ascend(
   const search = new Search(chains);
   let limit = FIRST_LIMIT;
   let sweeps = 0;
+  let cuts = 0;
   for (;;) {
     const late = performance.now() > limits.deadlineMs;
     const outcome = search.run(
@@ -97,7 +98,8 @@ export function ascend(
       late ? Number.POSITIVE_INFINITY : limits.deadlineMs,
     );
     if (outcome === 'late') continue;
-    const done = late || sweeps >= limits.sweepsMax;
+    if (outcome === 'cut') cuts++;
+    const done = late || sweeps >= limits.sweepsMax || cuts >= CUTS_MAX;
     if (outcome === 'found' || (outcome === 'cut' && done)) {
       search.read(partner);
       const exact = outcome === 'found';
@@ -114,6 +116,8 @@ export function ascend(
 
 /** Slack the search begins with, in quanta: about 0.4 % of c^p. */
 const FIRST_LIMIT = 2 ** 28;
+/** So often may the search run out of room before it is left to simplex. */
+const CUTS_MAX = 2;
 /** Width of the search once the time is up. */
 const LATE_STATES_MAX = 4;
 
