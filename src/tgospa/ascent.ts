@@ -118,6 +118,8 @@ export function ascend(
 const FIRST_LIMIT = 2 ** 28;
 /** So often may the search run out of room before it is left to simplex. */
 const CUTS_MAX = 2;
+/** Choices tried in one layer, per state that may be kept. */
+const STEPS_PER_STATE_MAX = 100;
 /** Width of the search once the time is up. */
 const LATE_STATES_MAX = 4;
 
@@ -326,7 +328,7 @@ class Search {
   private readonly noneSlack: Float64Array;
   private limit = 0;
   private statesMax = 0;
-  private leaves = 0;
+  private steps = 0;
   private cut = false;
 
   constructor(private readonly chains: Chains) {
@@ -354,6 +356,7 @@ class Search {
     this.count = 0;
     this.found = -1;
     this.layerStart[0] = 0;
+    this.steps = 0;
     this.clearTable();
     this.extend(-1, -1);
     this.layerStart[1] = this.count;
@@ -364,6 +367,7 @@ class Search {
       if (performance.now() > deadlineMs) return 'late';
       this.statesPeak = Math.max(this.statesPeak, to - from);
       this.clearTable();
+      this.steps = 0;
       for (let s = from; s < to; s++) this.extend(k, s);
       this.trim(to);
       this.layerStart[k + 2] = this.count;
@@ -412,7 +416,6 @@ class Search {
       const none = chains.trackNoneAfter[(k + 1) * m + j];
       noneSlack[j] = this.trackBase(k, j) - none + (trackEdge[j] >= 0 ? half : 0);
     }
-    this.leaves = 0;
     this.place(k, s, 0, half, s >= 0 ? this.slack[s] : 0);
   }
 
@@ -452,7 +455,7 @@ class Search {
       this.complete(k, s, slack);
       return;
     }
-    if (this.leaves > this.statesMax * 4) {
+    if (++this.steps > this.statesMax * STEPS_PER_STATE_MAX) {
       this.cut = true;
       this.nextSlack = Math.min(this.nextSlack, slack);
       return;
@@ -505,7 +508,6 @@ class Search {
       return;
     }
     if (s >= 0 && this.chains.layers.uniform && this.releasesIdly(s)) return;
-    this.leaves++;
     this.keep(k + 1, s, total);
   }
 
