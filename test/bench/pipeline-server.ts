@@ -1,0 +1,111 @@
+/**
+ * The far end of the pipeline benchmark, in a process of its own: the whole evaluator (`evaluator FOLDER`), or its floor
+ * (`floor`): the same sockets, JSON.parse and validation, and nothing else. Answers questions of its parent about time and memory.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { startApp } from '../../src/app.js';
+import { readConfig } from '../../src/config.js';
+import { createLogger } from '../../src/logger.js';
+import { checkFrame, Fault, type FrameRules, parseMessage } from '../../src/protocol.js';
+
+export interface Measured {
+  heapBytes: number;
+  residentBytes: number;
+  reports: number;
+  /** milliseconds from the arrival of the last part of a frame to its report */
+  latencyMs: { p50: number; p99: number };
+  loopDelayMs: { p50: number; p99: number; max: number };
+  cpuSeconds: number;
+}
+
+const [role, folder] = process.argv.slice(2);
+/** sampled every millisecond; what is measured is the time between samples */
+const loopDelay = monitorEventLoopDelay({ resolution: 1 });
+const latency = createHistogram();
+let reports = 0;
+let cpu = process.cpuUsage();
+
+const url = role === 'floor' ? await startFloor() : await startEvaluator();
+process.on('message', (question) => {
+  if (question === 'begin') begin();
+  else if (question === 'measure') process.send!({ measured: measure() });
+});
+process.on('disconnect', () => process.exit(0));
+begin();
+process.send!({ url });
+
+function begin(): void {
+  loopDelay.enable();
+  loopDelay.reset();
+  latency.reset();
+  reports = 0;
+  cpu = process.cpuUsage();
+}
+
+function measure(): Measured {
+  const { user, system } = process.cpuUsage(cpu);
+  const times = {
+    reports,
+    latencyMs: { p50: latency.percentile(50) / 1000, p99: latency.percentile(99) / 1000 },
+    loopDelayMs: {
+      p50: loopDelay.percentile(50) / 1e6,
+      p99: loopDelay.percentile(99) / 1e6,
+      max: loopDelay.max / 1e6,
+    },
+    cpuSeconds: (user + system) / 1e6,
+  };
+  global.gc!();
+  global.gc!();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { heapBytes: heapUsed + external, residentBytes: rss, ...times };
+}
+
+async function startEvaluator(): Promise<string> {
+  const overrides = { listen: { port: 0 }, data: { dir: folder } };
+  const { config } = readConfig({ overrides, env: {} });
+  const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
+  app.live.events$.subscribe((event) => {
+    if (event.type !== 'report') return;
+    reports++;
+    latency.record(Math.max(1, Math.round((performance.timeOrigin + performance.now() - event.receivedMs) * 1000)));
+  });
+  return app.urls.ingest;
+}
+
+async function startFloor(): Promise<string> {
+  const http = createServer().listen(0, '127.0.0.1');
+  await once(http, 'listening');
+  const { limits } = readConfig({ env: {} }).config;
+  const sockets = new WebSocketServer({ server: http, perMessageDeflate: false, maxPayload: limits.payloadBytes });
+  sockets.on('connection', (socket) => {
+    const rules: FrameRules = {
+      objectsMax: limits.objects,
+      idLengthMax: limits.idLength,
+      shape: 'box',
+      dimensions: 0,
+      geodesic: false,
+      pointRemedy: '',
+    };
+    socket.on('message', (data) => answer(socket, String(data), rules, limits.creditFrames));
+  });
+  return `ws://127.0.0.1:${(http.address() as AddressInfo).port}`;
+}
+
+function answer(socket: WebSocket, text: string, rules: FrameRules, credit: number): void {
+  const message = parseMessage(text);
+  if (message instanceof Fault) throw new Error(message.message);
+  if (message.type === 'hello') socket.send(JSON.stringify({ type: 'welcome', nextSeq: 1, credit }));
+  if (message.type === 'end') socket.send('{"type":"ended"}');
+  if (message.type !== 'frames') return;
+  let seq = 0;
+  for (const raw of message.raw) {
+    const part = checkFrame(raw, rules);
+    if (part instanceof Fault) throw new Error(part.message);
+    seq = part.seq;
+  }
+  socket.send(`{"type":"ack","seq":${seq}}`);
+}

@@ -1,0 +1,348 @@
+/**
+ * The whole pipeline, with durability on, against its own floor: the same sockets, JSON.parse and validation, and nothing else.
+ * Both run in a process of their own; this one sends. Prints tables and, last, one line of JSON.
+ *
+ *   --steps N     frames of each stream in the race against the floor (4000)
+ *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
+ *   --only NAME   one part: throughput, memory or growth
+ *   --prof        write CPU profiles of the evaluator to the current folder
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import WebSocket from 'ws';
+import type { Frame, Obj } from '../../src/tgospa/evaluation.js';
+import { crowd, random } from './crowd.js';
+import type { Measured } from './pipeline-server.js';
+
+const { values: options } = parseArgs({
+  options: {
+    steps: { type: 'string', default: '4000' },
+    objects: { type: 'string', default: '400000' },
+    only: { type: 'string' },
+    prof: { type: 'boolean', default: false },
+  },
+});
+
+const SERVER = fileURLToPath(new URL('./pipeline-server.js', import.meta.url));
+const OBJECTS = 20;
+const WINDOW_FRAMES = 60;
+const STREAMS = 4;
+const ROUNDS = 3;
+/** the compiler needs some ten thousand pushes to settle */
+const WARM_STEPS = 3000;
+const BATCH_FRAMES = 16;
+const CREDIT = 256;
+/** how far one feed of a stream may be ahead of the other */
+const SKEW_FRAMES = 256;
+
+/** A server in a process of its own. */
+class Far {
+  private constructor(
+    readonly child: ChildProcess,
+    readonly url: string,
+    readonly folder: string,
+  ) {}
+
+  static async start(role: 'floor' | 'evaluator', prof = false): Promise<Far> {
+    const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
+    const execArgv = ['--expose-gc', ...(prof ? ['--cpu-prof'] : [])];
+    const child = fork(SERVER, [role, join(folder, 'data')], { execArgv });
+    const [{ url }] = (await once(child, 'message')) as [{ url: string }];
+    return new Far(child, url, folder);
+  }
+
+  begin(): void {
+    this.child.send('begin');
+  }
+
+  async measure(): Promise<Measured> {
+    this.child.send('measure');
+    const [{ measured }] = (await once(this.child, 'message')) as [{ measured: Measured }];
+    return measured;
+  }
+
+  async stop(): Promise<void> {
+    const gone = once(this.child, 'exit');
+    this.child.disconnect();
+    await gone;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** One feed: sends what it is given, within the credit and not far ahead of its sibling. */
+class Feed {
+  sent = 0;
+  acked = 0;
+  sibling: Feed | null = null;
+  #limit = 0;
+  #ended!: () => void;
+  #stored: Array<{ seq: number; resolve: () => void }> = [];
+
+  private constructor(
+    readonly socket: WebSocket,
+    /** JSON of the objects of frame n */
+    readonly bodyOf: (n: number) => string,
+  ) {
+    socket.on('message', (data) => {
+      const message = JSON.parse(String(data));
+      if (message.type === 'ack') this.#acked(message.seq);
+      else if (message.type === 'ended') this.#ended();
+      else if (message.type === 'reject') throw new Error(message.message);
+    });
+  }
+
+  static async open(url: string, stream: string, tracker: string | undefined, bodyOf: Feed['bodyOf']): Promise<Feed> {
+    const socket = new WebSocket(url, ['tgospa.v1'], { perMessageDeflate: false });
+    await once(socket, 'open');
+    const role = tracker === undefined ? 'reference' : 'tracker';
+    socket.send(JSON.stringify({ type: 'hello', stream, role, tracker, format: 'native' }));
+    await once(socket, 'message');
+    return new Feed(socket, bodyOf);
+  }
+
+  /** Sends up to this many frames in all; resolves when they are acked. */
+  sendUpTo(count: number): Promise<void> {
+    this.#limit = count;
+    const stored = new Promise<void>((resolve) => this.#stored.push({ seq: count, resolve }));
+    this.pump();
+    return stored;
+  }
+
+  end(): Promise<void> {
+    const ended = new Promise<void>((resolve) => {
+      this.#ended = resolve;
+    });
+    this.socket.send('{"type":"end"}');
+    return ended;
+  }
+
+  pump(): void {
+    for (;;) {
+      const room = Math.min(this.#limit, this.acked + CREDIT, (this.sibling?.acked ?? Infinity) + SKEW_FRAMES);
+      const count = Math.min(BATCH_FRAMES, room - this.sent);
+      if (count <= 0 || (count < BATCH_FRAMES && room < this.#limit)) return;
+      const frames: string[] = [];
+      for (let n = 0; n < count; n++) {
+        const seq = ++this.sent;
+        frames.push(`{"seq":${seq},"k":${seq},"objects":${this.bodyOf(seq)}}`);
+      }
+      this.socket.send(`{"type":"frames","frames":[${frames.join(',')}]}`);
+    }
+  }
+
+  #acked(seq: number): void {
+    this.acked = seq;
+    while (this.#stored.length > 0 && this.#stored[0].seq <= seq) this.#stored.shift()!.resolve();
+    this.pump();
+    this.sibling?.pump();
+  }
+}
+
+/** The two feeds of one stream. */
+async function openStream(url: string, stream: string, bodies: Bodies): Promise<Feed[]> {
+  const feeds = [
+    await Feed.open(url, stream, undefined, bodies.reference),
+    await Feed.open(url, stream, 'tracker', bodies.tracker),
+  ];
+  feeds[0].sibling = feeds[1];
+  feeds[1].sibling = feeds[0];
+  return feeds;
+}
+
+interface Bodies {
+  reference: (n: number) => string;
+  tracker: (n: number) => string;
+}
+
+/** Frames that go round; their text is made before anything is measured. */
+function bodiesOf(scene: SceneName, seed: number): Bodies {
+  const frames = SCENES[scene](seed);
+  const rounded = (_: string, value: unknown) => (typeof value === 'number' ? Math.round(value * 100) / 100 : value);
+  const reference = frames.map((frame) => JSON.stringify(frame.reference, rounded));
+  const tracker = frames.map((frame) => JSON.stringify(frame.tracker, rounded));
+  return { reference: (n) => reference[n % frames.length], tracker: (n) => tracker[n % frames.length] };
+}
+
+const SCENE_FRAMES = 1200;
+type SceneName = 'calm' | 'crowd';
+
+const SCENES: Record<SceneName, (seed: number) => Frame[]> = {
+  /** everybody in a lane of his own, a good tracker that misses three in a hundred */
+  calm: (seed) => {
+    const next = random(seed);
+    return Array.from({ length: SCENE_FRAMES }, (_, k) => {
+      const reference: Obj[] = [];
+      const tracker: Obj[] = [];
+      for (let lane = 0; lane < OBJECTS; lane++) {
+        const walked = k + 13 * lane;
+        const id = `${lane}-${Math.floor(walked / 200)}`;
+        const [left, top] = [(walked % 200) * 5, lane * 120];
+        reference.push({ id, box: [left, top, 40, 100] });
+        if (next() < 0.97) tracker.push({ id, box: [left + 6 * next() - 3, top + 8 * next() - 4, 40, 100] });
+      }
+      return { reference, tracker };
+    });
+  },
+  /** people overlap, tracks break, swap and are invented */
+  crowd: (seed) => crowd(OBJECTS, SCENE_FRAMES, seed),
+};
+
+const sendAll = (streams: Feed[][], count: number) =>
+  Promise.all(streams.flatMap((feeds) => feeds.map((feed) => feed.sendUpTo(count))));
+
+async function race(role: 'floor' | 'evaluator', scene: SceneName, steps: number, prof = false) {
+  const far = await Far.start(role, prof);
+  const streams = await Promise.all(
+    Array.from({ length: STREAMS }, (_, n) => openStream(far.url, `stream-${n}`, bodiesOf(scene, n))),
+  );
+  // warm up, and fill the windows
+  const warm = WARM_STEPS;
+  await sendAll(streams, warm);
+  far.begin();
+  const began = performance.now();
+  await sendAll(streams, warm + steps);
+  // ended comes after the last report
+  await Promise.all(streams.flatMap((feeds) => feeds.map((feed) => feed.end())));
+  const seconds = (performance.now() - began) / 1000;
+  const measured = await far.measure();
+  await far.stop();
+  return { framesPerSecond: (2 * STREAMS * steps) / seconds, ...measured };
+}
+
+async function throughput() {
+  return { calm: await throughputOf('calm'), crowd: await throughputOf('crowd') };
+}
+
+async function throughputOf(scene: SceneName) {
+  const steps = Number(options.steps);
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const floor = await race('floor', scene, steps);
+    const whole = await race('evaluator', scene, steps, options.prof && round === ROUNDS - 1);
+    rounds.push({ floor, whole, ratio: whole.framesPerSecond / floor.framesPerSecond });
+  }
+  rounds.sort((a, b) => a.ratio - b.ratio);
+  const { floor, whole, ratio } = rounds[Math.floor(ROUNDS / 2)];
+  const perFrame = ({ cpuSeconds }: Measured) => ((cpuSeconds * 1e6) / (2 * STREAMS * steps)).toFixed(1);
+  console.log(
+    `\nthroughput, ${scene} scene, ${STREAMS} streams of two feeds, ${OBJECTS} objects per frame (median of ${ROUNDS} rounds)`,
+  );
+  console.table({
+    floor: { 'frames/s': Math.round(floor.framesPerSecond), 'CPU µs/frame': perFrame(floor) },
+    evaluator: { 'frames/s': Math.round(whole.framesPerSecond), 'CPU µs/frame': perFrame(whole) },
+  });
+  console.log(`ratio ${ratio.toFixed(2)} (all: ${rounds.map((one) => one.ratio.toFixed(2)).join(', ')}; at least 0.5)`);
+  console.log(
+    `at full speed: latency p50 ${whole.latencyMs.p50.toFixed(1)} ms, p99 ${whole.latencyMs.p99.toFixed(1)} ms; ` +
+      `event-loop delay p99 ${whole.loopDelayMs.p99.toFixed(1)} ms, max ${whole.loopDelayMs.max.toFixed(1)} ms`,
+  );
+  return {
+    floorFramesPerSecond: Math.round(floor.framesPerSecond),
+    framesPerSecond: Math.round(whole.framesPerSecond),
+    ratio,
+    latencyMs: whole.latencyMs,
+    loopDelayMs: whole.loopDelayMs,
+  };
+}
+
+/** Windows full, connections open; then a steady load, for latency and delay. */
+async function memoryAt(streamCount: number) {
+  const far = await Far.start('evaluator');
+  const empty = await far.measure();
+  const bodies = [1, 2, 3, 4].map((seed) => bodiesOf('crowd', seed));
+  const streams: Feed[][] = [];
+  for (let n = 0; n < streamCount; n++) streams.push(await openStream(far.url, `stream-${n}`, bodies[n % 4]));
+  far.begin();
+  await sendAll(streams, WINDOW_FRAMES + 20);
+  let full = await far.measure();
+  while (full.reports < streamCount * (WINDOW_FRAMES + 20)) full = await far.measure();
+  const steady = await steadyLoad(far, streams);
+  await far.stop();
+  const bytesPerStream = (full.heapBytes - empty.heapBytes) / streamCount;
+  const residentPerStream = (full.residentBytes - empty.residentBytes) / streamCount;
+  return { streams: streamCount, bytesPerStream, residentPerStream, ...steady };
+}
+
+const STEADY_FRAMES_PER_SECOND = 1000;
+const STEADY_SECONDS = 5;
+
+/** Frames of all streams one by one, evenly in time, as cameras send them. */
+async function steadyLoad(far: Far, streams: Feed[][]) {
+  far.begin();
+  const began = performance.now();
+  const total = STEADY_FRAMES_PER_SECOND * STEADY_SECONDS;
+  let sent = 0;
+  while (sent < total) {
+    const due = Math.min(total, Math.floor(((performance.now() - began) / 1000) * STEADY_FRAMES_PER_SECOND));
+    for (; sent < due; sent++) for (const feed of streams[sent % streams.length]) void feed.sendUpTo(feed.sent + 1);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(streams.flat().map((feed) => feed.sendUpTo(feed.sent)));
+  const { latencyMs, loopDelayMs, cpuSeconds } = await far.measure();
+  return { latencyMs, loopDelayMs, load: cpuSeconds / ((performance.now() - began) / 1000) };
+}
+
+async function memory() {
+  const rows = [];
+  for (const count of [1, 100, 1000]) rows.push(await memoryAt(count));
+  console.log(
+    `\nmemory per stream (${OBJECTS} objects, ${WINDOW_FRAMES} frames, two open connections; below 300 kB), and a steady ` +
+      `load of ${STEADY_FRAMES_PER_SECOND} frames/s of both feeds over all streams`,
+  );
+  console.table(
+    rows.map(({ streams, bytesPerStream, residentPerStream, latencyMs, loopDelayMs, load }) => ({
+      streams,
+      'kB/stream': Math.round(bytesPerStream / 1000),
+      'resident kB/stream': Math.round(residentPerStream / 1000),
+      'latency p50 ms': latencyMs.p50.toFixed(1),
+      'latency p99 ms': latencyMs.p99.toFixed(1),
+      'loop delay p99 ms': loopDelayMs.p99.toFixed(1),
+      'loop delay max ms': loopDelayMs.max.toFixed(1),
+      'CPU %': Math.round(load * 100),
+    })),
+  );
+  return rows;
+}
+
+/** Every object of every frame has an id that never came before. */
+async function growth() {
+  const objects = Number(options.objects);
+  const far = await Far.start('evaluator');
+  const body = (prefix: string, shift: number) => (n: number) => {
+    const list = Array.from(
+      { length: OBJECTS },
+      (_, i) => `{"id":"${prefix}${n}-${i}","box":[${i * 100 + shift},0,40,90]}`,
+    );
+    return `[${list.join(',')}]`;
+  };
+  const feeds = await openStream(far.url, 'ever-new', { reference: body('r', 0), tracker: body('t', 3) });
+  const steps = Math.ceil(objects / (2 * OBJECTS));
+  const samples: number[] = [];
+  const began = performance.now();
+  for (let part = 1; part <= 10; part++) {
+    await sendAll([feeds], Math.ceil((steps * part) / 10));
+    samples.push((await far.measure()).heapBytes);
+  }
+  const seconds = (performance.now() - began) / 1000;
+  await far.stop();
+  const mean = (values: number[]) => values.reduce((a, b) => a + b) / values.length;
+  const growthBytes = mean(samples.slice(7)) - mean(samples.slice(2, 5));
+  console.log(
+    `\nmemory over ${(steps * 2 * OBJECTS).toLocaleString('en-US')} objects with ever-new ids, ${seconds.toFixed(0)} s`,
+  );
+  console.log(
+    `MB after each tenth: ${samples.map((bytes) => (bytes / 1e6).toFixed(1)).join(' ')}; growth ${(growthBytes / 1e6).toFixed(2)} MB`,
+  );
+  return { objects: steps * 2 * OBJECTS, samples, growthBytes };
+}
+
+const parts = { throughput, memory, growth };
+const results: Record<string, unknown> = {};
+for (const [name, part] of Object.entries(parts))
+  if (options.only === undefined || options.only === name) results[name] = await part();
+console.log(JSON.stringify(results));
