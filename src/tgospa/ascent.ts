@@ -328,6 +328,7 @@ class Search {
   private readonly noneSlack: Float64Array;
   private limit = 0;
   private statesMax = 0;
+  private staying = false;
   private steps = 0;
   private cut = false;
 
@@ -359,6 +360,7 @@ class Search {
     this.steps = 0;
     this.clearTable();
     this.extend(-1, -1);
+    if (this.count === 0 && this.cut) this.stay(-1, -1);
     this.layerStart[1] = this.count;
     for (let k = 0; k + 1 < layerCount; k++) {
       const from = this.layerStart[k];
@@ -369,10 +371,21 @@ class Search {
       this.clearTable();
       this.steps = 0;
       for (let s = from; s < to; s++) this.extend(k, s);
+      if (this.count === to && this.cut) for (let s = from; s < to; s++) this.stay(k, s);
       this.trim(to);
       this.layerStart[k + 2] = this.count;
     }
     return this.pick(this.layerStart[layerCount - 1]);
+  }
+
+  /** A state can always stay as it is: when there was no room to look further, there is still an assignment. */
+  private stay(k: number, s: number): void {
+    const { limit } = this;
+    this.limit = Number.POSITIVE_INFINITY;
+    this.staying = true;
+    this.extend(k, s);
+    this.staying = false;
+    this.limit = limit;
   }
 
   private pick(from: number): Outcome {
@@ -455,7 +468,7 @@ class Search {
       this.complete(k, s, slack);
       return;
     }
-    if (++this.steps > this.statesMax * STEPS_PER_STATE_MAX) {
+    if (!this.staying && ++this.steps > this.statesMax * STEPS_PER_STATE_MAX) {
       this.cut = true;
       this.nextSlack = Math.min(this.nextSlack, slack);
       return;
@@ -468,13 +481,15 @@ class Search {
     const row = (firstRow + k + 1) * E;
     const here = (k + 1) * E;
     const noneSlack = slack + base - chains.truthNoneAfter[(k + 1) * n + i] + (old >= 0 ? half : 0);
-    if (noneSlack <= this.limit) {
+    if (noneSlack > this.limit) this.nextSlack = Math.min(this.nextSlack, noneSlack);
+    else if (!this.staying || old < 0) {
       next[i] = -1;
       this.place(k, s, i + 1, half, noneSlack);
-    } else if (noneSlack < this.nextSlack) this.nextSlack = noneSlack;
+    }
     for (let x = chains.truths.start[i]; x < chains.truths.start[i + 1]; x++) {
       const e = chains.truths.edges[x];
       const j = chains.graph.edgeTrack[e];
+      if (this.staying && e !== old) continue;
       // a change that earns nothing now can be put off
       if (taken[j] || (s >= 0 && e !== old && benefit[row + e] === 0 && chains.layers.uniform)) continue;
       let total = slack + base - alpha[row + e] - chains.truthAfter[here + e];
