@@ -101,7 +101,8 @@ class Feed {
     await once(socket, 'open');
     const role = tracker === undefined ? 'reference' : 'tracker';
     socket.send(JSON.stringify({ type: 'hello', stream, role, tracker, format: 'native' }));
-    await once(socket, 'message');
+    const [answer] = await once(socket, 'message');
+    if (!String(answer).includes('"welcome"')) throw new Error(String(answer));
     return new Feed(socket, bodyOf);
   }
 
