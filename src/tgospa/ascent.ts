@@ -89,6 +89,7 @@ export function ascend(
   const search = new Search(chains);
   let limit = FIRST_LIMIT;
   let sweeps = 0;
+  let cuts = 0;
   for (;;) {
     const late = performance.now() > limits.deadlineMs;
     const outcome = search.run(
@@ -97,7 +98,8 @@ export function ascend(
       late ? Number.POSITIVE_INFINITY : limits.deadlineMs,
     );
     if (outcome === 'late') continue;
-    const done = late || sweeps >= limits.sweepsMax;
+    if (outcome === 'cut') cuts++;
+    const done = late || sweeps >= limits.sweepsMax || cuts >= CUTS_MAX;
     if (outcome === 'found' || (outcome === 'cut' && done)) {
       search.read(partner);
       const exact = outcome === 'found';
@@ -114,6 +116,10 @@ export function ascend(
 
 /** Slack the search begins with, in quanta: about 0.4 % of c^p. */
 const FIRST_LIMIT = 2 ** 28;
+/** So often may the search run out of room before it is left to simplex. */
+const CUTS_MAX = 2;
+/** Choices tried in one layer, per state that may be kept. */
+const STEPS_PER_STATE_MAX = 100;
 /** Width of the search once the time is up. */
 const LATE_STATES_MAX = 4;
 
@@ -322,7 +328,7 @@ class Search {
   private readonly noneSlack: Float64Array;
   private limit = 0;
   private statesMax = 0;
-  private leaves = 0;
+  private steps = 0;
   private cut = false;
 
   constructor(private readonly chains: Chains) {
@@ -350,6 +356,7 @@ class Search {
     this.count = 0;
     this.found = -1;
     this.layerStart[0] = 0;
+    this.steps = 0;
     this.clearTable();
     this.extend(-1, -1);
     this.layerStart[1] = this.count;
@@ -360,6 +367,7 @@ class Search {
       if (performance.now() > deadlineMs) return 'late';
       this.statesPeak = Math.max(this.statesPeak, to - from);
       this.clearTable();
+      this.steps = 0;
       for (let s = from; s < to; s++) this.extend(k, s);
       this.trim(to);
       this.layerStart[k + 2] = this.count;
@@ -408,7 +416,6 @@ class Search {
       const none = chains.trackNoneAfter[(k + 1) * m + j];
       noneSlack[j] = this.trackBase(k, j) - none + (trackEdge[j] >= 0 ? half : 0);
     }
-    this.leaves = 0;
     this.place(k, s, 0, half, s >= 0 ? this.slack[s] : 0);
   }
 
@@ -448,7 +455,7 @@ class Search {
       this.complete(k, s, slack);
       return;
     }
-    if (this.leaves > this.statesMax * 4) {
+    if (++this.steps > this.statesMax * STEPS_PER_STATE_MAX) {
       this.cut = true;
       this.nextSlack = Math.min(this.nextSlack, slack);
       return;
@@ -501,7 +508,6 @@ class Search {
       return;
     }
     if (s >= 0 && this.chains.layers.uniform && this.releasesIdly(s)) return;
-    this.leaves++;
     this.keep(k + 1, s, total);
   }
 

@@ -258,10 +258,37 @@ export class Component {
     this.take(proven ? 'branch' : 'open', weights, proven ? 0 : gap * QUANTA);
   }
 
+  /** Takes an assignment over: its proper pairs, each held until one of its ends is needed elsewhere. */
   private take(engine: EngineName, weights: Float64Array, gap: number): void {
     this.engine = engine;
-    this.weights = weights;
     this.gap = gap;
+    if (this.scene.weighted) {
+      // when a change happens matters: as the program has it
+      this.weights = weights;
+      return;
+    }
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const partner = this.partner.values;
+    const held = new Int32Array(n).fill(-1);
+    const holder = new Int32Array(this.trackCount).fill(-1);
+    const used = new Uint8Array(n + this.trackCount);
+    for (let row = head; row < head + size; row++) {
+      for (let e = 0; e < E; e++) {
+        if (weights[(row - head) * E + e] < 0.5 || this.pair.values[row * E + e] < 0) continue;
+        const i = edgeTruth[e];
+        const j = edgeTrack[e];
+        if (held[i] === e) continue;
+        if (!used[i] && !used[n + j]) for (let early = head; early < row; early++) partner[early * n + i] = e;
+        if (held[i] >= 0) holder[edgeTrack[held[i]]] = -1;
+        if (holder[j] >= 0) held[holder[j]] = -1;
+        held[i] = e;
+        holder[j] = i;
+        used[i] = used[n + j] = 1;
+      }
+      for (let i = 0; i < n; i++) partner[row * n + i] = held[i];
+    }
   }
 
   /** A fractional optimum: its value is reported, and how far above it the best assignment known lies. */
@@ -278,7 +305,9 @@ export class Component {
         ),
       );
     }
-    this.take('open', weights, Math.max(0, value - known) * QUANTA);
+    this.engine = 'open';
+    this.gap = Math.max(0, value - known) * QUANTA;
+    this.weights = weights;
     this.relaxed = true;
   }
 

@@ -291,8 +291,10 @@ export class Frontier {
     const { taker } = old;
     if (old.group && taker && taker.choice >= 0)
       this.choose(old.group, old.index[taker.from[taker.choice][old.takenAs]]);
-    const at = parts ? parts.indexOf(fresh) : -1;
-    if (at >= 0) parts![at] = old;
+    // the group that made it may lie frames back
+    const made = fresh.group?.parts ?? parts;
+    const at = made ? made.indexOf(fresh) : -1;
+    if (at >= 0) made![at] = old;
     for (const { frame, pair } of this.quiet) {
       if (frame.pairPart[pair] === fresh) frame.pairPart[pair] = old;
       if (frame.pairTrackPart[pair] === fresh) frame.pairTrackPart[pair] = old;

@@ -196,7 +196,10 @@ export class SlidingWindow {
     const { scene } = this;
     const feed = (f: PackedFeed): [string[], number[]] => [f.ids, Array.from(f.coordinates)];
     const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
-      [...side.values()].filter((t) => t.used).map((t) => [t.id, t.partner?.id ?? null, t.partnerGone]);
+      [...side.values()]
+        .filter((t) => t.used)
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+        .map((t) => [t.id, t.partner?.id ?? null, t.partnerGone]);
     return {
       version: 1,
       params: this.params,

@@ -40,7 +40,7 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     auditEvery = 0,
     frontierMax = 512,
     matchingsMax = 300,
-    statesMax = 2000,
+    statesMax = 500,
     sweepsMax = 20,
   } = options;
   const problems: Problem[] = [];

@@ -1,11 +1,12 @@
 /** Engines against each other on scenes that once told them apart. Each case is the smallest that did. */
 
 import assert from 'node:assert/strict';
-import { evaluate, type Frame, type Params, SlidingWindow, type SolveOptions } from '../../src/index.js';
+import { type Box, evaluate, type Frame, type Params, SlidingWindow, type SolveOptions } from '../../src/index.js';
 import { close, verify } from './verifier.js';
 
 const at = (id: string, ...point: number[]) => ({ id, point });
 
+const boxAt = (id: string, ...box: Box) => ({ id, box });
 const empty: Frame = { reference: [], tracker: [] };
 
 /** After every push the window's cost is that of its frames, solved from scratch by another engine. */
@@ -42,5 +43,33 @@ describe('the engines on cases that once told them apart', () => {
       { reference: [at('t0', 1, 11)], tracker: [at('k4', 1, 12)] },
     ];
     sameAsFromScratch(frames, params, 7, { frontierMax: 4 });
+  });
+
+  it('let a part that passed through frames untouched stem from the group that made it', () => {
+    const params: Params = { distance: 'wasserstein', cutoff: 4, exponent: 1, switchPenalty: 2.4 };
+    const frames: Frame[] = [
+      { reference: [boxAt('t4', 1, 0, 2, 3)], tracker: [boxAt('k3', 1, 0, 2, 3)] },
+      { reference: [boxAt('t3', 0, 2, 1, 2)], tracker: [boxAt('k2', 0, 2, 1, 2)] },
+      ...[empty, empty, empty, empty],
+      { reference: [boxAt('t0', 2, 2, 2, 3)], tracker: [boxAt('c33', 2, 2, 1, 2)] },
+      empty,
+      {
+        reference: [boxAt('t4', 1, 2, 1, 2), boxAt('t3', 0.9, -0.3, 1.7, 2.7)],
+        tracker: [boxAt('k4', 2, 2, 1, 2), boxAt('k3', 0.9, -0.3, 2, 2.7)],
+      },
+      {
+        reference: [boxAt('t4', 1, 2, 1, 2), boxAt('t3', 1, 0, 2, 3)],
+        tracker: [boxAt('k4', 1, 2, 1, 2), boxAt('k6', 0.6, 0.1, 1.6, 2.7)],
+      },
+      {
+        reference: [boxAt('t3', 0.3, 0.5, 1.7, 2.7), boxAt('t0', 1.1, 1.5, 1.4, 2.4)],
+        tracker: [boxAt('k6', 0.3, 0.5, 1.5, 2.7), boxAt('k1', 1.1, 1.5, 1.2, 2.4)],
+      },
+      { reference: [boxAt('t4', 3, 2, 2, 3)], tracker: [boxAt('k5', 3, 2, 2, 3)] },
+      { reference: [boxAt('t4', 3, 2, 2, 3)], tracker: [boxAt('k5', 3, 2, 2, 3)] },
+      { reference: [boxAt('t1', 0, 2, 2, 3)], tracker: [boxAt('k1', 0, 2, 2, 3)] },
+      ...new Array<Frame>(12).fill(empty),
+    ];
+    sameAsFromScratch(frames, params, 24, {});
   });
 });

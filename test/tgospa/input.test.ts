@@ -1,0 +1,182 @@
+/** Everything that cannot be is answered with one InputError that names value, place and remedy of every mistake. */
+
+import assert from 'node:assert/strict';
+import { evaluate, type Frame, InputError, type Params, presets, profile, SlidingWindow } from '../../src/index.js';
+
+const params: Params = presets['online-surveillance'];
+const points: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 1 };
+const box = (id: string, left = 0): { id: string; box: [number, number, number, number] } => ({
+  id,
+  box: [left, 0, 10, 20],
+});
+
+/** The mistakes of a call, as `path: message`. */
+function mistakes(call: () => unknown): string[] {
+  try {
+    call();
+  } catch (error) {
+    assert.ok(error instanceof InputError, String(error));
+    for (const { path } of error.problems) assert.ok(error.message.includes(path), error.message);
+    return error.problems.map(({ path, message }) => `${path}: ${message}`);
+  }
+  return [];
+}
+
+function complains(call: () => unknown, ...expected: RegExp[]): void {
+  const found = mistakes(call);
+  assert.equal(
+    found.length,
+    expected.length,
+    `expected ${expected.length} mistakes, found ${found.join('; ') || 'none'}`,
+  );
+  expected.forEach((pattern, n) => {
+    assert.match(found[n], pattern);
+  });
+}
+
+const frame = (tracker: unknown[], reference: unknown[] = [box('t')]) => [{ reference, tracker }] as unknown as Frame[];
+
+describe('wrong parameters', () => {
+  it('are all reported together', () => {
+    const wrong = {
+      distance: 'cosine',
+      cutoff: 0,
+      exponent: 0.5,
+      switchPenalty: -1,
+      missShare: 1,
+      colour: 'red',
+    } as unknown as Params;
+    complains(
+      () => evaluate([], wrong),
+      /^distance: must be one of iou/,
+      /^cutoff: .*above 0/,
+      /^exponent: .*at least 1/,
+      /^switchPenalty: /,
+      /^missShare: .*between 0 and 1/,
+      /^colour: is not a parameter/,
+    );
+  });
+
+  it('are refused one by one', () => {
+    for (const cutoff of [-1, Number.NaN, Number.POSITIVE_INFINITY, '5'])
+      complains(() => evaluate([], { ...points, cutoff } as Params), /^cutoff: /);
+    complains(() => evaluate([], { ...params, cutoff: 1.5 }), /^cutoff: .*at most 1 for distance iou/);
+    complains(
+      () => evaluate([], { ...points, weights: { forgetting: 0 } }),
+      /^weights.forgetting: above 0|^weights.forgetting: must be above 0/,
+    );
+    complains(
+      () =>
+        evaluate(
+          [
+            { reference: [], tracker: [] },
+            { reference: [], tracker: [] },
+          ],
+          { ...points, weights: { frame: [1], switch: [] } },
+        ),
+      /^weights.frame: has fewer entries/,
+    );
+    complains(() => evaluate([], null as unknown as Params), /^params: must be an object/);
+    complains(
+      () => evaluate([], params, { solver: 'magic' as 'lp', statesMax: -1 }),
+      /^options.solver: /,
+      /^options.statesMax: /,
+    );
+    complains(() => new SlidingWindow({ ...params, windowFrames: 0 }), /^windowFrames: .*whole number/);
+    complains(
+      () => new SlidingWindow({ ...params, windowFrames: 5, settleFrames: 5 }),
+      /^settleFrames: .*below windowFrames/,
+    );
+  });
+
+  it('may be given in words, which become the published numbers', () => {
+    assert.ok(Math.abs(presets['online-surveillance'].exponent - 1.7972896) < 1e-7);
+    assert.ok(Math.abs(presets['online-surveillance'].switchPenalty - 0.31185165) < 1e-7);
+    assert.deepEqual(presets['offline-scene-understanding'], {
+      distance: 'iou',
+      cutoff: 0.5,
+      exponent: 1,
+      switchPenalty: 5,
+    });
+    assert.equal(presets['detector-training'].switchPenalty, 0);
+    const { exponent, switchPenalty } = profile({ cutoff: 0.5, admissibleError: 0.34, shortSwitchDistance: 0.17 });
+    assert.deepEqual({ exponent, switchPenalty }, { exponent: params.exponent, switchPenalty: params.switchPenalty });
+  });
+
+  it('in words are refused as those words', () => {
+    complains(
+      () => profile({ cutoff: 0.5, admissibleError: 0.2, switchPenalty: 0 }),
+      /^admissibleError: .*from 0.25 up to, not including, 0.5/,
+    );
+    complains(() => profile({ cutoff: 0.5, admissibleError: 0.5, switchPenalty: 0 }), /^admissibleError: /);
+    complains(
+      () => profile({ cutoff: 0.5, exponent: 1, admissibleError: 0.3, switchPenalty: 0 }),
+      /^exponent: give either/,
+    );
+    complains(() => profile({ cutoff: 0.5, exponent: 1 }), /^switchPenalty: give exactly one/);
+    complains(
+      () => profile({ cutoff: 0.5, exponent: 1, shortSwitchDistance: 0.5 }),
+      /^shortSwitchDistance: .*below the cutoff 0.5/,
+    );
+    complains(() => profile({ cutoff: 0.5, exponent: 1, longSwitchFrames: -1 }), /^longSwitchFrames: /);
+  });
+});
+
+describe('wrong frames', () => {
+  it('name the place, the value and the remedy of every mistake', () => {
+    const tracker = [
+      box('a'),
+      box('a'),
+      { id: 'b', box: [0, 0, 0, -3] },
+      { id: 'c', box: [0, Number.NaN, 1, 1] },
+      { id: 'd' },
+      { box: [0, 0, 1, 1] },
+      { id: 7, box: [0, 0, 1, 1] },
+    ];
+    complains(
+      () => evaluate(frame(tracker), params),
+      /^frames\[0\].tracker\[1\].id: this id stands twice/,
+      /^frames\[0\].tracker\[2\].box\[2\]: the width of a box must be above 0/,
+      /^frames\[0\].tracker\[2\].box\[3\]: the height/,
+      /^frames\[0\].tracker\[3\].box\[1\]: must be a finite number/,
+      /^frames\[0\].tracker\[4\].box: is missing; expected \[left, top, width, height\]/,
+      /^frames\[0\].tracker\[5\].id: every object needs an id/,
+      /^frames\[0\].tracker\[6\].id: /,
+    );
+  });
+
+  it('do not mix boxes with points or dimensions', () => {
+    complains(
+      () => evaluate(frame([{ id: 'a', point: [1, 2] }]), params),
+      /tracker\[0\].point: distance iou compares boxes/,
+    );
+    complains(() => evaluate(frame([box('a')], []), points), /tracker\[0\].box: distance euclidean compares points/);
+    complains(
+      () => evaluate(frame([{ id: 'a', point: [1, 2, 3] }], [{ id: 't', point: [1, 2] }]), points),
+      /tracker\[0\].point: has 3 numbers; expected 2 coordinates/,
+    );
+    complains(
+      () => evaluate(frame([{ id: 'a', point: [100, 0] }], []), { ...points, distance: 'geodesic' }),
+      /latitude within -90 and 90/,
+    );
+    complains(() => evaluate([{ reference: [] }] as unknown as Frame[], params), /^frames\[0\]: must be \{ reference/);
+  });
+
+  it('leave no trace in a window', () => {
+    const good = Array.from({ length: 12 }, (_, k) => ({
+      reference: [box('t', k)],
+      tracker: [box(k < 6 ? 'a' : 'b', k + 1)],
+    }));
+    const clean = new SlidingWindow({ ...params, windowFrames: 5 });
+    const disturbed = new SlidingWindow({ ...params, windowFrames: 5 });
+    for (const one of good) {
+      complains(() => disturbed.push({ reference: [box('x'), box('x')], tracker: [] }), /^frame.reference\[1\].id: /);
+      assert.deepEqual(JSON.parse(JSON.stringify(disturbed.push(one))), JSON.parse(JSON.stringify(clean.push(one))));
+    }
+  });
+
+  it('are shortened in the message when they are very many', () => {
+    const many = Array.from({ length: 100 }, () => ({ id: 'same', box: [0, 0, 1, 0] }));
+    assert.throws(() => evaluate(frame(many), params), /199 problems[\s\S]*and 179 more/);
+  });
+});
