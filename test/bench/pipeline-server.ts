@@ -65,7 +65,7 @@ function measure(): Measured {
 }
 
 async function startEvaluator(): Promise<string> {
-  const overrides = { listen: { port: 0 }, data: { dir: folder } };
+  const overrides = { listen: { port: 0 }, data: { dir: folder }, limits: { streams: 2000 } };
   const { config } = readConfig({ overrides, env: {} });
   const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
   app.live.events$.subscribe((event) => {
