@@ -218,7 +218,8 @@ describe('a crash', () => {
     const metrics = await (await fetch(`${evaluator.http}/metrics`)).text();
     const counters = metrics
       .split('\n')
-      .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line));
+      .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line))
+      .sort(); // series stand in the order in which they came up
     return { reports, windows: windows.map(timeless), counters, events: told(events) };
   }
 

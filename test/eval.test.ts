@@ -304,7 +304,7 @@ describe('tgospa eval', () => {
     });
 
     it('prints what the README shows', async () => {
-      const [, shown] = readFileSync(join(root, 'README.md'), 'utf8').split(/^## What you see$|^## The four/m);
+      const [, shown] = readFileSync(join(root, 'README.md'), 'utf8').split(/^## Judging files$|^## The four/m);
       const lines = shown.split('\n').filter((line) => line.startsWith('    '));
       assert.ok(lines.length > 20);
       const printed = new Set((await run(['--demo'])).out.split('\n'));
