@@ -377,8 +377,8 @@ class Lane {
 
   #gapMessage(skipped: number): string {
     return this.state.by === 'frame'
-      ? `${skipped} frame numbers were skipped before it`
-      : `its time jumped ahead by more than pairing.silenceMs (now ${this.settings.silenceMs})`;
+      ? `came after ${skipped} skipped frame number${skipped === 1 ? '' : 's'}`
+      : `jumped ahead in time by more than pairing.silenceMs (now ${this.settings.silenceMs})`;
   }
 
   /**
