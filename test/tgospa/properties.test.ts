@@ -184,6 +184,20 @@ describe('the metric', () => {
     }
   });
 
+  it('is the best matching of each frame alone when switches cost nothing', () => {
+    for (const seed of seeds(60, 700)) {
+      const { frames, params: base } = randomCase(seed, { truthCount: 3 });
+      const params = { ...base, switchPenalty: 0 };
+      const evaluation = evaluate(frames, params);
+      verify(evaluation, frames, params, `seed ${seed}`);
+      frames.forEach((frame, k) => {
+        const { localization, missed, false: falseCost } = evaluation.perFrame[k].cost;
+        const alone = bruteForce([frame], params);
+        close(localization + missed + falseCost, alone, 1e-9, `seed ${seed}, frame ${k}`);
+      });
+    }
+  });
+
   it('comes out the same from every engine', () => {
     const engines: SolveOptions[] = [
       { frontierMax: 0 },
