@@ -1,0 +1,100 @@
+/** Every limit of the edge. */
+import { count, field, positive, section } from './fields.js';
+
+export const limits = section(
+  {
+    connections: field(
+      count(),
+      4096,
+      'WebSocket connections at the same time; more are refused with HTTP 503',
+      'connections',
+    ),
+    connectionsPerAddress: field(
+      count(),
+      2048,
+      'of these, from one address; more are refused with HTTP 429',
+      'connections',
+    ),
+    payloadBytes: field(
+      count(1024).max(1 << 28),
+      1024 ** 2,
+      'largest message; a larger one closes the connection with 1009',
+      'bytes',
+    ),
+    fragments: field(count(), 64, 'fragments of one message; more close the connection with 1008', 'fragments'),
+    bufferedChunks: field(
+      count(),
+      1024,
+      'pieces of an unfinished message held at once; more close the connection with 1008',
+      'pieces',
+    ),
+    objects: field(count(), 2000, 'objects in one frame; a frame with more is rejected', 'objects'),
+    idLength: field(count(), 128, 'length of an object id or class', 'characters'),
+    streams: field(count(), 1000, 'streams at the same time; more are refused and counted', 'streams'),
+    series: field(
+      count(),
+      5000,
+      'combinations of stream, tracker and profile on /metrics; more are left out and counted',
+      'series',
+    ),
+    trackersPerStream: field(count(), 8, 'trackers of one stream; more are refused and counted', 'trackers'),
+    creditFrames: field(
+      count(),
+      256,
+      'frames a client may have sent without an ack; one that sends more is not read from until they are stored',
+      'frames',
+    ),
+    framesPerSecond: field(
+      positive(),
+      50_000,
+      'per connection, with bursts of one second; a faster one is not read from for a while',
+      'frames per second',
+    ),
+    rejectsPerMinute: field(
+      positive(),
+      600,
+      'per connection; one that sends more bad messages is closed with 4429',
+      'rejects per minute',
+    ),
+    helloTimeoutMs: field(
+      positive(),
+      5000,
+      'a connection without a valid hello by then is closed with 4408',
+      'milliseconds',
+    ),
+    heartbeatMs: field(
+      positive(),
+      15_000,
+      'time between pings; a peer silent for two of them is cut off',
+      'milliseconds',
+    ),
+    backlogBytes: field(
+      count(),
+      1024 ** 2,
+      'a feed that lets this much of what it is sent pile up unread is closed with 4008',
+      'bytes',
+    ),
+    httpTimeoutMs: field(positive(), 30_000, 'an HTTP request must have arrived by then', 'milliseconds'),
+    liveBufferBytes: field(
+      count(),
+      65_536,
+      'a subscriber of /v1/live with more than this unsent gets only the newest report of each series',
+      'bytes',
+    ),
+    liveEvents: field(
+      count(),
+      1000,
+      'events waiting for one subscriber; one that has more waiting is closed with 4008',
+      'events',
+    ),
+    liveStallMs: field(
+      positive(),
+      30_000,
+      'a subscriber that takes nothing for this long is closed with 4008',
+      'milliseconds',
+    ),
+    recentEvents: field(count(), 1000, 'events kept for /v1/events', 'events'),
+    stopMs: field(positive(), 5000, 'on SIGTERM, connections that have not closed by then are cut', 'milliseconds'),
+  },
+  'every limit of the edge',
+);

@@ -1,0 +1,159 @@
+/** The metric's parameters by name, and the settings of a stream: how it is judged, paired, filtered. */
+import { z } from 'zod';
+import { InputError } from '../tgospa/input-error.js';
+import { DISTANCES, type DistanceName, type Params, presets, profile } from '../tgospa/params.js';
+import { type Context, count, type Field, field, nest, positive } from './fields.js';
+
+export const profileEntry = z
+  .strictObject({
+    distance: field(
+      z.enum(DISTANCES),
+      'iou',
+      'iou, hausdorff, wasserstein compare boxes; euclidean, geodesic (latitude and longitude, metres) compare points',
+    ),
+    cutoff: positive().meta({
+      description: 'a pair at this distance or more is not proper',
+      unit: 'unit of the distance',
+    }),
+    admissibleError: positive().optional().meta({
+      description:
+        'an error above this is worse than no estimate at all; half the cutoff up to the cutoff; give this or exponent',
+      unit: 'unit of the distance',
+    }),
+    exponent: z.number().min(1).optional().meta({ description: 'exponent p itself, instead of admissibleError' }),
+    shortSwitchDistance: z.number().min(0).optional().meta({
+      description:
+        'short changes count; two tracks this close are a switch; give this, longSwitchFrames or switchPenalty',
+      unit: 'unit of the distance',
+    }),
+    longSwitchFrames: z
+      .number()
+      .min(0)
+      .optional()
+      .meta({ description: 'only changes that last longer than this count', unit: 'frames' }),
+    switchPenalty: z.number().min(0).optional().meta({
+      description: 'switch penalty gamma itself; 0: no switches, per-frame GOSPA',
+      unit: 'unit of the distance',
+    }),
+    missShare: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .optional()
+      .meta({ description: 'share of a miss in the cost of a miss plus a false object; 0.5 unless given' }),
+    forgetting: z
+      .number()
+      .gt(0)
+      .max(1)
+      .optional()
+      .meta({ description: 'a frame n frames old weighs this number to the power n' }),
+  })
+  .superRefine((words, issue) => {
+    try {
+      paramsOf(words);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      for (const p of error.problems) issue.addIssue({ code: 'custom', path: p.path.split('.'), message: p.message });
+    }
+  })
+  .meta({ description: 'a named set of metric parameters' });
+
+export function paramsOf({
+  forgetting,
+  ...words
+}: {
+  forgetting?: number;
+  cutoff: number;
+  distance: DistanceName;
+}): Params {
+  return profile(forgetting === undefined ? words : { ...words, weights: { forgetting } });
+}
+
+/** The settings of a stream; with `field` as filler every key has its default, with `optional` none is needed. */
+export const settingsShape = (filler: Field, context: Context) => ({
+  profiles: filler(
+    z.array(profileName(context)).min(1).max(16),
+    ['online-surveillance'],
+    'profiles the stream is judged under: names of the section profiles or presets',
+  ),
+  windowFrames: filler(count().max(100_000), 60, 'length of the sliding window', 'frames'),
+  settleFrames: filler(
+    count().nullable(),
+    null,
+    'age at which a frame is settled and enters the counters; null: half the window',
+    'frames',
+  ),
+  idleMinutes: filler(
+    positive(),
+    60,
+    'a stream without any frame for this long is retired and its series are removed',
+    'minutes',
+  ),
+  pairing: nest(filler, pairingShape(filler), 'how the feeds of a stream are joined'),
+  filter: nest(filler, filterShape(filler), 'which objects count'),
+});
+
+const pairingShape = (filler: Field) => ({
+  by: filler(
+    z.enum(['auto', 'frame', 'time']),
+    'auto',
+    'join by frame number k or by time t; auto: by k when the first parts of both feeds have it',
+  ),
+  toleranceMs: filler(
+    z.number().min(0),
+    20,
+    'by time: parts this close are the same step; keep it below half the time between frames',
+    'milliseconds',
+  ),
+  reference: filler(
+    z.enum(['exact', 'hold', 'linear']),
+    'exact',
+    'by time: exact needs a reference part at the time of the tracker, hold repeats the last one, linear interpolates',
+  ),
+  holdMaxMs: filler(z.number().min(0), 1000, 'hold and linear: the reference is not stretched further', 'milliseconds'),
+  latenessFrames: filler(count(0), 0, 'how many later parts of the same feed may overtake a part', 'frames'),
+  latenessMs: filler(z.number().min(0), 2000, 'how long a step waits for a feed', 'milliseconds'),
+  silenceMs: filler(
+    positive(),
+    5000,
+    'a feed without a part for this long is silent: a silent tracker misses everything, a silent reference suspends judgement',
+    'milliseconds',
+  ),
+  bufferFrames: filler(count(), 1024, 'parts that may wait for each other; more close the oldest step', 'frames'),
+  restartFrames: filler(
+    count(),
+    100,
+    'a frame number that falls back by more than this begins a new numbering',
+    'frames',
+  ),
+  restartMs: filler(
+    positive(),
+    10_000,
+    'by time: a time that falls back by more than this means a clock was set',
+    'milliseconds',
+  ),
+});
+
+const filterShape = (filler: Field) => ({
+  classes: filler(
+    z.array(z.string().min(1)).min(1).nullable(),
+    null,
+    'only objects of these classes count; null: all, also those without a class',
+  ),
+  minConfidence: filler(
+    z.number().nullable(),
+    null,
+    'objects with a lower confidence do not count, objects without one always do; null: all count',
+  ),
+});
+
+function profileName(context: Context) {
+  return z.string().superRefine((value, issue) => {
+    if (Object.hasOwn(presets, value) || context.profileNames.includes(value)) return;
+    const known = [...Object.keys(presets), ...context.profileNames].join(', ');
+    issue.addIssue({
+      code: 'custom',
+      message: `no profile has this name; add it under profiles, or use one of ${known}`,
+    });
+  });
+}
