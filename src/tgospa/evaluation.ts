@@ -122,3 +122,21 @@ export interface Report extends Evaluation {
   /** what settled with this push */
   events: SwitchEvent[];
 }
+
+/**
+ * The newest frame under the window's assignment, by id. For those who look at every frame and want no report: the
+ * same object and lists are filled again by the next `glance()`.
+ */
+export interface Glance {
+  /** 0-based number of the newest frame since the first push; -1 before it */
+  frame: number;
+  /** truth and track of each proper pair, in the frame's order */
+  properTruths: string[];
+  properTracks: string[];
+  missed: string[];
+  false: string[];
+  /** half-switches on the way into this frame */
+  halves: number;
+  /** sum of distance^p over the proper pairs, without time weight */
+  localization: number;
+}

@@ -4,7 +4,7 @@
 
 import { QUANTA } from './component.js';
 import { distances } from './distance.js';
-import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, SolverSummary } from './evaluation.js';
+import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
 import type { FrameRecord, Scene, Trajectory } from './scene.js';
 
 /** Prices of one miss, one false object and half a switch. */
@@ -133,6 +133,27 @@ export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEva
       return read;
     },
   };
+}
+
+/** Fills a glance with the newest frame. */
+export function readGlance(scene: Scene, glance: Glance): void {
+  const { properTruths, properTracks, missed, false: falseIds } = glance;
+  properTruths.length = properTracks.length = missed.length = falseIds.length = 0;
+  glance.frame = scene.newestNumber;
+  glance.halves = glance.localization = 0;
+  if (scene.size === 0) return;
+  const frame = scene.frame(scene.newestNumber);
+  glance.halves = frame.halves;
+  glance.localization = frame.localization;
+  const taken = new Uint8Array(frame.truths.length + frame.tracks.length);
+  for (let pair = 0; pair < frame.on.length; pair++) {
+    if (frame.on[pair] <= 0.5) continue;
+    properTruths.push(frame.truthAt(pair).id);
+    properTracks.push(frame.trackAt(pair).id);
+    taken[frame.truthIndex(pair)] = taken[frame.truths.length + frame.trackIndex(pair)] = 1;
+  }
+  for (let i = 0; i < frame.truths.length; i++) if (!taken[i]) missed.push(frame.truths[i].id);
+  for (let j = 0; j < frame.tracks.length; j++) if (!taken[frame.truths.length + j]) falseIds.push(frame.tracks[j].id);
 }
 
 /**

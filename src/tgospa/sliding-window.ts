@@ -17,6 +17,7 @@ import type {
   Evaluation,
   Frame,
   FrameEvaluation,
+  Glance,
   Report,
   Settled,
   SolverSummary,
@@ -25,7 +26,7 @@ import type {
 import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { InputError, type Problem } from './input-error.js';
 import { checkParams, type Params } from './params.js';
-import { prices, readFrames, readNewest, readWindow } from './read-out.js';
+import { prices, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
 import { type FrameRecord, Scene, type Trajectory } from './scene.js';
 import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
 
@@ -65,6 +66,15 @@ export class SlidingWindow {
   private lower: Float64Array;
   private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
+  private readonly seen: Glance = {
+    frame: -1,
+    properTruths: [],
+    properTracks: [],
+    missed: [],
+    false: [],
+    halves: 0,
+    localization: 0,
+  };
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
 
@@ -117,6 +127,12 @@ export class SlidingWindow {
     this.ended = true;
     const events = this.scene.size === 0 ? [] : this.settleUpTo(this.scene.newestNumber);
     return this.report(readWindow(this.scene), events);
+  }
+
+  /** The newest frame by id, at next to no cost; what it returns is good until the next glance. */
+  glance(): Glance {
+    readGlance(this.scene, this.seen);
+    return this.seen;
   }
 
   dispose(): void {

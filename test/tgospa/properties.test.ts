@@ -5,7 +5,16 @@
  */
 
 import assert from 'node:assert/strict';
-import { evaluate, type Frame, type Params, SlidingWindow, type SolveOptions } from '../../src/index.js';
+import {
+  evaluate,
+  type Frame,
+  type Glance,
+  type Obj,
+  type Params,
+  type Report,
+  SlidingWindow,
+  type SolveOptions,
+} from '../../src/index.js';
 import { randomFrom } from '../../src/scene.js';
 import { randomCase, shuffled } from './scenes.js';
 import { baseDistance, close, verify } from './verifier.js';
@@ -34,9 +43,25 @@ function slidesLikeBatch(
     assert.deepEqual(report.perFrame, batch.perFrame, place);
     assert.deepEqual([report.exact, report.gap, report.frames], [true, 0, held.length], place);
     assert.deepEqual({ ...report.newest, assignment: report.newest.assignment }, report.perFrame.at(-1), place);
-    if (k % 4 === 0) verify(report, held, params, place);
+    verify(report, held, params, place);
+    sameGlance(window.glance(), report, frame, place);
   });
   window.dispose();
+}
+
+/** A glance says of the newest frame what the report says of it. */
+function sameGlance(glance: Glance, report: Report, frame: Frame, place: string): void {
+  const { assignment, cost, count } = report.newest;
+  const proper = assignment.filter((pair) => pair.distance !== null);
+  assert.deepEqual(
+    [glance.properTruths, glance.properTracks],
+    [proper.map((p) => p.truth), proper.map((p) => p.track)],
+  );
+  const without = (objects: Obj[], ids: string[]) => objects.map(({ id }) => id).filter((id) => !ids.includes(id));
+  assert.deepEqual(glance.missed, without(frame.reference, glance.properTruths), place);
+  assert.deepEqual(glance.false, without(frame.tracker, glance.properTracks), place);
+  assert.deepEqual([glance.frame, glance.halves / 2], [report.frame, count.switches], place);
+  close(glance.localization, cost.localization, 1e-12, place);
 }
 
 /** The least cost over all sequences of matchings. */
