@@ -24,6 +24,7 @@ const LAYERS: Layer[] = [
   { name: 'door', files: ['src/index.ts'], imports: ['kernel'], node: false },
   { name: 'adapters', files: ['adapters/'], imports: ['kernel'], node: false },
   { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
+  { name: 'reports', files: ['src/report/'], imports: ['kernel'], node: false },
   {
     name: 'terminal',
     files: ['src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'],
@@ -33,7 +34,7 @@ const LAYERS: Layer[] = [
   {
     name: 'eval',
     files: ['src/eval.ts', 'src/eval-options.ts', 'src/ranking.ts'],
-    imports: ['kernel', 'door', 'adapters', 'scenes', 'terminal'],
+    imports: ['kernel', 'door', 'adapters', 'scenes', 'terminal', 'reports'],
     node: true,
   },
   { name: 'wire', files: ['src/protocol.ts'], imports: ['kernel'], node: false },
