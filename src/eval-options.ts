@@ -3,10 +3,9 @@
  * Invariant: a Job that is returned can be carried out; otherwise one UsageError lists every mistake.
  */
 
-import { parseArgs } from 'node:util';
 import type { Preprocessing } from '../adapters/motchallenge.js';
 import { InputError, type Params, presets, profile, type SolveOptions } from './index.js';
-import { wrapText } from './table.js';
+import { Given, type OptionGroup, optionHelp } from './options.js';
 
 export interface NamedProfile {
   name: string;
@@ -29,28 +28,13 @@ export interface Job {
   help: boolean;
 }
 
-/** Something is wrong with the command line itself. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
-
-interface Option {
-  /** placeholder of the value; none for a switch */
-  value?: string;
-  repeat?: boolean;
-  choices?: readonly string[];
-  help: string;
-}
-
 const FORMATS = ['motchallenge'] as const;
 const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
 const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
-const HELP_CHARS = 100;
-const HELP_INDENT = 30;
 const DEFAULT_PROFILE = 'online-surveillance';
 const DEMO_PROFILES = ['online-surveillance', 'offline-scene-understanding'];
 
-const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
+const GROUPS: OptionGroup[] = [
   {
     title: 'What to compare',
     options: {
@@ -121,8 +105,6 @@ const GROUPS: Array<{ title: string; options: Record<string, Option> }> = [
   },
 ];
 
-const OPTIONS: Record<string, Option> = Object.assign({}, ...GROUPS.map(({ options }) => options));
-
 // the parameters one may give instead of a profile, by the names the library knows them
 const WORDS: Record<string, string> = {
   cutoff: 'cutoff',
@@ -141,21 +123,14 @@ export function evalHelp(): string {
     'Usage: tgospa eval --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
     '       tgospa eval --demo',
   ];
-  for (const { title, options } of GROUPS) {
-    lines.push('', `${title}:`);
-    for (const [name, option] of Object.entries(options)) {
-      const left = `  --${name}${option.value ? ` ${option.value}` : ''}`.padEnd(HELP_INDENT);
-      const text = left + option.help + (option.repeat ? '; may be repeated' : '');
-      lines.push(...wrapText(text, HELP_CHARS, ' '.repeat(HELP_INDENT)));
-    }
-  }
+  lines.push(...optionHelp(GROUPS));
   lines.push('', 'Exit code: 0 done, 1 a file could not be read or is malformed, 2 wrong options.');
   return lines.join('\n');
 }
 
 /** Turns arguments into a job, or throws one UsageError that lists every mistake. */
 export function parseJob(args: string[]): Job {
-  const given = new Given(args);
+  const given = new Given('eval', GROUPS, args);
   if (given.has('help')) return { ...emptyJob(), help: true };
   const job: Job = {
     ...emptyJob(),
@@ -255,97 +230,4 @@ function inOptionNames(message: string): string {
     Object.entries({ ...WORDS, 'miss-share': 'missShare' }).map(([option, word]) => [word, option]),
   );
   return message.replace(/\w+/g, (word) => (optionOf.has(word) ? `--${optionOf.get(word)}` : word));
-}
-
-/** The options as given, and what is wrong with them. */
-class Given {
-  readonly mistakes: string[] = [];
-  readonly #values = new Map<string, string[]>();
-
-  constructor(args: string[]) {
-    const options = Object.fromEntries(
-      Object.entries(OPTIONS).map(([name, { value }]) => [
-        name,
-        { type: value ? ('string' as const) : ('boolean' as const) },
-      ]),
-    );
-    const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
-    let afterUnknown = false;
-    for (const token of tokens) {
-      // what follows an unknown option is most likely its value
-      if (token.kind === 'positional' && !afterUnknown)
-        this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
-      if (token.kind === 'option') this.#take(token.name, token.rawName, token.value);
-      afterUnknown = token.kind === 'option' && !Object.hasOwn(OPTIONS, token.name);
-    }
-  }
-
-  has(name: string): boolean {
-    return this.#values.has(name);
-  }
-
-  texts(name: string): string[] {
-    return this.#values.get(name) ?? [];
-  }
-
-  text(name: string): string | undefined {
-    return this.texts(name)[0];
-  }
-
-  number(name: string): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const value = text.trim() === '' ? Number.NaN : Number(text);
-    if (Number.isNaN(value)) this.wrong(`--${name} must be a number, got "${text}"`);
-    return value;
-  }
-
-  /** `name` excludes `others`. */
-  refuse(name: string, others: string[], why: string): void {
-    if (!this.has(name)) return;
-    for (const other of others) if (this.has(other)) this.wrong(`--${name} and --${other} exclude each other: ${why}`);
-  }
-
-  wrong(message: string): void {
-    if (!this.mistakes.includes(message)) this.mistakes.push(message);
-  }
-
-  throwMistakes(): void {
-    if (this.mistakes.length > 0) throw new UsageError(this.mistakes.join('\n'));
-  }
-
-  #take(name: string, rawName: string, value: string | undefined): void {
-    const mistake = this.#mistakeIn(name, rawName, value);
-    if (mistake) this.wrong(mistake);
-    else this.#values.set(name, [...this.texts(name), value ?? '']);
-  }
-
-  #mistakeIn(name: string, rawName: string, value: string | undefined): string | null {
-    const option = rawName.startsWith('--') && Object.hasOwn(OPTIONS, name) ? OPTIONS[name] : undefined;
-    if (!option) return `unknown option ${rawName}${suggestion(name)}`;
-    if (option.value && value === undefined) return `--${name} needs a value: --${name} ${option.value}`;
-    if (!option.value && value !== undefined) return `--${name} takes no value, got "${value}"`;
-    if (option.choices && !option.choices.includes(value ?? ''))
-      return `--${name} must be one of ${option.choices.join(', ')}, got "${value}"`;
-    if (this.has(name) && option.value && !option.repeat) return `--${name} is given twice`;
-    return null;
-  }
-}
-
-function suggestion(name: string): string {
-  const near = Object.keys(OPTIONS).find(
-    (option) => editDistance(option, name) <= 2 || (name.length > 2 && option.startsWith(name)),
-  );
-  return near ? `; did you mean --${near}?` : '; tgospa eval --help lists them all';
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++)
-      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length];
 }

@@ -6,8 +6,8 @@
 
 import { readFileSync } from 'node:fs';
 import { type Console, runEval } from './eval.js';
-import { UsageError } from './eval-options.js';
 import { InputError } from './index.js';
+import { UsageError } from './options.js';
 
 interface Command {
   summary: string;

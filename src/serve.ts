@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import { type App, startApp } from './app.js';
 import { type ConfigSource, describeProblem, exampleYaml, readConfig, readConfigFile } from './config.js';
 import type { Console } from './eval.js';
-import { UsageError } from './eval-options.js';
+import { UsageError } from './options.js';
 
 /** Taken when it is there and no other is named. */
 const STANDARD_FILE = 'tgospa.yaml';

@@ -10,8 +10,9 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runEval } from '../src/eval.js';
-import { evalHelp, parseJob, UsageError } from '../src/eval-options.js';
+import { evalHelp, parseJob } from '../src/eval-options.js';
 import { type Evaluation, evaluate, type Frame, InputError, type Obj, type Params, presets } from '../src/index.js';
+import { UsageError } from '../src/options.js';
 import { crossingScene } from '../src/scene.js';
 
 interface Entry {

@@ -27,7 +27,7 @@ const LAYERS: Layer[] = [
   { name: 'reports', files: ['src/report/'], imports: ['kernel'], node: false },
   {
     name: 'terminal',
-    files: ['src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'],
+    files: ['src/options.ts', 'src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'],
     imports: ['kernel'],
     node: true,
   },
@@ -72,7 +72,7 @@ const LAYERS: Layer[] = [
   {
     name: 'app',
     files: ['src/app.ts', 'src/serve.ts'],
-    imports: ['config', 'edge', 'pipeline', 'eval'],
+    imports: ['config', 'edge', 'pipeline', 'eval', 'terminal'],
     node: true,
   },
   {
@@ -94,7 +94,7 @@ const LAYERS: Layer[] = [
     ],
     node: true,
   },
-  { name: 'main', files: ['src/main.ts'], imports: ['door', 'eval', 'app', 'players'], node: true },
+  { name: 'main', files: ['src/main.ts'], imports: ['door', 'terminal', 'eval', 'app', 'players'], node: true },
 ];
 
 /** Each outside library has one owner: a file, or a folder when it ends with a slash, with the file beside it. */

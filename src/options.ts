@@ -1,0 +1,141 @@
+/**
+ * Options of a command: one table, from which parsing, checking and the help text follow.
+ * Invariant: every mistake of a command line is collected, and told in one UsageError.
+ */
+
+import { parseArgs } from 'node:util';
+import { wrapText } from './table.js';
+
+export interface Option {
+  /** placeholder of the value; none for a switch */
+  value?: string;
+  repeat?: boolean;
+  choices?: readonly string[];
+  help: string;
+}
+
+export interface OptionGroup {
+  title: string;
+  options: Record<string, Option>;
+}
+
+/** Something is wrong with the command line itself. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+const HELP_CHARS = 100;
+const HELP_INDENT = 30;
+
+/** The options as lines of a help text, group by group. */
+export function optionHelp(groups: OptionGroup[]): string[] {
+  return groups.flatMap(({ title, options }) => ['', `${title}:`, ...Object.entries(options).flatMap(helpLines)]);
+}
+
+function helpLines([name, option]: [string, Option]): string[] {
+  const left = `  --${name}${option.value ? ` ${option.value}` : ''}`.padEnd(HELP_INDENT);
+  const text = left + option.help + (option.repeat ? '; may be repeated' : '');
+  return wrapText(text, HELP_CHARS, ' '.repeat(HELP_INDENT));
+}
+
+/** The options as given, and what is wrong with them. */
+export class Given {
+  readonly mistakes: string[] = [];
+  /** every option that was taken, in the order of the command line */
+  readonly order: Array<{ name: string; value: string }> = [];
+  readonly #command: string;
+  readonly #options: Record<string, Option>;
+  readonly #values = new Map<string, string[]>();
+
+  constructor(command: string, groups: OptionGroup[], args: string[]) {
+    this.#command = command;
+    this.#options = Object.assign({}, ...groups.map(({ options }) => options));
+    const options = Object.fromEntries(
+      Object.entries(this.#options).map(([name, { value }]) => [
+        name,
+        { type: value ? ('string' as const) : ('boolean' as const) },
+      ]),
+    );
+    const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+    let afterUnknown = false;
+    for (const token of tokens) {
+      // what follows an unknown option is most likely its value
+      if (token.kind === 'positional' && !afterUnknown)
+        this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
+      if (token.kind === 'option') this.#take(token.name, token.rawName, token.value);
+      afterUnknown = token.kind === 'option' && !Object.hasOwn(this.#options, token.name);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  texts(name: string): string[] {
+    return this.#values.get(name) ?? [];
+  }
+
+  text(name: string): string | undefined {
+    return this.texts(name)[0];
+  }
+
+  number(name: string): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (Number.isNaN(value)) this.wrong(`--${name} must be a number, got "${text}"`);
+    return value;
+  }
+
+  /** `name` excludes `others`. */
+  refuse(name: string, others: string[], why: string): void {
+    if (!this.has(name)) return;
+    for (const other of others) if (this.has(other)) this.wrong(`--${name} and --${other} exclude each other: ${why}`);
+  }
+
+  wrong(message: string): void {
+    if (!this.mistakes.includes(message)) this.mistakes.push(message);
+  }
+
+  throwMistakes(): void {
+    if (this.mistakes.length > 0) throw new UsageError(this.mistakes.join('\n'));
+  }
+
+  #take(name: string, rawName: string, value: string | undefined): void {
+    const mistake = this.#mistakeIn(name, rawName, value);
+    if (mistake) this.wrong(mistake);
+    else {
+      this.#values.set(name, [...this.texts(name), value ?? '']);
+      this.order.push({ name, value: value ?? '' });
+    }
+  }
+
+  #mistakeIn(name: string, rawName: string, value: string | undefined): string | null {
+    const option = rawName.startsWith('--') && Object.hasOwn(this.#options, name) ? this.#options[name] : undefined;
+    if (!option) return `unknown option ${rawName}${this.#suggestion(name)}`;
+    if (option.value && value === undefined) return `--${name} needs a value: --${name} ${option.value}`;
+    if (!option.value && value !== undefined) return `--${name} takes no value, got "${value}"`;
+    if (option.choices && !option.choices.includes(value ?? ''))
+      return `--${name} must be one of ${option.choices.join(', ')}, got "${value}"`;
+    if (this.has(name) && option.value && !option.repeat) return `--${name} is given twice`;
+    return null;
+  }
+
+  #suggestion(name: string): string {
+    const near = Object.keys(this.#options).find(
+      (option) => editDistance(option, name) <= 2 || (name.length > 2 && option.startsWith(name)),
+    );
+    return near ? `; did you mean --${near}?` : `; tgospa ${this.#command} --help lists them all`;
+  }
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++)
+      next.push(Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1)));
+    row = next;
+  }
+  return row[b.length];
+}
