@@ -14,6 +14,7 @@ import {
   type SettingsPatch,
   windowWarning,
 } from './config.js';
+import { FrameScanner } from './frame-scanner.js';
 import { type IngestTarget, Intake, type IntakeOwner, type IntakeSession, isStorageFault } from './intake.js';
 import type { Logger } from './logger.js';
 import {
@@ -23,6 +24,7 @@ import {
   checkHello,
   Fault,
   type FeedId,
+  type FramePart,
   type FrameRules,
   type Hello,
   type HelloReader,
@@ -104,6 +106,7 @@ const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
 export class IngestDesk implements IntakeOwner {
   readonly readHello: HelloReader<SettingsPatch>;
   readonly turn: Turn;
+  readonly scanner = new FrameScanner();
   #intakes = new Map<string, Intake>();
   #sessions = new Set<Session>();
   #rules = new Map<string, FrameRules>();
@@ -303,9 +306,18 @@ export class Session implements IntakeSession {
   }
 
   /** Takes a text message as it came from the socket. */
-  receive(text: string, receivedMs: number): void {
+  receive(bytes: Buffer, receivedMs: number): void {
     if (this.#state === 'closed') return;
     this.desk.turn.begin();
+    const parts = this.#state === 'open' ? this.desk.scanner.scan(bytes, this.#rules!) : null;
+    if (parts) this.#take(parts, receivedMs);
+    else this.#read(bytes.toString(), receivedMs);
+    this.regulate();
+    this.desk.turn.end(this);
+  }
+
+  /** The general way: whatever a message is, and what is wrong with it. */
+  #read(text: string, receivedMs: number): void {
     const message = parseMessage(text);
     if (message instanceof Fault) {
       this.#reject(message);
@@ -328,8 +340,6 @@ export class Session implements IntakeSession {
         if (this.#ready()) void this.#end();
         break;
     }
-    this.regulate();
-    this.desk.turn.end(this);
   }
 
   /** A binary message never means anything here. */
@@ -478,25 +488,30 @@ export class Session implements IntakeSession {
 
   #frame(raw: unknown, receivedMs: number, prefix: string): void {
     if (this.#state !== 'open') return;
-    const intake = this.#intake!;
     const part = checkFrame(raw, this.#rules!);
-    this.#limitRate(1);
     if (part instanceof Fault) {
+      this.#limitRate(1);
       this.#reject(prefix ? part.within(prefix) : part);
-      return;
-    }
-    if (!intake.offer(part, receivedMs)) {
-      this.#duplicates++;
-      this.desk.telemetry.feedMeter(intake.feed).duplicates++;
-      this.#scheduleAck();
-      return;
-    }
+    } else this.#take([part], receivedMs);
+  }
+
+  #take(parts: FramePart[], receivedMs: number): void {
+    this.#limitRate(parts.length);
+    const intake = this.#intake!;
     const meter = this.desk.telemetry.feedMeter(intake.feed);
-    meter.frames++;
-    meter.objects += part.objects.length;
-    meter.lastReceivedMs = receivedMs;
-    if (this.#rules!.shape === 'point' && part.objects.length > 0)
-      this.#rules!.dimensions = part.objects[0].point!.length;
+    for (const part of parts) {
+      if (!intake.offer(part, receivedMs)) {
+        this.#duplicates++;
+        meter.duplicates++;
+        this.#scheduleAck();
+        continue;
+      }
+      meter.frames++;
+      meter.objects += part.objects.length;
+      meter.lastReceivedMs = receivedMs;
+      if (this.#rules!.shape === 'point' && part.objects.length > 0)
+        this.#rules!.dimensions = part.objects[0].point!.length;
+    }
   }
 
   /** Too fast: read on when the bucket has recovered, whatever else had already come by then. */

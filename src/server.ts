@@ -310,7 +310,7 @@ export class EdgeServer {
     socket.on('message', (data, isBinary) => {
       connection.silentBeats = 0;
       if (isBinary) session.receiveBinary((data as Buffer).length);
-      else session.receive(String(data), Date.now());
+      else session.receive(data as Buffer, Date.now());
     });
   }
 

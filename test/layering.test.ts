@@ -37,7 +37,7 @@ const LAYERS: Layer[] = [
     imports: ['kernel', 'door', 'adapters', 'scenes', 'terminal', 'reports'],
     node: true,
   },
-  { name: 'wire', files: ['src/protocol.ts'], imports: ['kernel'], node: false },
+  { name: 'wire', files: ['src/protocol.ts', 'src/frame-scanner.ts'], imports: ['kernel'], node: false },
   { name: 'client', files: ['src/client.ts'], imports: [], node: false },
   { name: 'config', files: ['src/config.ts', 'src/config/'], imports: ['kernel', 'wire'], node: true },
   {
