@@ -1,0 +1,209 @@
+/** All streams on one page: what fires, who is worst, and whether the evaluator itself is well. */
+import type { Dashboard } from './grafana.js';
+import { FIRING, falseShare, missedShare, quantile, switchesPerMinute } from './queries.js';
+
+const SHOWN = 'stream=~"$stream",profile=~"$profile"';
+
+export const overview: Dashboard = {
+  uid: 'tgospa-overview',
+  title: 'TGOSPA overview',
+  description: 'All trackers of all streams, worst first, and the health of the evaluator.',
+  variables: [
+    { name: 'stream', title: 'stream', from: 'tgospa_window_distance', label: 'stream', many: true },
+    {
+      name: 'profile',
+      title: 'profile',
+      from: 'tgospa_window_distance{stream=~"$stream"}',
+      label: 'profile',
+      many: true,
+    },
+  ],
+  annotations: [
+    {
+      name: 'Alerts',
+      expr: FIRING,
+      title: '{{alertname}}',
+      text: '{{stream}} {{tracker}} {{profile}}',
+      colour: 'red',
+    },
+  ],
+  guide:
+    'Distances compare trackers of one stream under one profile: 0 is perfect, and the unit is that of the profile. ' +
+    'Click a stream in *Worst first* to see why. What to do about an alert is in `dashboards/RUNBOOK.md`, under its name.',
+  rows: [
+    {
+      title: 'Now',
+      panels: [
+        {
+          title: 'Alerts firing',
+          description: 'Alerts of the rules of this project. 0 when all is well.',
+          kind: 'number',
+          queries: [{ expr: `count(${FIRING}) or vector(0)`, legend: 'alerts' }],
+          warnAt: [1, 3],
+          width: 4,
+          height: 4,
+        },
+        {
+          title: 'Evaluators up',
+          description: 'Evaluators that Prometheus reaches.',
+          kind: 'number',
+          queries: [{ expr: 'sum(up{job="tgospa"})', legend: 'up' }],
+          width: 4,
+          height: 4,
+        },
+        {
+          title: 'Streams',
+          description: 'Streams in memory.',
+          kind: 'number',
+          queries: [{ expr: 'sum(tgospa_streams)', legend: 'streams' }],
+          width: 4,
+          height: 4,
+        },
+        {
+          title: 'Trackers judged',
+          description: 'Combinations of stream, tracker and profile.',
+          kind: 'number',
+          queries: [{ expr: `count(tgospa_window_distance{${SHOWN}})`, legend: 'series' }],
+          width: 4,
+          height: 4,
+        },
+        {
+          title: 'Feeds silent',
+          description: 'A silent tracker misses everything; a silent reference suspends judgement.',
+          kind: 'number',
+          queries: [{ expr: 'sum(tgospa_feed_silent{stream=~"$stream"})', legend: 'silent' }],
+          warnAt: [1, 2],
+          width: 4,
+          height: 4,
+        },
+        {
+          title: 'Report latency, 99 %',
+          description: 'From the arrival of the last part of a frame to its report.',
+          kind: 'number',
+          queries: [{ expr: quantile(0.99, 'tgospa_frame_latency_seconds'), legend: 'latency' }],
+          unit: 's',
+          warnAt: [0.25, 1],
+          width: 4,
+          height: 4,
+        },
+        {
+          title: 'Worst first',
+          description:
+            'Every tracker under every profile, by the distance of its window. Shares and switches are those of the last minutes. Click a stream to see why.',
+          kind: 'table',
+          columns: ['stream', 'tracker', 'profile'],
+          queries: [
+            { expr: `tgospa_window_distance{${SHOWN}}`, legend: 'distance' },
+            { expr: missedShare(SHOWN), legend: 'missed share' },
+            { expr: falseShare(SHOWN), legend: 'false share' },
+            { expr: switchesPerMinute(SHOWN), legend: 'switches per minute' },
+            { expr: `tgospa_window_localization_error{${SHOWN}}`, legend: 'localization error' },
+          ],
+          sortBy: 'distance',
+          leadsTo: { uid: 'tgospa-series', labels: ['stream', 'tracker', 'profile'] },
+          width: 16,
+          height: 9,
+        },
+        {
+          title: 'Alerts',
+          description: 'What fires now. The name of an alert is also its heading in dashboards/RUNBOOK.md.',
+          kind: 'table',
+          columns: ['alertname', 'severity', 'stream', 'tracker', 'by'],
+          queries: [{ expr: FIRING, legend: 'firing' }],
+          width: 8,
+          height: 9,
+        },
+      ],
+    },
+    {
+      title: 'Trackers',
+      panels: [
+        {
+          title: 'Distance',
+          description:
+            'TGOSPA of the sliding window: 0 is perfect. A step means something happened; its components say what.',
+          kind: 'lines',
+          queries: [{ expr: `tgospa_window_distance{${SHOWN}}`, legend: '{{stream}} {{tracker}} {{profile}}' }],
+          width: 24,
+        },
+        {
+          title: 'Cost by component: $stream',
+          description: 'Cost of the windows of all trackers of the stream, to the power p, so that it adds up.',
+          kind: 'stacked',
+          queries: [
+            {
+              expr: 'sum by (component) (tgospa_window_cost{stream=~"$stream",profile=~"$profile"})',
+              legend: '{{component}}',
+            },
+          ],
+          repeat: 'stream',
+        },
+      ],
+    },
+    {
+      title: 'Evaluator',
+      panels: [
+        {
+          title: 'Latency',
+          description:
+            'Report: from the arrival of a frame to its report. Solve: one window update. Commit: one flush to disk.',
+          kind: 'lines',
+          queries: [
+            { expr: quantile(0.5, 'tgospa_frame_latency_seconds'), legend: 'report, median' },
+            { expr: quantile(0.99, 'tgospa_frame_latency_seconds'), legend: 'report, 99 %' },
+            { expr: quantile(0.99, 'tgospa_solve_duration_seconds'), legend: 'solve, 99 %' },
+            { expr: 'max(tgospa_log_last_commit_seconds)', legend: 'commit' },
+          ],
+          unit: 's',
+        },
+        {
+          title: 'Work',
+          description: 'Frames that come in, and reports that go out: one for each tracker and profile.',
+          kind: 'lines',
+          queries: [
+            { expr: 'sum(rate(tgospa_feed_frames_total[$__rate_interval]))', legend: 'frames in' },
+            { expr: 'sum(rate(tgospa_solves_total[$__rate_interval]))', legend: 'reports' },
+          ],
+          unit: 'ops',
+        },
+        {
+          title: 'Waiting',
+          description: 'Frames on their way. All of them should stay near 0; what grows names the bottleneck.',
+          kind: 'lines',
+          queries: [
+            { expr: 'sum(tgospa_ingest_waiting_frames)', legend: 'taken, not stored' },
+            { expr: 'sum(tgospa_log_backlog_records)', legend: 'stored, not evaluated' },
+            { expr: 'sum(tgospa_ingest_paused_connections)', legend: 'connections held back' },
+          ],
+        },
+        {
+          title: 'Connections',
+          description: 'Open WebSocket connections by endpoint.',
+          kind: 'lines',
+          queries: [{ expr: 'sum by (endpoint) (tgospa_connections)', legend: '{{endpoint}}' }],
+        },
+        {
+          title: 'Disk and memory',
+          description: 'The log on disk, and the memory of the process.',
+          kind: 'lines',
+          queries: [
+            { expr: 'sum(tgospa_log_bytes)', legend: 'log' },
+            { expr: 'sum(process_resident_memory_bytes{job="tgospa"})', legend: 'memory' },
+          ],
+          unit: 'bytes',
+        },
+        {
+          title: 'Faults',
+          description:
+            'Everything here should be 0: failed commits, series left out of /metrics, solves that were not proven exact.',
+          kind: 'bars',
+          queries: [
+            { expr: 'sum(increase(tgospa_log_faults_total[$__rate_interval]))', legend: 'failed commits' },
+            { expr: 'sum(increase(tgospa_series_overflow_total[$__rate_interval]))', legend: 'series left out' },
+            { expr: 'sum(increase(tgospa_solves_uncertified_total[$__rate_interval]))', legend: 'uncertified solves' },
+          ],
+        },
+      ],
+    },
+  ],
+};
