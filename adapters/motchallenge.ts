@@ -10,6 +10,8 @@ import { bestMatching } from '../src/tgospa/assignment.js';
 import { distances } from '../src/tgospa/distance.js';
 import type { Box, Frame, Obj } from '../src/tgospa/evaluation.js';
 import { InputError, type Problem } from '../src/tgospa/input-error.js';
+import { type Decoded, type Decoder, defineAdapter, Mistake, type Part, PROBLEMS_MAX } from './adapter.js';
+import { BOX_OPTIONS, Placement, type PlacementOptions, shiftedFrame } from './placement.js';
 
 const COLUMNS = ['frame', 'id', 'left', 'top', 'width', 'height', 'column 7', 'column 8', 'column 9', 'column 10'];
 const COLUMNS_MIN = 6;
@@ -17,8 +19,6 @@ const COLUMNS_MAX = COLUMNS.length;
 const EXPECTED = 'frame, id, left, top, width, height and up to four more';
 /** Longest sequence taken, in frames: a stray frame number must not ask for a billion empty frames. */
 const FRAMES_MAX = 1_000_000;
-/** Reading stops after this many mistakes. */
-const MISTAKES_MAX = 1000;
 
 const PEDESTRIAN = 1;
 const IOU_MATCH_MIN = 0.5 - Number.EPSILON;
@@ -73,7 +73,7 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     frames: new Map(),
   };
   const classes = new Set(reading.classes ?? [PEDESTRIAN]);
-  while (scanner.mistakes.length < MISTAKES_MAX && scanner.nextLine()) {
+  while (scanner.mistakes.length < PROBLEMS_MAX && scanner.nextLine()) {
     if (feed.columns === 0) feed.columns = scanner.columns;
     const row = readRow(scanner, feed.columns, reading.kind);
     if (row === null) continue;
@@ -151,7 +151,7 @@ function hasSoundColumns(scanner: Scanner, columns: number): boolean {
 function readId(scanner: Scanner): string {
   const value = scanner.values[1];
   if (value >= 0 && Number.isSafeInteger(value)) return String(value);
-  if (value === -1) return `det:${scanner.values[0]}:${scanner.line}`;
+  if (value === -1) return `det:${scanner.values[0]}:${scanner.lineBase + scanner.line}`;
   const text = scanner.text(1);
   if (!/^\d+$/.test(text)) scanner.mistake(1, 'a whole number, or -1 for a detection without identity');
   return text;
@@ -250,6 +250,129 @@ function otherClasses(tracker: MotFeed): Problem[] {
   return problems;
 }
 
+interface MotOptions extends PlacementOptions {
+  classes: readonly number[];
+  allRows: boolean;
+}
+
+/** Lines as they come: a frame is complete when the next one begins. */
+class MotDecoder implements Decoder {
+  readonly #placement: Placement;
+  readonly #classes: Set<number>;
+  readonly #countAll: boolean;
+  #columns = 0;
+  #lines = 0;
+  #frame = 0;
+  /** rows of the newest frame; null before the first */
+  #objects: Obj[] | null = null;
+
+  constructor(
+    readonly options: MotOptions,
+    readonly kind: MotReading['kind'],
+  ) {
+    this.#placement = new Placement(options);
+    this.#classes = new Set(options.classes);
+    this.#countAll = options.allRows || kind === 'tracker';
+  }
+
+  decode(message: unknown, stamp?: object): Decoded {
+    if (typeof message !== 'string') return this.#refused(message, 'must be text: lines of a MOTChallenge file');
+    if (stamp && Object.values(stamp).some((value) => value !== undefined))
+      return this.#refused(stamp, 'the lines have their frame numbers; leave out k and t beside the message');
+    const scanner = new Scanner(message, '', this.#lines);
+    const rows: Array<{ frame: number; row: MotRow }> = [];
+    let columns = this.#columns;
+    while (scanner.mistakes.length < PROBLEMS_MAX && scanner.nextLine()) {
+      columns ||= scanner.columns;
+      const row = readRow(scanner, columns, this.kind);
+      if (row === null) continue;
+      row.counted = this.#countAll || isCounted(scanner, row, this.#classes);
+      this.#checkFrame(scanner);
+      rows.push({ frame: scanner.values[0], row });
+    }
+    if (scanner.mistakes.length > 0) return { parts: [], problems: scanner.mistakes, held: this.#objects !== null };
+    this.#columns = columns;
+    this.#lines += scanner.line;
+    return this.#add(rows);
+  }
+
+  flush(): Decoded {
+    const parts = this.#complete();
+    this.#objects = null;
+    return { parts, problems: [], held: false };
+  }
+
+  #add(rows: Array<{ frame: number; row: MotRow }>): Decoded {
+    const parts: Part[] = [];
+    for (const { frame, row } of rows) {
+      if (this.#objects === null || frame !== this.#frame) {
+        parts.push(...this.#complete());
+        this.#frame = frame;
+        this.#objects = [];
+      }
+      if (row.counted) this.#objects.push(placed(row, this.#placement));
+    }
+    return { parts, problems: [], held: this.#objects !== null };
+  }
+
+  #complete(): Part[] {
+    return this.#objects === null
+      ? []
+      : [{ k: this.#frame + this.options.frameOffset, objects: this.#objects as Part['objects'] }];
+  }
+
+  #checkFrame(scanner: Scanner): void {
+    if (scanner.values[0] + this.options.frameOffset < 0)
+      scanner.mistake(0, `at least ${-this.options.frameOffset}: frameOffset is ${this.options.frameOffset}`);
+  }
+
+  #refused(value: unknown, message: string): Decoded {
+    return { parts: [], problems: [{ path: '', value, message }], held: this.#objects !== null };
+  }
+}
+
+function placed({ object: { id, box } }: MotRow, placement: Placement): { id: string; box: Box } {
+  return { id, box: placement.box(box[0], box[1], box[2], box[3]) };
+}
+
+/** Rows of a file may stand in any order, and an id twice in a frame is told with both lines. */
+function readMotText(text: string, options: MotOptions, kind: MotReading['kind']): Decoded {
+  const { classes, allRows, frameOffset } = options;
+  const placement = new Placement(options);
+  try {
+    const feed = readMotChallenge(text, { kind, file: '', classes: [...classes], allRows });
+    const parts = [...feed.frames].map(([frame, rows]) => ({
+      k: shiftedFrame(frame, frameOffset, 'frame'),
+      objects: rows.flatMap((row) => (row.counted ? [placed(row, placement)] : [])),
+    }));
+    return { parts, problems: [], held: false };
+  } catch (error) {
+    if (error instanceof InputError) return { parts: [], problems: error.problems, held: false };
+    if (error instanceof Mistake) return { parts: [], problems: [error.toProblem()], held: false };
+    throw error;
+  }
+}
+
+export const motchallenge = defineAdapter({
+  name: 'motchallenge',
+  title: 'MOTChallenge text: ground truth, detections, tracker results',
+  message: 'text',
+  numbering: 'own',
+  bases: { frame: 1, pixel: 1 },
+  options: {
+    ...BOX_OPTIONS,
+    classes: {
+      kind: 'numbers',
+      default: [PEDESTRIAN],
+      help: 'classes of a reference that count, where it has a class column',
+    },
+    allRows: { kind: 'switch', default: false, help: 'count every row of a reference, whatever its flag and class' },
+  },
+  shape: () => 'box',
+  create: (values, role) => new MotDecoder(values, role),
+  readText: readMotText,
+});
+
 const COMMA = 44;
 const NEWLINE = 10;
 const SPACE = 32;
@@ -273,7 +396,12 @@ class Scanner {
   #at = 0;
   #lineStart = 0;
 
-  constructor(text: string, file: string) {
+  constructor(
+    text: string,
+    file: string,
+    /** lines that came in earlier messages */
+    readonly lineBase = 0,
+  ) {
     this.#text = text;
     this.#file = file;
     if (text.charCodeAt(0) === 0xfeff) this.#at = 1;
@@ -308,7 +436,7 @@ class Scanner {
 
   /** `place` is the line, or line:character. */
   addMistake(place: string, value: string, message: string): void {
-    this.mistakes.push({ path: `${this.#file}:${place}`, value, message });
+    this.mistakes.push({ path: this.#file === '' ? place : `${this.#file}:${place}`, value, message });
   }
 
   #lineText(): string {

@@ -23,6 +23,14 @@ export interface ClientFrame {
   objects: ClientObject[];
 }
 
+/** A message of a foreign format; k or t (seconds) where the format has no frame numbers of its own. */
+export interface ClientMessage {
+  k?: number;
+  t?: number;
+  /** its JSON, or its text */
+  message: unknown;
+}
+
 /** The part of the WebSocket standard that is used; the global one and that of the package ws fit. */
 export interface WebSocketLike {
   readyState: number;
@@ -44,7 +52,10 @@ export interface ClientOptions {
   role: 'reference' | 'tracker';
   /** name of the tracker; none for the reference */
   tracker?: string;
+  /** native unless given; with another one use sendMessage */
   format?: string;
+  /** options of the format */
+  options?: Record<string, unknown>;
   shape?: 'box' | 'point';
   /** stream settings, as in the configuration file */
   settings?: Record<string, unknown>;
@@ -180,12 +191,25 @@ export class FeedClient {
     return this.#buffer.length;
   }
 
+  get #foreign(): boolean {
+    return (this.#options.format ?? 'native') !== 'native';
+  }
+
   get connected(): boolean {
     return this.#state === 'open';
   }
 
   /** Takes a frame; resolves once it is in the buffer, with how many this client has taken. */
-  async send(frame: ClientFrame): Promise<number> {
+  send(frame: ClientFrame): Promise<number> {
+    return this.#keep(frame);
+  }
+
+  /** Takes a message of a foreign format, as `send` takes a frame. */
+  sendMessage(message: ClientMessage): Promise<number> {
+    return this.#keep(message);
+  }
+
+  async #keep(frame: ClientFrame | ClientMessage): Promise<number> {
     this.#assertUsable();
     const tail = JSON.stringify(frame).slice(1);
     if (this.#tooLarge(tail)) throw new ClientError('payload_too_large', tooLargeMessage(this.#welcome!));
@@ -289,9 +313,9 @@ export class FeedClient {
   }
 
   #hello(): object {
-    const { stream, role, tracker, format = 'native', shape, settings } = this.#options;
+    const { stream, role, tracker, format = 'native', options, shape, settings } = this.#options;
     const resume = this.#welcome ? { session: this.#welcome.session, seq: this.#firstSeq() } : undefined;
-    return { type: 'hello', stream, role, tracker, format, shape, settings, resume, client: 'tgospa-live' };
+    return { type: 'hello', stream, role, tracker, format, options, shape, settings, resume, client: 'tgospa-live' };
   }
 
   #firstSeq(): number {
@@ -390,7 +414,9 @@ export class FeedClient {
       if (this.#tooLarge(this.#buffer[this.#sent].tail)) this.#giveUpLarge();
       else this.#sendBatch(Math.min(credit, this.#buffer.length), maxPayloadBytes);
     }
-    if (this.#ending && !this.#ending.sent && !this.#ended && this.#buffer.length === 0) {
+    // the last foreign message may be held until the end is said, so its ack cannot be waited for
+    const unsettled = this.#foreign ? this.#buffer.length - this.#sent : this.#buffer.length;
+    if (this.#ending && !this.#ending.sent && !this.#ended && unsettled === 0) {
       this.#ending.sent = true;
       this.#socket!.send('{"type":"end"}');
     }
@@ -429,8 +455,9 @@ export class FeedClient {
       this.#lastSentSeq = Math.max(this.#lastSentSeq, seq);
       this.#sent++;
     }
+    const type = this.#foreign ? 'message' : 'frame';
     this.#socket!.send(
-      frames.length === 1 ? `{"type":"frame",${frames[0]}` : `{"type":"frames","frames":[{${frames.join(',{')}]}`,
+      frames.length === 1 ? `{"type":"${type}",${frames[0]}` : `{"type":"${type}s","${type}s":[{${frames.join(',{')}]}`,
     );
   }
 
@@ -490,7 +517,7 @@ export class FeedClient {
   }
 }
 
-/** `{"type":"frames","frames":[{"seq":9007199254740991,` and its end. */
+/** `{"type":"messages","messages":[{"seq":9007199254740991,` and its end. */
 const FRAME_OVERHEAD_BYTES = 64;
 
 const tooLargeMessage = (welcome: Welcome) =>

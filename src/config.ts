@@ -201,6 +201,7 @@ export function helloReader(config: Config): HelloReader<SettingsPatch> {
     role: z.enum(['reference', 'tracker']),
     tracker: name().nullish(),
     format: z.string().max(64).default('native'),
+    options: z.record(z.string().max(64), z.unknown()).optional(),
     shape: z.enum(['box', 'point']).optional(),
     settings: settings.optional(),
     resume: z.strictObject({ session: z.string().max(64), seq: count().optional() }).optional(),

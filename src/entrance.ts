@@ -18,7 +18,8 @@ export interface Refusal {
 /** A feed as far as it was accepted. */
 export interface OpenFeed {
   readonly id: FeedId;
-  nextSeq: number;
+  /** highest number accepted; a fraction within a foreign message */
+  acceptedSeq: number;
   durableSeq: number;
   /** its hello is logged, or on its way */
   opened: boolean;
@@ -79,7 +80,7 @@ export class Entrance {
     if (!entry || !feed) return;
     if (record.kind === 'part') {
       feed.durableSeq = record.part.seq;
-      feed.nextSeq = Math.max(feed.nextSeq, feed.durableSeq + 1);
+      feed.acceptedSeq = Math.max(feed.acceptedSeq, feed.durableSeq);
     } else if (record.kind === 'open') {
       feed.opened = feed.openDurable = entry.planDurable = true;
     } else if (record.kind === 'end') feed.ended = true;
@@ -89,7 +90,7 @@ export class Entrance {
   fallBack(): void {
     for (const { feeds } of this.#entries.values()) {
       for (const feed of feeds.values()) {
-        feed.nextSeq = feed.durableSeq + 1;
+        feed.acceptedSeq = feed.durableSeq;
         feed.opened &&= feed.openDurable;
       }
     }
@@ -105,7 +106,7 @@ export class Entrance {
   restore(stream: Stream, plan: StreamPlan): void {
     const feeds = stream.feeds().map(({ role, tracker, seq, ended }) => {
       const id: FeedId = { stream: stream.name, role, tracker };
-      return { ...newFeed(id), nextSeq: seq + 1, durableSeq: seq, opened: true, openDurable: true, ended };
+      return { ...newFeed(id), acceptedSeq: seq, durableSeq: seq, opened: true, openDurable: true, ended };
     });
     const entry = { plan, planDurable: true, feeds: new Map(feeds.map((feed) => [keyOf(feed.id), feed])) };
     this.#entries.set(stream.name, entry);
@@ -131,7 +132,7 @@ export class Entrance {
 
 const newFeed = (id: FeedId): OpenFeed => ({
   id,
-  nextSeq: 1,
+  acceptedSeq: 0,
   durableSeq: 0,
   opened: false,
   openDurable: false,

@@ -5,6 +5,8 @@
  * Invariant: an ack for n goes out only when every frame up to n is stored or was rejected.
  */
 import { randomUUID } from 'node:crypto';
+import type { Format } from '../adapters/adapter.js';
+import { adapters, formatByName } from '../adapters/index.js';
 import type { Identity } from './access.js';
 import {
   type Config,
@@ -32,8 +34,10 @@ import {
   parseMessage,
   REJECT_CODES,
   type RejectCode,
+  show,
 } from './protocol.js';
 import type { Telemetry } from './telemetry.js';
+import { type Translated, Translation } from './translation.js';
 
 /** The other end of a connection. */
 export interface Peer {
@@ -257,12 +261,29 @@ function welcomeMessage(session: string, nextSeq: number, plan: ResolvedStream, 
   };
 }
 
+/** The format of a feed with its options; null for native frames, which need no translation. */
+function formatOf({ format: name, options }: Hello, configured: Config['formats']): Format | Fault | null {
+  const format = formatByName(name, options, configured);
+  if (format === null) {
+    const known = [...Object.keys(configured), ...adapters.keys()].join(', ');
+    return new Fault('format_unknown', 'format', `no format is called ${name}; known are ${known}`, name);
+  }
+  if (Array.isArray(format)) {
+    const [{ path, value, message }] = format;
+    return new Fault('options_invalid', `options.${path}`, `option ${path} of format ${name} ${message}`, show(value));
+  }
+  return format.adapter.name === 'native' && format.given.size === 0 ? null : format;
+}
+
 /** One connection to /v1/ingest. */
 export class Session implements IntakeSession {
   readonly id = randomUUID();
   #state: 'greeting' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
   #intake: Intake | null = null;
   #rules: FrameRules | null = null;
+  /** null for native frames */
+  #translation: Translation | null = null;
+  #unfinishedTimer: NodeJS.Timeout | null = null;
   #helloTimer: NodeJS.Timeout;
   #rateTimer: NodeJS.Timeout | null = null;
   #frameRate: Bucket;
@@ -309,7 +330,8 @@ export class Session implements IntakeSession {
   receive(bytes: Buffer, receivedMs: number): void {
     if (this.#state === 'closed') return;
     this.desk.turn.begin();
-    const parts = this.#state === 'open' ? this.desk.scanner.scan(bytes, this.#rules!) : null;
+    const native = this.#state === 'open' && this.#translation === null;
+    const parts = native ? this.desk.scanner.scan(bytes, this.#rules!) : null;
     if (parts) this.#take(parts, receivedMs);
     else this.#read(bytes.toString(), receivedMs);
     this.regulate();
@@ -331,10 +353,13 @@ export class Session implements IntakeSession {
         this.#hello(message.raw);
         break;
       case 'frame':
-        if (this.#ready()) this.#frame(message.raw, receivedMs, '');
+      case 'message':
+        if (this.#ready() && this.#fits(message.type)) this.#element(message.raw, receivedMs, '');
         break;
       case 'frames':
-        if (this.#ready()) for (const [n, raw] of message.raw.entries()) this.#frame(raw, receivedMs, `frames[${n}]`);
+      case 'messages':
+        if (this.#ready() && this.#fits(message.type))
+          for (const [n, raw] of message.raw.entries()) this.#element(raw, receivedMs, `${message.type}[${n}]`);
         break;
       case 'end':
         if (this.#ready()) void this.#end();
@@ -352,6 +377,7 @@ export class Session implements IntakeSession {
     this.#state = 'closed';
     clearTimeout(this.#helloTimer);
     if (this.#rateTimer) clearTimeout(this.#rateTimer);
+    if (this.#unfinishedTimer) clearTimeout(this.#unfinishedTimer);
     if (this.#intake) this.desk.release(this.#intake, this);
     this.desk.leave(this);
   }
@@ -425,31 +451,20 @@ export class Session implements IntakeSession {
       return;
     }
     const hello = checkHello(raw, this.desk.readHello);
-    const fault = hello instanceof Fault ? hello : (this.#helloFault(hello) ?? this.#open(hello));
+    const fault = hello instanceof Fault ? hello : (this.#forbidden(hello) ?? this.#open(hello));
     if (fault) this.#refuse(fault);
   }
 
-  #helloFault(hello: Hello<SettingsPatch>): Fault | undefined {
-    const { stream } = hello.feed;
-    if (!this.identity.covers(stream))
-      return new Fault(
-        'stream_forbidden',
-        'stream',
-        `token ${this.identity.name} is not good for stream ${stream}; extend its streams`,
-        stream,
-      );
-    if (hello.format !== 'native')
-      return new Fault(
-        'format_unknown',
-        'format',
-        `no adapter is called ${hello.format}; known is native`,
-        hello.format,
-      );
-    return undefined;
+  #forbidden({ feed: { stream } }: Hello<SettingsPatch>): Fault | undefined {
+    if (this.identity.covers(stream)) return undefined;
+    const message = `token ${this.identity.name} is not good for stream ${stream}; extend its streams`;
+    return new Fault('stream_forbidden', 'stream', message, stream);
   }
 
   #open(hello: Hello<SettingsPatch>): Fault | undefined {
     const { desk } = this;
+    const format = formatOf(hello, desk.config.formats);
+    if (format instanceof Fault) return format;
     const intake = desk.claim(hello, this);
     if (!intake)
       return new Fault(
@@ -457,7 +472,7 @@ export class Session implements IntakeSession {
         'stream',
         'another client holds this feed; stop it, wait until its connection is given up, or resume its session',
       );
-    const opened = desk.target.openFeed(hello.feed, hello.settings, hello.shape);
+    const opened = desk.target.openFeed(hello.feed, hello.settings, hello.shape ?? format?.shape);
     if (!('nextSeq' in opened)) {
       desk.release(intake, this);
       return new Fault(
@@ -466,11 +481,15 @@ export class Session implements IntakeSession {
         opened.message,
       );
     }
-    this.#welcome(intake, opened);
+    this.#welcome(intake, opened, format);
     return undefined;
   }
 
-  #welcome(intake: Intake, { nextSeq: accepted, plan }: { nextSeq: number; plan: ResolvedStream }): void {
+  #welcome(
+    intake: Intake,
+    { nextSeq: accepted, plan }: { nextSeq: number; plan: ResolvedStream },
+    format: Format | null,
+  ): void {
     const { desk } = this;
     const { feed } = intake;
     const nextSeq = intake.start(accepted);
@@ -481,18 +500,58 @@ export class Session implements IntakeSession {
     this.#state = 'open';
     this.#acked = nextSeq - 1;
     this.#rules = desk.rulesOf(feed.stream, plan);
+    const { creditFrames } = desk.config.limits;
+    if (format) this.#translation = new Translation(format, feed.role, this.#rules, creditFrames, intake.lastSeq);
     this.#send(welcomeMessage(this.id, nextSeq, plan, desk.config.limits));
     const { address } = this.peer;
     desk.logger.info('feed_opened', { ...feed, session: this.id, nextSeq, address, token: this.identity.name });
   }
 
-  #frame(raw: unknown, receivedMs: number, prefix: string): void {
+  /** Frames come on native feeds, messages on all others. */
+  #fits(type: string): boolean {
+    const foreign = type === 'message' || type === 'messages';
+    if (foreign === (this.#translation !== null)) return true;
+    const { adapter } = this.#translation?.format ?? {};
+    const remedy = adapter
+      ? `this feed has format ${adapter.name}; send its messages as {"type":"message","seq":1,"message":...}`
+      : 'this feed has format native; send frames, or name the format of your messages in the hello';
+    this.#reject(new Fault('message_invalid', 'type', remedy, type));
+    return false;
+  }
+
+  #element(raw: unknown, receivedMs: number, prefix: string): void {
     if (this.#state !== 'open') return;
+    if (this.#translation) this.#translate(this.#translation.take(raw), receivedMs, prefix);
+    else this.#frame(raw, receivedMs, prefix);
+  }
+
+  #frame(raw: unknown, receivedMs: number, prefix: string): void {
     const part = checkFrame(raw, this.#rules!);
     if (part instanceof Fault) {
       this.#limitRate(1);
       this.#reject(prefix ? part.within(prefix) : part);
     } else this.#take([part], receivedMs);
+  }
+
+  /** Hands on what a foreign message has completed; null: its number came before. */
+  #translate(translated: Translated | null, receivedMs: number, prefix: string): void {
+    const { parts, fault, upTo } = translated ?? { parts: [], fault: null, upTo: 0 };
+    if (parts.length === 0) this.#limitRate(1);
+    if (translated === null) this.#repeated();
+    this.#take(parts, receivedMs);
+    this.#intake!.skip(upTo);
+    if (fault) this.#reject(prefix ? fault.within(prefix) : fault, null);
+    this.#awaitRest(receivedMs);
+  }
+
+  /** A frame that is not complete is taken as complete when nothing more comes. */
+  #awaitRest(receivedMs: number): void {
+    if (this.#unfinishedTimer) clearTimeout(this.#unfinishedTimer);
+    this.#unfinishedTimer = null;
+    if (!this.#translation?.held || this.#state !== 'open') return;
+    this.#unfinishedTimer = setTimeout(() => {
+      this.#translate(this.#translation!.flush(), receivedMs, '');
+    }, this.desk.config.limits.unfinishedMs);
   }
 
   #take(parts: FramePart[], receivedMs: number): void {
@@ -501,9 +560,7 @@ export class Session implements IntakeSession {
     const meter = this.desk.telemetry.feedMeter(intake.feed);
     for (const part of parts) {
       if (!intake.offer(part, receivedMs)) {
-        this.#duplicates++;
-        meter.duplicates++;
-        this.#scheduleAck();
+        this.#repeated();
         continue;
       }
       meter.frames++;
@@ -512,6 +569,12 @@ export class Session implements IntakeSession {
       if (this.#rules!.shape === 'point' && part.objects.length > 0)
         this.#rules!.dimensions = part.objects[0].point!.length;
     }
+  }
+
+  #repeated(): void {
+    this.#duplicates++;
+    this.desk.telemetry.feedMeter(this.#intake!.feed).duplicates++;
+    this.#scheduleAck();
   }
 
   /** Too fast: read on when the bucket has recovered, whatever else had already come by then. */
@@ -526,6 +589,9 @@ export class Session implements IntakeSession {
   }
 
   async #end(): Promise<void> {
+    // what is held belongs to the feed; nothing more can complete it
+    if (this.#translation?.held) this.#translate(this.#translation.flush(), Date.now(), '');
+    if (this.#state === 'closed') return;
     this.#state = 'ending';
     const intake = this.#intake!;
     await intake.drained();
@@ -544,9 +610,9 @@ export class Session implements IntakeSession {
     this.desk.logger.info('feed_ended', { ...intake.feed, session: this.id });
   }
 
-  /** Answers a mistake after which the connection goes on. */
-  #reject(fault: Fault): void {
-    if (fault.seq !== undefined) this.#intake?.skip(fault.seq);
+  /** Answers a mistake after which the connection goes on; a frame uses up its number. */
+  #reject(fault: Fault, usedUp: number | null = fault.seq ?? null): void {
+    if (usedUp !== null) this.#intake?.skip(usedUp);
     this.#tell(fault);
     if (this.#rejectRate.take(1, performance.now()) > 0) {
       const { rejectsPerMinute } = this.desk.config.limits;
@@ -589,7 +655,7 @@ export class Session implements IntakeSession {
   }
 
   #flushAck(): void {
-    const seq = this.#intake?.acked ?? 0;
+    const seq = Math.floor(this.#intake?.acked ?? 0);
     if (this.#state === 'closed' || seq === 0) return;
     // duplicates alone wait for the next stored frame, when there is one underway
     if (seq === this.#acked && (this.#duplicates === 0 || this.#intake!.waiting > 0)) return;

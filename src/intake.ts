@@ -88,7 +88,7 @@ export class Intake {
     // what is accepted but not durable is still in the queue
     if (this.waiting === 0) this.acked = Math.max(this.acked, nextSeq - 1);
     this.lastSeq = Math.max(this.lastSeq, this.acked);
-    return this.acked + 1;
+    return Math.floor(this.acked) + 1;
   }
 
   /** Takes a frame; false when its number came before. */

@@ -138,17 +138,17 @@ export class Live {
       // while the disk takes nothing, the feed is opened with its first part
       if (!(error instanceof StorageFault)) throw error;
     }
-    return { nextSeq: feed.nextSeq, plan: this.#entrance.planOf(id.stream) };
+    return { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan: this.#entrance.planOf(id.stream) };
   }
 
   /** Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again. */
   async ingest(id: FeedId, part: FramePart, receivedMs: number): Promise<void> {
     const feed = this.#entrance.find(id) ?? this.#reopen(id);
-    if (part.seq < feed.nextSeq) return feed.stored;
+    if (part.seq <= feed.acceptedSeq) return feed.stored;
     this.#ensureOpen(feed);
     const { stream, role, tracker } = id;
     feed.stored = this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
-    feed.nextSeq = part.seq + 1;
+    feed.acceptedSeq = part.seq;
     await feed.stored;
     if (this.#backlog > this.#evaluation.backlogFrames) await this.#backlogShrunk();
   }

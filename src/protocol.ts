@@ -33,6 +33,7 @@ export interface WireObject {
 
 /** One feed's objects at one step, validated; at least one of `k` (frame number) and `t` (epoch seconds). */
 export interface FramePart {
+  /** whole for native frames; frames of a foreign message have fractions before the message's own number */
   seq: number;
   k?: number;
   t?: number;
@@ -70,7 +71,8 @@ export const REJECT_CODES = {
   hello_invalid: { close: 4400, meaning: 'a field of the hello is missing, unknown or wrong' },
   hello_repeated: { close: null, meaning: 'a second hello on one connection' },
   hello_timeout: { close: 4408, meaning: 'no hello in time' },
-  format_unknown: { close: 4400, meaning: 'no adapter has this name' },
+  format_unknown: { close: 4400, meaning: 'no adapter and no configured format has this name' },
+  options_invalid: { close: 4400, meaning: 'an option of the format is missing, unknown or wrong' },
   settings_invalid: {
     close: 4400,
     meaning: 'the stream settings of the hello contradict each other, or those of the running stream',
@@ -91,6 +93,7 @@ export const REJECT_CODES = {
     close: null,
     meaning: 'points where the stream has boxes, boxes where it has points, or another dimension',
   },
+  frame_unfinished: { close: null, meaning: 'a frame spread over more messages than limits.creditFrames' },
   feed_ended: { close: null, meaning: 'a frame after end; say hello on a new connection to go on' },
 } as const satisfies Record<string, { close: CloseCode | null; meaning: string }>;
 
@@ -159,7 +162,8 @@ export function show(value: unknown): string | undefined {
   return String(value);
 }
 
-const fault = (code: RejectCode, path: string, value: unknown, remedy: string): Fault => {
+/** A fault whose sentence begins with the place and what stands there. */
+export const fault = (code: RejectCode, path: string, value: unknown, remedy: string): Fault => {
   const shown = show(value);
   return new Fault(
     code,
@@ -360,6 +364,8 @@ export type Incoming =
   | { type: 'hello'; raw: Record<string, unknown> }
   | { type: 'frame'; raw: Record<string, unknown> }
   | { type: 'frames'; raw: unknown[] }
+  | { type: 'message'; raw: Record<string, unknown> }
+  | { type: 'messages'; raw: unknown[] }
   | { type: 'end' }
   | { type: 'ping' };
 
@@ -379,17 +385,26 @@ export function parseMessage(text: string): Incoming | Fault {
   if (!isPlainObject(raw)) return fault('message_invalid', '', raw, 'a message is an object with a type');
   switch (raw.type) {
     case 'frame':
+    case 'message':
     case 'hello':
       return { type: raw.type, raw };
     case 'frames':
-      return Array.isArray(raw.frames) && raw.frames.length > 0
-        ? (strangerFault(raw, 'frames') ?? { type: 'frames', raw: raw.frames })
-        : fault('message_invalid', 'frames', raw.frames, 'give an array with at least one frame');
+    case 'messages': {
+      const items = raw[raw.type];
+      return Array.isArray(items) && items.length > 0
+        ? (strangerFault(raw, raw.type) ?? { type: raw.type, raw: items })
+        : fault('message_invalid', raw.type, items, 'give an array with at least one element');
+    }
     case 'end':
     case 'ping':
       return strangerFault(raw, 'type') ?? { type: raw.type };
     default:
-      return fault('message_invalid', 'type', raw.type, 'known types are hello, frame, frames, end, ping');
+      return fault(
+        'message_invalid',
+        'type',
+        raw.type,
+        'known types are hello, frame, frames, message, messages, end, ping',
+      );
   }
 }
 
@@ -409,6 +424,8 @@ function strangerFault(raw: Record<string, unknown>, allowed: string): Fault | u
 export interface Hello<Settings = unknown> {
   feed: FeedId;
   format: string;
+  /** options of the format */
+  options?: Record<string, unknown>;
   /** what the client is going to send, when it says so */
   shape?: Shape;
   settings?: Settings;
@@ -422,6 +439,7 @@ export interface HelloFields<Settings = unknown> {
   role: Role;
   tracker?: string | null;
   format: string;
+  options?: Record<string, unknown>;
   shape?: Shape;
   settings?: Settings;
   resume?: { session: string; seq?: number };
@@ -436,7 +454,7 @@ export type HelloReader<Settings = unknown> = (
 export function checkHello<S>(raw: Record<string, unknown>, read: HelloReader<S>): Hello<S> | Fault {
   const result = read(raw);
   if (!('fields' in result)) return fault('hello_invalid', result.path, result.value, result.message);
-  const { stream, role, tracker, format, shape, settings, resume } = result.fields;
+  const { stream, role, tracker, format, options, shape, settings, resume } = result.fields;
   if (role === 'tracker' && !tracker)
     return fault('hello_invalid', 'tracker', undefined, 'role tracker needs a name, such as "tracker":"sort-v2"');
   if (role === 'reference' && tracker)
@@ -446,7 +464,7 @@ export function checkHello<S>(raw: Record<string, unknown>, read: HelloReader<S>
       tracker,
       'role reference has no tracker name; leave it out, or use role tracker',
     );
-  return { feed: { stream, role, tracker: tracker ?? null }, format, shape, settings, resume };
+  return { feed: { stream, role, tracker: tracker ?? null }, format, options, shape, settings, resume };
 }
 
 export interface WelcomeMessage {

@@ -157,6 +157,25 @@ describe('client', () => {
     );
   });
 
+  it('loses nothing of a foreign format either, when frames are spread over messages', async () => {
+    edge = await startEdge('limits: { creditFrames: 32 }');
+    wire = new Wire(Number(new URL(edge.url).port));
+    wire.cutAfterBytes = 10_000;
+    open({ url: await wire.open(), format: 'motchallenge', options: { frameOffset: -1 } });
+    let cuts = 0;
+    client.on('reconnecting', () => cuts++);
+    const total = 800;
+    for (let frame = 1; frame <= total; frame++)
+      for (const id of [1, 2]) await client.sendMessage({ message: `${frame},${id},${frame},0,10,10` });
+    await client.end();
+    assert.ok(cuts > 3, `${cuts} cuts`);
+    assert.equal(client.pending, 0);
+    assert.deepEqual(
+      edge.live.parts.get(KEY)!.map(({ k, objects }) => [k, objects.length]),
+      Array.from({ length: total }, (_, n) => [n, 2]),
+    );
+  });
+
   it('continues a feed that an earlier process left', async () => {
     edge = await startEdge();
     open();

@@ -45,7 +45,7 @@ export class FakeLive implements LivePort {
     const parts = this.parts.get(keyOf(feed)) ?? [];
     this.parts.set(keyOf(feed), parts);
     return {
-      nextSeq: (parts.at(-1)?.seq ?? 0) + 1,
+      nextSeq: Math.floor(parts.at(-1)?.seq ?? 0) + 1,
       plan: resolveStream(this.config, feed.stream, patch) as ResolvedStream,
     };
   }

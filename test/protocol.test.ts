@@ -292,6 +292,7 @@ describe('protocol', () => {
     assert.deepEqual(hello, {
       feed: { stream: 'a/b', role: 'reference', tracker: null },
       format: 'native',
+      options: undefined,
       shape: undefined,
       settings: { windowFrames: 20 },
       resume: { session: 's', seq: 5 },

@@ -44,6 +44,12 @@ export const limits = section(
       'frames a client may have sent without an ack; one that sends more is not read from until they are stored',
       'frames',
     ),
+    unfinishedMs: field(
+      positive(),
+      500,
+      'a frame that comes in several foreign messages counts as complete when no more came for this long',
+      'milliseconds',
+    ),
     framesPerSecond: field(
       positive(),
       50_000,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { isLoopback, listen, origin, tls, token } from './access.js';
 import { data, evaluation, logging } from './evaluator.js';
 import { type Context, field, name, optional } from './fields.js';
+import { formats } from './formats.js';
 import { limits } from './limits.js';
 import { profileEntry, settingsShape } from './settings.js';
 
@@ -42,6 +43,7 @@ export const rootSchema = (context: Context) =>
         )
         .meta({ description: 'settings of streams, by name' })
         .prefault({}),
+      formats,
       limits,
       logging,
     })

@@ -1,0 +1,103 @@
+/** One contract for every adapter of the table. */
+import { strict as assert } from 'node:assert';
+import { type Format, makeFormat } from '../adapters/adapter.js';
+import { adapters, formatByName } from '../adapters/index.js';
+import { optionFromText, readOptions } from '../adapters/options.js';
+
+/** What each adapter needs to be told before it can work. */
+const NEEDED: Record<string, Record<string, unknown>> = {};
+const formatOf = (name: string) => {
+  const format = formatByName(name, NEEDED[name]);
+  assert.ok(format !== null && !Array.isArray(format), `${name}: ${JSON.stringify(format)}`);
+  return format as Format;
+};
+
+describe('every adapter', () => {
+  for (const [name, adapter] of adapters) {
+    describe(name, () => {
+      it('has a name for command lines, a title, and help on every option', () => {
+        assert.match(name, /^[a-z][a-z0-9-]*$/);
+        assert.ok(adapter.title.length > 10);
+        for (const [key, spec] of Object.entries(adapter.options)) {
+          assert.match(key, /^[a-z][A-Za-z]*$/);
+          assert.ok(spec.help.length > 5, key);
+          if (spec.default !== undefined) {
+            const read = readOptions({ [key]: spec }, { [key]: spec.default });
+            assert.ok(!Array.isArray(read), `the default of ${key} is no value it takes`);
+          }
+        }
+      });
+
+      it('works with the options it calls required, and says which are missing', () => {
+        const required = Object.keys(adapter.options).filter((key) => adapter.options[key].required);
+        const without = makeFormat(adapter, {});
+        if (Array.isArray(without)) assert.ok(without.every(({ path }) => path in adapter.options));
+        else assert.deepEqual(required, []);
+        formatOf(name);
+      });
+
+      it('refuses options it does not know', () => {
+        const problems = makeFormat(adapter, { ...NEEDED[name], colour: 'red' });
+        assert.ok(Array.isArray(problems) && problems.some(({ path }) => path === 'colour'));
+      });
+
+      it('tells what is wrong with messages of every other kind, and goes on', () => {
+        const decoder = formatOf(name).decoder('tracker');
+        for (const message of [null, undefined, 7, true, '', '{', '<', [], [[]], {}, { objects: 3 }, 'a,b\nc']) {
+          const { parts, problems, held } = decoder.decode(message);
+          assert.ok(Array.isArray(parts) && Array.isArray(problems) && typeof held === 'boolean');
+          for (const problem of problems) assert.ok(typeof problem.path === 'string' && problem.message.length > 5);
+        }
+      });
+
+      it('holds nothing before the first message', () => {
+        assert.deepEqual(formatOf(name).decoder('reference').flush(), { parts: [], problems: [], held: false });
+      });
+    });
+  }
+});
+
+describe('options of adapters', () => {
+  const table = {
+    text: { kind: 'text', help: 'a text' },
+    texts: { kind: 'texts', help: 'texts' },
+    number: { kind: 'number', above: 0, default: 2, help: 'a number' },
+    whole: { kind: 'whole', min: 1, help: 'a whole number' },
+    numbers: { kind: 'numbers', length: 2, help: 'two numbers' },
+    on: { kind: 'switch', help: 'a switch' },
+    choice: { kind: 'choice', choices: ['a', 'b'], required: true, help: 'a choice' },
+  } as const;
+
+  it('are read from texts of a command line by their kinds', () => {
+    const given = { text: '12', texts: 'a,b', number: '0.5', whole: '3', numbers: '1,-2', on: 'true', choice: 'b' };
+    const values = Object.fromEntries(
+      Object.entries(given).map(([key, text]) => [key, optionFromText(table, key, text)]),
+    );
+    assert.deepEqual(readOptions(table, values), {
+      text: '12',
+      texts: ['a', 'b'],
+      number: 0.5,
+      whole: 3,
+      numbers: [1, -2],
+      on: true,
+      choice: 'b',
+    });
+  });
+
+  it('have defaults, and may be left out', () => {
+    const values = readOptions(table, { choice: 'a' });
+    assert.ok(!Array.isArray(values));
+    assert.deepEqual([values.number, values.text], [2, undefined]);
+  });
+
+  it('are refused all together, each with what was expected', () => {
+    const problems = readOptions(table, { text: 5, texts: 'a', number: 0, whole: 1.5, numbers: [1], on: 'yes', x: 1 });
+    assert.ok(Array.isArray(problems));
+    assert.deepEqual(
+      problems.map(({ path }) => path),
+      ['x', 'text', 'texts', 'number', 'whole', 'numbers', 'on', 'choice'],
+    );
+    assert.match(problems[3].message, /above 0/);
+    assert.match(problems[7].message, /needed/);
+  });
+});
