@@ -154,6 +154,12 @@ export function resolveStream(
       message: `is ${settings.settleFrames}, longer than the window of ${settings.windowFrames} frames; a frame must be settled before it leaves`,
     };
   }
+  const { reference, heldTrackers } = settings.pairing;
+  if (reference !== 'exact' && heldTrackers.length > 0)
+    return {
+      path: 'pairing',
+      message: `heldTrackers cannot be combined with reference: ${reference}; one of the two feeds must say when to judge`,
+    };
   return { settings, profiles, shape: [...shapes][0] };
 }
 

@@ -218,6 +218,12 @@ streams: { ships: { profiles: [metres] }, training: { profiles: [detector-traini
       '1 streams.a.profiles',
     ]);
     assert.deepEqual(mistakes('streams: { a: { windowFrames: 10, settleFrames: 11 } }'), ['1 streams.a.settleFrames']);
+    assert.deepEqual(mistakes('streams: { a: { pairing: { reference: hold, heldTrackers: ["*"] } } }'), [
+      '1 streams.a.pairing',
+    ]);
+    assert.deepEqual(mistakes('streams: { a: { pairing: { heldTrackers: ["a b"] } } }'), [
+      '1 streams.a.pairing.heldTrackers[0]',
+    ]);
     assert.deepEqual(
       mistakes('limits: { objects: 0 }\nstreams: { a: { windowFrames: 10, settleFrames: 11 }, b: { x: 1 } }'),
       ['1 limits.objects', '2 streams.b.x', '2 streams.a.settleFrames'],

@@ -46,6 +46,8 @@ const LAYERS: Layer[] = [
       'src/record.ts',
       'src/log.ts',
       'src/pairing.ts',
+      'src/lane.ts',
+      'src/resampling.ts',
       'src/series.ts',
       'src/stream.ts',
       'src/entrance.ts',

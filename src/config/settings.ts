@@ -108,9 +108,25 @@ const pairingShape = (filler: Field) => ({
   reference: filler(
     z.enum(['exact', 'hold', 'linear']),
     'exact',
-    'by time: exact needs a reference part at the time of the tracker, hold repeats the last one, linear interpolates',
+    'exact needs a reference part for each part of the tracker, hold repeats the last one, linear interpolates',
   ),
-  holdMaxMs: filler(z.number().min(0), 1000, 'hold and linear: the reference is not stretched further', 'milliseconds'),
+  heldTrackers: filler(
+    z.array(z.string().regex(/^(?:\*|[A-Za-z0-9][A-Za-z0-9._:/-]*)$/, 'must be the name of a tracker, or *')).max(64),
+    [],
+    'trackers that publish only on change or every n-th frame, by name, * for all: their last part is held until the next one',
+  ),
+  holdMaxMs: filler(
+    z.number().min(0).max(1e8),
+    1000,
+    'by time: a part is not held or interpolated for longer',
+    'milliseconds',
+  ),
+  holdMaxFrames: filler(
+    count(0).max(100_000),
+    30,
+    'by frame number: a part is not held or interpolated for longer',
+    'frames',
+  ),
   latenessFrames: filler(count(0), 0, 'how many later parts of the same feed may overtake a part', 'frames'),
   latenessMs: filler(z.number().min(0), 2000, 'how long a step waits for a feed', 'milliseconds'),
   silenceMs: filler(
