@@ -10,10 +10,9 @@
 
 import { type AscentResult, ascend } from './ascent.js';
 import { LayerStack, type Matrix } from './layers.js';
-import type { LinearWindow } from './linear-window.js';
 import { MatchingProgram, matchingTable } from './matchings.js';
 import type { Edge, FrameRecord, Scene } from './scene.js';
-import type { LpProblem, Simplex } from './simplex.js';
+import type { LpProblem, LpSolution, Simplex } from './simplex.js';
 
 /** Quanta per c^p. */
 export const QUANTA = 2 ** 36;
@@ -64,7 +63,6 @@ export class Component {
   private readonly appliedFrame: Matrix<Float64Array>;
   private readonly program: MatchingProgram | null = null;
   private newCount = 0;
-  private linear: LinearWindow | null = null;
   /** fractional or otherwise not read from `partner` */
   private weights: Float64Array | null = null;
 
@@ -108,7 +106,7 @@ export class Component {
     return this.edges.length === 1;
   }
 
-  /** Fills the layers from the edges' own records; alpha is taken over from the components the edges were in. */
+  /** Fills the layers from the edges' own records. */
   build(): void {
     const E = this.edges.length;
     if (E > 1) {
@@ -120,7 +118,6 @@ export class Component {
         for (let e = 0; e < E; e++) {
           const edge = this.edges[e];
           if (next[e] < edge.size && edge.frameAt(next[e]) === number) this.setPair(row, e, edge.pairAt(next[e]++));
-          if (this.alpha) edge.component?.handAlpha(edge, number, this.alpha.values, row * E + e);
         }
       }
     }
@@ -137,7 +134,6 @@ export class Component {
     this.frameNumber.values[row] = frame.number;
     this.pair.values.fill(-1, row * E, (row + 1) * E);
     this.benefit.values.fill(0, row * E, (row + 1) * E);
-    this.alpha?.values.fill(Number.NaN, row * E, (row + 1) * E);
     this.changeCost.values[row] = this.scene.changeQuanta;
     this.applied.values.fill(-2, row * this.truthCount, (row + 1) * this.truthCount);
     this.appliedHalves.values[row] = 0;
@@ -165,22 +161,6 @@ export class Component {
     this.stack.dropFirst();
     this.newCount = Math.min(this.newCount, this.stack.size);
     this.stale = true;
-  }
-
-  /** Gives a warm start to the component that takes over this one's edge. */
-  private handAlpha(edge: Edge, number: number, target: Float64Array, at: number): void {
-    if (!this.alpha) return;
-    // rows are ordered by frame: the wanted one is found by halving
-    const { head, size } = this.stack;
-    let low = head;
-    let high = head + size;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.frameNumber.values[middle] < number) low = middle + 1;
-      else high = middle;
-    }
-    if (low < head + size && this.frameNumber.values[low] === number)
-      target[at] = this.alpha.values[low * this.edges.length + edge.local];
   }
 
   /** Solves and writes the assignment into the frames. */
@@ -215,9 +195,8 @@ export class Component {
     const { head, size } = this.stack;
     const alpha = this.alpha!.values;
     const E = this.edges.length;
-    for (let at = head * E; at < (head + size) * E; at++) {
-      if (Number.isNaN(alpha[at])) alpha[at] = Math.floor(this.benefit.values[at] / 2);
-    }
+    // from nothing: with alpha of the last window, the search might find what it does not find from scratch
+    for (let at = head * E; at < (head + size) * E; at++) alpha[at] = Math.floor(this.benefit.values[at] / 2);
     const layers = {
       layerCount: size,
       firstRow: head,
@@ -237,18 +216,30 @@ export class Component {
     if (!simplex) throw new Error("solver 'lp' needs the simplex engine, which is not loaded here; use solver 'auto'");
     const timeLimitMs =
       deadlineMs === Number.POSITIVE_INFINITY ? undefined : Math.max(1, deadlineMs - performance.now());
-    const problem = this.linearProblem();
-    const { head, size } = this.stack;
-    this.linear ??= this.scene.linearWindow(simplex);
-    const optimum = this.linear.relax(this, problem, this.frameNumber.values.slice(head, head + size), timeLimitMs);
+    const problem = this.linearProblem(0);
+    const optimum = this.optimum(simplex, problem, timeLimitMs);
     if (optimum.status !== 'optimal') {
       if (!this.alpha)
         throw new Error(`simplex: no optimum within ${timeLimitMs} ms; raise budgetMs or use solver 'auto'`);
       return; // the assignment and bound of the ascent stand
     }
     if (optimum.integral) this.take('simplex', optimum.weights, 0);
-    else if (this.settings.exactness === 'force') this.branch(simplex, problem, timeLimitMs);
+    else if (this.settings.exactness === 'force') this.branch(simplex, this.linearProblem(SURCHARGE), timeLimitMs);
     else this.takeRelaxed(problem, optimum.value, optimum.weights);
+  }
+
+  /**
+   * The LP's optimum. With `solver: 'lp'` by the window's warm program. Otherwise from nothing, so that it depends on the frames alone, and
+   * first with the surcharge, so that among equal optima the fewest switches win.
+   */
+  private optimum(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): LpSolution {
+    const { head, size } = this.stack;
+    if (this.settings.solver === 'lp')
+      return this.scene
+        .linearWindow(simplex)
+        .relax(this, problem, this.frameNumber.values.slice(head, head + size), timeLimitMs);
+    const optimum = simplex.solveCold(this.linearProblem(SURCHARGE), { timeLimitMs });
+    return optimum.status === 'optimal' && !optimum.integral ? simplex.solveCold(problem, { timeLimitMs }) : optimum;
   }
 
   private branch(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): void {
@@ -311,13 +302,13 @@ export class Component {
     this.relaxed = true;
   }
 
-  private linearProblem(): LpProblem {
+  private linearProblem(surcharge: number): LpProblem {
     const { head, size } = this.stack;
     const E = this.edges.length;
     const benefit = this.benefit.values.slice(head * E, (head + size) * E);
     for (let n = 0; n < benefit.length; n++) benefit[n] /= QUANTA;
     const switchCost = this.changeCost.values.slice(head, head + size);
-    for (let n = 0; n < size; n++) switchCost[n] = (switchCost[n] - SURCHARGE) / QUANTA;
+    for (let n = 0; n < size; n++) switchCost[n] = (switchCost[n] - SURCHARGE + surcharge) / QUANTA;
     return {
       frameCount: size,
       truthCount: this.truthCount,
@@ -343,7 +334,6 @@ export class Component {
       }
       if (row > head)
         this.changeCost.values[row] = scene.changeQuantaBetween(this.frameNumber.values[row - 1], frame.number);
-      if (this.alpha) this.alpha.values.fill(Number.NaN, row * E, (row + 1) * E);
     }
   }
 
@@ -414,7 +404,6 @@ export class Component {
   dissolve(): void {
     this.alive = false;
     for (let row = this.stack.head; row < this.stack.head + this.stack.size; row++) this.retractHalves(row);
-    if (this.linear && this.linear !== this.scene.sharedLinear) this.linear.dispose();
   }
 
   /** The edges assigned at a frame: those of the last layer not after it, or of the first layer before any. */

@@ -339,7 +339,7 @@ export class Frontier {
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
   private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
     const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
-    const decided = earned >= this.loneLead(frame.edges[pair]);
+    const decided = this.leads(frame.edges[pair], earned);
     const group: Group = {
       frame,
       pairs: [pair],
@@ -380,13 +380,14 @@ export class Frontier {
     return part;
   }
 
-  /** What a held pair must be ahead of its ends being fresh for that to be pointless: D between the two. */
-  private loneLead({ truth, track, remaining }: Edge): number {
+  /** Whether a held pair is so far ahead of its ends being fresh that this is pointless: by D between the two, or by more than D'. */
+  private leads({ truth, track, remaining }: Edge, earned: number): boolean {
     const { h } = this;
-    if (!this.lookahead) return 3 * h;
+    if (earned >= 3 * h) return true;
+    if (!this.lookahead) return false;
     const truthElse = truth.remaining - remaining;
     const trackElse = track.remaining - remaining;
-    return Math.min(h, truthElse + trackElse) + Math.min(h, truthElse) + Math.min(h, trackElse);
+    return earned > Math.min(h, truthElse + trackElse) + Math.min(h, truthElse) + Math.min(h, trackElse);
   }
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */

@@ -31,6 +31,11 @@ export class Knot {
   private found: Map<string, number> | null = null;
   private readonly n: number;
   private readonly joined: Uint8Array;
+  /** of each truth: what its pair in the state that moves earns in this frame */
+  private readonly heldEarns: Float64Array;
+  private inputs: readonly Part[] = [];
+  /** of each input: index in the knot of its truths and tracks */
+  private places: { truth: number[]; track: number[] }[] = [];
   /** of each pair: truth, track, benefit */
   private readonly pairTruth: number[];
   private readonly pairTrack: number[];
@@ -47,6 +52,7 @@ export class Knot {
   ) {
     this.n = truths.length;
     this.joined = new Uint8Array(truths.length + tracks.length);
+    this.heldEarns = new Float64Array(truths.length);
     this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
     this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
     this.benefit = pairs.map((pair) => frame.benefit(pair));
@@ -54,7 +60,8 @@ export class Knot {
 
   /** Every combination of the inputs' states, moved. */
   combine(inputs: readonly Part[]): void {
-    const places = inputs.map((part) => ({
+    this.inputs = inputs;
+    this.places = inputs.map((part) => ({
       truth: part.truths.map((t) => t.knot),
       track: part.tracks.map((t) => t.knot),
     }));
@@ -66,16 +73,8 @@ export class Knot {
         return;
       }
       const part = inputs[at];
-      const { truth, track } = places[at];
       for (let s = 0; s < part.states.length; s++) {
-        const own = part.states[s];
-        truth.forEach((i, x) => {
-          state[i] = own[x] < 0 ? own[x] : track[own[x]];
-        });
-        track.forEach((j, x) => {
-          const partner = own[truth.length + x];
-          state[this.n + j] = partner < 0 ? partner : truth[partner];
-        });
+        this.restate(at, s, state);
         from[at] = s;
         visit(at + 1, value + part.value[s]);
         if (this.overflow) return;
@@ -84,17 +83,39 @@ export class Knot {
     visit(0, 0);
   }
 
+  /** Writes a state of an input into a state of the knot. */
+  private restate(input: number, s: number, state: Int16Array): void {
+    const { truth, track } = this.places[input];
+    const own = this.inputs[input].states[s];
+    for (let x = 0; x < truth.length; x++) state[truth[x]] = own[x] < 0 ? own[x] : track[own[x]];
+    for (let x = 0; x < track.length; x++) {
+      const partner = own[truth.length + x];
+      state[this.n + track[x]] = partner < 0 ? partner : truth[partner];
+    }
+  }
+
+  /** The order of two ways into a state: by the states they come from, whatever inputs these were put together from. */
+  private compareWays(a: Int32Array, b: Int32Array): number {
+    const states = [a, b].map((from) => {
+      const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
+      for (let input = 0; input < from.length; input++) this.restate(input, from[input], state);
+      return state;
+    });
+    return compare(states[0], states[1]);
+  }
+
   /** All sets of joins out of one state that earn more than they break. */
   private moveFrom(state: Int16Array, value: number, from: Int32Array): void {
-    const { pairTruth, pairTrack, benefit } = this;
+    const { pairTruth, pairTrack, benefit, heldEarns } = this;
     const joins: number[] = [];
-    let staying = 0;
-    for (let p = 0; p < benefit.length; p++) if (state[pairTruth[p]] === pairTrack[p]) staying += benefit[p];
+    heldEarns.fill(0);
+    for (let p = 0; p < benefit.length; p++)
+      if (state[pairTruth[p]] === pairTrack[p]) heldEarns[pairTruth[p]] = benefit[p];
     const visit = (at: number) => {
       if (this.overflow) return;
       if (at === benefit.length) {
         if (++this.moves > this.statesMax * MOVES_PER_STATE_MAX) this.overflow = true;
-        this.arrive(state, value, staying, from, joins);
+        if (joins.length === 0 || !this.hasIdleJoin(state, joins)) this.arrive(state, value, from, joins);
         return;
       }
       visit(at + 1);
@@ -110,7 +131,48 @@ export class Knot {
     visit(0);
   }
 
-  private arrive(state: Int16Array, value: number, staying: number, from: Int32Array, joins: number[]): void {
+  /**
+   * Whether some of the joins can be put off. Joins hang together when one needs the partner of another; those that hang
+   * together and earn no more now than what they break can wait, whatever the others do.
+   */
+  private hasIdleJoin(state: Int16Array, joins: readonly number[]): boolean {
+    const { n, pairTruth, pairTrack, benefit, heldEarns, joined } = this;
+    let seen = 0;
+    // chains first: each begins with a join whose track is not held by the truth of another
+    for (const first of joins) {
+      const holder = state[n + pairTrack[first]];
+      if (holder >= 0 && joined[holder]) continue;
+      let gain = holder >= 0 ? -heldEarns[holder] : 0;
+      for (let p = first; p >= 0; p = this.joinOf(state[pairTruth[p]], joins)) {
+        gain += benefit[p] - heldEarns[pairTruth[p]];
+        seen++;
+      }
+      if (gain <= 0) return true;
+    }
+    if (seen === joins.length) return false;
+    // the others are rings, in which everybody takes the partner of the next
+    const left = new Set(joins);
+    for (const first of joins) {
+      const holder = state[n + pairTrack[first]];
+      if (holder >= 0 && joined[holder]) continue;
+      for (let p = first; p >= 0; p = this.joinOf(state[pairTruth[p]], joins)) left.delete(p);
+    }
+    for (const first of left) {
+      let gain = 0;
+      for (let p = first; left.delete(p); p = this.joinOf(state[pairTruth[p]], joins))
+        gain += benefit[p] - heldEarns[pairTruth[p]];
+      if (gain <= 0) return true;
+    }
+    return false;
+  }
+
+  /** The join of a track, or -1. */
+  private joinOf(track: number, joins: readonly number[]): number {
+    if (track >= 0) for (const p of joins) if (this.pairTrack[p] === track) return p;
+    return -1;
+  }
+
+  private arrive(state: Int16Array, value: number, from: Int32Array, joins: readonly number[]): void {
     const { n, pairTruth, pairTrack, benefit } = this;
     const next = state.slice();
     let halves = 0;
@@ -137,8 +199,6 @@ export class Knot {
     }
     let earned = 0;
     for (let p = 0; p < benefit.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
-    // a change that earns no more than staying can be put off
-    if (joins.length > 0 && earned <= staying) return;
     this.keep(next, value + earned - halves * this.h, from, halves);
   }
 
@@ -158,8 +218,13 @@ export class Knot {
       this.halves.push(halves);
       return;
     }
-    // among equal ways here the one that changes most now, because later is better, then the first found
-    if (value > this.value[known] || (value === this.value[known] && halves > this.halves[known])) {
+    // among equal ways here the one that changes most now, because later is better, then the first in order
+    if (value < this.value[known]) return;
+    if (
+      value > this.value[known] ||
+      halves > this.halves[known] ||
+      (halves === this.halves[known] && this.compareWays(from, this.from[known]) < 0)
+    ) {
       this.value[known] = value;
       this.from[known] = from.slice();
       this.halves[known] = halves;
@@ -176,6 +241,8 @@ export class Knot {
   /** What can still win, in a fixed order. */
   best(): Draft {
     const { states, value } = this;
+    // after an overflow nobody reads on
+    if (this.overflow) states.length = 1;
     if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
     const order = sortFew(
       states.map((_, s) => s),
@@ -183,7 +250,7 @@ export class Knot {
     );
     const kept: number[] = [];
     for (const s of order) {
-      if (!kept.some((t) => value[t] - value[s] >= this.follow(states[t], states[s]))) kept.push(s);
+      if (!kept.some((t) => this.covers(states[t], states[s], value[t] - value[s]))) kept.push(s);
     }
     sortFew(kept, (a, b) => compare(states[a], states[b]));
     return {
@@ -194,9 +261,16 @@ export class Knot {
     };
   }
 
+  /**
+   * Whether t1, ahead by `lead`, is at least as good as t for every future. Looking ahead, only what is strictly worse goes
+   * besides: so every tie is decided as it would be without looking ahead.
+   */
+  private covers(t1: Int16Array, t: Int16Array, lead: number): boolean {
+    return lead >= this.follow(t1, t) || (this.lookahead && lead > this.followAhead(t1, t));
+  }
+
   /** D(t', t). */
   private follow(t1: Int16Array, t: Int16Array): number {
-    if (this.lookahead) return this.followAhead(t1, t);
     const { n } = this;
     let count = 0;
     for (let i = 0; i < n; i++) {

@@ -61,8 +61,6 @@ export class Edge {
   remaining = 0;
   /** neither end has another edge: always assigned */
   alone = false;
-  /** too hard for the frontier until this frame number */
-  hardUntil = 0;
   private readonly stack = new LayerStack(8);
   private readonly frameNumber: Matrix<Float64Array> = this.stack.matrix(Float64Array, 1);
   private readonly pair: Matrix<Int32Array> = this.stack.matrix(Int32Array, 1);
@@ -215,7 +213,7 @@ export class Scene {
   aloneCount = 0;
   private serial = 0;
   /** with solver 'lp' everything is one program, kept from component to component */
-  sharedLinear: LinearWindow | null = null;
+  private sharedLinear: LinearWindow | null = null;
 
   constructor(
     readonly params: Params,
@@ -268,6 +266,7 @@ export class Scene {
 
   /** Takes a frame in; its number follows the newest. */
   enter(packed: PackedFrame): void {
+    this.soften();
     this.finder.find(packed);
     const { count, truth, track, distance } = this.finder;
     const truths = packed.reference.ids.map((id) => this.appear(this.truths, id));
@@ -353,6 +352,7 @@ export class Scene {
 
   /** Lets the oldest frame go. */
   leave(): void {
+    this.soften();
     const frame = this.frames[this.first];
     for (let pair = 0; pair < frame.edges.length; pair++) {
       const edge = frame.edges[pair];
@@ -443,7 +443,6 @@ export class Scene {
       this.beginAnew(frontier);
       this.enterFrames(frontier);
     }
-    if (frontier.overflow.length > 0) this.handOver(frontier);
     frontier.decide();
   }
 
@@ -456,7 +455,9 @@ export class Scene {
         else if (!edge.component) pairs.push(pair);
       }
       if (pairs.length > 0) frontier.enter(frame, pairs);
-      if (frontier.overflow.length > 0 && !frontier.lookahead) return;
+      if (frontier.overflow.length === 0) continue;
+      if (!frontier.lookahead) return;
+      this.handOver(frontier);
     }
     this.nextNumber = this.newestNumber + 1;
   }
@@ -501,11 +502,9 @@ export class Scene {
 
   /** Gives knots that grew too large to components. */
   private handOver(frontier: Frontier): void {
-    // a finished sequence is solved once: what was too hard stays so
     for (const truth of frontier.overflow) {
       for (const edge of truth.edges) {
         if (edge.component) continue;
-        edge.hardUntil = this.newestNumber + 1 + Math.floor((this.windowFrames ?? 0) / 8);
         this.loose.push(edge);
       }
     }
@@ -513,9 +512,8 @@ export class Scene {
     this.regroup();
   }
 
-  /** A warm linear program for a component; one for all with solver 'lp'. */
+  /** The warm linear program of the whole window. */
   linearWindow(simplex: Simplex): LinearWindow {
-    if (this.settings.solver === 'auto') return new LinearWindow(this, simplex);
     this.sharedLinear ??= new LinearWindow(this, simplex);
     return this.sharedLinear;
   }
@@ -542,26 +540,29 @@ export class Scene {
           edges.push(next);
         }
       }
-      if (this.frontier && edges.every((edge) => edge.hardUntil <= this.newestNumber)) this.giveBack(edges);
-      else this.addComponent(edges);
+      this.addComponent(edges);
     }
     this.loose.length = 0;
   }
 
-  /** Lets the frontier try again what was too hard for it once. */
-  private giveBack(edges: Edge[]): void {
-    for (const edge of edges) {
-      // what the frontier already has must not be touched: it may find its past as it was and leave it alone
-      if (!edge.component) continue;
-      edge.component = null;
-      this.setAlone(edge, edges.length === 1);
-      for (let n = 0; n < edge.size; n++) {
-        const frame = this.frame(edge.frameAt(n));
-        frame.on[edge.pairAt(n)] = edge.alone ? 1 : 0;
-        this.touch(frame);
+  /**
+   * Before the window changes, what was too hard for the frontier goes back to it: which engine solves a window depends on
+   * its frames alone. The frontier looks ahead after an overflow and so begins anew anyway.
+   */
+  private soften(): void {
+    if (!this.frontier || this.components.size === 0) return;
+    for (const component of this.components) {
+      component.dissolve();
+      for (const edge of component.edges) {
+        edge.component = null;
+        for (let n = 0; n < edge.size; n++) {
+          const frame = this.frame(edge.frameAt(n));
+          frame.on[edge.pairAt(n)] = 0;
+          this.touch(frame);
+        }
       }
-      if (!edge.alone) this.contest(edge);
     }
+    this.components.clear();
   }
 
   private addComponent(edges: Edge[]): void {
