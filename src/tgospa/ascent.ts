@@ -9,8 +9,8 @@
  * A sweep visits the layers in order and sets each alpha so that its edge has the same max-marginal in both chains; no
  * step can raise the bound. The search then walks forward over matchings. `slack` is what a partial assignment has
  * already lost against the bound: the chains tell it exactly, so all assignments within a slack limit are enumerated
- * without looking at any other. The first one found at the smallest limit is optimal, whatever alpha was: alpha, kept
- * from the last window, decides the speed and never the answer. All numbers are whole quanta.
+ * without looking at any other. The first one found at the smallest limit is optimal, whatever alpha is. Each solve begins with
+ * alpha = b/2: what the search finds in the room it has then depends on the frames alone. All numbers are whole quanta.
  */
 
 export interface AscentGraph {
@@ -22,12 +22,10 @@ export interface AscentGraph {
 
 export interface AscentLayers {
   readonly layerCount: number;
-  /** row of the first layer in `benefit`, `alpha` and `changeCost` */
+  /** row of the first layer in `benefit` and `changeCost` */
   readonly firstRow: number;
   /** [row * edgeCount + edge] */
   readonly benefit: Float64Array;
-  /** [row * edgeCount + edge], in and out */
-  readonly alpha: Float64Array;
   /** [row]: cost of one edge changed on the way into this row; even */
   readonly changeCost: Float64Array;
   /** all changes cost the same: then it never hurts to put one off */
@@ -64,7 +62,7 @@ function adjacency(node: Int32Array, count: number): { start: Int32Array; edges:
   return { start, edges };
 }
 
-// One set of work arrays serves all components: only alpha outlives a solve.
+// One set of work arrays serves all components.
 let pool = new Float64Array(0);
 
 function take(sizes: number[]): Float64Array[] {
@@ -137,6 +135,8 @@ class Chains {
   readonly truthNoneAfter: Float64Array;
   readonly trackNoneBefore: Float64Array;
   readonly trackNoneAfter: Float64Array;
+  /** [layer * edgeCount + edge] */
+  readonly alpha: Float64Array;
 
   constructor(
     readonly graph: AscentGraph,
@@ -157,7 +157,10 @@ class Chains {
       this.truthNoneAfter,
       this.trackNoneBefore,
       this.trackNoneAfter,
-    ] = take([k * edges, k * edges, k * edges, k * edges, k * n, k * n, k * m, k * m]);
+      this.alpha,
+    ] = take([k * edges, k * edges, k * edges, k * edges, k * n, k * n, k * m, k * m, k * edges]);
+    const { benefit, firstRow } = layers;
+    for (let at = 0; at < k * edges; at++) this.alpha[at] = Math.floor(benefit[firstRow * edges + at] / 2);
   }
 
   /** Half the change cost on the way into a layer: each chain's share. */
@@ -227,7 +230,8 @@ class Chains {
     to: number,
     half: number,
   ): void {
-    const { benefit, alpha, firstRow } = this.layers;
+    const { alpha } = this;
+    const { benefit, firstRow } = this.layers;
     const E = this.edgeCount;
     const row = (firstRow + from) * E;
     const source = from * E;
@@ -240,7 +244,7 @@ class Chains {
       let best = Number.NEGATIVE_INFINITY;
       for (let n = start; n < end; n++) {
         const e = this.truths.edges[n];
-        const v = truth[source + e] + alpha[row + e];
+        const v = truth[source + e] + alpha[source + e];
         truth[target + e] = v;
         if (v > best) best = v;
       }
@@ -258,7 +262,7 @@ class Chains {
       let best = Number.NEGATIVE_INFINITY;
       for (let n = start; n < end; n++) {
         const e = this.tracks.edges[n];
-        const v = track[source + e] + benefit[row + e] - alpha[row + e];
+        const v = track[source + e] + benefit[row + e] - alpha[source + e];
         track[target + e] = v;
         if (v > best) best = v;
       }
@@ -273,7 +277,8 @@ class Chains {
 
   /** Gives each edge of a layer the same advantage over its rivals in both chains. */
   private balance(k: number): void {
-    const { benefit, alpha, firstRow } = this.layers;
+    const { alpha } = this;
+    const { benefit, firstRow } = this.layers;
     const { edgeTruth, edgeTrack, truthCount, trackCount } = this.graph;
     const E = this.edgeCount;
     const row = (firstRow + k) * E;
@@ -286,19 +291,19 @@ class Chains {
       for (let n = this.truths.start[i]; n < this.truths.start[i + 1]; n++) {
         const f = this.truths.edges[n];
         if (f === e) continue;
-        const v = truthBefore[here + f] + alpha[row + f] + truthAfter[here + f];
+        const v = truthBefore[here + f] + alpha[here + f] + truthAfter[here + f];
         if (v > rival) rival = v;
       }
-      const truthLead = truthBefore[here + e] + alpha[row + e] + truthAfter[here + e] - rival;
+      const truthLead = truthBefore[here + e] + alpha[here + e] + truthAfter[here + e] - rival;
       rival = this.trackNoneBefore[k * trackCount + j] + this.trackNoneAfter[k * trackCount + j];
       for (let n = this.tracks.start[j]; n < this.tracks.start[j + 1]; n++) {
         const f = this.tracks.edges[n];
         if (f === e) continue;
-        const v = trackBefore[here + f] + benefit[row + f] - alpha[row + f] + trackAfter[here + f];
+        const v = trackBefore[here + f] + benefit[row + f] - alpha[here + f] + trackAfter[here + f];
         if (v > rival) rival = v;
       }
-      const trackLead = trackBefore[here + e] + benefit[row + e] - alpha[row + e] + trackAfter[here + e] - rival;
-      alpha[row + e] += Math.floor((truthLead + trackLead) / 2) - truthLead;
+      const trackLead = trackBefore[here + e] + benefit[row + e] - alpha[here + e] + trackAfter[here + e] - rival;
+      alpha[here + e] += Math.floor((truthLead + trackLead) / 2) - truthLead;
     }
   }
 }
@@ -439,12 +444,12 @@ class Search {
       const e = this.trackEdge[j];
       return e >= 0 ? chains.trackAfter[k * chains.edgeCount + e] : chains.trackNoneAfter[k * m + j];
     }
-    const { benefit, alpha, firstRow } = chains.layers;
+    const { benefit, firstRow } = chains.layers;
     const row = firstRow * chains.edgeCount;
     let best = chains.trackNoneAfter[j];
     for (let x = chains.tracks.start[j]; x < chains.tracks.start[j + 1]; x++) {
       const e = chains.tracks.edges[x];
-      best = Math.max(best, benefit[row + e] - alpha[row + e] + chains.trackAfter[e]);
+      best = Math.max(best, benefit[row + e] - chains.alpha[e] + chains.trackAfter[e]);
     }
     return best;
   }
@@ -452,12 +457,10 @@ class Search {
   private truthBase(k: number, i: number, edge: number): number {
     const { chains, n } = this;
     if (k >= 0) return edge >= 0 ? chains.truthAfter[k * chains.edgeCount + edge] : chains.truthNoneAfter[k * n + i];
-    const { alpha, firstRow } = chains.layers;
-    const row = firstRow * chains.edgeCount;
     let best = chains.truthNoneAfter[i];
     for (let x = chains.truths.start[i]; x < chains.truths.start[i + 1]; x++) {
       const e = chains.truths.edges[x];
-      best = Math.max(best, alpha[row + e] + chains.truthAfter[e]);
+      best = Math.max(best, chains.alpha[e] + chains.truthAfter[e]);
     }
     return best;
   }
@@ -477,7 +480,8 @@ class Search {
     const E = chains.edgeCount;
     const old = s >= 0 ? this.edges[s * n + i] : -1;
     const base = this.truthBase(k, i, old);
-    const { benefit, alpha, firstRow } = chains.layers;
+    const { alpha } = chains;
+    const { benefit, firstRow } = chains.layers;
     const row = (firstRow + k + 1) * E;
     const here = (k + 1) * E;
     const noneSlack = slack + base - chains.truthNoneAfter[(k + 1) * n + i] + (old >= 0 ? half : 0);
@@ -492,7 +496,7 @@ class Search {
       if (this.staying && e !== old) continue;
       // a change that earns nothing now can be put off
       if (taken[j] || (s >= 0 && e !== old && benefit[row + e] === 0 && chains.layers.uniform)) continue;
-      let total = slack + base - alpha[row + e] - chains.truthAfter[here + e];
+      let total = slack + base - alpha[here + e] - chains.truthAfter[here + e];
       if (s >= 0 && old !== e) total += old >= 0 ? 2 * half : half;
       if (total > this.limit) {
         if (total < this.nextSlack) this.nextSlack = total;
@@ -501,7 +505,7 @@ class Search {
       const was = trackEdge[j];
       // noneSlack[j] = base of the track - value without an edge + its release
       const trackBase = this.noneSlack[j] + chains.trackNoneAfter[(k + 1) * m + j] - (was >= 0 ? half : 0);
-      total += trackBase - (benefit[row + e] - alpha[row + e]) - chains.trackAfter[here + e];
+      total += trackBase - (benefit[row + e] - alpha[here + e]) - chains.trackAfter[here + e];
       if (s >= 0 && was !== e) total += was >= 0 ? 2 * half : half;
       if (total > this.limit) {
         if (total < this.nextSlack) this.nextSlack = total;

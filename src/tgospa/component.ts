@@ -56,7 +56,8 @@ export class Component {
   private readonly pair: Matrix<Int32Array>;
   private readonly benefit: Matrix<Float64Array>;
   private readonly changeCost: Matrix<Float64Array>;
-  private readonly alpha: Matrix<Float64Array> | null = null;
+  /** too many matchings to go through them all */
+  private readonly large: boolean = false;
   private readonly partner: Matrix<Int32Array>;
   private readonly applied: Matrix<Int32Array>;
   private readonly appliedHalves: Matrix<Float64Array>;
@@ -98,7 +99,7 @@ export class Component {
     if (E > 1 && settings.solver === 'auto') {
       const table = matchingTable(this.edgeTruth, this.edgeTrack, this.truthCount, settings.matchingsMax);
       if (table) this.program = new MatchingProgram(table, this.stack);
-      else this.alpha = this.stack.matrix(Float64Array, E);
+      else this.large = true;
     }
   }
 
@@ -175,7 +176,7 @@ export class Component {
     if (this.program) {
       this.engine = 'matchings';
       this.program.solve(this.benefit, this.changeCost.values, newCount, this.partner);
-    } else if (this.alpha) {
+    } else if (this.large) {
       this.solveLarge(deadlineMs);
     } else {
       this.relax(deadlineMs);
@@ -193,15 +194,10 @@ export class Component {
 
   private ascend(deadlineMs: number): AscentResult {
     const { head, size } = this.stack;
-    const alpha = this.alpha!.values;
-    const E = this.edges.length;
-    // from nothing: with alpha of the last window, the search might find what it does not find from scratch
-    for (let at = head * E; at < (head + size) * E; at++) alpha[at] = Math.floor(this.benefit.values[at] / 2);
     const layers = {
       layerCount: size,
       firstRow: head,
       benefit: this.benefit.values,
-      alpha,
       changeCost: this.changeCost.values,
       uniform: !this.scene.weighted,
     };
@@ -219,7 +215,7 @@ export class Component {
     const problem = this.linearProblem(0);
     const optimum = this.optimum(simplex, problem, timeLimitMs);
     if (optimum.status !== 'optimal') {
-      if (!this.alpha)
+      if (!this.large)
         throw new Error(`simplex: no optimum within ${timeLimitMs} ms; raise budgetMs or use solver 'auto'`);
       return; // the assignment and bound of the ascent stand
     }
@@ -285,7 +281,7 @@ export class Component {
   /** A fractional optimum: its value is reported, and how far above it the best assignment known lies. */
   private takeRelaxed(problem: LpProblem, value: number, weights: Float64Array): void {
     let known = assignmentValue(problem, (at) => (weights[at] > 0.5 ? 1 : 0));
-    if (this.alpha) {
+    if (this.large) {
       const { head } = this.stack;
       const E = this.edges.length;
       const partner = this.partner.values;

@@ -116,14 +116,14 @@ describe('a sliding window', () => {
     }
   });
 
-  it('gives the same cost when knots are handed over to components and back', () => {
+  it('gives the same report when knots are handed over to components and back', () => {
     for (const seed of seeds(40, 8000)) {
+      slidesLikeBatch(seed, 12, {}, { frontierMax: 2 + (seed % 6) });
       const { frames, params } = randomCase(seed);
       const window = new SlidingWindow({ ...params, windowFrames: 12 }, { frontierMax: 2 + (seed % 6) });
       frames.forEach((frame, k) => {
         const held = frames.slice(Math.max(0, k - 11), k + 1);
         const report = window.push(frame);
-        verify(report, held, params, `seed ${seed}, push ${k}`);
         close(report.cost.total, evaluate(held, params).cost.total, 1e-9, `seed ${seed}, push ${k}`);
       });
       window.dispose();
