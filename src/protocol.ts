@@ -515,6 +515,8 @@ export interface ReportEvent {
   receivedMs: number;
   report: Report;
   solveMs: number;
+  /** what both feeds saw at this frame; absent from a report that was recovered, and after the end of a feed */
+  objects?: { reference: readonly WireObject[]; tracker: readonly WireObject[] };
 }
 
 /** An evaluation without its frames. */
@@ -526,9 +528,9 @@ export function summarize(evaluation: Evaluation): WindowSummary {
   return audit ? { ...summary, audit } : summary;
 }
 
-/** A report as subscribers of /v1/live see it. */
-export function reportMessage(event: ReportEvent): Record<string, unknown> {
-  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs } = event;
+/** A report as subscribers of /v1/live see it; those who draw ask for the objects too. */
+export function reportMessage(event: ReportEvent, withObjects = false): Record<string, unknown> {
+  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs, objects } = event;
   const { newest, settled, lifetime, frame } = report;
   return {
     type,
@@ -544,5 +546,6 @@ export function reportMessage(event: ReportEvent): Record<string, unknown> {
     newest,
     settled,
     lifetime,
+    ...(withObjects && objects ? { objects } : {}),
   };
 }

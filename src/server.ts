@@ -21,10 +21,12 @@ import { type Config, paramsByName, type TokenRole } from './config.js';
 import { IngestDesk, type Peer } from './ingest.js';
 import type { IngestTarget } from './intake.js';
 import type { Logger } from './logger.js';
+import { pageFiles } from './page-files.js';
 import { type CloseCode, HTTP_CODES, type HttpCode, type ReportEvent, SUBPROTOCOL } from './protocol.js';
-import { LiveBoard, type PublishedEvent, type Reader } from './subscription.js';
+import { type Filter, LiveBoard, type PublishedEvent, type Reader } from './subscription.js';
 import type { StorageGauges, Telemetry, TelemetryEvent } from './telemetry.js';
 import { presets } from './tgospa/params.js';
+import { TrendBoard } from './trend.js';
 
 /** For the commands that connect as clients do: this file owns the library. */
 export { WebSocket };
@@ -105,6 +107,8 @@ function refuseUpgrade(socket: Duplex, { code, message }: Refusal): void {
 export class EdgeServer {
   readonly board: LiveBoard;
   readonly desk: IngestDesk;
+  readonly trends: TrendBoard;
+  #page = pageFiles();
   #parts: ServerParts;
   #access: Access;
   #http: HttpServer;
@@ -120,6 +124,7 @@ export class EdgeServer {
     const { config, live, telemetry, logger, env } = parts;
     this.#access = new Access(config, env);
     this.board = new LiveBoard(config.limits, telemetry.counts);
+    this.trends = new TrendBoard(config.limits.trendFrames, config.limits.series);
     const dimensions = new Map(live.streams().map((info) => [info.stream, info.dimensions]));
     this.desk = new IngestDesk(config, live, telemetry, logger, dimensions);
     this.#webSockets = new WebSocketServer({
@@ -136,6 +141,7 @@ export class EdgeServer {
     for (const report of live.reports()) {
       telemetry.restore(report);
       this.board.restore(report);
+      this.trends.note(report);
     }
     this.#subscription = live.events$.subscribe((event) => this.#publish(event));
     telemetry.surroundings = {
@@ -214,6 +220,7 @@ export class EdgeServer {
   #publish(event: PublishedEvent): void {
     this.#parts.telemetry.observe(event as TelemetryEvent, Date.now());
     this.board.publish(event);
+    this.trends.note(event);
     if (event.type === 'retired') this.#retired(event.stream);
   }
 
@@ -252,16 +259,17 @@ export class EdgeServer {
           'not_found',
           `${pathname.slice(0, 80)} is no address here; feeds connect to /v1/ingest, readers to /v1/live`,
         );
-    if ('code' in identity) {
-      this.#parts.telemetry.refused(identity.code);
-      this.#parts.logger.warn('upgrade_refused', { code: identity.code, address: request.socket.remoteAddress });
-      refuseUpgrade(socket, identity);
+    const filter = 'code' in identity || kind === 'ingest' ? identity : liveFilter(searchParams, identity);
+    if ('code' in filter) {
+      this.#parts.telemetry.refused(filter.code);
+      this.#parts.logger.warn('upgrade_refused', { code: filter.code, address: request.socket.remoteAddress });
+      refuseUpgrade(socket, filter);
       return;
     }
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => {
       const address = request.socket.remoteAddress ?? '';
-      if (kind === 'ingest') this.#connectIngest(webSocket, address, identity);
-      else this.#connectLive(webSocket, address, identity, searchParams);
+      if (kind === 'ingest') this.#connectIngest(webSocket, address, identity as Identity);
+      else this.#connectLive(webSocket, address, filter);
     });
   }
 
@@ -314,15 +322,8 @@ export class EdgeServer {
     });
   }
 
-  #connectLive(socket: WebSocket, address: string, identity: Identity, query: URLSearchParams): void {
+  #connectLive(socket: WebSocket, address: string, filter: Filter): void {
     const connection: Connection = { socket, kind: 'live', address, silentBeats: 0, paused: () => false };
-    const wanted = (key: string) => query.get(key) ?? undefined;
-    const filter = {
-      stream: wanted('stream'),
-      tracker: wanted('tracker'),
-      profile: wanted('profile'),
-      covers: identity.covers,
-    };
     const subscription = this.board.subscribe(readerOf(socket), filter);
     this.#track(connection, () => subscription.closed());
     // readers have nothing to say; a ping is answered so that a page can tell a dead connection from a quiet one
@@ -339,7 +340,6 @@ export class EdgeServer {
       return json(state, state.ready ? 200 : 503);
     };
     return new Map<string, { role: TokenRole | null; handle: Handler }>([
-      ['/', { role: null, handle: () => ({ contentType: 'text/html; charset=utf-8', body: LANDING_PAGE }) }],
       ['/healthz', { role: null, handle: health }],
       ['/-/healthy', { role: null, handle: health }],
       ['/readyz', { role: null, handle: ready }],
@@ -347,6 +347,7 @@ export class EdgeServer {
       ['/metrics', { role: 'read', handle: (_, identity, request) => this.#metrics(identity, request) }],
       ['/v1/streams', { role: 'read', handle: (_, identity) => this.#streams(identity) }],
       ['/v1/window', { role: 'read', handle: (query, identity) => this.#window(query, identity) }],
+      ['/v1/trend', { role: 'read', handle: (query, identity) => this.#trend(query, identity) }],
       ['/v1/events', { role: 'read', handle: (query, identity) => this.#events(query, identity) }],
       ['/v1/config', { role: 'read', handle: (_, identity) => this.#config(identity) }],
       ['/v1/ingest', { role: null, handle: upgradeExpected }],
@@ -355,6 +356,7 @@ export class EdgeServer {
   }
 
   async #request(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (this.#page.serve(request, response, targetOf(request).pathname)) return;
     let answer: Answer;
     try {
       answer = await this.#answer(request);
@@ -417,7 +419,21 @@ export class EdgeServer {
   }
 
   #streams(identity: Identity): Answer {
-    return json({ streams: this.#parts.live.streams().filter(({ stream }) => identity.covers(stream)) });
+    const streams = this.#parts.live.streams().filter(({ stream }) => identity.covers(stream));
+    // ages are told by the server's clock
+    return json({ nowMs: Date.now(), streams });
+  }
+
+  /** Costs and distances over the last frames: of one series, or thinned out, of all that match. */
+  #trend(query: URLSearchParams, identity: Identity): Answer {
+    const points = Number(query.get('points') ?? this.#parts.config.limits.trendFrames);
+    if (!Number.isSafeInteger(points) || points < 1)
+      throw new HttpFault('request_invalid', 'points must be a whole number from 1');
+    const wanted = (key: string) => query.get(key) ?? undefined;
+    const stream = wanted('stream');
+    if (stream !== undefined) requireStream(identity, stream);
+    const filter = { stream, tracker: wanted('tracker'), profile: wanted('profile'), covers: identity.covers };
+    return json({ series: this.trends.list(filter, points) });
   }
 
   #window(query: URLSearchParams, identity: Identity): Answer {
@@ -465,6 +481,19 @@ function targetOf(request: IncomingMessage): { pathname: string; searchParams: U
 }
 
 const refusal = (code: HttpCode, message: string): Refusal => ({ code, message });
+
+/** What a reader of /v1/live asks for. */
+function liveFilter(query: URLSearchParams, { covers }: Identity): Filter | Refusal {
+  const wanted = (key: string) => query.get(key) ?? undefined;
+  const everyMs = Number(query.get('everyMs') ?? 0);
+  const objects = query.get('objects') ?? '0';
+  if (!(everyMs === 0 || (everyMs >= 50 && everyMs <= 60_000)))
+    return refusal('request_invalid', 'everyMs must be from 50 to 60000 milliseconds, or 0 for every report');
+  if (objects !== '0' && objects !== '1')
+    return refusal('request_invalid', 'objects must be 1, for reports with the objects of their frame, or 0');
+  const series = { stream: wanted('stream'), tracker: wanted('tracker'), profile: wanted('profile') };
+  return { ...series, covers, objects: objects === '1', everyMs };
+}
 
 const NOBODY: Identity = { name: 'nobody', roles: new Set(), covers: () => false, coversAll: false };
 
@@ -529,18 +558,3 @@ const readerOf = (socket: WebSocket): Reader => ({
     setTimeout(() => socket.terminate(), 1000).unref();
   },
 });
-
-const LANDING_PAGE = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>TGOSPA Live</title></head>
-<body><h1>TGOSPA Live</h1>
-<p>Streaming evaluation of multi-object trackers.</p>
-<ul>
-<li><a href="/metrics">/metrics</a> for Prometheus</li>
-<li><a href="/v1/streams">/v1/streams</a> what is being judged</li>
-<li><a href="/v1/events">/v1/events</a> recent switches, silences and rejected input</li>
-<li><a href="/v1/config">/v1/config</a> configuration in force</li>
-<li><a href="/healthz">/healthz</a> and <a href="/readyz">/readyz</a></li>
-<li>/v1/window?stream=&amp;tracker=&amp;profile= the current window with its assignments</li>
-<li>/v1/ingest and /v1/live speak WebSocket, subprotocol ${SUBPROTOCOL}</li>
-</ul></body></html>
-`;

@@ -235,7 +235,8 @@ export class Stream {
       const series = this.#series.get(seriesKey(step.tracker, profile));
       if (!series) continue;
       try {
-        this.#report(series, series.push(step), step.receivedMs);
+        const objects = { reference: step.reference, tracker: step.tracks };
+        this.#report(series, series.push(step), step.receivedMs, objects);
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
         const feed: FeedId = { stream: this.name, role: 'tracker', tracker: step.tracker };
@@ -251,9 +252,14 @@ export class Stream {
     }
   }
 
-  #report({ tracker, profile }: Series, { mark, report, switches, solveMs }: Pushed, receivedMs: number): void {
+  #report(
+    { tracker, profile }: Series,
+    { mark, report, switches, solveMs }: Pushed,
+    receivedMs: number,
+    objects?: ReportEvent['objects'],
+  ): void {
     const series = { stream: this.name, tracker, profile };
-    this.#emit({ type: 'report', ...series, ...mark, receivedMs, report, solveMs });
+    this.#emit({ type: 'report', ...series, ...mark, receivedMs, report, solveMs, ...(objects ? { objects } : {}) });
     for (const change of switches) this.#emit({ type: 'switch', ...series, ...change });
   }
 

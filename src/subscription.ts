@@ -16,6 +16,10 @@ export interface Filter {
   profile?: string;
   /** streams the subscriber may see at all */
   covers: (stream: string) => boolean;
+  /** reports carry the objects of their frame */
+  objects?: boolean;
+  /** at most one report of each series in this time, the newest; absent or 0: every one */
+  everyMs?: number;
 }
 
 /** The other end of a subscription. */
@@ -37,9 +41,14 @@ const seriesKey = (event: PublishedEvent) => `${event.stream}\n${event.tracker ?
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
   #text: string | null = null;
+  #drawable: string | null = null;
   constructor(readonly event: PublishedEvent) {}
 
-  get text(): string {
+  text(objects = false): string {
+    if (objects && isReport(this.event) && this.event.objects) {
+      this.#drawable ??= JSON.stringify(reportMessage(this.event, true));
+      return this.#drawable;
+    }
     this.#text ??= JSON.stringify(isReport(this.event) ? reportMessage(this.event) : this.event);
     return this.#text;
   }
@@ -76,6 +85,7 @@ export class LiveBoard {
     const subscription = new Subscription(this, reader, filter);
     this.#subscriptions.add(subscription);
     for (const publication of this.#newest.values()) subscription.offer(publication);
+    subscription.caughtUp();
     return subscription;
   }
 
@@ -89,6 +99,9 @@ export class Subscription {
   #events: Publication[] = [];
   #reports = new Map<string, { publication: Publication; skipped: number }>();
   #progressMs: number;
+  #pace: NodeJS.Timeout | null = null;
+  /** false: reports wait for their time to come */
+  #due = true;
 
   constructor(
     readonly board: LiveBoard,
@@ -96,22 +109,31 @@ export class Subscription {
     readonly filter: Filter,
   ) {
     this.#progressMs = board.now();
+    if (filter.everyMs) this.#pace = setInterval(() => this.#tick(), filter.everyMs).unref();
   }
 
   offer(publication: Publication): void {
     if (!this.#wants(publication.event)) return;
-    if (this.#idle && this.#roomy) this.#send(publication.text);
+    const paced = this.#pace !== null && isReport(publication.event);
+    if (paced && !this.#due) this.#keepReport(publication);
+    else if (this.#idle && this.#roomy) this.#send(publication.text(this.filter.objects));
     else this.#keep(publication);
   }
 
+  /** A newcomer has been told what there is; from now on its pace counts. */
+  caughtUp(): void {
+    this.#due = this.#pace === null || this.#reports.size > 0;
+  }
+
   closed(): void {
+    if (this.#pace) clearInterval(this.#pace);
     this.board.leave(this);
     this.#events = [];
     this.#reports.clear();
   }
 
   get #idle(): boolean {
-    return this.#events.length === 0 && this.#reports.size === 0;
+    return this.#events.length === 0 && (this.#reports.size === 0 || !this.#due);
   }
 
   get #roomy(): boolean {
@@ -128,15 +150,24 @@ export class Subscription {
     );
   }
 
+  /** The time of a paced reader has come: what waits goes out, then reports gather again. */
+  #tick(): void {
+    this.#due = true;
+    if (this.#roomy) this.#forward();
+    this.#due = this.#reports.size > 0;
+    if (this.#due && this.board.now() - this.#progressMs > this.board.limits.liveStallMs) this.#giveUp();
+  }
+
+  #keepReport(publication: Publication): void {
+    const key = seriesKey(publication.event);
+    const older = this.#reports.get(key);
+    if (older && this.#due) this.board.counts.coalesced++;
+    this.#reports.set(key, { publication, skipped: older ? older.skipped + 1 : 0 });
+  }
+
   #keep(publication: Publication): void {
-    if (isReport(publication.event)) {
-      const key = seriesKey(publication.event);
-      const older = this.#reports.get(key);
-      if (older) this.board.counts.coalesced++;
-      this.#reports.set(key, { publication, skipped: older ? older.skipped + 1 : 0 });
-    } else {
-      this.#events.push(publication);
-    }
+    if (isReport(publication.event)) this.#keepReport(publication);
+    else this.#events.push(publication);
     const { liveEvents, liveStallMs } = this.board.limits;
     if (this.#events.length > liveEvents || this.board.now() - this.#progressMs > liveStallMs) this.#giveUp();
   }
@@ -148,20 +179,27 @@ export class Subscription {
   }
 
   #send(text: string): void {
+    // a peer that had nothing to take was not slow
+    if (this.reader.backlogBytes() === 0) this.#progressMs = this.board.now();
     this.reader.send(text, () => this.#progressed());
   }
 
   /** Something left for the peer: go on with what waits, events first. */
   #progressed(): void {
     this.#progressMs = this.board.now();
+    this.#forward();
+  }
+
+  #forward(): void {
     let sent = 0;
-    while (sent < this.#events.length && this.#roomy) this.#send(this.#events[sent++].text);
+    while (sent < this.#events.length && this.#roomy) this.#send(this.#events[sent++].text());
     this.#events.splice(0, sent);
-    if (this.#events.length > 0) return;
+    if (this.#events.length > 0 || !this.#due) return;
     for (const [key, { publication, skipped }] of this.#reports) {
       if (!this.#roomy) return;
       this.#reports.delete(key);
-      this.#send(skipped > 0 ? `{"skipped":${skipped},${publication.text.slice(1)}` : publication.text);
+      const text = publication.text(this.filter.objects);
+      this.#send(skipped > 0 ? `{"skipped":${skipped},${text.slice(1)}` : text);
     }
   }
 }

@@ -65,6 +65,8 @@ const LAYERS: Layer[] = [
       'src/translation.ts',
       'src/intake.ts',
       'src/subscription.ts',
+      'src/trend.ts',
+      'src/page-files.ts',
       'src/server.ts',
       'src/telemetry.ts',
       'src/logger.ts',
@@ -98,6 +100,8 @@ const LAYERS: Layer[] = [
     node: true,
   },
   { name: 'dashboards', files: ['dashboards/grafana/'], imports: [], node: true },
+  { name: 'page', files: ['src/page/'], imports: ['kernel'], node: false },
+  { name: 'page build', files: ['src/page-build.ts'], imports: [], node: true },
   { name: 'main', files: ['src/main.ts'], imports: ['door', 'terminal', 'eval', 'app', 'players'], node: true },
 ];
 
@@ -105,9 +109,11 @@ const LAYERS: Layer[] = [
 const OWNERS: Record<string, string> = {
   '@grafana/grafana-foundation-sdk': 'dashboards/grafana/grafana.ts',
   'classic-level': 'src/log.ts',
+  esbuild: 'src/page-build.ts',
   highs: 'src/tgospa/simplex.ts',
   'prom-client': 'src/telemetry.ts',
   rxjs: 'src/pipeline.ts',
+  uplot: 'src/page/plots.ts',
   ws: 'src/server.ts',
   yaml: 'src/config/',
   zod: 'src/config/',

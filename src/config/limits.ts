@@ -99,6 +99,12 @@ export const limits = section(
       'a subscriber that takes nothing for this long is closed with 4008',
       'milliseconds',
     ),
+    trendFrames: field(
+      count(),
+      1800,
+      'frames of each series whose costs are kept for /v1/trend and the plots of the page',
+      'frames',
+    ),
     recentEvents: field(count(), 1000, 'events kept for /v1/events', 'events'),
     stopMs: field(positive(), 5000, 'on SIGTERM, connections that have not closed by then are cut', 'milliseconds'),
   },

@@ -1,0 +1,200 @@
+/**
+ * What the page knows about everything: the newest figures of every series, the state of the feeds, events and spikes
+ * that last. One slow connection to /v1/live feeds it, and a question to /v1/streams every few seconds.
+ * Invariant: events and sparklines are bounded; everything else is bounded by the number of series.
+ */
+import {
+  ApiError,
+  type EventMessage,
+  getEvents,
+  getSparklines,
+  getStreams,
+  type ReportMessage,
+  type StreamState,
+} from './api.js';
+import { type Costs, keyOf, type SeriesId } from './format.js';
+import { LiveSocket, type SocketState } from './socket.js';
+
+export const EVENTS_MAX = 3000;
+const SPARK_POINTS = 90;
+const REPORT_MS = 500;
+const STREAMS_MS = 3000;
+
+export interface SeriesState extends SeriesId {
+  k: number | null;
+  distance: number;
+  cost: Costs;
+  exact: boolean;
+  receivedMs: number;
+  spark: number[];
+  ended: boolean;
+}
+
+export interface Spike extends SeriesId {
+  signal: string;
+  event: EventMessage;
+}
+
+const NO_COST: Costs = { localization: 0, missed: 0, false: 0, switch: 0 };
+
+export class Board {
+  readonly series = new Map<string, SeriesState>();
+  readonly streams = new Map<string, StreamState>();
+  readonly spikes = new Map<string, Spike>();
+  /** oldest first */
+  events: EventMessage[] = [];
+  connection: SocketState | null = null;
+  tokenNeeded = false;
+  loaded = false;
+  /** the server's clock minus ours */
+  clockMs = 0;
+  #socket: LiveSocket;
+  #listeners = new Set<() => void>();
+  #announced = false;
+
+  constructor() {
+    this.#socket = new LiveSocket(
+      { everyMs: String(REPORT_MS) },
+      {
+        message: (message) => this.#take(message as ReportMessage | EventMessage),
+        state: (state) => this.#connected(state),
+      },
+    );
+    setInterval(() => void this.#askStreams(), STREAMS_MS);
+    void this.#load();
+  }
+
+  /** Calls back after changes, at most once per turn. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Age of a server's time in milliseconds. */
+  ageMs(serverMs: number): number {
+    return Date.now() + this.clockMs - serverMs;
+  }
+
+  retry(): void {
+    this.tokenNeeded = false;
+    this.#socket.reconnect();
+    void this.#load();
+  }
+
+  spikesOf(id: SeriesId): Spike[] {
+    return [...this.spikes.values()].filter((spike) => keyOf(spike) === keyOf(id));
+  }
+
+  #connected(state: SocketState): void {
+    const before = this.connection;
+    this.connection = state;
+    // whatever happened meanwhile is asked for
+    if (state.open && before && !before.open) void this.#load();
+    this.#announce();
+  }
+
+  async #load(): Promise<void> {
+    await this.#askStreams();
+    try {
+      const [{ events }, { series }] = await Promise.all([getEvents(), getSparklines(SPARK_POINTS)]);
+      this.events = events.slice(-EVENTS_MAX);
+      this.spikes.clear();
+      for (const event of events) this.#noteSpike(event);
+      for (const trend of series) this.#entry(trend).spark = trend.distance.slice(-SPARK_POINTS);
+      this.loaded = true;
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#announce();
+  }
+
+  async #askStreams(): Promise<void> {
+    try {
+      const { nowMs, streams } = await getStreams();
+      this.clockMs = nowMs - Date.now();
+      this.#replaceStreams(streams);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.#announce();
+  }
+
+  #failed(error: unknown): void {
+    if (error instanceof ApiError && error.status === 401) this.tokenNeeded = true;
+  }
+
+  #replaceStreams(streams: StreamState[]): void {
+    this.streams.clear();
+    const present = new Set<string>();
+    for (const state of streams) {
+      this.streams.set(state.stream, state);
+      for (const { tracker, profile, ended } of state.series) {
+        const entry = this.#entry({ stream: state.stream, tracker, profile });
+        entry.ended = ended;
+        present.add(keyOf(entry));
+      }
+    }
+    for (const key of this.series.keys()) if (!present.has(key)) this.series.delete(key);
+  }
+
+  #entry(id: SeriesId): SeriesState {
+    const key = keyOf(id);
+    let entry = this.series.get(key);
+    if (!entry) {
+      const { stream, tracker, profile } = id;
+      const nothing = {
+        k: null,
+        distance: Number.NaN,
+        cost: NO_COST,
+        exact: true,
+        receivedMs: 0,
+        spark: [],
+        ended: false,
+      };
+      entry = { stream, tracker, profile, ...nothing };
+      this.series.set(key, entry);
+    }
+    return entry;
+  }
+
+  #take(message: ReportMessage | EventMessage): void {
+    if (message.type === 'report') this.#report(message as ReportMessage);
+    else this.#event(message as EventMessage);
+    this.#announce();
+  }
+
+  #report({ window: { distance, cost, exact }, k, receivedMs, ...id }: ReportMessage): void {
+    const entry = this.#entry(id);
+    if (entry.k !== k) {
+      entry.spark.push(distance);
+      if (entry.spark.length > SPARK_POINTS) entry.spark.shift();
+    }
+    Object.assign(entry, { k, distance, cost, exact, receivedMs: receivedMs || entry.receivedMs });
+  }
+
+  #event(event: EventMessage): void {
+    this.events.push(event);
+    if (this.events.length > EVENTS_MAX) this.events.shift();
+    this.#noteSpike(event);
+    if (event.type === 'retired') this.series.delete(keyOf(event as unknown as SeriesId));
+    if (event.type === 'silence') void this.#askStreams();
+  }
+
+  #noteSpike(event: EventMessage): void {
+    const { type, stream, tracker, profile } = event;
+    if (type !== 'spike' || !tracker || !profile) return;
+    const signal = String(event.signal ?? 'spike');
+    const key = `${keyOf({ stream, tracker, profile })}\n${signal}`;
+    if (event.phase === 'end') this.spikes.delete(key);
+    else this.spikes.set(key, { stream, tracker, profile, signal, event });
+  }
+
+  #announce(): void {
+    if (this.#announced) return;
+    this.#announced = true;
+    queueMicrotask(() => {
+      this.#announced = false;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+}

@@ -1,0 +1,62 @@
+/** Events in words: who, when, how much; also as CSV. */
+import type { EventMessage } from './api.js';
+import { count, number, type SeriesId, seriesLink } from './format.js';
+
+/** Groups of events people filter by. */
+export const KINDS = ['switch', 'spike', 'silence', 'rejected', 'other'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export const kindOf = ({ type }: EventMessage): Kind => (KINDS.includes(type as Kind) ? (type as Kind) : 'other');
+
+const feedOf = ({ role, tracker }: EventMessage) =>
+  role === 'reference' || !tracker ? 'reference' : `tracker ${tracker}`;
+
+/** One sentence about an event; kinds this page does not know are told by their own message. */
+export function sentenceOf(event: EventMessage): string {
+  const { type, message } = event;
+  const text = (key: string) => String(event[key] ?? 'no track');
+  if (type === 'switch')
+    return `truth ${text('truth')}: ${text('from')} → ${text('to')}, ${count(Number(event.switches ?? 1))} switch`;
+  if (type === 'silence') return `${feedOf(event)} ${event.over ? 'is back' : 'is silent'}`;
+  if (type === 'spike') return spikeSentence(event);
+  if (type === 'retired') return 'series retired: nothing has come for long';
+  const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
+  return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
+}
+
+function spikeSentence(event: EventMessage): string {
+  const { signal, phase, message } = event;
+  const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'is over' : 'began'}`;
+  if (message) return `${what}: ${message}`;
+  const figures = (['value', 'baseline', 'level', 'usual', 'peak'] as const)
+    .filter((key) => typeof event[key] === 'number')
+    .map((key) => `${key} ${number(event[key] as number)}`);
+  return figures.length > 0 ? `${what} (${figures.join(', ')})` : what;
+}
+
+/** Where an event can be seen; null when it belongs to no single series. */
+export function linkOf(event: EventMessage, series: Iterable<SeriesId>): string | null {
+  const { stream, tracker, profile, k } = event;
+  if (tracker && profile) return seriesLink({ stream, tracker, profile }, { k });
+  for (const one of series)
+    if (one.stream === stream && (!tracker || one.tracker === tracker)) return seriesLink(one, { k });
+  return null;
+}
+
+const CSV_COLUMNS = ['atMs', 'time', 'type', 'stream', 'tracker', 'profile', 'k', 'what'] as const;
+
+export function csvOf(events: EventMessage[]): string {
+  const cell = (value: unknown) => {
+    const text = value == null ? '' : String(value);
+    // no formulas: a sheet would run them
+    const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const row = (event: EventMessage) => {
+    const time = event.atMs ? new Date(event.atMs).toISOString() : '';
+    return [event.atMs, time, event.type, event.stream, event.tracker, event.profile, event.k, sentenceOf(event)]
+      .map(cell)
+      .join(',');
+  };
+  return `${[CSV_COLUMNS.join(','), ...events.map(row)].join('\r\n')}\r\n`;
+}

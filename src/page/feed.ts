@@ -1,0 +1,180 @@
+/**
+ * One series that is being looked at: its own connection to /v1/live with the objects of every frame, the frames it
+ * retains, and its costs over a longer time. The window is asked for when it begins, after every cut, and when somebody
+ * looks closely (pause, scrub), because only then is every assignment that of the whole window.
+ */
+import { ApiError, getTrend, getWindow, type ReportMessage, type WindowState } from './api.js';
+import { COMPONENTS, type Costs, type SeriesId } from './format.js';
+import { FrameBuffer, type NewFrame } from './frames.js';
+import { LiveSocket, type SocketState } from './socket.js';
+
+const TREND_MAX = 3600;
+/** A window that has more objects than this is not asked for while the scene runs. */
+const REFRESH_OBJECTS_MAX = 6000;
+const REFRESH_MS = 4000;
+
+/** Columns of equal length in order of k: distance and costs of the window that ends there. */
+export interface Trend {
+  k: number[];
+  atMs: number[];
+  distance: number[];
+  cost: Record<keyof Costs, number[]>;
+}
+
+const emptyTrend = (): Trend => ({
+  k: [],
+  atMs: [],
+  distance: [],
+  cost: { localization: [], missed: [], false: [], switch: [] },
+});
+
+export class SeriesFeed {
+  frames: FrameBuffer | null = null;
+  trend = emptyTrend();
+  /** newest report */
+  report: ReportMessage | null = null;
+  /** as it was last asked for; its objects are those of the wire */
+  window: WindowState | null = null;
+  connection: SocketState | null = null;
+  fault: ApiError | null = null;
+  /** reports left out because we are too slow, and when the last of them was */
+  skipped = 0;
+  skippedAtMs = Number.NEGATIVE_INFINITY;
+  /** from the arrival of the newest frame at the evaluator until here, by our clock */
+  latencyMs = Number.NaN;
+  #early: ReportMessage[] = [];
+  #socket: LiveSocket;
+  #refreshing: Promise<void> | null = null;
+  #refreshedMs = 0;
+  #closed = false;
+
+  constructor(
+    readonly id: SeriesId,
+    readonly changed: () => void,
+  ) {
+    const { stream, tracker, profile } = id;
+    this.#socket = new LiveSocket(
+      { stream, tracker, profile, objects: '1' },
+      {
+        // events come by the board's connection
+        message: (message) => message.type === 'report' && this.#take(message as ReportMessage),
+        state: (state) => this.#connected(state),
+      },
+    );
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#socket.close();
+  }
+
+  #connected(state: SocketState): void {
+    this.connection = state;
+    if (state.open) void this.#loadTrend().then(() => this.refresh());
+    else if (state.code === 4008) this.#tooSlow(1);
+    this.changed();
+  }
+
+  async #loadTrend(): Promise<void> {
+    try {
+      const { series } = await getTrend(this.id);
+      if (series.length > 0) this.#mergeTrend(series[0]);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #mergeTrend(columns: { k: number[]; atMs: number[]; distance: number[] } & Record<keyof Costs, number[]>): void {
+    const live = this.trend;
+    const last = columns.k[columns.k.length - 1];
+    this.trend = { k: columns.k, atMs: columns.atMs, distance: columns.distance, cost: columns };
+    for (let n = 0; n < live.k.length; n++)
+      if (live.k[n] > last) this.#pushTrend(live.k[n], live.atMs[n], live.distance[n], costAt(live, n));
+  }
+
+  #pushTrend(k: number, atMs: number, distance: number, cost: Costs): void {
+    const { trend } = this;
+    if (k <= trend.k[trend.k.length - 1]) return;
+    trend.k.push(k);
+    trend.atMs.push(atMs);
+    trend.distance.push(distance);
+    for (const name of COMPONENTS) trend.cost[name].push(cost[name]);
+    if (trend.k.length <= TREND_MAX + 256) return;
+    for (const column of [trend.k, trend.atMs, trend.distance, ...COMPONENTS.map((name) => trend.cost[name])])
+      column.splice(0, column.length - TREND_MAX);
+  }
+
+  /** Asks for the window; resolves when its assignments are in the frames. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#askWindow().finally(() => {
+      this.#refreshing = null;
+      this.#refreshedMs = performance.now();
+    });
+    return this.#refreshing;
+  }
+
+  /** Asks for the window now and then while the scene runs, unless that would disturb it. */
+  refreshSometimes(): void {
+    const objects = this.window?.frames.reduce((sum, f) => sum + f.reference.length + f.tracker.length, 0) ?? 0;
+    if (objects <= REFRESH_OBJECTS_MAX && performance.now() - this.#refreshedMs > REFRESH_MS) void this.refresh();
+  }
+
+  async #askWindow(): Promise<void> {
+    try {
+      const window = await getWindow(this.id);
+      if (this.#closed) return;
+      this.fault = null;
+      this.window = window;
+      this.frames ??= new FrameBuffer(window.params.distance === 'geodesic');
+      const { perFrame } = window.evaluation;
+      this.frames.merge(window.frames.map((frame, n): NewFrame => ({ ...frame, ...perFrame[n] })));
+      for (const report of this.#early.splice(0)) this.#pushFrame(report);
+      const { distance, cost } = window.evaluation;
+      if (this.trend.k.length === 0) this.#pushTrend(window.k, Date.now(), distance, cost);
+    } catch (error) {
+      this.#failed(error);
+    }
+    this.changed();
+  }
+
+  #failed(error: unknown): void {
+    // a cut is told by the socket
+    if (error instanceof ApiError) this.fault = error;
+  }
+
+  #take(report: ReportMessage): void {
+    // numbers that go back mean that the series has begun again
+    if (this.report && report.k < this.report.k) this.#startOver();
+    this.report = report;
+    this.fault = null;
+    if (report.receivedMs > 0) this.latencyMs = Date.now() - report.receivedMs;
+    if (report.skipped) this.#tooSlow(report.skipped);
+    this.#pushTrend(report.k, report.receivedMs, report.window.distance, report.window.cost);
+    if (this.frames) this.#pushFrame(report);
+    else if (this.#early.push(report) > 600) this.#early.shift();
+    // a series that has only begun had no window to ask for
+    if (!this.frames) void this.refresh();
+    this.changed();
+  }
+
+  #pushFrame({ k, t, objects, newest }: ReportMessage): void {
+    if (objects && this.frames) this.frames.push({ k, t, ...objects, ...newest });
+  }
+
+  #startOver(): void {
+    this.frames = null;
+    this.trend = emptyTrend();
+  }
+
+  #tooSlow(count: number): void {
+    this.skipped += count;
+    this.skippedAtMs = performance.now();
+  }
+}
+
+export const costAt = ({ cost }: Trend, n: number): Costs => ({
+  localization: cost.localization[n],
+  missed: cost.missed[n],
+  false: cost.false[n],
+  switch: cost.switch[n],
+});

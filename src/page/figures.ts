@@ -1,0 +1,73 @@
+/** The figures of one series at one frame: those of the window that ends there, and those of the frame alone. */
+import { h, setText } from './dom.js';
+import { costAt, type SeriesFeed } from './feed.js';
+import { COMPONENTS, type Costs, count, number } from './format.js';
+import type { ShownFrame } from './frames.js';
+
+export interface Figure {
+  k: number;
+  distance: number;
+  cost: Costs;
+}
+
+/** Distance and costs of the window that ends at frame k; undefined when they are not known any more. */
+export function figureAt({ trend }: SeriesFeed, k: number): Figure | undefined {
+  let low = 0;
+  let high = trend.k.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (trend.k[middle] < k) low = middle + 1;
+    else high = middle;
+  }
+  if (trend.k[low] !== k) return undefined;
+  return { k, distance: trend.distance[low], cost: costAt(trend, low) };
+}
+
+export const sentence = ({ k, distance, cost }: Figure) =>
+  `frame ${k}: distance ${number(distance)}; ${COMPONENTS.map((name) => `${name} ${number(cost[name])}`).join(', ')}`;
+
+export class Figures {
+  readonly element: HTMLElement;
+  #distance = h('output', { class: 'big', 'data-figure': 'distance' });
+  #costs = new Map(COMPONENTS.map((name) => [name, h('dd', { 'data-figure': name })]));
+  #bars = new Map(COMPONENTS.map((name) => [name, h('span', { class: `bar ${name}` })]));
+  #frame = h('p', { class: 'note', 'data-figure': 'frame' });
+
+  constructor() {
+    const rows = COMPONENTS.map((name) =>
+      h(
+        'div',
+        {},
+        h('dt', {}, h('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name),
+        this.#costs.get(name)!,
+        this.#bars.get(name)!,
+      ),
+    );
+    this.element = h(
+      'div',
+      { class: 'figures-box' },
+      h('p', {}, this.#distance, ' distance'),
+      h('dl', { class: 'costs' }, ...rows),
+      this.#frame,
+    );
+  }
+
+  show(figure: Figure | undefined, frame: ShownFrame | undefined): void {
+    this.#distance.dataset.value = figure ? String(figure.distance) : '';
+    this.element.dataset.k = String(frame?.k ?? '');
+    setText(this.#distance, figure ? number(figure.distance) : '–');
+    const total = figure ? COMPONENTS.reduce((sum, name) => sum + figure.cost[name], 0) : 0;
+    for (const name of COMPONENTS) {
+      const cell = this.#costs.get(name)!;
+      cell.dataset.value = figure ? String(figure.cost[name]) : '';
+      setText(cell, figure ? number(figure.cost[name]) : '–');
+      this.#bars.get(name)!.style.width = `${total > 0 ? Math.round((figure!.cost[name] / total) * 100) : 0}%`;
+    }
+    setText(this.#frame, frame ? describe(frame) : '');
+  }
+}
+
+export function describe({ k, count: counts, reference, tracker, switched }: ShownFrame): string {
+  const changed = switched.length > 0 ? `, track changed for ${switched.join(', ')}` : '';
+  return `Frame ${k}: ${reference.ids.length} truths, ${tracker.ids.length} tracks; ${counts.proper} proper, ${count(counts.missed)} missed, ${count(counts.false)} false${changed}.`;
+}

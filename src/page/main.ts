@@ -1,0 +1,194 @@
+/** The page: header, the view that the address names, keys, and the state of things. */
+import { setToken } from './api.js';
+import { Board } from './board.js';
+import { h } from './dom.js';
+import { EventsView } from './events-view.js';
+import { type Route, routeOf } from './format.js';
+import { Overview } from './overview.js';
+import { SeriesView } from './series-view.js';
+import { Banner, boardState, type State } from './states.js';
+import { toggleTheme } from './theme.js';
+
+const KEYS: Array<[string, string]> = [
+  ['space', 'pause, or follow again'],
+  ['← →', 'one frame back or on; with shift, ten'],
+  ['Home, End', 'oldest retained frame; follow the newest'],
+  ['+ −, F', 'zoom; show everything'],
+  ['/', 'search'],
+  ['O, E', 'overview, events'],
+  ['T', 'dark or light'],
+  ['?', 'this help'],
+];
+
+type View = Overview | EventsView | SeriesView;
+
+const board = new Board();
+const banner = new Banner();
+const main = h('main', { id: 'main', tabIndex: -1 });
+let view: View | null = null;
+let route: Route | null = null;
+let seriesSaid: State | null = null;
+
+const help = h(
+  'dialog',
+  { class: 'help', 'aria-label': 'keys' },
+  h('h2', {}, 'Keys'),
+  h('dl', {}, ...KEYS.flatMap(([key, text]) => [h('dt', {}, key), h('dd', {}, text)])),
+  h('button', { type: 'button', onclick: () => help.close() }, 'Close'),
+);
+
+const tokenInput = h('input', { type: 'password', autocomplete: 'off', required: true, id: 'token' });
+const tokenForm = h(
+  'form',
+  {
+    class: 'card token',
+    hidden: true,
+    onsubmit: (event: Event) => {
+      event.preventDefault();
+      setToken(tokenInput.value.trim());
+      tokenInput.value = '';
+      board.retry();
+    },
+  },
+  h('h2', {}, 'This evaluator asks for a token'),
+  h('p', {}, 'Enter one with the role read. It stays in this tab until the tab is closed.'),
+  h('label', {}, 'Token ', tokenInput),
+  h('button', { type: 'submit' }, 'Connect'),
+);
+
+const links = { overview: h('a', { href: '#/' }, 'Overview'), events: h('a', { href: '#/events' }, 'Events') };
+document.body.append(
+  h(
+    'a',
+    {
+      class: 'skip',
+      href: '#main',
+      onclick: (event: Event) => {
+        event.preventDefault();
+        main.focus();
+      },
+    },
+    'Skip to content',
+  ),
+  h(
+    'header',
+    { class: 'top' },
+    h('span', { class: 'brand' }, 'TGOSPA Live'),
+    h('nav', { 'aria-label': 'views' }, links.overview, links.events),
+    h(
+      'span',
+      { class: 'key' },
+      h('span', { class: 'sample reference' }),
+      'reference',
+      h('span', { class: 'sample tracker' }),
+      'tracker',
+    ),
+    h(
+      'button',
+      { type: 'button', 'aria-label': 'dark or light (T)', title: 'dark or light (T)', onclick: toggleTheme },
+      '◐',
+    ),
+    h('button', { type: 'button', 'aria-label': 'keys (?)', title: 'keys (?)', onclick: () => help.showModal() }, '?'),
+  ),
+  banner.element,
+  tokenForm,
+  main,
+  help,
+);
+
+function say(): void {
+  banner.show(boardState(board) ?? (view instanceof SeriesView ? seriesSaid : null));
+  if (tokenForm.hidden === board.tokenNeeded) tokenForm.hidden = !board.tokenNeeded;
+  document.body.dataset.connection = board.connection === null ? 'connecting' : board.connection.open ? 'open' : 'gone';
+}
+
+function open(): void {
+  const next = routeOf(location.hash);
+  if (view instanceof SeriesView && next.view === 'series' && sameSeries(route, next)) {
+    route = next;
+    if (next.k !== null) view.goTo(next.k);
+    return;
+  }
+  view?.close();
+  route = next;
+  seriesSaid = null;
+  for (const key of ['newest', 'shown', 'mode', 'series', 'events']) delete document.body.dataset[key];
+  view = viewOf(next);
+  document.body.dataset.view = next.view;
+  document.title = next.view === 'series' ? `${next.id.stream} / ${next.id.tracker} – TGOSPA Live` : 'TGOSPA Live';
+  for (const [name, link] of Object.entries(links))
+    if (name === next.view) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+  main.replaceChildren(view.element);
+  say();
+}
+
+function viewOf(next: Route): View {
+  if (next.view === 'overview') return new Overview(board, next);
+  if (next.view === 'events') return new EventsView(board, next);
+  return new SeriesView(board, next, (state) => {
+    seriesSaid = state;
+    say();
+  });
+}
+
+const sameSeries = (a: Route | null, b: Route) =>
+  a?.view === 'series' &&
+  b.view === 'series' &&
+  a.id.stream === b.id.stream &&
+  a.id.tracker === b.id.tracker &&
+  a.id.profile === b.id.profile &&
+  a.with === b.with;
+
+function pressed(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  const typing = target.matches('input:not([type=range]):not([type=checkbox]):not([type=radio]), select, textarea');
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+  if (act(event.key, event.shiftKey, target)) event.preventDefault();
+}
+
+/** True when the key meant something. */
+function act(key: string, shift: boolean, target: HTMLElement): boolean {
+  switch (key) {
+    case '/':
+      if (view instanceof SeriesView || !view) return false;
+      view.focusSearch();
+      return true;
+    case '?':
+      help.showModal();
+      return true;
+    case 'o':
+      location.hash = '#/';
+      return true;
+    case 'e':
+      location.hash = '#/events';
+      return true;
+    case 't':
+      toggleTheme();
+      return true;
+    default:
+      return view instanceof SeriesView && actOnSeries(view, key, shift, target);
+  }
+}
+
+function actOnSeries(series: SeriesView, key: string, shift: boolean, target: HTMLElement): boolean {
+  // a slider has the arrow keys to itself, a button the space bar
+  const slider = target.matches('input[type=range]');
+  const steps = key === 'ArrowLeft' ? -1 : key === 'ArrowRight' ? 1 : 0;
+  if (steps !== 0 && !slider) series.step(steps * (shift ? 10 : 1));
+  else if (key === ' ' && !target.matches('button, a, summary, input')) series.toggle();
+  else if (key === 'Home' && !slider) series.step(Number.NEGATIVE_INFINITY);
+  else if (key === 'End' && !slider) series.follow();
+  else if (key === 'f') series.fit();
+  else if (key === '+' || key === '=') series.zoom(1.3);
+  else if (key === '-') series.zoom(1 / 1.3);
+  else return false;
+  return true;
+}
+
+board.listen(say);
+// the seconds until the next try run down
+setInterval(say, 1000);
+addEventListener('hashchange', open);
+addEventListener('keydown', pressed);
+open();

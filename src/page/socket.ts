@@ -1,0 +1,82 @@
+/**
+ * One connection to /v1/live that comes back by itself: after a cut at once, then ever more slowly, with some chance in
+ * it so that many pages do not come back together. A connection that says nothing for a while is asked; one that does
+ * not answer is given up.
+ */
+import { protocols } from './api.js';
+
+export type SocketState = { open: true } | { open: false; code: number; retryAtMs: number };
+
+const QUIET_MS = 10_000;
+const FIRST_RETRY_MS = 500;
+const LAST_RETRY_MS = 8000;
+
+export interface SocketEvents {
+  message(message: { type: string }): void;
+  state(state: SocketState): void;
+}
+
+export class LiveSocket {
+  #socket: WebSocket | null = null;
+  #retryMs = FIRST_RETRY_MS;
+  #retry: number | undefined;
+  #watch: number;
+  #heardMs = 0;
+  #closed = false;
+
+  constructor(
+    readonly query: Record<string, string>,
+    readonly events: SocketEvents,
+  ) {
+    this.#watch = window.setInterval(() => this.#listen(), QUIET_MS / 2);
+    this.#connect();
+  }
+
+  #connect(): void {
+    const url = new URL(`/v1/live?${new URLSearchParams(this.query)}`, location.href);
+    url.protocol = url.protocol.replace('http', 'ws');
+    const socket = new WebSocket(url, protocols());
+    this.#socket = socket;
+    this.#heardMs = performance.now();
+    socket.onopen = () => {
+      this.#retryMs = FIRST_RETRY_MS;
+      this.events.state({ open: true });
+    };
+    socket.onmessage = ({ data }) => {
+      this.#heardMs = performance.now();
+      const message = JSON.parse(data);
+      if (message.type !== 'pong') this.events.message(message);
+    };
+    socket.onclose = ({ code }) => {
+      if (this.#closed || this.#socket !== socket) return;
+      this.#socket = null;
+      const waitMs = this.#retryMs * (0.75 + Math.random() / 2);
+      this.#retryMs = Math.min(this.#retryMs * 2, LAST_RETRY_MS);
+      this.#retry = window.setTimeout(() => this.#connect(), waitMs);
+      this.events.state({ open: false, code, retryAtMs: Date.now() + waitMs });
+    };
+  }
+
+  #listen(): void {
+    const quietMs = performance.now() - this.#heardMs;
+    if (this.#socket?.readyState !== WebSocket.OPEN || quietMs < QUIET_MS) return;
+    if (quietMs > 2.5 * QUIET_MS) this.#socket.close();
+    else this.#socket.send('{"type":"ping"}');
+  }
+
+  /** Tries at once, for example with another token. */
+  reconnect(): void {
+    clearTimeout(this.#retry);
+    const old = this.#socket;
+    this.#socket = null;
+    old?.close();
+    this.#connect();
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#retry);
+    clearInterval(this.#watch);
+    this.#socket?.close();
+  }
+}

@@ -1,0 +1,143 @@
+/** What is happening when the figures do not simply flow, and what to do about it: one banner at a time, the gravest first. */
+import type { StreamState } from './api.js';
+import type { Board } from './board.js';
+import { h, setText } from './dom.js';
+import type { SeriesFeed } from './feed.js';
+import { duration, type SeriesId } from './format.js';
+
+export interface State {
+  name: string;
+  grave: boolean;
+  title: string;
+  text: string;
+  code?: string;
+}
+
+const SLOW_MS = 10_000;
+
+/** What concerns everything. */
+export function boardState(board: Board): State | null {
+  if (board.tokenNeeded) return null;
+  const { connection } = board;
+  if (connection && !connection.open) {
+    const seconds = Math.max(0, Math.ceil((connection.retryAtMs - Date.now()) / 1000));
+    return {
+      name: 'gone',
+      grave: true,
+      title: 'The evaluator does not answer.',
+      text: `What you see is what it said last. Trying again ${seconds > 0 ? `in ${seconds} s` : 'now'}. Check that tgospa serve is running and that this computer reaches it.`,
+    };
+  }
+  if (!board.loaded || board.series.size > 0) return null;
+  const waiting = [...board.streams.values()].find(({ feeds }) => feeds.length > 0);
+  return waiting ? halfState(waiting) : emptyState();
+}
+
+function emptyState(): State {
+  const { host, protocol } = location;
+  const url = `${protocol.replace('http', 'ws')}//${host}/v1/ingest`;
+  return {
+    name: 'empty',
+    grave: false,
+    title: 'No feed has sent anything yet.',
+    text: 'Send the reference and a tracker of one stream, each over its own WebSocket. The first messages:',
+    code: `${url}\n-> {"type":"hello","stream":"gate-7","role":"reference"}\n-> {"type":"frame","seq":1,"k":1,"objects":[{"id":"p1","box":[910,482,98,110]}]}`,
+  };
+}
+
+function halfState({ stream, feeds }: StreamState): State {
+  const hasReference = feeds.some(({ role }) => role === 'reference');
+  return {
+    name: 'half',
+    grave: false,
+    title: hasReference
+      ? `Stream ${stream} has a reference, but no tracker yet.`
+      : `Stream ${stream} has a tracker, but no reference yet.`,
+    text: hasReference
+      ? 'Connect a tracker with "role":"tracker" and its name; it is judged from its first frame on.'
+      : 'Connect what is believed (annotations, transponders, a second tracker) with "role":"reference"; judging begins with it.',
+  };
+}
+
+/** What concerns one series. */
+export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State | null {
+  const stream = board.streams.get(id.stream);
+  const reference = stream?.feeds.find(({ role }) => role === 'reference');
+  const tracker = stream?.feeds.find((one) => one.tracker === id.tracker);
+  if (!feed.report && feed.fault && !feed.frames) return missingState(feed.fault, stream, id);
+  if (performance.now() - feed.skippedAtMs < SLOW_MS)
+    return {
+      name: 'slow',
+      grave: false,
+      title: 'This page does not keep up.',
+      text: `${feed.skipped} reports were left out so far; frames are missing here, none in the evaluation. Close other tabs, hide trails and ids, or use a faster connection.`,
+    };
+  const since = (ms: number) => (ms > 0 ? ` for ${duration(board.ageMs(ms))}` : '');
+  if (reference?.silent)
+    return {
+      name: 'reference-silent',
+      grave: true,
+      title: `The reference of ${id.stream} has been silent${since(reference.lastReceivedMs)}.`,
+      text: 'Nothing can be judged without it: the figures are those of its last frame. Check the process that sends the reference; judging goes on with its next frame.',
+    };
+  if (tracker?.silent)
+    return {
+      name: 'tracker-silent',
+      grave: true,
+      title: `Tracker ${id.tracker} has been silent${since(tracker.lastReceivedMs)}.`,
+      text: 'The reference goes on, so everything it sees counts as missed. Check the tracker and its connection.',
+    };
+  if (tracker?.ended)
+    return {
+      name: 'ended',
+      grave: false,
+      title: `Tracker ${id.tracker} has ended its feed.`,
+      text: 'These are its last frames, settled. It begins anew when it connects again.',
+    };
+  return null;
+}
+
+function missingState(fault: { code: string; message: string }, stream: StreamState | undefined, id: SeriesId): State {
+  if (fault.code !== 'not_found')
+    return { name: 'fault', grave: true, title: 'The evaluator refuses to show this.', text: fault.message };
+  const known = stream?.series.some(({ tracker, profile }) => tracker === id.tracker && profile === id.profile);
+  return known
+    ? {
+        name: 'no-frames',
+        grave: false,
+        title: 'No frame has been judged yet.',
+        text: 'A frame is judged when the reference and the tracker have both sent it, or one of them is late. Check that both send the same frame numbers, or times within the tolerance.',
+      }
+    : {
+        name: 'unknown',
+        grave: false,
+        title: `There is no series ${id.stream} / ${id.tracker} / ${id.profile}.`,
+        text: 'It may have been retired, or never existed. The overview lists all there are.',
+      };
+}
+
+/** The place where the state is told; screen readers hear it change. */
+export class Banner {
+  #title = h('strong');
+  #text = h('span');
+  #code = h('pre', { class: 'yaml', tabIndex: 0 });
+  readonly element = h(
+    'div',
+    { class: 'banner', role: 'status', hidden: true },
+    this.#title,
+    ' ',
+    this.#text,
+    this.#code,
+  );
+
+  show(state: State | null): void {
+    const { element } = this;
+    element.hidden = state === null;
+    element.dataset.state = state?.name ?? '';
+    element.classList.toggle('grave', state?.grave ?? false);
+    setText(this.#title, state?.title ?? '');
+    setText(this.#text, state?.text ?? '');
+    setText(this.#code, state?.code ?? '');
+    this.#code.hidden = !state?.code;
+  }
+}

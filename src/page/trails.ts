@@ -1,0 +1,101 @@
+/**
+ * Where objects came from: a layer of its own, opaque, that fades a little with every frame and gets only the newest
+ * steps drawn. Fading in whole steps of brightness never quite ends, so the layer is drawn anew from the frames now and
+ * then, and whenever the view has moved or time has jumped.
+ */
+import type { Camera } from './camera.js';
+import type { ShownFrame, Side } from './frames.js';
+import type { Theme } from './theme.js';
+
+const LENGTH = 32;
+const BUCKETS = 5;
+const FADE = 0.09;
+const REDRAW_FRAMES = 60;
+
+export class Trails {
+  readonly canvas = document.createElement('canvas');
+  #context = this.canvas.getContext('2d', { alpha: false })!;
+  #k = -1;
+  #version = -1;
+  #since = 0;
+  #theme: Theme | null = null;
+
+  resize(width: number, height: number): void {
+    this.canvas.width = width;
+    this.canvas.height = height;
+    this.#version = -1;
+  }
+
+  /** Brings the layer to frame `index`. */
+  update(frames: ShownFrame[], index: number, camera: Camera, theme: Theme, width: number): void {
+    const { k } = frames[index];
+    const still = camera.version === this.#version && theme === this.#theme;
+    if (still && k === this.#k) return;
+    const next = still && index > 0 && frames[index - 1].k === this.#k && ++this.#since < REDRAW_FRAMES;
+    this.#context.lineWidth = width;
+    if (next) this.#advance(frames, index, camera, theme);
+    else this.#redraw(frames, index, camera, theme);
+    this.#k = k;
+    this.#version = camera.version;
+    this.#theme = theme;
+  }
+
+  #advance(frames: ShownFrame[], index: number, camera: Camera, theme: Theme): void {
+    const context = this.#context;
+    context.globalAlpha = FADE;
+    context.fillStyle = theme.back;
+    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    context.globalAlpha = 0.75;
+    this.#steps(frames, index, index, camera, 'reference', theme.reference);
+    this.#steps(frames, index, index, camera, 'tracker', theme.tracker);
+    context.globalAlpha = 1;
+  }
+
+  #redraw(frames: ShownFrame[], index: number, camera: Camera, theme: Theme): void {
+    const context = this.#context;
+    this.#since = 0;
+    context.globalAlpha = 1;
+    context.fillStyle = theme.back;
+    context.fillRect(0, 0, this.canvas.width, this.canvas.height);
+    const step = Math.ceil(LENGTH / BUCKETS);
+    for (let bucket = BUCKETS - 1; bucket >= 0; bucket--) {
+      const last = index - bucket * step;
+      context.globalAlpha = 0.75 * (1 - FADE) ** ((bucket + 0.5) * step);
+      this.#steps(frames, last - step + 1, last, camera, 'reference', theme.reference);
+      this.#steps(frames, last - step + 1, last, camera, 'tracker', theme.tracker);
+    }
+    context.globalAlpha = 1;
+  }
+
+  /** Strokes the steps into the frames from `first` to `last`, all in one path. */
+  #steps(
+    frames: ShownFrame[],
+    first: number,
+    last: number,
+    camera: Camera,
+    feed: 'reference' | 'tracker',
+    colour: string,
+  ): void {
+    const context = this.#context;
+    context.strokeStyle = colour;
+    context.beginPath();
+    for (let n = Math.max(1, first); n <= last; n++) addSteps(context, frames[n - 1][feed], frames[n][feed], camera);
+    context.stroke();
+  }
+}
+
+function addSteps(context: CanvasRenderingContext2D, from: Side, to: Side, { scale, left, top }: Camera): void {
+  for (let n = 0; n < to.ids.length; n++) {
+    const m = from.index.get(to.ids[n]);
+    if (m === undefined) continue;
+    const a = m * 4;
+    const b = n * 4;
+    const x = (from.at[a] + from.at[a + 2] / 2 - left) * scale;
+    const y = (from.at[a + 1] + from.at[a + 3] / 2 - top) * scale;
+    const newX = (to.at[b] + to.at[b + 2] / 2 - left) * scale;
+    const newY = (to.at[b + 1] + to.at[b + 3] / 2 - top) * scale;
+    if (Math.abs(newX - x) + Math.abs(newY - y) < 0.25) continue;
+    context.moveTo(x, y);
+    context.lineTo(newX, newY);
+  }
+}

@@ -1,0 +1,29 @@
+/** The kernel in a thread of the browser: judges the frames it was given under other parameters. */
+import { evaluate } from '../tgospa/evaluate.js';
+import type { Evaluation, Frame } from '../tgospa/evaluation.js';
+import type { Params } from '../tgospa/params.js';
+
+export type Question = { frames: Frame[] } | { number: number; params: Params };
+export type Answer =
+  | { number: number; evaluation: Omit<Evaluation, 'perFrame'>; ms: number }
+  | { number: number; mistake: string };
+
+/** A solve that takes longer than this is told with its bounds. */
+const BUDGET_MS = 5000;
+
+let frames: Frame[] = [];
+
+function answer({ number, params }: { number: number; params: Params }): Answer {
+  const began = performance.now();
+  try {
+    const { perFrame: _, ...evaluation } = evaluate(frames, params, { budgetMs: BUDGET_MS });
+    return { number, evaluation, ms: performance.now() - began };
+  } catch (error) {
+    return { number, mistake: (error as Error).message };
+  }
+}
+
+self.addEventListener('message', ({ data }: MessageEvent<Question>) => {
+  if ('frames' in data) frames = data.frames;
+  else self.postMessage(answer(data));
+});
