@@ -154,7 +154,7 @@ describe('what the page reads', () => {
   it('gives the trend of what matches', async () => {
     for (let k = 1; k <= 30; k++)
       edge.live.emit({ ...fakeReportEvent({ k }), stream: 'trendy', tracker: 'a' } as never);
-    const ask = async (query: string): Promise<Record<string, any>> =>
+    const ask = async (query: string): Promise<{ code?: string; series: Record<'k' | 'distance', number[]>[] }> =>
       JSON.parse(await (await fetch(`${edge.url}/v1/trend?${query}`)).text());
     const { series } = await ask('stream=trendy&points=10');
     assert.deepEqual(series[0].k, [3, 6, 9, 12, 15, 18, 21, 24, 27, 30]);
