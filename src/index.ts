@@ -1,5 +1,8 @@
 /** The public door of the library. */
 
+export { ScoreWindow, scoreFrames, scoreTotals } from './scores/score-window.js';
+export type { SimilarityRule } from './scores/similarity.js';
+export { addTotals, type ScoreName, type Scores, scoresOf, type Totals } from './scores/totals.js';
 export { evaluate } from './tgospa/evaluate.js';
 export type * from './tgospa/evaluation.js';
 export { InputError, type Problem } from './tgospa/input-error.js';

@@ -21,9 +21,10 @@ interface Layer {
 
 const LAYERS: Layer[] = [
   { name: 'kernel', files: ['src/tgospa/'], imports: [], node: false },
-  { name: 'door', files: ['src/index.ts'], imports: ['kernel'], node: false },
   { name: 'adapters', files: ['adapters/'], imports: ['kernel', 'wire'], node: false },
+  { name: 'door', files: ['src/index.ts'], imports: ['kernel', 'scores'], node: false },
   { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
+  { name: 'scores', files: ['src/scores/'], imports: ['kernel'], node: false },
   { name: 'reports', files: ['src/report/'], imports: ['kernel'], node: false },
   {
     name: 'terminal',

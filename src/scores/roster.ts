@@ -1,0 +1,185 @@
+/**
+ * Who is in the window: trajectories and the pairs of them that were ever alike, under small numbers that are used again when a
+ * trajectory or a pair has left. Frames are kept as flat arrays of these numbers and are recycled.
+ */
+
+import type { PackedFeed, PackedFrame } from '../tgospa/frame.js';
+import { SimilarityFinder, type SimilarityRule } from './similarity.js';
+import { MATCH_MIN } from './totals.js';
+
+/** One frame in numbers. Pairs are ordered by truth; what is beyond the counts is left over from earlier frames. */
+export class ScoredFrame {
+  truthCount = 0;
+  trackCount = 0;
+  pairCount = 0;
+  /** roster numbers */
+  truths = new Int32Array(0);
+  tracks = new Int32Array(0);
+  /** of each pair: place of its truth and of its track in this frame, its number in the roster, similarity */
+  truthAt = new Int32Array(0);
+  trackAt = new Int32Array(0);
+  pair = new Int32Array(0);
+  similarity = new Float64Array(0);
+  /** of each pair: similarity as a share of all similarity its two ends have in this frame */
+  share = new Float64Array(0);
+
+  reserve(truths: number, tracks: number, pairs: number): void {
+    if (truths > this.truths.length) this.truths = new Int32Array(truths);
+    if (tracks > this.tracks.length) this.tracks = new Int32Array(tracks);
+    if (pairs > this.pair.length) {
+      this.truthAt = new Int32Array(pairs);
+      this.trackAt = new Int32Array(pairs);
+      this.pair = new Int32Array(pairs);
+      this.similarity = new Float64Array(pairs);
+      this.share = new Float64Array(pairs);
+    }
+    this.truthCount = truths;
+    this.trackCount = tracks;
+    this.pairCount = pairs;
+  }
+}
+
+/** The trajectories of one feed. */
+export class Side {
+  /** present in the window now */
+  readonly numbers = new Map<string, number>();
+  /** numbers ever given out are below this */
+  size = 0;
+  /** frames of the window with it; 0 where the number is free */
+  presence = new Int32Array(64);
+  readonly #ids: string[] = [];
+  readonly #free: number[] = [];
+
+  /** Number of an id; a new one when it was not in the window. */
+  enter(id: string): number {
+    let number = this.numbers.get(id);
+    if (number === undefined) {
+      number = this.#free.pop() ?? this.size++;
+      if (number >= this.presence.length) this.presence = grown(this.presence);
+      this.numbers.set(id, number);
+      this.#ids[number] = id;
+    }
+    this.presence[number]++;
+    return number;
+  }
+
+  /** True when that was its last frame. */
+  leave(number: number): boolean {
+    if (--this.presence[number] > 0) return false;
+    this.numbers.delete(this.#ids[number]);
+    this.#ids[number] = '';
+    this.#free.push(number);
+    return true;
+  }
+}
+
+export class Roster {
+  readonly truths = new Side();
+  readonly tracks = new Side();
+  /** instances in the window */
+  truthTotal = 0;
+  trackTotal = 0;
+  /** numbers of pairs ever given out are below this */
+  pairSize = 0;
+  /** of each pair: its ends, the frames with it, and those where it is a match for Identity */
+  pairTruth = new Int32Array(64);
+  pairTrack = new Int32Array(64);
+  pairFrames = new Int32Array(64);
+  pairMatches = new Int32Array(64);
+  /** by truth: the pairs it has */
+  readonly #pairsOf: number[][] = [];
+  readonly #freePairs: number[] = [];
+  readonly #finder: SimilarityFinder;
+  #rowSum = new Float64Array(64);
+  #columnSum = new Float64Array(64);
+
+  constructor(rule: SimilarityRule) {
+    this.#finder = new SimilarityFinder(rule);
+  }
+
+  pairsOf(truth: number): readonly number[] {
+    return this.#pairsOf[truth];
+  }
+
+  /** Takes a frame in and writes it down in `into`. */
+  enter(frame: PackedFrame, into: ScoredFrame): void {
+    this.#finder.find(frame);
+    const { count, truth, track, similarity } = this.#finder;
+    into.reserve(frame.reference.ids.length, frame.tracker.ids.length, count);
+    number(frame.reference, this.truths, into.truths);
+    number(frame.tracker, this.tracks, into.tracks);
+    this.truthTotal += into.truthCount;
+    this.trackTotal += into.trackCount;
+    this.#shares(into);
+    for (let n = 0; n < count; n++) {
+      const pair = this.#pair(into.truths[truth[n]], into.tracks[track[n]]);
+      const value = similarity[n];
+      into.truthAt[n] = truth[n];
+      into.trackAt[n] = track[n];
+      into.pair[n] = pair;
+      into.similarity[n] = value;
+      this.pairFrames[pair]++;
+      if (value >= MATCH_MIN) this.pairMatches[pair]++;
+    }
+  }
+
+  leave(frame: ScoredFrame): void {
+    this.truthTotal -= frame.truthCount;
+    this.trackTotal -= frame.trackCount;
+    for (let n = 0; n < frame.pairCount; n++) {
+      const pair = frame.pair[n];
+      if (frame.similarity[n] >= MATCH_MIN) this.pairMatches[pair]--;
+      if (--this.pairFrames[pair] === 0) this.#forget(pair);
+    }
+    for (let n = 0; n < frame.truthCount; n++) this.truths.leave(frame.truths[n]);
+    for (let n = 0; n < frame.trackCount; n++) this.tracks.leave(frame.tracks[n]);
+  }
+
+  #shares(into: ScoredFrame): void {
+    const { count, truth, track, similarity } = this.#finder;
+    if (into.truthCount > this.#rowSum.length) this.#rowSum = new Float64Array(into.truthCount * 2);
+    if (into.trackCount > this.#columnSum.length) this.#columnSum = new Float64Array(into.trackCount * 2);
+    const rows = this.#rowSum.fill(0, 0, into.truthCount);
+    const columns = this.#columnSum.fill(0, 0, into.trackCount);
+    for (let n = 0; n < count; n++) {
+      rows[truth[n]] += similarity[n];
+      columns[track[n]] += similarity[n];
+    }
+    for (let n = 0; n < count; n++)
+      into.share[n] = similarity[n] / (rows[truth[n]] + columns[track[n]] - similarity[n]);
+  }
+
+  #pair(truth: number, track: number): number {
+    this.#pairsOf[truth] ??= [];
+    const list = this.#pairsOf[truth];
+    for (let n = 0; n < list.length; n++) if (this.pairTrack[list[n]] === track) return list[n];
+    const pair = this.#freePairs.pop() ?? this.pairSize++;
+    if (pair >= this.pairTruth.length) {
+      this.pairTruth = grown(this.pairTruth);
+      this.pairTrack = grown(this.pairTrack);
+      this.pairFrames = grown(this.pairFrames);
+      this.pairMatches = grown(this.pairMatches);
+    }
+    this.pairTruth[pair] = truth;
+    this.pairTrack[pair] = track;
+    list.push(pair);
+    return pair;
+  }
+
+  #forget(pair: number): void {
+    const list = this.#pairsOf[this.pairTruth[pair]];
+    list[list.indexOf(pair)] = list[list.length - 1];
+    list.pop();
+    this.#freePairs.push(pair);
+  }
+}
+
+function number(feed: PackedFeed, side: Side, into: Int32Array): void {
+  for (let n = 0; n < feed.ids.length; n++) into[n] = side.enter(feed.ids[n]);
+}
+
+function grown(old: Int32Array): Int32Array<ArrayBuffer> {
+  const fresh = new Int32Array(old.length * 2);
+  fresh.set(old);
+  return fresh;
+}

@@ -1,0 +1,122 @@
+/**
+ * The companion scores of the last T frames, or of a whole sequence (T frames long). A frame that enters or leaves costs what its own
+ * objects cost; CLEAR is then a matter of reading sums, Identity and HOTA are worked out when asked for.
+ * Promise: after every push `totals()` is what a fresh window over the same frames would give.
+ */
+
+import type { Frame } from '../tgospa/evaluation.js';
+import { type PackedFrame, packFrame } from '../tgospa/frame.js';
+import { InputError } from '../tgospa/input-error.js';
+import { Clear, ClearFrame } from './clear.js';
+import { Hota } from './hota.js';
+import { Identity } from './identity.js';
+import { Roster, ScoredFrame } from './roster.js';
+import type { SimilarityRule } from './similarity.js';
+import { emptyTotals, type Scores, scoresOf, type Totals } from './totals.js';
+
+export class ScoreWindow {
+  #oldest = 0;
+  #end = 0;
+  readonly #scored: ScoredFrame[] = [];
+  readonly #clearFrames: ClearFrame[] = [];
+  readonly #roster: Roster;
+  readonly #clear: Clear;
+  readonly #identity = new Identity();
+  readonly #hota = new Hota();
+
+  constructor(
+    readonly windowFrames: number,
+    rule: SimilarityRule = { kind: 'iou' },
+  ) {
+    if (!(Number.isSafeInteger(windowFrames) && windowFrames >= 1))
+      throw new InputError([
+        { path: 'windowFrames', value: windowFrames, message: 'must be a whole number of frames, at least 1' },
+      ]);
+    this.#roster = new Roster(rule);
+    const self = this;
+    this.#clear = new Clear({
+      get oldest() {
+        return self.#oldest;
+      },
+      get end() {
+        return self.#end;
+      },
+      scored: (serial) => self.#scored[serial % windowFrames],
+      clear: (serial) => self.#clearFrames[serial % windowFrames],
+    });
+  }
+
+  /** Frames in the window now. */
+  get frames(): number {
+    return this.#end - this.#oldest;
+  }
+
+  /** Takes the next frame in, checked and packed by the kernel; beyond T frames the oldest leaves. */
+  push(frame: PackedFrame): void {
+    const at = this.#end % this.windowFrames;
+    if (this.frames === this.windowFrames) this.#leave();
+    else if (this.#scored.length === at) {
+      this.#scored.push(new ScoredFrame());
+      this.#clearFrames.push(new ClearFrame());
+    }
+    this.#roster.enter(frame, this.#scored[at]);
+    this.#clear.enter(this.#end++, this.#roster);
+  }
+
+  #leave(): void {
+    const serial = this.#oldest++;
+    this.#clear.leave(serial);
+    this.#roster.leave(this.#scored[serial % this.windowFrames]);
+  }
+
+  totals(): Totals {
+    const roster = this.#roster;
+    const totals = emptyTotals();
+    totals.frames = this.frames;
+    totals.truths = roster.truthTotal;
+    totals.tracks = roster.trackTotal;
+    totals.truthIds = roster.truths.numbers.size;
+    totals.trackIds = roster.tracks.numbers.size;
+    totals.matched = this.#clear.matched;
+    totals.switches = this.#clear.switches;
+    totals.fragmentations = this.#clear.fragmentations;
+    Object.assign(totals, this.#clear.coverage(roster));
+    // in the order of the frames, so that the digits do not depend on what was in the window before
+    for (let serial = this.#oldest; serial < this.#end; serial++)
+      totals.similarity += this.#clearFrames[serial % this.windowFrames].similarity;
+    totals.identityMatched = this.#identity.matched(roster);
+    this.#hota.score(this.#inOrder(), roster, totals);
+    return totals;
+  }
+
+  scores(): Scores {
+    return scoresOf(this.totals());
+  }
+
+  #inOrder(): ScoredFrame[] {
+    const { windowFrames } = this;
+    const list = new Array<ScoredFrame>(this.frames);
+    for (let n = 0; n < list.length; n++) list[n] = this.#scored[(this.#oldest + n) % windowFrames];
+    return list;
+  }
+}
+
+/** What the scores of a finished sequence are made of. Throws InputError. */
+export function scoreTotals(frames: Iterable<Frame>, rule: SimilarityRule = { kind: 'iou' }): Totals {
+  const packed: PackedFrame[] = [];
+  let stride = 0;
+  for (const frame of frames) {
+    const next = packFrame(frame, rule.kind, stride, `frames[${packed.length}]`);
+    stride ||= next.stride;
+    packed.push(next);
+  }
+  if (packed.length === 0) return emptyTotals();
+  const window = new ScoreWindow(packed.length, rule);
+  for (const frame of packed) window.push(frame);
+  return window.totals();
+}
+
+/** The companion scores of a finished sequence. Throws InputError. */
+export function scoreFrames(frames: Iterable<Frame>, rule: SimilarityRule = { kind: 'iou' }): Scores {
+  return scoresOf(scoreTotals(frames, rule));
+}
