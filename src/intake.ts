@@ -15,7 +15,10 @@ export interface IngestTarget {
     settings?: SettingsPatch,
     shape?: Shape,
   ): { nextSeq: number; plan: ResolvedStream } | { code: string; path: string; message: string };
-  /** resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not going to be */
+  /**
+   * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
+   * going to be. Parts that become durable together get the same promise.
+   */
   ingest(feed: FeedId, part: FramePart, receivedMs: number): Promise<void>;
   end(feed: FeedId): Promise<void>;
   reportRejected(feed: FeedId, code: string): void;
@@ -53,6 +56,13 @@ interface Entry {
   receivedMs: number;
 }
 
+/** Frames that become durable together. */
+interface Group {
+  stored: Promise<void>;
+  entries: Entry[];
+  over: boolean;
+}
+
 export const isStorageFault = (error: unknown): boolean => (error as { name?: string } | null)?.name === 'StorageFault';
 
 /** One feed's frames on their way to the disk. */
@@ -65,6 +75,7 @@ export class Intake {
   #queue: Entry[] = [];
   #head = 0;
   #underway = 0;
+  #newest: Group | null = null;
   #stalled = false;
   #drained: Array<() => void> = [];
 
@@ -119,21 +130,33 @@ export class Intake {
 
   #store(entry: Entry): void {
     this.#underway++;
-    this.owner.target.ingest(this.feed, entry.part!, entry.receivedMs).then(
-      () => this.#stored(entry),
-      (error) => this.#failed(error),
+    const stored = this.owner.target.ingest(this.feed, entry.part!, entry.receivedMs);
+    if (this.#newest?.stored === stored && !this.#newest.over) this.#newest.entries.push(entry);
+    else this.#await({ stored, entries: [entry], over: false });
+  }
+
+  #await(group: Group): void {
+    this.#newest = group;
+    group.stored.then(
+      () => this.#stored(group),
+      (error) => this.#failed(group, error),
     );
   }
 
-  #stored(entry: Entry): void {
-    this.#underway--;
-    entry.part = null;
+  #stored(group: Group): void {
+    this.#close(group);
+    for (const entry of group.entries) entry.part = null;
     if (this.#stalled && this.#underway === 0) this.#resume();
     this.#advance();
   }
 
-  #failed(error: unknown): void {
-    this.#underway--;
+  #close(group: Group): void {
+    group.over = true;
+    this.#underway -= group.entries.length;
+  }
+
+  #failed(group: Group, error: unknown): void {
+    this.#close(group);
     if (!isStorageFault(error)) {
       this.owner.fault(this, error);
       return;

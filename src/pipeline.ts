@@ -77,6 +77,7 @@ export class Live {
   /** the stream whose record is being applied */
   #busy: string | null = null;
   #backlog = 0;
+  #newestCommit = { durable: Promise.resolve(), taken: Promise.resolve() };
   readonly #backlogWaiters = new Set<() => void>();
   #appliedPosition = 0;
   #idleCheckedMs = 0;
@@ -94,10 +95,7 @@ export class Live {
   /** The whole wiring: durable records, in order and in slices, become events; what is due becomes records. */
   #topology(): Subscription {
     const { sliceMs, tickMs } = this.#evaluation;
-    const applied$ = this.#committed$.pipe(
-      concatMap((records) => inSlices(this.#applyAll(records), sliceMs)),
-      mergeAll(),
-    );
+    const applied$ = this.#committed$.pipe(concatMap((records) => inSlices(this.#applyAll(records), sliceMs)));
     const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
       filter(() => this.health().ready),
       map(() => this.#due(this.clock.now())),
@@ -141,16 +139,34 @@ export class Live {
     return { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan: this.#entrance.planOf(id.stream) };
   }
 
-  /** Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again. */
-  async ingest(id: FeedId, part: FramePart, receivedMs: number): Promise<void> {
-    const feed = this.#entrance.find(id) ?? this.#reopen(id);
-    if (part.seq <= feed.acceptedSeq) return feed.stored;
-    this.#ensureOpen(feed);
-    const { stream, role, tracker } = id;
-    feed.stored = this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
-    feed.acceptedSeq = part.seq;
-    await feed.stored;
-    if (this.#backlog > this.#evaluation.backlogFrames) await this.#backlogShrunk();
+  /**
+   * Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again.
+   * Parts of one group commit share their promise.
+   */
+  ingest(id: FeedId, part: FramePart, receivedMs: number): Promise<void> {
+    try {
+      const feed = this.#entrance.find(id) ?? this.#reopen(id);
+      if (part.seq <= feed.acceptedSeq) return feed.stored;
+      this.#ensureOpen(feed);
+      const { stream, role, tracker } = id;
+      feed.stored = this.#taken(this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part }));
+      feed.acceptedSeq = part.seq;
+      return feed.stored;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** Durable, and not too far ahead of the evaluation. */
+  #taken(durable: Promise<void>): Promise<void> {
+    if (durable === this.#newestCommit.durable) return this.#newestCommit.taken;
+    const taken = durable.then(() =>
+      this.#backlog > this.#evaluation.backlogFrames ? this.#backlogShrunk() : undefined,
+    );
+    // who waits for it hears of a fault; that nobody waits is none
+    taken.catch(() => {});
+    this.#newestCommit = { durable, taken };
+    return taken;
   }
 
   /** The feed is finished. Resolves when that has taken effect; with the last feed everything left is settled. */
@@ -438,13 +454,13 @@ export class Live {
 }
 
 /** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */
-function inSlices<T>(items: Iterable<T>, sliceMs: number): Observable<T> {
+function inSlices<T>(groups: Iterable<T[]>, sliceMs: number): Observable<T> {
   return new Observable((subscriber) => {
-    const iterator = items[Symbol.iterator]();
+    const iterator = groups[Symbol.iterator]();
     const run = () => {
       const end = performance.now() + sliceMs;
-      for (let item = iterator.next(); !item.done; item = iterator.next()) {
-        subscriber.next(item.value);
+      for (let group = iterator.next(); !group.done; group = iterator.next()) {
+        for (const item of group.value) subscriber.next(item);
         if (performance.now() < end) continue;
         turn = setImmediate(run);
         return;

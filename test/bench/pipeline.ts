@@ -5,6 +5,7 @@
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
  *   --only NAME   one part: throughput, memory or growth
+ *   --scene NAME  throughput of one scene: calm or crowd
  *   --prof        write CPU profiles of the evaluator to the current folder
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -24,6 +25,7 @@ const { values: options } = parseArgs({
     steps: { type: 'string', default: '4000' },
     objects: { type: 'string', default: '400000' },
     only: { type: 'string' },
+    scene: { type: 'string' },
     prof: { type: 'boolean', default: false },
   },
 });
@@ -50,7 +52,8 @@ class Far {
 
   static async start(role: 'floor' | 'evaluator', prof = false): Promise<Far> {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
-    const execArgv = ['--expose-gc', ...(prof ? ['--cpu-prof'] : [])];
+    // floor and evaluator alike, as `tgospa` is started
+    const execArgv = ['--expose-gc', '--max-semi-space-size=32', ...(prof ? ['--cpu-prof'] : [])];
     const child = fork(SERVER, [role, join(folder, 'data')], { execArgv });
     const [{ url }] = (await once(child, 'message')) as [{ url: string }];
     return new Far(child, url, folder);
@@ -217,7 +220,10 @@ async function race(role: 'floor' | 'evaluator', scene: SceneName, steps: number
 }
 
 async function throughput() {
-  return { calm: await throughputOf('calm'), crowd: await throughputOf('crowd') };
+  const results: Record<string, unknown> = {};
+  for (const scene of Object.keys(SCENES) as SceneName[])
+    if (options.scene === undefined || options.scene === scene) results[scene] = await throughputOf(scene);
+  return results;
 }
 
 async function throughputOf(scene: SceneName) {
