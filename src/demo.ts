@@ -39,14 +39,16 @@ const HELP = `Usage: tgospa demo [options]
 
 Starts the evaluator and a simulated scene with two trackers, one of them faulty, and runs until stopped (Ctrl-C).
 
-  --port PORT    port for everything, ${DEFAULT_PORT} by default; a free one when it is taken
-  --data DIR     folder to keep the log in; a temporary one unless given
-  --fps NUMBER   frames per second, from 1 to 100, ${DEFAULT_FPS} by default
-  --help         this text
+  --port PORT     port for everything, ${DEFAULT_PORT} by default; a free one when it is taken
+  --host ADDRESS  address to listen on, 127.0.0.1 by default; whoever reaches another one may look and send
+  --data DIR      folder to keep the log in; a temporary one unless given
+  --fps NUMBER    frames per second, from 1 to 100, ${DEFAULT_FPS} by default
+  --help          this text
 `;
 
 const OPTIONS = {
   port: { type: 'string', default: String(DEFAULT_PORT) },
+  host: { type: 'string', default: '127.0.0.1' },
   data: { type: 'string' },
   fps: { type: 'string', default: String(DEFAULT_FPS) },
   help: { type: 'boolean', default: false },
@@ -54,6 +56,7 @@ const OPTIONS = {
 
 interface Job {
   port: number;
+  host: string;
   /** null: a temporary folder */
   data: string | null;
   fps: number;
@@ -68,7 +71,7 @@ export async function run(args: string[], console: Console, signal = stopSignal(
   }
   const dir = job.data ?? mkdtempSync(join(tmpdir(), 'tgospa-demo-'));
   try {
-    const app = await startSomewhere(job.port, dir, console);
+    const app = await startSomewhere(job, dir, console);
     try {
       console.out.write(introduction(app, job));
       await show(app, job, console, signal);
@@ -81,19 +84,19 @@ export async function run(args: string[], console: Console, signal = stopSignal(
 }
 
 /** Starts the evaluator; where the port is taken, on a free one. */
-async function startSomewhere(port: number, dir: string, { err }: Console): Promise<App> {
+async function startSomewhere({ port, host }: Job, dir: string, { err }: Console): Promise<App> {
   try {
-    return await start(port, dir);
+    return await start(port, host, dir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     err.write(`port ${port} is taken, perhaps by another demo or tgospa serve; taking a free one instead\n`);
-    return start(0, dir);
+    return start(0, host, dir);
   }
 }
 
-function start(port: number, dir: string): Promise<App> {
+function start(port: number, host: string, dir: string): Promise<App> {
   // whatever the environment says about tokens is meant for a real evaluator
-  const { config } = readConfig({ overrides: { listen: { port }, data: { dir } }, env: {} });
+  const { config } = readConfig({ overrides: { listen: { port, host, insecure: true }, data: { dir } }, env: {} });
   return startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
 }
 
@@ -228,7 +231,7 @@ function parseJob(args: string[]): Job | null {
     mistakes.push(`--port must be a whole number from 0 to 65535, not ${values.port}`);
   if (!(fps >= 1 && fps <= 100)) mistakes.push(`--fps must be a number from 1 to 100, not ${values.fps}`);
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
-  return { port, fps, data: values.data ?? null };
+  return { port, fps, host: values.host, data: values.data ?? null };
 }
 
 function parse(args: string[]) {
