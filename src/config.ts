@@ -22,7 +22,7 @@ import {
 import { type Config, rootSchema, type SettingsPatch, type StreamSettings } from './config/schema.js';
 import { paramsOf, settingsShape } from './config/settings.js';
 import { type HelloFields, type HelloReader, NAME_PATTERN, NAME_RULE, type Shape } from './protocol.js';
-import { type DistanceName, type Params, presets } from './tgospa/params.js';
+import { type DistanceName, type Params, presets, windowWarning } from './tgospa/params.js';
 
 export { isLoopback, type TokenRole, tokenSecrets } from './config/access.js';
 export { exampleYaml } from './config/example.js';
@@ -178,13 +178,6 @@ function streamProblems(raw: Record<string, unknown>, context: Context): Problem
       ? [{ keys: ['streams', stream, resolved.path], message: resolved.message }]
       : [];
   });
-}
-
-/** DESIGN 2.1: a window of T frames never shows a switch that must last n frames on both sides when T <= 2n + 1. */
-export function windowWarning(params: Params, windowFrames: number): string | undefined {
-  const lasting = Math.round((params.switchPenalty / params.cutoff) ** params.exponent * 1e9) / 1e9;
-  if (lasting < 1 || windowFrames > 2 * lasting + 1) return undefined;
-  return `a window of ${windowFrames} frames never shows a switch that must last ${lasting} frames on both sides; use more than ${2 * lasting + 1} frames`;
 }
 
 function windowWarnings(config: Config): Problem[] {

@@ -8,14 +8,7 @@ import { randomUUID } from 'node:crypto';
 import type { Format } from '../adapters/adapter.js';
 import { adapters, formatByName } from '../adapters/index.js';
 import type { Identity } from './access.js';
-import {
-  type Config,
-  helloReader,
-  pointProfileLines,
-  type ResolvedStream,
-  type SettingsPatch,
-  windowWarning,
-} from './config.js';
+import { type Config, helloReader, pointProfileLines, type ResolvedStream, type SettingsPatch } from './config.js';
 import { FrameScanner } from './frame-scanner.js';
 import { type IngestTarget, Intake, type IntakeOwner, type IntakeSession, isStorageFault } from './intake.js';
 import type { Logger } from './logger.js';
@@ -37,6 +30,7 @@ import {
   show,
 } from './protocol.js';
 import type { Telemetry } from './telemetry.js';
+import { windowWarning } from './tgospa/params.js';
 import { type Translated, Translation } from './translation.js';
 
 /** The other end of a connection. */

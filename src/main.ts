@@ -16,6 +16,10 @@ interface Command {
 
 const COMMANDS: Record<string, Command> = {
   eval: { summary: 'compare trackers with a reference, from files', run: runEval },
+  tune: {
+    summary: 'choose the parameters of a profile from sample data',
+    run: async (args, console) => (await import('./tune.js')).runTune(args, console),
+  },
   serve: {
     summary: 'evaluate trackers live: WebSocket in, Prometheus out',
     // loaded when it is asked for: the other commands need no sockets and no store

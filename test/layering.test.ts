@@ -22,7 +22,19 @@ interface Layer {
 const LAYERS: Layer[] = [
   { name: 'kernel', files: ['src/tgospa/'], imports: [], node: false },
   { name: 'adapters', files: ['adapters/'], imports: ['kernel', 'wire'], node: false },
-  { name: 'door', files: ['src/index.ts'], imports: ['kernel', 'scores'], node: false },
+  {
+    name: 'tuning',
+    files: [
+      'src/tuning.ts',
+      'src/tuning-intervals.ts',
+      'src/tuning-pairs.ts',
+      'src/tuning-scores.ts',
+      'src/tuning-words.ts',
+    ],
+    imports: ['kernel'],
+    node: false,
+  },
+  { name: 'door', files: ['src/index.ts'], imports: ['kernel', 'scores', 'tuning'], node: false },
   { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
   { name: 'scores', files: ['src/scores/'], imports: ['kernel'], node: false },
   { name: 'reports', files: ['src/report/'], imports: ['kernel'], node: false },
@@ -103,7 +115,13 @@ const LAYERS: Layer[] = [
   { name: 'dashboards', files: ['dashboards/grafana/'], imports: [], node: true },
   { name: 'page', files: ['src/page/'], imports: ['kernel'], node: false },
   { name: 'page build', files: ['src/page-build.ts'], imports: [], node: true },
-  { name: 'main', files: ['src/main.ts'], imports: ['door', 'terminal', 'eval', 'app', 'players'], node: true },
+  {
+    name: 'tune',
+    files: ['src/tune.ts', 'src/tune-options.ts', 'src/tune-summary.ts', 'src/tune-report.ts'],
+    imports: ['kernel', 'tuning', 'door', 'adapters', 'scenes', 'terminal', 'reports', 'eval', 'wire'],
+    node: true,
+  },
+  { name: 'main', files: ['src/main.ts'], imports: ['door', 'terminal', 'eval', 'tune', 'app', 'players'], node: true },
 ];
 
 /** Each outside library has one owner: a file, or a folder when it ends with a slash, with the file beside it. */
@@ -254,13 +272,14 @@ describe('the README', () => {
       assert.ok(name in scripts, `the README says npm run ${name}, but package.json has no such script`);
   });
 
-  it('names only options that tgospa eval knows', async () => {
+  it('names only options that tgospa eval or tgospa tune knows', async () => {
     const { evalHelp } = await import('../src/eval-options.js');
-    const known = new Set(evalHelp().match(/--[\w-]+/g));
+    const { tuneHelp } = await import('../src/tune-options.js');
+    const known = new Set((evalHelp() + tuneHelp()).match(/--[\w-]+/g));
     const named = [...text.matchAll(/--[a-z][\w-]+/g)].map(([option]) => option);
     assert.ok(named.length > 0);
     for (const option of named)
-      assert.ok(known.has(option), `the README names ${option}, which tgospa eval does not know`);
+      assert.ok(known.has(option), `the README names ${option}, which neither tgospa eval nor tgospa tune knows`);
   });
 
   it('shows a program for the library that runs', () => {

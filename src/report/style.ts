@@ -91,6 +91,10 @@ svg .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 5 3; fill: no
 .legend i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; background: var(--paint); }
 .bar-cell { display: inline-flex; width: 12rem; height: .8rem; vertical-align: middle; border-radius: 2px; overflow: hidden; background: var(--panel); }
 .bar-cell i { height: 100%; background: var(--paint); }
+.cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .75rem; list-style: none; padding: 0; margin: .5rem 0 1rem; }
+.cards li { border: 1px solid var(--line); border-top: 4px solid var(--paint, var(--line)); border-radius: 4px; padding: .4rem .5rem; font-size: .82rem; line-height: 1.35; overflow-wrap: anywhere; }
+.cards strong { font-size: .95rem; }
+svg .dashed { stroke-dasharray: 5 3; }
 footer { margin-top: 3rem; color: var(--faint); font-size: .88rem; border-top: 1px solid var(--line); padding-top: .75rem; }
 @media print { body { max-width: none; padding: 0; } details { display: block; } h2 { break-after: avoid; } figure { break-inside: avoid; } }
 `;

@@ -125,6 +125,13 @@ function switchPenaltyOf(words: ProfileWords, exponent: number, problems: Proble
   return penalty!;
 }
 
+/** DESIGN 2.1: a window of T frames never shows a switch that must last n frames on both sides when T <= 2n + 1. */
+export function windowWarning(params: Params, windowFrames: number): string | undefined {
+  const lasting = Math.round((params.switchPenalty / params.cutoff) ** params.exponent * 1e9) / 1e9;
+  if (lasting < 1 || windowFrames > 2 * lasting + 1) return undefined;
+  return `a window of ${windowFrames} frames never shows a switch that must last ${lasting} frames on both sides; use more than ${2 * lasting + 1} frames`;
+}
+
 /** The published profiles, for boxes under 1 - IoU. */
 export const presets = {
   'detector-training': profile({ distance: 'iou', cutoff: 0.255, admissibleError: 0.17, switchPenalty: 0 }),
