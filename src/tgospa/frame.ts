@@ -24,9 +24,16 @@ const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'w
 
 /**
  * Packs a frame or throws one InputError with all its mistakes. `stride` is the number of coordinates of the frames
- * before it, 0 when none had objects; `place` names the frame in messages.
+ * before it, 0 when none had objects; `place` names the frame in messages. A feed with the same objects as in the frame
+ * `before` shares its list of ids.
  */
-export function packFrame(frame: Frame, distance: DistanceName, stride: number, place: string): PackedFrame {
+export function packFrame(
+  frame: Frame,
+  distance: DistanceName,
+  stride: number,
+  place: string,
+  before?: PackedFrame,
+): PackedFrame {
   const problems: Problem[] = [];
   if (typeof frame !== 'object' || frame === null || !Array.isArray(frame.reference) || !Array.isArray(frame.tracker)) {
     throw new InputError([
@@ -37,8 +44,16 @@ export function packFrame(frame: Frame, distance: DistanceName, stride: number, 
   const first = frame.reference[0] ?? frame.tracker[0];
   const expected = wantsBoxes ? 4 : distance === 'geodesic' ? 2 : stride || pointDimension(first);
   const packed = {
-    reference: packFeed(frame.reference, wantsBoxes, expected, distance, `${place}.reference`, problems),
-    tracker: packFeed(frame.tracker, wantsBoxes, expected, distance, `${place}.tracker`, problems),
+    reference: packFeed(
+      frame.reference,
+      wantsBoxes,
+      expected,
+      distance,
+      `${place}.reference`,
+      problems,
+      before?.reference,
+    ),
+    tracker: packFeed(frame.tracker, wantsBoxes, expected, distance, `${place}.tracker`, problems, before?.tracker),
     stride: first === undefined ? 0 : expected,
   };
   if (problems.length > 0) throw new InputError(problems);
@@ -56,25 +71,30 @@ function packFeed(
   distance: DistanceName,
   place: string,
   problems: Problem[],
+  before?: PackedFeed,
 ): PackedFeed {
   const count = objects.length;
-  const ids: string[] = new Array(count);
   const coordinates = new Float64Array(count * stride);
-  const seen = new Set<string>();
+  // ids that were unique in the frame before still are
+  const known = before && sameIds(objects, before.ids);
+  const ids: string[] = known ? before.ids : new Array(count);
+  const seen = known ? null : new Set<string>();
   for (let n = 0; n < count; n++) {
     const object = objects[n] as { id: string; box?: number[]; point?: number[] };
     if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
       problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
       continue;
     }
-    ids[n] = object.id;
-    const before = seen.size;
-    if (seen.add(object.id).size === before) {
-      problems.push({
-        path: `${place}[${n}].id`,
-        value: object.id,
-        message: 'this id stands twice in the frame; ids must be unique within a feed',
-      });
+    if (seen) {
+      ids[n] = object.id;
+      const size = seen.size;
+      if (seen.add(object.id).size === size) {
+        problems.push({
+          path: `${place}[${n}].id`,
+          value: object.id,
+          message: 'this id stands twice in the frame; ids must be unique within a feed',
+        });
+      }
     }
     const list = wantsBoxes ? object.box : object.point;
     if (Array.isArray(list) && list.length === stride && (wantsBoxes ? object.point : object.box) === undefined) {
@@ -91,6 +111,12 @@ function packFeed(
     objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
   }
   return { ids, coordinates };
+}
+
+function sameIds(objects: Obj[], ids: string[]): boolean {
+  if (objects.length !== ids.length) return false;
+  for (let n = 0; n < ids.length; n++) if (objects[n]?.id !== ids[n]) return false;
+  return true;
 }
 
 const onEarth = (point: number[]) => Math.abs(point[0]) <= 90 && Math.abs(point[1]) <= 360;

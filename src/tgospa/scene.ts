@@ -212,6 +212,8 @@ export class Scene {
   edgeCount = 0;
   aloneCount = 0;
   private serial = 0;
+  /** lists of ids of the newest frame */
+  private newestIds: { reference: string[]; tracker: string[] } | null = null;
   /** with solver 'lp' everything is one program, kept from component to component */
   private sharedLinear: LinearWindow | null = null;
 
@@ -269,8 +271,10 @@ export class Scene {
     this.soften();
     this.finder.find(packed);
     const { count, truth, track, distance } = this.finder;
-    const truths = packed.reference.ids.map((id) => this.appear(this.truths, id));
-    const tracks = packed.tracker.ids.map((id) => this.appear(this.tracks, id));
+    const newest = this.size > 0 ? this.frame(this.newestNumber) : null;
+    const truths = this.appearAll(this.truths, packed.reference.ids, this.newestIds?.reference, newest?.truths);
+    const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.newestIds?.tracker, newest?.tracks);
+    this.newestIds = { reference: packed.reference.ids, tracker: packed.tracker.ids };
     const cost = new Float64Array(count);
     for (let pair = 0; pair < count; pair++) cost[pair] = distance[pair] ** this.params.exponent;
     const ends = new (Math.max(truths.length, tracks.length) <= 0xffff ? Uint16Array : Uint32Array)(2 * count);
@@ -295,6 +299,22 @@ export class Scene {
     this.touch(frame);
     if (this.framewise) matchFrame(frame);
     else for (let pair = 0; pair < count; pair++) this.enterPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
+  }
+
+  /** The trajectories of a feed; those of the newest frame once more, when it has the same list of ids. */
+  private appearAll(
+    side: Map<string, Trajectory>,
+    ids: string[],
+    newestIds: string[] | undefined,
+    newest: Trajectory[] | undefined,
+  ): Trajectory[] {
+    if (newest && ids === newestIds) {
+      for (const trajectory of newest) trajectory.presence++;
+      return newest;
+    }
+    const list: Trajectory[] = new Array(ids.length);
+    for (let n = 0; n < ids.length; n++) list[n] = this.appear(side, ids[n]);
+    return list;
   }
 
   private appear(side: Map<string, Trajectory>, id: string): Trajectory {

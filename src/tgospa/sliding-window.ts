@@ -59,6 +59,7 @@ export class SlidingWindow {
   private readonly scene: Scene;
   private readonly params: WindowParams;
   private stride = 0;
+  private newest: PackedFrame | null = null;
   private settledNext = 0;
   private readonly settledCost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
   private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
@@ -103,7 +104,8 @@ export class SlidingWindow {
       throw new InputError([
         { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
       ]);
-    const packed = packFrame(frame, this.params.distance, this.stride, 'frame');
+    const packed = packFrame(frame, this.params.distance, this.stride, 'frame', this.newest ?? undefined);
+    this.newest = packed;
     this.stride ||= packed.stride;
     this.enter(packed);
     const window = readWindow(this.scene);
