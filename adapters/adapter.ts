@@ -76,8 +76,9 @@ export interface Adapter<T extends OptionTable = OptionTable> {
   create(values: OptionValues<T>, role: Role): Decoder;
   /** Reads the whole text of a file, where that is more than its messages one after the other. */
   readText?(text: string, values: OptionValues<T>, role: Role): Decoded;
-  /** The frame number a file of a folder stands for, by its name; null when it stands for none. */
-  frameOfFile?(name: string, values: OptionValues<T>): Stamp | null;
+  /** For formats with one file per frame: the frame a file stands for, by its name, and which of several recordings it
+   * belongs to; null when it is none of the chosen ones. */
+  frameOfFile?(name: string, values: OptionValues<T>): (Stamp & { group: string }) | null;
 }
 
 /** Gives the options of an adapter their types. */

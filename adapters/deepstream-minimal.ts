@@ -1,0 +1,103 @@
+/**
+ * NVIDIA DeepStream, minimal schema (nvmsgconv payload-type 1): one JSON message per frame, each object a text
+ * `id|left|top|right|bottom|label[|#|classifier labels...|confidence]`. Ids are unsigned 64-bit numbers and stay text.
+ * `@timestamp` is when the message was made, not when the picture was taken: it is used only when an option says so.
+ */
+
+import type { WireObject } from '../src/protocol.js';
+import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { decimalOf } from './decimal.js';
+import { each, fieldsOf, frameNumber, isoSeconds, jsonOf, list, refuseStamp } from './fields.js';
+import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
+import { OneSource } from './source.js';
+
+/** The id of objects that the tracker does not follow: the largest 64-bit number. */
+export const UNTRACKED_ID = '18446744073709551615';
+const ID = /^\d{1,20}$/;
+
+interface MinimalOptions extends PlacementOptions {
+  sensor: string | undefined;
+  time: 'ignore' | 'message';
+}
+
+class MinimalDecoder implements Decoder {
+  readonly #placement: Placement;
+  readonly #sensors: OneSource;
+
+  constructor(readonly options: MinimalOptions) {
+    this.#placement = new Placement(options);
+    this.#sensors = new OneSource('sensor', options.sensor);
+  }
+
+  decode(message: unknown, stamp?: Stamp): Decoded {
+    return attempt(
+      () => {
+        refuseStamp(stamp);
+        return this.#parts(message);
+      },
+      () => false,
+    );
+  }
+
+  flush(): Decoded {
+    return { parts: [], problems: [], held: false };
+  }
+
+  #parts(message: unknown): Part[] {
+    const raw = fieldsOf(jsonOf(message));
+    if (!this.#sensors.takes(raw.sensorId, 'sensorId')) return [];
+    const part: Part = { k: this.#placement.frame(frameNumber(raw.id, 'id'), 'id'), objects: [] };
+    if (this.options.time === 'message') part.t = isoSeconds(raw['@timestamp'], '@timestamp');
+    each(list(raw, 'objects'), 'objects', (text) => {
+      const object = this.#object(text);
+      if (object) part.objects.push(object);
+    });
+    return [part];
+  }
+
+  #object(text: unknown): WireObject | null {
+    if (typeof text !== 'string') throw new Mistake('', text, 'must be text: id|left|top|right|bottom|label');
+    const fields = text.split('|', 64);
+    if (fields.length < 6)
+      throw new Mistake('', text, `has ${fields.length} fields; expected id|left|top|right|bottom|label`);
+    if (!ID.test(fields[0])) throw new Mistake('', text, 'must begin with an unsigned whole number as id');
+    const corners = [0, 0, 0, 0];
+    for (let n = 0; n < 4; n++) {
+      corners[n] = decimalOf(fields[n + 1]);
+      if (!Number.isFinite(corners[n]))
+        throw new Mistake('', text, `must have a finite number as ${['left', 'top', 'right', 'bottom'][n]}`);
+    }
+    if (fields[0] === UNTRACKED_ID) return null;
+    const box = this.#placement.corners(corners[0], corners[1], corners[2], corners[3], '');
+    return objectOf(fields[0], box, fields[5], confidenceOf(fields, text));
+  }
+}
+
+/** Only messages of pipelines with classifiers have it: the last field, after `#` and their labels. */
+function confidenceOf(fields: string[], text: string): number | undefined {
+  if (fields.length === 6) return undefined;
+  const confidence = decimalOf(fields[fields.length - 1]);
+  if (fields[6] !== '#' || fields.length < 8 || !Number.isFinite(confidence))
+    throw new Mistake('', text, 'must have after the label nothing, or |#|classifier labels|confidence');
+  return confidence;
+}
+
+export const deepstreamMinimal = defineAdapter({
+  name: 'deepstream-minimal',
+  title: 'NVIDIA DeepStream, minimal message schema: one message per frame',
+  message: 'json',
+  numbering: 'own',
+  bases: { frame: 0, pixel: 0 },
+  options: {
+    ...BOX_OPTIONS,
+    sensor: { kind: 'text', help: 'sensorId of the messages that count; needed when a feed carries several' },
+    time: {
+      kind: 'choice',
+      choices: ['ignore', 'message'],
+      default: 'ignore',
+      help: 'message: take @timestamp as the time, though it is when the message was made',
+    },
+  },
+  shape: () => 'box',
+  create: (values) => new MinimalDecoder(values),
+});
