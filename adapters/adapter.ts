@@ -34,6 +34,8 @@ export interface Decoded {
   problems: MessageProblem[];
   /** whether data of this message, or of earlier ones, waits for more */
   held: boolean;
+  /** what whoever reads a file should know, such as how many rows do not count */
+  notes?: string[];
 }
 
 /** Frame number and time that came beside a message, for formats that have none of their own. */
@@ -74,6 +76,8 @@ export interface Adapter<T extends OptionTable = OptionTable> {
   /** boxes or points, under these options */
   shape(values: OptionValues<T>): Shape;
   create(values: OptionValues<T>, role: Role): Decoder;
+  /** json: whether a message may itself be a list; else a file that is one list holds a message in each element */
+  isList?(values: OptionValues<T>): boolean | undefined;
   /** Reads the whole text of a file, where that is more than its messages one after the other. */
   readText?(text: string, values: OptionValues<T>, role: Role): Decoded;
   /** For formats with one file per frame: the frame a file stands for, by its name, and which of several recordings it
@@ -88,7 +92,7 @@ export const defineAdapter = <const T extends OptionTable>(adapter: Adapter<T>):
 /** An adapter with its options checked: what a feed or a file is read with. */
 export interface Format {
   adapter: Adapter;
-  values: Record<string, unknown>;
+  values: OptionValues<OptionTable>;
   /** options that were said, not defaulted */
   given: ReadonlySet<string>;
   shape: Shape;

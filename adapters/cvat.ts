@@ -6,14 +6,7 @@
 import type { WireObject } from '../src/protocol.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
 import { refuseStamp } from './fields.js';
-import {
-  BOX_OPTIONS,
-  enclosing,
-  objectOf,
-  Placement,
-  type PlacementOptions,
-  ROTATED_OPTIONS,
-} from './placement.js';
+import { BOX_OPTIONS, enclosing, objectOf, Placement, type PlacementOptions, ROTATED_OPTIONS } from './placement.js';
 import { XmlReader } from './xml.js';
 
 /** Frames between the first and the last that a document may have, so that a stray number does not make a million empty ones. */
@@ -120,7 +113,11 @@ function filled(frames: Map<number, WireObject[]>): Part[] {
   const [first] = numbers;
   const count = numbers[numbers.length - 1] - first + 1;
   if (count > FRAMES_MAX)
-    throw new Mistake('', count, `has frames ${first} to ${numbers.at(-1)}; at most ${FRAMES_MAX} are read from one document`);
+    throw new Mistake(
+      '',
+      count,
+      `has frames ${first} to ${numbers.at(-1)}; at most ${FRAMES_MAX} are read from one document`,
+    );
   return Array.from({ length: count }, (_, n) => ({ k: first + n, objects: frames.get(first + n) ?? [] }));
 }
 

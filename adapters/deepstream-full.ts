@@ -7,7 +7,18 @@
 import type { WireObject } from '../src/protocol.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
 import { UNTRACKED_ID } from './deepstream-minimal.js';
-import { type Fields, fieldsOf, identity, inner, isFields, isoSeconds, jsonOf, number, refuseStamp, under } from './fields.js';
+import {
+  type Fields,
+  fieldsOf,
+  identity,
+  inner,
+  isFields,
+  isoSeconds,
+  jsonOf,
+  number,
+  refuseStamp,
+  under,
+} from './fields.js';
 import { Gathering } from './gathering.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
 import { OneSource } from './source.js';
@@ -72,7 +83,8 @@ class FullDecoder implements Decoder {
       });
       if (id === UNTRACKED_ID) return null;
       const label = Object.keys(object).find((key) => isFields(object[key]) && 'confidence' in (object[key] as Fields));
-      const confidence = label === undefined ? undefined : under(label, () => number(object[label] as Fields, 'confidence'));
+      const confidence =
+        label === undefined ? undefined : under(label, () => number(object[label] as Fields, 'confidence'));
       return objectOf(id, box, label, confidence);
     });
   }

@@ -72,7 +72,11 @@ export const deepstreamKitti = defineAdapter({
   bases: { frame: 0, pixel: 0 },
   options: {
     ...BOX_OPTIONS,
-    stream: { kind: 'whole', min: 0, help: 'stream id (second number of the file names); needed when a folder has several' },
+    stream: {
+      kind: 'whole',
+      min: 0,
+      help: 'stream id (second number of the file names); needed when a folder has several',
+    },
   },
   shape: () => 'box',
   create: (values) => new DumpDecoder(values),

@@ -8,7 +8,19 @@
 
 import type { WireObject } from '../src/protocol.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
-import { type Fields, fieldsOf, identity, inner, jsonOf, list, number, optionalNumber, optionalText, refuseStamp, under } from './fields.js';
+import {
+  type Fields,
+  fieldsOf,
+  identity,
+  inner,
+  jsonOf,
+  list,
+  number,
+  optionalNumber,
+  optionalText,
+  refuseStamp,
+  under,
+} from './fields.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
 import { OneSource } from './source.js';
 
@@ -71,7 +83,8 @@ class FrigateDecoder implements Decoder {
     if (!this.#cameras.takes(after.camera, 'camera')) return [];
     const id = identity(after.id, 'id');
     const time = number(after, 'frame_time') + this.options.timeOffset;
-    if (time < 0 || time > 1e11) throw new Mistake('frame_time', after.frame_time, 'must be a time in seconds since 1970');
+    if (time < 0 || time > 1e11)
+      throw new Mistake('frame_time', after.frame_time, 'must be a time in seconds since 1970');
     const object = ended || after.false_positive === true ? null : this.#object(id, after);
     if (object && this.#objects.size >= OBJECTS_MAX && !this.#objects.has(id))
       throw new Mistake('id', id, `is one object more than the ${OBJECTS_MAX} that are remembered`);

@@ -19,8 +19,10 @@ export class Gathering {
 
   /** `same`: whether an object belongs to the frame of this stamp. */
   constructor(
-    readonly same: (frame: Stamp, sighting: Sighting, objects: readonly WireObject[]) => boolean = ({ k, t }, { stamp }) =>
-      k === stamp.k && t === stamp.t,
+    readonly same: (frame: Stamp, sighting: Sighting, objects: readonly WireObject[]) => boolean = (
+      { k, t },
+      { stamp },
+    ) => k === stamp.k && t === stamp.t,
   ) {}
 
   get held(): boolean {

@@ -11,7 +11,8 @@ import { collect, Gathering, linesOf, type Sighting } from './gathering.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
 import { Rows } from './rows.js';
 
-const EXPECTED = 'frame id type truncated occluded alpha left top right bottom height width length x y z rotation [score]';
+const EXPECTED =
+  'frame id type truncated occluded alpha left top right bottom height width length x y z rotation [score]';
 const NAMES = EXPECTED.replace(/[[\]]/g, '').split(' ');
 const COLUMNS = 17;
 /** What trackers without depth write for a position. */
@@ -80,7 +81,9 @@ function checkColumns(rows: Rows): void {
   if (columns === COLUMNS && Number.isNaN(rows.number(0)) && !Number.isNaN(rows.number(1)))
     throw rows.rowMistake('has the label first, as DeepStream writes it; use format deepstream-kitti');
   if (columns !== COLUMNS && columns !== COLUMNS + 1)
-    throw rows.rowMistake(`has ${columns} columns; expected ${COLUMNS} or ${COLUMNS + 1}, separated by blanks: ${EXPECTED}`);
+    throw rows.rowMistake(
+      `has ${columns} columns; expected ${COLUMNS} or ${COLUMNS + 1}, separated by blanks: ${EXPECTED}`,
+    );
   for (let column = 3; column < columns; column++)
     if (!Number.isFinite(rows.number(column))) throw rows.mistake(column, NAMES[column], 'must be a finite number');
 }
@@ -89,7 +92,8 @@ function checkColumns(rows: Rows): void {
 function idOf(rows: Rows, frame: number, line: number): string {
   const text = rows.text(1);
   if (text === '-1') return `det:${frame}:${line}`;
-  if (!/^\d+$/.test(text)) throw rows.mistake(1, 'id', 'must be a whole number, or -1 for a detection without identity');
+  if (!/^\d+$/.test(text))
+    throw rows.mistake(1, 'id', 'must be a whole number, or -1 for a detection without identity');
   return text;
 }
 

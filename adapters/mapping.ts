@@ -13,10 +13,22 @@ import { decimalOf } from './decimal.js';
 import { each, frameNumber, identity, isoSeconds, jsonOf, needStamp, refuseStamp } from './fields.js';
 import { Gathering } from './gathering.js';
 import type { OptionValues } from './options.js';
-import { BOX_OPTIONS, checkImage, imageScale, objectOf, Placement, UNTRACKED_OPTIONS, untrackedId } from './placement.js';
+import {
+  BOX_OPTIONS,
+  checkImage,
+  imageScale,
+  ORDER_OPTIONS,
+  objectOf,
+  Placement,
+  UNTRACKED_OPTIONS,
+  untrackedId,
+} from './placement.js';
 
 const OPTIONS = {
-  objects: { kind: 'text', help: 'path to the list of objects; . when the message is the list; absent: a message is one object' },
+  objects: {
+    kind: 'text',
+    help: 'path to the list of objects; . when the message is the list; absent: a message is one object',
+  },
   id: { kind: 'text', required: true, help: 'path to the id, within an object' },
   box: { kind: 'texts', help: 'path to a list of four numbers, or four paths, within an object' },
   boxConvention: {
@@ -29,9 +41,18 @@ const OPTIONS = {
     choices: ['pixels', 'normalized'],
     help: 'boxes: pixels, or normalized: shares of width and height from 0 to 1',
   },
-  yAxis: { kind: 'choice', choices: ['down', 'up'], default: 'down', help: 'boxes: where y grows to; up needs imageHeight' },
+  yAxis: {
+    kind: 'choice',
+    choices: ['down', 'up'],
+    default: 'down',
+    help: 'boxes: where y grows to; up needs imageHeight',
+  },
   imageWidth: { kind: 'number', above: 0, help: 'width of the image in pixels; needed for normalized coordinates' },
-  imageHeight: { kind: 'number', above: 0, help: 'height of the image in pixels; for normalized coordinates, and y up' },
+  imageHeight: {
+    kind: 'number',
+    above: 0,
+    help: 'height of the image in pixels; for normalized coordinates, and y up',
+  },
   point: { kind: 'texts', help: 'path to a list of numbers, or one path for each coordinate, within an object' },
   pointScale: { kind: 'number', above: 0, default: 1, help: 'points: every coordinate is multiplied by this' },
   frame: { kind: 'text', help: 'path to the frame number, within the message' },
@@ -44,6 +65,7 @@ const OPTIONS = {
   class: { kind: 'text', help: 'path to the class, within an object' },
   confidence: { kind: 'text', help: 'path to the confidence, within an object' },
   ...UNTRACKED_OPTIONS,
+  ...ORDER_OPTIONS,
   ...BOX_OPTIONS,
 } as const;
 
@@ -228,12 +250,13 @@ function check(options: Options): Problem[] {
     problems.push({ path, value: (options as Record<string, unknown>)[path], message });
   for (const key of ['objects', 'id', 'frame', 'time', 'class', 'confidence'] as const)
     if (options[key] !== undefined && !stepsOf(options[key])) wrong(key, PATH_RULE);
-  for (const key of ['box', 'point'] as const)
-    if (options[key]?.some((path) => !stepsOf(path))) wrong(key, PATH_RULE);
+  for (const key of ['box', 'point'] as const) if (options[key]?.some((path) => !stepsOf(path))) wrong(key, PATH_RULE);
   if ((options.box === undefined) === (options.point === undefined)) wrong('box', 'or point must be given, not both');
-  if (options.time !== undefined && options.timeUnit === undefined) wrong('timeUnit', 'is needed: the unit of the time');
+  if (options.time !== undefined && options.timeUnit === undefined)
+    wrong('timeUnit', 'is needed: the unit of the time');
   if (options.box) {
-    if (options.box.length !== 1 && options.box.length !== 4) wrong('box', 'must be one path to four numbers, or four paths');
+    if (options.box.length !== 1 && options.box.length !== 4)
+      wrong('box', 'must be one path to four numbers, or four paths');
     if (options.boxConvention === undefined) wrong('boxConvention', 'is needed: what the four numbers are');
     if (options.coordinates === undefined) wrong('coordinates', 'is needed: pixels or normalized');
     else problems.push(...checkImage({ ...options, coordinates: options.coordinates }));
@@ -255,6 +278,7 @@ export const mapping = defineAdapter({
   bases: { frame: null, pixel: null },
   options: OPTIONS,
   check,
+  isList: ({ objects }) => objects?.startsWith('[') || objects === '.',
   shape: ({ box }) => (box ? 'box' : 'point'),
   create: (values) => new MappingDecoder(values),
 });

@@ -345,7 +345,9 @@ function readMotText(text: string, options: MotOptions, kind: MotReading['kind']
       k: shiftedFrame(frame, frameOffset, 'frame'),
       objects: rows.flatMap((row) => (row.counted ? [placed(row, placement)] : [])),
     }));
-    return { parts, problems: [], held: false };
+    const { rowCount, countedCount } = feed;
+    const notes = countedCount < rowCount ? [`${countedCount} of ${rowCount} rows count (active, chosen class)`] : [];
+    return { parts, problems: [], held: false, notes };
   } catch (error) {
     if (error instanceof InputError) return { parts: [], problems: error.problems, held: false };
     if (error instanceof Mistake) return { parts: [], problems: [error.toProblem()], held: false };

@@ -5,8 +5,27 @@
 
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
 import { decimalOf } from './decimal.js';
-import { each, type Fields, fieldsOf, identity, inner, isFields, jsonOf, optionalText, refuseStamp, under } from './fields.js';
-import { IDENTITY, ONVIF_OPTIONS, type OnvifFrame, type OnvifObject, type OnvifOptions, OnvifScene, type Transformation } from './onvif.js';
+import {
+  each,
+  type Fields,
+  fieldsOf,
+  identity,
+  inner,
+  isFields,
+  jsonOf,
+  optionalText,
+  refuseStamp,
+  under,
+} from './fields.js';
+import {
+  IDENTITY,
+  ONVIF_OPTIONS,
+  type OnvifFrame,
+  type OnvifObject,
+  type OnvifOptions,
+  OnvifScene,
+  type Transformation,
+} from './onvif.js';
 
 class OnvifJsonDecoder implements Decoder {
   readonly #scene: OnvifScene;
@@ -43,7 +62,8 @@ const many = (value: unknown): unknown[] => (Array.isArray(value) ? value : valu
 /** Numbers may be texts where the JSON was made from XML. */
 function numeric(from: Fields, key: string): number {
   const value = typeof from[key] === 'string' ? decimalOf(from[key]) : from[key];
-  if (typeof value !== 'number' || !Number.isFinite(value)) throw new Mistake(key, from[key], 'must be a finite number');
+  if (typeof value !== 'number' || !Number.isFinite(value))
+    throw new Mistake(key, from[key], 'must be a finite number');
   return value;
 }
 

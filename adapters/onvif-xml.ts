@@ -2,7 +2,15 @@
 
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
 import { refuseStamp } from './fields.js';
-import { IDENTITY, ONVIF_OPTIONS, type OnvifFrame, type OnvifObject, type OnvifOptions, OnvifScene, type Transformation } from './onvif.js';
+import {
+  IDENTITY,
+  ONVIF_OPTIONS,
+  type OnvifFrame,
+  type OnvifObject,
+  type OnvifOptions,
+  OnvifScene,
+  type Transformation,
+} from './onvif.js';
 import { XmlReader } from './xml.js';
 
 class OnvifXmlDecoder implements Decoder {

@@ -123,6 +123,15 @@ export function objectOf(id: string, box: Box, kind?: string, confidence?: numbe
   return confidence === undefined ? { id, box, class: kind } : { id, box, class: kind, confidence };
 }
 
+/** For formats without frame numbers, when their messages come from a file. */
+export const ORDER_OPTIONS = {
+  firstFrame: {
+    kind: 'whole',
+    min: 0,
+    help: 'files: number the messages in their order, beginning with this; else each line is {"k":1,"message":...}',
+  },
+} as const satisfies OptionTable;
+
 export const UNTRACKED_OPTIONS = {
   untracked: {
     kind: 'choice',

@@ -6,8 +6,29 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import { type Adapter, attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
-import { each, type Fields, fieldsOf, identity, inner, isFields, jsonOf, list, refuseStamp, text, under } from './fields.js';
+import {
+  type Adapter,
+  attempt,
+  type Decoded,
+  type Decoder,
+  defineAdapter,
+  Mistake,
+  type Part,
+  type Stamp,
+} from './adapter.js';
+import {
+  each,
+  type Fields,
+  fieldsOf,
+  identity,
+  inner,
+  isFields,
+  jsonOf,
+  list,
+  refuseStamp,
+  text,
+  under,
+} from './fields.js';
 import {
   BOX_OPTIONS,
   enclosing,
@@ -123,7 +144,8 @@ function bestResult(raw: Fields): { kind?: string; confidence?: number } {
 
 /** `id` of ROS 2, `tracking_id` of Foxy; Noetic has neither. */
 function detectionId(raw: Fields, untracked: Untracked, place: string): string | null {
-  const value = raw.is_tracking === false ? undefined : raw.id !== undefined && raw.id !== '' ? raw.id : raw.tracking_id;
+  const value =
+    raw.is_tracking === false ? undefined : raw.id !== undefined && raw.id !== '' ? raw.id : raw.tracking_id;
   if (value === undefined || value === '') return untrackedId(untracked, 'id', raw.id, place);
   return identity(value, 'id');
 }
@@ -247,7 +269,8 @@ function labelOf(raw: Fields): string | undefined {
     const entry = fieldsOf(item);
     const probability = real(entry, 'probability');
     const name = LABELS[entry.label as number];
-    if (name === undefined) throw new Mistake('label', entry.label, `must be a whole number from 0 to ${LABELS.length - 1}`);
+    if (name === undefined)
+      throw new Mistake('label', entry.label, `must be a whole number from 0 to ${LABELS.length - 1}`);
     if (probability <= best) return;
     best = probability;
     label = name;
@@ -264,12 +287,19 @@ function uuidOf(value: unknown): string {
       ? Array.from(atob(value), (character) => character.charCodeAt(0))
       : value;
   const sound =
-    Array.isArray(bytes) && bytes.length === 16 && bytes.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
-  if (!sound) throw new Mistake('object_id.uuid', value, 'must be 16 bytes: base64, as rosbridge writes them, or a list');
+    Array.isArray(bytes) &&
+    bytes.length === 16 &&
+    bytes.every((byte) => Number.isInteger(byte) && byte >= 0 && byte < 256);
+  if (!sound)
+    throw new Mistake('object_id.uuid', value, 'must be 16 bytes: base64, as rosbridge writes them, or a list');
   return bytes.map((byte: number) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const COMMON = { message: 'json', numbering: 'own', bases: { frame: null, pixel: null } } as const satisfies Partial<Adapter>;
+const COMMON = {
+  message: 'json',
+  numbering: 'own',
+  bases: { frame: null, pixel: null },
+} as const satisfies Partial<Adapter>;
 const { frameOffset: _none, ...PIXELS } = BOX_OPTIONS;
 
 export const rosDetection2D = defineAdapter({

@@ -70,11 +70,7 @@ export class Rows {
   /** A mistake in a column. */
   mistake(column: number, name: string, expected: string): Mistake {
     const character = this.#starts[column] - this.#lineStart + 1;
-    return new Mistake(
-      `${this.line}:${character}`,
-      this.text(column),
-      `${name} (column ${column + 1}) ${expected}`,
-    );
+    return new Mistake(`${this.line}:${character}`, this.text(column), `${name} (column ${column + 1}) ${expected}`);
   }
 
   /** A mistake of the row as a whole. */
@@ -130,7 +126,8 @@ export class Rows {
       const quote = source.indexOf('"', at);
       if (quote < 0) throw new Mistake(`${this.line}:${start - this.#lineStart + 1}`, '"', 'a quote is never closed');
       if (source.charCodeAt(quote + 1) !== QUOTE) {
-        for (let n = source.indexOf('\n', start); n >= 0 && n < quote; n = source.indexOf('\n', n + 1)) this.#newlines++;
+        for (let n = source.indexOf('\n', start); n >= 0 && n < quote; n = source.indexOf('\n', n + 1))
+          this.#newlines++;
         this.#add(start + 1, quote);
         at = quote + 1;
         break;

@@ -5,20 +5,13 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import {
-  type Adapter,
-  attempt,
-  type Decoded,
-  type Decoder,
-  defineAdapter,
-  Mistake,
-  type Stamp,
-} from './adapter.js';
+import { type Adapter, attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Stamp } from './adapter.js';
 import { decimalOf } from './decimal.js';
 import { each, type Fields, fieldsOf, frameNumber, identity, jsonOf } from './fields.js';
 import { collect, Gathering, linesOf, type Sighting } from './gathering.js';
 import {
   BOX_OPTIONS,
+  ORDER_OPTIONS,
   objectOf,
   Placement,
   type PlacementOptions,
@@ -91,7 +84,11 @@ class RowReader {
 
   #frame(value: unknown, path: string): number {
     if (isAbsent(value))
-      throw new Mistake(path, value, `is missing: write the frame number into custom_data, as ${this.options.frameField}`);
+      throw new Mistake(
+        path,
+        value,
+        `is missing: write the frame number into custom_data, as ${this.options.frameField}`,
+      );
     return this.#placement.frame(frameNumber(value, path), path);
   }
 }
@@ -130,7 +127,13 @@ class JsonDecoder implements Decoder {
         const sightings: Sighting[] = at && rows.length === 0 ? [{ stamp: at, object: null }] : [];
         each(rows, '', (row) => {
           const fields = fieldsOf(row);
-          sightings.push(this.#reader.sighting((field) => own(fields, field), (field) => field, at));
+          sightings.push(
+            this.#reader.sighting(
+              (field) => own(fields, field),
+              (field) => field,
+              at,
+            ),
+          );
         });
         const parts = this.#gathering.add(sightings);
         // a frame that is numbered from outside is complete
@@ -182,7 +185,8 @@ class CsvDecoder implements Decoder {
       return null;
     }
     const columns = this.#columns;
-    if (!columns) throw rows.rowMistake('comes before the header line x_min,y_min,...; send it first, or say option columns');
+    if (!columns)
+      throw rows.rowMistake('comes before the header line x_min,y_min,...; send it first, or say option columns');
     if (rows.columns !== columns.size)
       throw rows.rowMistake(`has ${rows.columns} columns; expected ${columns.size}, as the header says`);
     const get = (field: string) => {
@@ -203,14 +207,19 @@ function headerOf(rows: Rows): Map<string, number> {
   return columns;
 }
 
-const COMMON = { numbering: 'either', bases: { frame: null, pixel: 0 }, shape: () => 'box' } as const satisfies Partial<Adapter>;
+const COMMON = {
+  numbering: 'either',
+  bases: { frame: null, pixel: 0 },
+  shape: () => 'box',
+} as const satisfies Partial<Adapter>;
 
 export const supervisionJson = defineAdapter({
   ...COMMON,
   name: 'supervision-json',
   title: 'Supervision rows as JSONSink writes them',
   message: 'json',
-  options: OPTIONS,
+  options: { ...OPTIONS, ...ORDER_OPTIONS },
+  isList: () => true,
   create: (values) => new JsonDecoder(values),
 });
 

@@ -7,13 +7,26 @@
 import type { WireObject } from '../src/protocol.js';
 import type { Box } from '../src/tgospa/evaluation.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
-import { each, type Fields, fieldsOf, identity, inner, jsonOf, needStamp, number, optionalNumber, optionalText, under } from './fields.js';
+import {
+  each,
+  type Fields,
+  fieldsOf,
+  identity,
+  inner,
+  jsonOf,
+  needStamp,
+  number,
+  optionalNumber,
+  optionalText,
+  under,
+} from './fields.js';
 import {
   BOX_OPTIONS,
   checkImage,
   IMAGE_OPTIONS,
   type ImageOptions,
   imageScale,
+  ORDER_OPTIONS,
   objectOf,
   Placement,
   type PlacementOptions,
@@ -68,8 +81,7 @@ class UltralyticsDecoder implements Decoder {
 
   #box(box: Fields): Box {
     const corner = (key: string) => number(box, key);
-    if (!('x3' in box))
-      return this.#placement.corners(corner('x1'), corner('y1'), corner('x2'), corner('y2'), '');
+    if (!('x3' in box)) return this.#placement.corners(corner('x1'), corner('y1'), corner('x2'), corner('y2'), '');
     if (this.options.rotated === 'refuse')
       throw new Mistake('', box, 'is an oriented box; say rotated=enclose to take the upright box around it');
     const x = ['x1', 'x2', 'x3', 'x4'].map(corner);
@@ -84,7 +96,8 @@ export const ultralytics = defineAdapter({
   message: 'json',
   numbering: 'stamp',
   bases: { frame: null, pixel: 0 },
-  options: { ...BOX_OPTIONS, ...IMAGE_OPTIONS, ...UNTRACKED_OPTIONS, ...ROTATED_OPTIONS },
+  options: { ...BOX_OPTIONS, ...IMAGE_OPTIONS, ...ORDER_OPTIONS, ...UNTRACKED_OPTIONS, ...ROTATED_OPTIONS },
+  isList: () => true,
   check: checkImage,
   shape: () => 'box',
   create: (values) => new UltralyticsDecoder(values),

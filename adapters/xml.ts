@@ -202,7 +202,8 @@ export class XmlReader {
     const end = text.indexOf(quote === QUOTE ? '"' : "'", at + 1);
     if (end < 0) throw this.mistake(at, 'the value of an attribute is never closed');
     const local = this.#local(name);
-    if (this.#attributes >= ATTRIBUTES_MAX) throw this.mistake(from, `a tag has more than ${ATTRIBUTES_MAX} attributes`);
+    if (this.#attributes >= ATTRIBUTES_MAX)
+      throw this.mistake(from, `a tag has more than ${ATTRIBUTES_MAX} attributes`);
     if (name === local && this.#find(name) >= 0) throw this.mistake(from, `attribute ${name} stands twice in one tag`);
     this.#names[this.#attributes] = local;
     this.#starts[this.#attributes] = at + 1;
@@ -214,7 +215,8 @@ export class XmlReader {
     this.#at++;
     const full = this.#readName();
     while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++;
-    if (this.#text.charCodeAt(this.#at) !== GREATER) throw this.mistake(this.#tagStart, 'a closing tag is never closed');
+    if (this.#text.charCodeAt(this.#at) !== GREATER)
+      throw this.mistake(this.#tagStart, 'a closing tag is never closed');
     this.#at++;
     const open = this.#open.at(-1);
     if (open !== full)
@@ -254,7 +256,8 @@ export class XmlReader {
 function decoded(raw: string, reader: XmlReader): string {
   return raw.replace(/&([^;&]{0,16});?/g, (whole, name: string) => {
     const known = Object.hasOwn(ENTITIES, name) ? ENTITIES[name] : characterOf(name);
-    if (known === null || !whole.endsWith(';')) throw reader.tagMistake(`entity ${whole} is unknown; none are declared`);
+    if (known === null || !whole.endsWith(';'))
+      throw reader.tagMistake(`entity ${whole} is unknown; none are declared`);
     return known;
   });
 }

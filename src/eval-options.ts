@@ -6,6 +6,7 @@
 import type { Preprocessing } from '../adapters/motchallenge.js';
 import { InputError, type Params, presets, profile, type SolveOptions } from './index.js';
 import { Given, type OptionGroup, optionHelp } from './options.js';
+import { type FileFormats, FORMAT_OPTIONS, readFormats } from './recordings.js';
 
 export interface NamedProfile {
   name: string;
@@ -15,7 +16,7 @@ export interface NamedProfile {
 /** What is to be done. */
 export interface Job {
   /** null: the built-in scene */
-  files: { reference: string; trackers: string[] } | null;
+  files: { reference: string; trackers: string[]; formats: FileFormats } | null;
   profiles: NamedProfile[];
   solve: SolveOptions;
   preprocess?: Preprocessing;
@@ -26,9 +27,10 @@ export interface Job {
   csv: string | null;
   json: boolean;
   help: boolean;
+  /** only list the formats */
+  listFormats: boolean;
 }
 
-const FORMATS = ['motchallenge'] as const;
 const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
 const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
 const DEFAULT_PROFILE = 'online-surveillance';
@@ -40,11 +42,7 @@ const GROUPS: OptionGroup[] = [
     options: {
       reference: { value: 'FILE', help: 'the feed that is believed: ground truth, or another tracker' },
       tracker: { value: 'FILE', repeat: true, help: 'a feed that is judged' },
-      format: {
-        value: 'NAME',
-        choices: FORMATS,
-        help: 'format of all files (default motchallenge, the only one so far)',
-      },
+      ...FORMAT_OPTIONS,
       classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
       'all-rows': { help: 'count all reference rows, whatever their flag and class' },
       preprocess: {
@@ -100,6 +98,7 @@ const GROUPS: OptionGroup[] = [
       window: { value: 'T', help: 'slide a window of T frames instead: one CSV row per frame' },
       csv: { value: 'FILE', help: 'where the rows of --window go; then a drawing of them is printed' },
       json: { help: 'print the evaluations as JSON, with every frame and assignment' },
+      formats: { help: 'list the formats and their options' },
       help: { help: 'print this text' },
     },
   },
@@ -132,6 +131,7 @@ export function evalHelp(): string {
 export function parseJob(args: string[]): Job {
   const given = new Given('eval', GROUPS, args);
   if (given.has('help')) return { ...emptyJob(), help: true };
+  if (given.has('formats')) return { ...emptyJob(), listFormats: true };
   const job: Job = {
     ...emptyJob(),
     files: given.has('demo') ? null : readFiles(given),
@@ -149,7 +149,7 @@ export function parseJob(args: string[]): Job {
   };
   given.refuse(
     'demo',
-    ['reference', 'tracker', 'format', 'classes', 'all-rows', 'preprocess'],
+    ['reference', 'tracker', ...Object.keys(FORMAT_OPTIONS), 'classes', 'all-rows', 'preprocess'],
     'it brings its own scene',
   );
   given.refuse('json', ['window', 'csv'], 'the window is written as CSV');
@@ -161,7 +161,7 @@ export function parseJob(args: string[]): Job {
 
 function emptyJob(): Job {
   const nothing = { files: null, profiles: [], solve: {}, windowFrames: null, csv: null };
-  return { ...nothing, allRows: false, json: false, help: false };
+  return { ...nothing, allRows: false, json: false, help: false, listFormats: false };
 }
 
 function readFiles(given: Given): Job['files'] {
@@ -171,8 +171,54 @@ function readFiles(given: Given): Job['files'] {
   if (trackers.length === 0) given.wrong('--tracker FILE is missing; give at least one');
   const twice = trackers.find((file, index) => trackers.indexOf(file) < index);
   if (twice !== undefined) given.wrong(`--tracker ${twice} is given twice`);
-  return { reference: reference ?? '', trackers };
+  const formats = readFileFormats(given);
+  return formats && { reference: reference ?? '', trackers, formats };
 }
+
+/** --classes and --all-rows are options of the reference's format, --preprocess compares two MOTChallenge files. */
+function readFileFormats(given: Given): FileFormats | null {
+  const options: Record<string, unknown> = {};
+  const classes = given.has('classes') ? readClasses(given) : [Number.NaN];
+  if (!classes.some(Number.isNaN)) options.classes = classes;
+  if (given.has('all-rows')) options.allRows = true;
+  const formats = readFormats(
+    {
+      format: given.text('format'),
+      options: given.texts('option'),
+      referenceFormat: given.text('reference-format'),
+      referenceOptions: given.texts('reference-option'),
+    },
+    (message) => given.wrong(message),
+    options,
+  );
+  if (!formats) return null;
+  const { reference, tracker } = formats;
+  for (const name of ['classes', 'all-rows', 'preprocess'])
+    if (given.has(name) && reference.adapter.name !== 'motchallenge')
+      given.wrong(
+        `--${name} needs a reference in format motchallenge; see --formats for what ${reference.adapter.name} has`,
+      );
+  if (given.has('preprocess') && !isPlainMot(formats))
+    given.wrong('--preprocess needs MOTChallenge files without further options');
+  if (reference.shape !== tracker.shape)
+    given.wrong(
+      `the reference holds ${SHAPES[reference.shape]} and the trackers ${SHAPES[tracker.shape]}; both need the same`,
+    );
+  if (tracker.shape === 'point' && (given.text('distance') ?? 'iou') !== 'euclidean')
+    given.wrong(
+      `format ${tracker.adapter.name} gives points; say --distance euclidean, --cutoff and the others in their unit`,
+    );
+  return formats;
+}
+
+const SHAPES = { box: 'boxes', point: 'points' };
+
+/** Whether both are MOTChallenge files, read as they are. */
+export const isPlainMot = (formats: FileFormats): boolean =>
+  Object.values(formats).every(({ adapter, given }: FileFormats['tracker']) => {
+    const further = [...given].filter((key) => key !== 'classes' && key !== 'allRows');
+    return adapter.name === 'motchallenge' && further.length === 0;
+  });
 
 function readClasses(given: Given): number[] {
   const classes = (given.text('classes') ?? '').split(',').map(Number);

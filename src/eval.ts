@@ -5,11 +5,12 @@
  */
 
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { extname, sep } from 'node:path';
 import type { Writable } from 'node:stream';
 import { alignMotChallenge, type MotFeed, type MotReading, readMotChallenge } from '../adapters/motchallenge.js';
-import { evalHelp, type Job, type NamedProfile, parseJob } from './eval-options.js';
+import { alignRecordings, objectsAt } from '../adapters/recording.js';
+import { evalHelp, isPlainMot, type Job, type NamedProfile, parseJob } from './eval-options.js';
 import {
   type Evaluation,
   evaluate,
@@ -22,7 +23,9 @@ import {
   SlidingWindow,
 } from './index.js';
 import { Progress } from './progress.js';
+import type { WireObject } from './protocol.js';
 import { drawRanking } from './ranking.js';
+import { formatHelp, readRecordings, readText } from './recordings.js';
 import { crossingScene, type Fault } from './scene.js';
 import { bold, dim, type Screen, wrapText } from './table.js';
 import { drawTimeline, timelineLegend } from './timeline.js';
@@ -62,9 +65,11 @@ const CSV_COLUMNS = [
 export async function runEval(args: string[], console: Console): Promise<void> {
   const job = parseJob(args);
   if (job.help) return write(console.out, `${evalHelp()}\n`);
+  if (job.listFormats) return write(console.out, `${formatHelp()}\n`);
   const subjects = job.files ? readSubjects(job, job.files) : sceneSubjects();
   if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
-    subjects.notes.push('euclidean: boxes are compared by their centres, in pixels');
+    if (job.files?.formats.tracker.shape !== 'point')
+      subjects.notes.push('euclidean: boxes are compared by their centres, in pixels');
   for (const note of subjects.notes) await write(console.err, `${note}\n`);
   // rows that scroll over the screen are progress enough
   const scrolling = job.windowFrames !== null && job.csv === null && Number.isFinite(console.screen.columns);
@@ -78,7 +83,30 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   }
 }
 
-function readSubjects(job: Job, files: { reference: string; trackers: string[] }): Subjects {
+function readSubjects(job: Job, files: NonNullable<Job['files']>): Subjects {
+  return isPlainMot(files.formats) ? readMotSubjects(job, files) : readAnySubjects(files);
+}
+
+/** Files of any format; frames in which a feed says nothing are empty. */
+function readAnySubjects({ reference, trackers, formats }: NonNullable<Job['files']>): Subjects {
+  const [believed, ...judged] = readRecordings([
+    { file: reference, format: formats.reference, role: 'reference' },
+    ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
+  ]);
+  const names = shortNames(trackers);
+  const subjects = judged.map((recording, index) => {
+    const frames = alignRecordings([believed, recording]).map((step) => ({
+      reference: objectsAt(step, 0).map(asObj),
+      tracker: objectsAt(step, 1).map(asObj),
+    }));
+    return { name: names[index], file: recording.file, frames, faults: [] };
+  });
+  return { reference, trackers: subjects, notes: [believed, ...judged].flatMap(({ notes }) => notes) };
+}
+
+const asObj = ({ id, box, point }: WireObject): Obj => (box ? { id, box } : { id, point: point! });
+
+function readMotSubjects(job: Job, files: NonNullable<Job['files']>): Subjects {
   const { classes, allRows, preprocess } = job;
   const [reference, ...feeds] = readFeeds([
     { kind: 'reference', file: files.reference, classes, allRows },
@@ -108,17 +136,6 @@ export function readFeeds(readings: MotReading[]): MotFeed[] {
   });
   if (problems.length > 0) throw new InputError(problems);
   return feeds;
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new InputError([
-      { path: file, value: code, message: 'cannot be read; name a file that exists and is readable' },
-    ]);
-  }
 }
 
 export function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {

@@ -1,18 +1,19 @@
 /**
- * `tgospa replay`: sends recorded MOTChallenge files to a running evaluator, as real clients would: one connection for
+ * `tgospa replay`: sends recorded files to a running evaluator, as real clients would: one connection for
  * each feed, at the pace of a camera or as fast as frames are stored, coming back after every cut.
  * Invariant: every frame of every feed is sent once and in order; the command ends when all are stored and settled.
  */
 import { basename, extname } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { MotFeed } from '../adapters/motchallenge.js';
-import { ClientError, type FeedClient, type Reject } from './client.js';
-import { type Console, readFeeds, referenceNotes, shortNames } from './eval.js';
+import { alignRecordings, objectsAt, type Step } from '../adapters/recording.js';
+import { ClientError, type ClientObject, type FeedClient, type Reject } from './client.js';
+import { type Console, shortNames } from './eval.js';
 import { InputError, type Problem } from './index.js';
 import { UsageError } from './options.js';
 import { openFeed, Pace, stopSignal } from './player.js';
 import { Progress } from './progress.js';
 import { NAME_PATTERN } from './protocol.js';
+import { DEFAULT_FORMAT, type FileFormats, readFormats, readRecordings } from './recordings.js';
 
 const DEFAULT_URL = 'ws://127.0.0.1:9477';
 const DEFAULT_FPS = 30;
@@ -25,10 +26,14 @@ const NAME_CHARS_MAX = 64;
 
 const HELP = `Usage: tgospa replay --reference FILE --tracker FILE [--tracker FILE ...] [options]
 
-Sends recorded MOTChallenge files to a running evaluator (tgospa serve), as real clients would.
+Sends recorded files to a running evaluator (tgospa serve), as real clients would.
 
   --reference FILE    ground truth, or another tracker that is believed
   --tracker FILE      output of a tracker; may be repeated
+  --format NAME       format of all files, ${DEFAULT_FORMAT} by default; tgospa eval --formats lists them
+  --option KEY=VALUE  an option of the format; may be repeated
+  --reference-format NAME, --reference-option KEY=VALUE
+                      the same for the reference alone
   --url URL           evaluator, ${DEFAULT_URL} by default
   --stream NAME       stream to send to; named after the reference file unless given
   --fps NUMBER|max    frames per second, ${DEFAULT_FPS} by default; max: as fast as they are stored
@@ -36,7 +41,7 @@ Sends recorded MOTChallenge files to a running evaluator (tgospa serve), as real
   --profile NAME      judge under this profile of the evaluator; may be repeated
   --patience SECONDS  how long the evaluator waits for a feed that is cut off, ${DEFAULT_PATIENCE_SECONDS} by default;
                       0 leaves that to the settings of the stream
-  --all-rows          send every row of the reference, whatever its flag and class
+  --all-rows          send every row of a MOTChallenge reference, whatever its flag and class
   --help              this text
 
 A token is taken from the environment variable TGOSPA_TOKEN.
@@ -45,6 +50,10 @@ A token is taken from the environment variable TGOSPA_TOKEN.
 const OPTIONS = {
   reference: { type: 'string' },
   tracker: { type: 'string', multiple: true },
+  format: { type: 'string' },
+  option: { type: 'string', multiple: true },
+  'reference-format': { type: 'string' },
+  'reference-option': { type: 'string', multiple: true },
   url: { type: 'string', default: DEFAULT_URL },
   stream: { type: 'string' },
   fps: { type: 'string', default: String(DEFAULT_FPS) },
@@ -58,13 +67,13 @@ const OPTIONS = {
 interface Job {
   reference: string;
   trackers: string[];
+  formats: FileFormats;
   url: string;
   stream: string;
   /** infinity: as fast as frames are stored */
   fps: number;
   loop: boolean;
   settings: Record<string, unknown>;
-  allRows: boolean;
   token?: string;
 }
 
@@ -72,7 +81,6 @@ interface Job {
 interface Feed {
   /** null for the reference */
   tracker: string | null;
-  recording: MotFeed;
   client: FeedClient;
 }
 
@@ -83,19 +91,20 @@ export async function run(args: string[], console: Console, signal = stopSignal(
     console.out.write(HELP);
     return;
   }
-  const { reference, trackers, allRows } = job;
-  const recordings = readFeeds([
-    { kind: 'reference', file: reference, allRows },
-    ...trackers.map((file) => ({ kind: 'tracker' as const, file })),
+  const { reference, trackers, formats } = job;
+  const recordings = readRecordings([
+    { file: reference, format: formats.reference, role: 'reference' },
+    ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
   ]);
-  for (const note of referenceNotes(recordings[0])) console.err.write(`${note}\n`);
-  await new Replay(job, recordings, console, signal).play();
+  for (const note of recordings.flatMap(({ notes }) => notes)) console.err.write(`${note}\n`);
+  await new Replay(job, alignRecordings(recordings), console, signal).play();
 }
 
 /** One run of the command. */
 class Replay {
   readonly #feeds: Feed[];
-  readonly #frameCount: number;
+  /** what one round adds to frame numbers or times */
+  readonly #span: number;
   readonly #rejects: Array<Reject & { feed: string }> = [];
   #rejectCount = 0;
   #sentFrames = 0;
@@ -103,16 +112,13 @@ class Replay {
 
   constructor(
     readonly job: Job,
-    recordings: MotFeed[],
+    readonly steps: Step[],
     readonly console: Console,
     readonly signal: AbortSignal,
   ) {
     const names = trackerNames(job.trackers);
-    this.#frameCount = Math.max(...recordings.map(({ lastFrame }) => lastFrame));
-    this.#feeds = recordings.map((recording, n) => {
-      const tracker = n === 0 ? null : names[n - 1];
-      return { tracker, recording, client: this.#open(tracker) };
-    });
+    this.#span = spanOf(steps);
+    this.#feeds = [null, ...names].map((tracker) => ({ tracker, client: this.#open(tracker) }));
   }
 
   async play(): Promise<void> {
@@ -134,9 +140,17 @@ class Replay {
   }
 
   #open(tracker: string | null): FeedClient {
-    const { url, stream, settings, token } = this.job;
+    const { url, stream, settings, token, formats } = this.job;
     const feed = tracker === null ? { role: 'reference' as const } : { role: 'tracker' as const, tracker };
-    const client = openFeed({ url, stream, ...feed, token, settings, shape: 'box', bufferFrames: BUFFER_FRAMES });
+    const client = openFeed({
+      url,
+      stream,
+      ...feed,
+      token,
+      settings,
+      shape: formats.tracker.shape,
+      bufferFrames: BUFFER_FRAMES,
+    });
     const label = tracker ?? 'reference';
     client.on('reject', (reject) => {
       this.#rejectCount++;
@@ -154,17 +168,21 @@ class Replay {
     const pace = new Pace(fps, this.signal);
     for (let lap = 0; lap === 0 || loop; lap++) {
       const label = loop ? `${stream}, round ${lap + 1}` : stream;
-      progress.begin({ label, step: 1, steps: 1, total: this.#frameCount, unit: 'frames' });
-      for (let frame = 1; frame <= this.#frameCount; frame++) {
+      progress.begin({ label, step: 1, steps: 1, total: this.steps.length, unit: 'frames' });
+      for (const step of this.steps) {
         if (!(await pace.due())) return;
-        const k = lap * this.#frameCount + frame;
-        await Promise.all(
-          this.#feeds.map(({ client, recording }) => client.send({ k, objects: objectsAt(recording, frame, lap) })),
-        );
+        await Promise.all(this.#feeds.map(({ client }, feed) => this.#sendStep(client, step, feed, lap)));
         this.#sentFrames++;
       }
     }
     await Promise.all(this.#feeds.map(({ client }) => client.end()));
+  }
+
+  /** By number every step is a frame, if an empty one; by time a feed is silent where it has nothing. */
+  async #sendStep(client: FeedClient, step: Step, feed: number, lap: number): Promise<void> {
+    const objects = objectsAt(step, feed).map((object) => inLap(object, lap));
+    if (step.k !== undefined) await client.send({ k: step.k + lap * this.#span, objects });
+    else if (step.parts[feed]) await client.send({ t: step.parts[feed].t! + lap * this.#span, objects });
   }
 
   /** Draws how many frames of the reference are stored. */
@@ -207,12 +225,17 @@ class Replay {
   }
 }
 
-/** The rows of a frame that count; every round brings new people. */
-function objectsAt({ frames }: MotFeed, frame: number, lap: number) {
-  const rows = frames.get(frame) ?? [];
-  return rows.flatMap(({ counted, object: { id, box } }) =>
-    counted ? [{ id: lap === 0 ? id : `${id}~${lap + 1}`, box }] : [],
-  );
+/** Every round brings new people. */
+const inLap = (object: ClientObject, lap: number): ClientObject =>
+  lap === 0 ? object : { ...object, id: `${object.id}~${lap + 1}` };
+
+/** From the first frame of a round to the first of the next. */
+function spanOf(steps: Step[]): number {
+  const first = steps[0];
+  const last = steps.at(-1);
+  if (!first || !last) return 0;
+  if (first.k !== undefined) return last.k! + 1 - first.k;
+  return last.t! - first.t! + (last.t! - first.t!) / Math.max(1, steps.length - 1);
 }
 
 /** Names of files as names on the wire, all different. */
@@ -244,16 +267,26 @@ function parseJob(args: string[]): Job | null {
     mistakes.push(`--url must be an address like ${DEFAULT_URL}, not ${url}`);
   if (stream !== undefined && !NAME_PATTERN.test(stream))
     mistakes.push(`--stream must be letters, digits and . _ : / - (at most ${NAME_CHARS_MAX}), not ${stream}`);
+  const formats = readFormats(
+    {
+      format: values.format,
+      options: values.option ?? [],
+      referenceFormat: values['reference-format'],
+      referenceOptions: values['reference-option'] ?? [],
+    },
+    (mistake) => mistakes.push(mistake),
+    values['all-rows'] ? { allRows: true } : {},
+  );
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
   return {
     reference: reference!,
     trackers,
+    formats: formats!,
     url,
     stream: stream ?? wireName(basename(reference!, extname(reference!))),
     fps,
     loop: values.loop,
     settings: settingsOf(values.profile, patience * 1000),
-    allRows: values['all-rows'],
     token: process.env.TGOSPA_TOKEN || undefined,
   };
 }

@@ -3,9 +3,8 @@ import { strict as assert } from 'node:assert';
 import { type Format, makeFormat } from '../adapters/adapter.js';
 import { adapters, formatByName } from '../adapters/index.js';
 import { optionFromText, readOptions } from '../adapters/options.js';
+import { NEEDED, SAMPLES, STAMPED } from './adapter-samples.js';
 
-/** What each adapter needs to be told before it can work. */
-const NEEDED: Record<string, Record<string, unknown>> = {};
 const formatOf = (name: string) => {
   const format = formatByName(name, NEEDED[name]);
   assert.ok(format !== null && !Array.isArray(format), `${name}: ${JSON.stringify(format)}`);
@@ -48,6 +47,47 @@ describe('every adapter', () => {
           assert.ok(Array.isArray(parts) && Array.isArray(problems) && typeof held === 'boolean');
           for (const problem of problems) assert.ok(typeof problem.path === 'string' && problem.message.length > 5);
         }
+      });
+
+      it('decodes a right message, as JSON and as its text, the same each time', () => {
+        const message = SAMPLES[name];
+        assert.ok(message !== undefined, `give ${name} a sample in test/adapter-samples.ts`);
+        const decode = (form: unknown) => {
+          const decoder = formatOf(name).decoder('tracker');
+          const first = decoder.decode(form, STAMPED.has(name) ? { k: 3 } : {});
+          assert.deepEqual(first.problems, []);
+          const last = decoder.flush();
+          assert.deepEqual([last.held, last.problems], [false, []]);
+          return [...first.parts, ...last.parts];
+        };
+        const parts = decode(message);
+        assert.ok(parts.length > 0 && parts.some(({ objects }) => objects.length > 0));
+        const { shape } = formatOf(name);
+        for (const { k, t, objects } of parts) {
+          assert.ok(k !== undefined || t !== undefined);
+          for (const object of objects) assert.ok(typeof object.id === 'string' && object[shape] !== undefined);
+        }
+        assert.deepEqual(decode(message), parts);
+        if (adapter.message === 'json') assert.deepEqual(decode(JSON.stringify(message)), parts);
+      });
+
+      it('takes a frame number beside its messages only when it has none of its own', () => {
+        const { problems } = formatOf(name).decoder('tracker').decode(SAMPLES[name], { k: 3 });
+        if (adapter.numbering === 'own') assert.match(problems[0]?.message ?? '', /leave out k and t/);
+        const without = formatOf(name).decoder('tracker').decode(SAMPLES[name]);
+        if (adapter.numbering === 'stamp') assert.match(without.problems[0]?.message ?? '', /k or t/);
+      });
+
+      it('adds nothing of a message that is wrong', () => {
+        const decoder = formatOf(name).decoder('tracker');
+        const stamp = STAMPED.has(name) ? { k: 3 } : {};
+        const before = [...decoder.decode(SAMPLES[name], stamp).parts];
+        const wrong = decoder.decode(adapter.message === 'json' ? { objects: 1 } : 'x y z', stamp);
+        assert.deepEqual(wrong.parts, []);
+        assert.ok(wrong.problems.length > 0);
+        before.push(...decoder.flush().parts);
+        const alone = formatOf(name).decoder('tracker');
+        assert.deepEqual(before, [...alone.decode(SAMPLES[name], stamp).parts, ...alone.flush().parts]);
       });
 
       it('holds nothing before the first message', () => {

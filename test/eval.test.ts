@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { adapters } from '../adapters/index.js';
 import { runEval } from '../src/eval.js';
 import { evalHelp, parseJob } from '../src/eval-options.js';
 import { type Evaluation, evaluate, type Frame, InputError, type Obj, type Params, presets } from '../src/index.js';
@@ -371,7 +372,36 @@ describe('tgospa eval', () => {
       ['a missing value', [...given, '--window'], ['--window needs a value: --window T']],
       ['a value too many', [...given, '--json=yes'], ['--json takes no value, got "yes"']],
       ['an unknown choice', [...given, '--solver', 'cplex'], ['--solver must be one of auto, lp, got "cplex"']],
-      ['an unknown format', [...given, '--format', 'kitti'], ['--format must be one of motchallenge, got "kitti"']],
+      [
+        'an unknown format',
+        [...given, '--format', 'vot'],
+        [`--format vot is unknown; there are ${[...adapters.keys()].join(', ')}`],
+      ],
+      [
+        'options of a format that are wrong',
+        [...given, '--format', 'kitti', '--option', 'scale=2'],
+        [
+          '--option scale: must be a list of 2 numbers above 0; it is: x and y are multiplied by these two numbers, after pixelOffset (got [2])',
+        ],
+      ],
+      [
+        'an option for the reference that is none',
+        [...given, '--format', 'kitti', '--reference-option', 'x'],
+        ['--reference-option must be KEY=VALUE, got "x"'],
+      ],
+      [
+        'rules of the benchmark for another format',
+        [...given, '--format', 'kitti', '--preprocess', 'mot20'],
+        [
+          '--preprocess needs a reference in format motchallenge; see --formats for what kitti has',
+          '--preprocess needs MOTChallenge files without further options',
+        ],
+      ],
+      [
+        'points without a distance for points',
+        [...given, '--format', 'autoware'],
+        ['format autoware gives points; say --distance euclidean, --cutoff and the others in their unit'],
+      ],
       ['a word for a number', [...given, '--window', 'many'], ['--window must be a number, got "many"']],
       [
         'half a frame',
