@@ -137,6 +137,9 @@ export interface Glance {
   false: string[];
   /** half-switches on the way into this frame */
   halves: number;
+  /** of the frames that are not settled, and of those that settled with this push */
+  pendingHalves: number;
+  settledHalves: number;
   /** sum of distance^p over the proper pairs, without time weight */
   localization: number;
 }

@@ -135,15 +135,17 @@ export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEva
   };
 }
 
-/** Fills a glance with the newest frame. */
-export function readGlance(scene: Scene, glance: Glance): void {
+/** Fills a glance with the newest frame; frames from `pending` on are not settled. */
+export function readGlance(scene: Scene, glance: Glance, pending: number): void {
   const { properTruths, properTracks, missed, false: falseIds } = glance;
   properTruths.length = properTracks.length = missed.length = falseIds.length = 0;
   glance.frame = scene.newestNumber;
-  glance.halves = glance.localization = 0;
+  glance.halves = glance.pendingHalves = glance.localization = 0;
   if (scene.size === 0) return;
   const frame = scene.frame(scene.newestNumber);
   glance.halves = frame.halves;
+  for (let number = Math.max(pending, scene.oldestNumber); number <= scene.newestNumber; number++)
+    glance.pendingHalves += scene.frame(number).halves;
   glance.localization = frame.localization;
   const taken = new Uint8Array(frame.truths.length + frame.tracks.length);
   for (let pair = 0; pair < frame.on.length; pair++) {

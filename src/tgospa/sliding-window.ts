@@ -74,8 +74,12 @@ export class SlidingWindow {
     missed: [],
     false: [],
     halves: 0,
+    pendingHalves: 0,
+    settledHalves: 0,
     localization: 0,
   };
+  /** half-switches of the frames that settled with the last push */
+  private settledHalves = 0;
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
 
@@ -133,7 +137,8 @@ export class SlidingWindow {
 
   /** The newest frame by id, at next to no cost; what it returns is good until the next glance. */
   glance(): Glance {
-    readGlance(this.scene, this.seen);
+    readGlance(this.scene, this.seen, this.settledNext);
+    this.seen.settledHalves = this.settledHalves;
     return this.seen;
   }
 
@@ -188,12 +193,14 @@ export class SlidingWindow {
 
   private settleUpTo(number: number): SwitchEvent[] {
     const events: SwitchEvent[] = [];
+    this.settledHalves = 0;
     while (this.settledNext <= number) this.settle(this.scene.frame(this.settledNext++), events);
     return events;
   }
 
   private settle(frame: FrameRecord, events: SwitchEvent[]): void {
     const price = prices(this.scene);
+    this.settledHalves += frame.halves;
     const { settledCost: cost, settledCount: count } = this;
     const halves = this.scene.params.switchPenalty === 0 ? 0 : settleSwitches(frame, events);
     const missed = frame.truths.length - frame.proper;
