@@ -517,6 +517,14 @@ export interface ReportEvent {
   solveMs: number;
   /** what both feeds saw at this frame; absent from a report that was recovered, and after the end of a feed */
   objects?: { reference: readonly WireObject[]; tracker: readonly WireObject[] };
+  /** the series' spike detector, read when somebody asks; absent while detection is off */
+  spikes?: SpikeReading;
+}
+
+/** The state of a spike detector, by signal. */
+export interface SpikeReading {
+  readonly signals: readonly string[];
+  gauge(signal: string): { active: boolean; score: number; expected: number; observed: number; count: number };
 }
 
 /** An evaluation without its frames. */

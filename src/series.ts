@@ -5,6 +5,8 @@
 
 import { evaluate, SlidingWindow, type WindowParams, type WindowSnapshot } from './index.js';
 import type { Step } from './pairing.js';
+import type { Signal } from './spikes/signals.js';
+import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from './spikes/watch.js';
 import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
 import type { Params } from './tgospa/params.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -22,6 +24,7 @@ export interface Pushed {
   mark: Mark;
   report: Report;
   switches: MarkedSwitch[];
+  spikes: SpikeNews[];
   /** milliseconds spent */
   solveMs: number;
 }
@@ -40,6 +43,7 @@ export interface SeriesState {
   marks: Mark[];
   /** the newest report without its frames; null before the first */
   report: (Omit<Report, 'perFrame'> & { perFrame?: undefined }) | null;
+  spikes?: SpikeState;
 }
 
 const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
@@ -49,6 +53,7 @@ export class Series {
   /** of the frames in the window, oldest first */
   #marks: Mark[] = [];
   #report: Report | null = null;
+  #spikes: SpikeWatch | null = null;
   #ended = false;
 
   constructor(
@@ -82,7 +87,8 @@ export class Series {
     const mark: Mark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    return this.#pushed(mark, report, solveMs);
+    const spikes = this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? [];
+    return this.#pushed(mark, report, spikes, solveMs);
   }
 
   /** Settles everything left; null when there is nothing to say. */
@@ -92,10 +98,27 @@ export class Series {
     this.#ended = true;
     const began = performance.now();
     const report = this.#window.end();
-    return this.#pushed(mark, report, performance.now() - began);
+    return this.#pushed(mark, report, this.endSpikes(), performance.now() - began);
   }
 
-  #pushed(mark: Mark, report: Report, solveMs: number): Pushed {
+  /** The spike detector; null while it is off. */
+  get spikes(): SpikeWatch | null {
+    return this.#spikes;
+  }
+
+  /** Watches for spikes as told from now on, going on from what `before` has learned; not at all without signals. */
+  watchSpikes(settings: SpikeSettings | undefined, before = this.#spikes): void {
+    const { exponent, cutoff } = this.params;
+    const on = settings !== undefined && settings.signals.length > 0;
+    this.#spikes = on ? SpikeWatch.fromJSON(before?.toJSON(), settings, exponent, cutoff) : null;
+  }
+
+  /** Spikes of signals that are not in `kept` are over. */
+  endSpikes(kept: readonly Signal[] = []): SpikeNews[] {
+    return this.#spikes && this.mark ? this.#spikes.close(this.mark.k, kept) : [];
+  }
+
+  #pushed(mark: Mark, report: Report, spikes: SpikeNews[], solveMs: number): Pushed {
     this.#report = report;
     const first = report.frame - this.#marks.length + 1;
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
@@ -105,7 +128,7 @@ export class Series {
       to,
       switches: count,
     }));
-    return { mark, report, switches, solveMs };
+    return { mark, report, switches, spikes, solveMs };
   }
 
   /** The frames of the window with their objects, oldest first; as many as `report.perFrame`. */
@@ -132,16 +155,23 @@ export class Series {
 
   toJSON(): SeriesState {
     const { tracker, profile } = this;
-    return { tracker, profile, window: this.#window.toJSON(), marks: this.#marks, report: withoutFrames(this.#report) };
+    const state = { tracker, profile, window: this.#window.toJSON(), marks: this.#marks };
+    return {
+      ...state,
+      report: withoutFrames(this.#report),
+      ...(this.#spikes ? { spikes: this.#spikes.toJSON() } : {}),
+    };
   }
 
   /** Goes on exactly where `toJSON` was called. */
-  static fromJSON(state: SeriesState, options: SolveOptions = {}): Series {
+  static fromJSON(state: SeriesState, options: SolveOptions = {}, spikes?: SpikeSettings): Series {
     const { tracker, profile, window, marks, report } = state;
     const series = new Series(tracker, profile, window.params, options, SlidingWindow.fromJSON(window, options));
     series.#marks = marks;
     series.#ended = window.ended;
     series.#report = report && series.#withFrames(report, window);
+    if (spikes && spikes.signals.length > 0)
+      series.#spikes = SpikeWatch.fromJSON(state.spikes, spikes, window.params.exponent, window.params.cutoff);
     return series;
   }
 
@@ -161,4 +191,22 @@ function withoutFrames(report: Report | null): SeriesState['report'] {
   const { frame, newest, settled, lifetime, events } = report;
   const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
   return { ...window, frame, newest, settled, lifetime, events };
+}
+
+/** Truths whose track has changed in the frames of a report, the last first. Worked out only when a spike begins. */
+function switchedLately(report: Report): string[] {
+  const partner = new Map<string, string>();
+  const switched = new Set<string>();
+  for (const { assignment } of report.perFrame) {
+    for (const { truth, track, distance } of assignment) {
+      if (distance === null) continue;
+      const before = partner.get(truth);
+      if (before !== undefined && before !== track) {
+        switched.delete(truth);
+        switched.add(truth);
+      }
+      partner.set(truth, track);
+    }
+  }
+  return [...switched].reverse();
 }

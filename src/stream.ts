@@ -8,6 +8,7 @@ import { type Outcome, Pairing, type PairingState, type Step } from './pairing.j
 import type { FeedId, FramePart, ReportEvent, Role, Shape, WireObject } from './protocol.js';
 import type { LogRecord } from './record.js';
 import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
+import type { SpikeNews } from './spikes/watch.js';
 import type { Evaluation, Report } from './tgospa/evaluation.js';
 import { InputError } from './tgospa/input-error.js';
 import type { WindowParams } from './tgospa/sliding-window.js';
@@ -24,6 +25,7 @@ export type LiveEvent = Numbered &
   (
     | ReportEvent
     | ({ type: 'switch'; stream: string; tracker: string; profile: string } & MarkedSwitch)
+    | ({ type: 'spike'; stream: string; tracker: string; profile: string; t?: number } & SpikeNews)
     | ({ type: 'silence'; since: number; over: boolean } & FeedId)
     | ({ type: 'late' | 'duplicate' | 'missing' | 'gap'; k?: number; count: number; message: string } & FeedId)
     | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
@@ -211,7 +213,9 @@ export class Stream {
     const known = this.#series.get(key);
     if (known && !known.ended) return;
     known?.dispose();
-    this.#series.set(key, new Series(tracker, profile, windowParams(this.#plan, profile), this.options));
+    const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.options);
+    series.watchSpikes(this.#plan.settings.spikes, known?.spikes);
+    this.#series.set(key, series);
   }
 
   #filtered(part: FramePart): FramePart {
@@ -253,14 +257,23 @@ export class Stream {
   }
 
   #report(
-    { tracker, profile }: Series,
-    { mark, report, switches, solveMs }: Pushed,
+    one: Series,
+    { mark, report, switches, spikes, solveMs }: Pushed,
     receivedMs: number,
     objects?: ReportEvent['objects'],
   ): void {
-    const series = { stream: this.name, tracker, profile };
-    this.#emit({ type: 'report', ...series, ...mark, receivedMs, report, solveMs, ...(objects ? { objects } : {}) });
+    const series = { stream: this.name, tracker: one.tracker, profile: one.profile };
+    const event: ReportEvent = { type: 'report', ...series, ...mark, receivedMs, report, solveMs };
+    if (objects) event.objects = objects;
+    if (one.spikes) event.spikes = one.spikes;
+    this.#emit(event);
     for (const change of switches) this.#emit({ type: 'switch', ...series, ...change });
+    this.#tellSpikes(one, spikes);
+  }
+
+  #tellSpikes({ tracker, profile, mark }: Series, spikes: SpikeNews[]): void {
+    const time = mark?.t === undefined ? {} : { t: mark.t };
+    for (const spike of spikes) this.#emit({ type: 'spike', stream: this.name, tracker, profile, ...spike, ...time });
   }
 
   #emit(event: LiveEvent): void {
@@ -288,7 +301,10 @@ export class Stream {
       const same =
         series.profile in plan.profiles &&
         JSON.stringify(windowParams(plan, series.profile)) === JSON.stringify(windowParams(before, series.profile));
-      if (same) continue;
+      if (same) {
+        this.#watchSpikes(series, plan);
+        continue;
+      }
       this.#series.delete(key);
       this.#forget(series);
     }
@@ -306,7 +322,13 @@ export class Stream {
     this.#pairing.dropTracker(tracker);
   }
 
+  #watchSpikes(series: Series, { settings }: StreamPlan): void {
+    this.#tellSpikes(series, series.endSpikes(settings.spikes.signals));
+    series.watchSpikes(settings.spikes);
+  }
+
   #forget(series: Series): void {
+    this.#tellSpikes(series, series.endSpikes());
     series.dispose();
     this.#emit({ type: 'retired', stream: this.name, tracker: series.tracker, profile: series.profile });
   }
@@ -341,11 +363,20 @@ export class Stream {
 
   /** The newest report of every series. */
   reports(): ReportEvent[] {
-    return [...this.#series.values()].flatMap(({ tracker, profile, report, mark }) =>
-      report && mark
-        ? [{ type: 'report', stream: this.name, tracker, profile, ...mark, receivedMs: 0, report, solveMs: 0 }]
-        : [],
-    );
+    return [...this.#series.values()].flatMap(({ tracker, profile, report, mark, spikes }): ReportEvent[] => {
+      if (!report || !mark) return [];
+      const event: ReportEvent = {
+        type: 'report',
+        stream: this.name,
+        tracker,
+        profile,
+        ...mark,
+        receivedMs: 0,
+        report,
+        solveMs: 0,
+      };
+      return [spikes ? { ...event, spikes } : event];
+    });
   }
 
   window(tracker: string, profile: string): WindowView | undefined {
@@ -390,7 +421,10 @@ export class Stream {
     stream.#pairing = Pairing.fromJSON(state.pairing, state.plan.settings.pairing, isGeodetic(state.plan));
     for (const feed of state.feeds) stream.#feeds.set(feed.tracker ?? '', feed);
     for (const one of state.series)
-      stream.#series.set(seriesKey(one.tracker, one.profile), Series.fromJSON(one, options));
+      stream.#series.set(
+        seriesKey(one.tracker, one.profile),
+        Series.fromJSON(one, options, state.plan.settings.spikes),
+      );
     stream.#dimensions = state.dimensions;
     stream.#eventCount = state.eventCount;
     stream.#lastEntry = state.lastEntry;

@@ -4,7 +4,7 @@
  * METRICS.md is the catalogue for people, and a test holds the two together. This file owns the library prom-client.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type FeedId, HTTP_CODES, REJECT_CODES, type ReportEvent } from './protocol.js';
+import { type FeedId, HTTP_CODES, REJECT_CODES, type ReportEvent, type SpikeReading } from './protocol.js';
 import type { Audit, Count, Report } from './tgospa/evaluation.js';
 
 /** What one feed brought, updated by its session. */
@@ -25,6 +25,7 @@ export interface FeedMeter {
 interface SeriesMeter {
   labels: { stream: string; tracker: string; profile: string };
   report: Report;
+  spikes: SpikeReading | undefined;
   solves: number;
   uncertified: number;
 }
@@ -103,6 +104,12 @@ const perSeriesAnd = <K extends string>(
 const perAudit = (value: (audit: Audit) => number) =>
   function* (telemetry: Telemetry): Iterable<Sample> {
     for (const { labels, report } of telemetry.series.values()) if (report.audit) yield [labels, value(report.audit)];
+  };
+
+const perSignal = (value: (gauge: ReturnType<SpikeReading['gauge']>) => number) =>
+  function* (telemetry: Telemetry): Iterable<Sample> {
+    for (const { labels, spikes } of telemetry.series.values())
+      for (const signal of spikes?.signals ?? []) yield [{ ...labels, signal }, value(spikes!.gauge(signal))];
   };
 
 const feedLabels = ({ stream, role, tracker }: FeedId): Labels => ({ stream, role, tracker: tracker ?? '' });
@@ -246,6 +253,41 @@ export const METRICS: readonly Spec[] = [
     labels: SERIES,
     help: 'Window reports whose cost was not proven exact, since the start of the process.',
     read: perSeries((m) => m.uncertified),
+  },
+  {
+    name: 'tgospa_spike_active',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: '1 while a signal (missed, false, switch, localization) is worse than usual: a spike.',
+    read: perSignal((gauge) => Number(gauge.active)),
+  },
+  {
+    name: 'tgospa_spikes_total',
+    type: 'counter',
+    labels: [...SERIES, 'signal'],
+    help: 'Spikes that have begun, by signal.',
+    read: perSignal((gauge) => gauge.count),
+  },
+  {
+    name: 'tgospa_spike_score',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: 'Evidence that a signal has got worse, as a share of its threshold; a spike begins at 1.',
+    read: perSignal((gauge) => gauge.score),
+  },
+  {
+    name: 'tgospa_spike_expected_rate',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: 'What is usual, as learned: missed truths, false tracks or switches per frame with as many truths as now; for localization the mean error.',
+    read: perSignal((gauge) => gauge.expected),
+  },
+  {
+    name: 'tgospa_spike_observed_rate',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: 'What was observed in the last frames, in the same units.',
+    read: perSignal((gauge) => gauge.observed),
   },
   {
     name: 'tgospa_audits_total',
@@ -627,7 +669,7 @@ export class Telemetry {
     const key = `${stream}\n${tracker}\n${profile}`;
     let meter = this.series.get(key);
     if (!meter && this.series.size < this.#seriesMax) {
-      meter = { labels: { stream, tracker, profile }, report, solves: 0, uncertified: 0 };
+      meter = { labels: { stream, tracker, profile }, report, spikes: event.spikes, solves: 0, uncertified: 0 };
       this.series.set(key, meter);
     }
     return meter;
@@ -640,6 +682,7 @@ export class Telemetry {
       return;
     }
     meter.report = event.report;
+    meter.spikes = event.spikes;
     meter.solves++;
     if (!event.report.exact) meter.uncertified++;
   }

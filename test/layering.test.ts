@@ -36,6 +36,7 @@ const LAYERS: Layer[] = [
   },
   { name: 'door', files: ['src/index.ts'], imports: ['kernel', 'scores', 'tuning'], node: false },
   { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
+  { name: 'spikes', files: ['src/spikes/'], imports: ['kernel'], node: false },
   { name: 'scores', files: ['src/scores/'], imports: ['kernel'], node: false },
   { name: 'reports', files: ['src/report/'], imports: ['kernel'], node: false },
   {
@@ -52,7 +53,12 @@ const LAYERS: Layer[] = [
   },
   { name: 'wire', files: ['src/protocol.ts', 'src/frame-scanner.ts'], imports: ['kernel'], node: false },
   { name: 'client', files: ['src/client.ts'], imports: [], node: false },
-  { name: 'config', files: ['src/config.ts', 'src/config/'], imports: ['kernel', 'wire', 'adapters'], node: true },
+  {
+    name: 'config',
+    files: ['src/config.ts', 'src/config/'],
+    imports: ['kernel', 'wire', 'adapters', 'spikes'],
+    node: true,
+  },
   {
     name: 'pipeline',
     files: [
@@ -67,7 +73,7 @@ const LAYERS: Layer[] = [
       'src/history.ts',
       'src/pipeline.ts',
     ],
-    imports: ['kernel', 'door', 'wire', 'config'],
+    imports: ['kernel', 'door', 'spikes', 'wire', 'config'],
     node: true,
   },
   {

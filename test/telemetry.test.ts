@@ -26,7 +26,12 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
     duplicates: 1,
   });
   const { receivedMs } = fakeReportEvent();
-  telemetry.observe(fakeReportEvent(), receivedMs + 4);
+  const gauge = (signal: string) =>
+    signal === 'missed'
+      ? { active: true, score: 1.25, expected: 0.4, observed: 6.2, count: 3 }
+      : { active: false, score: 0.1, expected: 0.02, observed: 0, count: 0 };
+  const spikes = { signals: ['missed', 'switch'], gauge };
+  telemetry.observe(fakeReportEvent({ spikes }), receivedMs + 4);
   telemetry.observe(
     fakeReportEvent({
       profile: 'weighted',

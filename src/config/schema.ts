@@ -59,9 +59,10 @@ export type StreamSettings = Config['streams']['defaults'];
 export type PairingSettings = StreamSettings['pairing'];
 export type FilterSettings = StreamSettings['filter'];
 /** Settings as a stream's own entry or a hello may give them: everything may be left out. */
-export type SettingsPatch = Partial<Omit<StreamSettings, 'pairing' | 'filter'>> & {
+export type SettingsPatch = Partial<Omit<StreamSettings, 'pairing' | 'filter' | 'spikes'>> & {
   pairing?: Partial<PairingSettings>;
   filter?: Partial<FilterSettings>;
+  spikes?: Partial<StreamSettings['spikes']>;
 };
 
 export type JsonSchema = {

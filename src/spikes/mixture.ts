@@ -74,7 +74,9 @@ export class Mixture {
     for (let kind = 1; kind < weights.length; kind++)
       if (weights[kind] * state[kind * MOMENTS] > weights[best] * state[best * MOMENTS]) best = kind;
     const [begun, first, sum, frames] = state.subarray(best * MOMENTS, (best + 1) * MOMENTS);
-    return begun === 0 ? { firstFrame: 0, observed: 0 } : { firstFrame: Math.round(first / begun), observed: sum / frames };
+    return begun === 0
+      ? { firstFrame: 0, observed: 0 }
+      : { firstFrame: Math.round(first / begun), observed: sum / frames };
   }
 
   reset(): void {

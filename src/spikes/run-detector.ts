@@ -180,7 +180,8 @@ export class RunDetector {
     // before there is a rate worth the name, the spread around it means nothing
     if (state[AT.frames] > this.settings.learnFrames && expected > 0) {
       const excess = state[AT.blockBegun] - expected;
-      state[AT.spread] = state[AT.spread] * kept + Math.min(SPREAD_MAX ** 2, (excess * excess) / Math.max(expected, 0.25));
+      state[AT.spread] =
+        state[AT.spread] * kept + Math.min(SPREAD_MAX ** 2, (excess * excess) / Math.max(expected, 0.25));
       state[AT.spreadWeight] = state[AT.spreadWeight] * kept + 1;
     }
     state[AT.begun] = state[AT.begun] * kept + state[AT.blockBegun];

@@ -2,9 +2,10 @@
  * Watches one series for spikes: takes every frame's glance, tells when a spike begins and ends. While one lasts, nothing is learned.
  * State is one flat array and three lists of ids; `toJSON` and `fromJSON` go on exactly, so that what is found does not depend on restarts.
  */
-import { SUSPICION_FRAMES, SUSPICIOUS_SCORE } from './baseline.js';
+
 import type { Glance } from '../tgospa/evaluation.js';
-import { Episode, EPISODE_SIZE, type Ending } from './episode.js';
+import { SUSPICION_FRAMES, SUSPICIOUS_SCORE } from './baseline.js';
+import { type Ending, EPISODE_SIZE, Episode } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
 import { type RunCounts, RunDetector, runDetectorSize } from './run-detector.js';
 import { FALSE, MISSED, SIGNALS, type Signal, SMOOTH_FRAMES, SWITCH } from './signals.js';
@@ -106,7 +107,10 @@ export class SpikeWatch {
   /** Every part works on its own piece of the one state. */
   #wire(): void {
     let at = COMMON_SIZE;
-    const piece = (size: number) => this.#state.subarray(at, (at += size));
+    const piece = (size: number) => {
+      at += size;
+      return this.#state.subarray(at - size, at);
+    };
     const settings = this.#settings;
     this.#missed = new RunDetector(MISSED, piece(SIZES.missed), settings);
     this.#false = new RunDetector(FALSE, piece(SIZES.false), settings);
@@ -178,10 +182,10 @@ export class SpikeWatch {
     return news;
   }
 
-  /** The series is over: so are its spikes. */
-  close(at: number): SpikeNews[] {
+  /** The series is over, or only some signals are watched from now on: spikes of the others end. */
+  close(at: number, kept: readonly Signal[] = []): SpikeNews[] {
     return this.#settings.signals
-      .filter((signal) => this.#episodes[signal].active)
+      .filter((signal) => this.#episodes[signal].active && !kept.includes(signal))
       .map((signal) => {
         this.#episodes[signal].stop();
         return this.#end(signal, at, 'closed');
@@ -322,7 +326,12 @@ export class SpikeWatch {
   }
 
   /** Goes on exactly where `toJSON` was called; from another version's state, it begins anew. */
-  static fromJSON(state: SpikeState | undefined, settings: SpikeSettings, exponent: number, cutoff: number): SpikeWatch {
+  static fromJSON(
+    state: SpikeState | undefined,
+    settings: SpikeSettings,
+    exponent: number,
+    cutoff: number,
+  ): SpikeWatch {
     const watch = new SpikeWatch(settings, exponent, cutoff);
     if (state?.version !== 1 || state.numbers.length !== STATE_SIZE) return watch;
     watch.#state.set(state.numbers);

@@ -11,7 +11,7 @@ const PLACES = Number(process.env.PLACES ?? 25);
 const OBJECTS = 20;
 /** mean frames an object is there, and a place is empty */
 const LIFE_FRAMES = 600;
-const EMPTY_FRAMES = LIFE_FRAMES * (PLACES/OBJECTS-1);
+const EMPTY_FRAMES = LIFE_FRAMES * (PLACES / OBJECTS - 1);
 const RUN_FRAMES = 5;
 
 /** xoshiro128**, as numbers in (0, 1). */
@@ -231,7 +231,8 @@ export class RateScene implements CountScene {
 
   step(): RunCounts {
     const { counts } = this;
-    counts.objects += this.#arriving.among(PLACES - counts.objects) - Math.min(counts.objects, this.#departing.among(counts.objects));
+    counts.objects +=
+      this.#arriving.among(PLACES - counts.objects) - Math.min(counts.objects, this.#departing.among(counts.objects));
     counts.begun = this.#events.frame();
     if (this.staysFrames === 0) {
       counts.level = counts.begun;

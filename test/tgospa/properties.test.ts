@@ -61,6 +61,10 @@ function sameGlance(glance: Glance, report: Report, frame: Frame, place: string)
   assert.deepEqual(glance.missed, without(frame.reference, glance.properTruths), place);
   assert.deepEqual(glance.false, without(frame.tracker, glance.properTracks), place);
   assert.deepEqual([glance.frame, glance.halves / 2], [report.frame, count.switches], place);
+  const pending = report.perFrame.slice(report.settled.frames - report.frame - 1);
+  const halves =
+    report.settled.frames > report.frame ? 0 : pending.reduce((sum, one) => sum + 2 * one.count.switches, 0);
+  assert.equal(glance.pendingHalves, halves, place);
   close(glance.localization, cost.localization, 1e-12, place);
 }
 
