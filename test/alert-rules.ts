@@ -31,17 +31,21 @@ const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600 };
 /** A duration in brackets, or after the word offset. */
 const IN_EXPRESSION = /(?<=\[|offset )(\d+)([smh])(?![\w])/g;
 
-/** The rules with every duration divided by `factor`, as YAML; nothing becomes shorter than `leastSeconds`, but for what is 0. */
-export function shortened(file: RuleFile, factor: number, leastSeconds = 1): string {
-  const shorter = (amount: string, unit: string) =>
+/**
+ * The rules with every duration divided by `factor`, as YAML. With scrapes every second, a range needs some seconds to hold enough of them
+ * even when a few are lost, and an alert must wait longer than a few lost scrapes last: so there are least lengths, in seconds.
+ */
+export function shortened(file: RuleFile, factor: number, least = { ranges: 1, waits: 1 }): string {
+  const shorter = (amount: string, unit: string, leastSeconds: number) =>
     `${Math.max(leastSeconds, Math.round((Number(amount) * SECONDS[unit]) / factor))}s`;
-  const whole = (duration: string) => duration.replace(/^(\d+)([smh])$/, (_, amount, unit) => shorter(amount, unit));
+  const whole = (duration: string, leastSeconds: number) =>
+    duration.replace(/^(\d+)([smh])$/, (_, amount, unit) => shorter(amount, unit, leastSeconds));
   const rules = (list: Rule[]) =>
     list.map((rule) => ({
       ...rule,
-      expr: rule.expr.replace(IN_EXPRESSION, (_, amount, unit) => shorter(amount, unit)),
-      ...(rule.for === undefined ? {} : { for: whole(rule.for) }),
-      ...(rule.keep_firing_for === undefined ? {} : { keep_firing_for: whole(rule.keep_firing_for) }),
+      expr: rule.expr.replace(IN_EXPRESSION, (_, amount, unit) => shorter(amount, unit, least.ranges)),
+      ...(rule.for === undefined ? {} : { for: whole(rule.for, least.waits) }),
+      ...(rule.keep_firing_for === undefined ? {} : { keep_firing_for: whole(rule.keep_firing_for, 1) }),
     }));
   return stringify({ groups: file.groups.map(({ name, rules: list }) => ({ name, rules: rules(list) })) });
 }

@@ -88,6 +88,14 @@ describe('compose.yaml', () => {
     assert.deepEqual(static_configs[0].targets, [`alertmanager:${portOf(alertmanager)}`]);
   });
 
+  it('gives Prometheus a configuration that promtool takes', function () {
+    needs(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
+    const file = join(docker, 'prometheus.yml');
+    const args = ['check', 'config', '--syntax-only', file];
+    const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+    assert.equal(status, 0, stdout + stderr);
+  });
+
   it('gives Alertmanager a configuration that amtool takes', function () {
     const file = outside(alertmanager, '/etc/alertmanager/alertmanager.yml')!;
     assert.ok(alertmanager.command!.includes('--config.file=/etc/alertmanager/alertmanager.yml'));

@@ -1,0 +1,148 @@
+/**
+ * Alerts and dashboards with the real programs: a real evaluator judges scripted scenes, a real Prometheus scrapes it and
+ * evaluates the shipped rules with shortened durations, and a real Alertmanager with the shipped routes tells a webhook.
+ * Faults last until they are found and recovery lasts until it is told, so a slow machine only takes longer. The scene, not the clock,
+ * decides: lateness and silence are set far above what a busy machine delays.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { files } from '../dashboards/grafana/generate.js';
+import { readRules, shortened } from './alert-rules.js';
+import { filledIn, queriesOf } from './dashboard-queries.js';
+import { describeAlert, Monitoring, Program } from './monitoring.js';
+import { FAULTS, ScriptedScene } from './scripted-scene.js';
+import { freePort, hasProgram, needs, patient, until } from './system.js';
+
+const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
+/** An hour of history becomes a minute. */
+const FACTOR = 60;
+const PATIENCE_MS = 120_000;
+
+const CONFIG = {
+  streams: { defaults: { windowFrames: 30, pairing: { by: 'frame', latenessMs: 30_000, silenceMs: 6000 } } },
+};
+
+/** What must fire and reach the webhook; nothing else may. */
+const EXPECTED: Array<Record<string, string>> = [
+  { alertname: 'TrackerMissSpike', stream: 'miss', tracker: 'bad' },
+  { alertname: 'TrackerFalseSpike', stream: 'ghosts', tracker: 'bad' },
+  { alertname: 'TrackerSwitchSpike', stream: 'swaps', tracker: 'bad' },
+  { alertname: 'TrackerLocalizationDrift', stream: 'drift', tracker: 'bad' },
+  { alertname: 'TrackerSilent', stream: 'silence', tracker: 'bad' },
+  { alertname: 'ReferenceSilent', stream: 'blind', role: 'reference' },
+];
+
+describe('alerting, with real Prometheus and Alertmanager', function () {
+  patient(this);
+  this.timeout(900_000);
+  let folder: string;
+  let evaluator: Program | undefined;
+  let monitoring: Monitoring | undefined;
+  let scene: ScriptedScene | undefined;
+
+  beforeEach(async function () {
+    needs(this, hasProgram('prometheus'), 'prometheus is needed; Debian: apt-get install prometheus');
+    needs(
+      this,
+      hasProgram('prometheus-alertmanager'),
+      'alertmanager is needed; Debian: apt-get install prometheus-alertmanager',
+    );
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-alerting-'));
+    const port = await freePort();
+    const config = join(folder, 'tgospa.yaml');
+    writeFileSync(config, stringify(CONFIG));
+    evaluator = new Program(process.execPath, [
+      MAIN,
+      'serve',
+      '--config',
+      config,
+      '--port',
+      String(port),
+      '--data',
+      join(folder, 'data'),
+    ]);
+    await evaluator.ready(`http://127.0.0.1:${port}/readyz`);
+    scene = new ScriptedScene(`ws://127.0.0.1:${port}`);
+    monitoring = await Monitoring.start(
+      folder,
+      `127.0.0.1:${port}`,
+      shortened(readRules(), FACTOR, { waits: 8, ranges: 5 }),
+    );
+  });
+  afterEach(async () => {
+    await scene?.stop();
+    await monitoring?.stop();
+    await evaluator?.stop();
+    rmSync(folder, { recursive: true, force: true });
+    scene = monitoring = evaluator = undefined;
+  });
+
+  it('fires the right alerts, tells a webhook, resolves them after recovery, and leaves the healthy trackers alone', async () => {
+    const { receiver } = monitoring!;
+    const judged = FAULTS.length * 2;
+    await until(
+      'every tracker has a past to be compared with',
+      async () => {
+        const records = [
+          'missed:ratio_avg1h',
+          'false:ratio_avg1h',
+          'switches:ratio_avg1h',
+          'window_localization_error:avg1h',
+        ];
+        const past = await Promise.all(records.map((record) => monitoring!.query(`count(series:tgospa_${record})`)));
+        return past.every(([sample]) => sample?.value === judged);
+      },
+      PATIENCE_MS,
+    );
+    assert.deepEqual(await monitoring!.fired(), [], 'alerts fired while everything was well');
+
+    scene!.faulty = true;
+    for (const labels of EXPECTED)
+      await until(
+        `the webhook hears of ${JSON.stringify(labels)}; fired so far: ${await monitoring!.fired()}`,
+        () => receiver.has('firing', labels),
+        PATIENCE_MS,
+      );
+    await everyQueryAnswers(monitoring!);
+    for (const { annotations } of receiver.notices) assert.ok(annotations.summary && annotations.runbook_url);
+
+    scene!.faulty = false;
+    for (const labels of EXPECTED)
+      await until(
+        `the webhook hears that ${JSON.stringify(labels)} is over`,
+        () => receiver.has('resolved', labels),
+        PATIENCE_MS,
+      );
+    await until(
+      'nothing fires any more',
+      async () => (await monitoring!.query('ALERTS{alertstate="firing"}')).length === 0,
+      PATIENCE_MS,
+    );
+    // a tracker that says nothing also misses everything: whether that is told as well depends on how long it is silent
+    const fired = (await monitoring!.fired()).filter((alert) => alert !== 'TrackerMissSpike silence/bad');
+    assert.deepEqual(fired, EXPECTED.map(describeAlert).sort());
+  });
+});
+
+/** Every query of every dashboard, as Grafana would send it, is answered with numbers. */
+async function everyQueryAnswers(monitoring: Monitoring): Promise<void> {
+  const values = {
+    stream: 'swaps',
+    tracker: 'bad',
+    other: 'good',
+    profile: 'online-surveillance',
+    __rate_interval: '10s',
+    __range: '1m',
+  };
+  for (const [name, text] of Object.entries(files()))
+    for (const { where, expr } of queriesOf(JSON.parse(text)))
+      await until(
+        `${name}, ${where}: ${expr} is answered`,
+        async () => (await monitoring.query(filledIn(expr, values))).some(({ value }) => !Number.isNaN(value)),
+        PATIENCE_MS,
+      );
+}
