@@ -7,21 +7,29 @@
 import { readFileSync } from 'node:fs';
 import { type Console, runEval } from './eval.js';
 import { InputError } from './index.js';
-import { UsageError } from './options.js';
+import { nearest, UsageError } from './options.js';
 
 interface Command {
   summary: string;
+  /** how it is called at first, for the help */
+  example?: string;
   run(args: string[], console: Console): Promise<void>;
 }
 
 const COMMANDS: Record<string, Command> = {
-  eval: { summary: 'compare trackers with a reference, from files', run: runEval },
+  eval: {
+    summary: 'compare trackers with a reference, from files',
+    example: 'tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',
+    run: runEval,
+  },
   tune: {
     summary: 'choose the parameters of a profile from sample data',
+    example: 'tgospa tune --reference gt.txt --tracker a.txt --html report.html',
     run: async (args, console) => (await import('./tune.js')).runTune(args, console),
   },
   serve: {
     summary: 'evaluate trackers live: WebSocket in, Prometheus out',
+    example: 'tgospa serve --config tgospa.yaml',
     // loaded when it is asked for: the other commands need no sockets and no store
     run: async (args, console) => (await import('./serve.js')).run(args, console),
   },
@@ -31,9 +39,13 @@ const COMMANDS: Record<string, Command> = {
   },
   replay: {
     summary: 'send recorded files to a running evaluator',
+    example: 'tgospa replay --reference gt.txt --tracker a.txt',
     run: async (args, console) => (await import('./replay.js')).run(args, console),
   },
 };
+
+/** Mistakes of the same kind that are listed. */
+const ALIKE_SHOWN_MAX = 3;
 
 const { stdout, stderr } = process;
 
@@ -46,16 +58,28 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
 process.exitCode = await main(process.argv.slice(2));
 
 async function main([name, ...args]: string[]): Promise<number> {
-  if (name === undefined || name === '--help' || name === 'help') return say(help());
-  if (name === '--version') return say(version());
+  if (name === 'help' && args.length > 0) return main([...args, '--help']);
+  if (name === undefined || ['--help', '-h', 'help'].includes(name)) return say(help());
+  if (['--version', '-V', '-v'].includes(name)) return say(version());
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!command) return complain(2, `tgospa: unknown command "${name}"\n${help()}`);
+  if (!command) return complain(2, `tgospa: unknown command "${name}"${remedyFor(name)}\nTry: tgospa --help`);
   try {
-    await command.run(args, consoleOf());
+    // -h is understood everywhere
+    const words = args.map((arg) => (arg === '-h' ? '--help' : arg));
+    await command.run(words, consoleOf());
     return 0;
   } catch (error) {
     return explain(name, error);
   }
+}
+
+/** A file instead of a command is the most natural mistake of all. */
+function remedyFor(name: string): string {
+  const near = nearest(name, Object.keys(COMMANDS));
+  if (near) return `; did you mean ${near}?`;
+  return name.startsWith('-') || /[./\\]/.test(name)
+    ? `; a command comes first, e.g. ${COMMANDS.eval.example}`
+    : `; there are ${Object.keys(COMMANDS).join(', ')}`;
 }
 
 function consoleOf(): Console {
@@ -66,10 +90,23 @@ function consoleOf(): Console {
 
 function explain(name: string, error: unknown): number {
   if (error instanceof UsageError) return complain(2, `${prefixed(name, error)}\nTry: tgospa ${name} --help`);
-  if (error instanceof InputError) return complain(1, prefixed(name, error));
+  if (error instanceof InputError) return complain(1, prefixed(name, withoutRepeats(error)));
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code && syscall) return complain(1, `tgospa ${name}: cannot ${syscall} ${path}: ${message}`);
   throw error;
+}
+
+/** A file in the wrong format has the same mistake on every line: a few of each kind say as much as thousands. */
+function withoutRepeats(error: InputError): Error {
+  const seen = new Map<string, number>();
+  const kept = error.problems.filter(({ message }) => {
+    seen.set(message, (seen.get(message) ?? 0) + 1);
+    return seen.get(message)! <= ALIKE_SHOWN_MAX;
+  });
+  const hidden = error.problems.length - kept.length;
+  if (hidden === 0) return error;
+  const [, ...lines] = new InputError(kept).message.split('\n');
+  return new Error([`${error.problems.length} problems`, ...lines, `  and ${hidden} more like these`].join('\n'));
 }
 
 function prefixed(name: string, error: Error): string {
@@ -80,15 +117,23 @@ function prefixed(name: string, error: Error): string {
 }
 
 function help(): string {
-  const commands = Object.entries(COMMANDS).map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`);
+  const entries = Object.entries(COMMANDS);
   return [
-    'tgospa: live evaluation of multi-object trackers with the TGOSPA metric.',
+    'tgospa: how far is a multi-object tracker from the truth, and why? One exact number, the TGOSPA distance, and its split',
+    'into localization, missed, false and switch; live or from files.',
     '',
     'Usage: tgospa COMMAND [options]',
     '',
-    ...commands,
+    ...entries.map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
     '',
-    'tgospa COMMAND --help explains a command; tgospa demo shows everything at work.',
+    'Start here:',
+    '  tgospa demo            everything at work, with a page in the browser, within a minute',
+    '  tgospa eval --demo     what a verdict on trackers looks like, in the terminal',
+    '',
+    'Then, with your own data:',
+    ...entries.flatMap(([, { example }]) => (example ? [`  ${example}`] : [])),
+    '',
+    'tgospa COMMAND --help lists the options of a command.',
   ].join('\n');
 }
 

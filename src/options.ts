@@ -122,11 +122,14 @@ export class Given {
   }
 
   #suggestion(name: string): string {
-    const near = Object.keys(this.#options).find(
-      (option) => editDistance(option, name) <= 2 || (name.length > 2 && option.startsWith(name)),
-    );
+    const near = nearest(name, Object.keys(this.#options));
     return near ? `; did you mean --${near}?` : `; tgospa ${this.#command} --help lists them all`;
   }
+}
+
+/** The word that was most likely meant, if any is close. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  return known.find((one) => editDistance(one, word) <= 2 || (word.length > 2 && one.startsWith(word)));
 }
 
 function editDistance(a: string, b: string): number {

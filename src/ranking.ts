@@ -98,6 +98,8 @@ function exactness({ exact, gap }: Evaluation): string {
 /** Where the cost of a tracker comes from, in plain words, the dearest component first. */
 export function sentenceOn({ name, evaluation }: Contender): string {
   const { cost, count, meanLocalizationError } = evaluation;
+  if (count.proper + count.missed + count.false === 0)
+    return `${name}: nothing to judge: neither it nor the reference has an object in any frame.`;
   if (cost.total === 0) return `${name}: no cost at all: every box is tracked, exactly, by one track.`;
   const reasons: Record<keyof FrameCost, string> = {
     localization: `${whole(count.proper)} pairs lie ${meanLocalizationError.toPrecision(3)} apart on average`,
