@@ -10,6 +10,7 @@
  */
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { crc32 } from 'node:zlib';
 import { ClassicLevel } from 'classic-level';
 import { type LogRecord, RecordReader, RecordWriter } from './record.js';
@@ -104,7 +105,7 @@ export interface LogGauges {
   oldestMs: number;
 }
 
-const VERSION = '1';
+const VERSION = '2';
 const HEADER_BYTES = 48;
 const MAGIC = 0x314c4754;
 /** memory that LevelDB fills before it writes a table; also what reopening has to read again */
@@ -246,9 +247,9 @@ export class Log {
     return batch.durable;
   }
 
-  /** Stores the state of a stream with the next commit; null when the stream is retired. */
+  /** Stores the state of a stream, plain data, with the next commit; null when the stream is retired. */
   saveSnapshot(stream: string, position: number, state: unknown): void {
-    const body = state === null ? Buffer.alloc(0) : Buffer.from(JSON.stringify(state));
+    const body = state === null ? Buffer.alloc(0) : serialize(state);
     const value = Buffer.allocUnsafe(8 + body.length);
     value.writeDoubleLE(position, 0);
     body.copy(value, 8);
@@ -279,7 +280,7 @@ export class Log {
 
   async *snapshots(): AsyncGenerator<Snapshot> {
     for await (const [key, value] of this.#db.iterator({ gte: 's', lt: 't' })) {
-      const state = value.length === 8 ? null : JSON.parse(value.toString('utf8', 8));
+      const state = value.length === 8 ? null : deserialize(value.subarray(8));
       yield { stream: key.slice(1), position: value.readDoubleLE(0), state };
     }
   }

@@ -391,7 +391,7 @@ export class Live {
     const stream = this.#streams.get(name);
     if (!stream) return;
     this.#sinceSnapshot.set(name, 0);
-    this.#log.saveSnapshot(name, position, stream);
+    this.#log.saveSnapshot(name, position, stream.toJSON());
     this.#snapshotMs = performance.now();
   }
 

@@ -9,6 +9,7 @@ import type { Signal } from './spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from './spikes/watch.js';
 import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
 import type { Params } from './tgospa/params.js';
+import type { FeedSnapshot } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
 
 /** When a frame was: its number and, where known, epoch seconds. */
@@ -35,14 +36,14 @@ export interface RetainedFrame extends Mark {
   tracker: Obj[];
 }
 
-/** Everything a Series knows. Plain JSON. */
+/** Everything a Series knows. Plain data. */
 export interface SeriesState {
   tracker: string;
   profile: string;
   window: WindowSnapshot;
   marks: Mark[];
-  /** the newest report without its frames; null before the first */
-  report: (Omit<Report, 'perFrame'> & { perFrame?: undefined }) | null;
+  /** the newest report without what its frames tell; null before the first */
+  report: Omit<Report, 'perFrame' | 'newest'> | null;
   spikes?: SpikeState;
 }
 
@@ -133,15 +134,15 @@ export class Series {
 
   /** The frames of the window with their objects, oldest first; as many as `report.perFrame`. */
   frames(): RetainedFrame[] {
-    return this.#unpack(this.#window.toJSON());
+    return this.#unpack(this.#window.snapshot());
   }
 
   #unpack({ frames, stride }: WindowSnapshot): RetainedFrame[] {
     const isBox = BOX_DISTANCES.includes(this.params.distance);
     const object = (id: string, coordinates: number[]): Obj =>
       isBox ? { id, box: coordinates as Box } : { id, point: coordinates };
-    const objects = ([ids, coordinates]: [string[], number[]]): Obj[] =>
-      ids.map((id, n) => object(id, coordinates.slice(n * stride, (n + 1) * stride)));
+    const objects = ([ids, coordinates]: FeedSnapshot): Obj[] =>
+      ids.map((id, n) => object(id, Array.from(coordinates.slice(n * stride, (n + 1) * stride))));
     return frames.map((frame, n) => ({
       ...this.#marks[n],
       reference: objects(frame.reference),
@@ -153,9 +154,10 @@ export class Series {
     this.#window.dispose();
   }
 
+  /** Plain data, with typed arrays; to be written down or cloned at once, not to be changed. */
   toJSON(): SeriesState {
     const { tracker, profile } = this;
-    const state = { tracker, profile, window: this.#window.toJSON(), marks: this.#marks };
+    const state = { tracker, profile, window: this.#window.snapshot(), marks: this.#marks };
     return {
       ...state,
       report: withoutFrames(this.#report),
@@ -176,11 +178,16 @@ export class Series {
   }
 
   /** A report that works its frames out when they are asked for. */
-  #withFrames(report: Omit<Report, 'perFrame'>, window: WindowSnapshot): Report {
+  #withFrames(report: Omit<Report, 'perFrame' | 'newest'>, window: WindowSnapshot): Report {
     const { windowFrames: _window, settleFrames: _settle, ...params } = this.params;
-    return Object.defineProperty({ ...report } as Report, 'perFrame', {
-      enumerable: true,
-      get: () => evaluate(this.#unpack(window), params as Params, this.options).perFrame,
+    let perFrame: Report['perFrame'] | null = null;
+    const read = () => {
+      perFrame ??= evaluate(this.#unpack(window), params as Params, this.options).perFrame;
+      return perFrame;
+    };
+    return Object.defineProperties({ ...report } as Report, {
+      perFrame: { enumerable: true, get: read },
+      newest: { enumerable: true, get: () => read().at(-1) },
     });
   }
 }
@@ -188,9 +195,9 @@ export class Series {
 function withoutFrames(report: Report | null): SeriesState['report'] {
   if (!report) return null;
   const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver } = report;
-  const { frame, newest, settled, lifetime, events } = report;
+  const { frame, settled, lifetime, events } = report;
   const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
-  return { ...window, frame, newest, settled, lifetime, events };
+  return { ...window, frame, settled, lifetime, events };
 }
 
 /** Truths whose track has changed in the frames of a report, the last first. Worked out only when a spike begins. */

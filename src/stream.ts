@@ -92,7 +92,7 @@ interface FeedRecord {
   seq: number;
 }
 
-/** Everything a Stream knows. Plain JSON. */
+/** Everything a Stream knows. Plain data. */
 interface StreamState {
   version: 1;
   plan: StreamPlan;

@@ -266,7 +266,7 @@ describe('log', () => {
     const raw = new ClassicLevel<string, Buffer>(join(dir, 'store'), { valueEncoding: 'buffer' });
     await raw.put('m', Buffer.from('7'));
     await raw.close();
-    await assert.rejects(open(), /written by format 7 and this program reads format 1/);
+    await assert.rejects(open(), /written by format 7 and this program reads format 2/);
   });
 
   it('stops accepting when the disk is nearly full, and goes on when there is room again', async () => {

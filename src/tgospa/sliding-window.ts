@@ -37,13 +37,13 @@ export interface WindowParams extends Params {
   settleFrames?: number;
 }
 
-/** Everything needed to go on elsewhere exactly as here. Plain JSON. */
+/** Everything needed to go on elsewhere exactly as here. Plain data; `toJSON` gives it with arrays of numbers only. */
 export interface WindowSnapshot {
   version: 1;
   params: WindowParams;
   firstNumber: number;
   stride: number;
-  frames: { reference: [string[], number[]]; tracker: [string[], number[]] }[];
+  frames: { reference: FeedSnapshot; tracker: FeedSnapshot }[];
   settledNext: number;
   settled: { cost: Cost; count: Count };
   lower: number[];
@@ -51,6 +51,7 @@ export interface WindowSnapshot {
   held: { truths: HeldSnapshot[]; tracks: HeldSnapshot[] };
   ended: boolean;
 }
+export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array];
 type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
 
 export class SlidingWindow {
@@ -218,8 +219,25 @@ export class SlidingWindow {
 
   /** Plain JSON from which `fromJSON` goes on exactly as this window would. */
   toJSON(): WindowSnapshot {
+    const snapshot = this.snapshot();
+    const feed = ([ids, coordinates]: FeedSnapshot): FeedSnapshot => [ids, Array.from(coordinates)];
+    const frames = snapshot.frames.map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) }));
+    return { ...snapshot, frames };
+  }
+
+  /** The same without a copy of the coordinates, to be written down or cloned at once; not to be changed. */
+  snapshot(): WindowSnapshot {
     const { scene } = this;
-    const feed = (f: PackedFeed): [string[], number[]] => [f.ids, Array.from(f.coordinates)];
+    // frames that share their trajectories share their lists of ids
+    const lists = new Map<Trajectory[], string[]>();
+    const feed = (members: Trajectory[], coordinates: Float64Array): FeedSnapshot => {
+      let ids = lists.get(members);
+      if (!ids) {
+        ids = members.map((trajectory) => trajectory.id);
+        lists.set(members, ids);
+      }
+      return [ids, coordinates];
+    };
     const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
       [...side.values()]
         .filter((t) => t.used)
@@ -230,10 +248,10 @@ export class SlidingWindow {
       params: this.params,
       firstNumber: scene.oldestNumber,
       stride: this.stride,
-      frames: scene
-        .frameList()
-        .map((record) => record.packed())
-        .map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) })),
+      frames: scene.frameList().map((record) => ({
+        reference: feed(record.truths, record.truthCoordinates),
+        tracker: feed(record.tracks, record.trackCoordinates),
+      })),
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
       lower: Array.from(this.lower),
@@ -258,7 +276,7 @@ export class SlidingWindow {
     window.stride = stride;
     window.settledNext = snapshot.settledNext;
     window.ended = snapshot.ended;
-    const feed = ([ids, coordinates]: [string[], number[]]): PackedFeed => ({
+    const feed = ([ids, coordinates]: FeedSnapshot): PackedFeed => ({
       ids,
       coordinates: Float64Array.from(coordinates),
     });
