@@ -7,24 +7,31 @@ import type { Preprocessing } from '../adapters/motchallenge.js';
 import { InputError, type Params, presets, profile, type SolveOptions } from './index.js';
 import { Given, type OptionGroup, optionHelp } from './options.js';
 import { type FileFormats, FORMAT_OPTIONS, readFormats } from './recordings.js';
+import type { NamedProfile } from './study/verdict.js';
 
-export interface NamedProfile {
-  name: string;
-  params: Params;
-}
+export type { NamedProfile };
 
 /** What is to be done. */
 export interface Job {
-  /** null: the built-in scene */
+  /** null: the built-in scene; folders: a study; without a believed feed the reference may be empty */
   files: { reference: string; trackers: string[]; formats: FileFormats } | null;
   profiles: NamedProfile[];
   solve: SolveOptions;
   preprocess?: Preprocessing;
   classes?: number[];
   allRows: boolean;
+  /** a format was named, not defaulted */
+  formatGiven: boolean;
+  /** feeds are compared with each other; what they are */
+  symmetric: 'trackers' | 'annotations' | null;
+  /** the companion scores too */
+  scores: boolean;
+  /** null: as many as there are cores */
+  threads: number | null;
   /** null: whole sequences */
   windowFrames: number | null;
   csv: string | null;
+  html: string | null;
   json: boolean;
   help: boolean;
   /** only list the formats */
@@ -40,8 +47,17 @@ const GROUPS: OptionGroup[] = [
   {
     title: 'What to compare',
     options: {
-      reference: { value: 'FILE', help: 'the feed that is believed: ground truth, or another tracker' },
-      tracker: { value: 'FILE', repeat: true, help: 'a feed that is judged' },
+      reference: {
+        value: 'PATH',
+        help: 'the feed that is believed: ground truth, or another tracker; a folder of sequences (MOTChallenge, KITTI) is a study',
+      },
+      tracker: {
+        value: 'PATH',
+        repeat: true,
+        help: 'a feed that is judged; in a study a folder with a file per sequence, or of such folders',
+      },
+      symmetric: { help: 'no feed is believed: compare the feeds given with each other' },
+      annotations: { help: 'with --symmetric: the feeds are annotations, whose rows count by flag and class' },
       ...FORMAT_OPTIONS,
       classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
       'all-rows': { help: 'count all reference rows, whatever their flag and class' },
@@ -96,7 +112,10 @@ const GROUPS: OptionGroup[] = [
     title: 'What to print',
     options: {
       window: { value: 'T', help: 'slide a window of T frames instead: one CSV row per frame' },
-      csv: { value: 'FILE', help: 'where the rows of --window go; then a drawing of them is printed' },
+      scores: { help: 'HOTA, MOTA, IDF1 and their parts beside it, and where they disagree' },
+      html: { value: 'FILE', help: 'write a report: tables, cost over time, who follows whom' },
+      csv: { value: 'FILE', help: 'write the results as rows; with --window its series, and print a drawing of them' },
+      threads: { value: 'N', help: 'of a study (default: all cores)' },
       json: { help: 'print the evaluations as JSON, with every frame and assignment' },
       formats: { help: 'list the formats and their options' },
       help: { help: 'print this text' },
@@ -120,6 +139,8 @@ export function evalHelp(): string {
     'tgospa eval: ranks trackers by their TGOSPA distance to a reference and says where it comes from.',
     '',
     'Usage: tgospa eval --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
+    '       tgospa eval --reference MOT17/train --tracker results [--html FILE] [options]',
+    '       tgospa eval --symmetric --tracker a.txt --tracker b.txt [options]',
     '       tgospa eval --demo',
   ];
   lines.push(...optionHelp(GROUPS));
@@ -143,32 +164,46 @@ export function parseJob(args: string[]): Job {
     preprocess: given.text('preprocess') as Preprocessing | undefined,
     classes: given.text('classes') === undefined ? undefined : readClasses(given),
     allRows: given.has('all-rows'),
-    windowFrames: given.has('window') ? readWindow(given) : null,
+    formatGiven: given.has('format') || given.has('reference-format'),
+    symmetric: given.has('symmetric') ? (given.has('annotations') ? 'annotations' : 'trackers') : null,
+    scores: given.has('scores'),
+    threads: given.has('threads') ? readWhole(given, 'threads', 'threads') : null,
+    html: given.text('html') ?? null,
+    windowFrames: given.has('window') ? readWhole(given, 'window', 'frames') : null,
     csv: given.text('csv') ?? null,
     json: given.has('json'),
   };
   given.refuse(
     'demo',
-    ['reference', 'tracker', ...Object.keys(FORMAT_OPTIONS), 'classes', 'all-rows', 'preprocess'],
+    ['reference', 'tracker', 'symmetric', ...Object.keys(FORMAT_OPTIONS), 'classes', 'all-rows', 'preprocess'],
     'it brings its own scene',
   );
-  given.refuse('json', ['window', 'csv'], 'the window is written as CSV');
+  given.refuse('json', ['window'], 'the window is written as CSV');
+  given.refuse('html', ['window'], 'the report is on whole sequences');
+  given.refuse('symmetric', ['window', 'html', 'csv'], 'the comparison is printed, or given as JSON');
+  given.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');
+  if (given.has('annotations') && !given.has('symmetric')) given.wrong('--annotations needs --symmetric');
   given.refuse('all-rows', ['classes'], 'all rows means all classes');
-  if (job.csv !== null && !given.has('window')) given.wrong('--csv needs --window T: it receives the sliding series');
   given.throwMistakes();
   return job;
 }
 
 function emptyJob(): Job {
-  const nothing = { files: null, profiles: [], solve: {}, windowFrames: null, csv: null };
-  return { ...nothing, allRows: false, json: false, help: false, listFormats: false };
+  const nothing = { files: null, symmetric: null, threads: null, windowFrames: null, csv: null, html: null };
+  const switches = { allRows: false, formatGiven: false, scores: false, json: false, help: false, listFormats: false };
+  return { ...nothing, ...switches, profiles: [], solve: {} };
 }
 
 function readFiles(given: Given): Job['files'] {
   const reference = given.text('reference');
   const trackers = given.texts('tracker');
-  if (reference === undefined) given.wrong('--reference FILE is missing (or try --demo)');
-  if (trackers.length === 0) given.wrong('--tracker FILE is missing; give at least one');
+  if (given.has('symmetric')) {
+    if (trackers.length + (reference === undefined ? 0 : 1) < 2)
+      given.wrong('--symmetric compares at least two feeds; give --tracker PATH twice or more');
+  } else {
+    if (reference === undefined) given.wrong('--reference FILE is missing (or try --demo)');
+    if (trackers.length === 0) given.wrong('--tracker FILE is missing; give at least one');
+  }
   const twice = trackers.find((file, index) => trackers.indexOf(file) < index);
   if (twice !== undefined) given.wrong(`--tracker ${twice} is given twice`);
   const formats = readFileFormats(given);
@@ -227,11 +262,11 @@ function readClasses(given: Given): number[] {
   return classes;
 }
 
-function readWindow(given: Given): number {
-  const frames = given.number('window') ?? 0;
-  if (!Number.isNaN(frames) && !(Number.isInteger(frames) && frames >= 1))
-    given.wrong(`--window must be a whole number of frames, at least 1, got "${given.text('window')}"`);
-  return frames;
+function readWhole(given: Given, name: string, unit: string): number {
+  const count = given.number(name) ?? 0;
+  if (!Number.isNaN(count) && !(Number.isInteger(count) && count >= 1))
+    given.wrong(`--${name} must be a whole number of ${unit}, at least 1, got "${given.text(name)}"`);
+  return count;
 }
 
 function readProfiles(given: Given): NamedProfile[] {

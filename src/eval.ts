@@ -1,34 +1,36 @@
 /**
  * `tgospa eval`: reads the files (or builds the scene), evaluates every tracker under every profile, and prints a ranking,
- * the evaluations as JSON, or the series of a sliding window as CSV.
+ * the evaluations as JSON, or the series of a sliding window as CSV. Folders and feeds without a reference are the business of study/.
  * Invariant: standard output carries the result only; notes, warnings and progress go to standard error.
  */
 
 import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, writeFileSync } from 'node:fs';
 import { extname, sep } from 'node:path';
 import type { Writable } from 'node:stream';
-import { alignMotChallenge, type MotFeed, type MotReading, readMotChallenge } from '../adapters/motchallenge.js';
-import { alignRecordings, objectsAt } from '../adapters/recording.js';
-import { evalHelp, isPlainMot, type Job, type NamedProfile, parseJob } from './eval-options.js';
-import {
-  type Evaluation,
-  evaluate,
-  type Frame,
-  InputError,
-  type Obj,
-  type Params,
-  type Problem,
-  type Report,
-  SlidingWindow,
-} from './index.js';
+import { alignMotChallenge, type MotFeed } from '../adapters/motchallenge.js';
+import { evalHelp, isPlainMot, type Job, parseJob } from './eval-options.js';
+import { type Evaluation, evaluate, type Frame, InputError, type Params, type Report, SlidingWindow } from './index.js';
+import { UsageError } from './options.js';
 import { Progress } from './progress.js';
-import type { WireObject } from './protocol.js';
 import { drawRanking } from './ranking.js';
-import { formatHelp, readRecordings, readText } from './recordings.js';
+import { formatHelp, readRecordings } from './recordings.js';
 import { crossingScene, type Fault } from './scene.js';
+import { ScoreWindow } from './scores/score-window.js';
+import { SCORE_NAMES, type Scores, scoresOf, type Totals } from './scores/totals.js';
+import { drawScores } from './study/comparison.js';
+import { findStudy, isFolder } from './study/layout.js';
+import { framesFor, framesOf, readFeeds, referenceNotes, specOf } from './study/reading.js';
+import { combine, resultsOf, runStudy, type Study, type StudyTerms } from './study/study.js';
+import { drawStudyPage } from './study/study-page.js';
+import { csvField, drawStudy, studyCsv, studyEntries } from './study/study-table.js';
+import { compareFeeds, drawComparisons } from './study/symmetric.js';
+import { type NamedProfile, similarityRule, totalsOf, verdictOn } from './study/verdict.js';
 import { bold, dim, type Screen, wrapText } from './table.js';
+import { packFrame } from './tgospa/frame.js';
 import { drawTimeline, timelineLegend } from './timeline.js';
+
+export { readFeeds, referenceNotes };
 
 /** Where the command writes, and what it may assume about the other end. */
 export interface Console {
@@ -66,6 +68,8 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const job = parseJob(args);
   if (job.help) return write(console.out, `${evalHelp()}\n`);
   if (job.listFormats) return write(console.out, `${formatHelp()}\n`);
+  if (job.symmetric && job.files) return runSymmetric(job, job.files, console);
+  if (job.files && isStudy(job.files)) return runFolders(job, job.files, args, console);
   const subjects = job.files ? readSubjects(job, job.files) : sceneSubjects();
   if (job.profiles.some(({ params }) => params.distance === 'euclidean'))
     if (job.files?.formats.tracker.shape !== 'point')
@@ -75,38 +79,117 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const scrolling = job.windowFrames !== null && job.csv === null && Number.isFinite(console.screen.columns);
   const progress = new Progress(console.progress && !scrolling);
   try {
-    if (!job.files && !job.json && !job.windowFrames) await runDemo(job, subjects, console, progress);
+    if (!job.files && !job.json && !job.windowFrames && !job.html && !job.csv)
+      await runDemo(job, subjects, console, progress);
     else if (job.windowFrames) await runWindow(job, job.windowFrames, subjects, console, progress);
-    else await runWhole(job, subjects, console, progress);
+    else await runWhole(job, subjects, args, console, progress);
   } finally {
     await progress.stop();
   }
 }
 
-function readSubjects(job: Job, files: NonNullable<Job['files']>): Subjects {
+type Files = NonNullable<Job['files']>;
+
+/** A folder of sequences; in some formats a folder is a single recording. */
+function isStudy({ reference, formats }: Files): boolean {
+  return isFolder(reference) && formats.reference.adapter.frameOfFile === undefined;
+}
+
+/** Whole benchmarks: folders of sequences and trackers, on all cores. */
+async function runFolders(job: Job, files: Files, args: string[], console: Console): Promise<void> {
+  if (job.windowFrames) throw new UsageError('--window needs files, not folders; name one sequence');
+  const found = findStudy(files.reference, files.trackers);
+  const terms = termsOf(job, files);
+  if (found.layout === 'kitti' && !job.formatGiven) {
+    if (job.preprocess) throw new UsageError(`--preprocess ${job.preprocess} is not for KITTI; leave it out`);
+    const kitti = { name: 'kitti', options: {} };
+    terms.formats = { reference: kitti, tracker: kitti };
+  }
+  const study = await underProgress(console, (onPair) =>
+    runStudy({ ...found, reference: files.reference }, terms, job.threads ?? undefined, onPair),
+  );
+  for (const note of study.notes) await write(console.err, `${note}\n`);
+  writeFiles(job, study, args, console);
+  if (job.json) return write(console.out, `${JSON.stringify(studyEntries(study))}\n`);
+  await write(console.out, `${drawStudy(study, ({ params }) => describe(params), console.screen)}\n`);
+}
+
+/** Feeds compared with each other, none of them believed. */
+async function runSymmetric(job: Job, files: Files, console: Console): Promise<void> {
+  const paths = [...(files.reference ? [files.reference] : []), ...files.trackers];
+  const names = shortNames(paths);
+  const feeds = paths.map((path, index) => ({ name: names[index], path }));
+  const { comparisons, notes } = await underProgress(console, (onPair) =>
+    compareFeeds(feeds, termsOf(job, files), job.threads ?? undefined, onPair),
+  );
+  for (const note of notes) await write(console.err, `${note}\n`);
+  if (!job.json) return write(console.out, `${drawComparisons(comparisons, console.screen)}\n`);
+  const entries = comparisons.map(({ profile, ...rest }) => ({
+    ...rest,
+    profile: profile.name,
+    params: profile.params,
+  }));
+  await write(console.out, `${JSON.stringify(entries)}\n`);
+}
+
+function termsOf(job: Job, { formats: { reference, tracker }, formats }: Files): StudyTerms {
+  const { profiles, solve, scores, classes, allRows, preprocess, symmetric } = job;
+  const specs = isPlainMot(formats) ? null : { reference: specOf(reference), tracker: specOf(tracker) };
+  return { profiles, solve, scores, formats: specs, classes, allRows, preprocess, symmetric: symmetric ?? undefined };
+}
+
+async function underProgress<T>(console: Console, work: (onPair: (done: number, of: number) => void) => Promise<T>) {
+  const progress = new Progress(console.progress);
+  try {
+    return await work((done, total) => {
+      if (done === 0) progress.begin({ label: 'tracker on sequence', step: 1, steps: 1, total, unit: 'pairs' });
+      else progress.tick();
+    });
+  } finally {
+    await progress.stop();
+  }
+}
+
+/** The report and the rows, where they were asked for. */
+function writeFiles(job: Job, study: Study, args: string[], console: Console): void {
+  const command = `tgospa eval ${args.join(' ')}`;
+  const texts: Array<[file: string | null, text: () => string]> = [
+    [job.html, () => drawStudyPage(study, ({ params }) => describe(params), command)],
+    [job.csv, () => studyCsv(study)],
+  ];
+  for (const [file, text] of texts) {
+    if (file === null) continue;
+    try {
+      writeFileSync(file, text());
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === undefined) throw error;
+      throw new InputError([
+        { path: file, value: code, message: 'cannot be written; name a file in a folder that exists' },
+      ]);
+    }
+    console.err.write(`wrote ${file}\n`);
+  }
+}
+
+function readSubjects(job: Job, files: Files): Subjects {
   return isPlainMot(files.formats) ? readMotSubjects(job, files) : readAnySubjects(files);
 }
 
 /** Files of any format; frames in which a feed says nothing are empty. */
-function readAnySubjects({ reference, trackers, formats }: NonNullable<Job['files']>): Subjects {
+function readAnySubjects({ reference, trackers, formats }: Files): Subjects {
   const [believed, ...judged] = readRecordings([
     { file: reference, format: formats.reference, role: 'reference' },
     ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
   ]);
   const names = shortNames(trackers);
   const subjects = judged.map((recording, index) => {
-    const frames = alignRecordings([believed, recording]).map((step) => ({
-      reference: objectsAt(step, 0).map(asObj),
-      tracker: objectsAt(step, 1).map(asObj),
-    }));
-    return { name: names[index], file: recording.file, frames, faults: [] };
+    return { name: names[index], file: recording.file, frames: framesOf(believed, recording), faults: [] };
   });
   return { reference, trackers: subjects, notes: [believed, ...judged].flatMap(({ notes }) => notes) };
 }
 
-const asObj = ({ id, box, point }: WireObject): Obj => (box ? { id, box } : { id, point: point! });
-
-function readMotSubjects(job: Job, files: NonNullable<Job['files']>): Subjects {
+function readMotSubjects(job: Job, files: Files): Subjects {
   const { classes, allRows, preprocess } = job;
   const [reference, ...feeds] = readFeeds([
     { kind: 'reference', file: files.reference, classes, allRows },
@@ -120,32 +203,6 @@ function readMotSubjects(job: Job, files: NonNullable<Job['files']>): Subjects {
     return { name: names[index], file: tracker.file, frames, faults: [] };
   });
   return { reference: files.reference, trackers, notes };
-}
-
-/** Reads all files before it complains, so that the mistakes of all of them come together. */
-export function readFeeds(readings: MotReading[]): MotFeed[] {
-  const problems: Problem[] = [];
-  const feeds = readings.flatMap((reading) => {
-    try {
-      return [readMotChallenge(readText(reading.file), reading)];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      problems.push(...error.problems);
-      return [];
-    }
-  });
-  if (problems.length > 0) throw new InputError(problems);
-  return feeds;
-}
-
-export function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
-  if (countedCount === 0 && rowCount > 0)
-    return [
-      `warning: none of the ${rowCount} rows of ${file} counts (flag 0 or other class); see --classes, --all-rows`,
-    ];
-  if (countedCount < rowCount)
-    return [`${file}: ${countedCount} of ${rowCount} rows count (active, chosen class); --all-rows counts all`];
-  return [];
 }
 
 function preprocessingNote(name: string, { rowCount }: MotFeed, frames: Frame[]): string {
@@ -172,18 +229,52 @@ function sceneSubjects(): Subjects {
   return { reference: name, trackers: trackers.map((tracker) => ({ ...tracker, file: tracker.name })), notes: [] };
 }
 
-async function runWhole(job: Job, subjects: Subjects, console: Console, progress: Progress): Promise<void> {
+async function runWhole(
+  job: Job,
+  subjects: Subjects,
+  args: string[],
+  console: Console,
+  progress: Progress,
+): Promise<void> {
   const entries = [...evaluateAll(job, subjects, progress)];
   await progress.stop();
+  if (job.html !== null || job.csv !== null) writeFiles(job, studyOf(job, subjects, entries), args, console);
   if (job.json) return writeJson(subjects.reference, entries, console.out);
   const rankings = job.profiles.map((profile) => rankingOf(profile, entries, console.screen));
   await write(console.out, `${rankings.join('\n\n')}\n`);
 }
 
+/** The files of one sequence as a study. */
+function studyOf({ profiles }: Job, { reference, trackers, notes }: Subjects, entries: Entry[]): Study {
+  const [sequence] = shortNames([reference]);
+  const judged = trackers.map((subject) => {
+    const own = entries.filter((entry) => entry.subject === subject);
+    const verdict = {
+      profiles: own.map(({ evaluation }) => verdictOn(evaluation, subject.frames)),
+      totals: own[0].totals,
+    };
+    return { sequence, tracker: subject.name, verdict };
+  });
+  return {
+    reference,
+    trackers: trackers.map(({ name }) => name),
+    sequences: [sequence],
+    common: [sequence],
+    profiles,
+    results: judged.flatMap((one) => resultsOf(one, profiles)),
+    combined: profiles.flatMap((profile, index) =>
+      judged.map(({ tracker, verdict }) => combine(tracker, profile, index, [verdict])),
+    ),
+    notes,
+  };
+}
+
 async function writeJson(reference: string, entries: Entry[], out: Writable): Promise<void> {
   let separator = '[';
-  for (const { subject, profile, evaluation } of entries) {
-    const entry = { reference, tracker: subject.file, profile: profile.name, params: profile.params, evaluation };
+  for (const { subject, profile, evaluation, totals } of entries) {
+    const scores = totals ? { scores: scoresOf(totals) } : {};
+    const names = { reference, tracker: subject.file, profile: profile.name, params: profile.params };
+    const entry = { ...names, evaluation, ...scores };
     await write(out, separator + JSON.stringify(entry));
     separator = ',\n';
   }
@@ -194,13 +285,16 @@ interface Entry {
   subject: Subject;
   profile: NamedProfile;
   evaluation: Evaluation;
+  /** of the companion scores; the same under every profile */
+  totals: Totals | null;
 }
 
-function* evaluateAll({ profiles, solve }: Job, { trackers }: Subjects, progress: Progress): Generator<Entry> {
+function* evaluateAll({ profiles, solve, scores }: Job, { trackers }: Subjects, progress: Progress): Generator<Entry> {
   const steps = profiles.length * trackers.length;
   let step = 0;
+  const totals = trackers.map((subject) => (scores ? totalsOf(subject.frames, profiles) : null));
   for (const profile of profiles) {
-    for (const subject of trackers) {
+    for (const [index, subject] of trackers.entries()) {
       const frames = framesFor(profile.params, subject.frames);
       progress.begin({
         label: `${subject.name}, ${profile.name}`,
@@ -209,28 +303,21 @@ function* evaluateAll({ profiles, solve }: Job, { trackers }: Subjects, progress
         total: frames.length,
         unit: 'frames',
       });
-      yield { subject, profile, evaluation: evaluate(progress.counting(frames), profile.params, solve) };
+      const evaluation = evaluate(progress.counting(frames), profile.params, solve);
+      yield { subject, profile, evaluation, totals: totals[index] };
     }
   }
-}
-
-/** Points are compared where the distance wants points: the centres of the boxes. */
-function framesFor({ distance }: Params, frames: Frame[]): Frame[] {
-  if (distance !== 'euclidean') return frames;
-  return frames.map(({ reference, tracker }) => ({ reference: reference.map(centred), tracker: tracker.map(centred) }));
-}
-
-function centred(object: Obj): Obj {
-  if (!('box' in object)) return object;
-  const [left, top, width, height] = object.box;
-  return { id: object.id, point: [left + width / 2, top + height / 2] };
 }
 
 function rankingOf(profile: NamedProfile, entries: Entry[], screen: Screen): string {
   const chosen = entries.filter((entry) => entry.profile === profile);
   const contenders = chosen.map(({ subject, evaluation }) => ({ name: subject.name, evaluation }));
   const title = `${bold(profile.name, screen)}, ${chosen[0].evaluation.frames} frames`;
-  return [title, dim(describe(profile.params), screen), '', ...drawRanking(contenders, screen)].join('\n');
+  const scored = chosen.flatMap(({ subject, evaluation, totals }) =>
+    totals ? [{ name: subject.name, evaluation, scores: scoresOf(totals) }] : [],
+  );
+  const scores = scored.length > 0 ? ['', ...drawScores(scored, profile.name, screen)] : [];
+  return [title, dim(describe(profile.params), screen), '', ...drawRanking(contenders, screen), ...scores].join('\n');
 }
 
 function describe({ distance, cutoff, exponent, switchPenalty, missShare }: Params): string {
@@ -254,7 +341,7 @@ async function runWindow(
   for (const { name, params } of job.profiles) await warnShortWindow(name, params, windowFrames, console);
   const target = job.csv === null ? console.out : createWriteStream(job.csv);
   if (job.csv !== null) await once(target, 'open');
-  await write(target, `${CSV_COLUMNS}\n`);
+  await write(target, `${[CSV_COLUMNS, ...(job.scores ? SCORE_NAMES : [])].join(',')}\n`);
   const drawings: string[] = [];
   const steps = job.profiles.length * subjects.trackers.length;
   for (const profile of job.profiles) {
@@ -287,6 +374,7 @@ async function warnShortWindow(name: string, params: Params, windowFrames: numbe
 /** What is kept of each report; the rest would hold every window's assignments. */
 type Sample = Pick<Report, 'frames' | 'distance' | 'cost' | 'count' | 'meanLocalizationError' | 'exact' | 'gap'> & {
   newest: Report['newest']['count'];
+  scores: Scores | null;
 };
 
 interface Series {
@@ -295,7 +383,7 @@ interface Series {
 }
 
 function slide(
-  { solve }: Job,
+  { solve, scores, profiles }: Job,
   { name, params }: NamedProfile,
   subject: Subject,
   windowFrames: number,
@@ -305,10 +393,13 @@ function slide(
   const frames = framesFor(params, subject.frames);
   progress.begin({ label: `${subject.name}, ${name}`, ...position, total: frames.length, unit: 'frames' });
   const window = new SlidingWindow({ ...params, windowFrames }, solve);
+  const rule = similarityRule(subject.frames, profiles);
+  const companion = scores ? new ScoreWindow(windowFrames, rule) : null;
   try {
     const series: Series = { samples: [], events: [] };
-    for (const frame of frames) {
+    for (const [index, frame] of frames.entries()) {
       const report = window.push(frame);
+      companion?.push(packFrame(subject.frames[index], rule.kind, 0, 'frame'));
       const { distance, cost, count, meanLocalizationError, exact, gap } = report;
       series.samples.push({
         frames: report.frames,
@@ -319,6 +410,7 @@ function slide(
         exact,
         gap,
         newest: report.newest.count,
+        scores: companion?.scores() ?? null,
       });
       series.events.push(...report.events);
       progress.tick();
@@ -333,17 +425,14 @@ function slide(
 function rowsOf(subject: Subject, profile: NamedProfile, { samples }: Series): string {
   const prefix = `${csvField(subject.name)},${csvField(profile.name)}`;
   let text = '';
-  samples.forEach(({ frames, distance, cost, count, meanLocalizationError, newest, exact, gap }, index) => {
+  samples.forEach(({ frames, distance, cost, count, meanLocalizationError, newest, exact, gap, scores }, index) => {
     const costs = [cost.total, cost.localization, cost.missed, cost.false, cost.switch];
     const counts = [count.proper, count.missed, count.false, count.switches];
     const values = [index + 1, frames, distance, ...costs, ...counts, meanLocalizationError];
-    text += `${prefix},${[...values, newest.proper, newest.missed, newest.false, exact, gap].join(',')}\n`;
+    const companions = scores ? SCORE_NAMES.map((one) => scores[one]) : [];
+    text += `${prefix},${[...values, newest.proper, newest.missed, newest.false, exact, gap, ...companions].join(',')}\n`;
   });
   return text;
-}
-
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function drawingOf(

@@ -8,7 +8,7 @@ import type { Evaluation, FrameCost } from './tgospa/evaluation.js';
 
 export interface Contender {
   name: string;
-  evaluation: Evaluation;
+  evaluation: Omit<Evaluation, 'perFrame'>;
 }
 
 const COMPONENTS: Array<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
@@ -91,7 +91,7 @@ function count(title: string, values: number[], best: 'low' | 'high' = 'low'): C
   return { title, align: 'right', cells: values.map((value) => value.toFixed(decimals)), heat: { values, best } };
 }
 
-function exactness({ exact, gap }: Evaluation): string {
+function exactness({ exact, gap }: Pick<Evaluation, 'exact' | 'gap'>): string {
   return exact ? 'yes' : `gap ${percent(gap)}`;
 }
 

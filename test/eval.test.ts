@@ -415,7 +415,22 @@ describe('tgospa eval', () => {
         [...given, '--json', '--window', '5'],
         ['--json and --window exclude each other: the window is written as CSV'],
       ],
-      ['--csv without --window', [...given, '--csv', 'x'], ['--csv needs --window T: it receives the sliding series']],
+      [
+        '--html with --window',
+        [...given, '--html', 'x', '--window', '5'],
+        ['--html and --window exclude each other: the report is on whole sequences'],
+      ],
+      [
+        '--symmetric with one feed',
+        ['--symmetric', '--tracker', 'b'],
+        ['--symmetric compares at least two feeds; give --tracker PATH twice or more'],
+      ],
+      ['--annotations alone', [...given, '--annotations'], ['--annotations needs --symmetric']],
+      [
+        'no threads',
+        [...given, '--threads', '0'],
+        ['--threads must be a whole number of threads, at least 1, got "0"'],
+      ],
       [
         '--demo with files',
         ['--demo', '--tracker', 'b'],

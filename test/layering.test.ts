@@ -47,8 +47,8 @@ const LAYERS: Layer[] = [
   },
   {
     name: 'eval',
-    files: ['src/eval.ts', 'src/eval-options.ts', 'src/recordings.ts', 'src/ranking.ts'],
-    imports: ['kernel', 'door', 'wire', 'adapters', 'scenes', 'terminal', 'reports'],
+    files: ['src/eval.ts', 'src/eval-options.ts', 'src/recordings.ts', 'src/ranking.ts', 'src/study/'],
+    imports: ['kernel', 'door', 'wire', 'adapters', 'scenes', 'scores', 'terminal', 'reports'],
     node: true,
   },
   { name: 'wire', files: ['src/protocol.ts', 'src/frame-scanner.ts'], imports: ['kernel'], node: false },

@@ -51,7 +51,7 @@ export const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e8ebee; --faint: #9aa5b0; --line: #353c44; --panel: #1d2127; --good: #4fd1a1; --bad: #ff8a80; ${variables(DARK)} } }
 ${paints}
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 80rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 h1 { font-size: 1.7rem; line-height: 1.2; margin: 0 0 .25rem; }
 h2 { font-size: 1.25rem; margin: 2.5rem 0 .5rem; padding-top: 1rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1.02rem; margin: 1.5rem 0 .25rem; }
@@ -67,7 +67,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 caption { text-align: left; color: var(--faint); padding-bottom: .25rem; }
-th, td { padding: .28rem .7rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
+th, td { padding: .28rem .55rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th { font-weight: 600; border-bottom-width: 2px; }
 th:first-child, td:first-child, .text { text-align: left; }
 tr.best td { font-weight: 600; }
@@ -89,7 +89,7 @@ svg .span { fill: var(--paint); fill-opacity: .14; }
 svg .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 5 3; fill: none; }
 .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.1rem; list-style: none; padding: 0; margin: .25rem 0; font-size: .9rem; }
 .legend i { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; background: var(--paint); }
-.bar-cell { display: inline-flex; width: 12rem; height: .8rem; vertical-align: middle; border-radius: 2px; overflow: hidden; background: var(--panel); }
+.bar-cell { display: inline-flex; width: 9rem; height: .8rem; vertical-align: middle; border-radius: 2px; overflow: hidden; background: var(--panel); }
 .bar-cell i { height: 100%; background: var(--paint); }
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .75rem; list-style: none; padding: 0; margin: .5rem 0 1rem; }
 .cards li { border: 1px solid var(--line); border-top: 4px solid var(--paint, var(--line)); border-radius: 4px; padding: .4rem .5rem; font-size: .82rem; line-height: 1.35; overflow-wrap: anywhere; }
