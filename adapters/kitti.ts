@@ -15,6 +15,8 @@ const EXPECTED =
   'frame id type truncated occluded alpha left top right bottom height width length x y z rotation [score]';
 const NAMES = EXPECTED.replace(/[[\]]/g, '').split(' ');
 const COLUMNS = 17;
+/** Some trackers write one column too many before the score (OC-SORT); the score is always the last. */
+const COLUMNS_MAX = 19;
 /** What trackers without depth write for a position. */
 const NO_POSITION = -1000;
 const IGNORED_TYPE = 'DontCare';
@@ -62,7 +64,7 @@ class KittiDecoder implements Decoder {
 
   #object(rows: Rows, frame: number, type: string): WireObject {
     const id = idOf(rows, frame, this.#lines + rows.line);
-    const score = rows.columns > COLUMNS ? rows.finite(COLUMNS, 'score') : undefined;
+    const score = rows.columns > COLUMNS ? rows.finite(rows.columns - 1, 'score') : undefined;
     if (this.options.objects === 'boxes') {
       const [left, top, right, bottom] = [6, 7, 8, 9].map((column) => rows.finite(column, NAMES[column]));
       if (!(right > left && bottom > top))
@@ -80,12 +82,12 @@ function checkColumns(rows: Rows): void {
   const { columns } = rows;
   if (columns === COLUMNS && Number.isNaN(rows.number(0)) && !Number.isNaN(rows.number(1)))
     throw rows.rowMistake('has the label first, as DeepStream writes it; use format deepstream-kitti');
-  if (columns !== COLUMNS && columns !== COLUMNS + 1)
+  if (columns < COLUMNS || columns > COLUMNS_MAX)
     throw rows.rowMistake(
       `has ${columns} columns; expected ${COLUMNS} or ${COLUMNS + 1}, separated by blanks: ${EXPECTED}`,
     );
   for (let column = 3; column < columns; column++)
-    if (!Number.isFinite(rows.number(column))) throw rows.mistake(column, NAMES[column], 'must be a finite number');
+    if (!Number.isFinite(rows.number(column))) throw rows.mistake(column, NAMES[column] ?? 'score', 'must be a finite number');
 }
 
 /** -1 is an object without identity: a trajectory of its own. */
