@@ -87,7 +87,8 @@ function checkColumns(rows: Rows): void {
       `has ${columns} columns; expected ${COLUMNS} or ${COLUMNS + 1}, separated by blanks: ${EXPECTED}`,
     );
   for (let column = 3; column < columns; column++)
-    if (!Number.isFinite(rows.number(column))) throw rows.mistake(column, NAMES[column] ?? 'score', 'must be a finite number');
+    if (!Number.isFinite(rows.number(column)))
+      throw rows.mistake(column, NAMES[column] ?? 'score', 'must be a finite number');
 }
 
 /** -1 is an object without identity: a trajectory of its own. */
