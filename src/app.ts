@@ -4,10 +4,11 @@
  * start fails half way.
  */
 import { readFileSync } from 'node:fs';
-import { type Config, tokenSecrets } from './config.js';
+import { type Config, sourceSecrets, tokenSecrets } from './config.js';
 import { createLogger, type Logger } from './logger.js';
 import { Live } from './pipeline.js';
 import { EdgeServer } from './server.js';
+import { startSources } from './sources/index.js';
 import { Telemetry } from './telemetry.js';
 
 export interface App {
@@ -38,7 +39,10 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   const { env = process.env } = options;
   const logger =
     options.logger ??
-    createLogger({ level: config.logging.level, secrets: tokenSecrets(config, env).map(({ secret }) => secret) });
+    createLogger({
+      level: config.logging.level,
+      secrets: [...tokenSecrets(config, env).map(({ secret }) => secret), ...sourceSecrets(config, env)],
+    });
   const cleanUp: Array<() => Promise<void>> = [];
   let stopped: Promise<void> | null = null;
   const stop = () => {
@@ -53,6 +57,8 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     cleanUp.unshift(() => server.close());
     const http = await server.listen();
     cleanUp.push(() => server.quiesce());
+    const sources = startSources({ config, desk: server.desk, telemetry, logger, env });
+    cleanUp.push(() => sources.stop());
     logger.info('listening', { url: http, dataDir: config.data.dir });
     return { urls: urlsOf(http), live, telemetry, logger, stop };
   } catch (error) {

@@ -191,6 +191,16 @@ export class FeedClient {
     return this.#buffer.length;
   }
 
+  /** How many of this client's frames, from the first on, are stored or were rejected. */
+  get settled(): number {
+    return (this.#buffer[0]?.local ?? this.#locals + 1) - 1;
+  }
+
+  /** Leaves a number out, where numbers mean something to the caller; it counts as taken. */
+  skip(): void {
+    this.#locals++;
+  }
+
   get #foreign(): boolean {
     return (this.#options.format ?? 'native') !== 'native';
   }

@@ -21,6 +21,7 @@ import {
 } from './config/mistakes.js';
 import { type Config, rootSchema, type SettingsPatch, type StreamSettings } from './config/schema.js';
 import { paramsOf, settingsShape } from './config/settings.js';
+import { sourceProblems } from './config/sources.js';
 import { type HelloFields, type HelloReader, NAME_PATTERN, NAME_RULE, type Shape } from './protocol.js';
 import { type DistanceName, type Params, presets, windowWarning } from './tgospa/params.js';
 
@@ -35,6 +36,7 @@ export {
   type SettingsPatch,
   type StreamSettings,
 } from './config/schema.js';
+export { sourcePassword, sourceSecrets } from './config/sources.js';
 
 export interface ConfigSource {
   /** YAML text; absent: all defaults */
@@ -59,7 +61,10 @@ export function readConfig(from: ConfigSource = {}): { config: Config; warnings:
   const raw = overlay(document.toJS() ?? {}, overrides, env);
   const context: Context = { profileNames: ownKeys(raw.profiles), env, readText: (path) => readFileSync(path, 'utf8') };
   const result = rootSchema(context).safeParse(raw);
-  const problems = [...(result.success ? [] : problemsOf(result.error, raw)), ...streamProblems(raw, context)];
+  const problems = [
+    ...(result.success ? sourceProblems(result.data) : problemsOf(result.error, raw)),
+    ...streamProblems(raw, context),
+  ];
   const located = problems
     .map((problem) => locate(problem, document, lines))
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));

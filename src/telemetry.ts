@@ -5,6 +5,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { type FeedId, HTTP_CODES, REJECT_CODES, type ReportEvent, type SpikeReading } from './protocol.js';
+import { newSourceMeter, SOURCE_METRICS, type SourceKind, type SourceMeter } from './source-meters.js';
 import type { Audit, Count, Report } from './tgospa/evaluation.js';
 
 /** What one feed brought, updated by its session. */
@@ -499,6 +500,7 @@ export const METRICS: readonly Spec[] = [
     help: 'When the oldest record of the log was written, in seconds since 1970; absent when there is none.',
     read: single((t) => (t.surroundings?.storage().oldestMs ?? 0) / 1000 || undefined),
   },
+  ...SOURCE_METRICS.map(({ read, ...spec }): Spec => ({ ...spec, read: (t) => read(t.sources.values()) })),
   {
     name: 'tgospa_ready',
     type: 'gauge',
@@ -565,6 +567,7 @@ export interface TelemetryOptions {
 }
 
 export class Telemetry {
+  readonly sources = new Map<string, SourceMeter>();
   readonly series = new Map<string, SeriesMeter>();
   readonly feeds = new Map<string, FeedMeter>();
   readonly refusals = new Map<string, number>();
@@ -619,6 +622,13 @@ export class Telemetry {
         },
       });
     }
+  }
+
+  /** The meter of a pull source. */
+  sourceMeter(source: string, kind: SourceKind): SourceMeter {
+    const meter = newSourceMeter(source, kind);
+    this.sources.set(source, meter);
+    return meter;
   }
 
   /** The meter of a feed, made when it is new. */

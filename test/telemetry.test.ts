@@ -57,6 +57,9 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
   telemetry.refused('token_missing');
   telemetry.refused('streams_exceeded');
   Object.assign(telemetry.counts, { pauses: 5, coalesced: 6, slowClosed: 1, overflow: 0 });
+  const source = telemetry.sourceMeter('gate-cameras', 'mqtt');
+  Object.assign(source, { connected: true, messages: 9, bytes: 900, faults: 1, lastMs: 1_763_251_200_000 });
+  source.rejects.payload_too_large = 2;
   telemetry.surroundings = {
     connections: () => ({ ingest: 2, live: 1 }),
     pausedConnections: () => 1,

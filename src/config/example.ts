@@ -39,9 +39,11 @@ function exampleKey(key: string, schema: JsonSchema, indent: string): string[] {
 
 /** One entry of a list or a mapping by name, to be shown as a comment. */
 function exampleEntry(mark: string, schema: JsonSchema): string[] {
-  const keys = Object.entries(schema.properties ?? {}).map(([key, inner]) => {
+  const keys = Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
+    const about = `# ${inner.description}${inner.unit ? ` [${inner.unit}]` : ''}`;
+    if (inner.items?.properties) return [`${key}:   ${about}`, ...exampleEntry('- ', inner.items)];
     const value = inner.default === undefined ? '...' : JSON.stringify(inner.default);
-    return `${key}: ${value}   # ${inner.description}${inner.unit ? ` [${inner.unit}]` : ''}`;
+    return [`${key}: ${value}   ${about}`];
   });
   if (mark === 'name:') return ['  name:', ...keys.map((line) => `    ${line}`)];
   return keys.map((line, n) => `  ${mark && (n === 0 ? mark : '  ')}${line}`);

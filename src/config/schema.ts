@@ -6,6 +6,7 @@ import { type Context, field, name, optional } from './fields.js';
 import { formats } from './formats.js';
 import { limits } from './limits.js';
 import { profileEntry, settingsShape } from './settings.js';
+import { sources } from './sources.js';
 
 export const rootSchema = (context: Context) =>
   z
@@ -44,6 +45,7 @@ export const rootSchema = (context: Context) =>
         .meta({ description: 'settings of streams, by name' })
         .prefault({}),
       formats,
+      sources: sources(context),
       limits,
       logging,
     })

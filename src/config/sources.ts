@@ -1,0 +1,247 @@
+/** Pull sources: brokers, robots and files that the evaluator reads by itself. Passwords are named here, never written. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { adapters, formatByName, type NamedFormat } from '../../adapters/index.js';
+import { type Context, count, field, name, positive, readable, section } from './fields.js';
+
+const text = (description: string) => z.string().min(1).max(1024).meta({ description });
+
+/** Where the messages go, and how they are to be understood. */
+const feedShape = {
+  stream: name().meta({ description: 'stream the messages belong to' }),
+  role: field(z.enum(['reference', 'tracker']), 'tracker', 'reference (believed) or tracker (judged)'),
+  tracker: name().optional().meta({ description: 'name of the tracker; the reference has none' }),
+  format: field(
+    z.string().min(1).max(64),
+    'native',
+    'an adapter of adapters/README.md, or a name of the section formats',
+  ),
+  options: field(z.record(z.string().min(1).max(64), z.unknown()), {}, 'options of the format'),
+  stamp: field(
+    z.enum(['none', 'arrival']),
+    'none',
+    'for formats without frame numbers and times: arrival gives a message the time it came',
+  ),
+};
+
+function tellRole(feed: { role: string; tracker?: string }, issue: z.core.$RefinementCtx): void {
+  if ((feed.role === 'tracker') === (feed.tracker !== undefined)) return;
+  const message =
+    feed.role === 'tracker' ? 'is needed: a tracker has a name' : 'must be left out: the reference has none';
+  issue.addIssue({ code: 'custom', path: ['tracker'], message });
+}
+
+const feeds = <T extends z.core.$ZodLooseShape>(shape: T) =>
+  z
+    .array(z.strictObject({ ...shape, ...feedShape }).superRefine(tellRole as never))
+    .min(1)
+    .max(256)
+    .meta({ description: 'what is subscribed to, and where it goes' });
+
+/** An address without a user or password in it. */
+const address = (schemes: string[], description: string) =>
+  z
+    .string()
+    .superRefine((value, issue) => {
+      const message = addressProblem(value, schemes);
+      if (message) issue.addIssue({ code: 'custom', message });
+    })
+    .meta({ description });
+
+function addressProblem(value: string, schemes: string[]): string | undefined {
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (!url || !schemes.includes(url.protocol))
+    return `must look like ${schemes[0]}//host:port; known are ${schemes.join(', ')}`;
+  return url.username || url.password
+    ? 'must not hold a user or password; use username, passwordEnv or passwordFile'
+    : undefined;
+}
+
+const sourceName = () => name().meta({ description: 'name in logs and metrics' });
+
+const mqtt = (context: Context) =>
+  z
+    .strictObject({
+      name: sourceName(),
+      url: address(['mqtt:', 'mqtts:', 'ws:', 'wss:'], 'broker, for example mqtt://broker:1883'),
+      protocol: field(
+        z.union([z.literal(5), z.literal(4)]),
+        5,
+        'version of MQTT: 5, or 4 for 3.1.1, which cannot limit payloads',
+      ),
+      clientId: text('name of the session at the broker; tgospa-NAME unless given').optional(),
+      username: text('user at the broker').optional(),
+      passwordEnv: text('environment variable that holds the password; give this or passwordFile').optional(),
+      passwordFile: text('file that holds the password on its first line').optional(),
+      caFile: readable(context, 'PEM file with the authority that signed the certificate of the broker').optional(),
+      qos: field(
+        z.union([z.literal(0), z.literal(1)]),
+        1,
+        '1: the broker keeps a message until it is acknowledged; 0: what is lost is lost',
+      ),
+      acknowledge: field(
+        z.enum(['stored', 'received']),
+        'stored',
+        'when a message is acknowledged; received is for frames spread over more messages than the broker lets underway',
+      ),
+      sessionHours: field(positive().max(24 * 365), 24, 'how long the broker keeps what we have not fetched', 'hours'),
+      feeds: feeds({ topic: text('topic to subscribe to; + stands for one level, # for the rest') }),
+    })
+    .superRefine((entry, issue) => {
+      const { passwordEnv, passwordFile } = entry;
+      if (passwordEnv !== undefined && passwordFile !== undefined)
+        issue.addIssue({
+          code: 'custom',
+          path: ['passwordFile'],
+          message: 'give passwordEnv or passwordFile, not both',
+        });
+      else if (context.readText) {
+        try {
+          sourcePassword(entry, context.env, context.readText);
+        } catch (error) {
+          const path = passwordEnv === undefined ? 'passwordFile' : 'passwordEnv';
+          issue.addIssue({ code: 'custom', path: [path], message: (error as Error).message });
+        }
+      }
+    })
+    .meta({ description: 'a broker' });
+
+const rosbridge = z
+  .strictObject({
+    name: sourceName(),
+    url: address(['ws:', 'wss:'], 'rosbridge server, for example ws://robot:9090'),
+    queueLength: field(
+      count().max(100_000),
+      100,
+      'messages the bridge keeps for us while we do not read; the oldest go first',
+      'messages',
+    ),
+    throttleMs: field(count(0), 0, 'least time between two messages of a topic', 'milliseconds'),
+    feeds: feeds({
+      topic: text('topic to subscribe to, for example /detections'),
+      type: text(
+        'type of its messages, for example vision_msgs/msg/Detection2DArray; the bridge knows it unless nobody publishes yet',
+      ).optional(),
+    }),
+  })
+  .meta({ description: 'a robot' });
+
+const tail = z
+  .strictObject({
+    name: sourceName(),
+    path: text('file that another program appends to; every line is a message'),
+    ...feedShape,
+  })
+  .superRefine(tellRole as never)
+  .meta({ description: 'a file' });
+
+export const sources = (context: Context) =>
+  section(
+    {
+      mqtt: field(z.array(mqtt(context)).max(256), [], 'MQTT brokers to read from'),
+      rosbridge: field(z.array(rosbridge).max(256), [], 'rosbridge servers to read from'),
+      tail: field(z.array(tail).max(256), [], 'growing files to read from'),
+      queueMessages: field(
+        count().max(100_000),
+        1000,
+        'messages of a feed that may wait to be stored; with more, its source is not read from',
+        'messages',
+      ),
+      payloadBytes: field(
+        count(1024).max(1 << 28),
+        512 * 1024,
+        'largest message; a larger one is refused and counted; limits.payloadBytes holds too',
+        'bytes',
+      ),
+      backoffMs: field(
+        positive(),
+        500,
+        'first wait before a lost source is tried again; doubled each time, with jitter',
+        'milliseconds',
+      ),
+      backoffMaxMs: field(positive(), 30_000, 'longest such wait', 'milliseconds'),
+      connectTimeoutMs: field(
+        positive(),
+        10_000,
+        'a connection that is not made within this time is given up',
+        'milliseconds',
+      ),
+      pollMs: field(positive(), 100, 'how often a file is looked at for new lines', 'milliseconds'),
+    },
+    'where the evaluator fetches messages by itself',
+  );
+
+type Sources = z.output<ReturnType<typeof sources>>;
+
+/** The password of a broker; undefined when it has none. Only its holder may see it. */
+export function sourcePassword(
+  { passwordEnv, passwordFile }: { passwordEnv?: string; passwordFile?: string },
+  env: NodeJS.ProcessEnv,
+  readText: (path: string) => string = (path) => readFileSync(path, 'utf8'),
+): string | undefined {
+  if (passwordFile !== undefined) return readText(passwordFile).split('\n', 1)[0].trim();
+  if (passwordEnv === undefined) return undefined;
+  const value = env[passwordEnv];
+  if (value === undefined) throw new Error(`environment variable ${passwordEnv} is not set`);
+  return value;
+}
+
+/** Every password of the sources, for the logger to hide. */
+export const sourceSecrets = ({ sources }: { sources: Sources }, env = process.env): string[] =>
+  sources.mqtt.flatMap((entry) => sourcePassword(entry, env) ?? []);
+
+interface Placed {
+  keys: PropertyKey[];
+  message: string;
+}
+
+/** What is wrong with sources as wholes: names, formats, options, limits. */
+export function sourceProblems(config: { sources: Sources; formats: Readonly<Record<string, NamedFormat>> }): Placed[] {
+  const problems: Placed[] = [];
+  const seen = new Set<string>();
+  const { sources } = config;
+  for (const kind of ['mqtt', 'rosbridge', 'tail'] as const)
+    for (const [n, entry] of sources[kind].entries()) {
+      const at = ['sources', kind, n];
+      if (seen.has(entry.name)) problems.push({ keys: [...at, 'name'], message: 'is the name of another source' });
+      seen.add(entry.name);
+      const feeds = 'feeds' in entry ? entry.feeds : [entry];
+      feeds.forEach((feed, f) => {
+        const place = 'feeds' in entry ? [...at, 'feeds', f] : at;
+        problems.push(
+          ...feedProblems(feed as never, config.formats).map(({ keys, message }) => ({
+            keys: [...place, ...keys],
+            message,
+          })),
+        );
+      });
+    }
+  return problems;
+}
+
+function feedProblems(
+  { format, options, stamp }: { format: string; options: Record<string, unknown>; stamp: string },
+  formats: Readonly<Record<string, NamedFormat>>,
+): Placed[] {
+  const found = formatByName(format, options, formats);
+  if (found === null) {
+    const known = [...Object.keys(formats), ...adapters.keys()].join(', ');
+    return [{ keys: ['format'], message: `no format is called ${format}; known are ${known}` }];
+  }
+  if (Array.isArray(found))
+    return found.map(({ path, message }) => ({ keys: ['options', path], message: `${path} ${message}` }));
+  if (format === 'native' && found.given.size > 0)
+    return [
+      { keys: ['options'], message: 'need a name: put native with these options under formats, and name that here' },
+    ];
+  const { numbering } = found.adapter;
+  if (format !== 'native' && found.adapter.name === 'native' && found.given.size === 0)
+    return [{ keys: ['format'], message: 'is native without options; name native itself' }];
+  if (numbering === 'stamp' && stamp === 'none')
+    return [{ keys: ['stamp'], message: `must be arrival: messages of format ${format} have no time of their own` }];
+  if (numbering === 'own' && stamp === 'arrival')
+    return [
+      { keys: ['stamp'], message: `must be none: messages of format ${format} have a number or time of their own` },
+    ];
+  return [];
+}

@@ -1,0 +1,84 @@
+/**
+ * A WebSocket to the ingest desk of this same process: sources feed the evaluator by the very conversation that clients
+ * have, with its checks, acks, credit and resume, and without a network in between.
+ */
+import type { WebSocketConstructor, WebSocketLike } from '../client.js';
+import type { IngestDesk, Session } from '../ingest.js';
+
+/** The constructor of such sockets, for `connect`; `name` stands in the log. */
+export function loopback(desk: IngestDesk, name: string): WebSocketConstructor {
+  return class extends Loopback {
+    constructor() {
+      super(desk, name);
+    }
+  };
+}
+
+class Loopback implements WebSocketLike {
+  readyState = 0;
+  bufferedAmount = 0;
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: never) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  onerror: ((event: never) => void) | null = null;
+  #session: Session;
+  #paused = false;
+  /** sent while the desk does not read; bounded by the credit */
+  #unread: string[] = [];
+
+  constructor(desk: IngestDesk, name: string) {
+    const peer = {
+      send: (text: string) => this.#later(() => this.onmessage?.({ data: text } as never)),
+      close: (code: number, reason: string) => this.#gone(code, reason),
+      pause: () => {
+        this.#paused = true;
+      },
+      resume: () => {
+        this.#paused = false;
+        this.#later(() => this.#read());
+      },
+      backlogBytes: () => 0,
+      address: `source:${name}`,
+    };
+    const identity = {
+      name: `source ${name}`,
+      roles: new Set(['ingest' as const]),
+      covers: () => true,
+      coversAll: true,
+    };
+    this.#session = desk.connect(peer, identity);
+    this.#later(() => {
+      if (this.readyState !== 0) return;
+      this.readyState = 1;
+      this.onopen?.({} as never);
+    });
+  }
+
+  send(data: string): void {
+    if (this.readyState !== 1) return;
+    this.#unread.push(data);
+    this.#later(() => this.#read());
+  }
+
+  close(): void {
+    if (this.readyState >= 2) return;
+    this.readyState = 3;
+    this.#session.closed();
+  }
+
+  #read(): void {
+    while (!this.#paused && this.readyState === 1 && this.#unread.length > 0)
+      this.#session.receive(Buffer.from(this.#unread.shift()!), Date.now());
+  }
+
+  #gone(code: number, reason: string): void {
+    if (this.readyState === 3) return;
+    this.readyState = 3;
+    this.#later(() => this.onclose?.({ code, reason } as never));
+  }
+
+  /** As on a network, nothing is heard before the call that caused it has returned. */
+  #later(action: () => void): void {
+    queueMicrotask(action);
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * What all pull sources share: the parts they are made of, the wait before coming back, and the SourceFeed, which takes
+ * messages into a feed of a stream and says when each of them is durable.
+ * Invariant: `settled` of a message is called once, in order, when the message is on disk or was refused for good; never
+ * for one that a restart would have to fetch again.
+ */
+import { adapters } from '../../adapters/index.js';
+import { ClientError, connect, type FeedClient, type Reject } from '../client.js';
+import type { Config } from '../config.js';
+import type { IngestDesk } from '../ingest.js';
+import type { Logger } from '../logger.js';
+import type { SourceMeter, SourceReject } from '../source-meters.js';
+import { loopback } from './loopback.js';
+
+type Sources = Config['sources'];
+export type MqttSettings = Sources['mqtt'][number];
+export type RosbridgeSettings = Sources['rosbridge'][number];
+export type TailSettings = Sources['tail'][number];
+/** Where messages go: a feed of a stream, in a format. */
+export type FeedSettings = Pick<
+  MqttSettings['feeds'][number],
+  'stream' | 'role' | 'tracker' | 'format' | 'options' | 'stamp'
+>;
+
+export interface SourceParts {
+  config: Config;
+  desk: IngestDesk;
+  meter: SourceMeter;
+  logger: Logger;
+  env: NodeJS.ProcessEnv;
+}
+
+/** A running source. */
+export interface Source {
+  /** Reads nothing more, waits until what was taken is stored and acknowledged, and closes. */
+  stop(): Promise<void>;
+}
+
+/** Waits that double, between half and all of each, so that many sources do not come back together. */
+export class Backoff {
+  #attempt = 0;
+
+  constructor(
+    readonly firstMs: number,
+    readonly mostMs: number,
+    readonly random: () => number = Math.random,
+  ) {}
+
+  next(): number {
+    const longest = Math.min(this.mostMs, this.firstMs * 2 ** Math.min(this.#attempt++, 30));
+    return longest * (0.5 + this.random() / 2);
+  }
+
+  reset(): void {
+    this.#attempt = 0;
+  }
+}
+
+interface Waiting {
+  local: number;
+  settled: () => void;
+}
+
+/** log lines about refused messages, for each source */
+const REJECT_LINES_EVERY_MS = 10_000;
+
+export class SourceFeed {
+  readonly #client: FeedClient;
+  readonly #native: boolean;
+  readonly #json: boolean;
+  #waiting: Waiting[] = [];
+  #closing = false;
+  #whenClosing: () => void = () => {};
+  readonly #closingSoon = new Promise<void>((resolve) => {
+    this.#whenClosing = resolve;
+  });
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #untold = 0;
+  #lastReject: Reject | null = null;
+
+  constructor(
+    readonly name: string,
+    readonly settings: FeedSettings,
+    readonly parts: SourceParts,
+  ) {
+    const { config, desk } = parts;
+    const { stream, role, tracker, format, options } = settings;
+    const adapter = adapters.get(config.formats[format]?.adapter ?? format);
+    this.#native = format === 'native';
+    this.#json = adapter?.message === 'json';
+    this.#client = connect({
+      url: 'ws://loopback',
+      stream,
+      role,
+      tracker,
+      format,
+      ...(this.#native ? {} : { options }),
+      bufferFrames: config.sources.queueMessages,
+      backoffMs: config.sources.backoffMs,
+      backoffMaxMs: config.sources.backoffMaxMs,
+      WebSocket: loopback(desk, name),
+    });
+    this.#client.on('open', () => this.#settle());
+    this.#client.on('ack', () => this.#settle());
+    this.#client.on('reject', (reject) => this.#rejected(reject));
+    this.#client.on('close', () => this.#closed());
+  }
+
+  /** Messages taken and not stored yet. */
+  get waiting(): number {
+    return this.#client.pending;
+  }
+
+  /** Resolves with the number of the first message that is not stored, as soon as the feed is open. */
+  opened(): Promise<number> {
+    return new Promise((resolve) => {
+      const off = this.#client.on('open', ({ nextSeq }) => {
+        off();
+        resolve(nextSeq);
+      });
+    });
+  }
+
+  /** Takes a message; resolves when there is room for the next one. */
+  async take(text: string, settled: () => void = () => {}): Promise<void> {
+    const sending = this.#send(text);
+    if (sending === null) {
+      this.refuse('message_invalid', 'is no JSON object, which a native frame is', text);
+      this.skip();
+      settled();
+      return;
+    }
+    try {
+      this.#waiting.push({ local: await sending, settled });
+      this.#settle();
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error;
+      if (error.code === 'payload_too_large') {
+        this.refuse('payload_too_large', error.message, text);
+        this.skip();
+        settled();
+        return;
+      }
+      // refused for good: nothing is acknowledged, and nothing more is read
+      await this.#closingSoon;
+    }
+  }
+
+  #send(text: string): Promise<number> | null {
+    const stamp = this.settings.stamp === 'arrival' ? { t: Date.now() / 1000 } : {};
+    if (!this.#native) return this.#client.sendMessage({ ...stamp, message: this.#json ? jsonOrText(text) : text });
+    const parsed = jsonOrText(text);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
+    const { type: _type, seq: _seq, ...frame } = { objects: null, ...parsed } as Record<string, unknown>;
+    return this.#client.send({ ...stamp, ...frame } as never);
+  }
+
+  /** Leaves out the number of a message that is not sent. */
+  skip(): void {
+    this.#client.skip();
+  }
+
+  /** A message that reaches no feed. */
+  refuse(reason: SourceReject, message: string, text: string): void {
+    this.parts.meter.rejects[reason]++;
+    this.#tell(reason, { message, value: text.slice(0, 200) });
+  }
+
+  /** Resolves when everything taken is stored or was refused, or the feed is closed. */
+  async drained(): Promise<void> {
+    await Promise.race([this.#client.flush().catch(() => {}), this.#closingSoon]);
+  }
+
+  /** Waits for what was taken, as long as a stop may last, and closes. */
+  async finish(): Promise<void> {
+    const patience = setTimeout(() => this.#whenClosing(), this.parts.config.limits.stopMs);
+    await this.drained();
+    clearTimeout(patience);
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true;
+    this.#whenClosing();
+    await this.#client.close({ flush: false });
+  }
+
+  #settle(): void {
+    const { settled } = this.#client;
+    while (this.#waiting.length > 0 && this.#waiting[0].local <= settled) this.#waiting.shift()!.settled();
+  }
+
+  #rejected(reject: Reject): void {
+    const { code, path, message } = reject;
+    this.#lastReject = reject;
+    this.#tell(code, { path, message });
+    this.#settle();
+  }
+
+  /** A sender that only makes mistakes must not fill the log. */
+  #tell(code: string, fields: object): void {
+    const now = performance.now();
+    if (now - this.#toldMs < REJECT_LINES_EVERY_MS) {
+      this.#untold++;
+      return;
+    }
+    const { stream, role, tracker } = this.settings;
+    const line = { source: this.name, stream, role, tracker, code, ...fields, untold: this.#untold };
+    this.parts.logger.warn('source_rejected', line);
+    this.#toldMs = now;
+    this.#untold = 0;
+  }
+
+  #closed(): void {
+    if (this.#closing) return;
+    this.parts.meter.refused = true;
+    const { stream, role, tracker } = this.settings;
+    const { code, path, message } = this.#lastReject ?? { code: 'fault', path: '', message: 'the feed was closed' };
+    this.parts.logger.error('source_refused', { source: this.name, stream, role, tracker, code, path, message });
+  }
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // the decoder says what is wrong with it
+    return text;
+  }
+}
+
+/** The text of a payload; null when it is not UTF-8. */
+export function textOf(payload: Uint8Array): string | null {
+  try {
+    return UTF8.decode(payload);
+  } catch {
+    return null;
+  }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });

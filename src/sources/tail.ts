@@ -1,0 +1,307 @@
+/**
+ * A file that another program appends to: every line is a message. A line counts when its end has been written; when the
+ * file is rotated away (renamed, replaced or truncated), what is left of it is read first, then the new one.
+ *
+ * Lines are numbered through all files, and the number of a line is the number of its message in the feed. So the log
+ * itself knows how far we are: after a restart the first line that is not stored is the one to read next. A note beside
+ * the log says which file that number belongs to, and a place in it from which lines can be counted.
+ * Invariant: the note is never ahead of the log.
+ */
+import { createHash } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Backoff, type Source, SourceFeed, type SourceParts, type TailSettings, textOf } from './source.js';
+
+interface Identity {
+  inode: number;
+  /** hash of the first `headBytes`: an inode may be used again */
+  head: string;
+  headBytes: number;
+}
+
+/** Which file is being read; its lines up to number `lines`, counted through all files, end at `offset`. */
+interface Note extends Identity {
+  version: 1;
+  lines: number;
+  offset: number;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+const HEAD_BYTES = 256;
+/** lines between two notes: what is counted again at the next start */
+const NOTE_EVERY_LINES = 10_000;
+/** files of a folder that are looked at for one that was renamed */
+const FOLDER_MAX = 1000;
+
+export class TailSource implements Source {
+  readonly #feed: SourceFeed;
+  readonly #backoff: Backoff;
+  #file: FileHandle | null = null;
+  #note: Note = { version: 1, inode: 0, head: hash(Buffer.alloc(0)), headBytes: 0, lines: 0, offset: 0 };
+  /** bytes read, and what of them is no whole line yet */
+  #offset = 0;
+  #rest = Buffer.alloc(0);
+  /** lines taken, counted through all files */
+  #lines = 0;
+  #marked = 0;
+  /** inside a line that is too long */
+  #skipping = false;
+  #stopping = false;
+  readonly #stopped: Promise<void>;
+  #wake: () => void = () => {};
+
+  constructor(
+    readonly settings: TailSettings,
+    readonly parts: SourceParts,
+  ) {
+    const { pollMs, backoffMaxMs } = parts.config.sources;
+    this.#backoff = new Backoff(pollMs, Math.min(backoffMaxMs, 20 * pollMs));
+    this.#feed = new SourceFeed(settings.name, settings, parts);
+    parts.meter.waiting = () => this.#feed.waiting;
+    this.#stopped = this.#run();
+  }
+
+  async #run(): Promise<void> {
+    const opened = await Promise.race([this.#feed.opened(), this.#pause(null)]);
+    let ready = false;
+    while (!this.#stopping) {
+      try {
+        if (!ready) await this.#start(opened! - 1);
+        ready = true;
+        if (!(await this.#readOn())) await this.#pause(this.parts.config.sources.pollMs);
+      } catch (error) {
+        this.#failed(error as Error);
+        await this.#pause(this.#backoff.next());
+      }
+    }
+    await this.#file?.close();
+  }
+
+  #failed({ message }: Error): void {
+    const { meter, logger } = this.parts;
+    if (meter.connected || meter.faults === 0) {
+      meter.faults++;
+      logger.warn('source_failed', { source: this.settings.name, path: this.settings.path, error: message });
+    }
+    meter.connected = false;
+  }
+
+  /** Finds the first line that is not stored; `stored` lines are, through all files. */
+  async #start(stored: number): Promise<void> {
+    const note = await this.#readNote();
+    this.#lines = stored;
+    const path = note ? await this.#whereIs(note) : this.settings.path;
+    if (path === null) {
+      // it is gone, with whatever was not read of it
+      const { settings, parts } = this;
+      const how = 'while the evaluator was away, and the rest of it is gone';
+      parts.logger.warn('source_rotated', { source: settings.name, path: settings.path, how, lines: stored });
+      await this.#begin(settings.path);
+      return;
+    }
+    await this.#open(path);
+    // a feed that was retired meanwhile counts from the start again, the file does not
+    const behind = !note || stored < note.lines ? stored : note.lines;
+    const offset = note?.offset ?? 0;
+    this.#offset = note && stored < note.lines ? offset : await this.#endOfLine(stored, note ? behind : 0, offset);
+    await this.#mark(this.#lines, this.#offset);
+  }
+
+  /** The end of line `wanted`, counted from a place that is known; a file that is too short begins anew. */
+  async #endOfLine(wanted: number, lines: number, offset: number): Promise<number> {
+    const chunk = Buffer.alloc(CHUNK_BYTES);
+    while (lines < wanted) {
+      const { bytesRead } = await this.#file!.read(chunk, 0, chunk.length, offset);
+      if (bytesRead === 0) return 0;
+      let from = 0;
+      for (; lines < wanted; lines++) {
+        const end = chunk.subarray(0, bytesRead).indexOf(10, from);
+        if (end < 0) break;
+        from = end + 1;
+      }
+      offset += lines < wanted ? bytesRead : from;
+    }
+    return offset;
+  }
+
+  /** Where the file of the note is now: in its place, under another name in the same folder, or null. */
+  async #whereIs(note: Note): Promise<string | null> {
+    const { path } = this.settings;
+    const folder = dirname(path);
+    const others = (await readdir(folder)).slice(0, FOLDER_MAX).map((name) => join(folder, name));
+    for (const candidate of [path, ...others]) {
+      const found = await stat(candidate).catch(() => null);
+      if (found?.ino !== note.inode || !found.isFile() || found.size < note.offset) continue;
+      const file = await open(candidate, 'r');
+      const same = hash(await headOf(file, note.headBytes)) === note.head;
+      await file.close();
+      if (same) return candidate;
+    }
+    // say so now when there is nothing to read instead
+    await stat(path);
+    return null;
+  }
+
+  /** Begins a file from its start; everything before it is stored. */
+  async #begin(path: string): Promise<void> {
+    await this.#open(path);
+    this.#offset = 0;
+    await this.#mark(this.#lines, 0);
+  }
+
+  async #open(path: string): Promise<void> {
+    const file = await open(path, 'r');
+    await this.#file?.close();
+    this.#file = file;
+    this.#rest = Buffer.alloc(0);
+    this.#skipping = false;
+    const head = await headOf(file, HEAD_BYTES);
+    Object.assign(this.#note, { inode: (await file.stat()).ino, head: hash(head), headBytes: head.length });
+    this.#backoff.reset();
+    const { meter, logger } = this.parts;
+    if (!meter.connected) logger.info('source_connected', { source: this.settings.name, path });
+    meter.connected = true;
+  }
+
+  /** Reads what is there; false when there was nothing new. */
+  async #readOn(): Promise<boolean> {
+    const file = this.#file!;
+    const { size } = await file.stat();
+    if (size < this.#offset || !(await this.#headHolds(size))) {
+      await this.#change('truncated');
+      return true;
+    }
+    const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - this.#offset));
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, this.#offset);
+    this.#offset += bytesRead;
+    if (bytesRead > 0) await this.#takeLines(chunk.subarray(0, bytesRead));
+    if (bytesRead > 0 || this.#stopping) return true;
+    // between its renaming and the first line of the next file there may be none of this name
+    const now = await stat(this.settings.path).catch(() => null);
+    if (!now || now.ino === this.#note.inode) return false;
+    await this.#change('rotated');
+    return true;
+  }
+
+  /** Whether the file still begins as it did; a short one may have grown. */
+  async #headHolds(size: number): Promise<boolean> {
+    if (size === this.#offset) return true;
+    const { head, headBytes } = this.#note;
+    const now = await headOf(this.#file!, HEAD_BYTES);
+    if (hash(now.subarray(0, headBytes)) !== head) return false;
+    if (now.length > headBytes) {
+      Object.assign(this.#note, { head: hash(now), headBytes: now.length });
+      await this.#writeNote();
+    }
+    return true;
+  }
+
+  async #change(how: 'rotated' | 'truncated'): Promise<void> {
+    const { name, path } = this.settings;
+    // nobody is going to end this line
+    if (how === 'rotated' && this.#rest.length > 0) await this.#takeLines(Buffer.from('\n'));
+    await this.#feed.drained();
+    if (this.#stopping) return;
+    this.parts.logger.info('source_rotated', { source: name, path, how, lines: this.#lines });
+    await this.#begin(path);
+  }
+
+  async #takeLines(bytes: Buffer): Promise<void> {
+    let from = 0;
+    for (let end = bytes.indexOf(10); end >= 0 && !this.#stopping; end = bytes.indexOf(10, from)) {
+      const line = Buffer.concat([this.#rest, bytes.subarray(from, end)]);
+      this.#rest = Buffer.alloc(0);
+      from = end + 1;
+      await this.#takeLine(line, this.#offset - bytes.length + from);
+    }
+    this.#rest = Buffer.concat([this.#rest, bytes.subarray(from)]);
+    if (this.#rest.length <= this.parts.config.sources.payloadBytes) return;
+    // its end is awaited, its bytes are not kept
+    this.#rest = Buffer.alloc(0);
+    this.#skipping = true;
+  }
+
+  /** Every line uses up its number, also an empty one and one that is refused. */
+  async #takeLine(line: Buffer, end: number): Promise<void> {
+    const { meter, config } = this.parts;
+    const lines = ++this.#lines;
+    meter.messages++;
+    meter.bytes += line.length + 1;
+    meter.lastMs = Date.now();
+    const tooLong = this.#skipping || line.length > config.sources.payloadBytes;
+    this.#skipping = false;
+    const text = tooLong ? null : textOf(line);
+    if (text?.trim() === '') this.#feed.skip();
+    else if (text === null) {
+      const limit = `line ${lines} is longer than sources.payloadBytes (now ${config.sources.payloadBytes})`;
+      this.#feed.refuse(tooLong ? 'payload_too_large' : 'message_invalid', tooLong ? limit : 'is not UTF-8', '');
+      this.#feed.skip();
+    } else await this.#feed.take(text, () => this.#stored(lines, end));
+  }
+
+  #stored(lines: number, offset: number): void {
+    if (lines - this.#marked < NOTE_EVERY_LINES) return;
+    // a note that cannot be written costs time at the next start, nothing else
+    this.#mark(lines, offset).catch(() => {});
+  }
+
+  async #mark(lines: number, offset: number): Promise<void> {
+    this.#marked = lines;
+    Object.assign(this.#note, { lines, offset });
+    await this.#writeNote();
+  }
+
+  get #notePath(): string {
+    return join(this.parts.config.data.dir, 'sources', `${encodeURIComponent(this.settings.name)}.json`);
+  }
+
+  async #readNote(): Promise<Note | null> {
+    try {
+      const note = JSON.parse(await readFile(this.#notePath, 'utf8')) as Note;
+      return note.version === 1 ? note : null;
+    } catch {
+      return null;
+    }
+  }
+
+  async #writeNote(): Promise<void> {
+    const path = this.#notePath;
+    const text = `${JSON.stringify(this.#note)}\n`;
+    await mkdir(dirname(path), { recursive: true });
+    const file = await open(`${path}.new`, 'w');
+    try {
+      await writeFile(file, text);
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.new`, path);
+  }
+
+  /** Waits; null: until the source is stopped. */
+  #pause(ms: number | null): Promise<undefined> {
+    if (this.#stopping) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const timer = ms === null ? undefined : setTimeout(() => resolve(undefined), ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve(undefined);
+      };
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#wake();
+    await this.#feed.finish();
+    await this.#stopped;
+  }
+}
+
+const hash = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+async function headOf(file: FileHandle, bytes: number): Promise<Buffer> {
+  const head = Buffer.alloc(bytes);
+  const { bytesRead } = await file.read(head, 0, bytes, 0);
+  return head.subarray(0, bytesRead);
+}
