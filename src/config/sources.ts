@@ -82,7 +82,7 @@ const mqtt = (context: Context) =>
       acknowledge: field(
         z.enum(['stored', 'received']),
         'stored',
-        'when a message is acknowledged; received is for frames spread over more messages than the broker lets underway',
+        'when a message is acknowledged; received is for version 4, when a frame is spread over more messages than the broker lets underway',
       ),
       sessionHours: field(positive().max(24 * 365), 24, 'how long the broker keeps what we have not fetched', 'hours'),
       feeds: feeds({ topic: text('topic to subscribe to; + stands for one level, # for the rest') }),
