@@ -55,7 +55,9 @@ function shown(issue: z.core.$ZodIssue, raw: unknown): string {
   const value = valueAt(raw, issue.path);
   if (value === undefined) return '';
   const text = JSON.stringify(value);
-  return ` (got ${text.length > 60 ? `${text.slice(0, 57)}...` : text})`;
+  // the part of an address that may hold a password is not for the log
+  const shown = text.replace(/:\/\/[^/@\s]*@/g, '://...@');
+  return ` (got ${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown})`;
 }
 
 export function valueAt(value: unknown, path: Path): unknown {
