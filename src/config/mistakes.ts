@@ -56,8 +56,8 @@ function shown(issue: z.core.$ZodIssue, raw: unknown): string {
   if (value === undefined) return '';
   const text = JSON.stringify(value);
   // the part of an address that may hold a password is not for the log
-  const shown = text.replace(/:\/\/[^/@\s]*@/g, '://...@');
-  return ` (got ${shown.length > 60 ? `${shown.slice(0, 57)}...` : shown})`;
+  const open = text.replace(/:\/\/[^/@\s]*@/g, '://...@');
+  return ` (got ${open.length > 60 ? `${open.slice(0, 57)}...` : open})`;
 }
 
 export function valueAt(value: unknown, path: Path): unknown {
