@@ -6,27 +6,24 @@
 import type { Preprocessing } from '../adapters/motchallenge.js';
 import { Given, type OptionGroup, optionHelp } from './options.js';
 import { NAME_PATTERN, NAME_RULE } from './protocol.js';
+import { type FileFormats, FORMAT_OPTIONS, readFormats } from './recordings.js';
 import { DISTANCES, type DistanceName } from './tgospa/params.js';
+import type { SampleFiles, TuneGroup } from './tune-samples.js';
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from './tuning.js';
-
-/** A reference and the trackers that are compared with it. */
-export interface TuneGroup {
-  reference: string;
-  trackers: string[];
-}
 
 export interface TuneJob {
   /** null: the built-in scene */
-  groups: TuneGroup[] | null;
+  files: SampleFiles | null;
   tuning: TuningOptions;
-  preprocess?: Preprocessing;
-  classes?: number[];
-  allRows: boolean;
   yaml: string | null;
   html: string | null;
   json: boolean;
   help: boolean;
+  /** only list the formats */
+  listFormats: boolean;
 }
+
+const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
 
 const GROUPS: OptionGroup[] = [
   {
@@ -38,6 +35,7 @@ const GROUPS: OptionGroup[] = [
         repeat: true,
         help: 'output of a tracker, or detections; belongs to the --reference before it',
       },
+      ...FORMAT_OPTIONS,
       classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
       'all-rows': { help: 'count all reference rows, whatever their flag and class' },
       preprocess: {
@@ -111,6 +109,7 @@ const GROUPS: OptionGroup[] = [
         value: 'MS',
         help: `time for each score (default ${TUNING_DEFAULTS.budgetMs}); what is not proven by then says so`,
       },
+      formats: { help: 'list the formats and their options' },
       help: { help: 'print this text' },
     },
   },
@@ -153,25 +152,71 @@ export function tuneHelp(): string {
 /** Turns arguments into a job, or throws one UsageError that lists every mistake. */
 export function parseTuneJob(args: string[]): TuneJob {
   const given = new Given('tune', GROUPS, args);
-  const empty = { groups: null, tuning: {}, allRows: false, yaml: null, html: null, json: false, help: false };
+  const empty = { files: null, tuning: {}, yaml: null, html: null, json: false, help: false, listFormats: false };
   if (given.has('help')) return { ...empty, help: true };
+  if (given.has('formats')) return { ...empty, listFormats: true };
   const job: TuneJob = {
     ...empty,
-    groups: given.has('demo') ? null : readGroups(given),
+    files: given.has('demo') ? null : readFiles(given),
     tuning: readTuning(given),
-    preprocess: given.text('preprocess') as Preprocessing | undefined,
-    classes: readClasses(given),
-    allRows: given.has('all-rows'),
     yaml: given.text('yaml') ?? null,
     html: given.text('html') ?? null,
     json: given.has('json'),
   };
-  given.refuse('demo', ['reference', 'tracker', 'classes', 'all-rows', 'preprocess'], 'it brings its own scene');
+  given.refuse(
+    'demo',
+    ['reference', 'tracker', ...Object.keys(FORMAT_OPTIONS), 'classes', 'all-rows', 'preprocess'],
+    'it brings its own scene',
+  );
   given.refuse('all-rows', ['classes'], 'all rows means all classes');
   if (job.yaml === '-') given.refuse('json', ['yaml'], 'only one of them can be printed; give --yaml a file');
   given.throwMistakes();
   return job;
 }
+
+function readFiles(given: Given): SampleFiles | null {
+  const groups = readGroups(given);
+  const formats = readFileFormats(given);
+  return formats && { groups, formats, preprocess: given.text('preprocess') as Preprocessing | undefined };
+}
+
+/** --classes and --all-rows are options of the reference's format, --preprocess compares two MOTChallenge files. */
+function readFileFormats(given: Given): FileFormats | null {
+  const options: Record<string, unknown> = {};
+  if (given.has('classes')) options.classes = readClasses(given);
+  if (given.has('all-rows')) options.allRows = true;
+  const said = {
+    format: given.text('format'),
+    options: given.texts('option'),
+    referenceFormat: given.text('reference-format'),
+    referenceOptions: given.texts('reference-option'),
+  };
+  const formats = readFormats(said, (message) => given.wrong(message), options);
+  if (!formats) return null;
+  const { reference, tracker } = formats;
+  for (const name of ['classes', 'all-rows', 'preprocess'])
+    if (given.has(name) && reference.adapter.name !== 'motchallenge')
+      given.wrong(
+        `--${name} needs a reference in format motchallenge; see --formats for what ${reference.adapter.name} has`,
+      );
+  const further = [...tracker.given, ...reference.given].some((key) => key !== 'classes' && key !== 'allRows');
+  if (given.has('preprocess') && (tracker.adapter.name !== 'motchallenge' || further))
+    given.wrong('--preprocess needs MOTChallenge files without further options');
+  if (reference.shape !== tracker.shape)
+    given.wrong(
+      `the reference holds ${SHAPES[reference.shape]} and the trackers ${SHAPES[tracker.shape]}; both need the same`,
+    );
+  const distance = given.text('distance') as DistanceName | undefined;
+  if (tracker.shape === 'point' && distance && BOX_DISTANCES.includes(distance))
+    given.wrong(`--distance ${distance} compares boxes, but format ${tracker.adapter.name} gives points`);
+  if (tracker.shape === 'box' && distance === 'geodesic')
+    given.wrong(
+      `--distance geodesic compares latitudes and longitudes, but format ${tracker.adapter.name} gives boxes`,
+    );
+  return formats;
+}
+
+const SHAPES = { box: 'boxes', point: 'points' };
 
 /** A tracker belongs to the last reference before it. */
 function readGroups(given: Given): TuneGroup[] {
@@ -201,8 +246,10 @@ function readTuning(given: Given): TuningOptions {
   const numbers = tuning as Record<string, unknown>;
   for (const [option, word] of Object.entries(WORDS)) if (given.has(option)) numbers[word] = given.number(option);
   if (given.has('plateau')) tuning.plateau = readPlateau(given);
+  // whether 'iou' is the distance, only the files know
+  const known: TuningOptions = { ...tuning, distance: tuning.distance ?? (given.has('demo') ? 'iou' : 'euclidean') };
   if (given.mistakes.length === 0)
-    for (const { path, value, message } of tuningProblems(tuning))
+    for (const { path, value, message } of tuningProblems(known))
       given.wrong(inOptionNames(`${path} ${message}, got ${Array.isArray(value) ? value.join(',') : String(value)}`));
   return tuning;
 }
@@ -216,12 +263,11 @@ function readPlateau(given: Given): [number, number] {
 }
 
 function readClasses(given: Given): number[] | undefined {
-  const text = given.text('classes');
-  if (text === undefined) return undefined;
+  const text = given.text('classes') ?? '';
   const classes = text.split(',').map(Number);
   const sound = classes.every((value) => Number.isInteger(value) && value > 0);
   if (!sound) given.wrong(`--classes must be whole numbers separated by commas, got "${text}"`);
-  return classes;
+  return sound ? classes : undefined;
 }
 
 /** The library speaks of growthShare, the command line of --growth-share. */

@@ -145,13 +145,13 @@ that is too large. The edge on top has the colour of the interval.</p>`,
 }
 
 function card(pair: ExamplePair, tuning: Tuning): Markup {
-  const { tracker, sequence, frame, truth, track, distance } = pair;
+  const { tracker, sequence, frameNumber, truth, track, distance } = pair;
   const { params } = tuning.candidate ?? {};
   const name = tuning.intervals.find(({ from, to }) => distance >= from && distance < to)?.name ?? 'none';
   const verdict = params && (distance < params.cutoff ? 'a pair' : 'no pair');
   return html`<li class="${CLASSES[name]}">${drawPair(pair, tuning)}
 <strong>${inUnit(distance, tuning.distance)}</strong> ${verdict}<br>
-<span class="faint">${tracker}${sequence && `, ${sequence}`}, frame ${frame + 1}: truth ${truth.id}, track ${track.id}</span></li>
+<span class="faint">${tracker}${sequence && `, ${sequence}`}, frame ${frameNumber}: truth ${truth.id}, track ${track.id}</span></li>
 `;
 }
 

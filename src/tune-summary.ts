@@ -5,7 +5,7 @@
 
 import { bold, type Column, dim, drawTable, type Screen, wrapText } from './table.js';
 import type { FrameCost } from './tgospa/evaluation.js';
-import type { Candidate, Choice, Tuning } from './tuning.js';
+import { ADMISSIBLE_SHARE_MAX, type Candidate, type Choice, type Tuning } from './tuning.js';
 import type { IntervalName } from './tuning-intervals.js';
 import type { TuningScore } from './tuning-scores.js';
 import { digits, inUnit } from './tuning-words.js';
@@ -201,7 +201,9 @@ function originOf(value: number, plateau: Tuning['plateau'], cutoff?: number): s
   if (plateau && value === plateau.from) return 'beginning of the plateau';
   if (plateau && value === plateau.to) return 'end of the plateau';
   if (plateau && Math.abs(value - (plateau.from + plateau.to) / 2) < 1e-3 * value) return 'middle of the plateau';
-  if (cutoff !== undefined && value === cutoff / 2) return 'half the cut-off: the smallest there is';
+  if (cutoff !== undefined && value === cutoff / 2) return 'half the cut-off, the smallest there is';
+  if (cutoff !== undefined && Math.abs(value - cutoff * ADMISSIBLE_SHARE_MAX) < 1e-3 * value)
+    return 'three quarters of the cut-off: the plateau is narrow';
   return 'as given';
 }
 

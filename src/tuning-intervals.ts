@@ -49,6 +49,8 @@ export interface Boundaries {
 
 /** A plateau is at least so many times as far at its end as at its beginning, where the increments allow it. */
 const PLATEAU_RATIO = 2;
+/** After growth, increments so many times the share at which it ended are a second hill, not noise. */
+const HILL_TIMES = 2;
 /** Increments are judged as the mean of a step and its two neighbours, so that one empty step ends nothing. */
 const NEIGHBOURS = 1;
 
@@ -78,7 +80,7 @@ export function proposeBoundaries(histogram: Histogram, shares: IntervalShares):
   if (from === level.length) return null;
   const faded = firstStep(from, level, (value) => value < low);
   // where hardly anything follows at once, the plateau takes in what is quiet, but no second hill
-  const hill = firstStep(from, level, (value) => value >= high);
+  const hill = firstStep(from, level, (value) => value >= HILL_TIMES * high);
   const to = Math.min(hill, Math.max(faded, PLATEAU_RATIO * from));
   return { plateauFrom: tidyEdge(from * width), plateauTo: tidyEdge(to * width), lastPair: lastEdge(histogram) };
 }

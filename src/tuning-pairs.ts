@@ -16,6 +16,8 @@ export interface TuningSample {
   tracker: string;
   /** where a tracker has several samples, what they are of */
   sequence?: string;
+  /** what its first frame is called, for people; 1 unless given */
+  firstFrame?: number;
   frames: Frame[];
 }
 
@@ -31,6 +33,8 @@ export interface ExamplePair {
   sequence?: string;
   /** 0-based number of the frame in its sample */
   frame: number;
+  /** and as the sample calls it */
+  frameNumber: number;
   distance: number;
   truth: Obj;
   track: Obj;
@@ -190,10 +194,18 @@ export function findPairs(
         if (pair.distance === null) continue;
         const step = gathering.add(pair.distance);
         if (!nearerToMiddle(pair.distance, examples[step], step, reach / steps)) continue;
-        const { tracker, sequence } = sample;
+        const { tracker, sequence, firstFrame = 1 } = sample;
         const truth = objectOf(sample.frames[frame].reference, pair.truth);
         const track = objectOf(sample.frames[frame].tracker, pair.track);
-        examples[step] = { tracker, sequence, frame, distance: pair.distance, truth, track };
+        examples[step] = {
+          tracker,
+          sequence,
+          frame,
+          frameNumber: firstFrame + frame,
+          distance: pair.distance,
+          truth,
+          track,
+        };
       }
     });
   });

@@ -3,8 +3,8 @@
  * the increments of pairs and localization along the cut-off, find the plateau, and put cut-off and admissible error into it;
  * the exponent follows from them. The switch penalty is a matter of what shall count, so it is asked for in those words.
  *
- * Unless told otherwise the cut-off is the middle of the plateau and the admissible error its beginning (but never below half
- * the cut-off, where the exponent would fall below 1). From the published plateaus this gives the published choices.
+ * Unless told otherwise the cut-off is the middle of the plateau and the admissible error its beginning (but from half to three
+ * quarters of the cut-off: below, the exponent would fall below 1, above, it explodes). From the published plateaus this gives the published choices.
  */
 
 import { InputError, type Problem } from './tgospa/input-error.js';
@@ -122,7 +122,7 @@ export const TUNING_DEFAULTS = {
   distantShare: 0.01,
   name: 'tuned',
   windowFrames: 60,
-  budgetMs: 2000,
+  budgetMs: 5000,
 } as const;
 
 const STEPS_MIN = 8;
@@ -133,6 +133,10 @@ const SWITCH_WORDS = ['shortSwitchDistance', 'longSwitchFrames', 'switchPenalty'
 const PAIRS_MIN = 200;
 /** A cut-off given without a plateau gets this share of it as admissible error, as the published detector profile has it. */
 const ADMISSIBLE_SHARE = 2 / 3;
+/** The largest share of the cut-off that is proposed, the largest that was published: exponent 2.41. */
+export const ADMISSIBLE_SHARE_MAX = 0.75;
+/** A plateau of overlaps that begins beyond this says that right pairs hardly overlap. */
+const COARSE_IOU = 0.6;
 
 /** Proposes parameters for `samples`. Throws one InputError that lists every mistake in options and frames. */
 export function tune(samples: readonly TuningSample[], options: TuningOptions = {}): Tuning {
@@ -263,7 +267,13 @@ function chooseInside(
 
 function admissibleFor(cutoff: number, boundaries: Boundaries | null): number {
   if (boundaries === null || boundaries.plateauFrom >= cutoff) return tidy(cutoff * ADMISSIBLE_SHARE);
-  return Math.max(boundaries.plateauFrom, cutoff / 2);
+  return withinReason(boundaries.plateauFrom, cutoff);
+}
+
+/** Below half the cut-off there is no exponent; close to the cut-off it explodes, and errors no longer count. */
+function withinReason(admissibleError: number, cutoff: number): number {
+  const most = cutoff * ADMISSIBLE_SHARE_MAX;
+  return Math.max(cutoff / 2, admissibleError > most * (1 + 1e-9) ? tidy(most) : admissibleError);
 }
 
 /** Four digits are enough for a choice. */
@@ -301,7 +311,7 @@ function alternativesOf({ plateauFrom, plateauTo }: Boundaries, candidate: Candi
     [plateauTo, plateauFrom],
     [plateauTo, middle],
   ].map(([cutoff, error]): Choice => {
-    const admissibleError = Math.max(error, cutoff / 2);
+    const admissibleError = withinReason(error, cutoff);
     const { exponent } = profile({ cutoff, admissibleError, distance: 'euclidean', switchPenalty: 0 });
     return { cutoff, admissibleError, exponent };
   });
@@ -368,6 +378,10 @@ function warningsOn(
   if (boundaries && boundaries.plateauTo >= reach && distance !== 'iou')
     warnings.push(
       `The plateau runs up to the reach of ${inUnit(reach, distance)}: raise the reach to see where it ends.`,
+    );
+  if (boundaries && distance === 'iou' && boundaries.plateauFrom > COARSE_IOU)
+    warnings.push(
+      `The plateau begins only at ${inUnit(boundaries.plateauFrom, distance)}: boxes that hardly overlap would be right pairs. Look at the pairs in the report before you trust this, or use a better tracker as sample.`,
     );
   const cutoff = candidate?.params.cutoff;
   if (boundaries && cutoff !== undefined && !(cutoff >= boundaries.plateauFrom && cutoff <= boundaries.plateauTo))

@@ -130,7 +130,7 @@ const LAYERS: Layer[] = [
   { name: 'page build', files: ['src/page-build.ts'], imports: [], node: true },
   {
     name: 'tune',
-    files: ['src/tune.ts', 'src/tune-options.ts', 'src/tune-summary.ts', 'src/tune-report.ts'],
+    files: ['src/tune.ts', 'src/tune-options.ts', 'src/tune-samples.ts', 'src/tune-summary.ts', 'src/tune-report.ts'],
     imports: ['kernel', 'tuning', 'door', 'adapters', 'scenes', 'terminal', 'reports', 'eval', 'wire'],
     node: true,
   },

@@ -186,6 +186,71 @@ describe('tgospa tune', () => {
     });
   });
 
+  describe('other formats', () => {
+    const lines = (shift: (index: number) => number) =>
+      Array.from({ length: 300 }, (_, index) => {
+        const point = [index, shift(index)];
+        return `${JSON.stringify({ k: index + 5, objects: [{ id: 'a', point }] })}\n`;
+      }).join('');
+
+    it('are read through their adapters: points in their own unit, frames with their own numbers', async () => {
+      writeFileSync(
+        at('truth.jsonl'),
+        lines(() => 0),
+      );
+      // up to 2 off, and a few far away
+      writeFileSync(
+        at('radar.jsonl'),
+        lines((index) => (index % 100 === 99 ? 15 : (index % 20) / 10)),
+      );
+      const args = ['--reference', at('truth.jsonl'), '--tracker', at('radar.jsonl'), ...quick, '--json'];
+      const { out } = await done([...args, '--format', 'native', '--option', 'shape=point', '--reach', '20']);
+      const { distance, kind, pairs, candidate, examples } = JSON.parse(out) as Tuning;
+      assert.deepEqual({ distance, kind, pairs }, { distance: 'euclidean', kind: 'point', pairs: 300 });
+      assert.ok(
+        candidate && candidate.params.cutoff > 2 && candidate.params.cutoff < 15,
+        `${candidate?.params.cutoff}`,
+      );
+      const far = examples.at(-1)!;
+      assert.deepEqual([far.distance, far.frame, far.frameNumber], [15, 99, 104]);
+    });
+
+    it('must fit the distance', () => {
+      const points = ['--reference', 'a', '--tracker', 'b', '--format', 'native', '--option', 'shape=point'];
+      assert.deepEqual(usageMistakes([...points, '--distance', 'iou', '--classes', '1']), [
+        '--classes needs a reference in format motchallenge; see --formats for what native has',
+        '--distance iou compares boxes, but format native gives points',
+      ]);
+      assert.match(usageMistakes(['--reference', 'a', '--tracker', 'b', '--distance', 'geodesic'])[0], /gives boxes$/);
+      assert.match(
+        usageMistakes(['--reference', 'a', '--tracker', 'b', '--format', 'xyz'])[0],
+        /--format xyz is unknown/,
+      );
+    });
+
+    it('are listed', async () => {
+      const { out } = await done(['--formats']);
+      assert.match(out, /^native: /m);
+    });
+  });
+
+  describe('--preprocess', () => {
+    it('takes tracks on distractors out before pairs are counted', async () => {
+      const row = (frame: number, id: number, left: number, tail: string) => `${frame},${id},${left},0,10,20,${tail}\n`;
+      const frames = Array.from({ length: 300 }, (_, index) => index + 1);
+      writeFileSync(at('gt-two.txt'), frames.map((f) => row(f, 1, 0, '1,1,1') + row(f, 2, 100, '0,8,1')).join(''));
+      writeFileSync(
+        at('both.txt'),
+        frames.map((f) => row(f, 1, f % 3, '1,-1,-1,-1') + row(f, 2, 100, '1,-1,-1,-1')).join(''),
+      );
+      const args = ['--reference', at('gt-two.txt'), '--tracker', at('both.txt'), ...quick, '--json'];
+      const tracks = async (more: string[]) =>
+        (JSON.parse((await done([...args, ...more])).out) as Tuning).trackers[0].tracks;
+      assert.equal(await tracks([]), 600);
+      assert.equal(await tracks(['--preprocess', 'motchallenge']), 300);
+    });
+  });
+
   describe('--json', () => {
     it('prints the tuning as the library gives it', async () => {
       const { out } = await done(['--demo', '--json', ...quick]);

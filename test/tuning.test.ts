@@ -128,6 +128,13 @@ describe('tune', () => {
     assert.deepEqual([wide?.words.cutoff, wide?.words.admissibleError, wide?.params.exponent], [5, 2.5, 1]);
   });
 
+  it('keeps the exponent reasonable in a narrow plateau', () => {
+    const narrow = tune(samples, { ...options, plateau: [6, 6.4] });
+    assert.deepEqual([narrow.candidate?.words.cutoff, narrow.candidate?.words.admissibleError], [6.2, 4.65]);
+    for (const { exponent } of [narrow.candidate!.params, ...narrow.alternatives])
+      assert.ok(exponent >= 1 && exponent < 2.42, `${exponent}`);
+  });
+
   it('can be told anything it would otherwise choose', () => {
     const own = {
       plateau: [2, 6] as [number, number],
@@ -365,6 +372,11 @@ describe('tune', () => {
       assert.match(few.warnings[0], /^Only 4 pairs/);
       const both = tune([...samples, { tracker: 'elsewhere', frames: far }], options);
       assert.match(both.warnings[0], /^elsewhere has no pair closer than 12/);
+    });
+
+    it('says when boxes that hardly overlap would be right pairs', () => {
+      const { warnings } = tune(scene, { ...noScores, plateau: [0.65, 0.9] });
+      assert.match(warnings[0], /^The plateau begins only at 0\.65: boxes that hardly overlap/);
     });
 
     it('says when a cut-off lies outside the plateau', () => {
