@@ -5,7 +5,7 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { attempt, type Decoded, type Decoder, defineAdapter, type Part, type Stamp } from './adapter.js';
 import { UNTRACKED_ID } from './deepstream-minimal.js';
 import {
   type Fields,
@@ -17,6 +17,7 @@ import {
   jsonOf,
   number,
   refuseStamp,
+  timeWithin,
   under,
 } from './fields.js';
 import { Gathering } from './gathering.js';
@@ -35,13 +36,9 @@ class FullDecoder implements Decoder {
   readonly #gathering: Gathering;
 
   constructor(readonly options: FullOptions) {
-    const toleranceSeconds = options.toleranceMs / 1000;
     this.#placement = new Placement({ ...options, frameOffset: 0 });
     this.#sensors = new OneSource('sensor', options.sensor);
-    this.#gathering = new Gathering(
-      ({ t }, { stamp, object }, objects) =>
-        Math.abs(stamp.t! - t!) <= toleranceSeconds && !objects.some(({ id }) => id === object?.id),
-    );
+    this.#gathering = new Gathering(options.toleranceMs / 1000, true);
   }
 
   decode(message: unknown, stamp?: Stamp): Decoded {
@@ -62,8 +59,8 @@ class FullDecoder implements Decoder {
     const raw = fieldsOf(jsonOf(message));
     const sensor = isFields(raw.sensor) ? raw.sensor.id : undefined;
     if (!this.#sensors.takes(sensor, 'sensor.id')) return [];
-    const t = isoSeconds(raw['@timestamp'], '@timestamp') + this.options.timeOffset;
-    if (t < 0) throw new Mistake('@timestamp', raw['@timestamp'], 'lies before 1970 after timeOffset');
+    const made = raw['@timestamp'];
+    const t = timeWithin(isoSeconds(made, '@timestamp') + this.options.timeOffset, '@timestamp', made);
     return this.#gathering.add([{ stamp: { t }, object: this.#object(inner(raw, 'object')) }]);
   }
 

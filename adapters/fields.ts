@@ -3,6 +3,7 @@
  * and expectation. Paths are made only when something is wrong, so that right messages cost nothing extra.
  */
 
+import { TIME_MAX_SECONDS } from '../src/protocol.js';
 import { Mistake, type Stamp } from './adapter.js';
 
 export type Fields = Record<string, unknown>;
@@ -117,6 +118,12 @@ export function isoSeconds(value: unknown, path: string): number {
     if (seconds >= 0) return seconds;
   }
   throw new Mistake(path, value, 'must be a date and time with a zone, such as 2026-04-11T04:59:59.828Z');
+}
+
+/** A time after an offset, within what frames may have; `value` is how it came. */
+export function timeWithin(seconds: number, path: string, value: unknown): number {
+  if (seconds >= 0 && seconds <= TIME_MAX_SECONDS) return seconds;
+  throw new Mistake(path, value, `must be a time from 0 to ${TIME_MAX_SECONDS} seconds, after any timeOffset`);
 }
 
 /** The frame number and time that came beside a message of a format that has none. */

@@ -19,13 +19,14 @@ import {
   optionalNumber,
   optionalText,
   refuseStamp,
+  timeWithin,
   under,
 } from './fields.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
 import { OneSource } from './source.js';
 
 /** Objects remembered at the same time; a camera with more is broken. */
-const OBJECTS_MAX = 10_000;
+const OBJECTS_MAX = 2000;
 const TYPES = ['new', 'update', 'end'];
 
 interface Options extends Omit<PlacementOptions, 'frameOffset'> {
@@ -82,9 +83,7 @@ class FrigateDecoder implements Decoder {
   #after(after: Fields, ended: boolean): Part[] {
     if (!this.#cameras.takes(after.camera, 'camera')) return [];
     const id = identity(after.id, 'id');
-    const time = number(after, 'frame_time') + this.options.timeOffset;
-    if (time < 0 || time > 1e11)
-      throw new Mistake('frame_time', after.frame_time, 'must be a time in seconds since 1970');
+    const time = timeWithin(number(after, 'frame_time') + this.options.timeOffset, 'frame_time', after.frame_time);
     const object = ended || after.false_positive === true ? null : this.#object(id, after);
     if (object && this.#objects.size >= OBJECTS_MAX && !this.#objects.has(id))
       throw new Mistake('id', id, `is one object more than the ${OBJECTS_MAX} that are remembered`);
@@ -113,7 +112,7 @@ class FrigateDecoder implements Decoder {
     const objects: WireObject[] = [];
     for (const [id, { object, seenAt }] of this.#objects)
       if (t - seenAt > this.options.maxAgeSeconds) this.#objects.delete(id);
-      else objects.push({ ...object });
+      else objects.push(object);
     return [{ t, objects }];
   }
 }

@@ -16,13 +16,13 @@ export interface Sighting {
 export class Gathering {
   #stamp: Stamp | null = null;
   #objects: WireObject[] = [];
+  readonly #ids = new Set<string>();
 
-  /** `same`: whether an object belongs to the frame of this stamp. */
   constructor(
-    readonly same: (frame: Stamp, sighting: Sighting, objects: readonly WireObject[]) => boolean = (
-      { k, t },
-      { stamp },
-    ) => k === stamp.k && t === stamp.t,
+    /** times this close to the first one of a frame belong to it */
+    readonly toleranceSeconds = 0,
+    /** whether an id that comes again begins the next frame */
+    readonly isRepeatNext = false,
   ) {}
 
   get held(): boolean {
@@ -33,11 +33,13 @@ export class Gathering {
   add(sightings: readonly Sighting[]): Part[] {
     const parts: Part[] = [];
     for (const sighting of sightings) {
-      if (this.#stamp === null || !this.same(this.#stamp, sighting, this.#objects)) {
+      if (this.#stamp === null || !this.#belongs(this.#stamp, sighting)) {
         if (this.#stamp) parts.push(this.#take());
         this.#stamp = sighting.stamp;
       }
-      if (sighting.object) this.#objects.push(sighting.object);
+      if (sighting.object === null) continue;
+      this.#objects.push(sighting.object);
+      if (this.isRepeatNext) this.#ids.add(sighting.object.id);
     }
     return parts;
   }
@@ -46,10 +48,16 @@ export class Gathering {
     return { parts: this.#stamp ? [this.#take()] : [], problems: [], held: false };
   }
 
+  #belongs({ k, t }: Stamp, { stamp, object }: Sighting): boolean {
+    if (k !== stamp.k || (object && this.#ids.has(object.id))) return false;
+    return t === stamp.t || Math.abs(t! - stamp.t!) <= this.toleranceSeconds;
+  }
+
   #take(): Part {
     const part: Part = { ...this.#stamp!, objects: this.#objects };
     this.#stamp = null;
     this.#objects = [];
+    this.#ids.clear();
     return part;
   }
 }

@@ -10,7 +10,7 @@ import type { Box } from '../src/tgospa/evaluation.js';
 import type { Problem } from '../src/tgospa/input-error.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
 import { decimalOf } from './decimal.js';
-import { each, frameNumber, identity, isoSeconds, jsonOf, needStamp, refuseStamp } from './fields.js';
+import { each, frameNumber, identity, isoSeconds, jsonOf, needStamp, refuseStamp, timeWithin } from './fields.js';
 import { Gathering } from './gathering.js';
 import type { OptionValues } from './options.js';
 import {
@@ -238,10 +238,7 @@ class MappingDecoder implements Decoder {
 
 function secondsOf(value: unknown, path: string, unit: keyof typeof UNITS | 'iso'): number {
   if (unit === 'iso') return isoSeconds(value, path);
-  const seconds = numeric(value, path) / UNITS[unit];
-  if (seconds < 0 || seconds > 1e11)
-    throw new Mistake(path, value, `must be a time in ${unit} since 1970, or since the start`);
-  return seconds;
+  return timeWithin(numeric(value, path) / UNITS[unit], path, value);
 }
 
 function check(options: Options): Problem[] {

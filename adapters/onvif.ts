@@ -6,8 +6,8 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import { Mistake, type Part } from './adapter.js';
-import { isoSeconds } from './fields.js';
+import type { Part } from './adapter.js';
+import { isoSeconds, timeWithin } from './fields.js';
 import type { OptionTable } from './options.js';
 import { objectOf, Placement, type PlacementOptions } from './placement.js';
 import { OneSource } from './source.js';
@@ -79,7 +79,7 @@ export class OnvifScene {
   readonly #placement = new Placement(PLAIN);
   readonly #sources: OneSource;
   /** announced id to first id */
-  #first = new Map<string, string>();
+  readonly #first = new Map<string, string>();
 
   constructor(readonly options: OnvifOptions) {
     this.#sources = new OneSource('source', options.source);
@@ -87,14 +87,14 @@ export class OnvifScene {
 
   /** The parts of a message's frames; `path` gives a frame's place in it. Ids that a refused message announces are not followed. */
   parts(frames: readonly OnvifFrame[], path: (index: number) => string): Part[] {
-    const before = this.options.renames === 'follow' ? new Map(this.#first) : null;
+    const undo: Array<[id: string, first: string | undefined]> = [];
     try {
       return frames.flatMap((frame, n) => {
-        if (before) this.#follow(frame);
+        if (this.options.renames === 'follow') this.#follow(frame, undo);
         return this.#part(frame, path(n)) ?? [];
       });
     } catch (error) {
-      if (before) this.#first = before;
+      for (const [id, first] of undo.reverse()) this.#set(id, first);
       throw error;
     }
   }
@@ -102,21 +102,30 @@ export class OnvifScene {
   /** null when it is of another source */
   #part(frame: OnvifFrame, path: string): Part | null {
     if (!this.#sources.takes(frame.source, `${path}Source`)) return null;
-    const t = isoSeconds(frame.utcTime, `${path}UtcTime`) + this.options.timeOffset;
-    if (t < 0) throw new Mistake(`${path}UtcTime`, frame.utcTime, 'lies before 1970 after timeOffset');
+    const made = isoSeconds(frame.utcTime, `${path}UtcTime`);
+    const t = timeWithin(made + this.options.timeOffset, `${path}UtcTime`, frame.utcTime);
     const objects = frame.objects.flatMap(
       (object) => this.#object(object, object.transformation ?? frame.transformation) ?? [],
     );
     return { t, objects };
   }
 
-  #follow({ renames, deleted }: OnvifFrame): void {
+  #follow({ renames, deleted }: OnvifFrame, undo: Array<[id: string, first: string | undefined]>): void {
+    const set = (id: string, first: string | undefined) => {
+      undo.push([id, this.#first.get(id)]);
+      this.#set(id, first);
+    };
     for (const { from, to } of renames) {
-      this.#first.set(to, this.#first.get(from) ?? from);
+      set(to, this.#first.get(from) ?? from);
       const [oldest] = this.#first.keys();
-      if (this.#first.size > RENAMES_MAX) this.#first.delete(oldest);
+      if (this.#first.size > RENAMES_MAX) set(oldest, undefined);
     }
-    for (const id of deleted) this.#first.delete(id);
+    for (const id of deleted) set(id, undefined);
+  }
+
+  #set(id: string, first: string | undefined): void {
+    if (first === undefined) this.#first.delete(id);
+    else this.#first.set(id, first);
   }
 
   #object(object: OnvifObject, { translateX, translateY, scaleX, scaleY }: Transformation): WireObject | null {

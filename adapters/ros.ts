@@ -27,6 +27,7 @@ import {
   list,
   refuseStamp,
   text,
+  timeWithin,
   under,
 } from './fields.js';
 import {
@@ -104,8 +105,8 @@ abstract class RosDecoder implements Decoder {
   }
 
   #part(msg: Fields, header: Fields): Part {
-    const t = under('header.stamp', () => secondsOf(inner(header, 'stamp'))) + this.common.timeOffset;
-    if (t < 0) throw new Mistake('header.stamp', header.stamp, 'lies before 1970 after timeOffset');
+    const seconds = under('header.stamp', () => secondsOf(inner(header, 'stamp')));
+    const t = timeWithin(seconds + this.common.timeOffset, 'header.stamp', header.stamp);
     const part: Part = { t, objects: [] };
     each(list(msg, this.listKey), this.listKey, (item, index) => {
       const object = this.object(fieldsOf(item), `${t}:${index + 1}`);

@@ -124,10 +124,13 @@ export class Rows {
     let at = start + 1;
     for (;;) {
       const quote = source.indexOf('"', at);
-      if (quote < 0) throw new Mistake(`${this.line}:${start - this.#lineStart + 1}`, '"', 'a quote is never closed');
+      if (quote < 0) {
+        // nothing after it can be read
+        this.#at = source.length;
+        throw new Mistake(`${this.line}:${start - this.#lineStart + 1}`, '"', 'a quote is never closed');
+      }
       if (source.charCodeAt(quote + 1) !== QUOTE) {
-        for (let n = source.indexOf('\n', start); n >= 0 && n < quote; n = source.indexOf('\n', n + 1))
-          this.#newlines++;
+        for (let n = start; n < quote; n++) if (source.charCodeAt(n) === NEWLINE) this.#newlines++;
         this.#add(start + 1, quote);
         at = quote + 1;
         break;

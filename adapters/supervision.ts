@@ -77,7 +77,7 @@ class RowReader {
     return objectOf(
       id,
       box!,
-      isAbsent(kind) ? undefined : String(kind),
+      isAbsent(kind) ? undefined : identity(kind, place(isAbsent(named) ? 'class_id' : this.options.classField)),
       isAbsent(confidence) ? undefined : numeric(confidence, place('confidence')),
     );
   }

@@ -7,6 +7,7 @@ import { connect as connectTcp } from 'node:net';
 import fc from 'fast-check';
 import { CLOSE_CODES, Fault, parseMessage, REJECT_CODES } from '../src/protocol.js';
 import { type Edge, frame, hello, Probe, startEdge } from './edge-harness.js';
+import { garbled, mutated, strange } from './mutations.js';
 
 const validMessages = [
   hello(),
@@ -24,51 +25,14 @@ const validMessages = [
   { type: 'ping' },
 ];
 
-const strange = fc.oneof(
-  fc.jsonValue(),
-  fc.constantFrom<unknown>(null, -1, 0, Number.MAX_VALUE, 1.5, '', '\u0000', [], {}, 2 ** 53, 'NaN', true, [[[[]]]], {
-    __proto__: null,
-  }),
-  fc.string({ unit: 'binary', maxLength: 200 }),
-);
-
-/** Every place in a value, as a list of keys. */
-function placesOf(value: unknown, path: string[] = []): string[][] {
-  if (typeof value !== 'object' || value === null) return [path];
-  return [path, ...Object.entries(value).flatMap(([key, inner]) => placesOf(inner, [...path, key]))];
-}
-
-function replaced(value: unknown, [key, ...rest]: string[], by: unknown): unknown {
-  if (key === undefined) return by;
-  const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string, unknown>;
-  copy[key] = replaced(copy[key], rest, by);
-  return copy;
-}
-
-/** A right message in which one value is replaced, or a key is added. */
-const mutated = fc
-  .tuple(fc.constantFrom(...validMessages), fc.nat(), strange, fc.boolean())
-  .map(([message, at, by, add]) => {
-    const places = placesOf(message);
-    const place = places[at % places.length];
-    return JSON.stringify(replaced(message, add ? [...place, 'surprise'] : place, by));
-  });
-
-/** A right message in which characters are lost, doubled or exchanged. */
-const garbled = fc
-  .tuple(fc.constantFrom(...validMessages), fc.nat(), fc.nat({ max: 5 }), fc.string({ maxLength: 3 }))
-  .map(([message, at, count, by]) => {
-    const text = JSON.stringify(message);
-    const from = at % text.length;
-    return text.slice(0, from) + by + text.slice(from + count);
-  });
+const validTexts = validMessages.map((message) => JSON.stringify(message));
 
 const anyText = fc.oneof(
-  { weight: 5, arbitrary: mutated },
-  { weight: 3, arbitrary: garbled },
+  { weight: 5, arbitrary: mutated(validMessages).map((message) => JSON.stringify(message)) },
+  { weight: 3, arbitrary: garbled(validTexts) },
   { weight: 1, arbitrary: fc.string() },
   { weight: 1, arbitrary: strange.map((value) => JSON.stringify(value) ?? 'undefined') },
-  { weight: 1, arbitrary: fc.constantFrom(...validMessages).map((message) => JSON.stringify(message)) },
+  { weight: 1, arbitrary: fc.constantFrom(...validTexts) },
 );
 const anyMessage = fc.oneof(
   { weight: 20, arbitrary: anyText },
