@@ -10,8 +10,10 @@
 
 import { type AscentResult, ascend } from './ascent.js';
 import { LayerStack, type Matrix } from './layers.js';
+import { LinearWindow } from './linear-window.js';
 import { MatchingProgram, matchingTable } from './matchings.js';
-import type { Edge, FrameRecord, Scene } from './scene.js';
+import { PriceProof } from './price-proof.js';
+import type { Edge, FrameRecord, Scene, Trajectory } from './scene.js';
 import type { LpProblem, LpSolution, Simplex } from './simplex.js';
 
 /** Quanta per c^p. */
@@ -64,6 +66,13 @@ export class Component {
   private readonly appliedFrame: Matrix<Float64Array>;
   private readonly program: MatchingProgram | null = null;
   private newCount = 0;
+  /** solver 'lp' in a sliding window: truths, then tracks, and their prices */
+  readonly trajectories: readonly Trajectory[];
+  readonly prices: Float64Array[] = [];
+  private linear: LinearWindow | null = null;
+  private proof: PriceProof | null = null;
+  /** `partner` holds an assignment of all layers but the new ones */
+  private known = false;
   /** fractional or otherwise not read from `partner` */
   private weights: Float64Array | null = null;
 
@@ -82,6 +91,7 @@ export class Component {
       (a, b) =>
         truthIndex.get(a.truth)! - truthIndex.get(b.truth)! || trackIndex.get(a.track)! - trackIndex.get(b.track)!,
     );
+    this.trajectories = [...truths, ...tracks];
     this.truthCount = truths.length;
     this.trackCount = tracks.length;
     this.edgeTruth = Int32Array.from(edges, (e) => truthIndex.get(e.truth)!);
@@ -122,10 +132,35 @@ export class Component {
         }
       }
     }
+    if (this.slidesLinearly) this.inherit();
     this.edges.forEach((edge, e) => {
       edge.component = this;
       edge.local = e;
     });
+  }
+
+  private get slidesLinearly(): boolean {
+    return this.settings.solver === 'lp' && this.scene.windowFrames !== null && !this.scene.weighted && !this.isolated;
+  }
+
+  /** Takes the warm program of the component that most of its edges come from, and the prices of its trajectories. */
+  private inherit(): void {
+    let best: Component | null = null;
+    let most = 0;
+    for (const old of new Set(this.edges.map((edge) => edge.component))) {
+      const known = old?.linear?.knownOf(this.edges) ?? 0;
+      if (known <= most) continue;
+      best = old;
+      most = known;
+    }
+    if (best) {
+      this.linear = best.linear;
+      best.linear = null;
+    }
+    for (const trajectory of this.trajectories) {
+      trajectory.price ??= new Float64Array(this.scene.windowFrames!);
+      this.prices.push(trajectory.price);
+    }
   }
 
   /** Begins a layer with no pairs. */
@@ -212,8 +247,13 @@ export class Component {
     if (!simplex) throw new Error("solver 'lp' needs the simplex engine, which is not loaded here; use solver 'auto'");
     const timeLimitMs =
       deadlineMs === Number.POSITIVE_INFINITY ? undefined : Math.max(1, deadlineMs - performance.now());
+    if (this.slidesLinearly && this.isProven()) {
+      this.engine = 'simplex';
+      return;
+    }
     const problem = this.linearProblem(0);
     const optimum = this.optimum(simplex, problem, timeLimitMs);
+    this.known = optimum.status === 'optimal' && optimum.integral;
     if (optimum.status !== 'optimal') {
       if (!this.large)
         throw new Error(`simplex: no optimum within ${timeLimitMs} ms; raise budgetMs or use solver 'auto'`);
@@ -230,12 +270,71 @@ export class Component {
    */
   private optimum(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): LpSolution {
     const { head, size } = this.stack;
-    if (this.settings.solver === 'lp')
-      return this.scene
-        .linearWindow(simplex)
-        .relax(this, problem, this.frameNumber.values.slice(head, head + size), timeLimitMs);
+    if (this.slidesLinearly) {
+      this.linear ??= new LinearWindow(this.scene, simplex, this.scene.windowFrames!);
+      return this.linear.relax(this, this.frameNumber.values.slice(head, head + size), timeLimitMs);
+    }
+    if (this.settings.solver === 'lp') return simplex.solveCold(problem, { timeLimitMs });
     const optimum = simplex.solveCold(this.linearProblem(SURCHARGE), { timeLimitMs });
     return optimum.status === 'optimal' && !optimum.integral ? simplex.solveCold(problem, { timeLimitMs }) : optimum;
+  }
+
+  /** Whether the assignment of the last window, gone on with, is an optimum of this one. */
+  private isProven(): boolean {
+    const { head, size } = this.stack;
+    const firstNew = this.known ? head + size - this.newCount : this.recall();
+    for (let row = firstNew; row < head + size; row++) this.goOn(row);
+    this.known = true;
+    this.proof ??= new PriceProof(this, this.prices, this.scene.changeQuanta - SURCHARGE, QUANTA);
+    return this.proof.proves(
+      {
+        firstRow: head,
+        layerCount: size,
+        benefit: this.benefit.values,
+        partner: this.partner.values,
+        frameNumber: this.frameNumber.values,
+      },
+      firstNew,
+    );
+  }
+
+  /** Reads the assignment of the layers that were solved before from the frames; returns the first row that was not. */
+  private recall(): number {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const { scene } = this;
+    const weights = new Float64Array(size * E);
+    let row = head;
+    for (; row < head + size && this.frameNumber.values[row] <= scene.solvedNumber; row++) {
+      const frame = scene.frame(this.frameNumber.values[row]);
+      for (let e = 0; e < E; e++) {
+        const pair = this.pair.values[row * E + e];
+        if (pair >= 0) weights[(row - head) * E + e] = frame.on[pair];
+      }
+    }
+    this.take('simplex', weights, 0);
+    return row;
+  }
+
+  /** Goes on with the assignment of the row before; two ends that were never assigned join. */
+  private goOn(row: number): void {
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const { head } = this.stack;
+    const E = this.edges.length;
+    const partner = this.partner.values;
+    for (let i = 0; i < n; i++) partner[row * n + i] = row > head ? partner[(row - 1) * n + i] : -1;
+    const used = new Uint8Array(n + this.trackCount);
+    for (let at = head * n; at < (row + 1) * n; at++) {
+      const e = partner[at];
+      if (e >= 0) used[edgeTruth[e]] = used[n + edgeTrack[e]] = 1;
+    }
+    for (let e = 0; e < E; e++) {
+      const i = edgeTruth[e];
+      const j = n + edgeTrack[e];
+      if (this.benefit.values[row * E + e] === 0 || used[i] || used[j]) continue;
+      used[i] = used[j] = 1;
+      for (let early = head; early <= row; early++) partner[early * n + i] = e;
+    }
   }
 
   private branch(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): void {
@@ -400,6 +499,12 @@ export class Component {
   dissolve(): void {
     this.alive = false;
     for (let row = this.stack.head; row < this.stack.head + this.stack.size; row++) this.retractHalves(row);
+  }
+
+  /** Frees what no other component took over. */
+  dispose(): void {
+    this.linear?.dispose();
+    this.linear = null;
   }
 
   /** The edges assigned at a frame: those of the last layer not after it, or of the first layer before any. */

@@ -13,10 +13,8 @@ import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
 import { Frontier } from './frontier.js';
 import { LayerStack, type Matrix } from './layers.js';
-import { LinearWindow } from './linear-window.js';
 import type { Params } from './params.js';
 import type { Group, Part } from './part.js';
-import type { Simplex } from './simplex.js';
 
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {
@@ -27,6 +25,8 @@ export class Trajectory {
   partnerGone: string | null = null;
   /** settled: was ever assigned */
   used = false;
+  /** solver 'lp': its price in quanta, by frame number modulo the window's length */
+  price: Float64Array | null = null;
   /** what the frontier knows about it; null while it is fresh or not the frontier's */
   part: Part | null = null;
   /** quanta its edges can still earn after the frame that is being worked; kept when the frontier looks ahead */
@@ -199,6 +199,8 @@ export class Scene {
   private firstNumber = 0;
   private readonly finder: PairFinder;
   private readonly loose: Edge[] = [];
+  /** components whose edges are loose */
+  private readonly dissolved: Component[] = [];
   private readonly touchedFrames: FrameRecord[] = [];
   /** per-frame GOSPA: no components, each frame is solved when it enters */
   private readonly framewise: boolean;
@@ -214,8 +216,8 @@ export class Scene {
   private serial = 0;
   /** lists of ids of the newest frame */
   private newestIds: { reference: string[]; tracker: string[] } | null = null;
-  /** with solver 'lp' everything is one program, kept from component to component */
-  private sharedLinear: LinearWindow | null = null;
+  /** frames up to this number have an assignment */
+  solvedNumber = -1;
 
   constructor(
     readonly params: Params,
@@ -422,6 +424,7 @@ export class Scene {
   private loosen(component: Component): void {
     if (!component.alive) return;
     component.dissolve();
+    this.dissolved.push(component);
     this.components.delete(component);
     for (const edge of component.edges) this.loose.push(edge);
   }
@@ -442,6 +445,7 @@ export class Scene {
     }
     for (const frame of this.touchedFrames) addUp(frame);
     this.touchedFrames.length = 0;
+    this.solvedNumber = this.newestNumber;
   }
 
   private advanceFrontier(frontier: Frontier): void {
@@ -532,22 +536,9 @@ export class Scene {
     this.regroup();
   }
 
-  /** The warm linear program of the whole window. */
-  linearWindow(simplex: Simplex): LinearWindow {
-    this.sharedLinear ??= new LinearWindow(this, simplex);
-    return this.sharedLinear;
-  }
-
-  /** Puts loose edges into new components; with solver 'lp' all into one. */
+  /** Puts loose edges into new components. */
   private regroup(): void {
     if (this.loose.length === 0) return;
-    if (this.settings.solver === 'lp') {
-      for (const component of this.components) this.loosen(component);
-      const edges = [...new Set(this.loose)].filter((edge) => edge.size > 0);
-      this.loose.length = 0;
-      if (edges.length > 0) this.addComponent(edges);
-      return;
-    }
     const grouped = new Set<Edge>();
     for (const start of this.loose) {
       if (start.size === 0 || grouped.has(start)) continue;
@@ -563,6 +554,8 @@ export class Scene {
       this.addComponent(edges);
     }
     this.loose.length = 0;
+    for (const component of this.dissolved) component.dispose();
+    this.dissolved.length = 0;
   }
 
   /**
@@ -642,9 +635,8 @@ export class Scene {
   }
 
   dispose(): void {
-    for (const component of this.components) component.dissolve();
+    for (const component of [...this.components, ...this.dissolved]) component.dispose();
     this.components.clear();
-    this.sharedLinear?.dispose();
   }
 }
 

@@ -504,6 +504,8 @@ export class RingSimplex {
   #newest = -1;
   #frameCount = 0;
   #fallbackCount = 0;
+  /** the model's columns at its last optimum */
+  #prices: Float64Array = new Float64Array(0);
   #disposed = false;
 
   constructor(runtime: Runtime, windowFrames: number) {
@@ -548,6 +550,25 @@ export class RingSimplex {
     this.#switchCost[(slot + 1) % this.windowFrames] = 0;
     this.#newest = slot;
     this.#frameCount = Math.min(this.#frameCount + 1, this.windowFrames);
+  }
+
+  /** Prices a pair at one frame of the window, 0 being the oldest. */
+  setBenefit(truth: number, track: number, frame: number, benefit: number): void {
+    price(this.#edge(truth, track), this.#slot(frame), benefit);
+  }
+
+  /** The price of a truth at a frame in the last optimum: the multiplier of its capacity. 0 when it is not in the model. */
+  truthPrice(truth: number, frame: number): number {
+    return this.#priceAt(this.#model?.truthColumn.get(truth), frame);
+  }
+
+  /** The same for a track. */
+  trackPrice(track: number, frame: number): number {
+    return this.#priceAt(this.#model?.trackColumn.get(track), frame);
+  }
+
+  #priceAt(column: number | undefined, frame: number): number {
+    return column === undefined ? 0 : Math.max(0, this.#prices[column + this.#slot(frame)] ?? 0);
   }
 
   /** Replaces the window by a problem of at most `windowFrames` frames, its indices being the names; known edges keep their place in the basis. */
@@ -611,7 +632,8 @@ export class RingSimplex {
     check(model.highs.run(), 'HiGHS failed');
     const iterations = iterationsOf(model.highs);
     if (statusOf(model.highs) === 'time-limit') return unfinished(problem, iterations);
-    const { rowDual } = solutionOf(model.highs);
+    const { rowDual, colValue } = solutionOf(model.highs);
+    this.#prices = colValue;
     return this.#read(problem, living, rowDual, iterations, model.highs.getObjectiveValue());
   }
 

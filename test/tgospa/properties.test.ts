@@ -17,7 +17,7 @@ import {
 } from '../../src/index.js';
 import { randomFrom } from '../../src/scene.js';
 import { randomCase, shuffled } from './scenes.js';
-import { baseDistance, close, verify } from './verifier.js';
+import { baseDistance, close, verify, verifyBounds } from './verifier.js';
 
 const seeds = (count: number, first: number) => Array.from({ length: count }, (_, n) => first + n);
 const swapped = (frames: Frame[]): Frame[] =>
@@ -129,6 +129,25 @@ describe('a sliding window', () => {
         const held = frames.slice(Math.max(0, k - 11), k + 1);
         const report = window.push(frame);
         close(report.cost.total, evaluate(held, params).cost.total, 1e-9, `seed ${seed}, push ${k}`);
+      });
+      window.dispose();
+    }
+  });
+
+  it('gives the LP metric of its frames by warm-started simplex', () => {
+    for (const seed of seeds(45, 8500)) {
+      const { frames, params } = randomCase(seed);
+      const windowFrames = [3, 7, 16][seed % 3];
+      const window = new SlidingWindow({ ...params, windowFrames }, { solver: 'lp' });
+      frames.forEach((frame, k) => {
+        const place = `seed ${seed}, window ${windowFrames}, push ${k}`;
+        const held = frames.slice(Math.max(0, k + 1 - windowFrames), k + 1);
+        const report = window.push(frame);
+        const batch = evaluate(held, params, { solver: 'lp' });
+        if (report.exact) verify(report, held, params, place);
+        else verifyBounds(report, params, place);
+        assert.equal(report.exact, batch.exact, place);
+        close(report.cost.total, batch.cost.total, 1e-9, place);
       });
       window.dispose();
     }
