@@ -69,9 +69,8 @@ export class Frontier {
   reset(frames: Iterable<FrameRecord>): void {
     this.open.clear();
     for (const frame of frames) {
-      for (let n = frame.groups.length - 1; n >= 0; n--) this.discard(frame.groups[n]);
       for (let pair = 0; pair < frame.edges.length; pair++) {
-        this.uncalm(frame, pair);
+        this.clearPair(frame, pair);
         const { truth, track } = frame.edges[pair];
         truth.part = track.part = null;
         truth.remaining = track.remaining = 0;
@@ -126,6 +125,7 @@ export class Frontier {
   }
 
   private mark(trajectory: Trajectory, part: Part | null): void {
+    if (!trajectory.changed) trajectory.nextNumber = 0;
     trajectory.changed = true;
     this.changed.set(trajectory, part);
   }
@@ -167,16 +167,33 @@ export class Frontier {
   private reworkFrame(frame: FrameRecord): void {
     let done: Set<number> = NOTHING_DONE;
     let more = false;
-    for (let pair = 0; pair < frame.edges.length; pair++) {
-      if (!frame.truthAt(pair).changed && !frame.trackAt(pair).changed) continue;
+    for (const pair of this.changedPairs(frame)) {
       frame.openFrontier();
       if (!this.reworkPair(frame, pair)) more = true;
       else if (done === NOTHING_DONE) done = new Set([pair]);
       else done.add(pair);
     }
-    if (!more)
-      more = frame.groups.some((group) => isChanged(group) && !(group.pairs.length === 1 && done.has(group.pairs[0])));
+    // members may have no pair of their own in this frame
+    for (let n = 0; n < frame.groups.length && !more; n++) more = isChanged(frame.groups[n]);
     if (more) this.reworkKnots(frame, done);
+  }
+
+  /** Pairs of a frame with a changed end. */
+  private changedPairs(frame: FrameRecord): readonly number[] {
+    const pairs: number[] = [];
+    // few of many: by their edges, so that a crowd does not cost more for being one
+    for (const trajectory of this.changed.keys()) {
+      if (trajectory.nextNumber > frame.number) continue;
+      let next = Number.POSITIVE_INFINITY;
+      for (const edge of trajectory.edges) {
+        const number = edge.frameFrom(frame.number);
+        if (number < next) next = number;
+        if (number === frame.number && (edge.truth === trajectory || !edge.truth.changed))
+          pairs.push(edge.pairIn(number));
+      }
+      trajectory.nextNumber = next;
+    }
+    return pairs.length > 1 ? sortFew(pairs, (a, b) => a - b) : pairs;
   }
 
   /** The usual case: a pair alone in its frame, both ends fresh or only waiting for each other, before and now. */
@@ -213,7 +230,7 @@ export class Frontier {
   }
 
   private reworkKnots(frame: FrameRecord, done: ReadonlySet<number>): void {
-    const affected = affectedPairs(frame, done);
+    const affected = affectedPairs(frame, done, this.changedPairs(frame));
     if (affected === null) return;
     const { pairs, groups } = affected;
     const members: Trajectory[] = [];
@@ -374,7 +391,6 @@ export class Frontier {
       input.takenAs = 0;
     }
     frame.pairGroup[pair] = group;
-    frame.groups.push(group);
     if (decided) this.choose(group, 0);
     else this.open.add(part);
     return part;
@@ -441,7 +457,7 @@ export class Frontier {
       choice: -1,
     };
     for (const pair of pairs) frame.pairGroup[pair] = group;
-    frame.groups.push(group);
+    if (truths.length + tracks.length > 2) frame.groups.push(group);
     inputList.forEach((input, n) => {
       this.open.delete(input);
       input.taker = group;
@@ -573,21 +589,26 @@ function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): nu
   return best;
 }
 
-function isChanged(group: Group): boolean {
-  return group.truths.some((t) => t.changed) || group.tracks.some((t) => t.changed);
+function isChanged({ truths, tracks }: Group): boolean {
+  for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
+  for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
+  return false;
 }
 
 /** Pairs and groups of a frame that changed trajectories reach, besides those done; null when there are none. */
-function affectedPairs(frame: FrameRecord, done: ReadonlySet<number>): { pairs: number[]; groups: Set<Group> } | null {
+function affectedPairs(
+  frame: FrameRecord,
+  done: ReadonlySet<number>,
+  changed: readonly number[],
+): { pairs: number[]; groups: Set<Group> } | null {
   const groups = new Set<Group>();
   const pairs = new Set<number>();
   const members = new Set<Trajectory>();
   const mine = (pair: number) => frame.edges[pair].component === null && !frame.edges[pair].alone && !done.has(pair);
   for (const group of frame.groups) if (mine(group.pairs[0]) && isChanged(group)) groups.add(group);
-  for (let pair = 0; pair < frame.edges.length; pair++) {
-    if ((frame.truthAt(pair).changed || frame.trackAt(pair).changed) && mine(pair)) pairs.add(pair);
-  }
+  for (const pair of changed) if (mine(pair)) pairs.add(pair);
   if (groups.size === 0 && pairs.size === 0) return null;
+  // sets are visited to their end, also what is added on the way
   for (let size = -1; size !== groups.size + pairs.size; ) {
     size = groups.size + pairs.size;
     for (const pair of pairs) {
@@ -601,8 +622,11 @@ function affectedPairs(frame: FrameRecord, done: ReadonlySet<number>): { pairs: 
       for (const member of group.truths) members.add(member);
       for (const member of group.tracks) members.add(member);
     }
-    for (let pair = 0; pair < frame.edges.length; pair++) {
-      if ((members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair))) && mine(pair)) pairs.add(pair);
+    for (const member of members) {
+      for (const edge of member.edges) {
+        const pair = edge.pairIn(frame.number);
+        if (pair >= 0 && mine(pair)) pairs.add(pair);
+      }
     }
   }
   return { pairs: sortFew([...pairs], (a, b) => a - b), groups };

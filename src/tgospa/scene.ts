@@ -33,6 +33,8 @@ export class Trajectory {
   remaining = 0;
   /** its past is worked again by the frontier */
   changed = false;
+  /** no pair of it lies between the frame that is worked again and this one */
+  nextNumber = 0;
   /** scratch of the frontier: what it was in before and after a frame, and is in now, while that frame is reworked */
   reworkStamp = 0;
   before: Part | null = null;
@@ -82,6 +84,34 @@ export class Edge {
     return this.pair.values[this.stack.head + n];
   }
 
+  /** The edge's pair in a frame, or -1. */
+  pairIn(number: number): number {
+    const row = this.rowFrom(number);
+    return row >= 0 && this.frameNumber.values[row] === number ? this.pair.values[row] : -1;
+  }
+
+  /** The first of its frames that is not before a number. */
+  frameFrom(number: number): number {
+    const row = this.rowFrom(number);
+    return row >= 0 ? this.frameNumber.values[row] : Number.POSITIVE_INFINITY;
+  }
+
+  private rowFrom(number: number): number {
+    const { head, size } = this.stack;
+    const numbers = this.frameNumber.values;
+    if (size === 0 || numbers[head + size - 1] < number) return -1;
+    // without gaps it is where it would be; otherwise before that
+    let low = head;
+    let high = Math.min(head + size - 1, Math.max(head, head + number - numbers[head]));
+    if (numbers[high] === number) return high;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (numbers[middle] < number) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   add(number: number, pair: number): void {
     const row = this.stack.append();
     this.frameNumber.values[row] = number;
@@ -112,12 +142,13 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
-  /** the frontier's work on this frame, and by pair: its group, or, calm, the decided parts of its ends; empty before it comes */
-  groups: Group[] = NO_GROUPS;
+  /** the frontier's work on this frame by pair: its group, or, calm, the decided parts of its ends; empty before it comes */
   pairGroup: (Group | null)[] = NO_GROUPS;
   pairPart: (Part | null)[] = NO_PARTS;
   pairTrackPart: (Part | null)[] = NO_PARTS;
   pairCalm: Uint8Array = NO_FLAGS;
+  /** groups of more than a pair: some members may have no pair in this frame */
+  groups: Group[] = NO_GROUPS;
   /** 1 where neither end has another pair in this frame */
   lone: Uint8Array = NO_FLAGS;
 
