@@ -2,10 +2,6 @@
  * A component: truths and tracks connected by pairs that come closer than the cut-off somewhere in the window. It is
  * solved alone. It owns the layers (the frames in which it earns something), chooses the engine, and writes the
  * assignment back into the frames.
- *
- * Inside, benefits are whole numbers of quanta, 2^-36 of c^p: sums and comparisons are exact, and the same frames give the
- * same assignment whatever was solved before. A half-switch costs 64 quanta more than it should, about 1e-9 of c^p, so that among
- * equal optima the one with the fewest switches wins. Reported costs are computed from the assignment in full precision.
  */
 
 import { type AscentResult, ascend } from './ascent.js';
@@ -13,15 +9,9 @@ import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
 import { MatchingProgram, matchingTable } from './matchings.js';
 import { PriceProof } from './price-proof.js';
+import { QUANTA, SURCHARGE } from './quanta.js';
 import type { Edge, FrameRecord, Scene, Trajectory } from './scene.js';
 import type { LpProblem, LpSolution, Simplex } from './simplex.js';
-
-/** Quanta per c^p. */
-export const QUANTA = 2 ** 36;
-/** Surcharge on a half-switch, in quanta. */
-const SURCHARGE = 64;
-/** Largest sum that is exact. */
-const VALUE_MAX = 2 ** 52;
 
 export type EngineName = 'isolated' | 'matchings' | 'ascent' | 'simplex' | 'branch' | 'open';
 
@@ -536,11 +526,6 @@ export class Component {
   private heldFrom(row: number): number {
     return this.scene.changeFrame(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
   }
-}
-
-/** gamma^p/2 as an even number of quanta, with the surcharge that prefers fewer switches. */
-export function changeQuanta(relative: number): number {
-  return Math.min(2 * Math.round((relative * QUANTA) / 2) + SURCHARGE, VALUE_MAX / 8);
 }
 
 /** Objective of an assignment in units of c^p. */

@@ -4,7 +4,8 @@
  * of c^p. A batch of unknown length has no ring and is solved cold.
  */
 
-import { type Component, QUANTA } from './component.js';
+import type { Component } from './component.js';
+import { QUANTA } from './quanta.js';
 import type { Edge, Scene } from './scene.js';
 import type { LpSolution, RingSimplex, Simplex } from './simplex.js';
 

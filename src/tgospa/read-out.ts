@@ -2,9 +2,9 @@
  * From a solved scene to the Evaluation: costs in full precision, counted from the assignment.
  */
 
-import { QUANTA } from './component.js';
 import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
+import { QUANTA } from './quanta.js';
 import type { FrameRecord, Scene, Trajectory } from './scene.js';
 
 /** Prices of one miss, one false object and half a switch. */

@@ -8,13 +8,14 @@
  */
 
 import { bestMatching } from './assignment.js';
-import { Component, changeQuanta, QUANTA, type SolveSettings } from './component.js';
+import { Component, type SolveSettings } from './component.js';
 import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
 import { Frontier } from './frontier.js';
 import { LayerStack, type Matrix } from './layers.js';
 import type { Params } from './params.js';
 import type { Group, Part } from './part.js';
+import { changeQuanta, QUANTA } from './quanta.js';
 
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {

@@ -7,9 +7,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { alignMotChallenge, readMotChallenge } from '../../adapters/motchallenge.js';
 import { presets, SlidingWindow } from '../../src/index.js';
-import { QUANTA } from '../../src/tgospa/component.js';
 import type { Frame, SolverSummary } from '../../src/tgospa/evaluation.js';
 import { packFrame } from '../../src/tgospa/frame.js';
+import { QUANTA } from '../../src/tgospa/quanta.js';
 import { Scene } from '../../src/tgospa/scene.js';
 import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../src/tgospa/simplex.js';
 import { solveSettings } from '../../src/tgospa/solve-options.js';
