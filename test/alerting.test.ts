@@ -107,6 +107,14 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
         () => receiver.has('firing', labels),
         PATIENCE_MS,
       );
+    for (const { alertname } of EXPECTED.filter(({ alertname }) => !alertname.endsWith('Silent')))
+      for (const by of ['detector', 'rate'])
+        await until(
+          `${alertname} is found by ${by}`,
+          async () =>
+            (await monitoring!.query(`ALERTS{alertstate="firing",alertname="${alertname}",by="${by}"}`)).length === 1,
+          PATIENCE_MS,
+        );
     await everyQueryAnswers(monitoring!);
     for (const { annotations } of receiver.notices) assert.ok(annotations.summary && annotations.runbook_url);
 

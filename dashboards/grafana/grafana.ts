@@ -211,7 +211,7 @@ function curvesOf({ kind, queries }: Panel) {
     );
   if (kind === 'stacked') builder.stacking(new common.StackingConfigBuilder().mode(common.StackingMode.Normal));
   // the label decides the colour, whether it is the whole name of a curve or its last word
-  const named = queries.some(({ legend }) => legend.includes('{{component}}') || legend.includes('{{kind}}'));
+  const named = queries.some(({ legend }) => /\{\{(component|kind|signal)\}\}/.test(legend));
   for (const [name, colour] of Object.entries(COLOURS))
     if (named || queries.some(({ legend }) => legend === name))
       builder.overrideByRegexp(`/(^|\\s)${name}$/`, [{ id: 'color', value: { mode: 'fixed', fixedColor: colour } }]);

@@ -48,6 +48,16 @@ export const overview: Dashboard = {
           description: 'Evaluators that Prometheus reaches.',
           kind: 'number',
           queries: [{ expr: 'sum(up{job="tgospa"})', legend: 'up' }],
+          width: 3,
+          height: 4,
+        },
+        {
+          title: 'Spikes now',
+          description:
+            'Signals of trackers that are worse than usual at this moment. Nothing where spike detection is off.',
+          kind: 'number',
+          queries: [{ expr: `sum(tgospa_spike_active{${SHOWN}})`, legend: 'spikes' }],
+          warnAt: [1, 3],
           width: 4,
           height: 4,
         },
@@ -56,7 +66,7 @@ export const overview: Dashboard = {
           description: 'Streams in memory.',
           kind: 'number',
           queries: [{ expr: 'sum(tgospa_streams)', legend: 'streams' }],
-          width: 4,
+          width: 3,
           height: 4,
         },
         {
@@ -64,7 +74,7 @@ export const overview: Dashboard = {
           description: 'Combinations of stream, tracker and profile.',
           kind: 'number',
           queries: [{ expr: `count(tgospa_window_distance{${SHOWN}})`, legend: 'series' }],
-          width: 4,
+          width: 3,
           height: 4,
         },
         {
@@ -73,7 +83,7 @@ export const overview: Dashboard = {
           kind: 'number',
           queries: [{ expr: 'sum(tgospa_feed_silent{stream=~"$stream"})', legend: 'silent' }],
           warnAt: [1, 2],
-          width: 4,
+          width: 3,
           height: 4,
         },
         {

@@ -27,6 +27,13 @@ export const series: Dashboard = {
       colour: '#e59ac7',
     },
     {
+      name: 'Spikes',
+      expr: `tgospa_spike_active{${ONE}} == 1`,
+      title: 'spike: {{signal}}',
+      text: 'more than usual, as the spike detection of the evaluator found',
+      colour: 'orange',
+    },
+    {
       name: 'Alerts',
       expr: 'ALERTS{alertstate="firing",stream="$stream",tracker=~"$tracker|"}',
       title: '{{alertname}}',
@@ -112,6 +119,37 @@ export const series: Dashboard = {
           description: 'Bounds of the cost of the stream since its beginning, to the power p.',
           kind: 'lines',
           queries: [{ expr: `tgospa_lifetime_cost{${ONE}}`, legend: '{{bound}}' }],
+        },
+      ],
+    },
+    {
+      title: 'Spikes',
+      panels: [
+        {
+          title: 'Spikes',
+          description:
+            'Red while a signal is worse than usual. Without curves: spike detection is off for this stream.',
+          kind: 'states',
+          queries: [{ expr: `tgospa_spike_active{${ONE}}`, legend: '{{signal}}' }],
+          warnAt: [0.5, 0.9],
+        },
+        {
+          title: 'Evidence',
+          description: 'How sure the detection is that a signal has got worse; a spike begins at 1.',
+          kind: 'lines',
+          queries: [{ expr: `tgospa_spike_score{${ONE}}`, legend: '{{signal}}' }],
+        },
+        {
+          title: 'Observed against usual',
+          description:
+            'Per frame: missed objects, false tracks, switches; for localization the mean error. Above 0 is worse than usual.',
+          kind: 'lines',
+          queries: [
+            {
+              expr: `tgospa_spike_observed_rate{${ONE}} - tgospa_spike_expected_rate{${ONE}}`,
+              legend: '{{signal}}',
+            },
+          ],
         },
       ],
     },
