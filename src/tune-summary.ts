@@ -169,8 +169,9 @@ function trackerColumns({ trackers, distance }: Tuning): Column[] {
 }
 
 /** What stands out about a tracker, if anything. */
-export function remarkOn({ detector, loose }: Tuning['trackers'][number]): string {
-  return [detector ? 'detections' : '', loose ? 'too loose' : ''].filter((word) => word !== '').join(', ');
+export function remarkOn({ detector, loose, pairs }: Tuning['trackers'][number]): string {
+  const words = [detector && 'detections', loose && 'too loose', pairs === 0 && 'no pairs'];
+  return words.filter((word) => word !== false).join(', ');
 }
 
 /** Rows of the choice: what, how much, and where it comes from. */

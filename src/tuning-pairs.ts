@@ -6,7 +6,7 @@
 import { distances } from './tgospa/distance.js';
 import { evaluate } from './tgospa/evaluate.js';
 import type { Box, Frame, Obj } from './tgospa/evaluation.js';
-import { type PackedFrame, packFrame } from './tgospa/frame.js';
+import { type PackedFeed, type PackedFrame, packFrame } from './tgospa/frame.js';
 import { InputError, type Problem } from './tgospa/input-error.js';
 import type { DistanceName } from './tgospa/params.js';
 import { addPair, emptyHistogram, type Histogram } from './tuning-intervals.js';
@@ -119,23 +119,51 @@ export function labelOf({ tracker, sequence }: { tracker: string; sequence?: str
 /** Up to where pairs are looked for: 1 for `iou`; else ten times the usual distance of nearest neighbours, rounded up. */
 export function reachOf(samples: readonly TuningSample[], distance: DistanceName): number {
   if (distance === 'iou') return 1;
-  const nearest: number[] = [];
-  eachSample(samples, (sample) => {
-    const stride = Math.ceil(sample.frames.length / REACH_FRAMES_MAX);
+  const nearest = overSomeFrames(samples, distance, (frame) => mutualDistances(frame, distance));
+  const usual = medianOf(nearest) || nearest.at(-1) || 0;
+  return usual > 0 ? roundUp(usual * REACH_TIMES) : 1;
+}
+
+/** How far truths usually are from each other; null where there is never more than one. */
+export function spacingOf(samples: readonly TuningSample[], distance: DistanceName): number | null {
+  const nearest = overSomeFrames(samples, distance, ({ reference, stride }) =>
+    nearestOther(reference, stride, distance),
+  );
+  return nearest.length > 0 ? medianOf(nearest) : null;
+}
+
+/** What `measure` finds in frames spread over all samples, rising. */
+function overSomeFrames(
+  samples: readonly TuningSample[],
+  distance: DistanceName,
+  measure: (frame: PackedFrame) => number[],
+): Float64Array {
+  const found: number[] = [];
+  eachSample(samples, ({ frames }) => {
+    const stride = Math.ceil(frames.length / REACH_FRAMES_MAX);
     const some = framesFor(
       distance,
-      sample.frames.filter((_, index) => index % stride === 0),
+      frames.filter((_, index) => index % stride === 0),
     );
     let dimension = 0;
     some.forEach((frame, index) => {
       const packed = packFrame(frame, distance, dimension, `frames[${index * stride}]`);
       dimension ||= packed.stride;
-      nearest.push(...mutualDistances(packed, distance));
+      found.push(...measure(packed));
     });
   });
-  nearest.sort((a, b) => a - b);
-  const usual = nearest[nearest.length >> 1] || nearest.at(-1) || 0;
-  return usual > 0 ? roundUp(usual * REACH_TIMES) : 1;
+  return rising(found);
+}
+
+function nearestOther({ ids, coordinates }: PackedFeed, stride: number, distance: DistanceName): number[] {
+  const between = distances[distance];
+  if (ids.length < 2) return [];
+  return ids.map((_, i) => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let j = 0; j < ids.length; j++)
+      if (j !== i) least = Math.min(least, between(coordinates, i, coordinates, j, stride));
+    return least;
+  });
 }
 
 /** Distances of those that are nearest to each other: most of them are right pairs, even where many objects are missed. */
@@ -271,6 +299,11 @@ class Gathering {
       detector: isShortLived(this.#tracks, this.#trajectories),
     };
   }
+}
+
+/** The value in the middle of rising ones; 0 without any. */
+export function medianOf(values: Float64Array): number {
+  return values.length > 0 ? values[values.length >> 1] : 0;
 }
 
 function rising(values: number[]): Float64Array {

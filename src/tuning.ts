@@ -22,8 +22,10 @@ import {
   type ExamplePair,
   findPairs,
   kindOf,
+  medianOf,
   type Pairs,
   reachOf,
+  spacingOf,
   type TrackerPairs,
   type TuningSample,
   type TuningWatch,
@@ -170,10 +172,13 @@ export function tune(samples: readonly TuningSample[], options: TuningOptions = 
     },
     candidate,
     alternatives: boundaries ? alternativesOf(boundaries, candidate) : [],
-    trackers: pairs.trackers.map((one) => verdictOn(one, pairs, options, candidate)),
+    trackers: pairs.trackers.map((one) => verdictOn(one, options, candidate)),
     examples: pairs.examples,
     scores: scores ? scoreSamples(samples, profiles, budgetMs, watch, position) : [],
-    warnings: warningsOn(pairs, boundaries, candidate, options, distance),
+    warnings: [
+      ...warningsOn(pairs, boundaries, candidate, options, distance),
+      ...spacingWarning(boundaries, distance, samples),
+    ],
   };
 }
 
@@ -322,7 +327,7 @@ function alternativesOf({ plateauFrom, plateauTo }: Boundaries, candidate: Candi
   );
 }
 
-function verdictOn(own: TrackerPairs, all: Pairs, options: TuningOptions, candidate: Candidate | null): TrackerVerdict {
+function verdictOn(own: TrackerPairs, options: TuningOptions, candidate: Candidate | null): TrackerVerdict {
   const { tracker, distances, truths, tracks } = own;
   const beyond =
     candidate && distances.length > 0 ? 1 - countBelow(distances, candidate.params.cutoff) / distances.length : null;
@@ -334,17 +339,13 @@ function verdictOn(own: TrackerPairs, all: Pairs, options: TuningOptions, candid
     medianDistance: medianOf(distances),
     beyondShare: beyond,
     detector: own.detector,
-    loose: isLoose(own, options) || (all.trackers.length === 1 && distances.length === 0),
+    loose: isLoose(own, options),
   };
 }
 
 function isLoose({ histogram, distances }: TrackerPairs, options: TuningOptions): boolean {
   const { growthShare, distantShare } = { ...TUNING_DEFAULTS, ...options };
   return distances.length > 0 && proposeBoundaries(histogram, { growthShare, distantShare }) === null;
-}
-
-function medianOf(rising: Float64Array): number {
-  return rising.length > 0 ? rising[rising.length >> 1] : 0;
 }
 
 function warningsOn(
@@ -357,15 +358,15 @@ function warningsOn(
   const { reach, distances, trackers } = pairs;
   const warnings: string[] = [];
   const loose = trackers.filter((one) => isLoose(one, options)).map(({ tracker }) => tracker);
-  const empty = trackers.filter((one) => one.distances.length === 0).map(({ tracker }) => tracker);
-  if (distances.length === 0)
+  if (distances.length === 0 && trackers.some(({ tracks }) => tracks > 0))
     warnings.push(
       `No pair at all is closer than ${inUnit(reach, distance)}: check that reference and tracker are of the same sequence, in the same unit and numbering of frames; or raise the reach.`,
     );
-  else if (distances.length < PAIRS_MIN)
+  else if (distances.length > 0 && distances.length < PAIRS_MIN)
     warnings.push(`Only ${distances.length} pairs: too few to trust the intervals; add samples.`);
-  if (distances.length > 0)
-    for (const tracker of empty)
+  for (const { tracker, tracks } of trackers.filter((one) => one.distances.length === 0))
+    if (tracks === 0) warnings.push(`${tracker} has no object in any frame.`);
+    else if (distances.length > 0)
       warnings.push(`${tracker} has no pair closer than ${inUnit(reach, distance)}: is it of another sequence?`);
   for (const tracker of loose)
     warnings.push(
@@ -389,4 +390,18 @@ function warningsOn(
       `The cut-off of ${inUnit(cutoff, distance)} lies outside the plateau (${inUnit(boundaries.plateauFrom, distance)} to ${inUnit(boundaries.plateauTo, distance)}).`,
     );
   return warnings;
+}
+
+/** Pairs farther apart than the truths themselves are, are most likely no pairs: the feeds do not fit together. */
+function spacingWarning(
+  boundaries: Boundaries | null,
+  distance: DistanceName,
+  samples: readonly TuningSample[],
+): string[] {
+  if (!boundaries || distance === 'iou') return [];
+  const spacing = spacingOf(samples, distance);
+  if (spacing === null || boundaries.plateauFrom <= spacing) return [];
+  return [
+    `The plateau begins at ${inUnit(boundaries.plateauFrom, distance)}, but truths are usually only ${inUnit(spacing, distance)} from each other: a track could belong to any of them. Check that both feeds use the same unit and coordinates; otherwise give a smaller cut-off.`,
+  ];
 }

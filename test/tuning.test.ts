@@ -374,6 +374,24 @@ describe('tune', () => {
       assert.match(both.warnings[0], /^elsewhere has no pair closer than 12/);
     });
 
+    it('says when truths are closer to each other than pairs are', () => {
+      const dense = lineUp(spread(counts, 500)); // truths are 1000 apart, the plateau begins at 3000
+      const { warnings } = tune([{ tracker: 'feet', frames: dense }], {
+        ...noScores,
+        plateau: [3000, 7000],
+        reach: 12_000,
+      });
+      assert.match(warnings.at(-1) ?? '', /begins at 3000, but truths are usually only 1000 from each other/);
+      assert.deepEqual(tune(samples, options).warnings, []);
+    });
+
+    it('says when a tracker has nothing at all', () => {
+      const frames = samples[0].frames.map(({ reference }) => ({ reference, tracker: [] }));
+      const { warnings, trackers, candidate } = tune([{ tracker: 'off', frames }], options);
+      assert.deepEqual(warnings, ['off has no object in any frame.']);
+      assert.deepEqual([trackers[0].loose, candidate], [false, null]);
+    });
+
     it('says when boxes that hardly overlap would be right pairs', () => {
       const { warnings } = tune(scene, { ...noScores, plateau: [0.65, 0.9] });
       assert.match(warnings[0], /^The plateau begins only at 0\.65: boxes that hardly overlap/);
@@ -449,6 +467,40 @@ describe('tune', () => {
       assert.equal(dpm.candidate, null);
       assert.equal(dpm.trackers[0].loose, true);
     });
+
+    it('finds the plateau of a radar, in metres', function () {
+      const folder = new URL('../radar-autoferry/', data);
+      needs(this, existsSync(folder), `${fileURLToPath(folder)} is needed here`);
+      const { plateau, reach, candidate, trackers } = tune(['scenario2', 'scenario13'].map(radarOf), noScores);
+      assert.deepEqual([plateau, reach], [{ from: 12.5, to: 25, given: false }, 50]);
+      assert.deepEqual([candidate?.words.cutoff, candidate?.words.admissibleError], [18.75, 12.5]);
+      assert.equal(trackers[0].pairs, 240);
+    });
+
+    /** Radar returns, relative to the own ship, and the positions of two boats at the same time. */
+    function radarOf(scenario: string): TuningSample {
+      const file = (name: string) =>
+        JSON.parse(readFileSync(new URL(`../radar-autoferry/${scenario}/${scenario}_${name}.json`, data), 'utf8'));
+      const boats: Array<Array<{ targetID: number; position: number[] }>> = file('groundTruth');
+      const returns: Array<{ sensorID: number; measurement: number[] | number[][]; ownshipPosition: number[] }> =
+        file('detections');
+      const frames = returns.flatMap(({ sensorID, measurement, ownshipPosition: [north, east] }, index) => {
+        if (sensorID !== 2) return [];
+        // several returns are a row of norths and a row of easts, a single one is a pair
+        const rows = (Array.isArray(measurement[0]) ? measurement : measurement.map((value) => [value])) as number[][];
+        const points = (rows[0] ?? []).map((value, n) => [value + north, rows[1][n] + east]);
+        return [
+          {
+            reference: boats[index].map(({ targetID, position }) => ({
+              id: `${targetID}`,
+              point: position.slice(0, 2),
+            })),
+            tracker: points.map((point, n) => ({ id: `${index}:${n}`, point })),
+          },
+        ];
+      });
+      return { tracker: 'radar', sequence: scenario, frames };
+    }
 
     it('gives the published scores of the detectors from the published plateau', () => {
       const names = ['FRCNN', 'SDP', 'DPM'];
