@@ -188,6 +188,24 @@ describe('tune', () => {
     assert.deepEqual(histogram.pairs, [0, 0, 1, 1, 0, 0, 0, 0]);
   });
 
+  it('adds up distances, not their squares, when it assigns', () => {
+    const frames = [
+      {
+        reference: [
+          { id: 'a', point: [0, 0] },
+          { id: 'b', point: [0.657, 3.1815] },
+        ],
+        tracker: [
+          { id: '1', point: [1, 0] },
+          { id: '2', point: [-3.2, 0] },
+        ],
+      },
+    ];
+    // 1 + 5 is less than 3.2 + 3.2, but its squares are more
+    const { histogram } = tune([{ tracker: 'x', frames }], { ...noScores, reach: 8, steps: 8, cutoff: 5 });
+    assert.deepEqual([histogram.pairs[1], histogram.pairs[3]], [1, 0]);
+  });
+
   it('shows pairs in order of distance, each as it lies in its sample', () => {
     const { examples, histogram } = tune(samples, options);
     assert.equal(examples.length, histogram.pairs.filter((count) => count > 0).length);
