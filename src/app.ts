@@ -4,9 +4,11 @@
  * start fails half way.
  */
 import { readFileSync } from 'node:fs';
-import { type Config, sourceSecrets, tokenSecrets } from './config.js';
+import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecrets } from './config.js';
 import { createLogger, type Logger } from './logger.js';
+import { Notifier } from './notify.js';
 import { Live } from './pipeline.js';
+import type { SpikeEvent } from './protocol.js';
 import { EdgeServer } from './server.js';
 import { startSources } from './sources/index.js';
 import { Telemetry } from './telemetry.js';
@@ -41,7 +43,11 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     options.logger ??
     createLogger({
       level: config.logging.level,
-      secrets: [...tokenSecrets(config, env).map(({ secret }) => secret), ...sourceSecrets(config, env)],
+      secrets: [
+        ...tokenSecrets(config, env).map(({ secret }) => secret),
+        ...sourceSecrets(config, env),
+        ...notifySecrets(config, env),
+      ],
     });
   const cleanUp: Array<() => Promise<void>> = [];
   let stopped: Promise<void> | null = null;
@@ -52,10 +58,14 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   try {
     const live = await Live.open(config, { now: Date.now }, logger);
     cleanUp.push(() => live.stop());
+    const startNotifier = prepareNotifier(config, env, live, logger);
     const telemetry = new Telemetry({ seriesMax: config.limits.series, version: version() });
     const server = new EdgeServer({ config, live, telemetry, logger, version: version(), env });
     cleanUp.unshift(() => server.close());
     const http = await server.listen();
+    const notifier = startNotifier(http);
+    telemetry.notifications = () => notifier.counts();
+    cleanUp.unshift(() => notifier.stop());
     cleanUp.push(() => server.quiesce());
     const sources = startSources({ config, desk: server.desk, telemetry, logger, env });
     cleanUp.push(() => sources.stop());
@@ -65,6 +75,28 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     await stop();
     throw error;
   }
+}
+
+/** Tells the receivers of the configuration about spikes: from the first event on, though where the page is comes later. */
+function prepareNotifier(config: Config, env: NodeJS.ProcessEnv, live: Live, logger: Logger) {
+  const early: SpikeEvent[] = [];
+  let note = (event: SpikeEvent): unknown => early.push(event);
+  live.events$.subscribe((event) => {
+    if (event.type === 'spike') note(event);
+  });
+  return (pageUrl: string): Notifier => {
+    const parts = {
+      settings: config.notify,
+      receivers: notifyReceivers(config, env),
+      dir: config.data.dir,
+      logger,
+      pageUrl,
+    };
+    const notifier = new Notifier(parts, live.spikes());
+    note = (event) => notifier.note(event);
+    for (const event of early) notifier.note(event);
+    return notifier;
+  };
 }
 
 async function undo(cleanUp: Array<() => Promise<void>>): Promise<void> {

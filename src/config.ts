@@ -28,6 +28,7 @@ import { type DistanceName, type Params, presets, windowWarning } from './tgospa
 export { isLoopback, type TokenRole, tokenSecrets } from './config/access.js';
 export { exampleYaml } from './config/example.js';
 export { ConfigError, type ConfigProblem, describeProblem, formatPath } from './config/mistakes.js';
+export { notifyReceivers, notifySecrets, type Receiver } from './config/notify.js';
 export {
   type Config,
   type FilterSettings,

@@ -12,7 +12,7 @@ import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
 import { Log, type LogGauges, type LogOwner, StorageFault, type Stored } from './log.js';
-import type { FeedId, FramePart, ReportEvent, Shape } from './protocol.js';
+import type { FeedId, FramePart, ReportEvent, Shape, SpikeEvent } from './protocol.js';
 import type { LogRecord } from './record.js';
 import { type LiveEvent, Stream, type StreamInfo, type StreamPlan, type WindowView } from './stream.js';
 
@@ -201,6 +201,11 @@ export class Live {
   /** The newest report of every series, for those who come late. */
   reports(): ReportEvent[] {
     return [...this.#streams.values()].flatMap((stream) => stream.reports());
+  }
+
+  /** The spikes that last, as they began. */
+  spikes(): SpikeEvent[] {
+    return [...this.#streams.values()].flatMap((stream) => stream.spikes());
   }
 
   /** The window of a series as it is now; undefined when there is none. */

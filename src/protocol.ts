@@ -3,6 +3,7 @@
  * test holds the two together. Everything that leaves the checks of this file is typed, finite and within its limits;
  * nothing behind the edge checks it again. Frames, the hot path, are checked by hand; hello by a schema.
  */
+import type { SpikeNews } from './spikes/watch.js';
 import type { Box, Evaluation, Report } from './tgospa/evaluation.js';
 
 export const SUBPROTOCOL = 'tgospa.v1';
@@ -520,6 +521,17 @@ export interface ReportEvent {
   /** the series' spike detector, read when somebody asks; absent while detection is off */
   spikes?: SpikeReading;
 }
+
+/** A spike that begins or ends; `t` is the time of frame `at`, epoch seconds, `atMs` when it took effect, epoch milliseconds. */
+export type SpikeEvent = {
+  type: 'spike';
+  stream: string;
+  tracker: string;
+  profile: string;
+  t?: number;
+  n?: number;
+  atMs?: number;
+} & SpikeNews;
 
 /** The state of a spike detector, by signal. */
 export interface SpikeReading {

@@ -5,7 +5,7 @@
 import type { ResolvedStream, SettingsPatch } from './config.js';
 import { eventKey } from './log.js';
 import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
-import type { FeedId, FramePart, ReportEvent, Role, Shape, WireObject } from './protocol.js';
+import type { FeedId, FramePart, ReportEvent, Role, Shape, SpikeEvent, WireObject } from './protocol.js';
 import type { LogRecord } from './record.js';
 import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
 import type { SpikeNews } from './spikes/watch.js';
@@ -25,7 +25,7 @@ export type LiveEvent = Numbered &
   (
     | ReportEvent
     | ({ type: 'switch'; stream: string; tracker: string; profile: string } & MarkedSwitch)
-    | ({ type: 'spike'; stream: string; tracker: string; profile: string; t?: number } & SpikeNews)
+    | SpikeEvent
     | ({ type: 'silence'; since: number; over: boolean } & FeedId)
     | ({ type: 'late' | 'duplicate' | 'missing' | 'gap'; k?: number; count: number; message: string } & FeedId)
     | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
@@ -102,6 +102,7 @@ interface StreamState {
   dimensions: number;
   eventCount: number;
   lastEntry: HistoryEntry | null;
+  spikes?: SpikeEvent[];
 }
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
@@ -114,6 +115,8 @@ export class Stream {
   #dimensions = 0;
   #eventCount = 0;
   #lastEntry: HistoryEntry | null = null;
+  /** how the spikes that last began, by series and signal */
+  #spikes = new Map<string, SpikeEvent>();
   // of the record that is being applied
   #position = 0;
   #atMs = 0;
@@ -273,7 +276,12 @@ export class Stream {
 
   #tellSpikes({ tracker, profile, mark }: Series, spikes: SpikeNews[]): void {
     const time = mark?.t === undefined ? {} : { t: mark.t };
-    for (const spike of spikes) this.#emit({ type: 'spike', stream: this.name, tracker, profile, ...spike, ...time });
+    for (const spike of spikes) {
+      const event: SpikeEvent = { type: 'spike', stream: this.name, tracker, profile, ...spike, ...time };
+      this.#emit(event);
+      if (spike.phase === 'start') this.#spikes.set(spikeKey(event), event);
+      else this.#spikes.delete(spikeKey(event));
+    }
   }
 
   #emit(event: LiveEvent): void {
@@ -331,6 +339,11 @@ export class Stream {
     this.#tellSpikes(series, series.endSpikes());
     series.dispose();
     this.#emit({ type: 'retired', stream: this.name, tracker: series.tracker, profile: series.profile });
+  }
+
+  /** The spikes that last, as they began. */
+  spikes(): SpikeEvent[] {
+    return [...this.#spikes.values()];
   }
 
   /** Number of the last stored frame of each feed. */
@@ -409,6 +422,7 @@ export class Stream {
       dimensions: this.#dimensions,
       eventCount: this.#eventCount,
       lastEntry: this.#lastEntry,
+      spikes: this.spikes(),
     };
   }
 
@@ -428,12 +442,15 @@ export class Stream {
     stream.#dimensions = state.dimensions;
     stream.#eventCount = state.eventCount;
     stream.#lastEntry = state.lastEntry;
+    for (const event of state.spikes ?? []) stream.#spikes.set(spikeKey(event), event);
     return stream;
   }
 }
 
 /** Names have no line breaks. */
 const seriesKey = (tracker: string, profile: string) => `${tracker}\n${profile}`;
+
+const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${seriesKey(tracker, profile)}\n${signal}`;
 
 const isGeodetic = (plan: StreamPlan) => Object.values(plan.profiles).some(({ distance }) => distance === 'geodesic');
 

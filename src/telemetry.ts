@@ -65,6 +65,14 @@ export interface Surroundings {
   storage(): StorageGauges;
 }
 
+/** Alerts to one receiver. */
+export interface NotificationCounts {
+  sent: number;
+  failed: number;
+  dropped: number;
+  waiting: number;
+}
+
 type Labels = Record<string, string>;
 type Sample = [labels: Labels, value: number];
 
@@ -127,6 +135,13 @@ function* perReason(telemetry: Telemetry): Iterable<Sample> {
   for (const meter of telemetry.feeds.values()) {
     for (const [reason, count] of meter.rejected) yield [{ ...feedLabels(meter.feed), reason }, count];
   }
+}
+
+const RESULTS = ['sent', 'failed', 'dropped'] as const;
+
+function* perReceiver(telemetry: Telemetry): Iterable<Sample> {
+  for (const [receiver, counts] of telemetry.notifications())
+    for (const result of RESULTS) yield [{ receiver, result }, counts[result]];
 }
 
 const single =
@@ -452,6 +467,20 @@ export const METRICS: readonly Spec[] = [
     read: single((t) => t.counts.slowClosed),
   },
   {
+    name: 'tgospa_notifications_total',
+    type: 'counter',
+    labels: ['receiver', 'result'],
+    help: 'Alerts about spikes to a receiver of the section notify, by result (sent, failed, dropped); a failed delivery is tried again unless it was refused.',
+    read: perReceiver,
+  },
+  {
+    name: 'tgospa_notifications_waiting',
+    type: 'gauge',
+    labels: ['receiver'],
+    help: 'Alerts that a receiver has not taken yet.',
+    read: (t) => t.notifications().map(([receiver, counts]): Sample => [{ receiver }, counts.waiting]),
+  },
+  {
     name: 'tgospa_log_bytes',
     type: 'gauge',
     labels: [],
@@ -574,6 +603,8 @@ export class Telemetry {
   readonly counts = { pauses: 0, coalesced: 0, slowClosed: 0, overflow: 0 };
   readonly build: Labels;
   surroundings: Surroundings | null = null;
+  /** what became of alerts, by receiver */
+  notifications: () => Array<[receiver: string, counts: NotificationCounts]> = () => [];
   #registry = new Registry();
   #openMetrics = new Registry();
   #latency: PlainHistogram;

@@ -51,7 +51,7 @@ const LAYERS: Layer[] = [
     imports: ['kernel', 'door', 'wire', 'adapters', 'scenes', 'scores', 'terminal', 'reports'],
     node: true,
   },
-  { name: 'wire', files: ['src/protocol.ts', 'src/frame-scanner.ts'], imports: ['kernel'], node: false },
+  { name: 'wire', files: ['src/protocol.ts', 'src/frame-scanner.ts'], imports: ['kernel', 'spikes'], node: false },
   { name: 'client', files: ['src/client.ts'], imports: [], node: false },
   {
     name: 'config',
@@ -89,6 +89,8 @@ const LAYERS: Layer[] = [
       'src/server.ts',
       'src/telemetry.ts',
       'src/source-meters.ts',
+      'src/alert.ts',
+      'src/notify.ts',
       'src/logger.ts',
     ],
     imports: ['kernel', 'wire', 'config', 'adapters'],
@@ -103,7 +105,7 @@ const LAYERS: Layer[] = [
   {
     name: 'app',
     files: ['src/app.ts', 'src/serve.ts'],
-    imports: ['config', 'edge', 'pipeline', 'sources', 'eval', 'terminal'],
+    imports: ['wire', 'config', 'edge', 'pipeline', 'sources', 'eval', 'terminal'],
     node: true,
   },
   {

@@ -60,6 +60,7 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
   const source = telemetry.sourceMeter('gate-cameras', 'mqtt');
   Object.assign(source, { connected: true, messages: 9, bytes: 900, faults: 1, lastMs: 1_763_251_200_000 });
   source.rejects.payload_too_large = 2;
+  telemetry.notifications = () => [['oncall', { sent: 4, failed: 2, dropped: 0, waiting: 1 }]];
   telemetry.surroundings = {
     connections: () => ({ ingest: 2, live: 1 }),
     pausedConnections: () => 1,

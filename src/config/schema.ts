@@ -5,6 +5,7 @@ import { data, evaluation, logging } from './evaluator.js';
 import { type Context, field, name, optional } from './fields.js';
 import { formats } from './formats.js';
 import { limits } from './limits.js';
+import { notify } from './notify.js';
 import { profileEntry, settingsShape } from './settings.js';
 import { sources } from './sources.js';
 
@@ -46,6 +47,7 @@ export const rootSchema = (context: Context) =>
         .prefault({}),
       formats,
       sources: sources(context),
+      notify: notify(context),
       limits,
       logging,
     })

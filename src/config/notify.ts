@@ -1,0 +1,159 @@
+/** Who is told about spikes straight away: Alertmanagers and webhooks. Secrets stay in the environment or in files of their own. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { SIGNALS } from '../spikes/signals.js';
+import { type Context, count, faultOf, field, name, positive, section } from './fields.js';
+
+const LABEL_PATTERN = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+
+const text = (description: string) => z.string().min(1).optional().meta({ description });
+
+const receiver = (context: Context) =>
+  z
+    .strictObject({
+      name: name().meta({ description: 'name of the receiver in metrics and logs' }),
+      type: field(
+        z.enum(['alertmanager', 'webhook']),
+        'alertmanager',
+        'alertmanager: its base URL, alerts go to /api/v2/alerts below it; webhook: gets what Alertmanager would send to a webhook (version 4)',
+      ),
+      url: text('http or https address; give url, urlEnv or urlFile'),
+      urlEnv: text('environment variable that holds the address, where it is a secret'),
+      urlFile: text('file that holds the address on its first line'),
+      tokenEnv: text('environment variable that holds a bearer token for the receiver'),
+      tokenFile: text('file that holds a bearer token on its first line'),
+      streams: field(
+        z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name, * stands for any characters')).min(1),
+        ['*'],
+        'streams it is told about; * stands for any characters',
+      ),
+      signals: field(z.array(z.enum(SIGNALS)).min(1), [...SIGNALS], 'signals it is told about'),
+      labels: field(
+        z.record(z.string().regex(LABEL_PATTERN, 'must be a label name: letters, digits and _'), z.string()),
+        {},
+        'labels added to every alert, for routing',
+      ),
+    })
+    .superRefine((entry, issue) => {
+      for (const [key, message] of receiverProblems(entry, context))
+        issue.addIssue({ code: 'custom', path: [key], message });
+    });
+
+export const notify = (context: Context) =>
+  section(
+    {
+      receivers: field(
+        z
+          .array(receiver(context))
+          .max(16)
+          .refine(
+            (list) => new Set(list.map((one) => one.name)).size === list.length,
+            'two receivers have the same name',
+          ),
+        [],
+        'who is told about spikes; none: nobody, metrics and /v1/live have them anyway',
+      ),
+      pageUrl: field(
+        z.url({ protocol: /^https?$/ }).nullable(),
+        null,
+        'address of the live page as the reader of an alert reaches it; null: the address the evaluator listens on',
+      ),
+      repeatMs: field(
+        positive(),
+        60_000,
+        'alerts that go on are sent to an Alertmanager again after this time; keep it well below its resolve_timeout (5 minutes)',
+        'milliseconds',
+      ),
+      timeoutMs: field(positive(), 10_000, 'a receiver that has not answered by then has failed', 'milliseconds'),
+      retryFirstMs: field(
+        positive(),
+        500,
+        'a failed delivery is tried again after this time, then twice, four times…',
+        'milliseconds',
+      ),
+      retryMaxMs: field(positive(), 60_000, 'and at least this often', 'milliseconds'),
+      queueAlerts: field(
+        count(),
+        1000,
+        'alerts waiting for one receiver; the oldest are dropped and counted',
+        'alerts',
+      ),
+      batchAlerts: field(count(), 64, 'alerts in one message', 'alerts'),
+    },
+    'alerts straight from the spike detector, without Prometheus',
+  );
+
+type Entry = z.output<ReturnType<typeof receiver>>;
+
+function receiverProblems(entry: Entry, context: Context): Array<[key: string, message: string]> {
+  const problems: Array<[string, string]> = [];
+  const given = (['url', 'urlEnv', 'urlFile'] as const).filter((key) => entry[key] !== undefined);
+  if (given.length !== 1) return [['url', 'give exactly one of url, urlEnv and urlFile']];
+  if (entry.tokenEnv !== undefined && entry.tokenFile !== undefined)
+    problems.push(['tokenFile', 'give tokenEnv or tokenFile, not both']);
+  if (!context.readText) return problems;
+  const check = (key: string, action: () => unknown) => {
+    const fault = faultOf(action);
+    if (fault) problems.push([key, fault]);
+  };
+  check(given[0], () => checkUrl(urlOf(entry, context.env, context.readText!)));
+  const tokenKey = entry.tokenEnv === undefined ? 'tokenFile' : 'tokenEnv';
+  check(tokenKey, () => {
+    const token = tokenOf(entry, context.env, context.readText!);
+    // never quote the value: this message is logged
+    if (token !== null && !/^[\x21-\x7e]+$/.test(token))
+      throw new Error('holds no usable token: visible ASCII without spaces');
+  });
+  return problems;
+}
+
+function checkUrl(value: string): void {
+  if (!URL.canParse(value)) throw new Error('is no address; it must look like https://host/path');
+  const { protocol, username, password } = new URL(value);
+  if (protocol !== 'http:' && protocol !== 'https:') throw new Error('must begin with http:// or https://');
+  if (username || password)
+    throw new Error('holds a name or password; use tokenEnv or tokenFile, or put the address into urlEnv');
+}
+
+type ReadText = (path: string) => string;
+
+const envValue = (env: NodeJS.ProcessEnv, variable: string): string => {
+  const value = env[variable];
+  if (value === undefined) throw new Error(`environment variable ${variable} is not set`);
+  return value.trim();
+};
+const firstLine = (readText: ReadText, path: string) => readText(path).split('\n', 1)[0].trim();
+
+function urlOf({ url, urlEnv, urlFile }: Entry, env: NodeJS.ProcessEnv, readText: ReadText): string {
+  if (urlEnv !== undefined) return envValue(env, urlEnv);
+  return urlFile === undefined ? url! : firstLine(readText, urlFile);
+}
+
+function tokenOf({ tokenEnv, tokenFile }: Entry, env: NodeJS.ProcessEnv, readText: ReadText): string | null {
+  if (tokenEnv !== undefined) return envValue(env, tokenEnv);
+  return tokenFile === undefined ? null : firstLine(readText, tokenFile);
+}
+
+/** A receiver with its secrets. */
+export interface Receiver extends Pick<Entry, 'name' | 'type' | 'streams' | 'signals' | 'labels'> {
+  url: string;
+  token: string | null;
+}
+
+/** Reads the addresses and secrets of the receivers. */
+export function notifyReceivers(config: { notify: { receivers: Entry[] } }, env = process.env): Receiver[] {
+  const readText: ReadText = (path) => readFileSync(path, 'utf8');
+  return config.notify.receivers.map((entry) => {
+    const { name: called, type, streams, signals, labels } = entry;
+    const url = urlOf(entry, env, readText);
+    return { name: called, type, streams, signals, labels, url, token: tokenOf(entry, env, readText) };
+  });
+}
+
+/** What must not appear in the log: tokens, and addresses that are kept apart from the configuration. */
+export function notifySecrets(config: { notify: { receivers: Entry[] } }, env = process.env): string[] {
+  return notifyReceivers(config, env).flatMap(({ url, token }, n) => [
+    ...(config.notify.receivers[n].url === undefined ? [url] : []),
+    ...(token === null ? [] : [token]),
+  ]);
+}
