@@ -29,11 +29,15 @@ const GROUPS: OptionGroup[] = [
   {
     title: 'What to look at',
     options: {
-      reference: { value: 'FILE', repeat: true, help: 'the feed that is believed, e.g. ground truth' },
+      reference: {
+        value: 'FILE',
+        repeat: true,
+        help: 'the feed that is believed, e.g. ground truth; or a folder of sequences (MOTChallenge, KITTI)',
+      },
       tracker: {
         value: 'FILE',
         repeat: true,
-        help: 'output of a tracker, or detections; belongs to the --reference before it',
+        help: 'output of a tracker, or detections, or a folder of them; belongs to the --reference before it',
       },
       ...FORMAT_OPTIONS,
       classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
@@ -139,6 +143,7 @@ export function tuneHelp(): string {
     '',
     'Usage: tgospa tune --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
     '       tgospa tune --reference gt1.txt --tracker a1.txt --reference gt2.txt --tracker a2.txt ...',
+    '       tgospa tune --reference MOT17/train --tracker results/a --tracker results/b',
     '       tgospa tune --demo',
     ...optionHelp(GROUPS),
     '',

@@ -10,6 +10,7 @@ import { shortNames } from './eval.js';
 import { type Frame, InputError, type Obj, type Problem, type TuningSample } from './index.js';
 import type { WireObject } from './protocol.js';
 import { type FileFormats, readRecordings, readText } from './recordings.js';
+import { findStudy, isFolder } from './study/layout.js';
 
 /** A reference and the trackers that are compared with it. */
 export interface TuneGroup {
@@ -30,20 +31,57 @@ export interface Samples {
   notes: string[];
 }
 
+/** One tracker file beside its reference, and what both are called. */
+interface Match {
+  reference: string;
+  file: string;
+  tracker: string;
+  sequence?: string;
+}
+
 /** Reads everything, or throws one InputError that lists the mistakes of all files. */
 export function readSamples(files: SampleFiles): Samples {
-  const { groups } = files;
-  const read = files.preprocess ? preprocessedPairs(files, files.preprocess) : recordedPairs(files);
+  const { matches, notes } = matchesOf(files);
+  const read = files.preprocess ? preprocessedPairs(matches, files, files.preprocess) : recordedPairs(matches, files);
+  const samples = together(matches, ({ reference, file, tracker, sequence }): TuningSample => {
+    const { frames, firstFrame } = read.pair(reference, file);
+    return { tracker, ...(sequence !== undefined && { sequence }), firstFrame, frames };
+  });
+  return { samples, notes: [...notes, ...read.notes] };
+}
+
+/** Files as they are given, and folders laid out like a benchmark with all that is in them. */
+function matchesOf({ groups, formats }: SampleFiles): { matches: Match[]; notes: string[] } {
+  const isStudy = ({ reference }: TuneGroup) => !formats.reference.adapter.frameOfFile && isFolder(reference);
+  const named = matchesOfFiles(groups.filter((group) => !isStudy(group)));
+  const found = together(groups.filter(isStudy), (group) => matchesOfFolders(group, formats));
+  return {
+    matches: [...named, ...found.flatMap(({ matches }) => matches)],
+    notes: found.flatMap(({ notes }) => notes),
+  };
+}
+
+function matchesOfFiles(groups: TuneGroup[]): Match[] {
   const names = trackerNames(groups);
   const sequences = groups.length > 1 ? shortNames(groups.map(({ reference }) => reference)) : null;
-  const pairs = groups.flatMap(({ reference, trackers }, group) =>
-    trackers.map((file) => ({ reference, file, sequence: sequences?.[group] })),
+  return groups.flatMap(({ reference, trackers }, group) =>
+    trackers.map((file) => ({ reference, file, tracker: names.get(file)!, sequence: sequences?.[group] })),
   );
-  const samples = together(pairs, ({ reference, file, sequence }): TuningSample => {
-    const { frames, firstFrame } = read.pair(reference, file);
-    return { tracker: names.get(file)!, ...(sequence !== undefined && { sequence }), firstFrame, frames };
-  });
-  return { samples, notes: read.notes };
+}
+
+function matchesOfFolders({ reference, trackers }: TuneGroup, { reference: { adapter } }: FileFormats) {
+  const { layout, trackers: names, sequences, notes } = findStudy(reference, trackers);
+  if (layout !== adapter.name)
+    throw new InputError([
+      { path: reference, value: adapter.name, message: `is laid out for format ${layout}; say --format ${layout}` },
+    ]);
+  const matches = sequences.flatMap((sequence) =>
+    names.flatMap((tracker, index): Match[] => {
+      const file = sequence.trackers[index];
+      return file === null ? [] : [{ reference: sequence.reference, file, tracker, sequence: sequence.name }];
+    }),
+  );
+  return { matches, notes };
 }
 
 interface Pairs {
@@ -51,8 +89,8 @@ interface Pairs {
   notes: string[];
 }
 
-function recordedPairs({ groups, formats }: SampleFiles): Pairs {
-  const { references, trackers } = filesOf(groups);
+function recordedPairs(matches: Match[], { formats }: SampleFiles): Pairs {
+  const { references, trackers } = filesOf(matches);
   const recordings = readRecordings([
     ...references.map((file) => ({ file, format: formats.reference, role: 'reference' as const })),
     ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
@@ -76,8 +114,8 @@ const byFile = (recordings: Recording[]) => new Map(recordings.map((recording) =
 const objectOf = ({ id, box, point }: WireObject): Obj => (box ? { id, box } : { id, point: point! });
 
 /** The benchmark's own cleaning needs rows that are no objects: those of distractors. */
-function preprocessedPairs({ groups, formats }: SampleFiles, preprocess: Preprocessing): Pairs {
-  const { references, trackers } = filesOf(groups);
+function preprocessedPairs(matches: Match[], { formats }: SampleFiles, preprocess: Preprocessing): Pairs {
+  const { references, trackers } = filesOf(matches);
   const { classes, allRows } = formats.reference.values as { classes?: number[]; allRows?: boolean };
   const believed = together(references, (file) =>
     readMotChallenge(readText(file), { kind: 'reference', file, classes, allRows }),
@@ -93,10 +131,10 @@ function preprocessedPairs({ groups, formats }: SampleFiles, preprocess: Preproc
 }
 
 /** Each file once. */
-function filesOf(groups: TuneGroup[]): { references: string[]; trackers: string[] } {
+function filesOf(matches: Match[]): { references: string[]; trackers: string[] } {
   return {
-    references: [...new Set(groups.map(({ reference }) => reference))],
-    trackers: [...new Set(groups.flatMap(({ trackers }) => trackers))],
+    references: [...new Set(matches.map(({ reference }) => reference))],
+    trackers: [...new Set(matches.map(({ file }) => file))],
   };
 }
 
@@ -121,7 +159,7 @@ function together<Item, Result>(items: readonly Item[], work: (item: Item) => Re
  * trackers; otherwise each file is one.
  */
 function trackerNames(groups: TuneGroup[]): Map<string, string> {
-  const { trackers: files } = filesOf(groups);
+  const files = [...new Set(groups.flatMap(({ trackers }) => trackers))];
   const folders = [...new Set(files.map((file) => dirname(file)))];
   const oneEach = groups.every(
     ({ trackers }) => new Set(trackers.map((file) => dirname(file))).size === trackers.length,

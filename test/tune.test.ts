@@ -184,6 +184,32 @@ describe('tgospa tune', () => {
       );
       assert.ok(tuning.examples.every(({ sequence }) => sequence === 'gt' || sequence === 'gt-two'));
     });
+
+    it('are found in folders as benchmarks lay them out', async () => {
+      for (const sequence of ['X-01', 'X-02']) {
+        mkdirSync(at('train', sequence, 'gt'), { recursive: true });
+        writeFileSync(at('train', sequence, 'gt', 'gt.txt'), rowsOf(steady.frames, 'reference'));
+      }
+      for (const name of ['alpha', 'beta']) {
+        mkdirSync(at('results', name), { recursive: true });
+        for (const sequence of name === 'alpha' ? ['X-01', 'X-02'] : ['X-01'])
+          writeFileSync(at('results', name, `${sequence}.txt`), rowsOf(steady.frames.slice(0, 60), 'tracker'));
+      }
+      const folders = ['--reference', at('train'), '--tracker', at('results')];
+      const { out, err } = await done([...folders, ...quick, '--json']);
+      const tuning = JSON.parse(out) as Tuning;
+      assert.deepEqual(
+        tuning.trackers.map(({ tracker, truths }) => [tracker, truths]),
+        [
+          ['alpha', 2790],
+          ['beta', 1395],
+        ],
+      );
+      assert.ok(tuning.examples.every(({ sequence }) => sequence === 'X-01' || sequence === 'X-02'));
+      assert.match(err, /beta has no file for X-02/);
+      const { error } = await run([...folders, ...quick, '--format', 'kitti']);
+      assert.match(String(error), /is laid out for format motchallenge; say --format motchallenge/);
+    });
   });
 
   describe('other formats', () => {
