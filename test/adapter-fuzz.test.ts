@@ -35,7 +35,7 @@ function wrongWith(decoded: Decoded, rules: FrameRules): string | null {
 }
 
 describe('fuzzed adapters', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
 
   for (const [name, adapter] of adapters) {
     const sample = SAMPLES[name];

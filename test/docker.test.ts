@@ -47,7 +47,7 @@ const portOf = ({ ports }: Service) => Number(ports[0].split(':').at(-1));
 describe('compose.yaml', () => {
   it('is valid for docker-compose', function () {
     needs(this, hasProgram('docker-compose'), 'docker-compose is needed; Debian: apt-get install docker-compose');
-    this.timeout(120_000);
+    this.timeout(300_000);
     const { status, stderr } = spawnSync('docker-compose', ['-f', join(docker, 'compose.yaml'), 'config', '--quiet'], {
       encoding: 'utf8',
     });

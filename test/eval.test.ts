@@ -542,7 +542,7 @@ describe('tgospa eval', () => {
     });
 
     it('finishes whole sequences in seconds and below 500 MB', function () {
-      this.timeout(120_000);
+      this.timeout(300_000);
       for (const [sequence, tracker] of [
         ['MOT17-09', 'MPNTrack'],
         ['MOT17-04', 'BoT-SORT-ReTrack-Botsort_baseline'],

@@ -608,7 +608,7 @@ describe('live', () => {
 
   for (const seed of [1, 2, 3]) {
     it(`goes on after crashes exactly as if there had been none, seed ${seed}`, async function () {
-      this.timeout(60_000);
+      this.timeout(300_000);
       const settings = {
         streams: {
           defaults: {
@@ -635,7 +635,7 @@ describe('live', () => {
   }
 
   it('loses nothing to kill -9 of the process, and ends as if nothing had happened', async function () {
-    this.timeout(60_000);
+    this.timeout(300_000);
     const frames = 900;
     const calm = await sendInProcess(dir, frames);
     assert.equal(calm.killed, false);

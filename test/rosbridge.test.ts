@@ -8,7 +8,7 @@ import { until } from './system.js';
 const frame = (k: number) => ({ k, objects: [{ id: 'a', box: [k % 500, 10, 20, 40] }] });
 
 describe('rosbridge', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let bench: SourceBench;
   let robot: RosbridgeServer;
   let url: string;

@@ -23,7 +23,7 @@ export function needs(test: Mocha.Context, available: boolean, sentence: string)
  * on a machine too busy to keep even that, another try.
  */
 export function patient(suite: Mocha.Suite): void {
-  suite.timeout(180_000);
+  suite.timeout(300_000);
   suite.retries(2);
 }
 

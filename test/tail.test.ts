@@ -6,7 +6,7 @@ import { frameText, SourceBench } from './source-harness.js';
 import { until } from './system.js';
 
 describe('a growing file', function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let bench: SourceBench;
   let truths: string;
   let tracks: string;

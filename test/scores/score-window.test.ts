@@ -239,7 +239,7 @@ describe('TrackEval', () => {
   }
 
   it('has the same numbers for every tracker file, with and without preprocessing', function () {
-    this.timeout(120_000);
+    this.timeout(300_000);
     needs(
       this,
       existsSync(new URL('data', shared)) && existsSync(new URL('reference/trackeval.json', shared)),

@@ -333,7 +333,7 @@ describe('a study', () => {
     });
 
     it('has the numbers of TrackEval by the command itself, with its preprocessing', async function () {
-      this.timeout(120_000);
+      this.timeout(300_000);
       const rows: Array<{ tracker: string; sequence: string; preprocessing: boolean; scores: Record<string, number> }> =
         JSON.parse(readFileSync(new URL('reference/trackeval.json', shared), 'utf8'));
       const chosen = rows.filter(({ sequence }) => sequence === 'MOT17-09-FRCNN');
@@ -360,7 +360,7 @@ describe('a study', () => {
     });
 
     it('judges KITTI trackers by their folders', async function () {
-      this.timeout(120_000);
+      this.timeout(300_000);
       needs(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
       const entries = await runJson([
         ...['--reference', data('KITTI/label_02'), '--tracker', data('KITTI/results')],
