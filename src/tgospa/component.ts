@@ -5,13 +5,15 @@
  */
 
 import { type AscentResult, ascend } from './ascent.js';
+import type { FrameRecord } from './frame-record.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
 import { MatchingProgram, matchingTable } from './matchings.js';
 import { PriceProof } from './price-proof.js';
 import { QUANTA, SURCHARGE } from './quanta.js';
-import type { Edge, FrameRecord, Scene, Trajectory } from './scene.js';
+import type { Scene } from './scene.js';
 import type { LpProblem, LpSolution, Simplex } from './simplex.js';
+import type { Edge, Trajectory } from './trajectory.js';
 
 export type EngineName = 'isolated' | 'matchings' | 'ascent' | 'simplex' | 'branch' | 'open';
 

@@ -19,6 +19,7 @@
  * until a part comes out as it was.
  */
 
+import type { FrameRecord } from './frame-record.js';
 import { type Draft, Knot, sortFew } from './knot.js';
 import {
   bestState,
@@ -31,7 +32,8 @@ import {
   samePart,
   takeApart,
 } from './part.js';
-import type { Edge, FrameRecord, Trajectory } from './scene.js';
+import { affectedPairs, isCalm, isChanged, knots, newStamp, type PartOf } from './ties.js';
+import type { Edge, Trajectory } from './trajectory.js';
 
 // shapes that the groups of all lone pairs share
 const ON_HELD = [Uint8Array.of(1)];
@@ -42,10 +44,6 @@ const NO_PARTS: readonly Part[] = [];
 const FROM_FRESH = [new Int32Array(0), new Int32Array(0)];
 const FROM_HELD = [Int32Array.of(1)];
 const FROM_BOTH = [Int32Array.of(0), Int32Array.of(1)];
-/** knots with more pairs are worked without asking whether they are calm */
-const CALM_PAIRS_MAX = 10;
-
-type PartOf = (trajectory: Trajectory) => Part | null;
 
 export class Frontier {
   /** parts with more than one state that no later frame has taken up: the undecided present */
@@ -411,7 +409,7 @@ export class Frontier {
     const inputList: Part[] = [];
     const truths: Trajectory[] = [];
     const tracks: Trajectory[] = [];
-    const stamp = ++knotStamp;
+    const stamp = newStamp();
     const collect = (member: Trajectory, side: Trajectory[]) => {
       if (member.knotStamp === stamp) return;
       member.knotStamp = stamp;
@@ -517,7 +515,6 @@ function number(list: Trajectory[]): void {
 
 const byId = (a: Trajectory, b: Trajectory) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
-let knotStamp = 0;
 let reworkStamp = 0;
 
 function noteCalm(
@@ -531,103 +528,4 @@ function noteCalm(
   }
   for (const member of part.truths) note(member, part, part);
   for (const member of part.tracks) note(member, part, part);
-}
-
-/** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
-function knots(frame: FrameRecord, pairs: readonly number[], partOf: PartOf): number[][] {
-  const stamp = ++knotStamp;
-  const root: number[] = [];
-  const find = (n: number) => {
-    while (root[n] !== n) n = root[n];
-    return n;
-  };
-  const tie = (n: number, member: Trajectory) => {
-    const key: Trajectory | Part = partOf(member) ?? member;
-    if (key.knotStamp === stamp) root[find(n)] = find(key.knot);
-    key.knotStamp = stamp;
-    key.knot = n;
-  };
-  for (let n = 0; n < pairs.length; n++) {
-    root.push(n);
-    tie(n, frame.truthAt(pairs[n]));
-    tie(n, frame.trackAt(pairs[n]));
-  }
-  const lists: number[][] = [];
-  for (let n = 0; n < pairs.length; n++) {
-    const top = find(n);
-    lists[top] ??= [];
-    lists[top].push(pairs[n]);
-  }
-  return lists.filter((list) => list !== undefined);
-}
-
-/** Whether everything is decided and no exchange earns more in this frame than staying does. */
-function isCalm(frame: FrameRecord, knot: readonly number[], partOf: PartOf): boolean {
-  if (knot.length > CALM_PAIRS_MAX) return false;
-  let staying = 0;
-  for (const pair of knot) {
-    const part = partOf(frame.truthAt(pair));
-    const other = partOf(frame.trackAt(pair));
-    if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
-    if (part !== null && part === other) staying += frame.benefit(pair);
-  }
-  return staying > 0 && bestEarning(frame, knot, 0) <= staying;
-}
-
-/** The most that pairs of a knot, from the n-th on, can earn in this frame without using an end twice. */
-function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): number {
-  if (n === knot.length) return 0;
-  let best = bestEarning(frame, knot, n + 1);
-  const pair = knot[n];
-  const truth = frame.truthAt(pair);
-  const track = frame.trackAt(pair);
-  if (!truth.taken && !track.taken) {
-    truth.taken = track.taken = true;
-    best = Math.max(best, frame.benefit(pair) + bestEarning(frame, knot, n + 1));
-    truth.taken = track.taken = false;
-  }
-  return best;
-}
-
-function isChanged({ truths, tracks }: Group): boolean {
-  for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
-  for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
-  return false;
-}
-
-/** Pairs and groups of a frame that changed trajectories reach, besides those done; null when there are none. */
-function affectedPairs(
-  frame: FrameRecord,
-  done: ReadonlySet<number>,
-  changed: readonly number[],
-): { pairs: number[]; groups: Set<Group> } | null {
-  const groups = new Set<Group>();
-  const pairs = new Set<number>();
-  const members = new Set<Trajectory>();
-  const mine = (pair: number) => frame.edges[pair].component === null && !frame.edges[pair].alone && !done.has(pair);
-  for (const group of frame.groups) if (mine(group.pairs[0]) && isChanged(group)) groups.add(group);
-  for (const pair of changed) if (mine(pair)) pairs.add(pair);
-  if (groups.size === 0 && pairs.size === 0) return null;
-  // sets are visited to their end, also what is added on the way
-  for (let size = -1; size !== groups.size + pairs.size; ) {
-    size = groups.size + pairs.size;
-    for (const pair of pairs) {
-      const group = frame.pairGroup[pair];
-      if (group) groups.add(group);
-      members.add(frame.truthAt(pair));
-      members.add(frame.trackAt(pair));
-    }
-    for (const group of groups) {
-      for (const pair of group.pairs) pairs.add(pair);
-      for (const member of group.truths) members.add(member);
-      for (const member of group.tracks) members.add(member);
-    }
-    for (const member of members) {
-      for (const edge of member.edges) {
-        const pair = edge.pairIn(frame.number);
-        if (pair >= 0 && mine(pair)) pairs.add(pair);
-      }
-    }
-  }
-  return { pairs: sortFew([...pairs], (a, b) => a - b), groups };
 }

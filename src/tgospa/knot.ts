@@ -3,8 +3,9 @@
  * earns more now than staying, and what cannot win any more is dropped. The rules and D are in frontier.ts.
  */
 
+import type { FrameRecord } from './frame-record.js';
 import { FREE, FRESH, type Part } from './part.js';
-import type { FrameRecord, Trajectory } from './scene.js';
+import type { Trajectory } from './trajectory.js';
 
 /** so many states are looked through one by one */
 const SCANNED_STATES_MAX = 12;

@@ -6,8 +6,9 @@
 
 import type { Component } from './component.js';
 import { QUANTA } from './quanta.js';
-import type { Edge, Scene } from './scene.js';
+import type { Scene } from './scene.js';
 import type { LpSolution, RingSimplex, Simplex } from './simplex.js';
+import type { Edge } from './trajectory.js';
 
 export class LinearWindow {
   private readonly ring: RingSimplex;

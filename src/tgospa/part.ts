@@ -3,7 +3,8 @@
  * work of one frame that made parts out of earlier ones, with the way back from each state to what it came from.
  */
 
-import type { FrameRecord, Trajectory } from './scene.js';
+import type { FrameRecord } from './frame-record.js';
+import type { Trajectory } from './trajectory.js';
 
 /** Never assigned so far. */
 export const FRESH = -2;

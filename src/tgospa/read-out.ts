@@ -4,8 +4,10 @@
 
 import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
+import type { FrameRecord } from './frame-record.js';
 import { QUANTA } from './quanta.js';
-import type { FrameRecord, Scene, Trajectory } from './scene.js';
+import type { Scene } from './scene.js';
+import type { Trajectory } from './trajectory.js';
 
 /** Prices of one miss, one false object and half a switch. */
 export interface Prices {

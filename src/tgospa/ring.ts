@@ -2,7 +2,6 @@
  * The linear program of a sliding window, kept in one HiGHS model and solved again from its last basis.
  */
 
-import { solveCold } from './chain.js';
 import {
   type Basis,
   type BasisInput,
@@ -24,6 +23,7 @@ import {
   statusOf,
 } from './highs.js';
 import { emptySolution, type LpProblem, type LpSolution, readSolution, unfinished } from './linear-program.js';
+import { solveCold } from './one-shot.js';
 
 export interface WarmOptions {
   timeLimitMs?: number;

@@ -2,6 +2,8 @@
  * The simplex engines, bound to one loaded HiGHS: the door to the linear program.
  */
 
+import { type Highs, loadHighs, loadHighsSync, type Runtime } from './highs.js';
+import type { LpProblem, LpSolution } from './linear-program.js';
 import {
   type ColdOptions,
   type IntegralOptions,
@@ -9,13 +11,11 @@ import {
   solveAsWritten,
   solveCold,
   solveIntegral,
-} from './chain.js';
-import { type Highs, loadHighs, loadHighsSync, type Runtime } from './highs.js';
-import type { LpProblem, LpSolution } from './linear-program.js';
+} from './one-shot.js';
 import { RingSimplex } from './ring.js';
 
-export type { ColdOptions, IntegralOptions, IntegralSolution } from './chain.js';
 export { isAssignment, type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
+export type { ColdOptions, IntegralOptions, IntegralSolution } from './one-shot.js';
 export type { RingSimplex, WarmOptions } from './ring.js';
 
 /** The solvers, bound to one loaded HiGHS. */

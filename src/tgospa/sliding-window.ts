@@ -24,11 +24,13 @@ import type {
   SwitchEvent,
 } from './evaluation.js';
 import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
+import type { FrameRecord } from './frame-record.js';
 import { InputError, type Problem } from './input-error.js';
 import { checkParams, type Params } from './params.js';
 import { prices, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
-import { type FrameRecord, Scene, type Trajectory } from './scene.js';
+import { Scene } from './scene.js';
 import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
+import type { Trajectory } from './trajectory.js';
 
 export interface WindowParams extends Params {
   /** T, the length of the window in frames */

@@ -119,6 +119,11 @@ describe('simplex', () => {
           const { value } = simplex.solveCold(problem, { presolve });
           assertClose(distanceOf(item, unassigned, value), item.expected.distance, item.name);
         }
+        assertClose(
+          distanceOf(item, unassigned, simplex.solveAsWritten(problem).value),
+          item.expected.distance,
+          `${item.name}, as the paper writes it`,
+        );
       }
     });
   }

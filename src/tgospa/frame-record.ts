@@ -1,0 +1,139 @@
+/**
+ * A frame in the window: its objects, its pairs and what is assigned.
+ */
+
+import { bestMatching } from './assignment.js';
+import type { PackedFrame } from './frame.js';
+import type { Group, Part } from './part.js';
+import { QUANTA } from './quanta.js';
+import type { Edge, Trajectory } from './trajectory.js';
+
+const NO_GROUPS: Group[] = [];
+const NO_PARTS: Part[] = [];
+const NO_FLAGS = new Uint8Array(0);
+
+/** A frame in the window. Pairs are ordered by truth, then track. */
+export class FrameRecord {
+  /** sums over the assigned pairs, valid unless `touched` */
+  proper = 0;
+  localization = 0;
+  /** half-switches on the way into this frame */
+  halves = 0;
+  touched = false;
+  /** the frontier's work on this frame by pair: its group, or, calm, the decided parts of its ends; empty before it comes */
+  pairGroup: (Group | null)[] = NO_GROUPS;
+  pairPart: (Part | null)[] = NO_PARTS;
+  pairTrackPart: (Part | null)[] = NO_PARTS;
+  pairCalm: Uint8Array = NO_FLAGS;
+  /** groups of more than a pair: some members may have no pair in this frame */
+  groups: Group[] = NO_GROUPS;
+  /** 1 where neither end has another pair in this frame */
+  lone: Uint8Array = NO_FLAGS;
+
+  constructor(
+    readonly number: number,
+    /** coordinates of the truths and of the tracks, `stride` for each */
+    readonly truthCoordinates: Float64Array,
+    readonly trackCoordinates: Float64Array,
+    readonly stride: number,
+    readonly truths: Trajectory[],
+    readonly tracks: Trajectory[],
+    /** of each pair; none in per-frame GOSPA */
+    readonly edges: Edge[],
+    /** of each pair: index of its truth in this frame, then of its track */
+    private readonly ends: Uint16Array | Uint32Array,
+    /** of each pair: distance^p */
+    readonly cost: Float64Array,
+    /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum */
+    readonly on: Float64Array,
+    /** c^p */
+    private readonly unit: number,
+  ) {}
+
+  /** c^p - distance^p of a pair in quanta, at least 1. */
+  benefit(pair: number): number {
+    return Math.max(1, Math.round((1 - this.cost[pair] / this.unit) * QUANTA));
+  }
+
+  /** Makes room for what the frontier keeps. */
+  openFrontier(): void {
+    if (this.groups !== NO_GROUPS) return;
+    const count = this.edges.length;
+    this.groups = [];
+    this.pairGroup = new Array(count).fill(null);
+    this.pairPart = new Array(count).fill(null);
+    this.pairTrackPart = new Array(count).fill(null);
+    this.pairCalm = new Uint8Array(count);
+    this.lone = lonePairs(this);
+  }
+
+  truthIndex(pair: number): number {
+    return this.ends[2 * pair];
+  }
+
+  trackIndex(pair: number): number {
+    return this.ends[2 * pair + 1];
+  }
+
+  truthAt(pair: number): Trajectory {
+    return this.truths[this.ends[2 * pair]];
+  }
+
+  trackAt(pair: number): Trajectory {
+    return this.tracks[this.ends[2 * pair + 1]];
+  }
+
+  /** The frame as it came. */
+  packed(): PackedFrame {
+    const feed = (members: Trajectory[], coordinates: Float64Array) => ({ ids: members.map((t) => t.id), coordinates });
+    return {
+      reference: feed(this.truths, this.truthCoordinates),
+      tracker: feed(this.tracks, this.trackCoordinates),
+      stride: this.stride,
+    };
+  }
+}
+function lonePairs(frame: FrameRecord): Uint8Array {
+  const truthPairs = new Uint16Array(frame.truths.length);
+  const trackPairs = new Uint16Array(frame.tracks.length);
+  const lone = new Uint8Array(frame.edges.length);
+  for (let pair = 0; pair < lone.length; pair++) {
+    truthPairs[frame.truthIndex(pair)]++;
+    trackPairs[frame.trackIndex(pair)]++;
+  }
+  for (let pair = 0; pair < lone.length; pair++) {
+    if (truthPairs[frame.truthIndex(pair)] === 1 && trackPairs[frame.trackIndex(pair)] === 1) lone[pair] = 1;
+  }
+  return lone;
+}
+
+/** Adds up what is assigned. */
+export function addUp(frame: FrameRecord): void {
+  let proper = 0;
+  let localization = 0;
+  const { on, cost } = frame;
+  for (let pair = 0; pair < on.length; pair++) {
+    if (on[pair] === 0) continue;
+    proper += on[pair];
+    localization += on[pair] * cost[pair];
+  }
+  frame.proper = proper;
+  frame.localization = localization;
+  frame.touched = false;
+}
+
+/** Best matching of one frame alone. */
+export function matchFrame(frame: FrameRecord): void {
+  const rows = frame.truths.length;
+  const columns = frame.tracks.length;
+  const benefit = new Float64Array(rows * columns);
+  const pairOf = new Int32Array(rows * columns);
+  for (let pair = 0; pair < frame.cost.length; pair++) {
+    const at = frame.truthIndex(pair) * columns + frame.trackIndex(pair);
+    benefit[at] = frame.benefit(pair);
+    pairOf[at] = pair;
+  }
+  bestMatching(benefit, rows, columns).forEach((column, row) => {
+    if (column >= 0) frame.on[pairOf[row * columns + column]] = 1;
+  });
+}
