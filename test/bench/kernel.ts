@@ -207,6 +207,7 @@ function warmSimplex(frames: Frame[]) {
   const [push, restart, cold, asWritten] = [times.push, times.ring, times.cold, times.asWritten].map(median);
   return {
     lpPushMedianMs: round(push),
+    lpPushMeanMs: round(times.push.reduce((sum, ms) => sum + ms, 0) / times.push.length),
     lpPushP99Ms: round(quantile(ascending(times.push), 0.99)),
     ringMedianMs: round(restart),
     coldNoPresolveMedianMs: round(cold),
