@@ -191,6 +191,11 @@ export class FeedClient {
     return this.#buffer.length;
   }
 
+  /** Frames not sent yet, on this connection. */
+  get unsent(): number {
+    return this.#buffer.length - this.#sent;
+  }
+
   /** How many of this client's frames, from the first on, are stored or were rejected. */
   get settled(): number {
     return (this.#buffer[0]?.local ?? this.#locals + 1) - 1;

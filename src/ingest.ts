@@ -320,6 +320,11 @@ export class Session implements IntakeSession {
     return this.#behind;
   }
 
+  /** Whether everything that came is stored or was rejected, but for messages that wait for the rest of their frame. */
+  get onlyHeld(): boolean {
+    return this.#intake === null || this.#intake.waiting === 0;
+  }
+
   /** Takes a text message as it came from the socket. */
   receive(bytes: Buffer, receivedMs: number): void {
     if (this.#state === 'closed') return;
@@ -372,6 +377,7 @@ export class Session implements IntakeSession {
     clearTimeout(this.#helloTimer);
     if (this.#rateTimer) clearTimeout(this.#rateTimer);
     if (this.#unfinishedTimer) clearTimeout(this.#unfinishedTimer);
+    this.#unfinishedTimer = null;
     if (this.#intake) this.desk.release(this.#intake, this);
     this.desk.leave(this);
   }
@@ -395,6 +401,8 @@ export class Session implements IntakeSession {
   /** Called by the intake when the oldest waiting frames are stored. */
   progressed(): void {
     this.#scheduleAck();
+    // from now on it can
+    if (this.#unfinishedTimer) this.#unfinishedTimer.refresh();
     this.regulate();
   }
 
@@ -544,7 +552,9 @@ export class Session implements IntakeSession {
     this.#unfinishedTimer = null;
     if (!this.#translation?.held || this.#state !== 'open') return;
     this.#unfinishedTimer = setTimeout(() => {
-      this.#translate(this.#translation!.flush(), receivedMs, '');
+      // a client that has used up its credit, or is not read from, cannot send the rest
+      if (this.#paused || this.#intake!.waiting > 0) this.#awaitRest(receivedMs);
+      else this.#translate(this.#translation!.flush(), receivedMs, '');
     }, this.desk.config.limits.unfinishedMs);
   }
 

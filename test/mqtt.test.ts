@@ -1,10 +1,19 @@
 /** MQTT as a source, against a real broker; through the real evaluator. */
 import { strict as assert } from 'node:assert';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
+import type { WindowView } from '../src/pipeline.js';
 import { matches } from '../src/sources/mqtt.js';
 import { hasMosquitto, Mosquitto } from './mosquitto.js';
 import { frameText, SourceBench } from './source-harness.js';
-import { needs, patient, until } from './system.js';
+import { freePort, needs, patient, until } from './system.js';
+
+const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
+const PATIENT = { latenessMs: 600_000, silenceMs: 600_000 };
 
 describe('MQTT', function () {
   patient(this);
@@ -123,6 +132,44 @@ describe('MQTT', function () {
     assert.equal(duplicates, 0, 'what was acknowledged before the stop does not come again');
   });
 
+  it('loses nothing when the evaluator is killed again and again', async () => {
+    await broker.start(undefined, ['max_queued_messages 0']);
+    const port = await freePort();
+    const file = join(bench.folder, 'tgospa.yaml');
+    const text = { listen: { port }, data: { dir: join(bench.folder, 'data') }, ...settings() };
+    writeFileSync(file, JSON.stringify({ ...text, streams: { s: { windowFrames: 1000, pairing: PATIENT } } }));
+    const ask = async (path: string) => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
+      return answer?.ok ? answer.text() : null;
+    };
+    const judged = async () => {
+      const text = await ask('/v1/window?stream=s&tracker=t&profile=online-surveillance');
+      return text === null ? null : (JSON.parse(text) as WindowView).evaluation;
+    };
+    const serve = () => spawn(process.execPath, [MAIN, 'serve', '--config', file], { stdio: 'ignore' });
+    let child = serve();
+    try {
+      // from its first subscription on, the broker keeps what comes for us
+      await until('it is subscribed', async () =>
+        /^tgospa_source_connected\{.* 1$/m.test((await ask('/metrics')) ?? ''),
+      );
+      for (let k = 0; k < 200; k += 50) {
+        await both(k + 1, k + 25);
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+        await both(k + 26, k + 50);
+        child = serve();
+        // now and then it gets to work before it is killed again
+        if (k % 100 === 0) await until('it works', async () => ((await judged())?.frames ?? 0) > k);
+      }
+      await until('all is judged', async () => (await judged())?.frames === 200);
+      assert.equal((await judged())!.distance, 0);
+    } finally {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+  });
+
   it('comes back after the broker was killed, and takes nothing twice that it has', async () => {
     await broker.start(undefined, ['autosave_interval 1', 'autosave_on_changes true']);
     await bench.start(settings());
@@ -208,11 +255,13 @@ describe('MQTT', function () {
         ...(topic === 'truths' ? { role: 'reference' } : { tracker: 't' }),
         format: 'motchallenge',
       }));
-      await bench.start({ ...settings({ feeds, ...changes }), limits: { unfinishedMs: 1000 } });
+      await bench.start({ ...settings({ feeds, ...changes }), limits: { unfinishedMs: 600_000, stopMs: 100 } });
       await connected();
       // an older broker has 20 messages underway at a time
       for (let k = 1; k <= 3; k++)
         for (const topic of ['truths', 'tracks']) for (let n = 1; n <= 50; n++) await publish(topic, line(k, n));
+      // the fourth frame completes the third
+      for (const topic of ['truths', 'tracks']) await publish(topic, line(4, 1));
       await bench.untilFrames('s', 't', 3);
       const { count } = bench.app.live.window('s', 't', 'online-surveillance')!.evaluation;
       assert.deepEqual(count, { proper: 150, missed: 0, false: 0, switches: 0 });

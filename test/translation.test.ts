@@ -168,6 +168,36 @@ describe('a feed of foreign messages', () => {
     await probe.close();
   });
 
+  it('does not take a frame as complete while its client may be waiting for acks', async () => {
+    edge = await startEdge('limits: { unfinishedMs: 10 }');
+    let open = () => {};
+    edge.live.gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const probe = await Probe.open(`${edge.ws}/v1/ingest`);
+    probe.send(hello({ format: 'motchallenge' }));
+    await probe.nextOf('welcome');
+    probe.send({ type: 'message', seq: 1, message: '1,7,10,20,30,40' });
+    probe.send({ type: 'message', seq: 2, message: '2,7,10,20,30,40' });
+    await until('frame 1 waits for the disk', () => edge.live.attempts === 1);
+    // many times as long as an idle client would be given
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    assert.equal(edge.live.attempts, 1, 'frame 2 is still held');
+    probe.send({ type: 'message', seq: 3, message: '2,8,10,20,30,40' });
+    probe.send({ type: 'ping' });
+    await probe.nextOf('pong');
+    open();
+    await until('both are there', () => edge.live.parts.get(feed)?.length === 2);
+    assert.deepEqual(
+      edge.live.parts.get(feed)!.map(({ k, objects }) => [k, objects.length]),
+      [
+        [1, 1],
+        [2, 2],
+      ],
+    );
+    await probe.close();
+  });
+
   it('answers frames on a foreign feed, and messages on a native one, with the remedy', async () => {
     edge = await startEdge();
     for (const [format, message] of [

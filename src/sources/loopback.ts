@@ -5,13 +5,23 @@
 import type { WebSocketConstructor, WebSocketLike } from '../client.js';
 import type { IngestDesk, Session } from '../ingest.js';
 
-/** The constructor of such sockets, for `connect`; `name` stands in the log. */
-export function loopback(desk: IngestDesk, name: string): WebSocketConstructor {
-  return class extends Loopback {
+export interface LoopbackPort {
+  /** for `connect` */
+  WebSocket: WebSocketConstructor;
+  /** whether all that was sent is stored or was refused, but for messages that wait for the rest of their frame */
+  onlyHeld(): boolean;
+}
+
+/** Opens a way to the desk; `name` stands in the log. */
+export function loopback(desk: IngestDesk, name: string): LoopbackPort {
+  let newest: Loopback | null = null;
+  class Way extends Loopback {
     constructor() {
       super(desk, name);
+      newest = this;
     }
-  };
+  }
+  return { WebSocket: Way, onlyHeld: () => newest?.onlyHeld ?? true };
 }
 
 class Loopback implements WebSocketLike {
@@ -52,6 +62,10 @@ class Loopback implements WebSocketLike {
       this.readyState = 1;
       this.onopen?.({} as never);
     });
+  }
+
+  get onlyHeld(): boolean {
+    return this.#unread.length === 0 && this.#session.onlyHeld;
   }
 
   send(data: string): void {

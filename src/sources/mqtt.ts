@@ -194,7 +194,8 @@ export class MqttSource implements Source {
     if (this.#timer) clearTimeout(this.#timer);
     // what comes now is not taken, and not acknowledged: the broker has it for us next time
     this.#client.handleMessage = (_packet, done) => done(NOT_YET);
-    await Promise.all(this.#feeds.map(({ feed }) => feed.finish()));
+    const heldComesAgain = this.settings.qos === 1 && this.settings.acknowledge === 'stored';
+    await Promise.all(this.#feeds.map(({ feed }) => feed.finish({ heldComesAgain })));
     await new Promise<void>((resolve) => this.#client.end(!this.#client.connected, {}, () => resolve()));
   }
 }

@@ -145,7 +145,7 @@ export class RosbridgeSource implements Source {
     if (this.#timer) clearTimeout(this.#timer);
     if (this.#heartbeat) clearInterval(this.#heartbeat);
     this.#socket?.pause();
-    await Promise.all(this.#feeds.map(({ feed }) => feed.finish()));
+    await Promise.all(this.#feeds.map(({ feed }) => feed.finish({ heldComesAgain: false })));
     this.#socket?.terminate();
   }
 }

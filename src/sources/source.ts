@@ -10,7 +10,7 @@ import type { Config } from '../config.js';
 import type { IngestDesk } from '../ingest.js';
 import type { Logger } from '../logger.js';
 import type { SourceMeter, SourceReject } from '../source-meters.js';
-import { loopback } from './loopback.js';
+import { type LoopbackPort, loopback } from './loopback.js';
 
 type Sources = Config['sources'];
 export type MqttSettings = Sources['mqtt'][number];
@@ -61,11 +61,14 @@ interface Waiting {
   settled: () => void;
 }
 
+/** how often a source that stops looks whether it may */
+const LOOK_MS = 5;
 /** log lines about refused messages, for each source */
 const REJECT_LINES_EVERY_MS = 10_000;
 
 export class SourceFeed {
   readonly #client: FeedClient;
+  readonly #port: LoopbackPort;
   readonly #native: boolean;
   readonly #json: boolean;
   #waiting: Waiting[] = [];
@@ -88,6 +91,7 @@ export class SourceFeed {
     const adapter = adapters.get(config.formats[format]?.adapter ?? format);
     this.#native = format === 'native';
     this.#json = adapter?.message === 'json';
+    this.#port = loopback(desk, name);
     this.#client = connect({
       url: 'ws://loopback',
       stream,
@@ -98,7 +102,7 @@ export class SourceFeed {
       bufferFrames: config.sources.queueMessages,
       backoffMs: config.sources.backoffMs,
       backoffMaxMs: config.sources.backoffMaxMs,
-      WebSocket: loopback(desk, name),
+      WebSocket: this.#port.WebSocket,
     });
     this.#client.on('open', () => this.#settle());
     this.#client.on('ack', () => this.#settle());
@@ -171,12 +175,21 @@ export class SourceFeed {
     await Promise.race([this.#client.flush().catch(() => {}), this.#closingSoon]);
   }
 
-  /** Waits for what was taken, as long as a stop may last, and closes. */
-  async finish(): Promise<void> {
+  /**
+   * Waits for what was taken, as long as a stop may last, and closes. A frame that is not complete is not waited for where
+   * its messages come again: it would be stored without its rest.
+   */
+  async finish({ heldComesAgain }: { heldComesAgain: boolean }): Promise<void> {
     const patience = setTimeout(() => this.#whenClosing(), this.parts.config.limits.stopMs);
+    const looking = heldComesAgain ? setInterval(() => this.#onlyHeld() && this.#whenClosing(), LOOK_MS) : undefined;
     await this.drained();
     clearTimeout(patience);
+    clearInterval(looking);
     await this.close();
+  }
+
+  #onlyHeld(): boolean {
+    return this.#client.connected && this.#client.unsent === 0 && this.#port.onlyHeld();
   }
 
   async close(): Promise<void> {

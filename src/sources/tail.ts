@@ -19,9 +19,10 @@ interface Identity {
   headBytes: number;
 }
 
-/** Which file is being read; its lines up to number `lines`, counted through all files, end at `offset`. */
-interface Note extends Identity {
+/** In this file, line number `lines`, counted through all files, ends at `offset`. */
+interface Note {
   version: 1;
+  file: Identity;
   lines: number;
   offset: number;
 }
@@ -37,16 +38,17 @@ export class TailSource implements Source {
   readonly #feed: SourceFeed;
   readonly #backoff: Backoff;
   #file: FileHandle | null = null;
-  #note: Note = { version: 1, inode: 0, head: hash(Buffer.alloc(0)), headBytes: 0, lines: 0, offset: 0 };
+  #identity: Identity = { inode: 0, head: '', headBytes: 0 };
+  #note: Note | null = null;
   /** bytes read, and what of them is no whole line yet */
   #offset = 0;
   #rest = Buffer.alloc(0);
   /** lines taken, counted through all files */
   #lines = 0;
-  #marked = 0;
   /** inside a line that is too long */
   #skipping = false;
   #stopping = false;
+  #written: Promise<void> = Promise.resolve();
   readonly #stopped: Promise<void>;
   #wake: () => void = () => {};
 
@@ -104,7 +106,7 @@ export class TailSource implements Source {
     const behind = !note || stored < note.lines ? stored : note.lines;
     const offset = note?.offset ?? 0;
     this.#offset = note && stored < note.lines ? offset : await this.#endOfLine(stored, note ? behind : 0, offset);
-    await this.#mark(this.#lines, this.#offset);
+    await this.#mark(this.#identity, this.#lines, this.#offset);
   }
 
   /** The end of line `wanted`, counted from a place that is known; a file that is too short begins anew. */
@@ -131,9 +133,9 @@ export class TailSource implements Source {
     const others = (await readdir(folder)).slice(0, FOLDER_MAX).map((name) => join(folder, name));
     for (const candidate of [path, ...others]) {
       const found = await stat(candidate).catch(() => null);
-      if (found?.ino !== note.inode || !found.isFile() || found.size < note.offset) continue;
+      if (found?.ino !== note.file.inode || !found.isFile() || found.size < note.offset) continue;
       const file = await open(candidate, 'r');
-      const same = hash(await headOf(file, note.headBytes)) === note.head;
+      const same = hash(await headOf(file, note.file.headBytes)) === note.file.head;
       await file.close();
       if (same) return candidate;
     }
@@ -142,11 +144,10 @@ export class TailSource implements Source {
     return null;
   }
 
-  /** Begins a file from its start; everything before it is stored. */
+  /** Begins a file from its start. The note goes on with the file before until a line of this one is stored. */
   async #begin(path: string): Promise<void> {
     await this.#open(path);
     this.#offset = 0;
-    await this.#mark(this.#lines, 0);
   }
 
   async #open(path: string): Promise<void> {
@@ -156,7 +157,7 @@ export class TailSource implements Source {
     this.#rest = Buffer.alloc(0);
     this.#skipping = false;
     const head = await headOf(file, HEAD_BYTES);
-    Object.assign(this.#note, { inode: (await file.stat()).ino, head: hash(head), headBytes: head.length });
+    this.#identity = { inode: (await file.stat()).ino, head: hash(head), headBytes: head.length };
     this.#backoff.reset();
     const { meter, logger } = this.parts;
     if (!meter.connected) logger.info('source_connected', { source: this.settings.name, path });
@@ -178,7 +179,7 @@ export class TailSource implements Source {
     if (bytesRead > 0 || this.#stopping) return true;
     // between its renaming and the first line of the next file there may be none of this name
     const now = await stat(this.settings.path).catch(() => null);
-    if (!now || now.ino === this.#note.inode) return false;
+    if (!now || now.ino === this.#identity.inode) return false;
     await this.#change('rotated');
     return true;
   }
@@ -186,12 +187,12 @@ export class TailSource implements Source {
   /** Whether the file still begins as it did; a short one may have grown. */
   async #headHolds(size: number): Promise<boolean> {
     if (size === this.#offset) return true;
-    const { head, headBytes } = this.#note;
+    const { head, headBytes } = this.#identity;
     const now = await headOf(this.#file!, HEAD_BYTES);
     if (hash(now.subarray(0, headBytes)) !== head) return false;
     if (now.length > headBytes) {
-      Object.assign(this.#note, { head: hash(now), headBytes: now.length });
-      await this.#writeNote();
+      Object.assign(this.#identity, { head: hash(now), headBytes: now.length });
+      if (this.#note?.file === this.#identity) await this.#writeNote(this.#note);
     }
     return true;
   }
@@ -200,7 +201,6 @@ export class TailSource implements Source {
     const { name, path } = this.settings;
     // nobody is going to end this line
     if (how === 'rotated' && this.#rest.length > 0) await this.#takeLines(Buffer.from('\n'));
-    await this.#feed.drained();
     if (this.#stopping) return;
     this.parts.logger.info('source_rotated', { source: name, path, how, lines: this.#lines });
     await this.#begin(path);
@@ -236,19 +236,21 @@ export class TailSource implements Source {
       const limit = `line ${lines} is longer than sources.payloadBytes (now ${config.sources.payloadBytes})`;
       this.#feed.refuse(tooLong ? 'payload_too_large' : 'message_invalid', tooLong ? limit : 'is not UTF-8', '');
       this.#feed.skip();
-    } else await this.#feed.take(text, () => this.#stored(lines, end));
+    } else {
+      const file = this.#identity;
+      await this.#feed.take(text, () => this.#stored(file, lines, end));
+    }
   }
 
-  #stored(lines: number, offset: number): void {
-    if (lines - this.#marked < NOTE_EVERY_LINES) return;
+  #stored(file: Identity, lines: number, offset: number): void {
+    if (this.#note?.file === file && lines - this.#note.lines < NOTE_EVERY_LINES) return;
     // a note that cannot be written costs time at the next start, nothing else
-    this.#mark(lines, offset).catch(() => {});
+    this.#mark(file, lines, offset).catch(() => {});
   }
 
-  async #mark(lines: number, offset: number): Promise<void> {
-    this.#marked = lines;
-    Object.assign(this.#note, { lines, offset });
-    await this.#writeNote();
+  async #mark(file: Identity, lines: number, offset: number): Promise<void> {
+    this.#note = { version: 1, file, lines, offset };
+    await this.#writeNote(this.#note);
   }
 
   get #notePath(): string {
@@ -264,9 +266,16 @@ export class TailSource implements Source {
     }
   }
 
-  async #writeNote(): Promise<void> {
+  /** One after the other: the last one counts. */
+  #writeNote(note: Note): Promise<void> {
+    const text = `${JSON.stringify(note)}\n`;
+    const written = this.#written.then(() => this.#replaceNote(text));
+    this.#written = written.catch(() => {});
+    return written;
+  }
+
+  async #replaceNote(text: string): Promise<void> {
     const path = this.#notePath;
-    const text = `${JSON.stringify(this.#note)}\n`;
     await mkdir(dirname(path), { recursive: true });
     const file = await open(`${path}.new`, 'w');
     try {
@@ -293,8 +302,9 @@ export class TailSource implements Source {
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#wake();
-    await this.#feed.finish();
+    await this.#feed.finish({ heldComesAgain: true });
     await this.#stopped;
+    await this.#written;
   }
 }
 
