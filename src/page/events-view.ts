@@ -5,17 +5,20 @@ import { download, h, setText } from './dom.js';
 import { csvOf, KINDS, kindOf, linkOf, sentenceOf } from './event-words.js';
 import { clock, type Route } from './format.js';
 
-const ROWS_MAX = 300;
 const REDRAW_MS = 500;
 
-/** Rows of events, newest first. */
+/** Rows of events, newest first; only what is new is built. */
 export class EventTable {
   readonly element: HTMLElement;
   #body = h('tbody');
   #note = h('p', { class: 'note' });
-  #drawn = '';
+  /** what the rows show, newest first */
+  #shown: EventMessage[] = [];
 
-  constructor(readonly board: Board) {
+  constructor(
+    readonly board: Board,
+    readonly rowsMax: number,
+  ) {
     const head = ['Time', 'Frame', 'Kind', 'Series', 'What'].map((text) => h('th', { scope: 'col' }, text));
     this.element = h(
       'div',
@@ -30,13 +33,14 @@ export class EventTable {
   }
 
   show(events: EventMessage[], none: string): void {
-    const newest = events.slice(-ROWS_MAX).reverse();
-    const last = newest[0];
-    // the same list is not built again
-    const signature = `${events.length} ${last?.stream} ${last?.n} ${last?.atMs} ${last?.count}`;
-    if (signature === this.#drawn) return;
-    this.#drawn = signature;
-    this.#body.replaceChildren(...newest.map((event) => this.#row(event)));
+    const newest = events.slice(-this.rowsMax).reverse();
+    const known = newest.indexOf(this.#shown[0]);
+    const grown = known >= 0 && newest.slice(known).every((event, n) => event === this.#shown[n]);
+    if (grown) {
+      this.#body.prepend(...newest.slice(0, known).map((event) => this.#row(event)));
+      while (this.#body.rows.length > newest.length) this.#body.deleteRow(-1);
+    } else this.#body.replaceChildren(...newest.map((event) => this.#row(event)));
+    this.#shown = newest;
     const more = events.length - newest.length;
     setText(this.#note, events.length === 0 ? none : more > 0 ? `and ${more} older; the export has them` : '');
   }
@@ -83,7 +87,7 @@ export class EventsView {
         kind,
         h('input', { type: 'checkbox', checked: !chosen || chosen.includes(kind), onchange: () => this.#filtered() }),
       );
-    this.#table = new EventTable(board);
+    this.#table = new EventTable(board, 300);
     this.element = h(
       'section',
       { 'aria-label': 'events' },

@@ -145,9 +145,10 @@ export class SeriesFeed {
   #take(report: ReportMessage): void {
     // numbers that go back mean that the series has begun again
     if (this.report && report.k < this.report.k) this.#startOver();
-    this.report = report;
     this.fault = null;
-    if (report.receivedMs > 0) this.latencyMs = Date.now() - report.receivedMs;
+    // the first one is as old as it is
+    if (this.report && report.receivedMs > 0) this.latencyMs = Date.now() - report.receivedMs;
+    this.report = report;
     if (report.skipped) this.#tooSlow(report.skipped);
     this.#pushTrend(report.k, report.receivedMs, report.window.distance, report.window.cost);
     if (this.frames) this.#pushFrame(report);

@@ -40,7 +40,7 @@ export class Figures {
         {},
         h('dt', {}, h('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name),
         this.#costs.get(name)!,
-        this.#bars.get(name)!,
+        h('dd', { class: 'bar-cell', 'aria-hidden': 'true' }, this.#bars.get(name)!),
       ),
     );
     this.element = h(

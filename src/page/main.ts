@@ -13,6 +13,7 @@ const KEYS: Array<[string, string]> = [
   ['space', 'pause, or follow again'],
   ['← →', 'one frame back or on; with shift, ten'],
   ['Home, End', 'oldest retained frame; follow the newest'],
+  ['P', 'replay the retained frames'],
   ['+ −, F', 'zoom; show everything'],
   ['/', 'search'],
   ['O, E', 'overview, events'],
@@ -180,6 +181,7 @@ function actOnSeries(series: SeriesView, key: string, shift: boolean, target: HT
   else if (key === 'Home' && !slider) series.step(Number.NEGATIVE_INFINITY);
   else if (key === 'End' && !slider) series.follow();
   else if (key === 'f') series.fit();
+  else if (key === 'p') series.play();
   else if (key === '+' || key === '=') series.zoom(1.3);
   else if (key === '-') series.zoom(1 / 1.3);
   else return false;

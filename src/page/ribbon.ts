@@ -80,7 +80,7 @@ export class Ribbon {
     if (this.#width === 0) return;
     const room = Math.max(1, this.#width - LABEL);
     const columns = Math.min(buffer.frames.length, Math.floor(room / CELL));
-    this.#cell = Math.max(CELL, Math.min(14, Math.floor(room / Math.max(1, columns))));
+    this.#cell = Math.max(CELL, Math.min(24, Math.floor(room / Math.max(1, columns))));
     const last = buffer.frames.length - columns;
     // keep still while the shown frame is inside
     const inside = shown >= this.#first && shown < this.#first + columns && this.#first <= last;

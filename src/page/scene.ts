@@ -7,7 +7,7 @@
 import type { Camera } from './camera.js';
 import { h } from './dom.js';
 import type { FrameBuffer, ShownFrame, Side } from './frames.js';
-import { Atlas } from './sprites.js';
+import { Atlas, type Word } from './sprites.js';
 import { type Theme, theme } from './theme.js';
 import { Trails } from './trails.js';
 
@@ -50,6 +50,8 @@ export class Scene {
     this.#ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.max(1, Math.round(width * this.#ratio));
     this.canvas.height = Math.max(1, Math.round(height * this.#ratio));
+    // everything lies on whole pixels, and plain copies are much faster
+    this.#context.imageSmoothingEnabled = false;
     this.#trails.resize(this.canvas.width, this.canvas.height);
     this.#atlas = new Atlas(this.#ratio);
     this.#theme = null;
@@ -121,8 +123,8 @@ export class Scene {
     this.#objects(frame.reference, colours, line, false);
     this.#objects(frame.tracker, colours, line, true);
     if (options.ids) {
-      this.#ids(frame.reference, colours.reference, colours.back, false);
-      this.#ids(frame.tracker, colours.tracker, colours.back, true);
+      this.#truthIds(frame, colours);
+      this.#falseIds(frame, colours);
     }
     if (options.marks) this.#marks(buffer, index, colours);
     this.#scaleBar(buffer, colours, line);
@@ -222,18 +224,37 @@ export class Scene {
     return [Math.round((at[o] + at[o + 2] / 2 - left) * scale), Math.round((at[o + 1] + at[o + 3] / 2 - top) * scale)];
   }
 
-  /** Ids of truths stand on top, those of tracks hang below. */
-  #ids({ at, ids }: Side, colour: string, halo: string, below: boolean): void {
-    const { scale, left, top } = this.camera;
-    const { width, height } = this.canvas;
-    const lift = Math.round((below ? 15 : 0) * this.#ratio);
-    for (let n = 0, o = 0; n < ids.length; n++, o += 4) {
-      const isPoint = at[o + 2] === 0 && at[o + 3] === 0;
-      const x = Math.round((at[o] - left) * scale) + (isPoint ? 6 : 0);
-      const y = Math.round((at[o + 1] + (below ? at[o + 3] : 0) - top) * scale) + lift - (isPoint && !below ? 4 : 0);
-      if (x < -60 || y < 0 || x > width || y > height + 20) continue;
-      this.#atlas.text(this.#context, ids[n], colour, halo, x, y);
+  /** The id of a truth stands on top of it, that of its track beside: one picture for a pair. */
+  #truthIds({ reference, tracker, trackOf }: ShownFrame, colours: Theme): void {
+    for (let i = 0; i < trackOf.length; i++) {
+      const truth = reference.ids[i];
+      const track = trackOf[i] < 0 ? '' : tracker.ids[trackOf[i]];
+      const words = () => [
+        { text: truth, colour: colours.reference },
+        ...(track ? [{ text: track, colour: colours.tracker }] : []),
+      ];
+      this.#label(reference, i, `${truth}\n${track}`, words, colours.back, false);
     }
+  }
+
+  /** Ids of tracks without a truth hang below. */
+  #falseIds({ tracker, isFalse }: ShownFrame, colours: Theme): void {
+    for (let j = 0; j < isFalse.length; j++) {
+      if (!isFalse[j]) continue;
+      const text = tracker.ids[j];
+      this.#label(tracker, j, `\n${text}`, () => [{ text, colour: colours.tracker }], colours.back, true);
+    }
+  }
+
+  #label({ at }: Side, n: number, key: string, words: () => Word[], halo: string, below: boolean): void {
+    const { scale, left, top } = this.camera;
+    const o = n * 4;
+    const shift = at[o + 2] === 0 && at[o + 3] === 0 ? Math.round(5 * this.#ratio) : 0;
+    const lift = below ? Math.round(15 * this.#ratio) : -shift;
+    const x = Math.round((at[o] - left) * scale) + shift;
+    const y = Math.round((at[o + 1] + (below ? at[o + 3] : 0) - top) * scale) + lift;
+    if (x < -60 || y < 0 || x > this.canvas.width || y > this.canvas.height + 20) return;
+    this.#atlas.text(this.#context, key, words, halo, x, y);
   }
 
   #marks(buffer: FrameBuffer, index: number, colours: Theme): void {
@@ -274,7 +295,8 @@ export class Scene {
     this.#context.fillRect(x, y - tick, line, tick);
     this.#context.fillRect(x + width, y - tick, line, tick + line);
     const label = buffer.geodesic ? metres(length) : `${Number(length.toPrecision(1))} ${this.#unit(buffer)}`;
-    this.#atlas.text(this.#context, label, colours.faint, colours.back, x + 4, y - 2);
+    const words = () => [{ text: label, colour: colours.faint }];
+    this.#atlas.text(this.#context, `scale\n${label}`, words, colours.back, x + 4, y - 2);
   }
 
   #unit(buffer: FrameBuffer): string {

@@ -67,7 +67,7 @@ export class SeriesView {
       toggle: () => this.toggle(),
       step: (steps) => this.step(steps),
       seek: (k) => this.goTo(k),
-      play: (speed) => this.#play(speed),
+      play: (speed) => this.play(speed),
       follow: () => this.follow(),
     });
     const hover = (k: number | null) => this.#hover(k, null);
@@ -81,7 +81,7 @@ export class SeriesView {
       await this.#first.refresh();
       return this.#first.window;
     });
-    this.#events = new EventTable(board);
+    this.#events = new EventTable(board, 40);
     this.element = this.#layout();
     this.#stops = [board.listen(changed), onThemeChange(changed)];
     // silence and age go on without any news
@@ -202,7 +202,7 @@ export class SeriesView {
       ...boxes,
       button('+', 'zoom in', () => this.zoom(1.3)),
       button('−', 'zoom out', () => this.zoom(1 / 1.3)),
-      button('fit', 'show everything (F)', () => this.fit()),
+      h('button', { type: 'button', title: 'show everything (F)', onclick: () => this.fit() }, 'fit'),
     );
   }
 
@@ -242,7 +242,7 @@ export class SeriesView {
     this.#schedule();
   }
 
-  #play(speed: number): void {
+  play(speed = 1): void {
     const frames = this.#first.frames?.frames ?? [];
     if (this.#player.mode === 'follow' && frames.length > 0) this.#player.pauseAt(frames[0].k);
     this.#wanted = null;

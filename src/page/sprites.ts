@@ -1,76 +1,85 @@
 /**
- * Small pictures that are drawn often: ids and marks. Each is drawn once into an atlas and copied from there, which is
- * many times cheaper than drawing text or curves. When the atlas is full it starts over.
+ * Small pictures that are drawn often: ids and marks. Each is drawn once into a sheet and copied from there, which is
+ * many times cheaper than drawing text or curves. Sheets are small, because a browser copies a whole sheet when it is
+ * drawn into after it was copied from; when all are full, the oldest starts over.
  */
 
-const SIZE = 1024;
+const SIZE = 256;
+const SHEETS_MAX = 24;
+
+interface Sheet {
+  canvas: HTMLCanvasElement;
+  context: CanvasRenderingContext2D;
+  keys: string[];
+}
 
 interface Place {
+  sheet: HTMLCanvasElement;
   x: number;
   y: number;
   width: number;
   height: number;
 }
 
+export interface Word {
+  text: string;
+  colour: string;
+}
+
 type Paint = (context: CanvasRenderingContext2D, x: number, y: number) => void;
 
 export class Atlas {
-  #canvas = document.createElement('canvas');
-  #context: CanvasRenderingContext2D;
+  #sheets: Sheet[] = [];
   #places = new Map<string, Place>();
-  #x = 0;
-  #y = 0;
+  #x = SIZE;
+  #y = SIZE;
   #row = 0;
 
-  constructor(readonly ratio: number) {
-    this.#canvas.width = SIZE;
-    this.#canvas.height = SIZE;
-    this.#context = this.#canvas.getContext('2d')!;
-  }
+  constructor(readonly ratio: number) {}
 
-  /** Draws the text with its left bottom corner at x, y, whole pixels. */
-  text(target: CanvasRenderingContext2D, text: string, colour: string, halo: string, x: number, y: number): void {
-    const key = `${colour}${text}`;
-    const place = this.#places.get(key) ?? this.#writeText(key, text, colour, halo);
-    target.drawImage(
-      this.#canvas,
-      place.x,
-      place.y,
-      place.width,
-      place.height,
-      x,
-      y - place.height,
-      place.width,
-      place.height,
-    );
+  /** Draws words side by side, each in its colour, with the left bottom corner at x, y, whole pixels. */
+  text(target: CanvasRenderingContext2D, key: string, words: () => Word[], halo: string, x: number, y: number): void {
+    const place = this.#places.get(key) ?? this.#writeText(key, words(), halo);
+    const { width, height } = place;
+    target.drawImage(place.sheet, place.x, place.y, width, height, x, y - height, width, height);
   }
 
   /** Draws a picture of this size with its middle at x, y; `paint` is called when it is not there yet. */
   mark(target: CanvasRenderingContext2D, key: string, size: number, paint: Paint, x: number, y: number): void {
-    let place = this.#places.get(key);
-    if (!place) {
-      place = this.#reserve(key, size, size);
-      this.#context.save();
-      paint(this.#context, place.x + size / 2, place.y + size / 2);
-      this.#context.restore();
-    }
+    const place = this.#places.get(key) ?? this.#paint(key, size, paint);
     const half = size >> 1;
-    target.drawImage(this.#canvas, place.x, place.y, size, size, x - half, y - half, size, size);
+    target.drawImage(place.sheet, place.x, place.y, size, size, x - half, y - half, size, size);
   }
 
-  #writeText(key: string, text: string, colour: string, halo: string): Place {
-    const context = this.#context;
+  #paint(key: string, size: number, paint: Paint): Place {
+    const place = this.#reserve(key, size, size);
+    const { context } = this.#sheets[this.#sheets.length - 1];
+    context.save();
+    paint(context, place.x + size / 2, place.y + size / 2);
+    context.restore();
+    return place;
+  }
+
+  #writeText(key: string, words: Word[], halo: string): Place {
     const size = Math.round(11 * this.ratio);
-    context.font = `600 ${size}px system-ui, sans-serif`;
-    const short = text.length > 14 ? `${text.slice(0, 13)}…` : text;
-    const place = this.#reserve(key, Math.ceil(context.measureText(short).width) + 4, size + 4);
-    context.textBaseline = 'alphabetic';
+    const font = `600 ${size}px system-ui, sans-serif`;
+    const short = words.map(({ text }) => (text.length > 14 ? `${text.slice(0, 13)}…` : text));
+    const widths = short.map((text) => widthOf(text, font));
+    const gap = Math.round(4 * this.ratio);
+    const width = widths.reduce((sum, one) => sum + one + gap, 0);
+    const place = this.#reserve(key, Math.min(SIZE, width), size + 4);
+    const { context } = this.#sheets[this.#sheets.length - 1];
+    context.font = font;
     context.lineJoin = 'round';
     context.lineWidth = 3 * this.ratio;
     context.strokeStyle = halo;
-    context.strokeText(short, place.x + 2, place.y + size);
-    context.fillStyle = colour;
-    context.fillText(short, place.x + 2, place.y + size);
+    let x = place.x + 2;
+    words.forEach(({ colour }, n) => {
+      context.strokeText(short[n], x, place.y + size);
+      context.fillStyle = colour;
+      context.fillText(short[n], x, place.y + size);
+      x += widths[n] + gap;
+    });
     return place;
   }
 
@@ -80,15 +89,30 @@ export class Atlas {
       this.#y += this.#row;
       this.#row = 0;
     }
-    if (this.#y + height > SIZE) {
-      this.#places.clear();
-      this.#context.clearRect(0, 0, SIZE, SIZE);
-      this.#x = this.#y = this.#row = 0;
-    }
-    const place = { x: this.#x, y: this.#y, width, height };
+    if (this.#y + height > SIZE) this.#nextSheet();
+    const sheet = this.#sheets[this.#sheets.length - 1];
+    const place = { sheet: sheet.canvas, x: this.#x, y: this.#y, width, height };
     this.#x += width;
     this.#row = Math.max(this.#row, height);
     this.#places.set(key, place);
+    sheet.keys.push(key);
     return place;
   }
+
+  #nextSheet(): void {
+    this.#x = this.#y = this.#row = 0;
+    const oldest = this.#sheets.length < SHEETS_MAX ? null : this.#sheets.shift()!;
+    for (const key of oldest?.keys ?? []) this.#places.delete(key);
+    const canvas = oldest?.canvas ?? document.createElement('canvas');
+    // also clears it
+    canvas.width = canvas.height = SIZE;
+    this.#sheets.push({ canvas, context: canvas.getContext('2d')!, keys: [] });
+  }
+}
+
+const ruler = document.createElement('canvas').getContext('2d')!;
+
+function widthOf(text: string, font: string): number {
+  if (ruler.font !== font) ruler.font = font;
+  return Math.min(SIZE - 4, Math.ceil(ruler.measureText(text).width));
 }

@@ -7,10 +7,15 @@ import type { Camera } from './camera.js';
 import type { ShownFrame, Side } from './frames.js';
 import type { Theme } from './theme.js';
 
-const LENGTH = 32;
-const BUCKETS = 5;
-const FADE = 0.09;
-const REDRAW_FRAMES = 60;
+const LENGTH = 42;
+const BUCKETS = 6;
+const STRENGTH = 0.8;
+/** per frame */
+const FADE = 0.07;
+/** the layer is brought up to date after this many frames at once */
+const STEP = 3;
+/** and drawn anew after this many */
+const REDRAW_FRAMES = 90;
 
 export class Trails {
   readonly canvas = document.createElement('canvas');
@@ -26,28 +31,35 @@ export class Trails {
     this.#version = -1;
   }
 
-  /** Brings the layer to frame `index`. */
+  /** Brings the layer to frame `index`, or to a few frames before. */
   update(frames: ShownFrame[], index: number, camera: Camera, theme: Theme, width: number): void {
-    const { k } = frames[index];
     const still = camera.version === this.#version && theme === this.#theme;
-    if (still && k === this.#k) return;
-    const next = still && index > 0 && frames[index - 1].k === this.#k && ++this.#since < REDRAW_FRAMES;
+    const behind = still ? this.#behind(frames, index) : -1;
+    if (behind >= 0 && behind < STEP) return;
+    this.#since += behind;
     this.#context.lineWidth = width;
-    if (next) this.#advance(frames, index, camera, theme);
+    if (behind > 0 && behind <= 2 * STEP && this.#since < REDRAW_FRAMES)
+      this.#advance(frames, index - behind + 1, index, camera, theme);
     else this.#redraw(frames, index, camera, theme);
-    this.#k = k;
+    this.#k = frames[index].k;
     this.#version = camera.version;
     this.#theme = theme;
   }
 
-  #advance(frames: ShownFrame[], index: number, camera: Camera, theme: Theme): void {
+  /** How many frames the layer is behind; -1 when it is ahead, or far away. */
+  #behind(frames: ShownFrame[], index: number): number {
+    for (let n = 0; n <= 2 * STEP && n <= index; n++) if (frames[index - n].k === this.#k) return n;
+    return -1;
+  }
+
+  #advance(frames: ShownFrame[], first: number, last: number, camera: Camera, theme: Theme): void {
     const context = this.#context;
-    context.globalAlpha = FADE;
+    context.globalAlpha = 1 - (1 - FADE) ** (last - first + 1);
     context.fillStyle = theme.back;
     context.fillRect(0, 0, this.canvas.width, this.canvas.height);
-    context.globalAlpha = 0.75;
-    this.#steps(frames, index, index, camera, 'reference', theme.reference);
-    this.#steps(frames, index, index, camera, 'tracker', theme.tracker);
+    context.globalAlpha = STRENGTH;
+    this.#steps(frames, first, last, camera, 'reference', theme.reference);
+    this.#steps(frames, first, last, camera, 'tracker', theme.tracker);
     context.globalAlpha = 1;
   }
 
@@ -60,7 +72,7 @@ export class Trails {
     const step = Math.ceil(LENGTH / BUCKETS);
     for (let bucket = BUCKETS - 1; bucket >= 0; bucket--) {
       const last = index - bucket * step;
-      context.globalAlpha = 0.75 * (1 - FADE) ** ((bucket + 0.5) * step);
+      context.globalAlpha = STRENGTH * (1 - FADE) ** ((bucket + 0.5) * step);
       this.#steps(frames, last - step + 1, last, camera, 'reference', theme.reference);
       this.#steps(frames, last - step + 1, last, camera, 'tracker', theme.tracker);
     }

@@ -31,8 +31,9 @@ export class Transport {
   #lost = h('span', { class: 'note', role: 'status' });
 
   constructor(on: TransportEvents) {
+    /** Words name a button; a sign needs a label. */
     const button = (text: string, label: string, onclick: () => void) =>
-      h('button', { type: 'button', 'aria-label': label, title: label, onclick }, text);
+      h('button', { type: 'button', 'aria-label': /\w/.test(text) ? null : label, title: label, onclick }, text);
     this.#pause = button('Pause', 'pause or follow (space)', () => on.toggle());
     this.#slider = h('input', {
       type: 'range',

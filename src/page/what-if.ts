@@ -243,7 +243,7 @@ export class WhatIf {
         h('td', {}, of(old)),
         h('td', {}, of(now)),
       );
-    const head = ['', profile, 'what if'].map((text) => h('th', { scope: 'col' }, text));
+    const head = ['figure', profile, 'what if'].map((text) => h('th', { scope: 'col' }, text));
     this.#table.replaceChildren(
       h('thead', {}, h('tr', {}, ...head)),
       h(
