@@ -19,7 +19,7 @@ export class EventTable {
     readonly board: Board,
     readonly rowsMax: number,
   ) {
-    const head = ['Time', 'Frame', 'Kind', 'Series', 'What'].map((text) => h('th', { scope: 'col' }, text));
+    const head = ['Time', 'Frame', 'Kind', 'What', 'Series'].map((text) => h('th', { scope: 'col' }, text));
     this.element = h(
       'div',
       {},
@@ -55,8 +55,8 @@ export class EventTable {
       h('td', {}, atMs ? clock(atMs) : ''),
       h('td', { class: 'number' }, k === undefined ? '' : String(k)),
       h('td', {}, type),
-      h('td', {}, [stream, tracker, profile].filter(Boolean).join(' / ')),
       h('td', {}, link ? h('a', { href: link }, what) : what),
+      h('td', {}, [stream, tracker, profile].filter(Boolean).join(' / ')),
     );
   }
 }

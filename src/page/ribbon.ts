@@ -34,7 +34,11 @@ interface Run {
 
 export class Ribbon {
   readonly element: HTMLElement;
-  #canvas = h('canvas', { role: 'img', 'aria-label': 'assignment ribbon: one row per truth, one column per frame' });
+  #canvas = h('canvas', {
+    role: 'img',
+    height: 1,
+    'aria-label': 'assignment ribbon: one row per truth, one column per frame',
+  });
   #note = h('p', { class: 'note' });
   #context = this.#canvas.getContext('2d')!;
   #width = 0;
