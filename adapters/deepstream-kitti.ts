@@ -55,7 +55,10 @@ class DumpDecoder implements Decoder {
     for (let column = 2; column < COLUMNS; column++)
       if (!Number.isFinite(rows.number(column)))
         throw rows.mistake(column, CORNERS[column - 5] ?? 'column', 'must be a finite number');
-    const [left, top, right, bottom] = [rows.number(5), rows.number(6), rows.number(7), rows.number(8)];
+    const left = rows.number(5);
+    const top = rows.number(6);
+    const right = rows.number(7);
+    const bottom = rows.number(8);
     if (!(right > left && bottom > top))
       throw rows.mistake(7, 'right', `and bottom must lie beyond left and top (${left} ${top})`);
     if (id === UNTRACKED_ID) return null;

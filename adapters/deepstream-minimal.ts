@@ -6,7 +6,7 @@
 
 import type { WireObject } from '../src/protocol.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
-import { decimalOf } from './decimal.js';
+import { readDecimal } from './decimal.js';
 import { each, fieldsOf, frameNumber, isoSeconds, jsonOf, list, refuseStamp } from './fields.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
 import { OneSource } from './source.js';
@@ -14,6 +14,8 @@ import { OneSource } from './source.js';
 /** The id of objects that the tracker does not follow: the largest 64-bit number. */
 export const UNTRACKED_ID = '18446744073709551615';
 const ID = /^\d{1,20}$/;
+const EXPECTED = 'id|left|top|right|bottom|label';
+const CORNERS = ['left', 'top', 'right', 'bottom'];
 
 interface MinimalOptions extends PlacementOptions {
   sensor: string | undefined;
@@ -23,6 +25,7 @@ interface MinimalOptions extends PlacementOptions {
 class MinimalDecoder implements Decoder {
   readonly #placement: Placement;
   readonly #sensors: OneSource;
+  readonly #corners = [0, 0, 0, 0];
 
   constructor(readonly options: MinimalOptions) {
     this.#placement = new Placement(options);
@@ -56,28 +59,31 @@ class MinimalDecoder implements Decoder {
   }
 
   #object(text: unknown): WireObject | null {
-    if (typeof text !== 'string') throw new Mistake('', text, 'must be text: id|left|top|right|bottom|label');
-    const fields = text.split('|', 64);
-    if (fields.length < 6)
-      throw new Mistake('', text, `has ${fields.length} fields; expected id|left|top|right|bottom|label`);
-    if (!ID.test(fields[0])) throw new Mistake('', text, 'must begin with an unsigned whole number as id');
-    const corners = [0, 0, 0, 0];
+    if (typeof text !== 'string') throw new Mistake('', text, `must be text: ${EXPECTED}`);
+    const id = text.slice(0, Math.max(0, text.indexOf('|')));
+    if (!ID.test(id)) throw new Mistake('', text, `must begin with an unsigned whole number as id: ${EXPECTED}`);
+    let at = id.length;
     for (let n = 0; n < 4; n++) {
-      corners[n] = decimalOf(fields[n + 1]);
-      if (!Number.isFinite(corners[n]))
-        throw new Mistake('', text, `must have a finite number as ${['left', 'top', 'right', 'bottom'][n]}`);
+      const end = text.indexOf('|', at + 1);
+      this.#corners[n] = end < 0 ? Number.NaN : readDecimal(text, at + 1, end);
+      if (!Number.isFinite(this.#corners[n]))
+        throw new Mistake('', text, `must have a finite number as ${CORNERS[n]}: ${EXPECTED}`);
+      at = end;
     }
-    if (fields[0] === UNTRACKED_ID) return null;
-    const box = this.#placement.corners(corners[0], corners[1], corners[2], corners[3], '');
-    return objectOf(fields[0], box, fields[5], confidenceOf(fields, text));
+    const end = text.indexOf('|', at + 1);
+    const label = text.slice(at + 1, end < 0 ? undefined : end);
+    const confidence = end < 0 ? undefined : confidenceOf(text, end);
+    if (id === UNTRACKED_ID) return null;
+    const [left, top, right, bottom] = this.#corners;
+    return objectOf(id, this.#placement.corners(left, top, right, bottom, ''), label, confidence);
   }
 }
 
 /** Only messages of pipelines with classifiers have it: the last field, after `#` and their labels. */
-function confidenceOf(fields: string[], text: string): number | undefined {
-  if (fields.length === 6) return undefined;
-  const confidence = decimalOf(fields[fields.length - 1]);
-  if (fields[6] !== '#' || fields.length < 8 || !Number.isFinite(confidence))
+function confidenceOf(text: string, labelEnd: number): number {
+  const last = text.lastIndexOf('|');
+  const confidence = readDecimal(text, last + 1, text.length);
+  if (!text.startsWith('|#|', labelEnd) || last < labelEnd + 2 || !Number.isFinite(confidence))
     throw new Mistake('', text, 'must have after the label nothing, or |#|classifier labels|confidence');
   return confidence;
 }

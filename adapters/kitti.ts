@@ -56,7 +56,8 @@ class KittiDecoder implements Decoder {
     checkColumns(rows);
     const frame = rows.number(0);
     if (!Number.isSafeInteger(frame) || frame < 0) throw rows.mistake(0, 'frame', 'must be a whole number from 0');
-    const stamp = { k: this.#placement.frame(frame, `${rows.line}:1`) };
+    const stamp = { k: this.#placement.shifted(frame) };
+    if (stamp.k < 0) throw rows.mistake(0, 'frame', `must be at least ${-this.options.frameOffset}, with frameOffset`);
     const type = rows.text(2);
     const dropped = type === IGNORED_TYPE || (this.options.types !== undefined && !this.options.types.includes(type));
     return { stamp, object: dropped ? null : this.#object(rows, frame, type) };
@@ -66,12 +67,15 @@ class KittiDecoder implements Decoder {
     const id = idOf(rows, frame, this.#lines + rows.line);
     const score = rows.columns > COLUMNS ? rows.finite(rows.columns - 1, 'score') : undefined;
     if (this.options.objects === 'boxes') {
-      const [left, top, right, bottom] = [6, 7, 8, 9].map((column) => rows.finite(column, NAMES[column]));
+      const left = rows.number(6);
+      const top = rows.number(7);
+      const right = rows.number(8);
+      const bottom = rows.number(9);
       if (!(right > left && bottom > top))
         throw rows.mistake(8, 'right', `and bottom must lie beyond left and top (${left} ${top})`);
       return objectOf(id, this.#placement.corners(left, top, right, bottom, ''), type, score);
     }
-    const point = [13, 14, 15].map((column) => rows.finite(column, NAMES[column]));
+    const point = [rows.number(13), rows.number(14), rows.number(15)];
     if (point[0] === NO_POSITION)
       throw rows.mistake(13, 'x', 'is what trackers without depth write; evaluate boxes (objects=boxes)');
     return score === undefined ? { id, point, class: type } : { id, point, class: type, confidence: score };

@@ -123,7 +123,9 @@ function numbersReader(paths: readonly string[], least: number, most: number): (
     const value = finders[0](object);
     if (!Array.isArray(value) || value.length < least || value.length > most)
       throw new Mistake(path, value, `must be a list of ${least === most ? least : `${least} to ${most}`} numbers`);
-    return value.map((one, n) => numeric(one, `${path}[${n}]`));
+    for (let n = 0; n < value.length; n++)
+      if (!Number.isFinite(value[n])) return value.map((one, index) => numeric(one, `${path}[${index}]`));
+    return value as number[];
   };
 }
 
@@ -210,8 +212,14 @@ class MappingDecoder implements Decoder {
     const read = numbersReader(paths, 4, 4);
     const { boxConvention: convention, yAxis, coordinates, imageHeight } = this.options;
     const height = coordinates === 'normalized' ? 1 : imageHeight!;
+    const isPlain = convention === 'ltwh' && yAxis === 'down';
     return (object) => {
-      const [a, b, c, d] = read(object);
+      const numbers = read(object);
+      const a = numbers[0];
+      const b = numbers[1];
+      const c = numbers[2];
+      const d = numbers[3];
+      if (isPlain && c > 0 && d > 0) return { box: this.#placement.box(a, b, c, d) };
       let [left, top, right, bottom] = [a, b, c, d];
       if (convention === 'cxcywh') [left, top, right, bottom] = [a - c / 2, b - d / 2, a + c / 2, b + d / 2];
       // with y up, top is where y is greatest

@@ -97,6 +97,11 @@ export class Placement {
     ];
   }
 
+  /** A frame number after the offset, which may make it negative. */
+  shifted(k: number): number {
+    return k + this.#frameOffset;
+  }
+
   frame(k: number, path: string): number {
     return shiftedFrame(k, this.#frameOffset, path);
   }

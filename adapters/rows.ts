@@ -22,8 +22,8 @@ export class Rows {
   columns = 0;
   /** 1-based line of the current row */
   line = 0;
-  readonly #starts = new Int32Array(COLUMNS_MAX + 1);
-  readonly #ends = new Int32Array(COLUMNS_MAX + 1);
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
   #at: number;
   #lineStart = 0;
   #newlines = 0;
@@ -55,6 +55,15 @@ export class Rows {
     return this.source.charCodeAt(start - 1) === QUOTE && slice.includes('"') ? slice.replaceAll('""', '"') : slice;
   }
 
+  startsWith(column: number, text: string): boolean {
+    return this.source.startsWith(text, this.#starts[column]);
+  }
+
+  /** Whether there is anything in a column; -1 is a column that is not there. */
+  has(column: number): boolean {
+    return column >= 0 && this.#starts[column] !== this.#ends[column];
+  }
+
   /** The number in a column; NaN for anything else. */
   number(column: number): number {
     return readDecimal(this.source, this.#starts[column], this.#ends[column]);
@@ -67,10 +76,14 @@ export class Rows {
     return value;
   }
 
+  /** line:character of a column; of the row for a column that is not there */
+  place(column: number): string {
+    return `${this.line}:${column < 0 ? 1 : this.#starts[column] - this.#lineStart + 1}`;
+  }
+
   /** A mistake in a column. */
   mistake(column: number, name: string, expected: string): Mistake {
-    const character = this.#starts[column] - this.#lineStart + 1;
-    return new Mistake(`${this.line}:${character}`, this.text(column), `${name} (column ${column + 1}) ${expected}`);
+    return new Mistake(this.place(column), this.text(column), `${name} (column ${column + 1}) ${expected}`);
   }
 
   /** A mistake of the row as a whole. */

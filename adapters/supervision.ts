@@ -66,6 +66,36 @@ class RowReader {
     return { stamp: at, object: id === null ? null : this.#object(id, box, get, place) };
   }
 
+  /** The same for a row of CSV, whose columns are known. */
+  row(rows: Rows, layout: Layout, stamp: Stamp | null): Sighting {
+    const at = stamp ?? { k: this.#frameOf(rows, layout.frame) };
+    this.#count++;
+    const id = rows.has(layout.track)
+      ? withoutFraction(rows.text(layout.track))
+      : untrackedId(this.options.untracked, rows.place(layout.track), '', `${at.k ?? at.t}:${this.#count}`);
+    const left = rows.finite(layout.box[0], BOX[0]);
+    const top = rows.finite(layout.box[1], BOX[1]);
+    const right = rows.finite(layout.box[2], BOX[2]);
+    const bottom = rows.finite(layout.box[3], BOX[3]);
+    if (!(right > left && bottom > top))
+      throw rows.mistake(layout.box[2], BOX[2], 'and y_max must lie beyond the others');
+    const box = this.#placement.corners(left, top, right, bottom, '');
+    if (id === null) return { stamp: at, object: null };
+    const kind = rows.has(layout.class) ? layout.class : layout.classId;
+    const confidence = rows.has(layout.confidence) ? rows.finite(layout.confidence, 'confidence') : undefined;
+    return { stamp: at, object: objectOf(id, box, rows.has(kind) ? rows.text(kind) : undefined, confidence) };
+  }
+
+  #frameOf(rows: Rows, column: number): number {
+    if (!rows.has(column)) return this.#frame('', rows.place(column));
+    const frame = rows.number(column);
+    if (!Number.isSafeInteger(frame) || frame < 0)
+      throw rows.mistake(column, this.options.frameField, 'must be a frame number: a whole number from 0');
+    const k = this.#placement.shifted(frame);
+    if (k < 0) throw rows.mistake(column, this.options.frameField, 'is negative after frameOffset');
+    return k;
+  }
+
   stampOf(stamp: Stamp | undefined): Stamp | null {
     return stamp?.k === undefined && stamp?.t === undefined ? null : this.#placement.stamp(stamp);
   }
@@ -103,11 +133,11 @@ function numeric(value: unknown, path: string): number {
 
 /** numpy may have written the id as 7.0 */
 function trackId(value: unknown, path: string): string {
-  if (typeof value === 'string') {
-    const whole = /^(\d+)(\.0*)?$/.exec(value);
-    if (whole) return whole[1];
-  }
-  return identity(value, path);
+  return typeof value === 'string' ? withoutFraction(value) : identity(value, path);
+}
+
+function withoutFraction(id: string): string {
+  return id.includes('.') && /^\d+\.0*$/.test(id) ? id.slice(0, id.indexOf('.')) : id;
 }
 
 class JsonDecoder implements Decoder {
@@ -153,11 +183,11 @@ const own = (fields: Fields, field: string) => (Object.hasOwn(fields, field) ? f
 class CsvDecoder implements Decoder {
   readonly #reader: RowReader;
   readonly #gathering = new Gathering();
-  #columns: Map<string, number> | null;
+  #layout: Layout | null;
 
-  constructor(options: Options & { columns: readonly string[] | undefined }) {
+  constructor(readonly options: Options & { columns: readonly string[] | undefined }) {
     this.#reader = new RowReader(options);
-    this.#columns = options.columns ? new Map(options.columns.map((name, column) => [name, column])) : null;
+    this.#layout = options.columns ? layoutOf(options.columns, options) : null;
   }
 
   decode(message: unknown, stamp?: Stamp): Decoded {
@@ -180,30 +210,48 @@ class CsvDecoder implements Decoder {
   }
 
   #sighting(rows: Rows, stamp: Stamp | null): Sighting | null {
-    if (rows.text(0) === BOX[0]) {
-      this.#columns = headerOf(rows);
+    if (rows.startsWith(0, 'x') && rows.text(0) === BOX[0]) {
+      this.#layout = layoutOf(headerOf(rows), this.options);
       return null;
     }
-    const columns = this.#columns;
-    if (!columns)
+    const layout = this.#layout;
+    if (!layout)
       throw rows.rowMistake('comes before the header line x_min,y_min,...; send it first, or say option columns');
-    if (rows.columns !== columns.size)
-      throw rows.rowMistake(`has ${rows.columns} columns; expected ${columns.size}, as the header says`);
-    const get = (field: string) => {
-      const column = columns.get(field);
-      return column === undefined ? undefined : rows.text(column);
-    };
-    const place = (field: string) => rows.mistake(columns.get(field) ?? 0, field, '').path;
-    return this.#reader.sighting(get, place, stamp);
+    if (rows.columns !== layout.columns)
+      throw rows.rowMistake(`has ${rows.columns} columns; expected ${layout.columns}, as the header says`);
+    return this.#reader.row(rows, layout, stamp);
   }
 }
 
-function headerOf(rows: Rows): Map<string, number> {
-  const columns = new Map<string, number>();
-  for (let column = 0; column < rows.columns; column++) columns.set(rows.text(column), column);
+/** Which column holds what; -1 where none does. */
+interface Layout {
+  columns: number;
+  box: readonly number[];
+  track: number;
+  frame: number;
+  class: number;
+  classId: number;
+  confidence: number;
+}
+
+function layoutOf(columns: readonly string[], { frameField, classField }: Options): Layout {
+  const at = (field: string) => columns.indexOf(field);
+  return {
+    columns: columns.length,
+    box: BOX.map(at),
+    track: at('tracker_id'),
+    frame: at(frameField),
+    class: at(classField),
+    classId: at('class_id'),
+    confidence: at('confidence'),
+  };
+}
+
+function headerOf(rows: Rows): string[] {
+  const columns = Array.from({ length: rows.columns }, (_, column) => rows.text(column));
   for (const field of BOX)
-    if (!columns.has(field)) throw rows.rowMistake(`has no column ${field}; expected x_min,y_min,x_max,y_max,...`);
-  if (columns.size !== rows.columns) throw rows.rowMistake('names a column twice');
+    if (!columns.includes(field)) throw rows.rowMistake(`has no column ${field}; expected x_min,y_min,x_max,y_max,...`);
+  if (new Set(columns).size !== columns.length) throw rows.rowMistake('names a column twice');
   return columns;
 }
 

@@ -1,8 +1,11 @@
 /** One contract for every adapter of the table. */
 import { strict as assert } from 'node:assert';
+import { readFileSync } from 'node:fs';
 import { type Format, makeFormat } from '../adapters/adapter.js';
 import { adapters, formatByName } from '../adapters/index.js';
 import { optionFromText, readOptions } from '../adapters/options.js';
+import { readRecording } from '../adapters/recording.js';
+import { parseJob } from '../src/eval-options.js';
 import { NEEDED, SAMPLES, STAMPED } from './adapter-samples.js';
 
 const formatOf = (name: string) => {
@@ -140,4 +143,27 @@ describe('options of adapters', () => {
     assert.match(problems[3].message, /above 0/);
     assert.match(problems[7].message, /needed/);
   });
+});
+
+describe('the README of adapters', () => {
+  const page = readFileSync(new URL('../../adapters/README.md', import.meta.url), 'utf8');
+  const section = (name: string) => new RegExp(`^## ${name}\\n([\\s\\S]*?)(?=^## )`, 'm').exec(page)?.[1] ?? '';
+
+  for (const name of adapters.keys())
+    it(`has a sample of ${name}, which decodes, and a command that takes it`, () => {
+      const text = section(name);
+      const sample = /```(?:json|csv|text|xml)\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
+      const args = /```sh\ntgospa (eval .*)\n```/.exec(text)?.[1].split(' ').slice(1) ?? [];
+      assert.ok(sample !== '' && args.length > 0, `adapters/README.md lacks ${name}`);
+      const { files } = parseJob(args);
+      const format = files!.formats.tracker;
+      assert.equal(format.adapter.name, name);
+      const source = {
+        file: 'sample',
+        text: sample,
+        ...(adapters.get(name)!.frameOfFile && { entry: '00_000_000001.txt' }),
+      };
+      const { parts } = readRecording('sample', [source], format, 'tracker');
+      assert.ok(parts.some(({ objects }) => objects.length > 0));
+    });
 });
