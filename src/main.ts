@@ -106,7 +106,8 @@ function withoutRepeats(error: InputError): Error {
   const hidden = error.problems.length - kept.length;
   if (hidden === 0) return error;
   const [, ...lines] = new InputError(kept).message.split('\n');
-  return new Error([`${error.problems.length} problems`, ...lines, `  and ${hidden} more like these`].join('\n'));
+  const more = `  and ${hidden} more like these; if the file is in another format, say --format (tgospa eval --formats lists them)`;
+  return new Error([`${error.problems.length} problems`, ...lines, more].join('\n'));
 }
 
 function prefixed(name: string, error: Error): string {

@@ -147,9 +147,19 @@ export function readText(file: string): string {
   }
 }
 
+const UNREADABLE: Record<string, string> = {
+  ENOENT: 'does not exist; check the path',
+  EISDIR: 'is a folder; name a file in it',
+  EACCES: 'may not be read; check its permissions',
+};
+
 function unreadable(file: string, error: unknown): InputError {
   const { code } = error as NodeJS.ErrnoException;
   return new InputError([
-    { path: file, value: code, message: 'cannot be read; name a file that exists and is readable' },
+    {
+      path: file,
+      value: code,
+      message: (code && UNREADABLE[code]) || 'cannot be read; name a file that exists and is readable',
+    },
   ]);
 }

@@ -348,7 +348,7 @@ describe('tgospa eval', () => {
         assert.ok(error instanceof InputError);
         assert.deepEqual(error.message.split('\n').slice(1), [
           `  ${bad}:2:7: top (column 4) must be a finite number (got "one")`,
-          `  ${missing}: cannot be read; name a file that exists and is readable (got "ENOENT")`,
+          `  ${missing}: does not exist; check the path (got "ENOENT")`,
         ]);
         return true;
       });
@@ -479,7 +479,7 @@ describe('tgospa eval', () => {
       assert.equal(start(['eval', ...files]).status, 0);
       const bad = start(['eval', '--reference', join(folder, 'nowhere'), '--tracker', join(folder, 'steady.txt')]);
       assert.equal(bad.status, 1);
-      assert.match(bad.stderr, /^tgospa eval: .*nowhere: cannot be read/);
+      assert.match(bad.stderr, /^tgospa eval: .*nowhere: does not exist/);
       const wrong = start(['eval', '--frobnicate']);
       assert.equal(wrong.status, 2);
       assert.match(wrong.stderr, /unknown option --frobnicate/);

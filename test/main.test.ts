@@ -70,7 +70,7 @@ describe('tgospa', () => {
       assert.equal(status, 1);
       const lines = stderr.trimEnd().split('\n');
       assert.equal(lines[0], 'tgospa eval: 1002 problems');
-      assert.equal(lines.at(-1), 'tgospa eval:   and 997 more like these');
+      assert.match(lines.at(-1) ?? '', /and 997 more like these; if the file is in another format, say --format/);
       assert.equal(lines.filter((line) => line.includes('frame (column 1) must be')).length, 3);
       assert.equal(lines.filter((line) => line.includes('width (column 5) must be')).length, 2);
     } finally {
