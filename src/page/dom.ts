@@ -39,3 +39,14 @@ export function download(name: string, type: string, text: string): void {
   link.remove();
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
+
+/** Tells whether an element is on the screen, as far as known; what is not need not be drawn often. */
+export function watchVisible(element: Element, changed: () => void): { visible: boolean; close(): void } {
+  const state = { visible: true, close: () => observer.disconnect() };
+  const observer = new IntersectionObserver(([entry]) => {
+    state.visible = entry.isIntersecting;
+    if (state.visible) changed();
+  });
+  observer.observe(element);
+  return state;
+}

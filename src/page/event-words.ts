@@ -25,13 +25,14 @@ export function sentenceOf(event: EventMessage): string {
 }
 
 function spikeSentence(event: EventMessage): string {
-  const { signal, phase, message } = event;
+  const { signal, phase, observed, expected, objects } = event;
   const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'is over' : 'began'}`;
-  if (message) return `${what}: ${message}`;
-  const figures = (['value', 'baseline', 'level', 'usual', 'peak'] as const)
-    .filter((key) => typeof event[key] === 'number')
-    .map((key) => `${key} ${number(event[key] as number)}`);
-  return figures.length > 0 ? `${what} (${figures.join(', ')})` : what;
+  const figures =
+    typeof observed === 'number' && typeof expected === 'number'
+      ? `: ${number(observed)} per frame, ${number(expected)} expected`
+      : '';
+  const who = Array.isArray(objects) && objects.length > 0 ? ` (${objects.slice(0, 5).join(', ')})` : '';
+  return `${what}${figures}${who}`;
 }
 
 /** Where an event can be seen; null when it belongs to no single series. */

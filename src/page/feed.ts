@@ -50,7 +50,7 @@ export class SeriesFeed {
 
   constructor(
     readonly id: SeriesId,
-    readonly changed: () => void,
+    readonly changed: (whole: boolean) => void,
   ) {
     const { stream, tracker, profile } = id;
     this.#socket = new LiveSocket(
@@ -72,7 +72,7 @@ export class SeriesFeed {
     this.connection = state;
     if (state.open) void this.#loadTrend().then(() => this.refresh());
     else if (state.code === 4008) this.#tooSlow(1);
-    this.changed();
+    this.changed(false);
   }
 
   async #loadTrend(): Promise<void> {
@@ -134,7 +134,7 @@ export class SeriesFeed {
     } catch (error) {
       this.#failed(error);
     }
-    this.changed();
+    this.changed(true);
   }
 
   #failed(error: unknown): void {
@@ -155,7 +155,7 @@ export class SeriesFeed {
     else if (this.#early.push(report) > 600) this.#early.shift();
     // a series that has only begun had no window to ask for
     if (!this.frames) void this.refresh();
-    this.changed();
+    this.changed(false);
   }
 
   #pushFrame({ k, t, objects, newest }: ReportMessage): void {

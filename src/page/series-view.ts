@@ -5,7 +5,7 @@
 import type { EventMessage } from './api.js';
 import type { Board } from './board.js';
 import { Camera } from './camera.js';
-import { h, setText } from './dom.js';
+import { h, setText, watchVisible } from './dom.js';
 import { EventTable } from './events-view.js';
 import { SeriesFeed } from './feed.js';
 import { describe, Figures, figureAt, sentence } from './figures.js';
@@ -22,6 +22,8 @@ import { WhatIf } from './what-if.js';
 
 const TEXT_MS = 100;
 const PLOTS_MS = 300;
+/** for what is not on the screen */
+const HIDDEN_MS = 2000;
 
 type SeriesRoute = Extract<Route, { view: 'series' }>;
 
@@ -51,6 +53,8 @@ export class SeriesView {
   #late: number | undefined;
   #textMs = 0;
   #plotsMs = 0;
+  #drawnMs = { plots: 0, ribbon: 0 };
+  #seen: Record<'plots' | 'ribbon', { visible: boolean; close(): void }>;
   #dirty = true;
   #stops: Array<() => void>;
 
@@ -83,6 +87,10 @@ export class SeriesView {
     });
     this.#events = new EventTable(board, 40);
     this.element = this.#layout();
+    this.#seen = {
+      plots: watchVisible(this.#plots.element, changed),
+      ribbon: watchVisible(this.#ribbon.element, changed),
+    };
     this.#stops = [board.listen(changed), onThemeChange(changed)];
     // silence and age go on without any news
     const timer = window.setInterval(changed, 1000);
@@ -101,6 +109,7 @@ export class SeriesView {
       feed.close();
       scene.close();
     }
+    for (const seen of Object.values(this.#seen)) seen.close();
     this.#plots.close();
     this.#ribbon.close();
     this.#whatIf.close();
@@ -117,7 +126,7 @@ export class SeriesView {
       scene.canvas,
       figures.element,
     );
-    return { feed: new SeriesFeed(id, () => this.#schedule()), scene, figures, element };
+    return { feed: new SeriesFeed(id, (whole) => this.#arrived(whole)), scene, figures, element };
   }
 
   #layout(): HTMLElement {
@@ -266,6 +275,12 @@ export class SeriesView {
     this.#schedule();
   }
 
+  /** News of a feed; a whole window changes everything that is shown. */
+  #arrived(whole: boolean): void {
+    this.#dirty ||= whole;
+    this.#schedule();
+  }
+
   #schedule(): void {
     if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame((nowMs) => this.#draw(nowMs));
   }
@@ -315,7 +330,7 @@ export class SeriesView {
     const plotsDue = this.#dirty || nowMs - this.#plotsMs >= PLOTS_MS;
     if (textDue) this.#showText(shown);
     if (textDue) this.#textMs = nowMs;
-    if (plotsDue) this.#showPlots(shown);
+    if (plotsDue) this.#showPlots(shown, nowMs);
     if (plotsDue) this.#plotsMs = nowMs;
     this.#dirty = false;
     if (plotsDue && this.#player.mode === 'follow') this.#first.refreshSometimes();
@@ -350,11 +365,16 @@ export class SeriesView {
     if (location.hash !== hash) history.replaceState(null, '', hash);
   }
 
-  #showPlots(shown: number): void {
+  #showPlots(shown: number, nowMs: number): void {
     const { frames, trend, window } = this.#first;
     const events = this.#ownEvents();
-    this.#plots.draw(trend, events, shown, window?.params.windowFrames ?? 60);
-    if (frames) this.#ribbon.draw(frames, frames.indexOf(shown), this.#hovered);
+    const due = (what: 'plots' | 'ribbon') => {
+      const isDue = this.#dirty || this.#seen[what].visible || nowMs - this.#drawnMs[what] > HIDDEN_MS;
+      if (isDue) this.#drawnMs[what] = nowMs;
+      return isDue;
+    };
+    if (due('plots')) this.#plots.draw(trend, events, shown, window?.params.windowFrames ?? 60);
+    if (frames && due('ribbon')) this.#ribbon.draw(frames, frames.indexOf(shown), this.#hovered);
     this.#events.show(events, 'No events yet.');
     // for those who wait for a frame to be shown, everywhere
     const { dataset } = document.body;
