@@ -28,12 +28,15 @@ export class Knot {
   private readonly value: number[] = [];
   private readonly from: Int32Array[] = [];
   private readonly halves: number[] = [];
-  /** index by state, once there are many */
-  private found: Map<string, number> | null = null;
+  /** by hash of a state, once there are many: the last with it, and of each the one before */
+  private found: Map<number, number> | null = null;
+  private readonly sameHash: number[] = [];
   private readonly n: number;
   private readonly joined: Uint8Array;
   /** of each truth: what its pair in the state that moves earns in this frame */
   private readonly heldEarns: Float64Array;
+  /** the state that is arrived at; copied when it is new */
+  private readonly next: Int16Array;
   private inputs: readonly Part[] = [];
   /** of each input: index in the knot of its truths and tracks */
   private places: { truth: number[]; track: number[] }[] = [];
@@ -54,6 +57,7 @@ export class Knot {
     this.n = truths.length;
     this.joined = new Uint8Array(truths.length + tracks.length);
     this.heldEarns = new Float64Array(truths.length);
+    this.next = new Int16Array(truths.length + tracks.length);
     this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
     this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
     this.benefit = pairs.map((pair) => frame.benefit(pair));
@@ -174,8 +178,8 @@ export class Knot {
   }
 
   private arrive(state: Int16Array, value: number, from: Int32Array, joins: readonly number[]): void {
-    const { n, pairTruth, pairTrack, benefit } = this;
-    const next = state.slice();
+    const { n, next, pairTruth, pairTrack, benefit } = this;
+    next.set(state);
     let halves = 0;
     for (const p of joins) {
       const i = pairTruth[p];
@@ -210,10 +214,12 @@ export class Knot {
         this.overflow = true;
         return;
       }
-      this.found?.set(state.join(), this.states.length);
-      this.states.push(state);
-      if (this.found === null && this.states.length > SCANNED_STATES_MAX)
-        this.found = new Map(this.states.map((known, n) => [known.join(), n]));
+      this.states.push(state.slice());
+      if (this.found) this.list(this.found, this.states.length - 1);
+      else if (this.states.length > SCANNED_STATES_MAX) {
+        this.found = new Map();
+        for (let s = 0; s < this.states.length; s++) this.list(this.found, s);
+      }
       this.value.push(value);
       this.from.push(from.slice());
       this.halves.push(halves);
@@ -234,9 +240,19 @@ export class Knot {
 
   /** Index of a state met before, or -1. */
   private find(state: Int16Array): number {
-    if (this.found) return this.found.get(state.join()) ?? -1;
+    if (this.found) {
+      let s = this.found.get(hash(state)) ?? -1;
+      while (s >= 0 && compare(this.states[s], state) !== 0) s = this.sameHash[s];
+      return s;
+    }
     for (let s = 0; s < this.states.length; s++) if (compare(this.states[s], state) === 0) return s;
     return -1;
+  }
+
+  private list(found: Map<number, number>, s: number): void {
+    const key = hash(this.states[s]);
+    this.sameHash[s] = found.get(key) ?? -1;
+    found.set(key, s);
   }
 
   /** What can still win, in a fixed order. */
@@ -267,7 +283,7 @@ export class Knot {
    * besides: so every tie is decided as it would be without looking ahead.
    */
   private covers(t1: Int16Array, t: Int16Array, lead: number): boolean {
-    return lead >= this.follow(t1, t) || (this.lookahead && lead > this.followAhead(t1, t));
+    return lead >= this.follow(t1, t) || (this.lookahead && lead > 0 && lead > this.followAhead(t1, t, lead));
   }
 
   /** D(t', t). */
@@ -300,8 +316,8 @@ export class Knot {
     return Math.min(h, truthElse + trackElse);
   }
 
-  /** D'(t', t): no term counts more than what is still to be earned by it. */
-  private followAhead(t1: Int16Array, t: Int16Array): number {
+  /** D'(t', t), or something that is not below `enough`: no term counts more than what is still to be earned by it. */
+  private followAhead(t1: Int16Array, t: Int16Array, enough: number): number {
     const { n, h, truths, tracks } = this;
     let sum = 0;
     for (let i = 0; i < n; i++) {
@@ -311,6 +327,7 @@ export class Knot {
       if (a >= 0) sum += this.releaseAhead(i, a, t);
       if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
       if (b === FRESH) sum += Math.min(h, truths[i].remaining);
+      if (sum >= enough) return sum;
     }
     for (let x = n; x < t.length; x++)
       if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
@@ -328,6 +345,12 @@ function freshCount(state: Int16Array): number {
   let count = 0;
   for (let x = 0; x < state.length; x++) if (state[x] === FRESH) count++;
   return count;
+}
+
+function hash(state: Int16Array): number {
+  let h = 0x811c9dc5;
+  for (let x = 0; x < state.length; x++) h = Math.imul(h ^ (state[x] + 2), 0x01000193);
+  return h;
 }
 
 function compare(a: Int16Array, b: Int16Array): number {
