@@ -11,17 +11,19 @@ import { type App, startApp } from './app.js';
 import type { ClientObject, FeedClient } from './client.js';
 import { readConfig } from './config.js';
 import type { Console } from './eval.js';
-import type { Obj } from './index.js';
+import type { Frame, Obj } from './index.js';
 import { createLogger } from './logger.js';
 import { UsageError } from './options.js';
 import type { LiveEvent } from './pipeline.js';
 import { openFeed, Pace, stopSignal } from './player.js';
 import { CLEAR_LINE } from './progress.js';
-import type { ReportEvent } from './protocol.js';
+import type { ReportEvent, SpikeEvent } from './protocol.js';
 import { crossingScene, type Fault, type Scene } from './scene.js';
 
 const DEFAULT_PORT = 9477;
 const DEFAULT_FPS = 20;
+/** One round is 15 s: long enough to learn what is usual. */
+const DEFAULT_CALM = 1;
 const STREAM = 'crossing';
 const GOOD = 'steady';
 const FAULTY = 'faulty';
@@ -43,6 +45,7 @@ Starts the evaluator and a simulated scene with two trackers, one of them faulty
   --host ADDRESS  address to listen on, 127.0.0.1 by default; whoever reaches another one may look and send
   --data DIR      folder to keep the log in; a temporary one unless given
   --fps NUMBER    frames per second, from 1 to 100, ${DEFAULT_FPS} by default
+  --calm ROUNDS   rounds in which the faulty tracker is good too, so that its usual level is known, ${DEFAULT_CALM} by default
   --help          this text
 `;
 
@@ -51,6 +54,7 @@ const OPTIONS = {
   host: { type: 'string', default: '127.0.0.1' },
   data: { type: 'string' },
   fps: { type: 'string', default: String(DEFAULT_FPS) },
+  calm: { type: 'string', default: String(DEFAULT_CALM) },
   help: { type: 'boolean', default: false },
 } as const;
 
@@ -60,6 +64,8 @@ interface Job {
   /** null: a temporary folder */
   data: string | null;
   fps: number;
+  /** rounds without faults */
+  calm: number;
 }
 
 /** Runs until stopped. */
@@ -101,7 +107,7 @@ function start(port: number, host: string, dir: string): Promise<App> {
 }
 
 /** Sends the scene and draws the summary until told to stop. */
-async function show(app: App, { fps }: Job, console: Console, signal: AbortSignal): Promise<void> {
+async function show(app: App, { fps, calm }: Job, console: Console, signal: AbortSignal): Promise<void> {
   const summary = new Summary(console);
   const subscription = app.live.events$.subscribe((event) => summary.note(event));
   const feeds = {
@@ -110,7 +116,7 @@ async function show(app: App, { fps }: Job, console: Console, signal: AbortSigna
     faulty: openFeed({ url: app.urls.ingest, stream: STREAM, role: 'tracker', tracker: FAULTY, settings: SETTINGS }),
   };
   try {
-    await play(feeds, lastFrame(app) + 1, new Pace(fps, signal));
+    await play(feeds, { first: lastFrame(app) + 1, calm }, new Pace(fps, signal));
   } finally {
     summary.stop();
     subscription.unsubscribe();
@@ -118,24 +124,35 @@ async function show(app: App, { fps }: Job, console: Console, signal: AbortSigna
   }
 }
 
-/** Round after round, with new people each time. */
-async function play(feeds: Record<'reference' | 'good' | 'faulty', FeedClient>, first: number, pace: Pace) {
+/** Round after round, with new people each time; the first `calm` of them without faults. */
+async function play(
+  feeds: Record<'reference' | 'good' | 'faulty', FeedClient>,
+  { first, calm }: { first: number; calm: number },
+  pace: Pace,
+) {
   for (let k = first, lap = 1; ; lap++) {
     const scene = crossingScene(FIRST_SEED + 3 * (lap - 1));
     const good = framesOf(scene, GOOD);
-    const faulty = framesOf(scene, FAULTY);
+    const isCalm = lap <= calm;
+    const faulty = isCalm ? good.map(asFaultyNames) : framesOf(scene, FAULTY);
     for (let index = 0; index < good.length; index++, k++) {
       if (!(await pace.due())) return;
       const send = (client: FeedClient, objects: Obj[]) =>
         client.send({ k, t: Date.now() / 1000, objects: renamed(objects, lap) });
       await send(feeds.reference, good[index].reference);
       await send(feeds.good, good[index].tracker);
-      if (!isSilent(index + 1)) await send(feeds.faulty, faulty[index].tracker);
+      if (isCalm || !isSilent(index + 1)) await send(feeds.faulty, faulty[index].tracker);
     }
   }
 }
 
 const framesOf = (scene: Scene, tracker: string) => scene.trackers.find(({ name }) => name === tracker)!.frames;
+
+/** What the faulty tracker says when it is good: the good one's tracks under its own names. */
+const asFaultyNames = (frame: Frame): Frame => ({
+  ...frame,
+  tracker: frame.tracker.map((object) => ({ ...object, id: object.id.replace(/^a/, 'c') })),
+});
 
 const isSilent = (frame: number) => frame >= SILENCE.from && frame <= SILENCE.to;
 
@@ -150,6 +167,8 @@ const lastFrame = (app: App) =>
 class Summary {
   readonly #newest = new Map<string, ReportEvent>();
   readonly #switches = new Map<string, number>();
+  /** spikes that last, in words, by tracker and signal */
+  readonly #spikes = new Map<string, string>();
   readonly #timer: NodeJS.Timeout;
   #event = '';
 
@@ -164,8 +183,15 @@ class Summary {
   note(event: LiveEvent): void {
     if (event.type === 'report') this.#newest.set(event.tracker, event);
     else this.#event = describe(event) ?? this.#event;
+    if (event.type === 'spike') this.#noteSpike(event);
     if (event.type === 'switch')
       this.#switches.set(event.tracker, (this.#switches.get(event.tracker) ?? 0) + event.switches);
+  }
+
+  #noteSpike({ tracker, signal, phase, k, expected, observed }: SpikeEvent): void {
+    const key = `${tracker} ${signal}`;
+    if (phase === 'end') this.#spikes.delete(key);
+    else this.#spikes.set(key, `SPIKE ${key}: ${short(observed)}, usual ${short(expected)}, since frame ${k}`);
   }
 
   stop(): void {
@@ -177,7 +203,7 @@ class Summary {
     if (this.#newest.size === 0) return;
     const k = Math.max(...[...this.#newest.values()].map((event) => event.k));
     const parts = [GOOD, FAULTY].flatMap((name) => this.#partOf(name));
-    const line = [`frame ${k}`, ...parts, ...(this.#event ? [this.#event] : [])].join(' | ');
+    const line = [`frame ${k}`, ...this.#spikes.values(), ...parts, ...(this.#event ? [this.#event] : [])].join(' | ');
     const { columns } = this.console.screen;
     this.console.out.write(this.#inPlace ? `${CLEAR_LINE}${line.slice(0, columns - 1)}` : `${line}\n`);
   }
@@ -191,15 +217,18 @@ class Summary {
   }
 }
 
+const short = (value: number) => String(Number(value.toPrecision(2)));
+
 /** The last remarkable event in a few words; null for those that say nothing here. */
 function describe(event: LiveEvent): string | null {
   if (event.type === 'switch')
     return `${event.tracker}: truth ${event.truth} switched from ${event.from ?? 'none'} to ${event.to ?? 'none'}`;
+  if (event.type === 'spike' && event.phase === 'end') return `${event.tracker}: ${event.signal} is as usual again`;
   if (event.type === 'silence') return `${event.tracker ?? 'reference'} ${event.over ? 'is back' : 'is silent'}`;
   return null;
 }
 
-function introduction({ urls }: App, { fps }: Job): string {
+function introduction({ urls }: App, { fps, calm }: Job): string {
   const { trackers } = crossingScene();
   const faults = [...trackers.find(({ name }) => name === FAULTY)!.faults, SILENCE].sort((a, b) => a.from - b.from);
   const round = trackers[0].frames.length;
@@ -208,13 +237,14 @@ function introduction({ urls }: App, { fps }: Job): string {
     `metrics   ${urls.metrics}`,
     `live      ${urls.live}?stream=${STREAM}`,
     '',
-    `A simulated scene is sent to ${urls.ingest} at ${fps} frames per second. Tracker ${GOOD} is good; ${FAULTY}, in each round of`,
+    `A simulated scene is sent to ${urls.ingest} at ${fps} frames per second. Tracker ${GOOD} is good; ${FAULTY}${calm > 0 ? ` is good for ${calm} ${calm === 1 ? 'round' : 'rounds'}, then` : ','} in each round of`,
     `${round} frames (${Math.round(round / fps)} s):`,
     ...faults.map(
       ({ from, to, what }) => `  ${(from === to ? `frame ${from}` : `frames ${from}-${to}`).padEnd(14)}  ${what}`,
     ),
     '',
-    'Below: TGOSPA distance of the last 60 frames, what they missed and what was false, switches so far. Ctrl-C stops.',
+    'Below: SPIKE while a tracker is worse than usual; TGOSPA distance of the last 60 frames, what they missed and what was false,',
+    'switches so far. Ctrl-C stops.',
     '',
     '',
   ].join('\n');
@@ -226,12 +256,15 @@ function parseJob(args: string[]): Job | null {
   if (values.help) return null;
   const port = Number(values.port);
   const fps = Number(values.fps);
+  const calm = Number(values.calm);
   const mistakes: string[] = [];
   if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port.trim() === '')
     mistakes.push(`--port must be a whole number from 0 to 65535, not ${values.port}`);
   if (!(fps >= 1 && fps <= 100)) mistakes.push(`--fps must be a number from 1 to 100, not ${values.fps}`);
+  if (!Number.isInteger(calm) || calm < 0 || calm > 1000 || values.calm.trim() === '')
+    mistakes.push(`--calm must be a whole number of rounds from 0 to 1000, not ${values.calm}`);
   if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
-  return { port, fps, host: values.host, data: values.data ?? null };
+  return { port, fps, calm, host: values.host, data: values.data ?? null };
 }
 
 function parse(args: string[]) {

@@ -83,9 +83,32 @@ describe('demo', () => {
     assert.deepEqual(readdirSync(folder), [], 'the temporary folder is gone');
   });
 
+  it('shows a spike of the faulty tracker in its second round, and none of the good one', async () => {
+    start(['--port', '0', '--fps', '60']);
+    const [, live] = await shown(/live +(ws:\S+)/);
+    const reader = await Probe.open(live);
+    const spikes: Event[] = [];
+    let last: Event;
+    do {
+      last = await reader.next();
+      if (last.type === 'spike') spikes.push(last);
+    } while (!(last.type === 'report' && (last.k as number) >= 600 && last.tracker === 'faulty'));
+    const [first] = spikes;
+    assert.deepEqual([first.tracker, first.signal, first.phase], ['faulty', 'missed', 'start']);
+    // silent from frame 20 of the second round
+    assert.ok((first.k as number) >= 315 && (first.at as number) <= 370, JSON.stringify(first));
+    assert.ok((first.objects as string[]).length > 0);
+    assert.deepEqual(
+      spikes.filter(({ tracker }) => tracker !== 'faulty'),
+      [],
+    );
+    await shown(/frame \d+ \| SPIKE faulty missed: [\d.]+, usual [\d.]+, since frame 3\d\d/);
+    await stop('SIGTERM');
+  });
+
   it('lets the evaluator find every scripted fault, and none in the good tracker', async () => {
     // fast, yet slow enough for a silence of more than a second
-    start(['--port', '0', '--fps', '40']);
+    start(['--port', '0', '--fps', '40', '--calm', '0']);
     const [, live] = await shown(/live +(ws:\S+)/);
     const reader = await Probe.open(live);
     const events: Event[] = [];

@@ -18,15 +18,18 @@ const CHANGES = [
 ];
 
 /** A single frame is never believed more than this, in standard deviations: new objects bring errors of their own. */
-const JUMP_LIMIT = 5;
+const JUMP_LIMIT = 6;
 const SHIFT_LIMIT = 1.5;
 /** Believed before anything was seen: spread of y with one pair, with the weight of so many frames. */
 const PRIOR_VARIANCE = 0.3;
 const PRIOR_FRAMES = 60;
 const SPREAD_PRIOR_BLOCKS = 6;
-const STIFFEST = 0.9;
+/** Beyond this it is no spread but a change, and a single block counts no more than its square. */
+const SPREAD_MAX = 2;
+/** Persistence is believed up to this; what wanders more slowly counts as spread. */
+const STIFFEST = 0.85;
 /** Noise beyond this counts as this. */
-const FARTHEST = 6;
+const FARTHEST = 8;
 const SHIFTS = CHANGES.map(({ factor }) => Math.log(factor));
 
 /** Where each number of the state stands. */
@@ -81,6 +84,11 @@ export class ErrorDetector {
 
   get score(): number {
     return this.#mixture.score();
+  }
+
+  /** It is one. */
+  get alarming(): boolean {
+    return this.#mixture.exceeded;
   }
 
   /** The usual error; 0 before anything was seen. */
@@ -139,7 +147,8 @@ export class ErrorDetector {
     const { state } = this;
     const kept = this.#kept;
     if (state[AT.frames] > this.settings.learnFrames) {
-      state[AT.spread] = state[AT.spread] * kept + state[AT.blockScore] ** 2 / BLOCK_FRAMES;
+      const spread = Math.min(SPREAD_MAX ** 2, state[AT.blockScore] ** 2 / BLOCK_FRAMES);
+      state[AT.spread] = state[AT.spread] * kept + spread;
       state[AT.spreadWeight] = state[AT.spreadWeight] * kept + 1;
     }
     state[AT.joined] = state[AT.joined] * kept + BLOCK_FRAMES;
@@ -170,7 +179,7 @@ export class ErrorDetector {
     const variance = spread * (1 - persistence * persistence) * pairs;
     state[AT.variance] = (variance * count + PRIOR_VARIANCE * PRIOR_FRAMES) / (count + PRIOR_FRAMES);
     const blocks = state[AT.spreadWeight] + SPREAD_PRIOR_BLOCKS;
-    state[AT.spreading] = Math.max(1, (state[AT.spread] + SPREAD_PRIOR_BLOCKS) / blocks);
+    state[AT.spreading] = Math.min(SPREAD_MAX, Math.max(1, (state[AT.spread] + SPREAD_PRIOR_BLOCKS) / blocks));
   }
 
   finding(): Finding {

@@ -60,11 +60,21 @@ export class Mixture {
     state[at + 3] = frames;
   }
 
-  /** log of the mixture as a share of the log of its threshold: 1 is an alarm. */
-  score(): number {
+  /** The threshold is reached. */
+  get exceeded(): boolean {
+    return this.#total() >= this.threshold;
+  }
+
+  #total(): number {
     const { state, weights } = this;
     let total = 0;
     for (let kind = 0; kind < weights.length; kind++) total += weights[kind] * state[kind * MOMENTS];
+    return total;
+  }
+
+  /** log of the mixture as a share of the log of its threshold: 1 is an alarm. */
+  score(): number {
+    const total = this.#total();
     return total <= 1 ? 0 : Math.log(total) / Math.log(this.threshold);
   }
 

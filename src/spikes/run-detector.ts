@@ -135,6 +135,11 @@ export class RunDetector {
     return this.#mixture.score();
   }
 
+  /** It is one. */
+  get alarming(): boolean {
+    return this.#mixture.exceeded;
+  }
+
   /** Objects in a run, or switches, per frame: as usual with so many objects. */
   expected(objects: number): number {
     return Math.max(this.state[AT.levelPerFrame], this.state[AT.levelPerObject] * objects);

@@ -4,7 +4,6 @@
  */
 
 import type { Glance } from '../tgospa/evaluation.js';
-import { SUSPICION_FRAMES, SUSPICIOUS_SCORE } from './baseline.js';
 import { type Ending, EPISODE_SIZE, Episode } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
 import { type RunCounts, RunDetector, runDetectorSize } from './run-detector.js';
@@ -60,8 +59,8 @@ export interface SpikeState {
   objects: Partial<Record<Signal, string[]>>;
 }
 
-const COMMON = { seen: 0, pendingHalves: 1, owedHalves: 2, objects: 3, counts: 4, suspicion: 8 } as const;
-const COMMON_SIZE = COMMON.suspicion + SIGNALS.length;
+const COMMON = { seen: 0, pendingHalves: 1, owedHalves: 2, objects: 3, counts: 4 } as const;
+const COMMON_SIZE = COMMON.counts + SIGNALS.length;
 const SIZES: Record<Signal, number> = {
   missed: runDetectorSize(MISSED),
   false: runDetectorSize(FALSE),
@@ -89,7 +88,6 @@ export class SpikeWatch {
   /** truths that were held and are missed, tracks that were not false and are, in the newest frame */
   readonly #lost: string[] = [];
   readonly #risen: string[] = [];
-  readonly #scores = new Float64Array(SIGNALS.length);
   #meanError = 0;
   #pairs = 0;
   #objects: Partial<Record<Signal, string[]>> = {};
@@ -148,9 +146,8 @@ export class SpikeWatch {
       return;
     }
     const detector = this.#detector(signal);
+    if (!detector.alarming) return;
     const { score } = detector;
-    this.#scores[SIGNALS.indexOf(signal)] = score;
-    if (score < 1) return;
     const { firstFrame, observed } = detector.finding();
     const expected = this.#expected(signal);
     episode.begin(Math.min(firstFrame, k), observed);
@@ -222,20 +219,10 @@ export class SpikeWatch {
   }
 
   #learn(): void {
-    if (this.#trusted('missed')) this.#missed.learn(this.#counts.missed);
-    if (this.#trusted('false')) this.#false.learn(this.#counts.false);
-    if (this.#trusted('switch')) this.#switch.learn(this.#counts.switch);
-    if (this.#trusted('localization')) this.#error.learn();
-  }
-
-  /** What looks like the beginning of a spike is not learned from, for a while. */
-  #trusted(signal: Signal): boolean {
-    const at = COMMON.suspicion + SIGNALS.indexOf(signal);
-    if (this.#scores[SIGNALS.indexOf(signal)] < SUSPICIOUS_SCORE) {
-      this.#state[at] = 0;
-      return true;
-    }
-    return ++this.#state[at] > SUSPICION_FRAMES;
+    this.#missed.learn(this.#counts.missed);
+    this.#false.learn(this.#counts.false);
+    this.#switch.learn(this.#counts.switch);
+    this.#error.learn();
   }
 
   #count(glance: Glance): void {

@@ -41,7 +41,7 @@ interface Row {
 
 /** What both kinds of detector have. */
 interface Subject {
-  detector: { readonly score: number; reset(): void };
+  detector: { readonly alarming: boolean; reset(): void };
   /** one frame further */
   step(k: number): void;
   learn(): void;
@@ -118,7 +118,7 @@ function stationary({ subject }: Case): { alarms: number; threshold: number } {
   let [alarms, sum, peak] = [0, 0, 0];
   for (let n = 0; n < DAYS * FRAMES_PER_DAY; n++) {
     one.step(n);
-    if (one.detector.score >= 1) {
+    if (one.detector.alarming) {
       alarms++;
       one.detector.reset();
     } else one.learn();
@@ -139,7 +139,7 @@ function delaysOf(one: Subject, threshold: number): [ours: number, oracle: numbe
   let sum = 0;
   for (let n = 0; n < WARM_FRAMES; n++) {
     one.step(n);
-    if (one.detector.score >= 1) one.detector.reset();
+    if (one.detector.alarming) one.detector.reset();
     else one.learn();
     if (!one.oracle) continue;
     sum = Math.max(0, sum + one.oracle());
@@ -149,7 +149,7 @@ function delaysOf(one: Subject, threshold: number): [ours: number, oracle: numbe
   let [ours, oracle] = [0, one.oracle ? 0 : 1];
   for (let n = 1; n <= MOST_FRAMES && !(ours && oracle); n++) {
     one.step(WARM_FRAMES + n);
-    if (one.detector.score >= 1) ours ||= n;
+    if (one.detector.alarming) ours ||= n;
     else if (!ours) one.learn();
     if (!one.oracle) continue;
     sum = Math.max(0, sum + one.oracle());
