@@ -301,7 +301,7 @@ export class Component {
       const frame = scene.frame(this.frameNumber.values[row]);
       for (let e = 0; e < E; e++) {
         const pair = this.pair.values[row * E + e];
-        if (pair >= 0) weights[(row - head) * E + e] = frame.on[pair];
+        if (pair >= 0) weights[(row - head) * E + e] = frame.on(pair);
       }
     }
     this.take('simplex', weights, 0);
@@ -439,12 +439,9 @@ export class Component {
         const frame = scene.frame(number);
         for (let e = 0; e < E; e++) {
           const pair = this.pair.values[row * E + e];
-          if (pair >= 0)
-            frame.on[pair] = weights
-              ? weights[(row - head) * E + e]
-              : partner[row * n + this.edgeTruth[e]] === e
-                ? 1
-                : 0;
+          if (pair < 0) continue;
+          const chosen = partner[row * n + this.edgeTruth[e]] === e ? 1 : 0;
+          frame.assign(pair, weights ? weights[(row - head) * E + e] : chosen);
         }
         // a fractional row is never taken as applied
         for (let i = row * n; i < (row + 1) * n; i++) applied[i] = weights ? -2 : partner[i];

@@ -30,29 +30,69 @@ export class FrameRecord {
   /** 1 where neither end has another pair in this frame */
   lone: Uint8Array = NO_FLAGS;
 
+  readonly stride: number;
+  /**
+   * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
+   * `stride` for each; then of each pair distance^p; then of each pair 1 where it is assigned, or between 0 and 1 in a
+   * fractional optimum.
+   */
+  readonly values: Float64Array;
+  readonly pairCount: number;
+  private readonly costAt: number;
+  private readonly onAt: number;
+  /** of each pair: index of its truth in this frame, then of its track */
+  private readonly ends: Uint16Array | Uint32Array;
+
   constructor(
     readonly number: number,
-    /** coordinates of the truths and of the tracks, `stride` for each */
-    readonly truthCoordinates: Float64Array,
-    readonly trackCoordinates: Float64Array,
-    readonly stride: number,
+    packed: PackedFrame,
     readonly truths: Trajectory[],
     readonly tracks: Trajectory[],
     /** of each pair; none in per-frame GOSPA */
     readonly edges: Edge[],
-    /** of each pair: index of its truth in this frame, then of its track */
-    private readonly ends: Uint16Array | Uint32Array,
-    /** of each pair: distance^p */
-    readonly cost: Float64Array,
-    /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum */
-    readonly on: Float64Array,
+    found: FoundPairs,
+    exponent: number,
     /** c^p */
     private readonly unit: number,
-  ) {}
+  ) {
+    const { count, truth, track, distance } = found;
+    const { reference, tracker, stride } = packed;
+    this.stride = stride;
+    this.pairCount = count;
+    const tracksAt = truths.length * stride;
+    this.costAt = tracksAt + tracks.length * stride;
+    this.onAt = this.costAt + count;
+    const length = this.onAt + count;
+    const End = Math.max(truths.length, tracks.length) <= 0xffff ? Uint16Array : Uint32Array;
+    const memory = new ArrayBuffer(length * 8 + 2 * count * End.BYTES_PER_ELEMENT);
+    this.values = new Float64Array(memory, 0, length);
+    this.ends = new End(memory, length * 8, 2 * count);
+    for (let n = 0; n < tracksAt; n++) this.values[n] = reference.coordinates[n];
+    for (let n = tracksAt; n < this.costAt; n++) this.values[n] = tracker.coordinates[n - tracksAt];
+    for (let pair = 0; pair < count; pair++) {
+      this.values[this.costAt + pair] = distance[pair] ** exponent;
+      this.ends[2 * pair] = truth[pair];
+      this.ends[2 * pair + 1] = track[pair];
+    }
+  }
+
+  /** distance^p of a pair. */
+  cost(pair: number): number {
+    return this.values[this.costAt + pair];
+  }
+
+  /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum. */
+  on(pair: number): number {
+    return this.values[this.onAt + pair];
+  }
+
+  assign(pair: number, on: number): void {
+    this.values[this.onAt + pair] = on;
+  }
 
   /** c^p - distance^p of a pair in quanta, at least 1. */
   benefit(pair: number): number {
-    return Math.max(1, Math.round((1 - this.cost[pair] / this.unit) * QUANTA));
+    return Math.max(1, Math.round((1 - this.cost(pair) / this.unit) * QUANTA));
   }
 
   /** Makes room for what the frontier keeps. */
@@ -83,16 +123,34 @@ export class FrameRecord {
     return this.tracks[this.ends[2 * pair + 1]];
   }
 
+  /** Copies of the coordinates, `stride` for each object. */
+  truthCoordinates(): Float64Array {
+    return this.values.slice(0, this.truths.length * this.stride);
+  }
+
+  trackCoordinates(): Float64Array {
+    return this.values.slice(this.truths.length * this.stride, this.costAt);
+  }
+
   /** The frame as it came. */
   packed(): PackedFrame {
     const feed = (members: Trajectory[], coordinates: Float64Array) => ({ ids: members.map((t) => t.id), coordinates });
     return {
-      reference: feed(this.truths, this.truthCoordinates),
-      tracker: feed(this.tracks, this.trackCoordinates),
+      reference: feed(this.truths, this.truthCoordinates()),
+      tracker: feed(this.tracks, this.trackCoordinates()),
       stride: this.stride,
     };
   }
 }
+
+/** Pairs closer than the cut-off: indices of their ends and their distances; the first `count` of each list. */
+export interface FoundPairs {
+  readonly count: number;
+  readonly truth: ArrayLike<number>;
+  readonly track: ArrayLike<number>;
+  readonly distance: ArrayLike<number>;
+}
+
 function lonePairs(frame: FrameRecord): Uint8Array {
   const truthPairs = new Uint16Array(frame.truths.length);
   const trackPairs = new Uint16Array(frame.tracks.length);
@@ -111,11 +169,11 @@ function lonePairs(frame: FrameRecord): Uint8Array {
 export function addUp(frame: FrameRecord): void {
   let proper = 0;
   let localization = 0;
-  const { on, cost } = frame;
-  for (let pair = 0; pair < on.length; pair++) {
-    if (on[pair] === 0) continue;
-    proper += on[pair];
-    localization += on[pair] * cost[pair];
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    const on = frame.on(pair);
+    if (on === 0) continue;
+    proper += on;
+    localization += on * frame.cost(pair);
   }
   frame.proper = proper;
   frame.localization = localization;
@@ -128,12 +186,12 @@ export function matchFrame(frame: FrameRecord): void {
   const columns = frame.tracks.length;
   const benefit = new Float64Array(rows * columns);
   const pairOf = new Int32Array(rows * columns);
-  for (let pair = 0; pair < frame.cost.length; pair++) {
+  for (let pair = 0; pair < frame.pairCount; pair++) {
     const at = frame.truthIndex(pair) * columns + frame.trackIndex(pair);
     benefit[at] = frame.benefit(pair);
     pairOf[at] = pair;
   }
   bestMatching(benefit, rows, columns).forEach((column, row) => {
-    if (column >= 0) frame.on[pairOf[row * columns + column]] = 1;
+    if (column >= 0) frame.assign(pairOf[row * columns + column], 1);
   });
 }

@@ -1,6 +1,6 @@
 /**
  * A frame as the kernel holds it: ids and coordinates in flat arrays, checked once on the way in.
- * A PackedFrame is never changed after `packFrame` returned it.
+ * A PackedFrame is not changed after `packFrame` returned it, unless it is given to the next call as `before`.
  */
 
 import type { Frame, Obj } from './evaluation.js';
@@ -25,7 +25,7 @@ const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'w
 /**
  * Packs a frame or throws one InputError with all its mistakes. `stride` is the number of coordinates of the frames
  * before it, 0 when none had objects; `place` names the frame in messages. A feed with the same objects as in the frame
- * `before` shares its list of ids.
+ * `before` shares its list of ids; the coordinates of `before` are overwritten.
  */
 export function packFrame(
   frame: Frame,
@@ -74,7 +74,9 @@ function packFeed(
   before?: PackedFeed,
 ): PackedFeed {
   const count = objects.length;
-  const coordinates = new Float64Array(count * stride);
+  // may be longer than needed
+  const room = before?.coordinates;
+  const coordinates = room && room.length >= count * stride ? room : new Float64Array(count * stride);
   // ids that were unique in the frame before still are
   const known = before && sameIds(objects, before.ids);
   const ids: string[] = known ? before.ids : new Array(count);

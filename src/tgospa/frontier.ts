@@ -346,8 +346,8 @@ export class Frontier {
     frame.pairTrackPart[pair] = trackPart;
     frame.pairCalm[pair] = 1;
     const on = truthPart !== null && truthPart === trackPart ? 1 : 0;
-    if (frame.on[pair] === on) return;
-    frame.on[pair] = on;
+    if (frame.on(pair) === on) return;
+    frame.assign(pair, on);
     this.touch(frame);
   }
 
@@ -497,8 +497,8 @@ export class Frontier {
       g.choice = s;
       const on = g.on[s];
       for (let n = 0; n < on.length; n++) {
-        if (frame.on[g.pairs[n]] === on[n]) continue;
-        frame.on[g.pairs[n]] = on[n];
+        if (frame.on(g.pairs[n]) === on[n]) continue;
+        frame.assign(g.pairs[n], on[n]);
         this.touch(frame);
       }
       g.inputs.forEach((input, n) => {

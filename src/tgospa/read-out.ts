@@ -150,8 +150,8 @@ export function readGlance(scene: Scene, glance: Glance, pending: number): void 
     glance.pendingHalves += scene.frame(number).halves;
   glance.localization = frame.localization;
   const taken = new Uint8Array(frame.truths.length + frame.tracks.length);
-  for (let pair = 0; pair < frame.on.length; pair++) {
-    if (frame.on[pair] <= 0.5) continue;
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    if (frame.on(pair) <= 0.5) continue;
     properTruths.push(frame.truthAt(pair).id);
     properTracks.push(frame.trackAt(pair).id);
     taken[frame.truthIndex(pair)] = taken[frame.truths.length + frame.trackIndex(pair)] = 1;
@@ -174,8 +174,8 @@ function readAssignments(scene: Scene): Assigned[][] {
   const used = new Set<Trajectory>();
   const early = new Map<Trajectory, { partner: Trajectory; from: number }>();
   const lists = frames.map((frame) => {
-    for (let pair = 0; pair < frame.on.length; pair++) {
-      if (frame.on[pair] <= 0.5) continue;
+    for (let pair = 0; pair < frame.pairCount; pair++) {
+      if (frame.on(pair) <= 0.5) continue;
       const truth = frame.truthAt(pair);
       const track = frame.trackAt(pair);
       if (held.get(truth) === track) continue;
@@ -201,15 +201,21 @@ function readAssignments(scene: Scene): Assigned[][] {
 }
 
 function properPairs(scene: Scene, frame: FrameRecord): Assigned[] {
-  const { truthCoordinates, trackCoordinates, stride } = frame;
+  const { values, stride } = frame;
   const distance = distances[scene.params.distance];
   const pairs: Assigned[] = [];
-  for (let pair = 0; pair < frame.on.length; pair++) {
-    if (frame.on[pair] > 0.5)
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    if (frame.on(pair) > 0.5)
       pairs.push({
         truth: frame.truthAt(pair).id,
         track: frame.trackAt(pair).id,
-        distance: distance(truthCoordinates, frame.truthIndex(pair), trackCoordinates, frame.trackIndex(pair), stride),
+        distance: distance(
+          values,
+          frame.truthIndex(pair),
+          values,
+          frame.truths.length + frame.trackIndex(pair),
+          stride,
+        ),
       });
   }
   return pairs;
@@ -220,7 +226,7 @@ function heldPairs(frame: FrameRecord, partner: (end: Trajectory) => Trajectory 
   const pairs: Assigned[] = [];
   const present = new Set(frame.truths);
   const proper = new Set<Trajectory>();
-  for (let pair = 0; pair < frame.on.length; pair++) if (frame.on[pair] > 0.5) proper.add(frame.truthAt(pair));
+  for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) > 0.5) proper.add(frame.truthAt(pair));
   for (const truth of frame.truths) {
     const track = proper.has(truth) ? undefined : partner(truth);
     if (track) pairs.push({ truth: truth.id, track: track.id, distance: null });

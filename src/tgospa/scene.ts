@@ -103,31 +103,15 @@ export class Scene {
   enter(packed: PackedFrame): void {
     this.soften();
     this.finder.find(packed);
-    const { count, truth, track, distance } = this.finder;
+    const { count, truth, track } = this.finder;
     const newest = this.size > 0 ? this.frame(this.newestNumber) : null;
     const truths = this.appearAll(this.truths, packed.reference.ids, this.newestIds?.reference, newest?.truths);
     const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.newestIds?.tracker, newest?.tracks);
     this.newestIds = { reference: packed.reference.ids, tracker: packed.tracker.ids };
-    const cost = new Float64Array(count);
-    for (let pair = 0; pair < count; pair++) cost[pair] = distance[pair] ** this.params.exponent;
-    const ends = new (Math.max(truths.length, tracks.length) <= 0xffff ? Uint16Array : Uint32Array)(2 * count);
-    for (let pair = 0; pair < count; pair++) {
-      ends[2 * pair] = truth[pair];
-      ends[2 * pair + 1] = track[pair];
-    }
-    const frame = new FrameRecord(
-      this.firstNumber + this.size,
-      packed.reference.coordinates,
-      packed.tracker.coordinates,
-      packed.stride,
-      truths,
-      tracks,
-      this.framewise ? [] : new Array(count),
-      ends,
-      cost,
-      new Float64Array(count),
-      this.unit,
-    );
+    const edges: Edge[] = this.framewise ? [] : new Array(count);
+    const { exponent } = this.params;
+    const number = this.firstNumber + this.size;
+    const frame = new FrameRecord(number, packed, truths, tracks, edges, this.finder, exponent, this.unit);
     this.frames.push(frame);
     this.touch(frame);
     if (this.framewise) matchFrame(frame);
@@ -168,9 +152,9 @@ export class Scene {
     edge.add(frame.number, pair);
     edge.total += frame.benefit(pair);
     if (edge.component?.alive) {
-      if (edge.component.isolated) frame.on[pair] = 1;
+      if (edge.component.isolated) frame.assign(pair, 1);
       else edge.component.addPair(frame, edge, pair);
-    } else if (edge.alone) frame.on[pair] = 1;
+    } else if (edge.alone) frame.assign(pair, 1);
   }
 
   private setAlone(edge: Edge, alone: boolean): void {
@@ -306,7 +290,7 @@ export class Scene {
       const pairs: number[] = [];
       for (let pair = 0; pair < frame.edges.length; pair++) {
         const edge = frame.edges[pair];
-        if (edge.alone) frame.on[pair] = 1;
+        if (edge.alone) frame.assign(pair, 1);
         else if (!edge.component) pairs.push(pair);
       }
       if (pairs.length > 0) frontier.enter(frame, pairs);
@@ -350,7 +334,7 @@ export class Scene {
       const frame = this.frame(edge.frameAt(n));
       const pair = edge.pairAt(n);
       frontier.clearPair(frame, pair);
-      frame.on[pair] = 1;
+      frame.assign(pair, 1);
       this.touch(frame);
     }
   }
@@ -401,7 +385,7 @@ export class Scene {
         edge.component = null;
         for (let n = 0; n < edge.size; n++) {
           const frame = this.frame(edge.frameAt(n));
-          frame.on[edge.pairAt(n)] = 0;
+          frame.assign(edge.pairAt(n), 0);
           this.touch(frame);
         }
       }
@@ -426,8 +410,8 @@ export class Scene {
     const edge = edges[0];
     for (let n = 0; n < edge.size; n++) {
       const frame = this.frame(edge.frameAt(n));
-      if (frame.on[edge.pairAt(n)] === 1) continue;
-      frame.on[edge.pairAt(n)] = 1;
+      if (frame.on(edge.pairAt(n)) === 1) continue;
+      frame.assign(edge.pairAt(n), 1);
       this.touch(frame);
     }
   }

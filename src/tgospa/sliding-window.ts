@@ -251,8 +251,8 @@ export class SlidingWindow {
       firstNumber: scene.oldestNumber,
       stride: this.stride,
       frames: scene.frameList().map((record) => ({
-        reference: feed(record.truths, record.truthCoordinates),
-        tracker: feed(record.tracks, record.trackCoordinates),
+        reference: feed(record.truths, record.truthCoordinates()),
+        tracker: feed(record.tracks, record.trackCoordinates()),
       })),
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
@@ -376,8 +376,8 @@ function restoreHeld(list: HeldSnapshot[], side: Map<string, Trajectory>, other:
  */
 function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
   const joins: [truth: Trajectory, track: Trajectory][] = [];
-  for (let pair = 0; pair < frame.on.length; pair++) {
-    if (frame.on[pair] <= 0.5) continue;
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    if (frame.on(pair) <= 0.5) continue;
     const truth = frame.truthAt(pair);
     const track = frame.trackAt(pair);
     if (truth.partner !== track) joins.push([truth, track]);
