@@ -126,6 +126,7 @@ export function streamSettings(config: Config, stream: string, patch: SettingsPa
     pairing: { ...base.pairing, ...defined(own.pairing ?? {}), ...defined(patch.pairing ?? {}) },
     filter: { ...base.filter, ...defined(own.filter ?? {}), ...defined(patch.filter ?? {}) },
     spikes: { ...base.spikes, ...defined(own.spikes ?? {}), ...defined(patch.spikes ?? {}) },
+    scores: { ...base.scores, ...defined(own.scores ?? {}), ...defined(patch.scores ?? {}) },
   };
 }
 

@@ -520,6 +520,15 @@ export interface ReportEvent {
   objects?: { reference: readonly WireObject[]; tracker: readonly WireObject[] };
   /** the series' spike detector, read when somebody asks; absent while detection is off */
   spikes?: SpikeReading;
+  /** the companion scores, in the reports in which they were worked out; absent while they are off */
+  scores?: ScoreReading;
+}
+
+/** Scores of the window that ended with frame `k`, by name: HOTA, MOTA, IDF1 and their parts. */
+export interface ScoreReading {
+  readonly k: number;
+  readonly frames: number;
+  readonly values: Readonly<Record<string, number>>;
 }
 
 /** A spike that begins or ends; `t` is the time of frame `at`, epoch seconds, `atMs` when it took effect, epoch milliseconds. */
@@ -550,7 +559,7 @@ export function summarize(evaluation: Evaluation): WindowSummary {
 
 /** A report as subscribers of /v1/live see it; those who draw ask for the objects too. */
 export function reportMessage(event: ReportEvent, withObjects = false): Record<string, unknown> {
-  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs, objects } = event;
+  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs, objects, scores } = event;
   const { newest, settled, lifetime, frame } = report;
   return {
     type,
@@ -566,6 +575,7 @@ export function reportMessage(event: ReportEvent, withObjects = false): Record<s
     newest,
     settled,
     lifetime,
+    ...(scores ? { scores } : {}),
     ...(withObjects && objects ? { objects } : {}),
   };
 }

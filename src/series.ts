@@ -8,6 +8,7 @@ import type { Step } from './pairing.js';
 import type { Signal } from './spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from './spikes/watch.js';
 import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
+import type { PackedFrame } from './tgospa/frame.js';
 import type { Params } from './tgospa/params.js';
 import type { FeedSnapshot } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -130,6 +131,15 @@ export class Series {
       switches: count,
     }));
     return { mark, report, switches, spikes, solveMs };
+  }
+
+  /** The frame that was pushed last, and all frames of the window, oldest first, as the kernel holds them. */
+  get newestFrame(): PackedFrame | null {
+    return this.#window.newestFrame;
+  }
+
+  packedFrames(): PackedFrame[] {
+    return this.#window.packedFrames();
   }
 
   /** The frames of the window with their objects, oldest first; as many as `report.perFrame`. */

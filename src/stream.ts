@@ -7,6 +7,8 @@ import { eventKey } from './log.js';
 import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
 import type { FeedId, FramePart, ReportEvent, Role, Shape, SpikeEvent, WireObject } from './protocol.js';
 import type { LogRecord } from './record.js';
+import { Companion, type CompanionState, type ScoreReading } from './scores/companion.js';
+import type { SimilarityRule } from './scores/similarity.js';
 import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
 import type { SpikeNews } from './spikes/watch.js';
 import type { Evaluation, Report } from './tgospa/evaluation.js';
@@ -99,6 +101,8 @@ interface StreamState {
   pairing: PairingState;
   feeds: FeedRecord[];
   series: SeriesState[];
+  /** by tracker */
+  companions?: Array<[tracker: string, state: CompanionState]>;
   dimensions: number;
   eventCount: number;
   lastEntry: HistoryEntry | null;
@@ -111,6 +115,8 @@ export class Stream {
   #plan: StreamPlan;
   #pairing: Pairing;
   #series = new Map<string, Series>();
+  /** the other scores, by tracker; empty while they are off */
+  #companions = new Map<string, Companion>();
   #feeds = new Map<string, FeedRecord>();
   #dimensions = 0;
   #eventCount = 0;
@@ -215,6 +221,7 @@ export class Stream {
     const key = seriesKey(tracker, profile);
     const known = this.#series.get(key);
     if (known && !known.ended) return;
+    if (known) this.#companions.delete(tracker);
     known?.dispose();
     const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.options);
     series.watchSpikes(this.#plan.settings.spikes, known?.spikes);
@@ -238,18 +245,42 @@ export class Stream {
   }
 
   #judge(step: Step): void {
+    const companion = this.#companionOf(step.tracker);
+    let scores: ScoreReading | null | undefined;
     for (const profile of Object.keys(this.#plan.profiles)) {
       const series = this.#series.get(seriesKey(step.tracker, profile));
       if (!series) continue;
       try {
+        const pushed = series.push(step);
+        // the same frame under every profile: it is scored once
+        if (scores === undefined) scores = companion?.push(series.newestFrame!, step.k) ?? null;
         const objects = { reference: step.reference, tracker: step.tracks };
-        this.#report(series, series.push(step), step.receivedMs, objects);
+        this.#report(series, pushed, step.receivedMs, objects, scores);
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
         const feed: FeedId = { stream: this.name, role: 'tracker', tracker: step.tracker };
         this.#emit({ type: 'rejected', ...feed, code: 'frame_invalid', count: 1, message: error.message });
       }
     }
+  }
+
+  /** The companion of a tracker; one that is new begins with what its longest series has in the window. */
+  #companionOf(tracker: string): Companion | undefined {
+    // settings of an older snapshot have none
+    if (!this.#plan.settings.scores?.enabled) return undefined;
+    const known = this.#companions.get(tracker);
+    if (known) return known;
+    return this.#startCompanion(tracker);
+  }
+
+  #startCompanion(tracker: string, state?: CompanionState): Companion {
+    const { scores, windowFrames } = this.#plan.settings;
+    const companion = new Companion(similarityRule(this.#plan), windowFrames, scores.strideFrames);
+    const own = [...this.#series.values()].filter((series) => series.tracker === tracker && !series.ended);
+    const windows = own.map((series) => series.packedFrames()).sort((a, b) => b.length - a.length);
+    companion.restore(windows[0] ?? [], state);
+    this.#companions.set(tracker, companion);
+    return companion;
   }
 
   #finish(tracker: string): void {
@@ -264,11 +295,13 @@ export class Stream {
     { mark, report, switches, spikes, solveMs }: Pushed,
     receivedMs: number,
     objects?: ReportEvent['objects'],
+    scores?: ScoreReading | null,
   ): void {
     const series = { stream: this.name, tracker: one.tracker, profile: one.profile };
     const event: ReportEvent = { type: 'report', ...series, ...mark, receivedMs, report, solveMs };
     if (objects) event.objects = objects;
     if (one.spikes) event.spikes = one.spikes;
+    if (scores) event.scores = scores;
     this.#emit(event);
     for (const change of switches) this.#emit({ type: 'switch', ...series, ...change });
     this.#tellSpikes(one, spikes);
@@ -304,6 +337,7 @@ export class Stream {
   #configure(plan: StreamPlan): void {
     const before = this.#plan;
     this.#plan = plan;
+    if (companionTerms(plan) !== companionTerms(before)) this.#companions.clear();
     this.#pairing.configure(plan.settings.pairing);
     for (const [key, series] of this.#series) {
       const same =
@@ -325,7 +359,11 @@ export class Stream {
       this.#series.delete(key);
       this.#forget(series);
     }
-    if (tracker === null) return;
+    if (tracker === null) {
+      this.#companions.clear();
+      return;
+    }
+    this.#companions.delete(tracker);
     this.#feeds.delete(tracker);
     this.#pairing.dropTracker(tracker);
   }
@@ -388,7 +426,8 @@ export class Stream {
         report,
         solveMs: 0,
       };
-      return [spikes ? { ...event, spikes } : event];
+      const scores = this.#companions.get(tracker)?.reading;
+      return [{ ...event, ...(spikes ? { spikes } : {}), ...(scores ? { scores } : {}) }];
     });
   }
 
@@ -419,6 +458,9 @@ export class Stream {
       pairing: this.#pairing.toJSON(),
       feeds: [...this.#feeds.values()],
       series: [...this.#series.values()].map((series) => series.toJSON()),
+      ...(this.#companions.size > 0
+        ? { companions: [...this.#companions].map(([tracker, companion]) => [tracker, companion.toJSON()]) }
+        : {}),
       dimensions: this.#dimensions,
       eventCount: this.#eventCount,
       lastEntry: this.#lastEntry,
@@ -439,6 +481,7 @@ export class Stream {
         seriesKey(one.tracker, one.profile),
         Series.fromJSON(one, options, state.plan.settings.spikes),
       );
+    for (const [tracker, companion] of state.companions ?? []) stream.#startCompanion(tracker, companion);
     stream.#dimensions = state.dimensions;
     stream.#eventCount = state.eventCount;
     stream.#lastEntry = state.lastEntry;
@@ -453,6 +496,18 @@ const seriesKey = (tracker: string, profile: string) => `${tracker}\n${profile}`
 const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${seriesKey(tracker, profile)}\n${signal}`;
 
 const isGeodetic = (plan: StreamPlan) => Object.values(plan.profiles).some(({ distance }) => distance === 'geodesic');
+
+/** Boxes by IoU; points by the distance of the first profile, at most as far as configured. */
+function similarityRule({ shape, settings, profiles }: StreamPlan): SimilarityRule {
+  if (shape === 'box') return { kind: 'iou' };
+  const [{ distance, cutoff }] = Object.values(profiles);
+  const kind = distance === 'geodesic' ? 'geodesic' : 'euclidean';
+  return { kind, zeroDistance: settings.scores.zeroDistance ?? 2 * cutoff };
+}
+
+/** What a companion depends on: when it changes, it begins anew. */
+const companionTerms = (plan: StreamPlan) =>
+  JSON.stringify([plan.settings.scores, plan.settings.windowFrames, similarityRule(plan)]);
 
 function windowParams({ settings, profiles }: StreamPlan, profile: string): WindowParams {
   const { windowFrames, settleFrames } = settings;

@@ -4,7 +4,14 @@
  * METRICS.md is the catalogue for people, and a test holds the two together. This file owns the library prom-client.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { type FeedId, HTTP_CODES, REJECT_CODES, type ReportEvent, type SpikeReading } from './protocol.js';
+import {
+  type FeedId,
+  HTTP_CODES,
+  REJECT_CODES,
+  type ReportEvent,
+  type ScoreReading,
+  type SpikeReading,
+} from './protocol.js';
 import { newSourceMeter, SOURCE_METRICS, type SourceKind, type SourceMeter } from './source-meters.js';
 import type { Audit, Count, Report } from './tgospa/evaluation.js';
 
@@ -27,6 +34,7 @@ interface SeriesMeter {
   labels: { stream: string; tracker: string; profile: string };
   report: Report;
   spikes: SpikeReading | undefined;
+  scores: ScoreReading | undefined;
   solves: number;
   uncertified: number;
 }
@@ -120,6 +128,18 @@ const perSignal = (value: (gauge: ReturnType<SpikeReading['gauge']>) => number) 
     for (const { labels, spikes } of telemetry.series.values())
       for (const signal of spikes?.signals ?? []) yield [{ ...labels, signal }, value(spikes!.gauge(signal))];
   };
+
+/** Scores belong to a tracker, whatever profiles it is judged under. */
+function* perScore(telemetry: Telemetry): Iterable<Sample> {
+  const told = new Set<string>();
+  for (const { labels, scores } of telemetry.series.values()) {
+    const { stream, tracker } = labels;
+    const key = `${stream}\n${tracker}`;
+    if (!scores || told.has(key)) continue;
+    told.add(key);
+    for (const [score, value] of Object.entries(scores.values)) yield [{ stream, tracker, score }, value];
+  }
+}
 
 const feedLabels = ({ stream, role, tracker }: FeedId): Labels => ({ stream, role, tracker: tracker ?? '' });
 
@@ -304,6 +324,13 @@ export const METRICS: readonly Spec[] = [
     labels: [...SERIES, 'signal'],
     help: 'What was observed in the last frames, in the same units.',
     read: perSignal((gauge) => gauge.observed),
+  },
+  {
+    name: 'tgospa_window_score',
+    type: 'gauge',
+    labels: ['stream', 'tracker', 'score'],
+    help: 'Companion scores of the sliding window: HOTA, MOTA, IDF1 and their parts (0 to 1), IDSW, Frag, MT, PT, ML (counts); absent unless scores.enabled.',
+    read: perScore,
   },
   {
     name: 'tgospa_audits_total',
@@ -710,7 +737,14 @@ export class Telemetry {
     const key = `${stream}\n${tracker}\n${profile}`;
     let meter = this.series.get(key);
     if (!meter && this.series.size < this.#seriesMax) {
-      meter = { labels: { stream, tracker, profile }, report, spikes: event.spikes, solves: 0, uncertified: 0 };
+      meter = {
+        labels: { stream, tracker, profile },
+        report,
+        spikes: event.spikes,
+        scores: event.scores,
+        solves: 0,
+        uncertified: 0,
+      };
       this.series.set(key, meter);
     }
     return meter;
@@ -724,6 +758,7 @@ export class Telemetry {
     }
     meter.report = event.report;
     meter.spikes = event.spikes;
+    meter.scores = event.scores ?? meter.scores;
     meter.solves++;
     if (!event.report.exact) meter.uncertified++;
   }

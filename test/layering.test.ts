@@ -73,7 +73,7 @@ const LAYERS: Layer[] = [
       'src/history.ts',
       'src/pipeline.ts',
     ],
-    imports: ['kernel', 'door', 'spikes', 'wire', 'config'],
+    imports: ['kernel', 'scores', 'door', 'spikes', 'wire', 'config'],
     node: true,
   },
   {

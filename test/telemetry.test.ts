@@ -31,7 +31,8 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
       ? { active: true, score: 1.25, expected: 0.4, observed: 6.2, count: 3 }
       : { active: false, score: 0.1, expected: 0.02, observed: 0, count: 0 };
   const spikes = { signals: ['missed', 'switch'], gauge };
-  telemetry.observe(fakeReportEvent({ spikes }), receivedMs + 4);
+  const scores = { k: 99, frames: 60, values: { HOTA: 0.625, IDSW: 3 } };
+  telemetry.observe(fakeReportEvent({ spikes, scores }), receivedMs + 4);
   telemetry.observe(
     fakeReportEvent({
       profile: 'weighted',

@@ -63,10 +63,11 @@ export type StreamSettings = Config['streams']['defaults'];
 export type PairingSettings = StreamSettings['pairing'];
 export type FilterSettings = StreamSettings['filter'];
 /** Settings as a stream's own entry or a hello may give them: everything may be left out. */
-export type SettingsPatch = Partial<Omit<StreamSettings, 'pairing' | 'filter' | 'spikes'>> & {
+export type SettingsPatch = Partial<Omit<StreamSettings, 'pairing' | 'filter' | 'spikes' | 'scores'>> & {
   pairing?: Partial<PairingSettings>;
   filter?: Partial<FilterSettings>;
   spikes?: Partial<StreamSettings['spikes']>;
+  scores?: Partial<StreamSettings['scores']>;
 };
 
 export type JsonSchema = {

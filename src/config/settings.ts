@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { InputError } from '../tgospa/input-error.js';
 import { DISTANCES, type DistanceName, type Params, presets, profile } from '../tgospa/params.js';
 import { type Context, count, type Field, field, nest, positive } from './fields.js';
+import { scoresShape } from './scores.js';
 import { spikesShape } from './spikes.js';
 
 export const profileEntry = z
@@ -93,6 +94,7 @@ export const settingsShape = (filler: Field, context: Context) => ({
   pairing: nest(filler, pairingShape(filler), 'how the feeds of a stream are joined'),
   filter: nest(filler, filterShape(filler), 'which objects count'),
   spikes: nest(filler, spikesShape(filler), 'when a tracker counts as having got worse'),
+  scores: nest(filler, scoresShape(filler), 'other scores beside TGOSPA'),
 });
 
 const pairingShape = (filler: Field) => ({

@@ -4,8 +4,8 @@
  * with both.
  *
  * Kept for a sliding window by running sums: a frame that enters or leaves costs its own matches and nothing else. When the oldest frame
- * leaves, the next one no longer has a frame before it; where that could change its matching it is matched again, and only if
- * it did change everything is.
+ * leaves, the next one no longer has a frame before it; where that could change its matching it is matched again, and so are those
+ * behind it until one comes out as it was.
  */
 
 import { Matcher } from './matching.js';
@@ -65,7 +65,13 @@ export class Clear {
   #lastTrack = new Int32Array(64);
   /** serial of the newest frame that counts */
   #newest = NONE;
+  /** what CLEAR keeps of that frame */
+  #newestClear: ClearFrame | null = null;
   readonly #matcher = new Matcher();
+  /** by truth: its track in the frame before, valid where the stamp is that of the matching being made */
+  #kept = new Int32Array(64);
+  #keptStamp = new Int32Array(64);
+  #stamp = 0;
   // the matching being made: close pairs, then the matched ones among them
   #found = 0;
   #row = new Int32Array(64);
@@ -80,7 +86,7 @@ export class Clear {
   /** Takes the newest frame in. */
   enter(serial: number, roster: Roster): void {
     this.#room(roster.truths.size);
-    this.#match(serial, this.#newest);
+    this.#match(serial, this.#newestClear);
     this.#record(serial);
   }
 
@@ -91,10 +97,13 @@ export class Clear {
     if (!gone.counts) return;
     let next = frames.oldest;
     while (next < frames.end && !frames.clear(next).counts) next++;
-    for (let n = 0; n < gone.matchCount; n++) this.#unmatch(gone, n, next);
+    const nextClear = next < frames.end ? frames.clear(next) : null;
+    for (let n = 0; n < gone.matchCount; n++) this.#unmatch(gone, n, next, nextClear);
     this.matched -= gone.matchCount;
-    if (next === frames.end) this.#newest = NONE;
-    else if (!frames.clear(next).plain && this.#changes(next)) this.#again();
+    if (nextClear === null) {
+      this.#newest = NONE;
+      this.#newestClear = null;
+    } else if (!nextClear.plain && this.#rematch(next)) this.#recount();
   }
 
   /** Truths that are matched in more than 80 %, at least 20 %, less of their frames. */
@@ -110,7 +119,7 @@ export class Clear {
     return coverage;
   }
 
-  #unmatch(gone: ClearFrame, n: number, next: number): void {
+  #unmatch(gone: ClearFrame, n: number, next: number, nextClear: ClearFrame | null): void {
     const truth = gone.truth[n];
     this.#matches[truth]--;
     const serial = gone.nextSerial[n];
@@ -119,7 +128,7 @@ export class Clear {
       this.#starts[truth] = 0;
       return;
     }
-    const after = this.frames.clear(serial);
+    const after = serial === next && nextClear ? nextClear : this.frames.clear(serial);
     const at = gone.nextAt[n];
     if (after.switched[at] === 1) {
       after.switched[at] = 0;
@@ -131,21 +140,30 @@ export class Clear {
     this.fragmentations--;
   }
 
-  /** Matches a frame; `before` is the serial of the frame before it, or -1. */
-  #match(serial: number, before: number): void {
+  /** Matches a frame; pairs of `before`, the last frame that counts, come first. True when it comes out other than it was. */
+  #match(serial: number, before: ClearFrame | null): boolean {
     const frame = this.frames.scored(serial);
     const clear = this.frames.clear(serial);
     clear.counts = frame.truthCount > 0 && frame.trackCount > 0;
     clear.plain = this.#findClose(frame);
     if (!clear.plain) this.#choose(frame, before);
-    clear.reserve(this.#found);
-    clear.similarity = 0;
-    for (let n = 0; n < this.#found; n++) {
+    const found = this.#found;
+    let changed = clear.matchCount !== found;
+    clear.reserve(found);
+    const { truth, track } = clear;
+    const { truths, tracks, truthAt, trackAt, similarity } = frame;
+    let sum = 0;
+    for (let n = 0; n < found; n++) {
       const pair = this.#pair[n];
-      clear.truth[n] = frame.truths[frame.truthAt[pair]];
-      clear.track[n] = frame.tracks[frame.trackAt[pair]];
-      clear.similarity += frame.similarity[pair];
+      const i = truths[truthAt[pair]];
+      const j = tracks[trackAt[pair]];
+      if (truth[n] !== i || track[n] !== j) changed = true;
+      truth[n] = i;
+      track[n] = j;
+      sum += similarity[pair];
     }
+    clear.similarity = sum;
+    return changed;
   }
 
   /** Collects the close pairs; true when no truth and no track is in two of them. */
@@ -175,14 +193,18 @@ export class Clear {
   }
 
   /** Leaves only the best of the close pairs. */
-  #choose(frame: ScoredFrame, before: number): void {
+  #choose(frame: ScoredFrame, before: ClearFrame | null): void {
+    const stamp = ++this.#stamp;
+    if (before !== null) {
+      for (let n = 0; n < before.matchCount; n++) {
+        this.#kept[before.truth[n]] = before.track[n];
+        this.#keptStamp[before.truth[n]] = stamp;
+      }
+    }
     for (let n = 0; n < this.#found; n++) {
       const pair = this.#pair[n];
       const truth = frame.truths[frame.truthAt[pair]];
-      const kept =
-        before !== NONE &&
-        this.#lastSerial[truth] === before &&
-        this.#lastTrack[truth] === frame.tracks[frame.trackAt[pair]];
+      const kept = this.#keptStamp[truth] === stamp && this.#kept[truth] === frame.tracks[frame.trackAt[pair]];
       this.#row[n] = frame.truthAt[pair];
       this.#column[n] = frame.trackAt[pair];
       this.#weight[n] = frame.similarity[pair] + (kept ? KEEP_BONUS : 0);
@@ -199,49 +221,53 @@ export class Clear {
   /** Adds a matched frame, the newest, to the sums and to the chains of its truths. */
   #record(serial: number): void {
     const clear = this.frames.clear(serial);
-    this.matched += clear.matchCount;
-    for (let n = 0; n < clear.matchCount; n++) {
-      const truth = clear.truth[n];
-      const track = clear.track[n];
-      const last = this.#lastSerial[truth];
-      clear.nextSerial[n] = NONE;
-      clear.switched[n] = 0;
+    const { matchCount, truth: truths, track: tracks, switched, nextSerial } = clear;
+    const lastSerial = this.#lastSerial;
+    const newest = this.#newest;
+    this.matched += matchCount;
+    for (let n = 0; n < matchCount; n++) {
+      const truth = truths[n];
+      const track = tracks[n];
+      const last = lastSerial[truth];
+      nextSerial[n] = NONE;
+      switched[n] = 0;
       this.#matches[truth]++;
       if (last !== NONE) {
-        const previous = this.frames.clear(last);
-        previous.nextSerial[this.#lastAt[truth]] = serial;
-        previous.nextAt[this.#lastAt[truth]] = n;
+        const previous = last === newest ? this.#newestClear! : this.frames.clear(last);
+        const at = this.#lastAt[truth];
+        previous.nextSerial[at] = serial;
+        previous.nextAt[at] = n;
         if (this.#lastTrack[truth] !== track) {
-          clear.switched[n] = 1;
+          switched[n] = 1;
           this.switches++;
         }
       }
-      if (last === NONE || last !== this.#newest) {
+      if (last === NONE || last !== newest) {
         if (this.#starts[truth]++ > 0) this.fragmentations++;
       }
-      this.#lastSerial[truth] = serial;
+      lastSerial[truth] = serial;
       this.#lastAt[truth] = n;
       this.#lastTrack[truth] = track;
     }
-    if (clear.counts) this.#newest = serial;
+    if (!clear.counts) return;
+    this.#newest = serial;
+    this.#newestClear = clear;
   }
 
-  /** Would the frame, now the first that counts, be matched otherwise? */
-  #changes(serial: number): boolean {
-    const frame = this.frames.scored(serial);
-    const { matchCount, truth, track } = this.frames.clear(serial);
-    this.#findClose(frame);
-    this.#choose(frame, NONE);
-    if (this.#found !== matchCount) return true;
-    for (let n = 0; n < matchCount; n++) {
-      const pair = this.#pair[n];
-      if (truth[n] !== frame.truths[frame.truthAt[pair]] || track[n] !== frame.tracks[frame.trackAt[pair]]) return true;
+  /** Matches from the first frame that counts on, until one comes out as it was; true when any did not. */
+  #rematch(first: number): boolean {
+    let before: ClearFrame | null = null;
+    for (let serial = first; serial < this.frames.end; serial++) {
+      const clear = this.frames.clear(serial);
+      if (!clear.counts) continue;
+      if (clear.plain || !this.#match(serial, before)) return serial > first;
+      before = clear;
     }
-    return false;
+    return true;
   }
 
-  /** Everything from the beginning of the window. */
-  #again(): void {
+  /** All sums and chains, from the matchings there are. */
+  #recount(): void {
     this.matched = 0;
     this.switches = 0;
     this.fragmentations = 0;
@@ -249,10 +275,8 @@ export class Clear {
     this.#starts.fill(0);
     this.#lastSerial.fill(NONE);
     this.#newest = NONE;
-    for (let serial = this.frames.oldest; serial < this.frames.end; serial++) {
-      this.#match(serial, this.#newest);
-      this.#record(serial);
-    }
+    this.#newestClear = null;
+    for (let serial = this.frames.oldest; serial < this.frames.end; serial++) this.#record(serial);
   }
 
   #room(truths: number): void {
@@ -267,5 +291,7 @@ export class Clear {
     this.#lastSerial = wider(this.#lastSerial, new Float64Array(size).fill(NONE));
     this.#lastAt = wider(this.#lastAt, new Int32Array(size));
     this.#lastTrack = wider(this.#lastTrack, new Int32Array(size));
+    this.#kept = wider(this.#kept, new Int32Array(size));
+    this.#keptStamp = wider(this.#keptStamp, new Int32Array(size));
   }
 }

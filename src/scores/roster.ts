@@ -3,7 +3,7 @@
  * trajectory or a pair has left. Frames are kept as flat arrays of these numbers and are recycled.
  */
 
-import type { PackedFeed, PackedFrame } from '../tgospa/frame.js';
+import type { PackedFrame } from '../tgospa/frame.js';
 import { SimilarityFinder, type SimilarityRule } from './similarity.js';
 import { MATCH_MIN } from './totals.js';
 
@@ -39,6 +39,9 @@ export class ScoredFrame {
   }
 }
 
+/** Stands in the list of ids where a number is free; no id of a feed is this very text. */
+const NOBODY = '\u0000free';
+
 /** The trajectories of one feed. */
 export class Side {
   /** present in the window now */
@@ -49,27 +52,53 @@ export class Side {
   presence = new Int32Array(64);
   readonly #ids: string[] = [];
   readonly #free: number[] = [];
+  /** numbers of the frame before, by place: most ids stand where they stood */
+  #lately = new Int32Array(64);
+  #latelyCount = 0;
+  #latelyIds: readonly string[] | null = null;
 
-  /** Number of an id; a new one when it was not in the window. */
-  enter(id: string): number {
-    let number = this.numbers.get(id);
-    if (number === undefined) {
-      number = this.#free.pop() ?? this.size++;
-      if (number >= this.presence.length) this.presence = grown(this.presence);
-      this.numbers.set(id, number);
-      this.#ids[number] = id;
+  /** Numbers of ids; new ones for those that were not in the window. */
+  enter(ids: readonly string[], into: Int32Array): void {
+    const count = ids.length;
+    if (count > this.#lately.length) this.#lately = new Int32Array(count * 2);
+    const lately = this.#lately;
+    // the kernel hands on the very same list while a feed shows the same objects
+    if (ids === this.#latelyIds) {
+      for (let n = 0; n < count; n++) {
+        this.presence[lately[n]]++;
+        into[n] = lately[n];
+      }
+      return;
     }
-    this.presence[number]++;
+    for (let n = 0; n < count; n++) {
+      const id = ids[n];
+      let number = lately[n];
+      if (n >= this.#latelyCount || this.#ids[number] !== id) {
+        number = this.numbers.get(id) ?? this.#add(id);
+        lately[n] = number;
+      }
+      this.presence[number]++;
+      into[n] = number;
+    }
+    this.#latelyCount = count;
+    this.#latelyIds = ids;
+  }
+
+  #add(id: string): number {
+    const number = this.#free.pop() ?? this.size++;
+    if (number >= this.presence.length) this.presence = grown(this.presence);
+    this.numbers.set(id, number);
+    this.#ids[number] = id;
     return number;
   }
 
-  /** True when that was its last frame. */
-  leave(number: number): boolean {
-    if (--this.presence[number] > 0) return false;
+  /** One frame less; after the last one the number is free. */
+  leave(number: number): void {
+    if (--this.presence[number] > 0) return;
     this.numbers.delete(this.#ids[number]);
-    this.#ids[number] = '';
+    this.#ids[number] = NOBODY;
+    this.#latelyIds = null;
     this.#free.push(number);
-    return true;
   }
 }
 
@@ -106,18 +135,19 @@ export class Roster {
     this.#finder.find(frame);
     const { count, truth, track, similarity } = this.#finder;
     into.reserve(frame.reference.ids.length, frame.tracker.ids.length, count);
-    number(frame.reference, this.truths, into.truths);
-    number(frame.tracker, this.tracks, into.tracks);
+    this.truths.enter(frame.reference.ids, into.truths);
+    this.tracks.enter(frame.tracker.ids, into.tracks);
     this.truthTotal += into.truthCount;
     this.trackTotal += into.trackCount;
     this.#shares(into);
+    const { truths, tracks, truthAt, trackAt, pair: pairs, similarity: similarities } = into;
     for (let n = 0; n < count; n++) {
-      const pair = this.#pair(into.truths[truth[n]], into.tracks[track[n]]);
+      const pair = this.#pair(truths[truth[n]], tracks[track[n]]);
       const value = similarity[n];
-      into.truthAt[n] = truth[n];
-      into.trackAt[n] = track[n];
-      into.pair[n] = pair;
-      into.similarity[n] = value;
+      truthAt[n] = truth[n];
+      trackAt[n] = track[n];
+      pairs[n] = pair;
+      similarities[n] = value;
       this.pairFrames[pair]++;
       if (value >= MATCH_MIN) this.pairMatches[pair]++;
     }
@@ -172,10 +202,6 @@ export class Roster {
     list.pop();
     this.#freePairs.push(pair);
   }
-}
-
-function number(feed: PackedFeed, side: Side, into: Int32Array): void {
-  for (let n = 0; n < feed.ids.length; n++) into[n] = side.enter(feed.ids[n]);
 }
 
 function grown(old: Int32Array): Int32Array<ArrayBuffer> {

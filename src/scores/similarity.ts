@@ -26,6 +26,8 @@ export class SimilarityFinder {
   #order = new Int32Array(64);
   #low = new Float64Array(64);
   #widest = 0;
+  /** tracks whose order is in #order */
+  #sorted = 0;
 
   constructor(readonly rule: SimilarityRule) {
     if (rule.kind !== 'iou' && !(rule.zeroDistance > 0 && Number.isFinite(rule.zeroDistance)))
@@ -46,15 +48,19 @@ export class SimilarityFinder {
     const trackCount = frame.tracker.ids.length;
     if (truthCount === 0 || trackCount === 0) return;
     this.#sort(frame.tracker, frame.stride);
+    const { stride } = frame;
     const a = frame.reference.coordinates;
+    const b = frame.tracker.coordinates;
     const boxes = this.rule.kind === 'iou';
     const low = this.#low;
+    const order = this.#order;
+    const reach = this.#reach;
     for (let i = 0; i < truthCount; i++) {
-      const left = a[i * frame.stride] - this.#reach;
-      const right = left + 2 * this.#reach + (boxes ? a[i * 4 + 2] : 0);
+      const left = a[i * stride] - reach;
+      const right = left + 2 * reach + (boxes ? a[i * 4 + 2] : 0);
       for (let n = this.#firstFrom(left - this.#widest, trackCount); n < trackCount && low[n] <= right; n++) {
-        const j = this.#order[n];
-        const value = boxes ? iou(a, i, frame.tracker.coordinates, j) : this.#closeness(frame, i, j);
+        const j = order[n];
+        const value = boxes ? iou(a, i, b, j) : this.#closeness(frame, i, j);
         if (value > 0) this.#add(i, j, value);
       }
     }
@@ -71,11 +77,15 @@ export class SimilarityFinder {
     const low = this.#low;
     const { coordinates } = tracker;
     const boxes = this.rule.kind === 'iou';
-    this.#widest = 0;
-    for (let j = 0; j < count; j++) {
+    let widest = 0;
+    // the order of the frame before is nearly right, when there are as many as then
+    if (count !== this.#sorted) for (let j = 0; j < count; j++) order[j] = j;
+    this.#sorted = count;
+    for (let m = 0; m < count; m++) {
+      const j = order[m];
       const value = coordinates[j * stride];
-      if (boxes && coordinates[j * 4 + 2] > this.#widest) this.#widest = coordinates[j * 4 + 2];
-      let n = j;
+      if (boxes && coordinates[j * 4 + 2] > widest) widest = coordinates[j * 4 + 2];
+      let n = m;
       for (; n > 0 && low[n - 1] > value; n--) {
         low[n] = low[n - 1];
         order[n] = order[n - 1];
@@ -83,6 +93,7 @@ export class SimilarityFinder {
       low[n] = value;
       order[n] = j;
     }
+    this.#widest = widest;
   }
 
   #firstFrom(value: number, count: number): number {

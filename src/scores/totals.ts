@@ -32,7 +32,7 @@ export interface Totals {
 }
 
 /** The scores under the names the field knows them by. Ratios from 0 to 1 (MOTA may be below 0), counts for IDSW, Frag, MT, PT, ML. */
-export interface Scores {
+export type Scores = {
   HOTA: number;
   DetA: number;
   AssA: number;
@@ -47,7 +47,7 @@ export interface Scores {
   IDF1: number;
   IDP: number;
   IDR: number;
-}
+};
 
 export type ScoreName = keyof Scores;
 

@@ -53,6 +53,9 @@ export type Answer = { index: number } & (
   | { problems: Problem[] }
 );
 
+/** Room for fresh objects in a thread: an evaluation makes many that live for one sequence. */
+const YOUNG_MB = 96;
+
 interface Cell {
   sequence: string;
   tracker: string;
@@ -171,7 +174,12 @@ async function answersTo(
   onPair(0, cells.length);
   const workers = Array.from(
     { length: threads },
-    () => new Worker(new URL('./study-thread.js', import.meta.url), { workerData: terms, execArgv: [] }),
+    () =>
+      new Worker(new URL('./study-thread.js', import.meta.url), {
+        workerData: terms,
+        execArgv: [],
+        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+      }),
   );
   try {
     await Promise.all(
