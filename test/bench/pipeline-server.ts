@@ -22,7 +22,7 @@ export interface Measured {
   cpuSeconds: number;
 }
 
-const [role, folder] = process.argv.slice(2);
+const [role, folder, scores] = process.argv.slice(2);
 /** sampled every millisecond; what is measured is the time between samples */
 const loopDelay = monitorEventLoopDelay({ resolution: 1 });
 const latency = createHistogram();
@@ -65,7 +65,8 @@ function measure(): Measured {
 }
 
 async function startEvaluator(): Promise<string> {
-  const overrides = { listen: { port: 0 }, data: { dir: folder }, limits: { streams: 2000 } };
+  const streams = { defaults: { scores: { enabled: scores === 'scores' } } };
+  const overrides = { listen: { port: 0 }, data: { dir: folder }, limits: { streams: 2000 }, streams };
   const { config } = readConfig({ overrides, env: {} });
   const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
   app.live.events$.subscribe((event) => {

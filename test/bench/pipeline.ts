@@ -6,6 +6,7 @@
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
  *   --only NAME   one part: throughput, memory or growth
  *   --scene NAME  throughput of one scene: calm or crowd
+ *   --scores      with the companion scores on
  *   --prof        write CPU profiles of the evaluator to the current folder
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -26,6 +27,7 @@ const { values: options } = parseArgs({
     objects: { type: 'string', default: '400000' },
     only: { type: 'string' },
     scene: { type: 'string' },
+    scores: { type: 'boolean', default: false },
     prof: { type: 'boolean', default: false },
   },
 });
@@ -54,7 +56,7 @@ class Far {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
     // floor and evaluator alike, as `tgospa` is started
     const execArgv = ['--expose-gc', '--max-semi-space-size=32', ...(prof ? ['--cpu-prof'] : [])];
-    const child = fork(SERVER, [role, join(folder, 'data')], { execArgv });
+    const child = fork(SERVER, [role, join(folder, 'data'), options.scores ? 'scores' : ''], { execArgv });
     const [{ url }] = (await once(child, 'message')) as [{ url: string }];
     return new Far(child, url, folder);
   }
