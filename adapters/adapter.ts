@@ -148,3 +148,20 @@ export function attempt(step: () => Part[], held: () => boolean): Decoded {
     return { parts: [], problems: [error.toProblem()], held: held() };
   }
 }
+
+/** A decoder of messages that hold whole frames: nothing waits for the next one. */
+export abstract class WholeFrames implements Decoder {
+  /** The frames of a message; what is wrong with it is thrown as a Mistake. */
+  protected abstract read(message: unknown, stamp?: Stamp): Part[];
+
+  decode(message: unknown, stamp?: Stamp): Decoded {
+    return attempt(
+      () => this.read(message, stamp),
+      () => false,
+    );
+  }
+
+  flush(): Decoded {
+    return { parts: [], problems: [], held: false };
+  }
+}

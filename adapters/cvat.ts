@@ -4,7 +4,7 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from './adapter.js';
 import { refuseStamp } from './fields.js';
 import { BOX_OPTIONS, enclosing, objectOf, Placement, type PlacementOptions, ROTATED_OPTIONS } from './placement.js';
 import { XmlReader } from './xml.js';
@@ -19,26 +19,18 @@ interface Options extends PlacementOptions {
   labels: readonly string[] | undefined;
 }
 
-class CvatDecoder implements Decoder {
+class CvatDecoder extends WholeFrames {
   readonly #placement: Placement;
 
   constructor(readonly options: Options) {
+    super();
     this.#placement = new Placement(options);
   }
 
-  decode(message: unknown, stamp?: Stamp): Decoded {
-    return attempt(
-      () => {
-        refuseStamp(stamp);
-        if (typeof message !== 'string') throw new Mistake('', message, 'must be text: a CVAT XML document');
-        return this.#parts(message);
-      },
-      () => false,
-    );
-  }
-
-  flush(): Decoded {
-    return { parts: [], problems: [], held: false };
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    refuseStamp(stamp);
+    if (typeof message !== 'string') throw new Mistake('', message, 'must be text: a CVAT XML document');
+    return this.#parts(message);
   }
 
   #parts(text: string): Part[] {

@@ -5,7 +5,7 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from './adapter.js';
 import { readDecimal } from './decimal.js';
 import { each, fieldsOf, frameNumber, isoSeconds, jsonOf, list, refuseStamp } from './fields.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from './placement.js';
@@ -22,28 +22,20 @@ interface MinimalOptions extends PlacementOptions {
   time: 'ignore' | 'message';
 }
 
-class MinimalDecoder implements Decoder {
+class MinimalDecoder extends WholeFrames {
   readonly #placement: Placement;
   readonly #sensors: OneSource;
   readonly #corners = [0, 0, 0, 0];
 
   constructor(readonly options: MinimalOptions) {
+    super();
     this.#placement = new Placement(options);
     this.#sensors = new OneSource('sensor', options.sensor);
   }
 
-  decode(message: unknown, stamp?: Stamp): Decoded {
-    return attempt(
-      () => {
-        refuseStamp(stamp);
-        return this.#parts(message);
-      },
-      () => false,
-    );
-  }
-
-  flush(): Decoded {
-    return { parts: [], problems: [], held: false };
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    refuseStamp(stamp);
+    return this.#parts(message);
   }
 
   #parts(message: unknown): Part[] {

@@ -3,7 +3,7 @@
  * with @, text is #text, and what may come several times is a list or, when it came once, the thing itself.
  */
 
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from './adapter.js';
 import { decimalOf } from './decimal.js';
 import {
   each,
@@ -27,25 +27,17 @@ import {
   type Transformation,
 } from './onvif.js';
 
-class OnvifJsonDecoder implements Decoder {
+class OnvifJsonDecoder extends WholeFrames {
   readonly #scene: OnvifScene;
 
   constructor(options: OnvifOptions) {
+    super();
     this.#scene = new OnvifScene(options);
   }
 
-  decode(message: unknown, stamp?: Stamp): Decoded {
-    return attempt(
-      () => {
-        refuseStamp(stamp);
-        return this.#parts(fieldsOf(jsonOf(message)));
-      },
-      () => false,
-    );
-  }
-
-  flush(): Decoded {
-    return { parts: [], problems: [], held: false };
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    refuseStamp(stamp);
+    return this.#parts(fieldsOf(jsonOf(message)));
   }
 
   #parts(raw: Fields): Part[] {

@@ -1,6 +1,6 @@
 /** ONVIF metadata as XML: a tt:MetadataStream document with tt:VideoAnalytics/tt:Frame elements. */
 
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from './adapter.js';
 import { refuseStamp } from './fields.js';
 import {
   IDENTITY,
@@ -13,26 +13,18 @@ import {
 } from './onvif.js';
 import { XmlReader } from './xml.js';
 
-class OnvifXmlDecoder implements Decoder {
+class OnvifXmlDecoder extends WholeFrames {
   readonly #scene: OnvifScene;
 
   constructor(options: OnvifOptions) {
+    super();
     this.#scene = new OnvifScene(options);
   }
 
-  decode(message: unknown, stamp?: Stamp): Decoded {
-    return attempt(
-      () => {
-        refuseStamp(stamp);
-        if (typeof message !== 'string') throw new Mistake('', message, 'must be text: a tt:MetadataStream document');
-        return this.#parts(message);
-      },
-      () => false,
-    );
-  }
-
-  flush(): Decoded {
-    return { parts: [], problems: [], held: false };
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    refuseStamp(stamp);
+    if (typeof message !== 'string') throw new Mistake('', message, 'must be text: a tt:MetadataStream document');
+    return this.#parts(message);
   }
 
   #parts(text: string): Part[] {

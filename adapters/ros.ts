@@ -6,16 +6,7 @@
  */
 
 import type { WireObject } from '../src/protocol.js';
-import {
-  type Adapter,
-  attempt,
-  type Decoded,
-  type Decoder,
-  defineAdapter,
-  Mistake,
-  type Part,
-  type Stamp,
-} from './adapter.js';
+import { type Adapter, defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from './adapter.js';
 import {
   each,
   type Fields,
@@ -65,28 +56,20 @@ function real(from: Fields, key: string): number {
 }
 
 /** What the three messages share: envelope, header, and a list of objects. */
-abstract class RosDecoder implements Decoder {
+abstract class RosDecoder extends WholeFrames {
   readonly #frames: OneSource;
 
   constructor(
     readonly common: CommonOptions,
     readonly listKey: string,
   ) {
+    super();
     this.#frames = new OneSource('frameId', common.frameId);
   }
 
-  decode(message: unknown, stamp?: Stamp): Decoded {
-    return attempt(
-      () => {
-        refuseStamp(stamp);
-        return this.#parts(fieldsOf(jsonOf(message)));
-      },
-      () => false,
-    );
-  }
-
-  flush(): Decoded {
-    return { parts: [], problems: [], held: false };
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    refuseStamp(stamp);
+    return this.#parts(fieldsOf(jsonOf(message)));
   }
 
   /** The object, or null when it does not count; `place` tells it from all others of the feed. */

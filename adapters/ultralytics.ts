@@ -6,7 +6,7 @@
 
 import type { WireObject } from '../src/protocol.js';
 import type { Box } from '../src/tgospa/evaluation.js';
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from './adapter.js';
+import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from './adapter.js';
 import {
   each,
   type Fields,
@@ -41,22 +41,16 @@ interface Options extends PlacementOptions, ImageOptions {
   rotated: 'refuse' | 'enclose';
 }
 
-class UltralyticsDecoder implements Decoder {
+class UltralyticsDecoder extends WholeFrames {
   readonly #placement: Placement;
 
   constructor(readonly options: Options) {
+    super();
     this.#placement = new Placement(options, imageScale(options));
   }
 
-  decode(message: unknown, stamp?: Stamp): Decoded {
-    return attempt(
-      () => [this.#part(jsonOf(message), this.#placement.stamp(needStamp(stamp)))],
-      () => false,
-    );
-  }
-
-  flush(): Decoded {
-    return { parts: [], problems: [], held: false };
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    return [this.#part(jsonOf(message), this.#placement.stamp(needStamp(stamp)))];
   }
 
   #part(results: unknown, stamp: Stamp): Part {
