@@ -4,9 +4,10 @@
  */
 
 import type { Preprocessing } from '../adapters/motchallenge.js';
+import { FILE_OPTIONS, readClasses, readFileFormats } from './file-options.js';
 import { InputError, type Params, presets, profile, type SolveOptions } from './index.js';
 import { Given, type OptionGroup, optionHelp } from './options.js';
-import { type FileFormats, FORMAT_OPTIONS, readFormats } from './recordings.js';
+import type { FileFormats } from './recordings.js';
 import type { NamedProfile } from './study/verdict.js';
 
 export type { NamedProfile };
@@ -58,14 +59,7 @@ const GROUPS: OptionGroup[] = [
       },
       symmetric: { help: 'no feed is believed: compare the feeds given with each other' },
       annotations: { help: 'with --symmetric: the feeds are annotations, whose rows count by flag and class' },
-      ...FORMAT_OPTIONS,
-      classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
-      'all-rows': { help: 'count all reference rows, whatever their flag and class' },
-      preprocess: {
-        value: 'RULES',
-        choices: ['motchallenge', 'mot20'],
-        help: 'first take out tracks that match a distractor, as the benchmark does',
-      },
+      ...FILE_OPTIONS,
       demo: { help: 'judge three simulated trackers in the built-in scene instead of files' },
     },
   },
@@ -173,11 +167,7 @@ export function parseJob(args: string[]): Job {
     csv: given.text('csv') ?? null,
     json: given.has('json'),
   };
-  given.refuse(
-    'demo',
-    ['reference', 'tracker', 'symmetric', ...Object.keys(FORMAT_OPTIONS), 'classes', 'all-rows', 'preprocess'],
-    'it brings its own scene',
-  );
+  given.refuse('demo', ['reference', 'tracker', 'symmetric', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
   given.refuse('json', ['window'], 'the window is written as CSV');
   given.refuse('html', ['window'], 'the report is on whole sequences');
   given.refuse('symmetric', ['window', 'html', 'csv'], 'the comparison is printed, or given as JSON');
@@ -206,60 +196,17 @@ function readFiles(given: Given): Job['files'] {
   }
   const twice = trackers.find((file, index) => trackers.indexOf(file) < index);
   if (twice !== undefined) given.wrong(`--tracker ${twice} is given twice`);
-  const formats = readFileFormats(given);
+  const formats = readFormatsToJudge(given);
   return formats && { reference: reference ?? '', trackers, formats };
 }
 
-/** --classes and --all-rows are options of the reference's format, --preprocess compares two MOTChallenge files. */
-function readFileFormats(given: Given): FileFormats | null {
-  const options: Record<string, unknown> = {};
-  const classes = given.has('classes') ? readClasses(given) : [Number.NaN];
-  if (!classes.some(Number.isNaN)) options.classes = classes;
-  if (given.has('all-rows')) options.allRows = true;
-  const formats = readFormats(
-    {
-      format: given.text('format'),
-      options: given.texts('option'),
-      referenceFormat: given.text('reference-format'),
-      referenceOptions: given.texts('reference-option'),
-    },
-    (message) => given.wrong(message),
-    options,
-  );
-  if (!formats) return null;
-  const { reference, tracker } = formats;
-  for (const name of ['classes', 'all-rows', 'preprocess'])
-    if (given.has(name) && reference.adapter.name !== 'motchallenge')
-      given.wrong(
-        `--${name} needs a reference in format motchallenge; see --formats for what ${reference.adapter.name} has`,
-      );
-  if (given.has('preprocess') && !isPlainMot(formats))
-    given.wrong('--preprocess needs MOTChallenge files without further options');
-  if (reference.shape !== tracker.shape)
+function readFormatsToJudge(given: Given): FileFormats | null {
+  const formats = readFileFormats(given);
+  if (formats?.tracker.shape === 'point' && (given.text('distance') ?? 'iou') !== 'euclidean')
     given.wrong(
-      `the reference holds ${SHAPES[reference.shape]} and the trackers ${SHAPES[tracker.shape]}; both need the same`,
-    );
-  if (tracker.shape === 'point' && (given.text('distance') ?? 'iou') !== 'euclidean')
-    given.wrong(
-      `format ${tracker.adapter.name} gives points; say --distance euclidean, --cutoff and the others in their unit`,
+      `format ${formats.tracker.adapter.name} gives points; say --distance euclidean, --cutoff and the others in their unit`,
     );
   return formats;
-}
-
-const SHAPES = { box: 'boxes', point: 'points' };
-
-/** Whether both are MOTChallenge files, read as they are. */
-export const isPlainMot = (formats: FileFormats): boolean =>
-  Object.values(formats).every(({ adapter, given }: FileFormats['tracker']) => {
-    const further = [...given].filter((key) => key !== 'classes' && key !== 'allRows');
-    return adapter.name === 'motchallenge' && further.length === 0;
-  });
-
-function readClasses(given: Given): number[] {
-  const classes = (given.text('classes') ?? '').split(',').map(Number);
-  const sound = classes.every((value) => Number.isInteger(value) && value > 0);
-  if (!sound) given.wrong(`--classes must be whole numbers separated by commas, got "${given.text('classes')}"`);
-  return classes;
 }
 
 function readWhole(given: Given, name: string, unit: string): number {

@@ -4,9 +4,10 @@
  */
 
 import type { Preprocessing } from '../adapters/motchallenge.js';
+import { FILE_OPTIONS, readFileFormats } from './file-options.js';
 import { Given, type OptionGroup, optionHelp } from './options.js';
 import { NAME_PATTERN, NAME_RULE } from './protocol.js';
-import { type FileFormats, FORMAT_OPTIONS, readFormats } from './recordings.js';
+import type { FileFormats } from './recordings.js';
 import { DISTANCES, type DistanceName } from './tgospa/params.js';
 import type { SampleFiles, TuneGroup } from './tune-samples.js';
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from './tuning.js';
@@ -39,14 +40,7 @@ const GROUPS: OptionGroup[] = [
         repeat: true,
         help: 'output of a tracker, or detections, or a folder of them; belongs to the --reference before it',
       },
-      ...FORMAT_OPTIONS,
-      classes: { value: 'LIST', help: 'classes of the reference that count, e.g. 1,7 (default 1, pedestrian)' },
-      'all-rows': { help: 'count all reference rows, whatever their flag and class' },
-      preprocess: {
-        value: 'RULES',
-        choices: ['motchallenge', 'mot20'],
-        help: 'first take out tracks that match a distractor, as the benchmark does',
-      },
+      ...FILE_OPTIONS,
       demo: { help: 'look at three simulated trackers in the built-in scene instead of files' },
     },
   },
@@ -168,11 +162,7 @@ export function parseTuneJob(args: string[]): TuneJob {
     html: given.text('html') ?? null,
     json: given.has('json'),
   };
-  given.refuse(
-    'demo',
-    ['reference', 'tracker', ...Object.keys(FORMAT_OPTIONS), 'classes', 'all-rows', 'preprocess'],
-    'it brings its own scene',
-  );
+  given.refuse('demo', ['reference', 'tracker', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
   given.refuse('all-rows', ['classes'], 'all rows means all classes');
   if (job.yaml === '-') given.refuse('json', ['yaml'], 'only one of them can be printed; give --yaml a file');
   given.throwMistakes();
@@ -181,47 +171,21 @@ export function parseTuneJob(args: string[]): TuneJob {
 
 function readFiles(given: Given): SampleFiles | null {
   const groups = readGroups(given);
-  const formats = readFileFormats(given);
+  const formats = readFormatsToTune(given);
   return formats && { groups, formats, preprocess: given.text('preprocess') as Preprocessing | undefined };
 }
 
-/** --classes and --all-rows are options of the reference's format, --preprocess compares two MOTChallenge files. */
-function readFileFormats(given: Given): FileFormats | null {
-  const options: Record<string, unknown> = {};
-  if (given.has('classes')) options.classes = readClasses(given);
-  if (given.has('all-rows')) options.allRows = true;
-  const said = {
-    format: given.text('format'),
-    options: given.texts('option'),
-    referenceFormat: given.text('reference-format'),
-    referenceOptions: given.texts('reference-option'),
-  };
-  const formats = readFormats(said, (message) => given.wrong(message), options);
+function readFormatsToTune(given: Given): FileFormats | null {
+  const formats = readFileFormats(given);
   if (!formats) return null;
-  const { reference, tracker } = formats;
-  for (const name of ['classes', 'all-rows', 'preprocess'])
-    if (given.has(name) && reference.adapter.name !== 'motchallenge')
-      given.wrong(
-        `--${name} needs a reference in format motchallenge; see --formats for what ${reference.adapter.name} has`,
-      );
-  const further = [...tracker.given, ...reference.given].some((key) => key !== 'classes' && key !== 'allRows');
-  if (given.has('preprocess') && (tracker.adapter.name !== 'motchallenge' || further))
-    given.wrong('--preprocess needs MOTChallenge files without further options');
-  if (reference.shape !== tracker.shape)
-    given.wrong(
-      `the reference holds ${SHAPES[reference.shape]} and the trackers ${SHAPES[tracker.shape]}; both need the same`,
-    );
+  const { shape, adapter } = formats.tracker;
   const distance = given.text('distance') as DistanceName | undefined;
-  if (tracker.shape === 'point' && distance && BOX_DISTANCES.includes(distance))
-    given.wrong(`--distance ${distance} compares boxes, but format ${tracker.adapter.name} gives points`);
-  if (tracker.shape === 'box' && distance === 'geodesic')
-    given.wrong(
-      `--distance geodesic compares latitudes and longitudes, but format ${tracker.adapter.name} gives boxes`,
-    );
+  if (shape === 'point' && distance && BOX_DISTANCES.includes(distance))
+    given.wrong(`--distance ${distance} compares boxes, but format ${adapter.name} gives points`);
+  if (shape === 'box' && distance === 'geodesic')
+    given.wrong(`--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes`);
   return formats;
 }
-
-const SHAPES = { box: 'boxes', point: 'points' };
 
 /** A tracker belongs to the last reference before it. */
 function readGroups(given: Given): TuneGroup[] {
@@ -265,14 +229,6 @@ function readPlateau(given: Given): [number, number] {
   if (numbers.length !== 2 || numbers.some((value) => !Number.isFinite(value)))
     given.wrong(`--plateau must be two numbers with a comma between them, e.g. 0.17,0.34, got "${text}"`);
   return [numbers[0], numbers[1]];
-}
-
-function readClasses(given: Given): number[] | undefined {
-  const text = given.text('classes') ?? '';
-  const classes = text.split(',').map(Number);
-  const sound = classes.every((value) => Number.isInteger(value) && value > 0);
-  if (!sound) given.wrong(`--classes must be whole numbers separated by commas, got "${text}"`);
-  return sound ? classes : undefined;
 }
 
 /** The library speaks of growthShare, the command line of --growth-share. */

@@ -7,10 +7,11 @@ import { basename, dirname } from 'node:path';
 import { alignMotChallenge, type Preprocessing, readMotChallenge } from '../adapters/motchallenge.js';
 import { alignRecordings, objectsAt, type Recording } from '../adapters/recording.js';
 import { shortNames } from './eval.js';
-import { type Frame, InputError, type Obj, type Problem, type TuningSample } from './index.js';
+import { type Frame, InputError, type Obj, type TuningSample } from './index.js';
 import type { WireObject } from './protocol.js';
 import { type FileFormats, readRecordings, readText } from './recordings.js';
 import { findStudy, isFolder } from './study/layout.js';
+import { together } from './tgospa/input-error.js';
 
 /** A reference and the trackers that are compared with it. */
 export interface TuneGroup {
@@ -136,22 +137,6 @@ function filesOf(matches: Match[]): { references: string[]; trackers: string[] }
     references: [...new Set(matches.map(({ reference }) => reference))],
     trackers: [...new Set(matches.map(({ file }) => file))],
   };
-}
-
-/** Does the same with all items; mistakes of all of them are thrown together. */
-function together<Item, Result>(items: readonly Item[], work: (item: Item) => Result): Result[] {
-  const problems: Problem[] = [];
-  const results = items.flatMap((item) => {
-    try {
-      return [work(item)];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      problems.push(...error.problems);
-      return [];
-    }
-  });
-  if (problems.length > 0) throw new InputError(problems);
-  return results;
 }
 
 /**

@@ -12,9 +12,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { adapters } from '../adapters/index.js';
 import { runEval } from '../src/eval.js';
 import { evalHelp, parseJob } from '../src/eval-options.js';
-import { type Evaluation, evaluate, type Frame, InputError, type Obj, type Params, presets } from '../src/index.js';
-import { UsageError } from '../src/options.js';
+import { type Evaluation, evaluate, InputError, type Obj, type Params, presets } from '../src/index.js';
 import { crossingScene } from '../src/scene.js';
+import { usageMistakes as mistakesOf, rowsOf } from './cli-harness.js';
 
 interface Entry {
   reference: string;
@@ -47,24 +47,7 @@ async function runJson(args: string[]): Promise<Entry[]> {
 }
 
 /** The scene as the benchmark would write it: reference rows of nine columns, tracker rows of ten. */
-function rowsOf(frames: Frame[], feed: keyof Frame): string {
-  const numbers = new Map<string, number>();
-  const number = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size;
-  const tail = feed === 'reference' ? '1,1,1' : '0.9,-1,-1,-1';
-  const row = (object: Obj, frame: number) =>
-    `${frame},${number(object.id)},${(object as { box: number[] }).box},${tail}\n`;
-  return frames.map((frame, index) => frame[feed].map((object) => row(object, index + 1)).join('')).join('');
-}
-
-function usageMistakes(args: string[]): string[] {
-  try {
-    parseJob(args);
-  } catch (error) {
-    assert.ok(error instanceof UsageError, String(error));
-    return error.message.split('\n');
-  }
-  return assert.fail(`accepted: ${args.join(' ')}`);
-}
+const usageMistakes = (args: string[]) => mistakesOf(parseJob, args);
 
 describe('tgospa eval', () => {
   let folder: string;

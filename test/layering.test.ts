@@ -47,7 +47,14 @@ const LAYERS: Layer[] = [
   },
   {
     name: 'eval',
-    files: ['src/eval.ts', 'src/eval-options.ts', 'src/recordings.ts', 'src/ranking.ts', 'src/study/'],
+    files: [
+      'src/eval.ts',
+      'src/eval-options.ts',
+      'src/file-options.ts',
+      'src/recordings.ts',
+      'src/ranking.ts',
+      'src/study/',
+    ],
     imports: ['kernel', 'door', 'wire', 'adapters', 'scenes', 'scores', 'terminal', 'reports'],
     node: true,
   },

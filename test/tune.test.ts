@@ -10,12 +10,12 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { paramsByName, readConfig } from '../src/config.js';
 import { type Frame, InputError, type Obj, profile, type Tuning, tune } from '../src/index.js';
-import { UsageError } from '../src/options.js';
 import { crossingScene } from '../src/scene.js';
 import { runTune } from '../src/tune.js';
 import { parseTuneJob, tuneHelp } from '../src/tune-options.js';
 import { drawReport } from '../src/tune-report.js';
 import { drawSummary, profileYaml } from '../src/tune-summary.js';
+import { usageMistakes as mistakesOf, rowsOf } from './cli-harness.js';
 import { hasProgram, needs, patient } from './system.js';
 
 const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
@@ -46,24 +46,7 @@ async function done(args: string[], screen = PLAIN): Promise<{ out: string; err:
   return { out, err };
 }
 
-function rowsOf(frames: Frame[], feed: keyof Frame): string {
-  const numbers = new Map<string, number>();
-  const number = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size;
-  const tail = feed === 'reference' ? '1,1,1' : '0.9,-1,-1,-1';
-  const row = (object: Obj, frame: number) =>
-    `${frame},${number(object.id)},${(object as { box: number[] }).box},${tail}\n`;
-  return frames.map((frame, index) => frame[feed].map((object) => row(object, index + 1)).join('')).join('');
-}
-
-function usageMistakes(args: string[]): string[] {
-  try {
-    parseTuneJob(args);
-  } catch (error) {
-    assert.ok(error instanceof UsageError, String(error));
-    return error.message.split('\n');
-  }
-  return assert.fail(`accepted: ${args.join(' ')}`);
-}
+const usageMistakes = (args: string[]) => mistakesOf(parseTuneJob, args);
 
 describe('tgospa tune', () => {
   let folder: string;

@@ -17,7 +17,7 @@ import { alignRecordings, objectsAt, type Recording } from '../../adapters/recor
 import type { Role, WireObject } from '../protocol.js';
 import { readRecordings, readText } from '../recordings.js';
 import type { Frame, Obj } from '../tgospa/evaluation.js';
-import { InputError, type Problem } from '../tgospa/input-error.js';
+import { InputError, together } from '../tgospa/input-error.js';
 import type { Params } from '../tgospa/params.js';
 
 /** A format and the options it was given: what travels to a thread. */
@@ -49,25 +49,10 @@ export function specOf({ adapter, values, given }: Format): FormatSpec {
 
 /** Reads all files before it complains, so that the mistakes of all of them come together. */
 export function readFeeds(readings: MotReading[], read = readMotFile): MotFeed[] {
-  return together(readings.map((reading) => () => read(reading)));
+  return together(readings, read);
 }
 
 const readMotFile = (reading: MotReading) => readMotChallenge(readText(reading.file), reading);
-
-function together<T>(tasks: Array<() => T>): T[] {
-  const problems: Problem[] = [];
-  const results = tasks.flatMap((task) => {
-    try {
-      return [task()];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      problems.push(...error.problems);
-      return [];
-    }
-  });
-  if (problems.length > 0) throw new InputError(problems);
-  return results;
-}
 
 /** Reads pairs of files; a reference that was just read is not read again. */
 export class PairReader {
@@ -94,10 +79,11 @@ export class PairReader {
   #readAny(pair: PairReading, formats: NonNullable<PairReading['formats']>): PairFrames {
     const read = (file: string, spec: FormatSpec, role: Role) =>
       readRecordings([{ file, format: formatOf(spec), role }])[0];
-    const [reference, tracker] = together([
+    const tasks = [
       () => this.#remember(pair.reference, () => read(pair.reference, formats.reference, 'reference')),
       () => read(pair.tracker, formats.tracker, 'tracker'),
-    ]);
+    ];
+    const [reference, tracker] = together(tasks, (task) => task());
     return { frames: framesOf(reference, tracker), notes: [...reference.notes, ...tracker.notes] };
   }
 

@@ -24,6 +24,22 @@ export class InputError extends Error {
   }
 }
 
+/** Does the same with all items; the mistakes of all of them are thrown together. */
+export function together<Item, Result>(items: readonly Item[], work: (item: Item) => Result): Result[] {
+  const problems: Problem[] = [];
+  const results = items.flatMap((item) => {
+    try {
+      return [work(item)];
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      problems.push(...error.problems);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new InputError(problems);
+  return results;
+}
+
 /** Shows any value in at most 60 characters. */
 function show(value: unknown): string {
   if (typeof value === 'number' || value === undefined) return String(value);
