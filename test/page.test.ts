@@ -67,10 +67,6 @@ describe('page', function () {
     await evaluator?.stop();
   });
 
-  afterEach(() => {
-    if (screen) assert.deepEqual(screen.complaints.splice(0), [], 'the console must stay silent');
-  });
-
   describe('overview', () => {
     it('lists all series, the worst first, with the figures of the evaluator', async () => {
       await screen.go(evaluator, '#/');
@@ -422,6 +418,10 @@ describe('page', function () {
       assert.deepEqual(fresh.complaints, []);
       await fresh.close();
     });
+  });
+
+  describe('after all that', () => {
+    it('has kept its console silent', () => assert.deepEqual(screen.complaints, []));
   });
 });
 

@@ -67,9 +67,7 @@ export class LiveSocket {
   /** Tries at once, for example with another token. */
   reconnect(): void {
     clearTimeout(this.#retry);
-    const old = this.#socket;
-    this.#socket = null;
-    old?.close();
+    hangUp(this.#socket);
     this.#connect();
   }
 
@@ -77,6 +75,14 @@ export class LiveSocket {
     this.#closed = true;
     clearTimeout(this.#retry);
     clearInterval(this.#watch);
-    this.#socket?.close();
+    hangUp(this.#socket);
   }
+}
+
+/** Nothing more is heard of it. One that is not there yet is closed when it is: before that, browsers complain. */
+function hangUp(socket: WebSocket | null): void {
+  if (!socket) return;
+  socket.onmessage = socket.onclose = null;
+  if (socket.readyState === WebSocket.CONNECTING) socket.onopen = () => socket.close();
+  else socket.close();
 }
