@@ -67,13 +67,13 @@ class Bucket {
 }
 
 /**
- * Gives the event loop back when messages have taken it for `sliceMs`: a socket hands over megabytes in one turn. What
- * is held goes on in the next turn.
+ * Gives the event loop back when messages have taken it for `sliceMs`: a socket hands over many of them in one turn. Who is
+ * held goes on in a later turn, a few at a time, because all of them together would take too long again.
  */
 class Turn {
   #endsAt = 0;
   #begun = false;
-  #held = new Set<Session>();
+  readonly #held = new Set<Session>();
 
   constructor(readonly sliceMs: number) {}
 
@@ -92,11 +92,18 @@ class Turn {
 
   #next(): void {
     this.#begun = false;
-    const held = this.#held;
-    this.#held = new Set();
-    for (const session of held) session.hold(false);
+    let count = RELEASED_AT_ONCE;
+    for (const session of this.#held) {
+      if (count-- === 0) break;
+      this.#held.delete(session);
+      session.hold(false);
+    }
+    if (this.#held.size > 0) this.begin();
   }
 }
+
+/** sessions that go on in the same turn of the event loop; each may have a buffer full of messages */
+const RELEASED_AT_ONCE = 2;
 
 const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
 

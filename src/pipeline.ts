@@ -51,7 +51,7 @@ export interface EvaluationSettings {
 export const EVALUATION_DEFAULTS: EvaluationSettings = {
   budgetMs: 20,
   auditEvery: 0,
-  sliceMs: 4,
+  sliceMs: 2,
   tickMs: 50,
   idleCheckMs: 5000,
   backlogFrames: 1024,

@@ -62,7 +62,7 @@ export const evaluation = section(
     ),
     sliceMs: field(
       positive(),
-      4,
+      2,
       'reading from sockets and work on frames give way to each other after this time',
       'milliseconds',
     ),

@@ -101,7 +101,7 @@ export const limits = section(
     ),
     trendFrames: field(
       count(),
-      1800,
+      600,
       'frames of each series whose costs are kept for /v1/trend and the plots of the page',
       'frames',
     ),
