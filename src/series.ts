@@ -133,11 +133,6 @@ export class Series {
     return { mark, report, switches, spikes, solveMs };
   }
 
-  /** The frame that was pushed last, and all frames of the window, oldest first, as the kernel holds them. */
-  get newestFrame(): PackedFrame | null {
-    return this.#window.newestFrame;
-  }
-
   packedFrames(): PackedFrame[] {
     return this.#window.packedFrames();
   }

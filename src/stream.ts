@@ -12,6 +12,7 @@ import type { SimilarityRule } from './scores/similarity.js';
 import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
 import type { SpikeNews } from './spikes/watch.js';
 import type { Evaluation, Report } from './tgospa/evaluation.js';
+import type { PackedFrame } from './tgospa/frame.js';
 import { InputError } from './tgospa/input-error.js';
 import type { WindowParams } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -253,7 +254,7 @@ export class Stream {
       try {
         const pushed = series.push(step);
         // the same frame under every profile: it is scored once
-        if (scores === undefined) scores = companion?.push(series.newestFrame!, step.k) ?? null;
+        if (scores === undefined) scores = companion?.push(step.k, () => this.#longestWindow(step.tracker)) ?? null;
         const objects = { reference: step.reference, tracker: step.tracks };
         this.#report(series, pushed, step.receivedMs, objects, scores);
       } catch (error) {
@@ -264,23 +265,23 @@ export class Stream {
     }
   }
 
-  /** The companion of a tracker; one that is new begins with what its longest series has in the window. */
   #companionOf(tracker: string): Companion | undefined {
     // settings of an older snapshot have none
     if (!this.#plan.settings.scores?.enabled) return undefined;
-    const known = this.#companions.get(tracker);
-    if (known) return known;
-    return this.#startCompanion(tracker);
+    return this.#companions.get(tracker) ?? this.#startCompanion(tracker, this.#longestWindow(tracker).length);
   }
 
-  #startCompanion(tracker: string, state?: CompanionState): Companion {
-    const { scores, windowFrames } = this.#plan.settings;
-    const companion = new Companion(similarityRule(this.#plan), windowFrames, scores.strideFrames);
-    const own = [...this.#series.values()].filter((series) => series.tracker === tracker && !series.ended);
-    const windows = own.map((series) => series.packedFrames()).sort((a, b) => b.length - a.length);
-    companion.restore(windows[0] ?? [], state);
+  #startCompanion(tracker: string, before: number | CompanionState): Companion {
+    const companion = new Companion(similarityRule(this.#plan), this.#plan.settings.scores.strideFrames, before);
     this.#companions.set(tracker, companion);
     return companion;
+  }
+
+  /** The frames a tracker has in the window; under a profile that came later there are fewer. */
+  #longestWindow(tracker: string): PackedFrame[] {
+    const own = [...this.#series.values()].filter((series) => series.tracker === tracker && !series.ended);
+    const windows = own.map((series) => series.packedFrames()).sort((a, b) => b.length - a.length);
+    return windows[0] ?? [];
   }
 
   #finish(tracker: string): void {

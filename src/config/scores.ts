@@ -10,8 +10,8 @@ export const scoresShape = (filler: Field) => ({
   ),
   strideFrames: filler(
     count().max(1_000_000),
-    60,
-    'the scores are worked out once in so many frames; the sums behind them follow every frame',
+    300,
+    'the scores are worked out from the frames of the window once in so many frames',
     'frames',
   ),
   zeroDistance: filler(

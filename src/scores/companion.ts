@@ -1,6 +1,6 @@
 /**
- * The companion scores of a live window: running sums at every frame, the scores themselves every `strideFrames` frames. They depend on the
- * frames alone, not on a profile, so a tracker has one companion however many profiles it is judged under.
+ * The companion scores of a live window, worked out from its frames once in `strideFrames` frames. They depend on the frames alone, not on
+ * a profile, so a tracker has one companion however many profiles it is judged under.
  */
 
 import type { PackedFrame } from '../tgospa/frame.js';
@@ -16,50 +16,45 @@ export interface ScoreReading {
   values: Scores;
 }
 
-/** What cannot be worked out again from the frames of the window. Plain JSON. */
+/** Everything a Companion knows. Plain data. */
 export interface CompanionState {
   pushed: number;
   reading: ScoreReading | null;
 }
 
 export class Companion {
-  #window: ScoreWindow;
-  #pushed = 0;
-  #reading: ScoreReading | null = null;
+  #state: CompanionState;
 
   constructor(
-    rule: SimilarityRule,
-    windowFrames: number,
+    readonly rule: SimilarityRule,
     readonly strideFrames: number,
+    /** frames that came before it, or all that another companion knew */
+    before: number | CompanionState,
   ) {
-    this.#window = new ScoreWindow(windowFrames, rule);
+    this.#state = typeof before === 'number' ? { pushed: before, reading: null } : before;
   }
 
   /** The newest scores; null before the first. */
   get reading(): ScoreReading | null {
-    return this.#reading;
+    return this.#state.reading;
   }
 
-  /** Takes a frame in; gives scores when their time has come. */
-  push(frame: PackedFrame, k: number): ScoreReading | null {
-    this.#window.push(frame);
-    if (++this.#pushed % this.strideFrames !== 0) return null;
-    this.#reading = { k, frames: this.#window.frames, values: this.#window.scores() };
-    return this.#reading;
+  /** Counts a frame; gives the scores of the window that ends with it when their time has come. */
+  push(k: number, window: () => PackedFrame[]): ScoreReading | null {
+    const pushed = this.#state.pushed + 1;
+    if (pushed % this.strideFrames !== 0) {
+      this.#state.pushed = pushed;
+      return null;
+    }
+    const frames = window();
+    const scores = new ScoreWindow(frames.length, this.rule);
+    for (const frame of frames) scores.push(frame);
+    const reading = { k, frames: frames.length, values: scores.scores() };
+    this.#state = { pushed, reading };
+    return reading;
   }
 
   toJSON(): CompanionState {
-    return { pushed: this.#pushed, reading: this.#reading };
-  }
-
-  /** Takes over frames that were in the window before, oldest first, and goes on as a companion that saw them come. */
-  restore(frames: Iterable<PackedFrame>, state: CompanionState | undefined): void {
-    let count = 0;
-    for (const frame of frames) {
-      this.#window.push(frame);
-      count++;
-    }
-    this.#pushed = state?.pushed ?? count;
-    this.#reading = state?.reading ?? null;
+    return { ...this.#state };
   }
 }

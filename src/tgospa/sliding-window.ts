@@ -70,7 +70,6 @@ export class SlidingWindow {
   private lower: Float64Array;
   private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
-  private pushed: PackedFrame | null = null;
   private readonly seen: Glance = {
     frame: -1,
     properTruths: [],
@@ -115,7 +114,6 @@ export class SlidingWindow {
     const packed = packFrame(frame, this.params.distance, this.stride, 'frame', this.newest ?? undefined);
     this.newest = packed;
     this.stride ||= packed.stride;
-    this.pushed = packed;
     this.enter(packed);
     const window = readWindow(this.scene);
     this.addLower(window.lowerBound);
@@ -145,11 +143,6 @@ export class SlidingWindow {
     readGlance(this.scene, this.seen, this.settledNext);
     this.seen.settledHalves = this.settledHalves;
     return this.seen;
-  }
-
-  /** The frame that was pushed last, as it was packed, not to be changed; null before the first. */
-  get newestFrame(): PackedFrame | null {
-    return this.pushed;
   }
 
   /** The frames of the window as they were packed, oldest first; not to be changed. */
