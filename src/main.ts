@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=32
+#!/usr/bin/env -S node --max-semi-space-size=64
 /**
  * The command line: one table of commands, and what the outcome of each means for the exit code.
  * 0 done, 1 the input or the system is at fault, 2 the command line is. Our own bugs keep their stack trace.

@@ -55,7 +55,7 @@ class Far {
   static async start(role: 'floor' | 'evaluator', prof = false): Promise<Far> {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
     // floor and evaluator alike, as `tgospa` is started
-    const execArgv = ['--expose-gc', '--max-semi-space-size=32', ...(prof ? ['--cpu-prof'] : [])];
+    const execArgv = ['--expose-gc', '--max-semi-space-size=64', ...(prof ? ['--cpu-prof'] : [])];
     const child = fork(SERVER, [role, join(folder, 'data'), options.scores ? 'scores' : ''], { execArgv });
     const [{ url }] = (await once(child, 'message')) as [{ url: string }];
     return new Far(child, url, folder);
