@@ -12,6 +12,7 @@ import { type Config, helloReader, pointProfileLines, type ResolvedStream, type 
 import { FrameScanner } from './frame-scanner.js';
 import { type IngestTarget, Intake, type IntakeOwner, type IntakeSession, isStorageFault } from './intake.js';
 import type { Logger } from './logger.js';
+import { countOf, dimensionsOf } from './object-list.js';
 import {
   CLOSE_CODES,
   type CloseCode,
@@ -19,7 +20,7 @@ import {
   checkHello,
   Fault,
   type FeedId,
-  type FramePart,
+  type FeedPart,
   type FrameRules,
   type Hello,
   type HelloReader,
@@ -565,7 +566,7 @@ export class Session implements IntakeSession {
     }, this.desk.config.limits.unfinishedMs);
   }
 
-  #take(parts: FramePart[], receivedMs: number): void {
+  #take(parts: FeedPart[], receivedMs: number): void {
     this.#limitRate(parts.length);
     const intake = this.#intake!;
     const meter = this.desk.telemetry.feedMeter(intake.feed);
@@ -575,10 +576,10 @@ export class Session implements IntakeSession {
         continue;
       }
       meter.frames++;
-      meter.objects += part.objects.length;
+      meter.objects += countOf(part.objects);
       meter.lastReceivedMs = receivedMs;
-      if (this.#rules!.shape === 'point' && part.objects.length > 0)
-        this.#rules!.dimensions = part.objects[0].point!.length;
+      if (this.#rules!.shape === 'point')
+        this.#rules!.dimensions = dimensionsOf(part.objects) || this.#rules!.dimensions;
     }
   }
 

@@ -5,7 +5,7 @@
  * wait here; the connection is not read from meanwhile, so they are bounded by the credit.
  */
 import type { ResolvedStream, SettingsPatch } from './config.js';
-import type { FeedId, FramePart, Shape } from './protocol.js';
+import type { FeedId, FeedPart, Shape } from './protocol.js';
 
 /** What the pipeline offers to feeds. */
 export interface IngestTarget {
@@ -19,7 +19,7 @@ export interface IngestTarget {
    * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
    * going to be. Parts that become durable together get the same promise.
    */
-  ingest(feed: FeedId, part: FramePart, receivedMs: number): Promise<void>;
+  ingest(feed: FeedId, part: FeedPart, receivedMs: number): Promise<void>;
   end(feed: FeedId): Promise<void>;
   reportRejected(feed: FeedId, code: string): void;
 }
@@ -52,7 +52,7 @@ export interface IntakeOwner {
 interface Entry {
   seq: number;
   /** null once it is stored or rejected */
-  part: FramePart | null;
+  part: FeedPart | null;
   receivedMs: number;
 }
 
@@ -103,7 +103,7 @@ export class Intake {
   }
 
   /** Takes a frame; false when its number came before. */
-  offer(part: FramePart, receivedMs: number): boolean {
+  offer(part: FeedPart, receivedMs: number): boolean {
     if (part.seq <= this.lastSeq) return false;
     this.lastSeq = part.seq;
     const entry = { seq: part.seq, part, receivedMs };

@@ -5,8 +5,9 @@
  *
  * Numbers that jump: see Lane.place.
  */
+import type { ObjectList } from './object-list.js';
 import type { Irregularity, Outcome, PairingSettings } from './pairing.js';
-import type { FramePart, Role, WireObject } from './protocol.js';
+import type { FeedPart, Role } from './protocol.js';
 import { heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
 
 /** One feed as a lane sees it. */
@@ -63,7 +64,7 @@ export interface LaneState {
   reference: Side;
   tracker: Side;
   /** parts that came before it was known what to pair by */
-  undecided: Array<{ role: Role; part: FramePart; receivedMs: number; optional?: boolean }>;
+  undecided: Array<{ role: Role; part: FeedPart; receivedMs: number; optional?: boolean }>;
   /** what to add to a number of each epoch */
   offsets: Record<number, number>;
   /** the feed whose parts are held or interpolated; absent when both are taken as they come */
@@ -133,7 +134,7 @@ export class Lane {
     return sampled === 'tracker' && heldAt(history, reference.high, this.#ageMax) !== undefined;
   }
 
-  push(role: Role, part: FramePart, receivedMs: number, optional = false): Outcome[] {
+  push(role: Role, part: FeedPart, receivedMs: number, optional = false): Outcome[] {
     const { state } = this;
     if (state.finished) return [];
     if (state[role].ended) this.#tell('late', role, part, 1, 'came after the feed had ended; say hello again to go on');
@@ -242,7 +243,7 @@ export class Lane {
     return this.state.by === 'time' ? this.settings.toleranceMs : 0;
   }
 
-  #enter(role: Role, part: FramePart, receivedMs: number, optional: boolean): void {
+  #enter(role: Role, part: FeedPart, receivedMs: number, optional: boolean): void {
     const { state } = this;
     const raw = state.by === 'time' ? (part.t === undefined ? receivedMs : part.t * 1000) : part.k;
     if (raw === undefined) {
@@ -307,7 +308,7 @@ export class Lane {
   }
 
   /** Notes that a place was delivered: moves the horizon and finds gaps in frame numbers. */
-  #deliver(role: Role, x: number, part: FramePart): void {
+  #deliver(role: Role, x: number, part: FeedPart): void {
     const { state, settings } = this;
     const side = state[role];
     side.delivered = true;
@@ -436,7 +437,7 @@ export class Lane {
     side.ahead = [];
   }
 
-  #tell(type: Irregularity['type'], role: Role, part: FramePart, count: number, message: string): void {
+  #tell(type: Irregularity['type'], role: Role, part: FeedPart, count: number, message: string): void {
     const name =
       part.k === undefined ? (part.t === undefined ? 'a part' : `the part at ${part.t} s`) : `frame ${part.k}`;
     this.#out.push({
@@ -598,7 +599,7 @@ export class Lane {
   }
 
   /** The reference at this place: held, or between its neighbours; null when the last one is too old. */
-  #resample(x: number): WireObject[] | null {
+  #resample(x: number): ObjectList | null {
     const { history } = this.state;
     return this.settings.reference === 'hold'
       ? (heldAt(history, x, this.#ageMax)?.part.objects ?? null)
@@ -623,7 +624,7 @@ export class Lane {
     return true;
   }
 
-  #step(reference: WireObject[], tracks: WireObject[], from: Placed[]): void {
+  #step(reference: ObjectList, tracks: ObjectList, from: Placed[]): void {
     const k = from.map((p) => p.part.k).find((value) => value !== undefined) ?? this.state.steps + 1;
     const t = from.map((p) => p.part.t).find((value) => value !== undefined);
     this.state.steps++;

@@ -12,7 +12,8 @@
  * age, so that its silence between two messages is no miss. The same for a reference, which may also be interpolated.
  */
 import { Lane, type LaneState } from './lane.js';
-import type { FramePart, Role, WireObject } from './protocol.js';
+import type { ObjectList } from './object-list.js';
+import type { FeedPart, Role } from './protocol.js';
 
 export interface PairingSettings {
   /** `auto`: by frame number when the first parts of both feeds have one, otherwise by time */
@@ -64,8 +65,8 @@ export interface Step {
   k: number;
   /** epoch seconds */
   t?: number;
-  reference: WireObject[];
-  tracks: WireObject[];
+  reference: ObjectList;
+  tracks: ObjectList;
   /** when the last part of the step arrived, epoch milliseconds */
   receivedMs: number;
 }
@@ -112,7 +113,7 @@ export interface PairingState {
   trackers: Record<string, FeedState>;
   lanes: Record<string, LaneState>;
   /** reference parts that came when no tracker was known */
-  early: Array<{ part: FramePart; receivedMs: number }>;
+  early: Array<{ part: FeedPart; receivedMs: number }>;
 }
 
 /** The feeds of one stream. All times are epoch milliseconds and are handed in. */
@@ -170,7 +171,7 @@ export class Pairing {
     this.#lanes.delete(name);
   }
 
-  push(role: Role, tracker: string | null, part: FramePart, receivedMs: number): Outcome[] {
+  push(role: Role, tracker: string | null, part: FeedPart, receivedMs: number): Outcome[] {
     const out = this.advance(receivedMs);
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed) throw new Error(`tracker ${tracker} has not been opened`);
@@ -253,7 +254,7 @@ export class Pairing {
     return this.#reference;
   }
 
-  #pushReference(part: FramePart, out: Outcome[]): void {
+  #pushReference(part: FeedPart, out: Outcome[]): void {
     const told = new Set<string>();
     for (const [name, lane] of this.#lanes) {
       this.#silenceTracker(name, lane, out);

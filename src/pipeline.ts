@@ -12,7 +12,7 @@ import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
 import { Log, type LogGauges, type LogOwner, StorageFault, type Stored } from './log.js';
-import type { FeedId, FramePart, ReportEvent, Shape, SpikeEvent } from './protocol.js';
+import type { FeedId, FeedPart, ReportEvent, Shape, SpikeEvent } from './protocol.js';
 import type { LogRecord } from './record.js';
 import { type LiveEvent, Stream, type StreamInfo, type StreamPlan, type WindowView } from './stream.js';
 
@@ -143,7 +143,7 @@ export class Live {
    * Resolves once the part is durable; rejects with a StorageFault when it is not going to be, and must come again.
    * Parts of one group commit share their promise.
    */
-  ingest(id: FeedId, part: FramePart, receivedMs: number): Promise<void> {
+  ingest(id: FeedId, part: FeedPart, receivedMs: number): Promise<void> {
     try {
       const feed = this.#entrance.find(id) ?? this.#reopen(id);
       if (part.seq <= feed.acceptedSeq) return feed.stored;

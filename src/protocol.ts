@@ -3,8 +3,9 @@
  * test holds the two together. Everything that leaves the checks of this file is typed, finite and within its limits;
  * nothing behind the edge checks it again. Frames, the hot path, are checked by hand; hello by a schema.
  */
+import { listed, type ObjectList, type WireObject } from './object-list.js';
 import type { SpikeNews } from './spikes/watch.js';
-import type { Box, Evaluation, Report } from './tgospa/evaluation.js';
+import type { Evaluation, Report } from './tgospa/evaluation.js';
 
 export const SUBPROTOCOL = 'tgospa.v1';
 /** A browser cannot send an Authorization header, so it offers its token as a second subprotocol. */
@@ -23,14 +24,7 @@ export interface FeedId {
   tracker: string | null;
 }
 
-/** One object as it came over the wire: exactly one of `box` and `point`. */
-export interface WireObject {
-  id: string;
-  box?: Box;
-  point?: number[];
-  class?: string;
-  confidence?: number;
-}
+export type { WireObject } from './object-list.js';
 
 /** One feed's objects at one step, validated; at least one of `k` (frame number) and `t` (epoch seconds). */
 export interface FramePart {
@@ -39,6 +33,11 @@ export interface FramePart {
   k?: number;
   t?: number;
   objects: WireObject[];
+}
+
+/** A part as it travels from the edge on: its objects may be packed. */
+export interface FeedPart extends Omit<FramePart, 'objects'> {
+  objects: ObjectList;
 }
 
 /** Whether the objects of a stream are boxes or points. */
@@ -517,7 +516,7 @@ export interface ReportEvent {
   report: Report;
   solveMs: number;
   /** what both feeds saw at this frame; absent from a report that was recovered, and after the end of a feed */
-  objects?: { reference: readonly WireObject[]; tracker: readonly WireObject[] };
+  objects?: { reference: ObjectList; tracker: ObjectList };
   /** the series' spike detector, read when somebody asks; absent while detection is off */
   spikes?: SpikeReading;
   /** the companion scores, in the reports in which they were worked out; absent while they are off */
@@ -576,6 +575,8 @@ export function reportMessage(event: ReportEvent, withObjects = false): Record<s
     settled,
     lifetime,
     ...(scores ? { scores } : {}),
-    ...(withObjects && objects ? { objects } : {}),
+    ...(withObjects && objects
+      ? { objects: { reference: listed(objects.reference), tracker: listed(objects.tracker) } }
+      : {}),
   };
 }

@@ -5,7 +5,8 @@
  * length and UTF-8, numbers are doubles, little-endian, or hundredths in four bytes where that is the very same number.
  * The rare kinds are JSON. `decodeRecord(encode(r))` equals r.
  */
-import type { FramePart, Role, WireObject } from './protocol.js';
+import { countOf, isPacked, type PackedList } from './object-list.js';
+import type { FeedPart, FramePart, Role, WireObject } from './protocol.js';
 import type { Box } from './tgospa/evaluation.js';
 
 interface Common {
@@ -19,7 +20,7 @@ export interface PartRecord extends Common {
   kind: 'part';
   role: Role;
   tracker: string | null;
-  part: FramePart;
+  part: FeedPart;
 }
 
 /** A feed said hello. `settings` come with the first feed of a stream. */
@@ -134,36 +135,64 @@ export class RecordWriter {
     at = this.#bytes.writeDoubleLE(seq, at);
     at = this.#bytes.writeDoubleLE(k ?? 0, at);
     at = this.#bytes.writeDoubleLE(t ?? 0, at);
-    this.#length = this.#bytes.writeUInt32LE(objects.length, at);
-    for (const object of objects) this.#object(object);
+    this.#length = this.#bytes.writeUInt32LE(countOf(objects), at);
+    if (isPacked(objects)) this.#packed(objects);
+    else for (const object of objects) this.#object(object);
+  }
+
+  /** The same bytes as the objects one by one. */
+  #packed({ shape, stride, ids, coordinates, classes, confidences }: PackedList): void {
+    for (let n = 0; n < ids.length; n++) {
+      const kind = classes?.[n] ?? null;
+      const confidence = confidences?.[n] ?? null;
+      const flags =
+        (shape === 'box' ? HAS_BOX : 0) | (kind === null ? 0 : HAS_CLASS) | (confidence === null ? 0 : HAS_CONFIDENCE);
+      this.#string(ids[n]);
+      this.#coordinates(coordinates, n * stride, stride, flags);
+      if (confidence !== null) this.#number(confidence);
+      if (kind !== null) this.#string(kind);
+    }
   }
 
   #object(object: WireObject): void {
     const { id, box, class: kind, confidence } = object;
     const coordinates: number[] = box ?? object.point!;
-    const compact = areHundredths(coordinates);
+    const flags =
+      (box ? HAS_BOX : 0) | (kind === undefined ? 0 : HAS_CLASS) | (confidence === undefined ? 0 : HAS_CONFIDENCE);
     this.#string(id);
-    this.#reserve(2 + coordinates.length * 8 + 8);
-    const bytes = this.#bytes;
-    const view = this.#view;
-    let at = this.#length;
-    bytes[at++] =
-      (box ? HAS_BOX : 0) |
-      (kind === undefined ? 0 : HAS_CLASS) |
-      (confidence === undefined ? 0 : HAS_CONFIDENCE) |
-      (compact ? IS_COMPACT : 0);
-    bytes[at++] = coordinates.length;
-    for (let d = 0; d < coordinates.length; d++) {
-      if (compact) view.setInt32(at, Math.round(coordinates[d] * 100), true);
-      else view.setFloat64(at, coordinates[d], true);
-      at += compact ? 4 : 8;
-    }
-    if (confidence !== undefined) {
-      view.setFloat64(at, confidence, true);
-      at += 8;
-    }
-    this.#length = at;
+    this.#coordinates(coordinates, 0, coordinates.length, flags);
+    if (confidence !== undefined) this.#number(confidence);
     if (kind !== undefined) this.#string(kind);
+  }
+
+  /** Flags, count, and the numbers from `first` on. */
+  #coordinates(list: readonly number[], first: number, count: number, flags: number): void {
+    this.#reserve(2 + count * 8);
+    const view = this.#view;
+    const start = this.#length;
+    let at = start + 2;
+    let compact = IS_COMPACT;
+    for (let n = first; n < first + count; n++, at += 4) {
+      const value = list[n];
+      const hundredths = Math.round(value * 100);
+      if (hundredths / 100 !== value || Math.abs(hundredths) > HUNDREDTHS_MAX || Object.is(value, -0)) {
+        compact = 0;
+        break;
+      }
+      view.setInt32(at, hundredths, true);
+    }
+    if (compact === 0) {
+      at = start + 2;
+      for (let n = first; n < first + count; n++, at += 8) view.setFloat64(at, list[n], true);
+    }
+    this.#bytes[start] = flags | compact;
+    this.#bytes[start + 1] = count;
+    this.#length = at;
+  }
+
+  #number(value: number): void {
+    this.#reserve(8);
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length);
   }
 
   #json({ kind: _kind, atMs: _atMs, stream: _stream, ...rest }: Exclude<LogRecord, PartRecord>): void {
@@ -208,15 +237,6 @@ export class RecordWriter {
 }
 
 const viewOf = (bytes: Buffer) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-
-/** Whether hundredths in four bytes give back the very same numbers. */
-function areHundredths(numbers: readonly number[]): boolean {
-  for (const value of numbers) {
-    const hundredths = Math.round(value * 100);
-    if (hundredths / 100 !== value || Math.abs(hundredths) > HUNDREDTHS_MAX || Object.is(value, -0)) return false;
-  }
-  return true;
-}
 
 /** Reads records one after the other; copies what it returns. */
 export class RecordReader {

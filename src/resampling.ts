@@ -2,12 +2,13 @@
  * What a feed says between two of its parts: the last part held, or both neighbours joined by straight lines. Pure
  * functions on a list of parts in the order of their places.
  */
-import type { FramePart, WireObject } from './protocol.js';
+import { listed, type ObjectList, type WireObject } from './object-list.js';
+import type { FeedPart } from './protocol.js';
 
 /** A part in a lane; `x` is its place on the axis, after jumps have been straightened out. */
 export interface Placed {
   x: number;
-  part: FramePart;
+  part: FeedPart;
   receivedMs: number;
   /** came before the tracker was known: judged only when the tracker delivers it */
   optional?: boolean;
@@ -31,7 +32,7 @@ export function heldAt(list: Placed[], x: number, ageMax: number): Placed | unde
 }
 
 /** The objects between the part before this place and the one behind it; null when the first is older than `ageMax`. */
-export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: boolean): WireObject[] | null {
+export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: boolean): ObjectList | null {
   const before = heldAt(list, x, ageMax);
   if (!before) return null;
   const after = list[list.indexOf(before) + 1];
@@ -40,9 +41,9 @@ export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: bo
 }
 
 /** Objects of both frames move in a straight line; those that are only in the first stay where they were. */
-function interpolate(before: WireObject[], after: WireObject[], share: number, geodetic: boolean): WireObject[] {
-  const next = new Map(after.map((object) => [object.id, object]));
-  return before.map((object) => {
+function interpolate(before: ObjectList, after: ObjectList, share: number, geodetic: boolean): WireObject[] {
+  const next = new Map(listed(after).map((object) => [object.id, object]));
+  return listed(before).map((object) => {
     const goal = next.get(object.id);
     if (object.box && goal?.box) {
       const from = object.box;

@@ -8,7 +8,7 @@ import type { Step } from './pairing.js';
 import type { Signal } from './spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from './spikes/watch.js';
 import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
-import type { PackedFrame } from './tgospa/frame.js';
+import type { LooseFrame, PackedFrame } from './tgospa/frame.js';
 import type { Params } from './tgospa/params.js';
 import type { FeedSnapshot } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -84,7 +84,7 @@ export class Series {
   /** Takes a step in. A step that throws InputError leaves no trace. */
   push(step: Step): Pushed {
     const began = performance.now();
-    const report = this.#window.push({ reference: step.reference as Obj[], tracker: step.tracks as Obj[] });
+    const report = this.#window.push({ reference: step.reference, tracker: step.tracks } as LooseFrame);
     const solveMs = performance.now() - began;
     const mark: Mark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);

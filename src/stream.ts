@@ -4,8 +4,9 @@
  */
 import type { ResolvedStream, SettingsPatch } from './config.js';
 import { eventKey } from './log.js';
+import { dimensionsOf, listed } from './object-list.js';
 import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
-import type { FeedId, FramePart, ReportEvent, Role, Shape, SpikeEvent, WireObject } from './protocol.js';
+import type { FeedId, FeedPart, ReportEvent, Role, Shape, SpikeEvent, WireObject } from './protocol.js';
 import type { LogRecord } from './record.js';
 import { Companion, type CompanionState, type ScoreReading } from './scores/companion.js';
 import type { SimilarityRule } from './scores/similarity.js';
@@ -229,14 +230,14 @@ export class Stream {
     this.#series.set(key, series);
   }
 
-  #filtered(part: FramePart): FramePart {
+  #filtered(part: FeedPart): FeedPart {
     const { classes, minConfidence } = this.#plan.settings.filter;
-    this.#dimensions ||= part.objects[0]?.point?.length ?? 0;
+    this.#dimensions ||= dimensionsOf(part.objects);
     if (classes === null && minConfidence === null) return part;
     const counts = ({ class: kind, confidence }: WireObject) =>
       (classes === null || (kind !== undefined && classes.includes(kind))) &&
       (minConfidence === null || confidence === undefined || confidence >= minConfidence);
-    return { ...part, objects: part.objects.filter(counts) };
+    return { ...part, objects: listed(part.objects).filter(counts) };
   }
 
   #settle(outcome: Outcome): void {

@@ -1,6 +1,7 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../src/config.js';
-import type { FeedId, FramePart, ReportEvent } from '../src/protocol.js';
+import { listed } from '../src/object-list.js';
+import type { FeedId, FeedPart, FramePart, ReportEvent } from '../src/protocol.js';
 import type { LivePort } from '../src/server.js';
 import type { PublishedEvent } from '../src/subscription.js';
 import type { Report } from '../src/tgospa/evaluation.js';
@@ -50,13 +51,13 @@ export class FakeLive implements LivePort {
     };
   }
 
-  async ingest(feed: FeedId, part: FramePart): Promise<void> {
+  async ingest(feed: FeedId, part: FeedPart): Promise<void> {
     this.attempts++;
     if (this.diskFull) throw new StorageFault('no space left on device');
     if (this.gate) await this.gate;
     if (this.diskFull) throw new StorageFault('no space left on device');
     const parts = this.parts.get(keyOf(feed))!;
-    if (part.seq > (parts.at(-1)?.seq ?? 0)) parts.push(part);
+    if (part.seq > (parts.at(-1)?.seq ?? 0)) parts.push({ ...part, objects: [...listed(part.objects)] });
   }
 
   async end(feed: FeedId): Promise<void> {

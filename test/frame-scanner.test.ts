@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { FrameScanner } from '../src/frame-scanner.js';
+import { listed } from '../src/object-list.js';
 import { checkFrame, Fault, type FramePart, type FrameRules, parseMessage } from '../src/protocol.js';
 
 const SEED = 20261116;
@@ -14,7 +15,9 @@ const RULES: FrameRules = {
   pointRemedy: '',
 };
 
-const scan = (text: string, rules = RULES, scanner = new FrameScanner()) => scanner.scan(Buffer.from(text), rules);
+/** What the scanner gives, with the objects one by one. */
+const scan = (text: string, rules = RULES, scanner = new FrameScanner()) =>
+  scanner.scan(Buffer.from(text), rules)?.map((part) => ({ ...part, objects: listed(part.objects) })) ?? null;
 
 /** The general way, frame by frame as a session does it; null when anything is wrong. */
 function general(text: string, given: FrameRules): FramePart[] | null {

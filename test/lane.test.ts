@@ -1,15 +1,16 @@
 /** Feeds that publish only now and then, with time drawn as text: see pairing-harness.ts. */
 import assert from 'node:assert/strict';
+import { listed } from '../src/object-list.js';
 import { type Outcome, Pairing, type Step } from '../src/pairing.js';
 import type { FramePart } from '../src/protocol.js';
 import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from './pairing-harness.js';
 
 /** `k:track` for every step: which part of the tracker each reference frame was judged with. */
 const judgedWith = ({ outcomes }: Played | { outcomes: Outcome[] }) =>
-  outcomes.filter((o): o is Step => o.type === 'step').map((s) => `${s.k}:${s.tracks[0]?.id ?? '-'}`);
+  outcomes.filter((o): o is Step => o.type === 'step').map((s) => `${s.k}:${listed(s.tracks)[0]?.id ?? '-'}`);
 
 const lefts = ({ outcomes }: Played) =>
-  outcomes.filter((o): o is Step => o.type === 'step').map((s) => s.tracks[0]?.box?.[0] ?? null);
+  outcomes.filter((o): o is Step => o.type === 'step').map((s) => listed(s.tracks)[0]?.box?.[0] ?? null);
 
 describe('a held tracker', () => {
   const held = { heldTrackers: ['t'] };
@@ -103,7 +104,7 @@ describe('a held tracker', () => {
     outcomes.push(...pairing.advance(START_MS + 1000));
     const steps = outcomes.filter((o): o is Step => o.type === 'step');
     assert.deepEqual(
-      steps.map((s) => s.tracks[0]?.box?.[0] ?? null),
+      steps.map((s) => listed(s.tracks)[0]?.box?.[0] ?? null),
       [null, 17, 64, 64, 64, 64, 64, 251, 251, 251, 251],
     );
     assert.deepEqual(
@@ -190,7 +191,9 @@ describe('a held reference by frame number', () => {
       `,
     );
     expectSteps(played, '1  .  .  2,3,4  .  .  .');
-    const references = played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => s.reference[0].id);
+    const references = played.outcomes
+      .filter((o): o is Step => o.type === 'step')
+      .map((s) => listed(s.reference)[0].id);
     assert.deepEqual(references, ['o1', 'o1', 'o1', 'o4']);
   });
 
@@ -202,7 +205,7 @@ describe('a held reference by frame number', () => {
       (k) => partAt(k, { objects: [box('a', 10 * k)] }),
     );
     assert.deepEqual(
-      played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => s.reference[0].box![0]),
+      played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => listed(s.reference)[0].box![0]),
       [0, 10, 20],
     );
   });

@@ -58,7 +58,12 @@ const LAYERS: Layer[] = [
     imports: ['kernel', 'door', 'wire', 'adapters', 'scenes', 'scores', 'terminal', 'reports'],
     node: true,
   },
-  { name: 'wire', files: ['src/protocol.ts', 'src/frame-scanner.ts'], imports: ['kernel', 'spikes'], node: false },
+  {
+    name: 'wire',
+    files: ['src/protocol.ts', 'src/object-list.ts', 'src/frame-scanner.ts'],
+    imports: ['kernel', 'spikes'],
+    node: false,
+  },
   { name: 'client', files: ['src/client.ts'], imports: [], node: false },
   {
     name: 'config',

@@ -15,6 +15,7 @@ import {
   StorageFault,
   type Stored,
 } from '../src/log.js';
+import { listed, type PackedList, type WireObject } from '../src/object-list.js';
 import { type LogRecord, type PartRecord, RecordReader, RecordWriter } from '../src/record.js';
 
 const partOf = (stream: string, seq: number, objectCount = 20): PartRecord => ({
@@ -431,7 +432,7 @@ describe('record', () => {
       .tuple(
         fc.record({ k: fc.nat(), t: number }, { requiredKeys: [] }),
         fc.nat(),
-        fc.array(object as fc.Arbitrary<PartRecord['part']['objects'][number]>, { maxLength: 8 }),
+        fc.array(object as fc.Arbitrary<WireObject>, { maxLength: 8 }),
       )
       .map(([when, seq, objects]) => ({ seq, objects, ...when }));
     const feed = fc.oneof(
@@ -450,6 +451,46 @@ describe('record', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 6 }), (records) => {
         assert.deepStrictEqual(roundTrip(records), records);
+      }),
+      { seed: 20261116, numRuns: 400 },
+    );
+  });
+
+  it('packed objects are the same bytes as the objects one by one', () => {
+    const number = fc.oneof(
+      fc.double({ noNaN: true }),
+      fc.integer({ min: -99999, max: 99999 }).map((n) => n / 100),
+    );
+    const packed: fc.Arbitrary<PackedList> = fc
+      .tuple(
+        fc.constantFrom('box' as const, 'point' as const),
+        fc.integer({ min: 1, max: 8 }),
+        fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 8 }),
+      )
+      .chain(([shape, dimensions, ids]) => {
+        const stride = shape === 'box' ? 4 : dimensions;
+        const exactly = (count: number) => ({ minLength: count, maxLength: count });
+        return fc.record(
+          {
+            shape: fc.constant(shape),
+            stride: fc.constant(stride),
+            ids: fc.constant(ids),
+            coordinates: fc.array(number, exactly(ids.length * stride)),
+            classes: fc.array(fc.option(fc.string()), exactly(ids.length)),
+            confidences: fc.array(fc.option(number), exactly(ids.length)),
+          },
+          { requiredKeys: ['shape', 'stride', 'ids', 'coordinates'] },
+        );
+      });
+    const bytesOf = (objects: PartRecord['part']['objects']) => {
+      const writer = new RecordWriter();
+      const common = { stream: 's', atMs: 1, role: 'tracker' as const, tracker: 't' };
+      writer.write({ kind: 'part', ...common, part: { seq: 1, k: 2, objects } });
+      return Buffer.from(writer.bytes());
+    };
+    fc.assert(
+      fc.property(packed, (list) => {
+        assert.deepEqual(bytesOf(list), bytesOf(listed(list)));
       }),
       { seed: 20261116, numRuns: 400 },
     );

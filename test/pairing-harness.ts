@@ -4,6 +4,7 @@
  * tracks and `3!` one without: everything missed.
  */
 import assert from 'node:assert/strict';
+import { countOf } from '../src/object-list.js';
 import { type Outcome, Pairing, type PairingSettings, type Step } from '../src/pairing.js';
 import type { FramePart, Role, WireObject } from '../src/protocol.js';
 
@@ -85,7 +86,7 @@ function draw(drawn: Map<string, string[]>, row: string, column: number, mark: s
   drawn.set(row, cells);
 }
 
-export const stepText = (step: Step) => `${step.k}${step.tracks.length === 0 ? '!' : ''}`;
+export const stepText = (step: Step) => `${step.k}${countOf(step.tracks) === 0 ? '!' : ''}`;
 
 export function noteText(outcome: Exclude<Outcome, Step>): string {
   if (outcome.type === 'finished') return `finished ${outcome.tracker}`;

@@ -1,6 +1,7 @@
 /** Pairing, with time drawn as text: see pairing-harness.ts. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
+import { countOf, listed } from '../src/object-list.js';
 import { type Irregularity, type Outcome, Pairing, type PairingSettings, type Step } from '../src/pairing.js';
 import type { FramePart, Role } from '../src/protocol.js';
 import {
@@ -271,7 +272,7 @@ describe('pairing when numbers jump', () => {
   it('follows restart after restart', () => {
     const loops = Array.from({ length: 30 }, () => '1,150,300').join(' ');
     const played = play(settings, `reference ${loops}\nt ${loops}`);
-    assert.equal(played.outcomes.filter((o) => o.type === 'step' && o.tracks.length > 0).length, 90);
+    assert.equal(played.outcomes.filter((o) => o.type === 'step' && countOf(o.tracks) > 0).length, 90);
   });
 
   it('takes a step back within restartFrames for a late part', () => {
@@ -301,7 +302,7 @@ describe('pairing when numbers jump', () => {
       `reference  900  901  9000000  903  904  905  906
        t          900  901  902      903  904  905  906`,
     );
-    const judged = played.outcomes.filter((o): o is Step => o.type === 'step' && o.tracks.length > 0);
+    const judged = played.outcomes.filter((o): o is Step => o.type === 'step' && countOf(o.tracks) > 0);
     assert.deepEqual(
       judged.map((s) => s.k).filter((k) => k >= 904),
       [904, 905, 906],
@@ -335,7 +336,7 @@ describe('pairing when numbers jump', () => {
     );
     const steps = played.outcomes.filter((o): o is Step => o.type === 'step');
     assert.equal(steps.at(-1)!.k, 2);
-    assert.equal(steps.at(-1)!.tracks.length, 1);
+    assert.equal(countOf(steps.at(-1)!.tracks), 1);
   });
 
   it('restarts below restartFrames when a feed said hello again after its end', () => {
@@ -362,7 +363,7 @@ describe('pairing by time', () => {
   const numbers = (played: Played) =>
     played.outcomes
       .filter((o): o is Step => o.type === 'step')
-      .map((s) => [Math.round((s.t! * 1000 - START_MS) / COLUMN_MS), s.reference.length, s.tracks.length]);
+      .map((s) => [Math.round((s.t! * 1000 - START_MS) / COLUMN_MS), countOf(s.reference), countOf(s.tracks)]);
 
   it('joins parts within the tolerance and numbers the steps', () => {
     const pairing = new Pairing({ toleranceMs: 5 });
@@ -377,7 +378,9 @@ describe('pairing by time', () => {
       ...pairing.push('tracker', 't', at(66), START_MS + 67),
     ];
     assert.deepEqual(
-      outcomes.map((o) => (o.type === 'step' ? [o.k, o.t, o.tracks.length] : `${o.type} ${(o as Irregularity).role}`)),
+      outcomes.map((o) =>
+        o.type === 'step' ? [o.k, o.t, countOf(o.tracks)] : `${o.type} ${(o as Irregularity).role}`,
+      ),
       [
         [1, START_MS / 1000, 1],
         'missing tracker',
@@ -426,7 +429,9 @@ describe('pairing by time', () => {
       [5, 1, 1],
       [6, 1, 1],
     ]);
-    const lefts = played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => s.reference[0].box![0]);
+    const lefts = played.outcomes
+      .filter((o): o is Step => o.type === 'step')
+      .map((s) => listed(s.reference)[0].box![0]);
     assert.deepEqual(lefts, [0, 0, 0, 0, 0, 5, 5]);
   });
 
@@ -466,7 +471,7 @@ describe('pairing by time', () => {
     pairing.push('reference', null, timedPart(0, ship(179)), START_MS);
     pairing.push('tracker', 't', timedPart(3, ship(0)), START_MS + 30);
     const [step] = pairing.push('reference', null, timedPart(4, ship(-179)), START_MS + 40) as Step[];
-    assert.deepEqual(step.reference[0].point, [10, -179.5]);
+    assert.deepEqual(listed(step.reference)[0].point, [10, -179.5]);
   });
 
   it('falls back to holding when the next reference does not come', () => {
@@ -477,7 +482,7 @@ describe('pairing by time', () => {
       timedPart,
     );
     expectSteps(played, '.  .  .  1');
-    assert.equal((played.outcomes[0] as Step).reference[0].box![0], 0);
+    assert.equal(listed((played.outcomes[0] as Step).reference)[0].box![0], 0);
   });
 
   it('lets a silent tracker miss every reference frame since it was last heard', () => {
@@ -509,7 +514,9 @@ describe('pairing by time', () => {
        t          0  1  2  3  4  5  .`,
       timedPart,
     );
-    const lefts = played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => s.reference[0].box![0]);
+    const lefts = played.outcomes
+      .filter((o): o is Step => o.type === 'step')
+      .map((s) => listed(s.reference)[0].box![0]);
     assert.deepEqual(lefts, [0, 0, 0, 0, 2, 2]);
     assert.deepEqual(played.notes, ['4 late reference']);
   });
@@ -522,7 +529,7 @@ describe('pairing by time', () => {
        t          500  .    .  501  0  1`,
       timedPart,
     );
-    assert.equal(both.outcomes.filter((o) => o.type === 'step' && o.tracks.length > 0).length, 4);
+    assert.equal(both.outcomes.filter((o) => o.type === 'step' && countOf(o.tracks) > 0).length, 4);
     const one = play(
       settings,
       `reference  500  501  502  503  504

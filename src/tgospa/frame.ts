@@ -3,7 +3,7 @@
  * A PackedFrame is not changed after `packFrame` returned it, unless it is given to the next call as `before`.
  */
 
-import type { Frame, Obj } from './evaluation.js';
+import type { Box, Obj } from './evaluation.js';
 import { InputError, type Problem } from './input-error.js';
 import type { DistanceName } from './params.js';
 
@@ -20,6 +20,26 @@ export interface PackedFrame {
   stride: number;
 }
 
+/**
+ * Objects of one feed as they may come: ids, unique, and `stride` numbers for each, finite, boxes with sides above 0. Whoever packs them has
+ * checked that. Plain data, and not changed here.
+ */
+export interface PackedObjects {
+  shape: 'box' | 'point';
+  /** 4 for boxes, the dimension for points; any number when there are none */
+  stride: number;
+  ids: string[];
+  coordinates: number[];
+}
+
+/** A frame whose feeds are lists of objects, as in `Frame`, or packed. */
+export interface LooseFrame {
+  reference: readonly Obj[] | PackedObjects;
+  tracker: readonly Obj[] | PackedObjects;
+}
+
+type Objects = LooseFrame['reference'];
+
 const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'wasserstein']);
 
 /**
@@ -28,20 +48,21 @@ const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'w
  * `before` shares its list of ids; the coordinates of `before` are overwritten.
  */
 export function packFrame(
-  frame: Frame,
+  frame: LooseFrame,
   distance: DistanceName,
   stride: number,
   place: string,
   before?: PackedFrame,
 ): PackedFrame {
   const problems: Problem[] = [];
-  if (typeof frame !== 'object' || frame === null || !Array.isArray(frame.reference) || !Array.isArray(frame.tracker)) {
+  if (typeof frame !== 'object' || frame === null || !isFeed(frame.reference) || !isFeed(frame.tracker)) {
     throw new InputError([
       { path: place, value: frame, message: 'must be { reference: [...], tracker: [...] }; an empty feed is []' },
     ]);
   }
   const wantsBoxes = BOX_DISTANCES.has(distance);
-  const first = frame.reference[0] ?? frame.tracker[0];
+  const empty = countOf(frame.reference) + countOf(frame.tracker) === 0;
+  const first = countOf(frame.reference) > 0 ? frame.reference : frame.tracker;
   const expected = wantsBoxes ? 4 : distance === 'geodesic' ? 2 : stride || pointDimension(first);
   const packed = {
     reference: packFeed(
@@ -54,18 +75,28 @@ export function packFrame(
       before?.reference,
     ),
     tracker: packFeed(frame.tracker, wantsBoxes, expected, distance, `${place}.tracker`, problems, before?.tracker),
-    stride: first === undefined ? 0 : expected,
+    stride: empty ? 0 : expected,
   };
   if (problems.length > 0) throw new InputError(problems);
   return packed;
 }
 
-function pointDimension(first: Obj | undefined): number {
+const isList = (objects: Objects): objects is readonly Obj[] => Array.isArray(objects);
+
+const isFeed = (objects: Objects | null | undefined): boolean =>
+  Array.isArray(objects) ||
+  (typeof objects === 'object' && objects !== null && Array.isArray((objects as PackedObjects).coordinates));
+
+const countOf = (objects: Objects): number => (isList(objects) ? objects.length : objects.ids.length);
+
+function pointDimension(objects: Objects): number {
+  if (!isList(objects)) return objects.stride || 1;
+  const first = objects[0];
   return first && 'point' in first && Array.isArray(first.point) && first.point.length > 0 ? first.point.length : 1;
 }
 
 function packFeed(
-  objects: Obj[],
+  given: Objects,
   wantsBoxes: boolean,
   stride: number,
   distance: DistanceName,
@@ -73,10 +104,15 @@ function packFeed(
   problems: Problem[],
   before?: PackedFeed,
 ): PackedFeed {
-  const count = objects.length;
+  const count = countOf(given);
   // may be longer than needed
   const room = before?.coordinates;
   const coordinates = room && room.length >= count * stride ? room : new Float64Array(count * stride);
+  if (!isList(given) && fits(given, wantsBoxes, stride, distance)) {
+    for (let n = 0; n < given.coordinates.length; n++) coordinates[n] = given.coordinates[n];
+    return { ids: before && equal(given.ids, before.ids) ? before.ids : given.ids, coordinates };
+  }
+  const objects = isList(given) ? given : unpack(given);
   // ids that were unique in the frame before still are
   const known = before && sameIds(objects, before.ids);
   const ids: string[] = known ? before.ids : new Array(count);
@@ -107,7 +143,11 @@ function packFeed(
         coordinates[n * stride + d] = value;
       }
       // sum is 0 unless a value is NaN, infinite or no number
-      if (sum === 0 && !(wantsBoxes && !(list[2] > 0 && list[3] > 0)) && !(distance === 'geodesic' && !onEarth(list)))
+      if (
+        sum === 0 &&
+        !(wantsBoxes && !(list[2] > 0 && list[3] > 0)) &&
+        !(distance === 'geodesic' && !onEarth(list[0], list[1]))
+      )
         continue;
     }
     objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
@@ -115,13 +155,40 @@ function packFeed(
   return { ids, coordinates };
 }
 
-function sameIds(objects: Obj[], ids: string[]): boolean {
+/** Whether packed objects are what the distance compares; what does not fit is unpacked and explained. */
+function fits(
+  { shape, ids, coordinates, stride: own }: PackedObjects,
+  wantsBoxes: boolean,
+  stride: number,
+  distance: DistanceName,
+): boolean {
+  if (ids.length === 0) return true;
+  if ((shape === 'box') !== wantsBoxes || own !== stride) return false;
+  if (distance !== 'geodesic') return true;
+  for (let n = 0; n < coordinates.length; n += 2) if (!onEarth(coordinates[n], coordinates[n + 1])) return false;
+  return true;
+}
+
+function unpack({ shape, stride, ids, coordinates }: PackedObjects): Obj[] {
+  return ids.map((id, n) => {
+    const place = coordinates.slice(n * stride, (n + 1) * stride);
+    return shape === 'box' ? { id, box: place as Box } : { id, point: place };
+  });
+}
+
+function equal(ids: readonly string[], others: readonly string[]): boolean {
+  if (ids.length !== others.length) return false;
+  for (let n = 0; n < ids.length; n++) if (ids[n] !== others[n]) return false;
+  return true;
+}
+
+function sameIds(objects: readonly Obj[], ids: string[]): boolean {
   if (objects.length !== ids.length) return false;
   for (let n = 0; n < ids.length; n++) if (objects[n]?.id !== ids[n]) return false;
   return true;
 }
 
-const onEarth = (point: number[]) => Math.abs(point[0]) <= 90 && Math.abs(point[1]) <= 360;
+const onEarth = (latitude: number, longitude: number) => Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
 
 /** Says what is wrong with an object that did not pass. */
 function objectProblems(
@@ -173,7 +240,11 @@ function objectProblems(
         message: `the ${d === 2 ? 'width' : 'height'} of a box must be above 0; drop the object or repair it`,
       });
   }
-  if (distance === 'geodesic' && list.every((v) => typeof v === 'number' && Number.isFinite(v)) && !onEarth(list)) {
+  if (
+    distance === 'geodesic' &&
+    list.every((v) => typeof v === 'number' && Number.isFinite(v)) &&
+    !onEarth(list[0], list[1])
+  ) {
     problems.push({
       path: `${place}.${key}`,
       value: list,

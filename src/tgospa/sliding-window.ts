@@ -15,7 +15,6 @@ import type {
   Cost,
   Count,
   Evaluation,
-  Frame,
   FrameEvaluation,
   Glance,
   Report,
@@ -23,7 +22,7 @@ import type {
   SolverSummary,
   SwitchEvent,
 } from './evaluation.js';
-import { type PackedFeed, type PackedFrame, packFrame } from './frame.js';
+import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import type { FrameRecord } from './frame-record.js';
 import { InputError, type Problem } from './input-error.js';
 import { checkParams, type Params } from './params.js';
@@ -106,7 +105,7 @@ export class SlidingWindow {
   }
 
   /** Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no trace. */
-  push(frame: Frame): Report {
+  push(frame: LooseFrame): Report {
     if (this.ended)
       throw new InputError([
         { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
