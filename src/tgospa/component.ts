@@ -216,7 +216,36 @@ export class Component {
     const result = this.ascend(deadlineMs);
     this.engine = result.exact ? 'ascent' : 'open';
     this.gap = result.gap;
+    if (!result.exact && !this.scene.weighted) this.hold();
     if (!result.exact && !result.late && this.settings.simplex) this.relax(deadlineMs);
+  }
+
+  /** An assignment that is not the best may leave a pair for frames in which nobody else needs its ends: holds it there as well. */
+  private hold(): void {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const n = this.truthCount;
+    const before = this.earned();
+    const weights = new Float64Array(size * E);
+    for (let row = head; row < head + size; row++)
+      for (let i = row * n; i < (row + 1) * n; i++)
+        if (this.partner.values[i] >= 0) weights[(row - head) * E + this.partner.values[i]] = 1;
+    this.take('open', weights, this.gap);
+    this.gap = Math.max(1, this.gap - (this.earned() - before));
+  }
+
+  /** What the assignment in `partner` earns, in quanta. */
+  private earned(): number {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const n = this.truthCount;
+    let earned = 0;
+    for (let row = head; row < head + size; row++) {
+      for (let i = row * n; i < (row + 1) * n; i++)
+        if (this.partner.values[i] >= 0) earned += this.benefit.values[row * E + this.partner.values[i]];
+      if (row > head) earned -= this.changeCost.values[row] * this.halvesInto(row);
+    }
+    return earned;
   }
 
   private ascend(deadlineMs: number): AscentResult {

@@ -6,8 +6,9 @@ import { auditWindow } from './audit.js';
 import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
 import { type PackedFrame, packFrame } from './frame.js';
 import { InputError } from './input-error.js';
+import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
-import { readFrames, readWindow } from './read-out.js';
+import { isFractional, readFrames, readWindow } from './read-out.js';
 import { Scene } from './scene.js';
 import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
 
@@ -35,7 +36,9 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
     for (const frame of packed) scene.enter(frame);
     scene.solve(deadline(options));
     const perFrame: FrameEvaluation[] = readFrames(scene);
-    return { ...readWindow(scene), perFrame };
+    const evaluation = { ...readWindow(scene), perFrame };
+    inspector?.({ evaluation, frames: packed, params, fractional: isFractional(scene) });
+    return evaluation;
   } finally {
     scene.dispose();
   }

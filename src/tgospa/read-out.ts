@@ -82,6 +82,12 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   };
 }
 
+/** Whether a part of the scene is solved by a fractional optimum. */
+export function isFractional(scene: Scene): boolean {
+  for (const component of scene.components) if (component.relaxed) return true;
+  return false;
+}
+
 function summary(scene: Scene): SolverSummary {
   const solver: SolverSummary = {
     pairs: scene.edgeCount,

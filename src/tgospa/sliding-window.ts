@@ -25,8 +25,9 @@ import type {
 import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import type { FrameRecord } from './frame-record.js';
 import { InputError, type Problem } from './input-error.js';
+import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
-import { prices, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
+import { isFractional, prices, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
 import { Scene } from './scene.js';
 import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
 import type { Trajectory } from './trajectory.js';
@@ -163,7 +164,7 @@ export class SlidingWindow {
     const { scene, params, options } = this;
     const edition = ++this.edition;
     const frames = scene.frameList();
-    return new WindowReport(
+    const report = new WindowReport(
       window,
       scene.newestNumber,
       { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
@@ -179,6 +180,15 @@ export class SlidingWindow {
           options,
         ).perFrame,
     );
+    // the report's own list is read when somebody asks for it
+    inspector?.({
+      evaluation: { ...window, perFrame: readFrames(scene) },
+      frames: this.packedFrames(),
+      params: metricParams(params),
+      fractional: isFractional(scene),
+      report,
+    });
+    return report;
   }
 
   /** Bounds of the cost of the settled frames, taken as one stream. */

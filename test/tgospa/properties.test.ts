@@ -89,7 +89,7 @@ function bruteForce(frames: Frame[], params: Params): number {
       const x = reference.find((o) => o.id === truths[i]);
       const y = tracker.find((o) => o.id === tracks[j]);
       if (!x || !y) return;
-      const d = baseDistance[params.distance](x, y);
+      const d = baseDistance(params.distance, x, y);
       if (d < params.cutoff) cost += d ** params.exponent - unit;
     });
     return cost;

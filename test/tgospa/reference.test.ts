@@ -232,7 +232,7 @@ describe('the reference values of real sequences', () => {
       reference: reference.filter(({ id }) => id === '2' || id === '6'),
       tracker: tracker.filter((detection) => {
         const near = reference
-          .map((truth) => ({ id: truth.id, d: baseDistance.iou(truth, detection) }))
+          .map((truth) => ({ id: truth.id, d: baseDistance('iou', truth, detection) }))
           .sort((a, b) => a.d - b.d)[0];
         return near !== undefined && near.d < 0.5 && (near.id === '2' || near.id === '6');
       }),

@@ -1,44 +1,63 @@
 /**
  * Proves an evaluation right as far as one can without solving: recomputes every cost and count from the frames and the reported
- * assignment alone, with distances of its own, and checks that the assignment is one. It shares no code with the kernel.
+ * assignment alone, with distances of its own, and checks that the assignment is one. It shares no code with the kernel. It runs on
+ * every solve of every test (`verify-solves.ts`), so it is written for speed: ids become numbers once, and messages are made only
+ * for what is wrong.
  *
  * A pair is listed in each frame where one of its ends is present. Where neither is, it keeps its state unless one of
  * its ends is listed with another. Before either was ever present it is in whatever state it is found in first.
  */
 
 import assert from 'node:assert/strict';
-import type { Assigned, Evaluation, Frame, Obj, Params } from '../../src/index.js';
+import type { Assigned, Evaluation, Frame, Obj, Params, Report } from '../../src/index.js';
 
 const EARTH_RADIUS_M = 6_371_008.8;
 
-const box = (object: Obj) => ('box' in object ? object.box : assert.fail(`${object.id} is no box`));
-const point = (object: Obj) => ('point' in object ? object.point : assert.fail(`${object.id} is no point`));
-const corners = ([left, top, width, height]: number[]) => [left, top, left + width, top + height];
+/** One feed of a frame: `stride` coordinates for each id; the kernel's packed frames have this shape. */
+interface Feed {
+  ids: readonly string[];
+  coordinates: ArrayLike<number>;
+}
 
-/** Base distances, written down anew. */
-export const baseDistance: Record<Params['distance'], (a: Obj, b: Obj) => number> = {
-  iou: (a, b) => {
-    const [al, at, ar, ab] = corners(box(a));
-    const [bl, bt, br, bb] = corners(box(b));
-    const common = Math.max(0, Math.min(ar, br) - Math.max(al, bl)) * Math.max(0, Math.min(ab, bb) - Math.max(at, bt));
-    return 1 - common / (box(a)[2] * box(a)[3] + box(b)[2] * box(b)[3] - common);
+export interface Content {
+  reference: Feed;
+  tracker: Feed;
+  stride: number;
+}
+
+type Numbers = ArrayLike<number>;
+
+/** Base distances, written down anew: from the coordinates at `i` in `a` to those at `j` in `b`. */
+const DISTANCE: Record<Params['distance'], (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number> = {
+  iou: (a, i, b, j) => {
+    const width = Math.min(a[i] + a[i + 2], b[j] + b[j + 2]) - Math.max(a[i], b[j]);
+    const height = Math.min(a[i + 1] + a[i + 3], b[j + 1] + b[j + 3]) - Math.max(a[i + 1], b[j + 1]);
+    const common = Math.max(0, width) * Math.max(0, height);
+    return 1 - common / (a[i + 2] * a[i + 3] + b[j + 2] * b[j + 3] - common);
   },
-  hausdorff: (a, b) => {
-    const other = corners(box(b));
-    return Math.max(...corners(box(a)).map((side, n) => Math.abs(side - other[n])));
-  },
-  wasserstein: (a, b) => {
-    const [al, at, aw, ah] = box(a);
-    const [bl, bt, bw, bh] = box(b);
-    const centre = (al + aw / 2 - bl - bw / 2) ** 2 + (at + ah / 2 - bt - bh / 2) ** 2;
+  hausdorff: (a, i, b, j) =>
+    Math.max(
+      Math.abs(a[i] - b[j]),
+      Math.abs(a[i + 1] - b[j + 1]),
+      Math.abs(a[i] + a[i + 2] - b[j] - b[j + 2]),
+      Math.abs(a[i + 1] + a[i + 3] - b[j + 1] - b[j + 3]),
+    ),
+  wasserstein: (a, i, b, j) => {
+    const [aw, ah, bw, bh] = [a[i + 2], a[i + 3], b[j + 2], b[j + 3]];
+    const centre = (a[i] + aw / 2 - b[j] - bw / 2) ** 2 + (a[i + 1] + ah / 2 - b[j + 1] - bh / 2) ** 2;
     return Math.sqrt(centre + ((aw - bw) ** 2 + (ah - bh) ** 2) / 12);
   },
-  euclidean: (a, b) => Math.hypot(...point(a).map((x, n) => x - point(b)[n])),
-  geodesic: (a, b) => {
-    const [u, v] = [a, b].map((object) => {
-      const [lat, lon] = point(object).map((degrees) => (degrees * Math.PI) / 180);
+  euclidean: (a, i, b, j, stride) => {
+    let squares = 0;
+    for (let axis = 0; axis < stride; axis++) squares += (a[i + axis] - b[j + axis]) ** 2;
+    return Math.sqrt(squares);
+  },
+  geodesic: (a, i, b, j) => {
+    const onSphere = (list: Numbers, n: number) => {
+      const [lat, lon] = [(list[n] * Math.PI) / 180, (list[n + 1] * Math.PI) / 180];
       return [Math.cos(lat) * Math.cos(lon), Math.cos(lat) * Math.sin(lon), Math.sin(lat)];
-    });
+    };
+    const [u, v] = [onSphere(a, i), onSphere(b, j)];
     const chord = Math.hypot(u[0] - v[0], u[1] - v[1], u[2] - v[2]);
     return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, chord / 2));
   },
@@ -53,11 +72,32 @@ const DISTANCE_TOLERANCE: Record<Params['distance'], number> = {
   geodesic: 1e-6,
 };
 
+const coordinatesOf = (object: Obj): number[] => ('box' in object ? object.box : object.point);
+
+/** Base distance of two objects. */
+export function baseDistance(name: Params['distance'], a: Obj, b: Obj): number {
+  return DISTANCE[name](coordinatesOf(a), 0, coordinatesOf(b), 0, coordinatesOf(a).length);
+}
+
+function feedOf(objects: Obj[]): Feed {
+  return { ids: objects.map((object) => object.id), coordinates: objects.flatMap(coordinatesOf) };
+}
+
+function contentOf({ reference, tracker }: Frame): Content {
+  const first = reference[0] ?? tracker[0];
+  return {
+    reference: feedOf(reference),
+    tracker: feedOf(tracker),
+    stride: first ? coordinatesOf(first).length : 0,
+  };
+}
+
 export function close(actual: number, expected: number, tolerance: number, what: string): void {
-  assert.ok(
-    Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)),
-    `${what}: ${actual} instead of ${expected}`,
-  );
+  if (!isClose(actual, expected, tolerance)) assert.fail(`${what}: ${actual} instead of ${expected}`);
+}
+
+function isClose(actual: number, expected: number, tolerance: number): boolean {
+  return Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected));
 }
 
 /** Weight of frame k and of the change into it, among `count` frames. */
@@ -73,78 +113,219 @@ function weightsOf({ weights }: Params, count: number) {
   };
 }
 
+/** Objects of one side over all frames: numbers for their ids, and what is known of each. */
+class Side {
+  private readonly numbers = new Map<string, number>();
+  readonly ids: string[] = [];
+  /** the last frame with it, and its place there */
+  readonly presentAt: number[] = [];
+  readonly place: number[] = [];
+  /** the last frame in which it was listed, and with whom */
+  readonly listedAt: number[] = [];
+  readonly listedWith: number[] = [];
+  /** the last frame, before the one at hand, in which it was present or listed */
+  readonly seenAt: number[] = [];
+  /** its assigned partner as far as is known, or -1 */
+  readonly partner: number[] = [];
+  /** objects of the frame at hand, listed or present */
+  here: number[] = [];
+
+  number(id: string): number {
+    let n = this.numbers.get(id);
+    if (n !== undefined) return n;
+    n = this.ids.push(id) - 1;
+    this.numbers.set(id, n);
+    for (const list of [this.presentAt, this.listedAt, this.seenAt, this.partner, this.listedWith]) list.push(-1);
+    this.place.push(0);
+    return n;
+  }
+
+  enter(ids: readonly string[], k: number): void {
+    this.here = [];
+    for (let place = 0; place < ids.length; place++) {
+      const n = this.number(ids[place]);
+      if (this.presentAt[n] === k) assert.fail(`frame ${k}: ${ids[place]} stands twice in the frame`);
+      this.presentAt[n] = k;
+      this.place[n] = place;
+      this.here.push(n);
+    }
+  }
+
+  list(n: number, other: number, k: number): boolean {
+    if (this.listedAt[n] === k) return false;
+    this.listedAt[n] = k;
+    this.listedWith[n] = other;
+    if (this.presentAt[n] !== k) this.here.push(n);
+    return true;
+  }
+}
+
+/** Goes through the frames once; adds up costs and counts what changes. */
+class Walk {
+  readonly truths = new Side();
+  readonly tracks = new Side();
+
+  constructor(
+    private readonly params: Params,
+    private readonly name: string,
+  ) {}
+
+  /** Checks one frame's pairs; returns how many are proper and what they cost. */
+  assign(assignment: Assigned[], content: Content, k: number): { proper: number; localization: number } {
+    const { truths, tracks, params } = this;
+    const { reference, tracker, stride } = content;
+    const distanceOf = DISTANCE[params.distance];
+    const slack = DISTANCE_TOLERANCE[params.distance] * Math.max(1, params.cutoff);
+    truths.enter(reference.ids, k);
+    tracks.enter(tracker.ids, k);
+    let proper = 0;
+    let localization = 0;
+    for (const { truth, track, distance } of assignment) {
+      const i = truths.number(truth);
+      const j = tracks.number(track);
+      if (!truths.list(i, j, k)) this.fail(k, `truth ${truth} is assigned twice`);
+      if (!tracks.list(j, i, k)) this.fail(k, `track ${track} is assigned twice`);
+      const both = truths.presentAt[i] === k && tracks.presentAt[j] === k;
+      if (!both && truths.presentAt[i] !== k && tracks.presentAt[j] !== k)
+        this.fail(k, `${truth} and ${track} are listed but neither is present`);
+      const own = both
+        ? distanceOf(
+            reference.coordinates,
+            truths.place[i] * stride,
+            tracker.coordinates,
+            tracks.place[j] * stride,
+            stride,
+          )
+        : Number.POSITIVE_INFINITY;
+      if (distance === null) {
+        if (!(own >= params.cutoff - slack)) this.fail(k, `${truth} and ${track} are proper`);
+        continue;
+      }
+      if (!(Math.abs(own - distance) <= slack))
+        this.fail(k, `distance of ${truth} and ${track}: ${distance}, not ${own}`);
+      if (!(distance < params.cutoff)) this.fail(k, `${truth} and ${track} are not proper`);
+      proper++;
+      localization += distance ** params.exponent;
+    }
+    return { proper, localization };
+  }
+
+  /** Tells of every pair that changed its state: after the frame `after`, and at this one at the latest. */
+  changes(k: number, tell: (after: number) => void): void {
+    const { truths, tracks } = this;
+    const knownAt = (i: number, j: number) => Math.max(truths.seenAt[i], tracks.seenAt[j]);
+    const release = (i: number, j: number) => {
+      if (truths.listedAt[i] === k && truths.listedWith[i] === j) return;
+      tell(knownAt(i, j));
+      truths.partner[i] = tracks.partner[j] = -1;
+    };
+    for (const i of truths.here) if (truths.partner[i] >= 0) release(i, truths.partner[i]);
+    for (const j of tracks.here) if (tracks.partner[j] >= 0) release(tracks.partner[j], j);
+    for (const i of truths.here) {
+      const j = truths.listedAt[i] === k ? truths.listedWith[i] : -1;
+      if (j < 0 || truths.partner[i] === j) continue;
+      if (knownAt(i, j) >= 0) tell(knownAt(i, j));
+      truths.partner[i] = j;
+      tracks.partner[j] = i;
+    }
+    for (const side of [truths, tracks]) for (const n of side.here) side.seenAt[n] = k;
+  }
+
+  private fail(k: number, what: string): never {
+    assert.fail(`${this.name}, frame ${k}: ${what}`);
+  }
+}
+
 /** Checks everything an Evaluation says about `frames`; `name` opens the message. */
 export function verify(evaluation: Evaluation, frames: Frame[], params: Params, name: string): void {
+  verifyContents(evaluation, frames.map(contentOf), params, name);
+}
+
+/** The same for packed frames. */
+export function verifyContents(evaluation: Evaluation, frames: Content[], params: Params, name: string): void {
   verifyBounds(evaluation, params, name);
   const { perFrame, cost, count } = evaluation;
-  assert.equal(evaluation.frames, frames.length, `${name}: number of frames`);
-  assert.equal(perFrame.length, frames.length, `${name}: length of perFrame`);
+  verifyLength(evaluation, frames, name);
   const unit = params.cutoff ** params.exponent;
   const missShare = params.missShare ?? 0.5;
   const half = params.switchPenalty ** params.exponent / 2;
   const weight = weightsOf(params, frames.length);
-  const sum = { localization: 0, missed: 0, false: 0, switch: 0, proper: 0, missedCount: 0, falseCount: 0, halves: 0 };
+  const walk = new Walk(params, name);
+  const sum = { localization: 0, missed: 0, false: 0, switch: 0 };
+  const added = { localization: 0, missed: 0, false: 0, switch: 0 };
+  const counted = { proper: 0, missed: 0, false: 0, switches: 0 };
   let localizationUnweighted = 0;
-  frames.forEach((frame, k) => {
-    const at = `${name}, frame ${k}`;
-    const costs = verifyAssignment(perFrame[k].assignment, frame, params, at);
-    const proper = costs.length;
-    const missed = frame.reference.length - proper;
-    const falseCount = frame.tracker.length - proper;
-    const localization = costs.reduce((a, b) => a + b, 0);
-    localizationUnweighted += localization;
+  for (let k = 0; k < frames.length; k++) {
     const own = perFrame[k];
-    assert.deepEqual(
-      [own.count.proper, own.count.missed, own.count.false],
-      [proper, missed, falseCount],
-      `${at}: counts of proper, missed, false`,
-    );
-    const w = weight.frame(k);
-    close(own.cost.localization, w * localization, 1e-9 * Math.max(1, unit), `${at}: localization`);
-    close(own.cost.missed, w * missShare * unit * missed, 1e-9, `${at}: missed`);
-    close(own.cost.false, w * (1 - missShare) * unit * falseCount, 1e-9, `${at}: false`);
-    sum.localization += w * localization;
-    sum.missed += w * missShare * unit * missed;
-    sum.false += w * (1 - missShare) * unit * falseCount;
-    sum.proper += proper;
-    sum.missedCount += missed;
-    sum.falseCount += falseCount;
-  });
-  if (params.switchPenalty > 0) {
-    const changes = changesOf(
-      perFrame.map((each) => each.assignment),
-      frames,
-    );
-    const halvesAt = new Array(frames.length).fill(0);
-    for (const { after, upTo } of changes) {
-      halvesAt[upTo]++;
-      let cheapest = Number.POSITIVE_INFINITY;
-      for (let k = after + 1; k <= upTo; k++) cheapest = Math.min(cheapest, weight.change(k));
-      sum.switch += cheapest * half;
-    }
-    sum.halves = changes.length;
-    if (!params.weights)
-      halvesAt.forEach((halves, k) => {
-        assert.equal(perFrame[k].count.switches, halves / 2, `${name}, frame ${k}: switches`);
-        close(perFrame[k].cost.switch, halves * half, 1e-9, `${name}, frame ${k}: switch`);
+    const { proper, localization } = walk.assign(own.assignment, frames[k], k);
+    const missed = frames[k].reference.ids.length - proper;
+    const falseCount = frames[k].tracker.ids.length - proper;
+    let halves = 0;
+    if (params.switchPenalty > 0)
+      walk.changes(k, (after) => {
+        halves++;
+        let cheapest = Number.POSITIVE_INFINITY;
+        for (let at = after + 1; at <= k; at++) cheapest = Math.min(cheapest, weight.change(at));
+        sum.switch += cheapest * half;
       });
+    localizationUnweighted += localization;
+    if (own.count.proper !== proper || own.count.missed !== missed || own.count.false !== falseCount)
+      assert.deepEqual(
+        [own.count.proper, own.count.missed, own.count.false],
+        [proper, missed, falseCount],
+        `${name}, frame ${k}: counts of proper, missed, false`,
+      );
+    const w = weight.frame(k);
+    const costs = {
+      localization: w * localization,
+      missed: w * missShare * unit * missed,
+      false: w * (1 - missShare) * unit * falseCount,
+      switch: halves * half,
+    };
+    for (const part of ['localization', 'missed', 'false', 'switch'] as const) {
+      const tolerance = part === 'localization' ? 1e-9 * Math.max(1, unit) : 1e-9;
+      // under weights a change is charged where it is cheapest, and told where it is seen
+      const sure = part !== 'switch' || !params.weights;
+      if (sure && !isClose(own.cost[part], costs[part], tolerance))
+        assert.fail(`${name}, frame ${k}: ${part}: ${own.cost[part]} instead of ${costs[part]}`);
+      added[part] += own.cost[part];
+      if (part !== 'switch') sum[part] += costs[part];
+    }
+    if (!params.weights && own.count.switches !== halves / 2)
+      assert.fail(`${name}, frame ${k}: switches: ${own.count.switches} instead of ${halves / 2}`);
+    counted.proper += proper;
+    counted.missed += missed;
+    counted.false += falseCount;
+    counted.switches += halves / 2;
   }
-  assert.deepEqual(
-    count,
-    { proper: sum.proper, missed: sum.missedCount, false: sum.falseCount, switches: sum.halves / 2 },
-    `${name}: counts`,
-  );
+  assert.deepEqual(count, counted, `${name}: counts`);
   for (const part of ['localization', 'missed', 'false', 'switch'] as const) {
     close(cost[part], sum[part], 1e-9, `${name}: ${part}`);
-    const added = perFrame.reduce((total, each) => total + each.cost[part], 0);
-    close(added, cost[part], 1e-9, `${name}: ${part} added over the frames`);
+    close(added[part], cost[part], 1e-9, `${name}: ${part} added over the frames`);
   }
   close(
     evaluation.meanLocalizationError,
-    sum.proper > 0 ? (localizationUnweighted / sum.proper) ** (1 / params.exponent) : 0,
+    counted.proper > 0 ? (localizationUnweighted / counted.proper) ** (1 / params.exponent) : 0,
     1e-6,
     `${name}: mean localization error`,
   );
+}
+
+/** A fractional optimum has no assignment; what is left: bounds, and that each frame has as many objects as it had. */
+export function verifyFractional(evaluation: Evaluation, frames: Content[], params: Params, name: string): void {
+  verifyBounds(evaluation, params, name);
+  verifyLength(evaluation, frames, name);
+  assert.ok(!evaluation.exact, `${name}: a fractional optimum is called exact`);
+  frames.forEach(({ reference, tracker }, k) => {
+    const { proper, missed, false: falseCount } = evaluation.perFrame[k].count;
+    close(proper + missed, reference.ids.length, 1e-9, `${name}, frame ${k}: proper and missed`);
+    close(proper + falseCount, tracker.ids.length, 1e-9, `${name}, frame ${k}: proper and false`);
+  });
+}
+
+function verifyLength({ frames: told, perFrame }: Evaluation, frames: Content[], name: string): void {
+  assert.equal(told, frames.length, `${name}: number of frames`);
+  assert.equal(perFrame.length, frames.length, `${name}: length of perFrame`);
 }
 
 /** What holds even for a fractional optimum: sums, bound and gap agree with each other. */
@@ -174,56 +355,25 @@ export function verifyBounds(evaluation: Evaluation, params: Params, name: strin
   );
 }
 
-/** Checks one frame's pairs; returns the localization costs of the proper ones. */
-function verifyAssignment(assignment: Assigned[], frame: Frame, params: Params, at: string): number[] {
-  const truths = new Map(frame.reference.map((object) => [object.id, object]));
-  const tracks = new Map(frame.tracker.map((object) => [object.id, object]));
-  const usedTruths = new Set<string>();
-  const usedTracks = new Set<string>();
-  const costs: number[] = [];
-  for (const { truth, track, distance } of assignment) {
-    assert.ok(!usedTruths.has(truth), `${at}: truth ${truth} is assigned twice`);
-    assert.ok(!usedTracks.has(track), `${at}: track ${track} is assigned twice`);
-    usedTruths.add(truth);
-    usedTracks.add(track);
-    const a = truths.get(truth);
-    const b = tracks.get(track);
-    assert.ok(a || b, `${at}: ${truth} and ${track} are listed but neither is present`);
-    const own = a && b ? baseDistance[params.distance](a, b) : Number.POSITIVE_INFINITY;
-    const slack = DISTANCE_TOLERANCE[params.distance] * Math.max(1, params.cutoff);
-    if (distance === null) assert.ok(own >= params.cutoff - slack, `${at}: ${truth} and ${track} are proper`);
-    else {
-      assert.ok(Math.abs(own - distance) <= slack, `${at}: distance of ${truth} and ${track}: ${distance}, not ${own}`);
-      assert.ok(distance < params.cutoff, `${at}: ${truth} and ${track} are not proper`);
-      costs.push(distance ** params.exponent);
-    }
-  }
-  return costs;
-}
-
-/** Every change of a pair's state: it happened after the frame `after`, at `upTo` at the latest. */
-function changesOf(assignments: Assigned[][], frames: Frame[]): { after: number; upTo: number }[] {
-  const key = ({ truth, track }: Assigned) => JSON.stringify([truth, track]);
-  const pairs = new Map(assignments.flat().map((pair) => [key(pair), pair]));
-  const changes: { after: number; upTo: number }[] = [];
-  const listed = assignments.map((list) => new Set(list.map(key)));
-  const busyTruths = assignments.map((list) => new Set(list.map((pair) => pair.truth)));
-  const busyTracks = assignments.map((list) => new Set(list.map((pair) => pair.track)));
-  const present = frames.map(({ reference, tracker }) => ({
-    truths: new Set(reference.map((object) => object.id)),
-    tracks: new Set(tracker.map((object) => object.id)),
-  }));
-  for (const [name, { truth, track }] of pairs) {
-    let state: boolean | null = null;
-    let known = -1;
-    frames.forEach((_, k) => {
-      const on = listed[k].has(name);
-      const seen = present[k].truths.has(truth) || present[k].tracks.has(track);
-      if (!on && !seen && !busyTruths[k].has(truth) && !busyTracks[k].has(track)) return;
-      if (state !== null && state !== on) changes.push({ after: known, upTo: k });
-      state = on;
-      known = k;
-    });
-  }
-  return changes;
+/** What a sliding window says besides: settled totals add up, and the bounds of the lifetime do not cross. */
+export function verifySettled(
+  { frame, settled, lifetime, events }: Pick<Report, 'frame' | 'settled' | 'lifetime' | 'events'>,
+  params: Params,
+  name: string,
+): void {
+  const { cost, count } = settled;
+  const unit = params.cutoff ** params.exponent;
+  const missShare = params.missShare ?? 0.5;
+  assert.ok(settled.frames >= 0 && settled.frames <= frame + 1, `${name}: ${settled.frames} settled of ${frame + 1}`);
+  close(cost.missed, missShare * unit * count.missed, 1e-9, `${name}: settled missed`);
+  close(cost.false, (1 - missShare) * unit * count.false, 1e-9, `${name}: settled false`);
+  close(cost.switch, params.switchPenalty ** params.exponent * count.switches, 1e-9, `${name}: settled switch`);
+  close(cost.localization + cost.missed + cost.false + cost.switch, cost.total, 1e-12, `${name}: settled total`);
+  if (lifetime)
+    assert.ok(
+      lifetime.lower <= lifetime.upper * (1 + 1e-9) + 1e-9,
+      `${name}: lifetime from ${lifetime.lower} to ${lifetime.upper}`,
+    );
+  for (const event of events)
+    assert.ok(event.frame < settled.frames, `${name}: event of frame ${event.frame}, not settled`);
 }

@@ -1,0 +1,30 @@
+/**
+ * A seat for an inspector who sees everything that was solved, before anybody else does. It is empty in production; the
+ * tests seat one who recomputes each evaluation from its frames. What an inspector throws comes out of the solve.
+ */
+
+import type { Evaluation, Report } from './evaluation.js';
+import type { PackedFrame } from './frame.js';
+import type { Params } from './params.js';
+
+export interface Inspected {
+  evaluation: Evaluation;
+  /** the frames it speaks of, oldest first */
+  frames: PackedFrame[];
+  params: Params;
+  /** it is the LP metric of a fractional optimum, which no assignment has */
+  fractional: boolean;
+  /** what a sliding window says besides */
+  report?: Pick<Report, 'frame' | 'settled' | 'lifetime' | 'events'>;
+}
+
+export type Inspector = (inspected: Inspected) => void;
+
+export let inspector: Inspector | null = null;
+
+/** Seats an inspector, or nobody; returns who sat there before. */
+export function seatInspector(next: Inspector | null): Inspector | null {
+  const before = inspector;
+  inspector = next;
+  return before;
+}
