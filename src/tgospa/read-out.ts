@@ -229,17 +229,19 @@ function properPairs(scene: Scene, frame: FrameRecord): Assigned[] {
 
 /** Pairs that are assigned but not proper at a frame, by id. */
 function heldPairs(frame: FrameRecord, partner: (end: Trajectory) => Trajectory | undefined): Assigned[] {
+  const { truths, tracks } = frame;
   const pairs: Assigned[] = [];
-  const present = new Set(frame.truths);
-  const proper = new Set<Trajectory>();
-  for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) > 0.5) proper.add(frame.truthAt(pair));
-  for (const truth of frame.truths) {
-    const track = proper.has(truth) ? undefined : partner(truth);
-    if (track) pairs.push({ truth: truth.id, track: track.id, distance: null });
+  const taken = new Uint8Array(truths.length + tracks.length);
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    if (frame.on(pair) > 0.5) taken[frame.truthIndex(pair)] = taken[truths.length + frame.trackIndex(pair)] = 1;
   }
-  for (const track of frame.tracks) {
-    const truth = partner(track);
-    if (truth && !present.has(truth)) pairs.push({ truth: truth.id, track: track.id, distance: null });
+  for (let i = 0; i < truths.length; i++) {
+    const track = taken[i] ? undefined : partner(truths[i]);
+    if (track) pairs.push({ truth: truths[i].id, track: track.id, distance: null });
+  }
+  for (let j = 0; j < tracks.length; j++) {
+    const truth = taken[truths.length + j] ? undefined : partner(tracks[j]);
+    if (truth && !truths.includes(truth)) pairs.push({ truth: truth.id, track: tracks[j].id, distance: null });
   }
   return pairs.sort((a, b) => (a.truth < b.truth ? -1 : a.truth > b.truth ? 1 : 0));
 }

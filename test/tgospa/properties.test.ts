@@ -1,7 +1,7 @@
 /**
  * What must hold for any scene: incremental equals batch, the axioms of a metric, agreement of all engines and of brute
- * force. Scenes are seeded and a failing seed is in the message. Every evaluation goes through the verifier, which recomputes it from
- * the frames and the assignment alone.
+ * force. Scenes are seeded and a failing seed is in the message. Every evaluation goes through the verifier by itself
+ * (`verify-solves.ts`); here it is also held against the frames as they were given.
  */
 
 import assert from 'node:assert/strict';
