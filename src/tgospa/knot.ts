@@ -4,6 +4,7 @@
  */
 
 import type { FrameRecord } from './frame-record.js';
+import { Outlook } from './outlook.js';
 import { FREE, FRESH, type Part } from './part.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -44,6 +45,7 @@ export class Knot {
   private readonly pairTruth: number[];
   private readonly pairTrack: number[];
   private readonly benefit: number[];
+  private readonly outlook: Outlook;
 
   constructor(
     private readonly h: number,
@@ -51,10 +53,11 @@ export class Knot {
     private readonly lookahead: boolean,
     frame: FrameRecord,
     pairs: readonly number[],
-    private readonly truths: Trajectory[],
-    private readonly tracks: Trajectory[],
+    truths: readonly Trajectory[],
+    private readonly tracks: readonly Trajectory[],
   ) {
     this.n = truths.length;
+    this.outlook = new Outlook(h, truths, tracks);
     this.joined = new Uint8Array(truths.length + tracks.length);
     this.heldEarns = new Float64Array(truths.length);
     this.next = new Int16Array(truths.length + tracks.length);
@@ -261,6 +264,7 @@ export class Knot {
     // after an overflow nobody reads on
     if (this.overflow) states.length = 1;
     if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
+    if (this.lookahead) this.outlook.look();
     const order = sortFew(
       states.map((_, s) => s),
       (a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]),
@@ -283,62 +287,10 @@ export class Knot {
    * besides: so every tie is decided as it would be without looking ahead.
    */
   private covers(t1: Int16Array, t: Int16Array, lead: number): boolean {
-    return lead >= this.follow(t1, t) || (this.lookahead && lead > 0 && lead > this.followAhead(t1, t, lead));
+    return (
+      lead >= this.outlook.follow(t1, t) || (this.lookahead && lead > 0 && lead > this.outlook.followAhead(t1, t, lead))
+    );
   }
-
-  /** D(t', t). */
-  private follow(t1: Int16Array, t: Int16Array): number {
-    const { n } = this;
-    let count = 0;
-    for (let i = 0; i < n; i++) {
-      const a = t1[i];
-      const b = t[i];
-      if (a === b) continue;
-      if (a >= 0) count++;
-      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) count++;
-      if (b === FRESH) count++;
-    }
-    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) count++;
-    return count * this.h;
-  }
-
-  /**
-   * What it costs at most that (i, a), not held in t, must be released. For an end that t holds to a partner with nothing
-   * left to earn it costs nothing more: t has to release that pair at the same moment.
-   */
-  private releaseAhead(i: number, a: number, t: Int16Array): number {
-    const { n, h, truths, tracks } = this;
-    const own = remaining(truths[i], tracks[a]);
-    const track = t[i];
-    const truth = t[n + a];
-    const truthElse = track >= 0 && tracks[track].remaining === 0 ? 0 : truths[i].remaining - own;
-    const trackElse = truth >= 0 && truths[truth].remaining === 0 ? 0 : tracks[a].remaining - own;
-    return Math.min(h, truthElse + trackElse);
-  }
-
-  /** D'(t', t), or something that is not below `enough`: no term counts more than what is still to be earned by it. */
-  private followAhead(t1: Int16Array, t: Int16Array, enough: number): number {
-    const { n, h, truths, tracks } = this;
-    let sum = 0;
-    for (let i = 0; i < n; i++) {
-      const a = t1[i];
-      const b = t[i];
-      if (a === b) continue;
-      if (a >= 0) sum += this.releaseAhead(i, a, t);
-      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, remaining(truths[i], tracks[b]));
-      if (b === FRESH) sum += Math.min(h, truths[i].remaining);
-      if (sum >= enough) return sum;
-    }
-    for (let x = n; x < t.length; x++)
-      if (t[x] === FRESH && t1[x] !== FRESH) sum += Math.min(h, tracks[x - n].remaining);
-    return sum;
-  }
-}
-
-/** What a pair can still earn. */
-function remaining(truth: Trajectory, track: Trajectory): number {
-  for (const edge of truth.edges) if (edge.track === track) return edge.remaining;
-  return 0;
 }
 
 function freshCount(state: Int16Array): number {
