@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Config, pointProfileLines, resolveStream, type SettingsPatch } from './config.js';
 import type { FeedId, Shape } from './protocol.js';
 import type { LogRecord } from './record.js';
-import type { Stream, StreamPlan } from './stream.js';
+import type { FeedInfo, StreamPlan } from './stream.js';
 
 /** A refused hello. */
 export interface Refusal {
@@ -103,7 +103,7 @@ export class Entrance {
   }
 
   /** Takes over a recovered stream. */
-  restore(stream: Stream, plan: StreamPlan): void {
+  restore(stream: { name: string; feeds(): FeedInfo[] }, plan: StreamPlan): void {
     const feeds = stream.feeds().map(({ role, tracker, seq, ended }) => {
       const id: FeedId = { stream: stream.name, role, tracker };
       return { ...newFeed(id), acceptedSeq: seq, durableSeq: seq, opened: true, openDurable: true, ended };

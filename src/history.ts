@@ -9,6 +9,9 @@ type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
 
 export class EventHistory {
   #events = new Map<string, LiveEvent>();
+  /** the greatest key; a thread may tell of something earlier */
+  #last = '';
+  #sorted = true;
   /** feed: key of its last refused input */
   readonly #rejected = new Map<string, string>();
   #rejectedCount = 0;
@@ -19,10 +22,15 @@ export class EventHistory {
   ) {}
 
   async load(): Promise<void> {
-    for (const { key, event } of await this.log.events()) this.#events.set(key, event as LiveEvent);
+    for (const { key, event } of await this.log.events()) {
+      this.#events.set(key, event as LiveEvent);
+      this.#last = key;
+    }
   }
 
   add(key: string, event: LiveEvent): void {
+    if (key >= this.#last) this.#last = key;
+    else this.#sorted = false;
     this.#events.set(key, event);
     this.log.saveEvent(key, event);
     this.#trim();
@@ -40,17 +48,20 @@ export class EventHistory {
     this.#trim();
   }
 
-  /** Puts in order what recovery has added. */
-  sort(): void {
+  #sort(): void {
+    if (this.#sorted) return;
     this.#events = new Map([...this.#events].sort(([a], [b]) => (a < b ? -1 : 1)));
+    this.#sorted = true;
   }
 
   list(stream?: string): LiveEvent[] {
+    this.#sort();
     const all = [...this.#events.values()];
     return stream === undefined ? all : all.filter((event) => event.stream === stream);
   }
 
   #trim(): void {
+    if (this.#events.size > this.eventsMax) this.#sort();
     while (this.#events.size > this.eventsMax) {
       const [oldest] = this.#events.keys();
       this.#events.delete(oldest);

@@ -124,6 +124,9 @@ const SHRINK_TO = 0.9;
 /** dropped bytes that make reclaiming the space worthwhile */
 const RECLAIM_BYTES = 32 * 1024 ** 2;
 
+/** A state as the store holds it. */
+export const packSnapshot = (state: unknown): Uint8Array => serialize(state);
+
 /** Records that become durable together. */
 class Batch {
   readonly records: LogRecord[] = [];
@@ -249,10 +252,10 @@ export class Log {
 
   /** Stores the state of a stream, plain data, with the next commit; null when the stream is retired. */
   saveSnapshot(stream: string, position: number, state: unknown): void {
-    const body = state === null ? Buffer.alloc(0) : serialize(state);
+    const body = state === null ? new Uint8Array(0) : state instanceof Uint8Array ? state : packSnapshot(state);
     const value = Buffer.allocUnsafe(8 + body.length);
     value.writeDoubleLE(position, 0);
-    body.copy(value, 8);
+    value.set(body, 8);
     this.#setExtra(`s${stream}`, value);
     this.#cover(stream, position);
     if (state === null) this.#retired.set(stream, position);

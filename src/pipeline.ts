@@ -6,15 +6,26 @@
  * The wiring is `#topology`, the first method; this file owns the library rxjs. State lives in plain classes: Entrance
  * (accepted), Log (durable), Stream (applied), EventHistory.
  */
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { concatMap, filter, interval, map, merge, mergeAll, Observable, Subject, type Subscription } from 'rxjs';
+import { concatMap, filter, interval, map, merge, mergeAll, mergeMap, Observable, Subject, type Subscription } from 'rxjs';
 import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
 import { Log, type LogGauges, type LogOwner, StorageFault, type Stored } from './log.js';
 import type { FeedId, FeedPart, ReportEvent, Shape, SpikeEvent } from './protocol.js';
 import type { LogRecord } from './record.js';
-import { type LiveEvent, Stream, type StreamInfo, type StreamPlan, type WindowView } from './stream.js';
+import {
+  type Applied,
+  type LiveEvent,
+  Stream,
+  type StreamInfo,
+  type StreamOptions,
+  type StreamPlan,
+  type WindowView,
+} from './stream.js';
+import { type Back, RemoteStream, Threads } from './threads.js';
 
 export type { Refusal } from './entrance.js';
 export type { LiveEvent, StreamInfo, WindowView } from './stream.js';
@@ -36,6 +47,10 @@ interface Logger {
 export interface EvaluationSettings {
   /** a solve is cut after this time, milliseconds */
   budgetMs: number;
+  /** streams whose solves usually take longer than this are evaluated in threads, milliseconds */
+  inlineMs: number;
+  /** how many threads there may be for them; 0 for none, null for one per core but one */
+  threads: number | null;
   /** every n-th window of a series is solved again by the other engine; 0 for never */
   auditEvery: number;
   /** work on frames is interrupted after this time to serve sockets, milliseconds */
@@ -50,6 +65,8 @@ export interface EvaluationSettings {
 
 export const EVALUATION_DEFAULTS: EvaluationSettings = {
   budgetMs: 20,
+  inlineMs: 4,
+  threads: null,
   auditEvery: 0,
   sliceMs: 2,
   tickMs: 50,
@@ -57,15 +74,22 @@ export const EVALUATION_DEFAULTS: EvaluationSettings = {
   backlogFrames: 1024,
 };
 
+/** unless told otherwise */
+const THREADS_MAX = 8;
+/** milliseconds: at the end threads get this long to finish; what is left is in the log */
+const THREADS_STOP_MS = 2000;
+
 /** Everything between the edge and what is published. */
 export class Live {
   readonly #evaluation: EvaluationSettings;
-  readonly #streams = new Map<string, Stream>();
+  readonly #streams = new Map<string, Stream | RemoteStream>();
+  readonly #threads: Threads;
   readonly #entrance: Entrance;
   #log!: Log;
   #history!: EventHistory;
   readonly #committed$ = new Subject<Stored[]>();
   readonly #direct$ = new Subject<LiveEvent>();
+  readonly #back$ = new Subject<Back>();
   readonly #events$ = new Subject<LiveEvent>();
   #subscription: Subscription | null = null;
   /** streams with a tick or a retirement on its way through the log */
@@ -79,7 +103,8 @@ export class Live {
   #backlog = 0;
   #newestCommit = { durable: Promise.resolve(), taken: Promise.resolve() };
   readonly #backlogWaiters = new Set<() => void>();
-  #appliedPosition = 0;
+  /** of the last record that was applied, or sent to a thread */
+  #handledPosition = 0;
   #idleCheckedMs = 0;
   #stopping = false;
 
@@ -90,9 +115,19 @@ export class Live {
   ) {
     this.#evaluation = { ...EVALUATION_DEFAULTS, ...config.evaluation };
     this.#entrance = new Entrance(config);
+    const { budgetMs, auditEvery, threads } = this.#evaluation;
+    this.#threads = new Threads(
+      threads ?? Math.min(THREADS_MAX, Math.max(1, availableParallelism() - 1)),
+      { budgetMs, auditEvery },
+      (back) => this.#back$.next(back),
+      (error) => this.#threadFailed(error),
+    );
   }
 
-  /** The whole wiring: durable records, in order and in slices, become events; what is due becomes records. */
+  /**
+   * The whole wiring: durable records, in order and in slices, become events; those of heavy streams come back from
+   * their threads; what is due becomes records.
+   */
   #topology(): Subscription {
     const { sliceMs, tickMs } = this.#evaluation;
     const applied$ = this.#committed$.pipe(concatMap((records) => inSlices(this.#applyAll(records), sliceMs)));
@@ -101,7 +136,8 @@ export class Live {
       map(() => this.#due(this.clock.now())),
       mergeAll(),
     );
-    const wiring = merge(applied$, this.#direct$).subscribe(this.#events$);
+    const back$ = this.#back$.pipe(mergeMap((back) => this.#backFrom(back)));
+    const wiring = merge(applied$, back$, this.#direct$).subscribe(this.#events$);
     wiring.add(due$.subscribe((record) => this.#append(record)));
     return wiring;
   }
@@ -149,7 +185,10 @@ export class Live {
       if (part.seq <= feed.acceptedSeq) return feed.stored;
       this.#ensureOpen(feed);
       const { stream, role, tracker } = id;
-      feed.stored = this.#taken(this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part }));
+      feed.stored = this.#taken(
+        this.#log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part }),
+        this.#streams.get(stream),
+      );
       feed.acceptedSeq = part.seq;
       return feed.stored;
     } catch (error) {
@@ -157,8 +196,13 @@ export class Live {
     }
   }
 
-  /** Durable, and not too far ahead of the evaluation. */
-  #taken(durable: Promise<void>): Promise<void> {
+  /** Durable, and not too far ahead of the evaluation; a heavy stream holds up nobody but itself. */
+  #taken(durable: Promise<void>, stream: Stream | RemoteStream | undefined): Promise<void> {
+    if (stream instanceof RemoteStream) {
+      const shrunk = durable.then(() => stream.shrunk(this.#evaluation.backlogFrames));
+      shrunk.catch(() => {});
+      return shrunk;
+    }
     if (durable === this.#newestCommit.durable) return this.#newestCommit.taken;
     const taken = durable.then(() =>
       this.#backlog > this.#evaluation.backlogFrames ? this.#backlogShrunk() : undefined,
@@ -190,7 +234,7 @@ export class Live {
   /** Tells about input that was refused before it came here. */
   reportRejected(feed: FeedId, code: string): void {
     const event = { type: 'rejected' as const, ...feed, code, count: 1, atMs: this.clock.now() };
-    this.#history.addRejected(event, this.#appliedPosition);
+    this.#history.addRejected(event, this.#handledPosition);
     this.#direct$.next(event);
   }
 
@@ -209,7 +253,7 @@ export class Live {
   }
 
   /** The window of a series as it is now; undefined when there is none. */
-  window(stream: string, tracker: string, profile: string): WindowView | undefined {
+  async window(stream: string, tracker: string, profile: string): Promise<WindowView | undefined> {
     return this.#streams.get(stream)?.window(tracker, profile);
   }
 
@@ -218,9 +262,10 @@ export class Live {
     return this.#history.list(stream);
   }
 
-  /** Sizes and times of the log, and how many durable records are not applied yet. */
-  storage(): LogGauges & { backlogRecords: number } {
-    return { ...this.#log.gauges, backlogRecords: this.#backlog };
+  /** Sizes and times of the log, how many durable records are not applied yet, and how many streams are in threads. */
+  storage(): LogGauges & { backlogRecords: number; threadStreams: number } {
+    const { pending, streams } = this.#threads;
+    return { ...this.#log.gauges, backlogRecords: this.#backlog + pending, threadStreams: streams };
   }
 
   health(): { ready: boolean; reasons: string[] } {
@@ -235,15 +280,23 @@ export class Live {
     this.#stopping = true;
     await this.#log.flush().catch(() => {});
     while (this.#backlog > 0) await this.#backlogShrunk();
+    await Promise.race([this.#threadsDone(), delay(THREADS_STOP_MS, undefined, { ref: false })]);
     for (const name of this.#streams.keys()) await this.#snapshotAtLast(name);
     await this.#log.close();
     this.#shut();
+    await this.#threads.stop();
+  }
+
+  async #threadsDone(): Promise<void> {
+    for (const stream of this.#streams.values()) if (stream instanceof RemoteStream) await stream.shrunk(0);
   }
 
   /** One after the other: the snapshots of a thousand streams are a hundred megabytes. */
   async #snapshotAtLast(name: string): Promise<void> {
-    if (this.#sinceSnapshot.get(name) === 0) return;
-    this.#snapshot(name);
+    const stream = this.#streams.get(name);
+    const unfinished = stream instanceof RemoteStream && stream.pending > 0;
+    if (unfinished || this.#sinceSnapshot.get(name) === 0) return;
+    await this.#snapshot(name);
     if (this.#log.gauges.queuedBytes > this.#log.settings.commitBytes) await this.#log.flush().catch(() => {});
   }
 
@@ -251,7 +304,13 @@ export class Live {
   async kill(): Promise<void> {
     this.#stopping = true;
     this.#shut();
-    await this.#log.kill();
+    await Promise.all([this.#threads.stop(), this.#log.kill()]);
+  }
+
+  /** What was in the thread is nowhere else; the log has it, and a restart finds it there. */
+  #threadFailed(error: unknown): void {
+    this.logger.error('thread_failed', { error });
+    throw error;
   }
 
   #shut(): void {
@@ -307,7 +366,8 @@ export class Live {
   #logOwner(): LogOwner {
     return {
       now: () => this.clock.now(),
-      applied: () => this.#appliedPosition,
+      // what recovery repeats is published when it is over
+      applied: () => (this.#subscription ? this.#appliedPosition : this.#log.publishedUpTo),
       committed: (first, records) => this.#commit(first, records),
       heldBack: (names) => {
         // a stream in the middle of a record is asked again
@@ -337,43 +397,87 @@ export class Live {
 
   *#applyAll(records: Stored[]): Generator<LiveEvent[]> {
     for (const { position, record } of records) {
-      this.#ticking.delete(record.stream);
-      this.#busy = record.stream;
-      yield* this.#apply(position, record);
-      this.#busy = null;
-      this.#appliedPosition = position;
+      const stream = this.#streams.get(record.stream) ?? this.#newStream(record);
+      if (stream instanceof RemoteStream) stream.apply(record, position);
+      else if (stream) {
+        this.#busy = record.stream;
+        yield* this.#apply(stream, position, record);
+        this.#busy = null;
+      }
+      this.#handledPosition = position;
       this.#backlog--;
-      this.#ends.get(record)?.();
+      if (!(stream instanceof RemoteStream)) this.#done(record);
       this.#releaseWaiters();
     }
   }
 
+  /** A record has taken effect. */
+  #done(record: LogRecord): void {
+    this.#ticking.delete(record.stream);
+    this.#ends.get(record)?.();
+  }
+
   /** Applies a record and yields its events. A fault of ours must not stop other streams, nor come back at every start. */
-  *#apply(position: number, record: LogRecord): Generator<LiveEvent[]> {
-    const stream = this.#streams.get(record.stream) ?? this.#newStream(record);
-    if (!stream) return;
+  *#apply(stream: Stream, position: number, record: LogRecord): Generator<LiveEvent[]> {
     try {
-      for (const { events, history } of stream.apply(record, position)) {
-        for (const { key, event } of history) this.#history.add(key, event);
-        yield events;
-      }
+      for (const applied of stream.apply(record, position)) yield this.#published(applied);
     } catch (error) {
       this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
     }
     if (record.kind === 'retire' && record.tracker === null) this.#retire(record.stream, position);
     else this.#countToSnapshot(record.stream, position);
+    if (stream.heavy && this.#threads.count > 0 && this.#streams.get(stream.name) === stream) this.#sendAway(stream);
+  }
+
+  /** What follows a record that a thread has applied. */
+  #backFrom({ stream, position, record, steps, error }: Back): LiveEvent[] {
+    if (error) this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
+    const events = steps.flatMap((applied) => this.#published(applied));
+    if (record.kind !== 'retire' || record.tracker !== null) this.#countToSnapshot(stream.name, position);
+    else if (stream.pending > 0) this.#log.saveSnapshot(stream.name, position, null);
+    else {
+      stream.drop();
+      this.#retire(stream.name, position);
+    }
+    this.#done(record);
+    return events;
+  }
+
+  #published({ events, history }: Applied): LiveEvent[] {
+    for (const { key, event } of history) this.#history.add(key, event);
+    return events;
+  }
+
+  /** A stream whose solves are heavy goes on in a thread. */
+  #sendAway(stream: Stream): void {
+    const { name } = stream;
+    const remote = this.#threads.take(name, stream.toJSON());
+    remote.remember(stream.standing(), stream.reports());
+    this.#streams.set(name, remote);
+    stream.dispose();
+    this.logger.info('stream_in_thread', { stream: name, inlineMs: this.#evaluation.inlineMs });
+  }
+
+  /** Everything up to here has been applied and published. */
+  get #appliedPosition(): number {
+    let position = this.#handledPosition;
+    if (this.#threads.pending === 0) return position;
+    for (const stream of this.#streams.values())
+      if (stream instanceof RemoteStream) position = Math.min(position, stream.firstPending - 1);
+    return position;
   }
 
   #newStream(record: LogRecord): Stream | null {
     if (record.kind !== 'open' || !record.settings) return null;
-    const stream = new Stream(record.stream, record.settings as StreamPlan, this.#solveOptions);
+    const stream = new Stream(record.stream, record.settings as StreamPlan, this.#streamOptions);
     this.#streams.set(record.stream, stream);
     return stream;
   }
 
-  get #solveOptions() {
-    const { budgetMs, auditEvery } = this.#evaluation;
-    return { budgetMs, auditEvery };
+  get #streamOptions(): StreamOptions {
+    const { budgetMs, inlineMs, auditEvery } = this.#evaluation;
+    if (this.#threads.count === 0) return { budgetMs, auditEvery };
+    return { budgetMs: Math.min(inlineMs, budgetMs), auditEvery, heavyMs: inlineMs };
   }
 
   #retire(name: string, position: number): void {
@@ -392,12 +496,20 @@ export class Live {
     if (!soon || count >= 2 * snapshotFrames) this.#snapshot(name, position);
   }
 
-  #snapshot(name: string, position = this.#appliedPosition): void {
+  /** Resolves when the log has it; at once unless the stream is in a thread. */
+  #snapshot(name: string, position = this.#handledPosition): Promise<void> | void {
     const stream = this.#streams.get(name);
     if (!stream) return;
     this.#sinceSnapshot.set(name, 0);
+    if (stream instanceof RemoteStream) return this.#snapshotFrom(stream);
     this.#log.saveSnapshot(name, position, stream.toJSON());
     this.#snapshotMs = performance.now();
+  }
+
+  async #snapshotFrom(stream: RemoteStream): Promise<void> {
+    const state = await stream.snapshot();
+    if (state && this.#streams.get(stream.name) === stream)
+      this.#log.saveSnapshot(stream.name, Math.min(this.#handledPosition, stream.firstPending - 1), state);
   }
 
   /** Lets those who wait go on two by two, so that they do not come back all at once. */
@@ -420,10 +532,9 @@ export class Live {
   async #recover(): Promise<void> {
     const began = performance.now();
     for await (const { stream: name, state } of this.#log.snapshots())
-      if (state !== null) this.#streams.set(name, Stream.fromJSON(name, state, this.#solveOptions));
+      if (state !== null) await this.#restore(name, state);
     await this.#history.load();
     const unpublished = await this.#replay();
-    this.#history.sort();
     this.#subscription = this.#topology();
     for (const stream of this.#streams.values()) this.#resume(stream);
     setImmediate(() => {
@@ -433,19 +544,42 @@ export class Live {
     if (this.#streams.size > 0) this.logger.info('recovered', { streams: this.#streams.size, ms });
   }
 
+  async #restore(name: string, state: unknown): Promise<void> {
+    if (this.#threads.count === 0 || !Stream.isHeavy(state)) {
+      this.#streams.set(name, Stream.fromJSON(name, state, this.#streamOptions));
+      return;
+    }
+    const remote = this.#threads.take(name, state);
+    this.#streams.set(name, remote);
+    await remote.ready;
+  }
+
   /** Applies the records after the snapshots; returns the events that had not been published. */
   async #replay(): Promise<LiveEvent[]> {
+    const { publishedUpTo } = this.#log;
     const unpublished: LiveEvent[] = [];
+    const publish = (position: number, events: LiveEvent[]) => {
+      if (position > publishedUpTo) unpublished.push(...events);
+    };
+    const back = this.#back$.subscribe((one) => publish(one.position, this.#backFrom(one)));
     for await (const { position, record } of this.#log.records()) {
-      for (const events of this.#apply(position, record))
-        if (position > this.#log.publishedUpTo) unpublished.push(...events);
+      const stream = this.#streams.get(record.stream) ?? this.#newStream(record);
+      this.#handledPosition = position;
+      if (stream instanceof RemoteStream) {
+        stream.apply(record, position);
+        await stream.shrunk(this.#evaluation.backlogFrames);
+      } else if (stream) {
+        for (const events of this.#apply(stream, position, record)) publish(position, events);
+      }
     }
-    this.#appliedPosition = this.#log.lastPosition;
+    await this.#threadsDone();
+    back.unsubscribe();
+    this.#handledPosition = this.#log.lastPosition;
     return unpublished;
   }
 
   /** A recovered stream goes on; the time away counts for nobody, and a changed configuration is taken over. */
-  #resume(stream: Stream): void {
+  #resume(stream: Stream | RemoteStream): void {
     const { name, plan } = stream;
     const atMs = this.clock.now();
     const resolved = resolveStream(this.config, name, plan.patch);

@@ -504,6 +504,9 @@ export interface RejectMessage {
 
 export type Outgoing = WelcomeMessage | AckMessage | RejectMessage | { type: 'ended' } | { type: 'pong' };
 
+/** A report without the frames of its window but the newest. */
+export type PublishedReport = Omit<Report, 'perFrame'>;
+
 /** A report as the pipeline publishes it; `receivedMs` is when the newest part of the frame came in. */
 export interface ReportEvent {
   type: 'report';
@@ -513,7 +516,7 @@ export interface ReportEvent {
   k: number;
   t?: number;
   receivedMs: number;
-  report: Report;
+  report: PublishedReport;
   solveMs: number;
   /** what both feeds saw at this frame; absent from a report that was recovered, and after the end of a feed */
   objects?: { reference: ObjectList; tracker: ObjectList };
@@ -550,7 +553,7 @@ export interface SpikeReading {
 /** An evaluation without its frames. */
 export type WindowSummary = Omit<Evaluation, 'perFrame'>;
 
-export function summarize(evaluation: Evaluation): WindowSummary {
+export function summarize(evaluation: WindowSummary): WindowSummary {
   const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver, audit } = evaluation;
   const summary = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
   return audit ? { ...summary, audit } : summary;

@@ -436,10 +436,10 @@ export class EdgeServer {
     return json({ series: this.trends.list(filter, points) });
   }
 
-  #window(query: URLSearchParams, identity: Identity): Answer {
+  async #window(query: URLSearchParams, identity: Identity): Promise<Answer> {
     const [stream, tracker, profile] = ['stream', 'tracker', 'profile'].map((key) => required(query, key));
     requireStream(identity, stream);
-    const window = this.#parts.live.window(stream, tracker, profile);
+    const window = await this.#parts.live.window(stream, tracker, profile);
     if (!window)
       throw new HttpFault(
         'not_found',

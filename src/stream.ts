@@ -90,6 +90,20 @@ export interface WindowView {
   frames: RetainedFrame[];
 }
 
+/** What others want to know of a stream at any time. Plain data. */
+export interface Standing {
+  plan: StreamPlan;
+  info: StreamInfo;
+  spikes: SpikeEvent[];
+  /** epoch milliseconds at which a tick has something to do */
+  deadlineMs: number;
+}
+
+export interface StreamOptions extends SolveOptions {
+  /** milliseconds: a stream with longer solves than this, not once but usually, is heavy; never when absent */
+  heavyMs?: number;
+}
+
 interface FeedRecord {
   role: Role;
   tracker: string | null;
@@ -109,7 +123,13 @@ interface StreamState {
   eventCount: number;
   lastEntry: HistoryEntry | null;
   spikes?: SpikeEvent[];
+  heavy?: boolean;
 }
+
+/** the time of a solve is averaged over about this many */
+const LOAD_SOLVES = 8;
+/** one long solve, or one pause of the machine, makes no stream heavy: none counts more than so many times heavyMs */
+const LOAD_CAP = 5;
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
 
@@ -125,6 +145,9 @@ export class Stream {
   #lastEntry: HistoryEntry | null = null;
   /** how the spikes that last began, by series and signal */
   #spikes = new Map<string, SpikeEvent>();
+  /** what a solve usually takes, milliseconds */
+  #loadMs = 0;
+  #heavy = false;
   // of the record that is being applied
   #position = 0;
   #atMs = 0;
@@ -134,7 +157,7 @@ export class Stream {
   constructor(
     readonly name: string,
     plan: StreamPlan,
-    readonly options: SolveOptions = {},
+    readonly options: StreamOptions = {},
   ) {
     this.#plan = plan;
     this.#pairing = new Pairing(plan.settings.pairing, isGeodetic(plan));
@@ -144,6 +167,11 @@ export class Stream {
     return this.#plan;
   }
 
+  /** Its solves take so long that they should be done elsewhere. Once heavy, always heavy. */
+  get heavy(): boolean {
+    return this.#heavy;
+  }
+
   /** Epoch milliseconds at which a tick has something to do; infinity when only new input matters. */
   deadline(): number {
     return this.#pairing.deadline();
@@ -151,10 +179,7 @@ export class Stream {
 
   /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
   idle(nowMs: number): string | null | undefined {
-    const oldest = nowMs - this.#plan.settings.idleMinutes * 60_000;
-    const feeds = this.#pairing.feeds();
-    if (feeds.every((feed) => feed.lastReceivedMs < oldest)) return null;
-    return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
+    return idleAmong(this.#pairing.feeds(), this.#plan, nowMs);
   }
 
   /** Takes a record in and gives what comes of it, step by step: the work is done while it is read, to its end. */
@@ -299,6 +324,7 @@ export class Stream {
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
+    this.#weigh(solveMs);
     const series = { stream: this.name, tracker: one.tracker, profile: one.profile };
     const event: ReportEvent = { type: 'report', ...series, ...mark, receivedMs, report, solveMs };
     if (objects) event.objects = objects;
@@ -307,6 +333,13 @@ export class Stream {
     this.#emit(event);
     for (const change of switches) this.#emit({ type: 'switch', ...series, ...change });
     this.#tellSpikes(one, spikes);
+  }
+
+  #weigh(solveMs: number): void {
+    const { heavyMs } = this.options;
+    if (heavyMs === undefined || this.#heavy) return;
+    this.#loadMs += (Math.min(solveMs, LOAD_CAP * heavyMs) - this.#loadMs) / LOAD_SOLVES;
+    this.#heavy = this.#loadMs >= heavyMs;
   }
 
   #tellSpikes({ tracker, profile, mark }: Series, spikes: SpikeNews[]): void {
@@ -395,6 +428,10 @@ export class Stream {
     });
   }
 
+  standing(): Standing {
+    return { plan: this.#plan, info: this.info(), spikes: this.spikes(), deadlineMs: this.deadline() };
+  }
+
   info(): StreamInfo {
     const { settings, shape, profiles } = this.#plan;
     return {
@@ -467,11 +504,22 @@ export class Stream {
       eventCount: this.#eventCount,
       lastEntry: this.#lastEntry,
       spikes: this.spikes(),
+      ...(this.#heavy ? { heavy: true } : {}),
     };
   }
 
+  /** Whether a state is that of a heavy stream. */
+  static isHeavy(json: unknown): boolean {
+    return (json as StreamState).heavy === true;
+  }
+
+  /** Lets go of what its series hold outside of the heap. */
+  dispose(): void {
+    for (const series of this.#series.values()) series.dispose();
+  }
+
   /** Goes on exactly where `toJSON` was called. */
-  static fromJSON(name: string, json: unknown, options: SolveOptions = {}): Stream {
+  static fromJSON(name: string, json: unknown, options: StreamOptions = {}): Stream {
     const state = json as StreamState;
     if (state.version !== 1)
       throw new Error(`the snapshot of stream ${name} has format ${state.version}, expected 1; use another data.dir`);
@@ -488,12 +536,24 @@ export class Stream {
     stream.#eventCount = state.eventCount;
     stream.#lastEntry = state.lastEntry;
     for (const event of state.spikes ?? []) stream.#spikes.set(spikeKey(event), event);
+    stream.#heavy = Stream.isHeavy(json);
     return stream;
   }
 }
 
 /** Names have no line breaks. */
-const seriesKey = (tracker: string, profile: string) => `${tracker}\n${profile}`;
+export const seriesKey = (tracker: string, profile: string) => `${tracker}\n${profile}`;
+
+/** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
+export function idleAmong(
+  feeds: readonly Pick<FeedInfo, 'role' | 'tracker' | 'lastReceivedMs'>[],
+  { settings }: StreamPlan,
+  nowMs: number,
+): string | null | undefined {
+  const oldest = nowMs - settings.idleMinutes * 60_000;
+  if (feeds.every((feed) => feed.lastReceivedMs < oldest)) return null;
+  return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
+}
 
 const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${seriesKey(tracker, profile)}\n${signal}`;
 

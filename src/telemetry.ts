@@ -7,13 +7,14 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import {
   type FeedId,
   HTTP_CODES,
+  type PublishedReport,
   REJECT_CODES,
   type ReportEvent,
   type ScoreReading,
   type SpikeReading,
 } from './protocol.js';
 import { newSourceMeter, SOURCE_METRICS, type SourceKind, type SourceMeter } from './source-meters.js';
-import type { Audit, Count, Report } from './tgospa/evaluation.js';
+import type { Audit, Count } from './tgospa/evaluation.js';
 
 /** What one feed brought, updated by its session. */
 export interface FeedMeter {
@@ -32,7 +33,7 @@ export interface FeedMeter {
 
 interface SeriesMeter {
   labels: { stream: string; tracker: string; profile: string };
-  report: Report;
+  report: PublishedReport;
   spikes: SpikeReading | undefined;
   scores: ScoreReading | undefined;
   solves: number;
@@ -57,6 +58,8 @@ export interface StorageGauges {
   queuedRecords: number;
   /** durable and not applied yet */
   backlogRecords: number;
+  /** streams that are evaluated in threads */
+  threadStreams: number;
   /** duration of the last commit */
   commitMs: number;
   /** epoch milliseconds of the oldest record; 0 when there is none */
@@ -541,6 +544,13 @@ export const METRICS: readonly Spec[] = [
     labels: [],
     help: 'Log records that are durable and not evaluated yet.',
     read: single((t) => t.surroundings?.storage().backlogRecords),
+  },
+  {
+    name: 'tgospa_thread_streams',
+    type: 'gauge',
+    labels: [],
+    help: 'Streams whose solves usually take longer than evaluation.inlineMs and are done in threads.',
+    read: single((t) => t.surroundings?.storage().threadStreams),
   },
   {
     name: 'tgospa_log_last_commit_seconds',

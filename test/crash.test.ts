@@ -22,11 +22,15 @@ const WINDOW_FRAMES = 30;
 const TRACKERS = ['a', 'b'];
 const PROFILE = 'online-surveillance';
 /** Small commits and frequent snapshots, so that kills meet all of them; nobody is late in a test of losses. */
-const CONFIG = JSON.stringify({
-  data: { groupCommitMs: 3, snapshotFrames: 120 },
-  evaluation: { budgetMs: 10_000 },
-  streams: { defaults: { windowFrames: WINDOW_FRAMES, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
-});
+const configure = (evaluation: Record<string, number>) =>
+  JSON.stringify({
+    data: { groupCommitMs: 3, snapshotFrames: 120 },
+    evaluation,
+    streams: { defaults: { windowFrames: WINDOW_FRAMES, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
+  });
+/** Nothing depends on how fast the machine is. */
+const IN_MAIN_THREAD = { budgetMs: 10_000, threads: 0 };
+const IN_THREAD = { budgetMs: 10_000, inlineMs: 0, threads: 1 };
 /** What depends on the clock, and on nothing else. */
 const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since'];
 
@@ -36,6 +40,7 @@ interface Outcome {
   windows: unknown[];
   counters: string[];
   events: unknown[];
+  inThread: boolean;
 }
 
 /** `tgospa serve` in a process of its own, always on the same folder and port. */
@@ -44,8 +49,11 @@ class Evaluator {
   #port = 0;
   errors = '';
 
-  constructor(readonly folder: string) {
-    writeFileSync(join(folder, 'tgospa.yaml'), CONFIG);
+  constructor(
+    readonly folder: string,
+    evaluation: Record<string, number>,
+  ) {
+    writeFileSync(join(folder, 'tgospa.yaml'), configure(evaluation));
   }
 
   get http(): string {
@@ -136,10 +144,10 @@ describe('a crash', () => {
     for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
   });
 
-  async function begin(): Promise<Evaluator> {
+  async function begin(evaluation: Record<string, number>): Promise<Evaluator> {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-crash-'));
     folders.push(folder);
-    const evaluator = new Evaluator(folder);
+    const evaluator = new Evaluator(folder, evaluation);
     evaluators.push(evaluator);
     await evaluator.start();
     return evaluator;
@@ -166,8 +174,11 @@ describe('a crash', () => {
     frames[n][k][role] as Frame['reference'] as ClientFrame['objects'];
 
   /** Sends everything, killing and restarting at the given numbers of acked frames; returns what is left in the end. */
-  async function run(kills: Array<{ afterFrames: number; delayMs: number }>): Promise<Outcome> {
-    const evaluator = await begin();
+  async function run(
+    kills: Array<{ afterFrames: number; delayMs: number }>,
+    evaluation: Record<string, number>,
+  ): Promise<Outcome> {
+    const evaluator = await begin(evaluation);
     const reader = new Reader();
     await reader.open(evaluator.http);
     const feeds = [open(evaluator), ...TRACKERS.map((tracker) => open(evaluator, tracker))];
@@ -220,7 +231,8 @@ describe('a crash', () => {
       .split('\n')
       .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line))
       .sort(); // series stand in the order in which they came up
-    return { reports, windows: windows.map(timeless), counters, events: told(events) };
+    const inThread = /^tgospa_thread_streams 1$/m.test(metrics);
+    return { reports, windows: windows.map(timeless), counters, events: told(events), inThread };
   }
 
   /** What the events of each tracker say, whatever the order in which the feeds took turns: switches, and sums of the rest. */
@@ -234,28 +246,39 @@ describe('a crash', () => {
     return [...[...sums].sort(), ...switches.map(({ n: _n, ...event }) => timeless(event))];
   }
 
-  it('at any moment loses nothing that was acked, and changes no window, counter or event', async function () {
+  let undisturbed: Outcome;
+
+  before(async function () {
     this.timeout(400_000);
-    const seed = Number(process.env.CRASH_SEED ?? Date.now() % 1e6);
-    console.log(`      seed ${seed}`);
-    const random = randomFrom(seed);
-    const undisturbed = await run([]);
+    undisturbed = await run([], IN_MAIN_THREAD);
     assert.ok(undisturbed.counters.length > 20 && undisturbed.events.length > 20);
-    // over the first five sixths of some 2,570 frames
-    const kills = Array.from({ length: KILLS }, (_, n) => ({
-      afterFrames: Math.floor(((n + random()) / (KILLS + 1)) * 2500),
-      delayMs: random() * 25,
-    }));
-    const disturbed = await run(kills);
-    assert.deepEqual(disturbed.windows, undisturbed.windows);
-    assert.deepEqual(disturbed.counters, undisturbed.counters);
-    assert.deepEqual(disturbed.events, undisturbed.events);
-    let compared = 0;
-    for (const [key, report] of disturbed.reports) {
-      const expected = undisturbed.reports.get(key);
-      if (expected !== undefined) assert.equal(report, expected, key);
-      if (expected !== undefined) compared++;
-    }
-    assert.ok(compared > FRAMES / 4, `${compared} reports were seen in both runs`);
   });
+
+  for (const [where, evaluation] of [
+    ['the main thread', IN_MAIN_THREAD],
+    ['a thread', IN_THREAD],
+  ] as const)
+    it(`at any moment loses nothing that was acked, and changes no window, counter or event, in ${where}`, async function () {
+      this.timeout(400_000);
+      const seed = Number(process.env.CRASH_SEED ?? Date.now() % 1e6);
+      console.log(`      seed ${seed}`);
+      const random = randomFrom(seed);
+      // over the first five sixths of some 2,570 frames
+      const kills = Array.from({ length: KILLS }, (_, n) => ({
+        afterFrames: Math.floor(((n + random()) / (KILLS + 1)) * 2500),
+        delayMs: random() * 25,
+      }));
+      const disturbed = await run(kills, evaluation);
+      assert.equal(disturbed.inThread, evaluation === IN_THREAD);
+      assert.deepEqual(disturbed.windows, undisturbed.windows);
+      assert.deepEqual(disturbed.counters, undisturbed.counters);
+      assert.deepEqual(disturbed.events, undisturbed.events);
+      let compared = 0;
+      for (const [key, report] of disturbed.reports) {
+        const expected = undisturbed.reports.get(key);
+        if (expected !== undefined) assert.equal(report, expected, key);
+        if (expected !== undefined) compared++;
+      }
+      assert.ok(compared > FRAMES / 4, `${compared} reports were seen in both runs`);
+    });
 });

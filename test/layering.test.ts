@@ -83,6 +83,8 @@ const LAYERS: Layer[] = [
       'src/stream.ts',
       'src/entrance.ts',
       'src/history.ts',
+      'src/threads.ts',
+      'src/stream-thread.ts',
       'src/pipeline.ts',
     ],
     imports: ['kernel', 'scores', 'door', 'spikes', 'wire', 'config'],

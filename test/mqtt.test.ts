@@ -91,7 +91,7 @@ describe('MQTT', function () {
     await both(1, 40);
     await publish('site/gate/other', 'nobody asked');
     await bench.untilFrames('s', 't', 40);
-    assert.equal(bench.app.live.window('s', 't', 'online-surveillance')!.evaluation.distance, 0);
+    assert.equal((await bench.app.live.window('s', 't', 'online-surveillance'))!.evaluation.distance, 0);
     assert.equal(await bench.metric('tgospa_source_messages_total', labels), 80);
     assert.equal(await bench.metric('tgospa_source_waiting_messages', labels), 0);
   });
@@ -263,7 +263,7 @@ describe('MQTT', function () {
       // the fourth frame completes the third
       for (const topic of ['truths', 'tracks']) await publish(topic, line(4, 1));
       await bench.untilFrames('s', 't', 3);
-      const { count } = bench.app.live.window('s', 't', 'online-surveillance')!.evaluation;
+      const { count } = (await bench.app.live.window('s', 't', 'online-surveillance'))!.evaluation;
       assert.deepEqual(count, { proper: 150, missed: 0, false: 0, switches: 0 });
     });
 });

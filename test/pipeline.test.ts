@@ -10,7 +10,7 @@ import { filter } from 'rxjs/operators';
 import { type Config, readConfig } from '../src/config.js';
 import { evaluate, type Frame, type Obj, presets, type Report } from '../src/index.js';
 import { type Clock, Live, type LiveEvent } from '../src/pipeline.js';
-import type { FeedId, FramePart, WireObject } from '../src/protocol.js';
+import type { FeedId, FramePart, PublishedReport, WireObject } from '../src/protocol.js';
 
 const START_MS = 1_763_251_200_000;
 const quiet = { info() {}, warn() {}, error() {} };
@@ -86,14 +86,14 @@ const asFrame = (f: { reference: WireObject[]; tracks: WireObject[] }): Frame =>
 });
 
 /** A report as plain JSON, without what may differ between runs. */
-const plain = (report: Report) => {
-  const { perFrame: _perFrame, ...rest } = report;
+const plain = (report: PublishedReport) => {
+  const { perFrame: _perFrame, ...rest } = report as Report;
   return JSON.parse(JSON.stringify({ ...rest, newest: report.newest }));
 };
 
 const plainEvent = (event: LiveEvent) => {
   if (event.type !== 'report') return JSON.parse(JSON.stringify(event));
-  const { solveMs: _solveMs, report, ...rest } = event;
+  const { solveMs: _solveMs, report, spikes: _spikes, ...rest } = event;
   return { ...rest, report: plain(report) };
 };
 
@@ -221,7 +221,7 @@ describe('live', () => {
     }
     for (const id of [feed('s'), feed('s', 'good'), feed('s', 'blind')]) await live.end(id);
     const last = (tracker: string) =>
-      events.filter((e) => e.type === 'report' && e.tracker === tracker).at(-1) as { report: Report };
+      events.filter((e) => e.type === 'report' && e.tracker === tracker).at(-1) as { report: PublishedReport };
     const truths = scene.reduce((sum, f) => sum + f.reference.length, 0);
     assert.equal(last('blind').report.count.missed, truths);
     assert.ok(last('good').report.count.missed < truths / 2);
@@ -234,7 +234,7 @@ describe('live', () => {
     const done = until(live, reportOf(12));
     await send(live, 's', scene);
     await done;
-    const view = live.window('s', 't', 'online-surveillance')!;
+    const view = (await live.window('s', 't', 'online-surveillance'))!;
     assert.equal(view.k, 12);
     assert.deepEqual(
       view.frames.map((f) => f.k),
@@ -245,7 +245,7 @@ describe('live', () => {
     assert.equal(view.evaluation.perFrame.length, 8);
     const pair = view.evaluation.perFrame[7].assignment.find((a) => a.distance !== null)!;
     assert.ok(view.frames[7].reference.some((o) => o.id === pair.truth));
-    assert.equal(live.window('s', 'nobody', 'online-surveillance'), undefined);
+    assert.equal(await live.window('s', 'nobody', 'online-surveillance'), undefined);
   });
 
   it('counts only objects of the configured classes and confidences', async () => {
@@ -262,7 +262,7 @@ describe('live', () => {
       { id: '4', box },
     ];
     await live.ingest(feed('s', 't'), { seq: 1, k: 1, objects: tracks }, START_MS);
-    const { report } = (await done) as { report: Report };
+    const { report } = (await done) as { report: PublishedReport };
     assert.deepEqual(report.count, { proper: 1, missed: 0, false: 0, switches: 0 });
   });
 
@@ -359,7 +359,7 @@ describe('live', () => {
     await live.ingest(feed('s'), { seq: 3, k: 3, objects: scene[2].reference }, clock.nowMs);
     const missed = until(live, reportOf(3));
     clock.nowMs += 120;
-    const { report } = (await missed) as { report: Report };
+    const { report } = (await missed) as { report: PublishedReport };
     assert.equal(report.newest.count.missed, scene[2].reference.length);
     const silent = until(live, (e) => e.type === 'silence');
     clock.nowMs += 2000;
@@ -400,7 +400,7 @@ describe('live', () => {
     const back = until(live, reportOf(6));
     await live.ingest(feed('s'), { seq: 6, k: 6, objects: [] }, clock.nowMs);
     await live.ingest(feed('s', 't'), { seq: 6, k: 6, objects: [] }, clock.nowMs);
-    assert.equal(((await back) as { report: Report }).report.frame, 0);
+    assert.equal(((await back) as { report: PublishedReport }).report.frame, 0);
     await live.kill();
     const again = await start(configure({ limits: { streams: 1 } }), clock);
     assert.deepEqual(
@@ -480,7 +480,7 @@ describe('live', () => {
       assert.ok(from > 10 && from <= sent + 11);
       const done = until(live, reportOf(scene.length));
       await send(live, 's', scene.slice(from - 1), 't', from);
-      const { report } = (await done) as { report: Report };
+      const { report } = (await done) as { report: PublishedReport };
       assert.equal(report.frame, scene.length - 1);
       const expected = evaluate(scene.slice(-60).map(asFrame), presets['online-surveillance']);
       assert.deepEqual(report.count, expected.count);
@@ -596,11 +596,15 @@ describe('live', () => {
     }
     await Promise.all(acks);
     for (const id of [feed('a'), feed('b'), feed('a', 't'), feed('a', 'u'), feed('b', 't')]) await live.end(id);
+    const windows = live.reports().map((r) => live.window(r.stream, r.tracker, r.profile));
     const result = {
       events: seen,
       reports: live.reports().map(plainEvent),
-      windows: live.reports().map((r) => JSON.parse(JSON.stringify(live.window(r.stream, r.tracker, r.profile)))),
+      windows: JSON.parse(JSON.stringify(await Promise.all(windows))),
       history: live.recentEvents().map(plainEvent),
+      streams: live.streams(),
+      gauges: live.reports().map(({ spikes }) => spikes?.signals.map((signal) => spikes.gauge(signal))),
+      inThreads: live.storage().threadStreams,
     };
     await live.kill();
     return result;
@@ -610,6 +614,8 @@ describe('live', () => {
     it(`goes on after crashes exactly as if there had been none, seed ${seed}`, async function () {
       this.timeout(300_000);
       const settings = {
+        // nothing that depends on how fast the machine is
+        evaluation: { threads: 0, budgetMs: 60_000 },
         streams: {
           defaults: {
             windowFrames: 20,
@@ -631,6 +637,33 @@ describe('live', () => {
       assert.deepEqual(crashed.reports, calm.reports);
       assert.deepEqual(crashed.windows, calm.windows);
       assert.deepEqual(crashed.history, calm.history);
+    });
+
+    it(`comes to the same in threads, with crashes and without, seed ${seed}`, async function () {
+      this.timeout(300_000);
+      const defaults = {
+        windowFrames: 20,
+        profiles: ['online-surveillance', 'offline-scene-understanding'],
+        pairing: { latenessMs: 1e6, silenceMs: 1e6 },
+        scores: { enabled: true, strideFrames: 3 },
+      };
+      const inputs = script(seed, 120);
+      const here = await run(inputs, [], { streams: { defaults }, evaluation: { threads: 0, budgetMs: 60_000 } });
+      const next = random(seed + 200);
+      const crashAt = Array.from({ length: 4 }, () => 1 + Math.floor(next() * (inputs.length - 1)));
+      for (const crashes of [[], crashAt]) {
+        rmSync(dir, { recursive: true, force: true });
+        const evaluation = { threads: 2, inlineMs: 0, budgetMs: 60_000 };
+        const away = await run(inputs, crashes, { streams: { defaults }, evaluation });
+        assert.equal(away.inThreads, 2);
+        for (const [key, event] of here.events) assert.deepEqual(away.events.get(key), event);
+        assert.equal(away.events.size, here.events.size);
+        assert.deepEqual(away.reports, here.reports);
+        assert.deepEqual(away.windows, here.windows);
+        assert.deepEqual(away.streams, here.streams);
+        assert.deepEqual(away.gauges, here.gauges);
+        assert.deepEqual(away.history, here.history);
+      }
     });
   }
 

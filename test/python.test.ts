@@ -81,7 +81,7 @@ for file in pathlib.Path('..').rglob('*.py'): ast.parse(file.read_text(), str(fi
     assert.equal(status, 0, stderr);
     assert.ok(JSON.parse(stdout).cuts >= 7, stdout);
     const profile = 'online-surveillance';
-    const { evaluation } = app.live.window(stream, 'python', profile)!;
+    const { evaluation } = (await app.live.window(stream, 'python', profile))!;
     const expected = evaluate(frames, presets[profile]);
     assert.equal(evaluation.frames, frames.length);
     assert.deepEqual(evaluation.count, expected.count);
@@ -94,6 +94,6 @@ for file in pathlib.Path('..').rglob('*.py'): ast.parse(file.read_text(), str(fi
     const { status, stdout, stderr } = await python(['-c', program.replace('http://127.0.0.1:9477', app.urls.http)]);
     assert.equal(status, 0, stderr);
     assert.match(stdout, /stored/);
-    assert.ok(app.live.window('five-minutes', 'example', 'online-surveillance'), 'the example was judged');
+    assert.ok(await app.live.window('five-minutes', 'example', 'online-surveillance'), 'the example was judged');
   });
 });

@@ -151,7 +151,7 @@ describe('replay', () => {
     const { out } = await replay(args, controller.signal);
     stopped.unsubscribe();
     assert.match(out, /stream rounds, .*: stopped after \d+ frames/);
-    const window = app.live.window('rounds', 'steady', 'online-surveillance')!;
+    const window = (await app.live.window('rounds', 'steady', 'online-surveillance'))!;
     assert.ok(window.frames.at(-1)!.reference.every(({ id }) => /~([3-9]|\d\d+)$/.test(id)));
   });
 

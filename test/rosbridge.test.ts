@@ -53,7 +53,7 @@ describe('rosbridge', function () {
     await listening();
     for (let k = 1; k <= 50; k++) both(k);
     await bench.untilFrames('s', 't', 50);
-    assert.equal(bench.app.live.window('s', 't', 'online-surveillance')!.evaluation.distance, 0);
+    assert.equal((await bench.app.live.window('s', 't', 'online-surveillance'))!.evaluation.distance, 0);
     assert.deepEqual(robot.subscriptions, [
       {
         op: 'subscribe',

@@ -8,6 +8,7 @@ import { connect as connectTcp } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import WebSocket from 'ws';
+import type { Report } from '../src/index.js';
 import { pointProfileLines } from '../src/config.js';
 import type { PublishedEvent } from '../src/subscription.js';
 import { type Edge, frame, hello, Probe, startEdge } from './edge-harness.js';
@@ -580,7 +581,7 @@ tokens:
       const event = fakeReportEvent();
       edge.live.emit(event);
       const report = await reader.next();
-      const { perFrame, newest, settled, lifetime, frame: at, events, ...window } = event.report;
+      const { perFrame, newest, settled, lifetime, frame: at, events, ...window } = event.report as Report;
       assert.deepEqual(report, {
         type: 'report',
         stream: 'gate-7',

@@ -50,7 +50,7 @@ export class SourceBench {
 
   /** Steps judged so far in a series of the default profile. */
   frames(stream: string, tracker: string): number {
-    return this.app.live.window(stream, tracker, 'online-surveillance')?.evaluation.frames ?? 0;
+    return this.app.live.reports().find((one) => one.stream === stream && one.tracker === tracker)?.report.frames ?? 0;
   }
 
   /** Number of the last stored frame of a feed; its whole part counts messages. */

@@ -71,7 +71,7 @@ describe('sources, end to end', function () {
 
   async function assertSame(): Promise<void> {
     await until(`all ${frames.length} frames are judged`, () => bench.frames('s', 'x') === frames.length, 120_000);
-    const { evaluation } = bench.app.live.window('s', 'x', 'online-surveillance')!;
+    const { evaluation } = (await bench.app.live.window('s', 'x', 'online-surveillance'))!;
     assert.deepEqual(evaluation.count, expected.count);
     assert.ok(
       Math.abs(evaluation.distance - expected.distance) <= 1e-9 * expected.distance,

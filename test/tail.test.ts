@@ -39,7 +39,7 @@ describe('a growing file', function () {
     await settled(10);
     for (let k = 11; k <= 20; k++) appendFileSync(tracks, lines(k, k));
     await settled(20);
-    const { evaluation } = bench.app.live.window('s', 't', 'online-surveillance')!;
+    const { evaluation } = (await bench.app.live.window('s', 't', 'online-surveillance'))!;
     assert.equal(evaluation.distance, 0);
     assert.equal(await bench.metric('tgospa_source_messages_total', 'source="tracks",kind="tail"'), 20);
     assert.equal(await bench.metric('tgospa_source_connected', 'source="tracks",kind="tail"'), 1);
@@ -156,7 +156,7 @@ describe('a growing file', function () {
     Object.assign(sources.tail[0], both);
     await bench.start({ sources, limits: { unfinishedMs: 300 } });
     await settled(3);
-    const { evaluation } = bench.app.live.window('s', 't', 'online-surveillance')!;
+    const { evaluation } = (await bench.app.live.window('s', 't', 'online-surveillance'))!;
     assert.deepEqual([evaluation.count.proper, evaluation.count.missed, evaluation.count.false], [5, 1, 0]);
   });
 

@@ -72,6 +72,7 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
       bytes: 4096,
       queuedRecords: 3,
       backlogRecords: 4,
+      threadStreams: 1,
       commits: 77,
       faults: 0,
       commitMs: 2.5,

@@ -54,6 +54,17 @@ export const evaluation = section(
       'a solve is cut after this time; its report then carries its bounds and gap > 0',
       'milliseconds',
     ),
+    inlineMs: field(
+      z.number().min(0),
+      4,
+      'a stream whose solves usually take longer than this is evaluated in a thread of its own from then on; in the main thread a solve is cut after this time',
+      'milliseconds',
+    ),
+    threads: field(
+      count(0).nullable(),
+      null,
+      'how many threads there may be for such streams; null: one per core but one, at most 8; 0: none, then only budgetMs cuts',
+    ),
     auditEvery: field(
       count(0),
       0,

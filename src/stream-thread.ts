@@ -1,0 +1,65 @@
+/** A thread that works on heavy streams: what `threads.ts` sends is done in order, and answered in order. */
+import { deserialize } from 'node:v8';
+import { parentPort, workerData } from 'node:worker_threads';
+import './index.js';
+import { packSnapshot } from './log.js';
+import { type ReportEvent, summarize } from './protocol.js';
+import { RecordReader } from './record.js';
+import { type LiveEvent, Stream, type StreamPlan } from './stream.js';
+import type { Gauges, SentEvent, SentStep, Taken, ThreadAnswer, ThreadTask } from './threads.js';
+import type { SolveOptions } from './tgospa/solve-options.js';
+
+const options = workerData as SolveOptions;
+const streams = new Map<string, Stream>();
+
+parentPort!.on('message', (task: ThreadTask) => {
+  parentPort!.postMessage(answerTo(task));
+});
+
+function answerTo(task: ThreadTask): ThreadAnswer {
+  if (task.type === 'apply') return apply(task);
+  return { type: 'answer', ask: task.ask, value: valueOf(task) };
+}
+
+function valueOf(task: Exclude<ThreadTask, { type: 'apply' }>): unknown {
+  if (task.type === 'take') return take(task.stream, task.state);
+  const stream = streams.get(task.stream);
+  if (task.type === 'window') return stream?.window(task.tracker, task.profile);
+  return stream && packSnapshot(stream.toJSON());
+}
+
+function take(name: string, state: Uint8Array): Taken {
+  const stream = Stream.fromJSON(name, deserialize(state), options);
+  streams.set(name, stream);
+  return { standing: stream.standing(), reports: stream.reports().map(sent) };
+}
+
+function apply({ stream: name, position, record: bytes }: Extract<ThreadTask, { type: 'apply' }>): ThreadAnswer {
+  const record = new RecordReader(Buffer.from(bytes.buffer), 0).read();
+  let stream = streams.get(name);
+  if (!stream && record.kind === 'open' && record.settings) {
+    stream = new Stream(name, record.settings as StreamPlan, options);
+    streams.set(name, stream);
+  }
+  const steps: SentStep[] = [];
+  let error: string | null = null;
+  try {
+    for (const { events, history } of stream?.apply(record, position) ?? [])
+      steps.push({ events: events.map(sentEvent), history });
+  } catch (thrown) {
+    error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+  }
+  if (record.kind === 'retire' && record.tracker === null) streams.delete(name);
+  return { type: 'applied', stream: name, steps, standing: stream?.standing() ?? null, error };
+}
+
+const sentEvent = (event: LiveEvent): SentEvent => (event.type === 'report' ? sent(event) : event);
+
+/** A report without its detector, of which only the readings can be sent, and without the frames but the newest. */
+function sent({ spikes, report, ...event }: ReportEvent) {
+  const { frame, newest, settled, lifetime, events } = report;
+  const plain = { ...event, report: { ...summarize(report), frame, newest, settled, lifetime, events } };
+  if (!spikes) return plain;
+  const gauges: Gauges = Object.fromEntries(spikes.signals.map((signal) => [signal, spikes.gauge(signal)]));
+  return { ...plain, gauges };
+}
