@@ -9,7 +9,18 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { concatMap, filter, interval, map, merge, mergeAll, mergeMap, Observable, Subject, type Subscription } from 'rxjs';
+import {
+  concatMap,
+  filter,
+  interval,
+  map,
+  merge,
+  mergeAll,
+  mergeMap,
+  Observable,
+  Subject,
+  type Subscription,
+} from 'rxjs';
 import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
@@ -390,7 +401,11 @@ export class Live {
 
   #commit(first: number, records: LogRecord[]): void {
     if (!this.#subscription) return;
-    for (const record of records) this.#entrance.note(record);
+    for (const record of records) {
+      this.#entrance.note(record);
+      const stream = this.#streams.get(record.stream);
+      if (stream instanceof RemoteStream) stream.expect();
+    }
     this.#backlog += records.length;
     this.#committed$.next(records.map((record, n) => ({ position: first + n, record })));
   }

@@ -6,8 +6,8 @@ import { packSnapshot } from './log.js';
 import { type ReportEvent, summarize } from './protocol.js';
 import { RecordReader } from './record.js';
 import { type LiveEvent, Stream, type StreamPlan } from './stream.js';
-import type { Gauges, SentEvent, SentStep, Taken, ThreadAnswer, ThreadTask } from './threads.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
+import type { Gauges, SentEvent, SentStep, Taken, ThreadAnswer, ThreadTask } from './threads.js';
 
 const options = workerData as SolveOptions;
 const streams = new Map<string, Stream>();
@@ -18,10 +18,10 @@ parentPort!.on('message', (task: ThreadTask) => {
 
 function answerTo(task: ThreadTask): ThreadAnswer {
   if (task.type === 'apply') return apply(task);
-  return { type: 'answer', ask: task.ask, value: valueOf(task) };
+  return { type: 'answer', ask: task.ask, value: resultOf(task) };
 }
 
-function valueOf(task: Exclude<ThreadTask, { type: 'apply' }>): unknown {
+function resultOf(task: Exclude<ThreadTask, { type: 'apply' }>): unknown {
   if (task.type === 'take') return take(task.stream, task.state);
   const stream = streams.get(task.stream);
   if (task.type === 'window') return stream?.window(task.tracker, task.profile);

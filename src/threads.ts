@@ -154,6 +154,8 @@ export class RemoteStream {
   #standing: Standing | null = null;
   readonly #reports = new Map<string, ReportEvent>();
   readonly #pending: { position: number; record: LogRecord }[] = [];
+  /** durable, but not sent yet */
+  #expected = 0;
   readonly #writer = new RecordWriter(RECORD_BYTES);
   readonly #waiters: { most: number; resolve: () => void }[] = [];
 
@@ -182,8 +184,14 @@ export class RemoteStream {
     for (const report of reports) this.#keep(report);
   }
 
+  /** Records sent that are not back yet. */
   get pending(): number {
     return this.#pending.length;
+  }
+
+  /** A record of this stream is durable, and will be sent when its turn comes. */
+  expect(): void {
+    this.#expected++;
   }
 
   /** Position of the oldest record that is not back yet; infinity when all are. */
@@ -195,6 +203,7 @@ export class RemoteStream {
     this.#writer.truncate(0);
     this.#writer.write(record);
     const bytes = Uint8Array.from(this.#writer.bytes());
+    if (this.#expected > 0) this.#expected--;
     this.#pending.push({ position, record });
     this.thread.pending++;
     this.thread.post({ type: 'apply', stream: this.name, position, record: bytes }, [bytes.buffer]);
@@ -210,9 +219,9 @@ export class RemoteStream {
     return { stream: this, position, record, steps: applied, error };
   }
 
-  /** Resolves when at most so many records are away. */
+  /** Resolves when at most so many durable records are not back. */
   shrunk(most: number): Promise<void> {
-    if (this.pending <= most) return Promise.resolve();
+    if (this.#expected + this.pending <= most) return Promise.resolve();
     return new Promise((resolve) => {
       this.#waiters.push({ most, resolve });
     });
@@ -220,7 +229,7 @@ export class RemoteStream {
 
   #release(): void {
     for (let n = this.#waiters.length - 1; n >= 0; n--)
-      if (this.pending <= this.#waiters[n].most) this.#waiters.splice(n, 1)[0].resolve();
+      if (this.#expected + this.pending <= this.#waiters[n].most) this.#waiters.splice(n, 1)[0].resolve();
   }
 
   /** Nobody needs to wait any longer. */

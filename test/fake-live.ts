@@ -83,7 +83,16 @@ export class FakeLive implements LivePort {
   }
 
   storage() {
-    return { bytes: 0, commits: 0, faults: 0, queuedRecords: 0, backlogRecords: 0, threadStreams: 0, commitMs: 0, oldestMs: 0 };
+    return {
+      bytes: 0,
+      commits: 0,
+      faults: 0,
+      queuedRecords: 0,
+      backlogRecords: 0,
+      threadStreams: 0,
+      commitMs: 0,
+      oldestMs: 0,
+    };
   }
 
   recentEvents(stream?: string) {

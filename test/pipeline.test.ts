@@ -11,31 +11,7 @@ import { type Config, readConfig } from '../src/config.js';
 import { evaluate, type Frame, type Obj, presets, type Report } from '../src/index.js';
 import { type Clock, Live, type LiveEvent } from '../src/pipeline.js';
 import type { FeedId, FramePart, PublishedReport, WireObject } from '../src/protocol.js';
-
-const START_MS = 1_763_251_200_000;
-const quiet = { info() {}, warn() {}, error() {} };
-
-const feed = (stream: string, tracker: string | null = null): FeedId => ({
-  stream,
-  role: tracker === null ? 'reference' : 'tracker',
-  tracker,
-});
-
-/** A clock that stands still until it is told; deadlines are looked at all the time. */
-class TestClock implements Clock {
-  nowMs = START_MS;
-  now = () => this.nowMs;
-  ticks = () => interval(2);
-}
-
-/** Seeded numbers between 0 and 1. */
-function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
+import { feed, quiet, random, START_MS, TestClock } from './live-harness.js';
 
 /** A tmpfs of so many megabytes, or null where that is not allowed. */
 function mountSmallDisk(dir: string, megabytes: number): string | null {
