@@ -50,7 +50,11 @@ await live.end(reference);
 await live.end(tracker);
 const plain = (value: object) => JSON.parse(JSON.stringify(value, (key, v) => (TIMES.includes(key) ? undefined : v)));
 const TIMES = ['atMs', 'receivedMs', 'solveMs', 'lastReceivedMs', 'since', 'perFrame'];
-const result = { reports: plain(live.reports()), history: plain(live.recentEvents()), streams: plain(live.streams()) };
+const reports = live.reports().map(({ spikes, ...report }) => ({
+  ...report,
+  gauges: spikes?.signals.map((signal) => spikes.gauge(signal)),
+}));
+const result = { reports: plain(reports), history: plain(live.recentEvents()), streams: plain(live.streams()) };
 await live.stop();
 process.send!({ result });
 process.disconnect();

@@ -52,6 +52,8 @@ export interface WindowSnapshot {
   /** of trajectories in the window that were assigned: id, partner in the window, partner that left it */
   held: { truths: HeldSnapshot[]; tracks: HeldSnapshot[] };
   ended: boolean;
+  /** of windows that are audited */
+  audit?: Audit;
 }
 export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array];
 type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
@@ -273,6 +275,7 @@ export class SlidingWindow {
       lower: Array.from(this.lower),
       held: { truths: held(scene.truths), tracks: held(scene.tracks) },
       ended: this.ended,
+      ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
     };
   }
 
@@ -304,6 +307,7 @@ export class SlidingWindow {
     scene.solve(deadline(options));
     Object.assign(window.settledCost, snapshot.settled.cost);
     Object.assign(window.settledCount, snapshot.settled.count);
+    Object.assign(window.audit, snapshot.audit);
     window.lower = Float64Array.from(snapshot.lower);
     restoreHeld(snapshot.held.truths, scene.truths, scene.tracks);
     restoreHeld(snapshot.held.tracks, scene.tracks, scene.truths);
