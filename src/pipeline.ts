@@ -58,7 +58,7 @@ interface Logger {
 export interface EvaluationSettings {
   /** a solve is cut after this time, milliseconds */
   budgetMs: number;
-  /** streams whose solves usually take longer than this are evaluated in threads, milliseconds */
+  /** solves in the main thread are cut after this time, milliseconds; streams with many such go to threads */
   inlineMs: number;
   /** how many threads there may be for them; 0 for none, null for one per core but one */
   threads: number | null;

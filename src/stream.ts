@@ -100,7 +100,7 @@ export interface Standing {
 }
 
 export interface StreamOptions extends SolveOptions {
-  /** milliseconds: a stream with longer solves than this, not once but usually, is heavy; never when absent */
+  /** milliseconds: a stream is heavy when one in ten solves takes longer, or one was cut; never when absent */
   heavyMs?: number;
 }
 
@@ -126,10 +126,10 @@ interface StreamState {
   heavy?: boolean;
 }
 
-/** the time of a solve is averaged over about this many */
-const LOAD_SOLVES = 8;
-/** one long solve, or one pause of the machine, makes no stream heavy: none counts more than so many times heavyMs */
-const LOAD_CAP = 5;
+/** the share of long solves is that of about so many */
+const LOAD_SOLVES = 32;
+/** with a larger share of long solves than this a stream is heavy; a pause of the machine now and then makes none */
+const LONG_SHARE = 0.1;
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
 
@@ -145,8 +145,8 @@ export class Stream {
   #lastEntry: HistoryEntry | null = null;
   /** how the spikes that last began, by series and signal */
   #spikes = new Map<string, SpikeEvent>();
-  /** what a solve usually takes, milliseconds */
-  #loadMs = 0;
+  /** share of long solves among the last ones */
+  #longShare = 0;
   #heavy = false;
   // of the record that is being applied
   #position = 0;
@@ -324,7 +324,7 @@ export class Stream {
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
-    this.#weigh(solveMs);
+    this.#weigh(solveMs, report.exact);
     const series = { stream: this.name, tracker: one.tracker, profile: one.profile };
     const event: ReportEvent = { type: 'report', ...series, ...mark, receivedMs, report, solveMs };
     if (objects) event.objects = objects;
@@ -335,11 +335,11 @@ export class Stream {
     this.#tellSpikes(one, spikes);
   }
 
-  #weigh(solveMs: number): void {
+  #weigh(solveMs: number, exact: boolean): void {
     const { heavyMs } = this.options;
     if (heavyMs === undefined || this.#heavy) return;
-    this.#loadMs += (Math.min(solveMs, LOAD_CAP * heavyMs) - this.#loadMs) / LOAD_SOLVES;
-    this.#heavy = this.#loadMs >= heavyMs;
+    this.#longShare += ((solveMs >= heavyMs ? 1 : 0) - this.#longShare) / LOAD_SOLVES;
+    this.#heavy = !exact || this.#longShare > LONG_SHARE;
   }
 
   #tellSpikes({ tracker, profile, mark }: Series, spikes: SpikeNews[]): void {

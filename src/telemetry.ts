@@ -549,7 +549,7 @@ export const METRICS: readonly Spec[] = [
     name: 'tgospa_thread_streams',
     type: 'gauge',
     labels: [],
-    help: 'Streams whose solves usually take longer than evaluation.inlineMs and are done in threads.',
+    help: 'Streams that are evaluated in threads because their solves take longer than evaluation.inlineMs.',
     read: single((t) => t.surroundings?.storage().threadStreams),
   },
   {

@@ -103,10 +103,10 @@ describe('threads', function () {
   it('holds up its own acks and nobody else', async () => {
     const live = await start({ threads: 1, inlineMs: 0, budgetMs: 60_000, backlogFrames: 4 });
     for (const stream of ['heavy', 'light']) openFeeds(live, stream);
-    await Promise.all(send(live, 'heavy', detections(2)));
+    await Promise.all(send(live, 'heavy', detections(10)));
     await until('the heavy stream is in its thread', () => live.storage().threadStreams > 0);
     let acked = 0;
-    const acks = send(live, 'heavy', detections(202).slice(2), 3).map((ack) => ack.then(() => acked++));
+    const acks = send(live, 'heavy', detections(210).slice(10), 11).map((ack) => ack.then(() => acked++));
     const reference = calm(200).map((frame, n) =>
       live.ingest(feed('light'), { seq: n + 1, k: n + 1, objects: frame.reference as WireObject[] }, clock.nowMs),
     );

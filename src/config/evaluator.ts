@@ -57,7 +57,7 @@ export const evaluation = section(
     inlineMs: field(
       z.number().min(0),
       4,
-      'a stream whose solves usually take longer than this is evaluated in a thread of its own from then on; in the main thread a solve is cut after this time',
+      'solves in the main thread are cut after this time; a stream is evaluated in a thread once that has happened, or one solve in ten takes longer',
       'milliseconds',
     ),
     threads: field(

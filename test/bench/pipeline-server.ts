@@ -22,7 +22,7 @@ export interface Measured {
   cpuSeconds: number;
 }
 
-const [role, folder, scores] = process.argv.slice(2);
+const [role, folder, settings] = process.argv.slice(2);
 /** sampled every millisecond; what is measured is the time between samples */
 const loopDelay = monitorEventLoopDelay({ resolution: 1 });
 const latency = createHistogram();
@@ -65,13 +65,14 @@ function measure(): Measured {
 }
 
 async function startEvaluator(): Promise<string> {
-  const streams = { defaults: { scores: { enabled: scores === 'scores' } } };
-  const overrides = { listen: { port: 0 }, data: { dir: folder }, limits: { streams: 2000 }, streams };
+  const own = { listen: { port: 0 }, data: { dir: folder }, limits: { streams: 2000 } };
+  const overrides = { ...own, ...JSON.parse(settings) };
   const { config } = readConfig({ overrides, env: {} });
   const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
   app.live.events$.subscribe((event) => {
     if (event.type !== 'report') return;
     reports++;
+    if (event.stream === 'heavy') return;
     latency.record(Math.max(1, Math.round((performance.timeOrigin + performance.now() - event.receivedMs) * 1000)));
   });
   return app.urls.ingest;

@@ -4,7 +4,7 @@
  *
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
- *   --only NAME   one part: throughput, memory or growth
+ *   --only NAME   one part: throughput, heavy, memory or growth
  *   --scene NAME  throughput of one scene: calm or crowd
  *   --scores      with the companion scores on
  *   --prof        write CPU profiles of the evaluator to the current folder
@@ -52,11 +52,12 @@ class Far {
     readonly folder: string,
   ) {}
 
-  static async start(role: 'floor' | 'evaluator', prof = false): Promise<Far> {
+  static async start(role: 'floor' | 'evaluator', prof = false, evaluation = {}): Promise<Far> {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
     // floor and evaluator alike, as `tgospa` is started
     const execArgv = ['--expose-gc', '--max-semi-space-size=64', ...(prof ? ['--cpu-prof'] : [])];
-    const child = fork(SERVER, [role, join(folder, 'data'), options.scores ? 'scores' : ''], { execArgv });
+    const settings = { evaluation, streams: { defaults: { scores: { enabled: options.scores } } } };
+    const child = fork(SERVER, [role, join(folder, 'data'), JSON.stringify(settings)], { execArgv });
     const [{ url }] = (await once(child, 'message')) as [{ url: string }];
     return new Far(child, url, folder);
   }
@@ -176,7 +177,7 @@ function bodiesOf(scene: SceneName, seed: number): Bodies {
 }
 
 const SCENE_FRAMES = 1200;
-type SceneName = 'calm' | 'crowd';
+type SceneName = 'calm' | 'crowd' | 'detections';
 
 const SCENES: Record<SceneName, (seed: number) => Frame[]> = {
   /** everybody in a lane of his own, a good tracker that misses three in a hundred */
@@ -197,6 +198,12 @@ const SCENES: Record<SceneName, (seed: number) => Frame[]> = {
   },
   /** people overlap, tracks break, swap and are invented */
   crowd: (seed) => crowd(OBJECTS, SCENE_FRAMES, seed),
+  /** the same, from a detector that gives every detection a name of its own: the hardest there is */
+  detections: (seed) =>
+    crowd(OBJECTS, SCENE_FRAMES, seed).map(({ reference, tracker }, k) => ({
+      reference,
+      tracker: tracker.map((object, n) => ({ ...object, id: `${k}-${n}` })),
+    })),
 };
 
 const sendAll = (streams: Feed[][], count: number) =>
@@ -223,7 +230,7 @@ async function race(role: 'floor' | 'evaluator', scene: SceneName, steps: number
 
 async function throughput() {
   const results: Record<string, unknown> = {};
-  for (const scene of Object.keys(SCENES) as SceneName[])
+  for (const scene of ['calm', 'crowd'] as const)
     if (options.scene === undefined || options.scene === scene) results[scene] = await throughputOf(scene);
   return results;
 }
@@ -267,6 +274,51 @@ async function throughputOf(scene: SceneName) {
     floorLoopDelayMs: floor.loopDelayMs,
     cpuRatio: floor.cpuSeconds / whole.cpuSeconds,
   };
+}
+
+const HEAVY_FRAMES_PER_SECOND = 25;
+const LIGHT_STREAMS = 20;
+
+/** One stream whose solves are heavy, at the pace of a camera, among light ones: what do the others feel? */
+async function heavyAmongLight(threads: number) {
+  const far = await Far.start('evaluator', false, { threads });
+  const light: Feed[][] = [];
+  for (let n = 0; n < LIGHT_STREAMS; n++) light.push(await openStream(far.url, `stream-${n}`, bodiesOf('calm', n)));
+  await sendAll(light, Math.ceil(WARM_STEPS / 2));
+  const heavy = await openStream(far.url, 'heavy', bodiesOf('detections', 1));
+  const beat = () => {
+    for (const feed of heavy) void feed.sendUpTo(feed.sent + 1);
+  };
+  // its window fills, and it is found to be heavy
+  await sendAll([heavy], 2 * WINDOW_FRAMES);
+  const timer = setInterval(beat, 1000 / HEAVY_FRAMES_PER_SECOND);
+  const steady = await steadyLoad(far, light);
+  clearInterval(timer);
+  await far.stop();
+  return steady;
+}
+
+async function heavy() {
+  const rows = { 'in the main thread': await heavyAmongLight(0), 'in a thread': await heavyAmongLight(1) };
+  console.log(
+    `\none heavy stream (detections of a crowd without identities, ${HEAVY_FRAMES_PER_SECOND} frames/s) beside ${LIGHT_STREAMS} light ` +
+      `ones (${STEADY_FRAMES_PER_SECOND} frames/s of both feeds): what the light ones feel`,
+  );
+  console.table(
+    Object.fromEntries(
+      Object.entries(rows).map(([where, { latencyMs, loopDelayMs, load }]) => [
+        `heavy ${where}`,
+        {
+          'latency p50 ms': latencyMs.p50.toFixed(1),
+          'latency p99 ms': latencyMs.p99.toFixed(1),
+          'loop delay p99 ms': loopDelayMs.p99.toFixed(1),
+          'loop delay max ms': loopDelayMs.max.toFixed(1),
+          'CPU %': Math.round(load * 100),
+        },
+      ]),
+    ),
+  );
+  return rows;
 }
 
 /** Windows full, connections open; then a steady load, for latency and delay. */
@@ -367,7 +419,7 @@ async function growth() {
   return { objects: steps * 2 * OBJECTS, samples, growthBytes };
 }
 
-const parts = { throughput, memory, growth };
+const parts = { throughput, heavy, memory, growth };
 const results: Record<string, unknown> = {};
 for (const [name, part] of Object.entries(parts))
   if (options.only === undefined || options.only === name) results[name] = await part();
