@@ -6,7 +6,7 @@
  * Numbers that jump: see Lane.place.
  */
 import type { ObjectList } from './object-list.js';
-import type { Irregularity, Outcome, PairingSettings } from './pairing.js';
+import type { Irregularity, Outcome, PairingSettings, Step } from './pairing.js';
 import type { FeedPart, Role } from './protocol.js';
 import { heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
 
@@ -36,6 +36,7 @@ interface Side {
 
 const LOWEST = -Number.MAX_VALUE;
 const RECENT_MAX = 128;
+const NOTHING: readonly Outcome[] = [];
 /** between two numberings; no feed runs further ahead than this */
 const EPOCH_GAP = { frame: 1e6, time: 1e9 };
 /** numberings by which a tracker may be behind the reference */
@@ -134,7 +135,7 @@ export class Lane {
     return sampled === 'tracker' && heldAt(history, reference.high, this.#ageMax) !== undefined;
   }
 
-  push(role: Role, part: FeedPart, receivedMs: number, optional = false): Outcome[] {
+  push(role: Role, part: FeedPart, receivedMs: number, optional = false): readonly Outcome[] {
     const { state } = this;
     if (state.finished) return [];
     if (state[role].ended) this.#tell('late', role, part, 1, 'came after the feed had ended; say hello again to go on');
@@ -150,14 +151,14 @@ export class Lane {
   }
 
   /** Closes what is due at this time. */
-  advance(nowMs: number): Outcome[] {
+  advance(nowMs: number): readonly Outcome[] {
     const { state } = this;
     if (state.by === null && this.#undecidedDeadline() <= nowMs) this.#decide(true);
     this.#drain(nowMs);
     return this.#take();
   }
 
-  end(role: Role, nowMs: number): Outcome[] {
+  end(role: Role, nowMs: number): readonly Outcome[] {
     const { state } = this;
     state[role].ended = true;
     if (role === 'tracker') state.endedMs = nowMs;
@@ -201,8 +202,9 @@ export class Lane {
     state.endedMs += deltaMs;
   }
 
-  #take(): Outcome[] {
+  #take(): readonly Outcome[] {
     const out = this.#out;
+    if (out.length === 0) return NOTHING;
     this.#out = [];
     return out;
   }
@@ -264,7 +266,8 @@ export class Lane {
     const update = fault === 'duplicate' && role === 'tracker' && state.sampled === 'tracker';
     if (fault !== 'duplicate') this.#deliver(role, x, part);
     if (fault && !update) this.#tell(fault, role, part, 1, this.#refusal(fault));
-    const placed: Placed = { x, part, receivedMs, ...(optional ? { optional } : {}) };
+    const placed: Placed = { x, part, receivedMs };
+    if (optional) placed.optional = true;
     // a late part is too late for its own step, but it is the best there is to hold from now on
     if (role === state.sampled && (fault !== 'duplicate' || update)) this.#remember(placed);
     else if (fault === null) insert(side.pending, placed);
@@ -313,17 +316,28 @@ export class Lane {
     const side = state[role];
     side.delivered = true;
     side.high = Math.max(side.high, x);
-    side.recent.push(x);
-    if (side.recent.length > RECENT_MAX + settings.latenessFrames) side.recent.shift();
+    const { recent, ahead } = side;
+    recent.push(x);
+    // as many again are let in before they are dropped together
+    const recentMax = RECENT_MAX + settings.latenessFrames;
+    if (recent.length > 2 * recentMax) recent.splice(0, recentMax);
     if (x <= side.horizon) return;
-    insertNumber(side.ahead, x);
-    const next = () => state.by === 'frame' && side.ahead[0] === side.horizon + 1;
-    while (side.ahead.length > settings.latenessFrames || (side.ahead.length > 0 && next())) {
-      const place = side.ahead.shift()!;
+    // nearly always the next number, and nothing waits for it
+    if (ahead.length === 0 && this.#follows(side, x)) {
+      side.horizon = x;
+      return;
+    }
+    insertNumber(ahead, x);
+    while (ahead.length > settings.latenessFrames || (ahead.length > 0 && this.#follows(side, ahead[0]))) {
+      const place = ahead.shift()!;
       const skipped = this.#skipped(role, side.horizon, place);
       if (skipped > 0) this.#tell('gap', role, part, skipped, this.#gapMessage(skipped));
       side.horizon = place;
     }
+  }
+
+  #follows(side: Side, x: number): boolean {
+    return this.state.by === 'frame' && x === side.horizon + 1;
   }
 
   #skipped(role: Role, from: number, to: number): number {
@@ -518,7 +532,7 @@ export class Lane {
     tracker.pending.shift();
     reference.frontier = Math.max(reference.frontier, r.x);
     tracker.frontier = Math.max(tracker.frontier, y.x);
-    this.#step(r.part.objects, y.part.objects, [r, y]);
+    this.#step(r.part.objects, y.part.objects, r, y);
   }
 
   /** A reference part that the tracker did not answer: everything in it is missed. */
@@ -539,7 +553,7 @@ export class Lane {
 
   #judgeMissing(r: Placed): void {
     this.#tell('missing', 'tracker', r.part, 1, 'did not come in time; it is judged with no tracks');
-    this.#step(r.part.objects, [], [r]);
+    this.#step(r.part.objects, [], r);
   }
 
   /** A tracker part without a reference: nothing can be said about it. */
@@ -563,7 +577,7 @@ export class Lane {
     reference.pending.shift();
     this.#pass(r.x);
     if (!this.#concerns(r)) return true;
-    if (held) this.#step(r.part.objects, held.part.objects, near ? [r, near] : [r]);
+    if (held) this.#step(r.part.objects, held.part.objects, r, near);
     else this.#judgeMissing(r);
     return true;
   }
@@ -581,7 +595,7 @@ export class Lane {
     const objects = near ? near.part.objects : this.#resample(y.x);
     if (objects) {
       tracker.pending.shift();
-      this.#step(objects, y.part.objects, near ? [y, near] : [y]);
+      this.#step(objects, y.part.objects, y, near);
     } else this.#dropTracks(y);
     this.#pass(y.x);
     return true;
@@ -624,19 +638,14 @@ export class Lane {
     return true;
   }
 
-  #step(reference: ObjectList, tracks: ObjectList, from: Placed[]): void {
-    const k = from.map((p) => p.part.k).find((value) => value !== undefined) ?? this.state.steps + 1;
-    const t = from.map((p) => p.part.t).find((value) => value !== undefined);
+  #step(reference: ObjectList, tracks: ObjectList, one: Placed, other?: Placed): void {
+    const k = one.part.k ?? other?.part.k ?? this.state.steps + 1;
+    const t = one.part.t ?? other?.part.t;
+    const receivedMs = other ? Math.max(one.receivedMs, other.receivedMs) : one.receivedMs;
     this.state.steps++;
-    this.#out.push({
-      type: 'step',
-      tracker: this.tracker,
-      k,
-      ...(t === undefined ? {} : { t }),
-      reference,
-      tracks,
-      receivedMs: Math.max(...from.map((p) => p.receivedMs)),
-    });
+    const step: Step = { type: 'step', tracker: this.tracker, k, reference, tracks, receivedMs };
+    if (t !== undefined) step.t = t;
+    this.#out.push(step);
   }
 }
 
@@ -646,7 +655,8 @@ const passed = (side: Side, x: number) => side.ended || side.horizon > x;
 function insertNumber(list: number[], value: number): void {
   let at = list.length;
   while (at > 0 && list[at - 1] > value) at--;
-  list.splice(at, 0, value);
+  if (at === list.length) list.push(value);
+  else list.splice(at, 0, value);
 }
 
 const restartMessage = (by: 'frame' | 'time', before: number, now: number) =>

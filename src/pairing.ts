@@ -176,7 +176,7 @@ export class Pairing {
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed) throw new Error(`tracker ${tracker} has not been opened`);
     this.#heard(role, tracker, feed, out);
-    if (role === 'tracker') out.push(...this.#lanes.get(tracker!)!.push(role, part, this.#nowMs));
+    if (role === 'tracker') addAll(out, this.#lanes.get(tracker!)!.push(role, part, this.#nowMs));
     else this.#pushReference(part, out);
     return out;
   }
@@ -185,7 +185,7 @@ export class Pairing {
   advance(nowMs: number): Outcome[] {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
     const out: Outcome[] = [];
-    for (const lane of this.#lanes.values()) out.push(...lane.advance(this.#nowMs));
+    for (const lane of this.#lanes.values()) addAll(out, lane.advance(this.#nowMs));
     const reference = this.#reference;
     if (reference && !reference.silent && !reference.ended && this.#isSilent(reference)) {
       reference.silent = true;
@@ -255,14 +255,14 @@ export class Pairing {
   }
 
   #pushReference(part: FeedPart, out: Outcome[]): void {
-    const told = new Set<string>();
+    const told: string[] = [];
     for (const [name, lane] of this.#lanes) {
       this.#silenceTracker(name, lane, out);
       for (const outcome of lane.push('reference', part, this.#nowMs)) {
         // what is wrong with the reference is said once, not by every lane
         const own = 'role' in outcome && outcome.role === 'reference' && outcome.type !== 'missing';
-        if (own && told.has(outcome.type)) continue;
-        if (own) told.add(outcome.type);
+        if (own && told.includes(outcome.type)) continue;
+        if (own) told.push(outcome.type);
         out.push(outcome);
       }
     }
@@ -292,6 +292,10 @@ export class Pairing {
     feed.lastReceivedMs = this.#nowMs;
     if (role === 'tracker') this.#lanes.get(tracker!)!.state.silent = false;
   }
+}
+
+function addAll(out: Outcome[], more: readonly Outcome[]): void {
+  for (const outcome of more) out.push(outcome);
 }
 
 const silence = (role: Role, tracker: string | null, feed: FeedState, over: boolean): Silence => ({

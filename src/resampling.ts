@@ -18,7 +18,8 @@ export interface Placed {
 export function insert(list: Placed[], placed: Placed): void {
   let at = list.length;
   while (at > 0 && list[at - 1].x > placed.x) at--;
-  list.splice(at, 0, placed);
+  if (at === list.length) list.push(placed);
+  else list.splice(at, 0, placed);
 }
 
 /** The first part that is at this place within the tolerance. */

@@ -8,7 +8,8 @@ import type { Step } from './pairing.js';
 import type { Signal } from './spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from './spikes/watch.js';
 import type { Box, Obj, Report, SwitchEvent } from './tgospa/evaluation.js';
-import type { LooseFrame, PackedFrame } from './tgospa/frame.js';
+import type { LooseFrame } from './tgospa/frame.js';
+import type { FrameView } from './tgospa/frame-record.js';
 import type { Params } from './tgospa/params.js';
 import type { FeedSnapshot } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -133,8 +134,9 @@ export class Series {
     return { mark, report, switches, spikes, solveMs };
   }
 
-  packedFrames(): PackedFrame[] {
-    return this.#window.packedFrames();
+  /** The frames of the window without their numbers and times, oldest first. */
+  views(): FrameView[] {
+    return this.#window.frames();
   }
 
   /** The frames of the window with their objects, oldest first; as many as `report.perFrame`. */

@@ -13,7 +13,7 @@ import type { SimilarityRule } from './scores/similarity.js';
 import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
 import type { SpikeNews } from './spikes/watch.js';
 import type { Evaluation, Report } from './tgospa/evaluation.js';
-import type { PackedFrame } from './tgospa/frame.js';
+import type { FrameView } from './tgospa/frame-record.js';
 import { InputError } from './tgospa/input-error.js';
 import type { WindowParams } from './tgospa/sliding-window.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
@@ -304,9 +304,9 @@ export class Stream {
   }
 
   /** The frames a tracker has in the window; under a profile that came later there are fewer. */
-  #longestWindow(tracker: string): PackedFrame[] {
+  #longestWindow(tracker: string): FrameView[] {
     const own = [...this.#series.values()].filter((series) => series.tracker === tracker && !series.ended);
-    const windows = own.map((series) => series.packedFrames()).sort((a, b) => b.length - a.length);
+    const windows = own.map((series) => series.views()).sort((a, b) => b.length - a.length);
     return windows[0] ?? [];
   }
 

@@ -268,6 +268,12 @@ export class Clear {
 
   /** All sums and chains, from the matchings there are. */
   #recount(): void {
+    this.clear();
+    for (let serial = this.frames.oldest; serial < this.frames.end; serial++) this.#record(serial);
+  }
+
+  /** As if there had been no frame. */
+  clear(): void {
     this.matched = 0;
     this.switches = 0;
     this.fragmentations = 0;
@@ -276,7 +282,6 @@ export class Clear {
     this.#lastSerial.fill(NONE);
     this.#newest = NONE;
     this.#newestClear = null;
-    for (let serial = this.frames.oldest; serial < this.frames.end; serial++) this.#record(serial);
   }
 
   #room(truths: number): void {

@@ -3,7 +3,7 @@
  * a profile, so a tracker has one companion however many profiles it is judged under.
  */
 
-import type { PackedFrame } from '../tgospa/frame.js';
+import type { FrameView } from '../tgospa/frame-record.js';
 import { ScoreWindow } from './score-window.js';
 import type { SimilarityRule } from './similarity.js';
 import type { Scores } from './totals.js';
@@ -40,16 +40,14 @@ export class Companion {
   }
 
   /** Counts a frame; gives the scores of the window that ends with it when their time has come. */
-  push(k: number, window: () => PackedFrame[]): ScoreReading | null {
+  push(k: number, window: () => FrameView[]): ScoreReading | null {
     const pushed = this.#state.pushed + 1;
     if (pushed % this.strideFrames !== 0) {
       this.#state.pushed = pushed;
       return null;
     }
     const frames = window();
-    const scores = new ScoreWindow(frames.length, this.rule);
-    for (const frame of frames) scores.push(frame);
-    const reading = { k, frames: frames.length, values: scores.scores() };
+    const reading = { k, frames: frames.length, values: scoresOfWindow(frames, this.rule) };
     this.#state = { pushed, reading };
     return reading;
   }
@@ -58,3 +56,26 @@ export class Companion {
     return { ...this.#state };
   }
 }
+
+/** windows up to this length are scored in memory that is kept for the next one */
+const KEPT_FRAMES = 1000;
+let kept: { window: ScoreWindow; rule: SimilarityRule } | null = null;
+
+function scoresOfWindow(frames: readonly FrameView[], rule: SimilarityRule): Scores {
+  const window = windowFor(frames.length, rule);
+  for (const frame of frames) window.push(frame);
+  const scores = window.scores();
+  window.clear();
+  return scores;
+}
+
+/** All companions take turns with one window. */
+function windowFor(length: number, rule: SimilarityRule): ScoreWindow {
+  if (kept && kept.window.windowFrames >= length && isSame(kept.rule, rule)) return kept.window;
+  const window = new ScoreWindow(Math.max(1, length), rule);
+  if (length <= KEPT_FRAMES) kept = { window, rule };
+  return window;
+}
+
+const isSame = (one: SimilarityRule, other: SimilarityRule): boolean =>
+  one.kind === other.kind && (one.kind === 'iou' || (other.kind !== 'iou' && one.zeroDistance === other.zeroDistance));

@@ -3,7 +3,7 @@
  * trajectory or a pair has left. Frames are kept as flat arrays of these numbers and are recycled.
  */
 
-import type { PackedFrame } from '../tgospa/frame.js';
+import type { FrameView } from '../tgospa/frame-record.js';
 import { SimilarityFinder, type SimilarityRule } from './similarity.js';
 import { MATCH_MIN } from './totals.js';
 
@@ -84,6 +84,15 @@ export class Side {
     this.#latelyIds = ids;
   }
 
+  clear(): void {
+    this.numbers.clear();
+    this.presence.fill(0, 0, this.size);
+    this.size = 0;
+    this.#free.length = 0;
+    this.#latelyCount = 0;
+    this.#latelyIds = null;
+  }
+
   #add(id: string): number {
     const number = this.#free.pop() ?? this.size++;
     if (number >= this.presence.length) this.presence = grown(this.presence);
@@ -131,7 +140,7 @@ export class Roster {
   }
 
   /** Takes a frame in and writes it down in `into`. */
-  enter(frame: PackedFrame, into: ScoredFrame): void {
+  enter(frame: FrameView, into: ScoredFrame): void {
     this.#finder.find(frame);
     const { count, truth, track, similarity } = this.#finder;
     into.reserve(frame.reference.ids.length, frame.tracker.ids.length, count);
@@ -151,6 +160,20 @@ export class Roster {
       this.pairFrames[pair]++;
       if (value >= MATCH_MIN) this.pairMatches[pair]++;
     }
+  }
+
+  /** Forgets everybody. */
+  clear(): void {
+    this.#finder.clear();
+    this.truths.clear();
+    this.tracks.clear();
+    this.truthTotal = 0;
+    this.trackTotal = 0;
+    this.pairFrames.fill(0, 0, this.pairSize);
+    this.pairMatches.fill(0, 0, this.pairSize);
+    this.pairSize = 0;
+    this.#freePairs.length = 0;
+    this.#pairsOf.length = 0;
   }
 
   leave(frame: ScoredFrame): void {

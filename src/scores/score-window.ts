@@ -6,6 +6,7 @@
 
 import type { Frame } from '../tgospa/evaluation.js';
 import { type PackedFrame, packFrame } from '../tgospa/frame.js';
+import type { FrameView } from '../tgospa/frame-record.js';
 import { InputError } from '../tgospa/input-error.js';
 import { Clear, ClearFrame } from './clear.js';
 import { Hota } from './hota.js';
@@ -52,7 +53,7 @@ export class ScoreWindow {
   }
 
   /** Takes the next frame in, checked and packed by the kernel; beyond T frames the oldest leaves. */
-  push(frame: PackedFrame): void {
+  push(frame: FrameView): void {
     const at = this.#end % this.windowFrames;
     if (this.frames === this.windowFrames) this.#leave();
     else if (this.#scored.length === at) {
@@ -61,6 +62,13 @@ export class ScoreWindow {
     }
     this.#roster.enter(frame, this.#scored[at]);
     this.#clear.enter(this.#end++, this.#roster);
+  }
+
+  /** As new, with the memory it has. */
+  clear(): void {
+    this.#oldest = this.#end = 0;
+    this.#roster.clear();
+    this.#clear.clear();
   }
 
   #leave(): void {

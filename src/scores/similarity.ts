@@ -4,7 +4,7 @@
  */
 
 import { distances } from '../tgospa/distance.js';
-import type { PackedFeed, PackedFrame } from '../tgospa/frame.js';
+import type { FeedView, FrameView } from '../tgospa/frame-record.js';
 import { InputError } from '../tgospa/input-error.js';
 
 /** What is compared, and for points the distance at which nothing is left of the similarity. */
@@ -42,7 +42,7 @@ export class SimilarityFinder {
     else this.#reach = rule.kind === 'euclidean' ? rule.zeroDistance : rule.zeroDistance * DEGREES_PER_METRE;
   }
 
-  find(frame: PackedFrame): void {
+  find(frame: FrameView): void {
     this.count = 0;
     const truthCount = frame.reference.ids.length;
     const trackCount = frame.tracker.ids.length;
@@ -66,8 +66,13 @@ export class SimilarityFinder {
     }
   }
 
+  /** Forgets the order of the frame before: what is found does not depend on it, but the order of equals does. */
+  clear(): void {
+    this.#sorted = 0;
+  }
+
   /** Tracks by where they begin on the first axis. */
-  #sort(tracker: PackedFeed, stride: number): void {
+  #sort(tracker: FeedView, stride: number): void {
     const count = tracker.ids.length;
     if (count > this.#order.length) {
       this.#order = new Int32Array(count * 2);
@@ -108,7 +113,7 @@ export class SimilarityFinder {
     return start;
   }
 
-  #closeness(frame: PackedFrame, i: number, j: number): number {
+  #closeness(frame: FrameView, i: number, j: number): number {
     const { rule } = this;
     if (rule.kind === 'iou') return 0;
     const distance = distances[rule.kind](frame.reference.coordinates, i, frame.tracker.coordinates, j, frame.stride);
@@ -132,7 +137,7 @@ export class SimilarityFinder {
   }
 }
 
-function iou(a: Float64Array, i: number, b: Float64Array, j: number): number {
+function iou(a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number): number {
   const ai = i * 4;
   const bj = j * 4;
   const aRight = a[ai] + a[ai + 2];

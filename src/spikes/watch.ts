@@ -243,7 +243,7 @@ export class SpikeWatch {
     const before = this.#missedIds;
     const held = this.#held;
     const lost = this.#lost;
-    lost.length = 0;
+    if (lost.length > 0) lost.length = 0;
     let carried = 0;
     let ended = 0;
     for (const id of missed) {
@@ -259,15 +259,15 @@ export class SpikeWatch {
     counts.objects = truths;
     if (before.size > 0) before.clear();
     for (const id of missed) before.add(id);
-    held.length = 0;
-    for (const id of properTruths) held.push(id);
+    for (let n = 0; n < properTruths.length; n++) held[n] = properTruths[n];
+    if (held.length !== properTruths.length) held.length = properTruths.length;
   }
 
   #countFalse({ false: falseIds }: Glance, truths: number): void {
     const counts = this.#counts.false;
     const before = this.#falseIds;
     const risen = this.#risen;
-    risen.length = 0;
+    if (risen.length > 0) risen.length = 0;
     for (const id of falseIds) if (!before.has(id)) risen.push(id);
     counts.begun = risen.length;
     counts.carried = before.size;

@@ -10,17 +10,20 @@
  * Crowds are pruned by sweeping along the first axis: objects farther apart there than `reach` cannot be close.
  */
 
-import type { PackedFeed, PackedFrame } from './frame.js';
+import type { PackedFrame } from './frame.js';
 import type { DistanceName } from './params.js';
 
-export type PairDistance = (a: Float64Array, i: number, b: Float64Array, j: number, stride: number) => number;
+type Numbers = ArrayLike<number>;
+export type PairDistance = (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number;
 
 const EARTH_RADIUS_M = 6_371_008.8;
 const RADIANS = Math.PI / 180;
+/** up to so many pairs of objects it is faster to look at all of them than to sort */
+const SCAN_MAX = 640;
 /** up to so many tracks sorting by insertion is faster */
 const INSERTION_SORT_MAX = 80;
 
-function iou(a: Float64Array, i: number, b: Float64Array, j: number): number {
+function iou(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
   const bj = j * 4;
   const overlapX = Math.min(a[ai] + a[ai + 2], b[bj] + b[bj + 2]) - Math.max(a[ai], b[bj]);
@@ -32,7 +35,7 @@ function iou(a: Float64Array, i: number, b: Float64Array, j: number): number {
   return Math.max(0, 1 - common / (a[ai + 2] * a[ai + 3] + b[bj + 2] * b[bj + 3] - common));
 }
 
-function hausdorff(a: Float64Array, i: number, b: Float64Array, j: number): number {
+function hausdorff(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
   const bj = j * 4;
   const left = Math.abs(a[ai] - b[bj]);
@@ -42,7 +45,7 @@ function hausdorff(a: Float64Array, i: number, b: Float64Array, j: number): numb
   return Math.max(left, top, right, bottom);
 }
 
-function wasserstein(a: Float64Array, i: number, b: Float64Array, j: number): number {
+function wasserstein(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
   const bj = j * 4;
   const dw = a[ai + 2] - b[bj + 2];
@@ -52,7 +55,7 @@ function wasserstein(a: Float64Array, i: number, b: Float64Array, j: number): nu
   return Math.sqrt(dx * dx + dy * dy + (dw * dw + dh * dh) / 12);
 }
 
-function euclidean(a: Float64Array, i: number, b: Float64Array, j: number, stride: number): number {
+function euclidean(a: Numbers, i: number, b: Numbers, j: number, stride: number): number {
   let sum = 0;
   for (let d = 0; d < stride; d++) {
     const delta = a[i * stride + d] - b[j * stride + d];
@@ -61,7 +64,7 @@ function euclidean(a: Float64Array, i: number, b: Float64Array, j: number, strid
   return Math.sqrt(sum);
 }
 
-function geodesic(a: Float64Array, i: number, b: Float64Array, j: number): number {
+function geodesic(a: Numbers, i: number, b: Numbers, j: number): number {
   const lat1 = a[i * 2] * RADIANS;
   const lat2 = b[j * 2] * RADIANS;
   const sinLat = Math.sin((lat1 - lat2) / 2);
@@ -79,39 +82,71 @@ export class PairFinder {
   track = new Int32Array(64);
   distance = new Float64Array(64);
   private readonly pairDistance: PairDistance;
-  private order = new Int32Array(64);
+  /** how far apart on the first axis two objects closer than the cut-off may be */
+  private readonly reach: number;
+  /** of each track: where it begins and ends on the first axis */
   private low = new Float64Array(64);
   private high = new Float64Array(64);
+  private widest = 0;
+  /** tracks by where they end */
+  private order = new Int32Array(64);
 
   constructor(
     private readonly name: DistanceName,
     private readonly cutoff: number,
   ) {
     this.pairDistance = distances[name];
+    if (name === 'iou') this.reach = 0;
+    else this.reach = name === 'geodesic' ? (cutoff / EARTH_RADIUS_M / RADIANS) * (1 + 1e-9) : cutoff;
   }
 
   find(frame: PackedFrame): void {
     this.count = 0;
-    const { reference, tracker } = frame;
+    const { reference, tracker, stride } = frame;
     const truthCount = reference.ids.length;
     const trackCount = tracker.ids.length;
     if (truthCount === 0 || trackCount === 0) return;
-    if (truthCount * trackCount <= 64) {
-      for (let i = 0; i < truthCount; i++) for (let j = 0; j < trackCount; j++) this.test(frame, i, j);
-      return;
+    this.measure(tracker.coordinates, trackCount, stride);
+    const few = truthCount * trackCount <= SCAN_MAX;
+    if (!few) this.sortTracks(trackCount);
+    const a = reference.coordinates;
+    const { name, reach } = this;
+    for (let i = 0; i < truthCount; i++) {
+      const low = axisLow(name, a, i, stride);
+      const high = axisHigh(name, a, i, low);
+      if (few) this.scan(frame, i, low - reach, high + reach, trackCount);
+      else this.sweep(frame, i, low - reach, high + reach, trackCount);
     }
-    this.sortTracks(tracker, frame.stride);
-    for (let i = 0; i < truthCount; i++) this.sweep(frame, i, trackCount);
   }
 
-  /** Tests the tracks whose interval on the first axis comes near the truth's, in the tracks' own order. */
-  private sweep(frame: PackedFrame, i: number, trackCount: number): void {
+  private measure(c: Float64Array, count: number, stride: number): void {
+    if (this.low.length < count) {
+      this.low = new Float64Array(count * 2);
+      this.high = new Float64Array(count * 2);
+      this.order = new Int32Array(count * 2);
+    }
+    const { name, low, high } = this;
+    let widest = 0;
+    for (let j = 0; j < count; j++) {
+      const begin = axisLow(name, c, j, stride);
+      const end = axisHigh(name, c, j, begin);
+      low[j] = begin;
+      high[j] = end;
+      if (end - begin > widest) widest = end - begin;
+    }
+    this.widest = widest;
+  }
+
+  /** Tests the tracks whose interval on the first axis comes near the truth's. */
+  private scan(frame: PackedFrame, i: number, left: number, right: number, trackCount: number): void {
+    const { low, high } = this;
+    for (let j = 0; j < trackCount; j++) if (low[j] <= right && high[j] >= left) this.test(frame, i, j);
+  }
+
+  /** The same without a look at those that are far away; what is found is put in the tracks' own order. */
+  private sweep(frame: PackedFrame, i: number, left: number, right: number, trackCount: number): void {
     const from = this.count;
-    const { low, high, order } = this;
-    const a = frame.reference.coordinates;
-    const reach = this.axisReach();
-    const left = this.axisLow(a, i, frame.stride) - reach;
-    const right = this.axisHigh(a, i, frame.stride) + reach;
+    const { low, high, order, widest } = this;
     // order is by high end: skip what ends before the truth begins
     let start = 0;
     let end = trackCount;
@@ -120,7 +155,6 @@ export class PairFinder {
       if (high[order[middle]] < left) start = middle + 1;
       else end = middle;
     }
-    const widest = this.widest;
     for (let n = start; n < trackCount; n++) {
       const j = order[n];
       if (high[j] - widest > right) break;
@@ -129,23 +163,9 @@ export class PairFinder {
     this.sortFound(from);
   }
 
-  private widest = 0;
-
-  private sortTracks(tracker: PackedFeed, stride: number): void {
-    const count = tracker.ids.length;
-    if (this.low.length < count) {
-      this.low = new Float64Array(count * 2);
-      this.high = new Float64Array(count * 2);
-      this.order = new Int32Array(count * 2);
-    }
-    this.widest = 0;
-    for (let j = 0; j < count; j++) {
-      this.low[j] = this.axisLow(tracker.coordinates, j, stride);
-      this.high[j] = this.axisHigh(tracker.coordinates, j, stride);
-      this.widest = Math.max(this.widest, this.high[j] - this.low[j]);
-      this.order[j] = j;
-    }
+  private sortTracks(count: number): void {
     const { high, order } = this;
+    for (let j = 0; j < count; j++) order[j] = j;
     if (count > INSERTION_SORT_MAX) {
       order.subarray(0, count).sort((x, y) => high[x] - high[y]);
       return;
@@ -158,22 +178,10 @@ export class PairFinder {
     }
   }
 
-  private axisLow(c: Float64Array, n: number, stride: number): number {
-    return this.name === 'wasserstein' ? c[n * 4] + c[n * 4 + 2] / 2 : c[n * stride];
-  }
-
-  private axisHigh(c: Float64Array, n: number, stride: number): number {
-    return this.name === 'iou' || this.name === 'hausdorff' ? c[n * 4] + c[n * 4 + 2] : this.axisLow(c, n, stride);
-  }
-
-  /** How far apart on the first axis two objects closer than the cut-off may be. */
-  private axisReach(): number {
-    if (this.name === 'iou') return 0;
-    return this.name === 'geodesic' ? (this.cutoff / EARTH_RADIUS_M / RADIANS) * (1 + 1e-9) : this.cutoff;
-  }
-
   private test(frame: PackedFrame, i: number, j: number): void {
-    const d = this.pairDistance(frame.reference.coordinates, i, frame.tracker.coordinates, j, frame.stride);
+    const a = frame.reference.coordinates;
+    const b = frame.tracker.coordinates;
+    const d = this.name === 'iou' ? iou(a, i, b, j) : this.pairDistance(a, i, b, j, frame.stride);
     if (d >= this.cutoff) return;
     if (this.count === this.truth.length) this.grow();
     this.truth[this.count] = i;
@@ -207,4 +215,14 @@ export class PairFinder {
     this.track = grown(this.track, new Int32Array(size));
     this.distance = grown(this.distance, new Float64Array(size));
   }
+}
+
+/** Where an object begins on the first axis. */
+function axisLow(name: DistanceName, c: Float64Array, n: number, stride: number): number {
+  return name === 'wasserstein' ? c[n * 4] + c[n * 4 + 2] / 2 : c[n * stride];
+}
+
+/** Where it ends. */
+function axisHigh(name: DistanceName, c: Float64Array, n: number, low: number): number {
+  return name === 'iou' || name === 'hausdorff' ? low + c[n * 4 + 2] : low;
 }

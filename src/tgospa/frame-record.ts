@@ -11,6 +11,8 @@ import type { Edge, Trajectory } from './trajectory.js';
 const NO_GROUPS: Group[] = [];
 const NO_PARTS: Part[] = [];
 const NO_FLAGS = new Uint8Array(0);
+/** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
+const draft: number[] = [0.5];
 
 /** A frame in the window. Pairs are ordered by truth, then track. */
 export class FrameRecord {
@@ -34,14 +36,14 @@ export class FrameRecord {
   /**
    * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
    * `stride` for each; then of each pair distance^p; then of each pair 1 where it is assigned, or between 0 and 1 in a
-   * fractional optimum.
+   * fractional optimum; then of each pair the index of its truth in this frame, and of its track.
+   * A plain list: a typed array of this size takes longer to make than to fill, and dies as young.
    */
-  readonly values: Float64Array;
+  private readonly values: number[];
   readonly pairCount: number;
   private readonly costAt: number;
   private readonly onAt: number;
-  /** of each pair: index of its truth in this frame, then of its track */
-  private readonly ends: Uint16Array | Uint32Array;
+  private readonly endsAt: number;
 
   constructor(
     readonly number: number,
@@ -62,18 +64,17 @@ export class FrameRecord {
     const tracksAt = truths.length * stride;
     this.costAt = tracksAt + tracks.length * stride;
     this.onAt = this.costAt + count;
-    const length = this.onAt + count;
-    const End = Math.max(truths.length, tracks.length) <= 0xffff ? Uint16Array : Uint32Array;
-    const memory = new ArrayBuffer(length * 8 + 2 * count * End.BYTES_PER_ELEMENT);
-    this.values = new Float64Array(memory, 0, length);
-    this.ends = new End(memory, length * 8, 2 * count);
-    for (let n = 0; n < tracksAt; n++) this.values[n] = reference.coordinates[n];
-    for (let n = tracksAt; n < this.costAt; n++) this.values[n] = tracker.coordinates[n - tracksAt];
+    this.endsAt = this.onAt + count;
+    let at = 0;
+    for (let n = 0; n < tracksAt; n++) draft[at++] = reference.coordinates[n];
+    for (let n = 0; n < this.costAt - tracksAt; n++) draft[at++] = tracker.coordinates[n];
+    for (let pair = 0; pair < count; pair++) draft[at++] = distance[pair] ** exponent;
+    for (let pair = 0; pair < count; pair++) draft[at++] = 0;
     for (let pair = 0; pair < count; pair++) {
-      this.values[this.costAt + pair] = distance[pair] ** exponent;
-      this.ends[2 * pair] = truth[pair];
-      this.ends[2 * pair + 1] = track[pair];
+      draft[at++] = truth[pair];
+      draft[at++] = track[pair];
     }
+    this.values = draft.slice(0, at);
   }
 
   /** distance^p of a pair. */
@@ -108,28 +109,36 @@ export class FrameRecord {
   }
 
   truthIndex(pair: number): number {
-    return this.ends[2 * pair];
+    return this.values[this.endsAt + 2 * pair];
   }
 
   trackIndex(pair: number): number {
-    return this.ends[2 * pair + 1];
+    return this.values[this.endsAt + 2 * pair + 1];
   }
 
   truthAt(pair: number): Trajectory {
-    return this.truths[this.ends[2 * pair]];
+    return this.truths[this.truthIndex(pair)];
   }
 
   trackAt(pair: number): Trajectory {
-    return this.tracks[this.ends[2 * pair + 1]];
+    return this.tracks[this.trackIndex(pair)];
   }
 
   /** Copies of the coordinates, `stride` for each object. */
-  truthCoordinates(): Float64Array {
+  truthNumbers(): number[] {
     return this.values.slice(0, this.truths.length * this.stride);
   }
 
-  trackCoordinates(): Float64Array {
+  trackNumbers(): number[] {
     return this.values.slice(this.truths.length * this.stride, this.costAt);
+  }
+
+  truthCoordinates(): Float64Array {
+    return Float64Array.from(this.truthNumbers());
+  }
+
+  trackCoordinates(): Float64Array {
+    return Float64Array.from(this.trackNumbers());
   }
 
   /** The frame as it came. */
@@ -141,6 +150,38 @@ export class FrameRecord {
       stride: this.stride,
     };
   }
+}
+
+/** Objects of one feed, to be read: `stride` coordinates for each id. */
+export interface FeedView {
+  readonly ids: readonly string[];
+  readonly coordinates: ArrayLike<number>;
+}
+
+/** A frame, to be read. */
+export interface FrameView {
+  readonly reference: FeedView;
+  readonly tracker: FeedView;
+  readonly stride: number;
+}
+
+/** The frames as they came. Feeds that show the same objects as in the frame before share their list of ids. */
+export function viewFrames(records: readonly FrameRecord[]): FrameView[] {
+  let truths: Trajectory[] | null = null;
+  let tracks: Trajectory[] | null = null;
+  let truthIds: string[] = [];
+  let trackIds: string[] = [];
+  return records.map((record) => {
+    if (record.truths !== truths) truthIds = record.truths.map((truth) => truth.id);
+    if (record.tracks !== tracks) trackIds = record.tracks.map((track) => track.id);
+    truths = record.truths;
+    tracks = record.tracks;
+    return {
+      reference: { ids: truthIds, coordinates: record.truthNumbers() },
+      tracker: { ids: trackIds, coordinates: record.trackNumbers() },
+      stride: record.stride,
+    };
+  });
 }
 
 /** Pairs closer than the cut-off: indices of their ends and their distances; the first `count` of each list. */

@@ -146,24 +146,49 @@ export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEva
 /** Fills a glance with the newest frame; frames from `pending` on are not settled. */
 export function readGlance(scene: Scene, glance: Glance, pending: number): void {
   const { properTruths, properTracks, missed, false: falseIds } = glance;
-  properTruths.length = properTracks.length = missed.length = falseIds.length = 0;
   glance.frame = scene.newestNumber;
   glance.halves = glance.pendingHalves = glance.localization = 0;
-  if (scene.size === 0) return;
+  if (scene.size === 0) {
+    properTruths.length = properTracks.length = missed.length = falseIds.length = 0;
+    return;
+  }
   const frame = scene.frame(scene.newestNumber);
   glance.halves = frame.halves;
   for (let number = Math.max(pending, scene.oldestNumber); number <= scene.newestNumber; number++)
     glance.pendingHalves += scene.frame(number).halves;
   glance.localization = frame.localization;
-  const taken = new Uint8Array(frame.truths.length + frame.tracks.length);
+  const { truths, tracks } = frame;
+  const objects = truths.length + tracks.length;
+  if (objects > taken.length) taken = new Uint8Array(objects * 2);
+  taken.fill(0, 0, objects);
+  let proper = 0;
   for (let pair = 0; pair < frame.pairCount; pair++) {
     if (frame.on(pair) <= 0.5) continue;
-    properTruths.push(frame.truthAt(pair).id);
-    properTracks.push(frame.trackAt(pair).id);
-    taken[frame.truthIndex(pair)] = taken[frame.truths.length + frame.trackIndex(pair)] = 1;
+    const i = frame.truthIndex(pair);
+    const j = frame.trackIndex(pair);
+    properTruths[proper] = truths[i].id;
+    properTracks[proper++] = tracks[j].id;
+    taken[i] = taken[truths.length + j] = 1;
   }
-  for (let i = 0; i < frame.truths.length; i++) if (!taken[i]) missed.push(frame.truths[i].id);
-  for (let j = 0; j < frame.tracks.length; j++) if (!taken[frame.truths.length + j]) falseIds.push(frame.tracks[j].id);
+  cut(properTruths, proper);
+  cut(properTracks, proper);
+  readRest(truths, 0, missed);
+  readRest(tracks, truths.length, falseIds);
+}
+
+/** 1 for the truths, then the tracks, of a frame that have a proper pair. */
+let taken = new Uint8Array(64);
+
+/** The ids of those who are not taken. */
+function readRest(members: Trajectory[], first: number, into: string[]): void {
+  let count = 0;
+  for (let n = 0; n < members.length; n++) if (taken[first + n] === 0) into[count++] = members[n].id;
+  cut(into, count);
+}
+
+/** Shortens a list that is filled again and again; emptying it instead would give its memory back each time. */
+function cut(list: string[], length: number): void {
+  if (list.length !== length) list.length = length;
 }
 
 /**
@@ -207,7 +232,9 @@ function readAssignments(scene: Scene): Assigned[][] {
 }
 
 function properPairs(scene: Scene, frame: FrameRecord): Assigned[] {
-  const { values, stride } = frame;
+  const { stride } = frame;
+  const truths = frame.truthCoordinates();
+  const tracks = frame.trackCoordinates();
   const distance = distances[scene.params.distance];
   const pairs: Assigned[] = [];
   for (let pair = 0; pair < frame.pairCount; pair++) {
@@ -215,13 +242,7 @@ function properPairs(scene: Scene, frame: FrameRecord): Assigned[] {
       pairs.push({
         truth: frame.truthAt(pair).id,
         track: frame.trackAt(pair).id,
-        distance: distance(
-          values,
-          frame.truthIndex(pair),
-          values,
-          frame.truths.length + frame.trackIndex(pair),
-          stride,
-        ),
+        distance: distance(truths, frame.truthIndex(pair), tracks, frame.trackIndex(pair), stride),
       });
   }
   return pairs;

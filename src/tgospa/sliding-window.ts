@@ -23,7 +23,7 @@ import type {
   SwitchEvent,
 } from './evaluation.js';
 import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
-import type { FrameRecord } from './frame-record.js';
+import { type FrameRecord, type FrameView, viewFrames } from './frame-record.js';
 import { InputError, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
@@ -147,9 +147,9 @@ export class SlidingWindow {
     return this.seen;
   }
 
-  /** The frames of the window as they were packed, oldest first; not to be changed. */
-  packedFrames(): PackedFrame[] {
-    return this.scene.frameList().map((record) => record.packed());
+  /** The frames of the window as they came, oldest first. */
+  frames(): FrameView[] {
+    return viewFrames(this.scene.frameList());
   }
 
   dispose(): void {

@@ -6,9 +6,13 @@ import type { Frame, Obj } from '../../src/index.js';
 import type { ReportEvent, Role, WireObject } from '../../src/protocol.js';
 import type { LogRecord } from '../../src/record.js';
 import { crossingScene } from '../../src/scene.js';
-import { scoreFrames } from '../../src/scores/score-window.js';
+import { Companion } from '../../src/scores/companion.js';
+import { ScoreWindow, scoreFrames } from '../../src/scores/score-window.js';
+import type { SimilarityRule } from '../../src/scores/similarity.js';
 import { SCORE_NAMES } from '../../src/scores/totals.js';
 import { Stream, type StreamPlan } from '../../src/stream.js';
+import { packFrame } from '../../src/tgospa/frame.js';
+import { crowd } from '../bench/crowd.js';
 
 const WINDOW = 20;
 const STRIDE = 7;
@@ -171,5 +175,31 @@ describe('the companion scores, live', () => {
       assert.ok(Math.abs(event.scores.values.HOTA - expected.HOTA) < 1e-12);
       assert.ok(expected.HOTA > 0.3);
     });
+  });
+
+  it('leave nothing behind for those who are scored next, to the last digit', () => {
+    const rules: SimilarityRule[] = [{ kind: 'iou' }, { kind: 'euclidean', zeroDistance: 40 }];
+    const inPoints = (objects: Obj[]): Obj[] =>
+      objects.map((object) => ({ id: object.id, point: (object as { box: number[] }).box.slice(0, 2) }));
+    const companions = [
+      { companion: new Companion(rules[0], 1, 0), length: 25, sent: frames.slice(0, 300) },
+      { companion: new Companion(rules[1], 1, 0), length: 10, sent: frames.slice(0, 300) },
+      { companion: new Companion(rules[0], 1, 0), length: 40, sent: crowd(12, 300, 5) },
+    ];
+    for (let n = 1; n < 300; n += 7) {
+      for (const { companion, length, sent } of companions) {
+        const { rule } = companion;
+        const window = sent.slice(Math.max(0, n - length), n).map(({ reference, tracker }) => {
+          const frame =
+            rule.kind === 'iou'
+              ? { reference, tracker }
+              : { reference: inPoints(reference), tracker: inPoints(tracker) };
+          return packFrame(frame, rule.kind, 0, 'frame');
+        });
+        const fresh = new ScoreWindow(window.length, rule);
+        for (const frame of window) fresh.push(frame);
+        assert.deepStrictEqual(companion.push(n, () => window)?.values, fresh.scores());
+      }
+    }
   });
 });
