@@ -185,7 +185,7 @@ export class SlidingWindow {
     // the report's own list is read when somebody asks for it
     inspector?.({
       evaluation: { ...window, perFrame: readFrames(scene) },
-      frames: this.packedFrames(),
+      frames: frames.map((frame) => frame.packed()),
       params: metricParams(params),
       fractional: isFractional(scene),
       report,
