@@ -469,6 +469,8 @@ export class Lane {
     const r = this.state.reference.pending[0] ?? this.#unanswered();
     const y = this.state.tracker.pending[0];
     if (!r || !y) return r ?? y;
+    // what is sampled is asked about when the other one's part is due
+    if (this.state.sampled === 'reference') return y.x <= r.x ? y : r;
     if (Math.abs(r.x - y.x) <= this.#tolerance) return r.receivedMs < y.receivedMs ? r : y;
     return y.x < r.x ? y : r;
   }
