@@ -3,8 +3,11 @@
  */
 
 import type { Component } from './component.js';
-import { LayerStack, type Matrix } from './layers.js';
 import type { Part } from './part.js';
+
+const FIRST_ROWS = 4;
+/** rows that have left are used again when they are at least this fraction of the others: 1 in 16 */
+const SPARE_SHARE = 16;
 
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {
@@ -53,63 +56,81 @@ export class Edge {
   remaining = 0;
   /** neither end has another edge: always assigned */
   alone = false;
-  private readonly stack = new LayerStack(8);
-  private readonly frameNumber: Matrix<Float64Array> = this.stack.matrix(Float64Array, 1);
-  private readonly pair: Matrix<Int32Array> = this.stack.matrix(Int32Array, 1);
+  /**
+   * Of each frame in which it is a pair, oldest first: the frame's number less `base`, then the pair. One list that is
+   * moved to its beginning when it runs full, because a crowd has many edges.
+   */
+  private rows = new Int32Array(2 * FIRST_ROWS);
+  private base = 0;
+  private head = 0;
+  size = 0;
 
   constructor(
     readonly truth: Trajectory,
     readonly track: Trajectory,
   ) {}
 
-  get size(): number {
-    return this.stack.size;
-  }
-
   frameAt(n: number): number {
-    return this.frameNumber.values[this.stack.head + n];
+    return this.base + this.rows[2 * (this.head + n)];
   }
 
   pairAt(n: number): number {
-    return this.pair.values[this.stack.head + n];
+    return this.rows[2 * (this.head + n) + 1];
   }
 
   /** The edge's pair in a frame, or -1. */
   pairIn(number: number): number {
     const row = this.rowFrom(number);
-    return row >= 0 && this.frameNumber.values[row] === number ? this.pair.values[row] : -1;
+    return row >= 0 && this.base + this.rows[2 * row] === number ? this.rows[2 * row + 1] : -1;
   }
 
   /** The first of its frames that is not before a number. */
   frameFrom(number: number): number {
     const row = this.rowFrom(number);
-    return row >= 0 ? this.frameNumber.values[row] : Number.POSITIVE_INFINITY;
+    return row >= 0 ? this.base + this.rows[2 * row] : Number.POSITIVE_INFINITY;
   }
 
   private rowFrom(number: number): number {
-    const { head, size } = this.stack;
-    const numbers = this.frameNumber.values;
-    if (size === 0 || numbers[head + size - 1] < number) return -1;
+    const { rows, head, size } = this;
+    const wanted = number - this.base;
+    if (size === 0 || rows[2 * (head + size - 1)] < wanted) return -1;
     // without gaps it is where it would be; otherwise before that
     let low = head;
-    let high = Math.min(head + size - 1, Math.max(head, head + number - numbers[head]));
-    if (numbers[high] === number) return high;
+    let high = Math.min(head + size - 1, Math.max(head, head + wanted - rows[2 * head]));
+    if (rows[2 * high] === wanted) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (numbers[middle] < number) low = middle + 1;
+      if (rows[2 * middle] < wanted) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   add(number: number, pair: number): void {
-    const row = this.stack.append();
-    this.frameNumber.values[row] = number;
-    this.pair.values[row] = pair;
+    if (this.size === 0) {
+      this.base = number;
+      this.head = 0;
+    } else if (2 * (this.head + this.size) === this.rows.length) this.makeRoom();
+    const at = 2 * (this.head + this.size++);
+    this.rows[at] = number - this.base;
+    this.rows[at + 1] = pair;
   }
 
   dropFirst(): void {
-    this.stack.dropFirst();
+    this.head++;
+    this.size--;
+  }
+
+  /** Moves the rows to the beginning of their list, or of a longer one when that would gain little. */
+  private makeRoom(): void {
+    const { rows, head, size } = this;
+    const first = rows[2 * head];
+    const room = head * SPARE_SHARE >= size ? rows : new Int32Array(2 * rows.length);
+    room.set(rows.subarray(2 * head, 2 * (head + size)));
+    for (let n = 0; n < size; n++) room[2 * n] -= first;
+    this.rows = room;
+    this.base += first;
+    this.head = 0;
   }
 
   /** Moves on to a later frame: what it earns now is no longer to come. */
