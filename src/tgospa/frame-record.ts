@@ -10,7 +10,7 @@ import type { Edge, Trajectory } from './trajectory.js';
 
 const NO_GROUPS: Group[] = [];
 const NO_PARTS: Part[] = [];
-const NO_FLAGS = new Uint8Array(0);
+const NO_FLAGS: number[] = [];
 /** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
 const draft: number[] = [0.5];
 
@@ -26,11 +26,11 @@ export class FrameRecord {
   pairGroup: (Group | null)[] = NO_GROUPS;
   pairPart: (Part | null)[] = NO_PARTS;
   pairTrackPart: (Part | null)[] = NO_PARTS;
-  pairCalm: Uint8Array = NO_FLAGS;
+  pairCalm: number[] = NO_FLAGS;
   /** groups of more than a pair: some members may have no pair in this frame */
   groups: Group[] = NO_GROUPS;
   /** 1 where neither end has another pair in this frame */
-  lone: Uint8Array = NO_FLAGS;
+  lone: number[] = NO_FLAGS;
 
   readonly stride: number;
   /**
@@ -104,7 +104,7 @@ export class FrameRecord {
     this.pairGroup = new Array(count).fill(null);
     this.pairPart = new Array(count).fill(null);
     this.pairTrackPart = new Array(count).fill(null);
-    this.pairCalm = new Uint8Array(count);
+    this.pairCalm = new Array(count).fill(0);
     this.lone = lonePairs(this);
   }
 
@@ -192,10 +192,17 @@ export interface FoundPairs {
   readonly distance: ArrayLike<number>;
 }
 
-function lonePairs(frame: FrameRecord): Uint8Array {
-  const truthPairs = new Uint16Array(frame.truths.length);
-  const trackPairs = new Uint16Array(frame.tracks.length);
-  const lone = new Uint8Array(frame.edges.length);
+// scratch: how many pairs each object of a frame is in
+let truthPairs = new Uint32Array(64);
+let trackPairs = new Uint32Array(64);
+
+const cleared = (scratch: Uint32Array<ArrayBuffer>, length: number) =>
+  scratch.length < length ? new Uint32Array(2 * length) : scratch.fill(0, 0, length);
+
+function lonePairs(frame: FrameRecord): number[] {
+  truthPairs = cleared(truthPairs, frame.truths.length);
+  trackPairs = cleared(trackPairs, frame.tracks.length);
+  const lone: number[] = new Array(frame.edges.length).fill(0);
   for (let pair = 0; pair < lone.length; pair++) {
     truthPairs[frame.truthIndex(pair)]++;
     trackPairs[frame.trackIndex(pair)]++;
