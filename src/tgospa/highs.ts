@@ -33,6 +33,14 @@ interface WasmCompiler {
   Instance: new (module: object, imports: object) => object;
 }
 
+/** What the loader looks up again and again: as arguments they are local to it, for globals of a context of its own are slow. */
+const GLOBALS = [
+  ...['Array', 'ArrayBuffer', 'BigInt', 'Boolean', 'Error', 'Infinity', 'JSON', 'Map', 'Math', 'NaN', 'Number', 'Object'],
+  ...['Promise', 'RangeError', 'RegExp', 'Set', 'String', 'Symbol', 'TypeError', 'WeakMap', 'WeakSet', 'isNaN'],
+  ...['Int8Array', 'Uint8Array', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array', 'Float32Array'],
+  ...['Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView', 'WebAssembly', 'performance', 'TextDecoder'],
+];
+
 /**
  * Loads HiGHS without awaiting, in Node only. Its loader is an async function that, given an instance, waits for nothing but microtasks;
  * a context with its own microtask queue runs them before the script returns.
@@ -66,8 +74,9 @@ export function loadHighsSync(): Highs {
     },
     outcome: { highs: undefined as Highs | undefined, error: undefined as unknown },
   };
-  const source = `${readFileSync(file, 'utf8')}
-;module.exports(options).then((highs) => { outcome.highs = highs; }, (error) => { outcome.error = error; });`;
+  const names = GLOBALS.join();
+  const source = `(function (${names}) { ${readFileSync(file, 'utf8')}
+;module.exports(options).then((highs) => { outcome.highs = highs; }, (error) => { outcome.error = error; }); })(${names});`;
   vm.runInContext(source, vm.createContext(scope, { microtaskMode: 'afterEvaluate' }), { filename: file });
   if (!scope.outcome.highs) throw failure('HiGHS did not load synchronously', scope.outcome.error);
   return scope.outcome.highs;
