@@ -35,7 +35,20 @@ interface WasmCompiler {
 
 /** What the loader looks up again and again: as arguments they are local to it, for globals of a context of its own are slow. */
 const GLOBALS = [
-  ...['Array', 'ArrayBuffer', 'BigInt', 'Boolean', 'Error', 'Infinity', 'JSON', 'Map', 'Math', 'NaN', 'Number', 'Object'],
+  ...[
+    'Array',
+    'ArrayBuffer',
+    'BigInt',
+    'Boolean',
+    'Error',
+    'Infinity',
+    'JSON',
+    'Map',
+    'Math',
+    'NaN',
+    'Number',
+    'Object',
+  ],
   ...['Promise', 'RangeError', 'RegExp', 'Set', 'String', 'Symbol', 'TypeError', 'WeakMap', 'WeakSet', 'isNaN'],
   ...['Int8Array', 'Uint8Array', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array', 'Float32Array'],
   ...['Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView', 'WebAssembly', 'performance', 'TextDecoder'],

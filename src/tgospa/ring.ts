@@ -1,20 +1,17 @@
 /**
- * The linear program of a sliding window, kept in one HiGHS model and solved again from its last basis.
+ * The linear program of a sliding window, solved again from its last basis.
  */
 
 import {
-  type Basis,
   type BasisInput,
-  type ColumnInput,
   check,
   createModel,
   discard,
   failure,
-  type Highs,
   iterationsOf,
+  type ModelData,
   NO_ITERATION_LIMIT,
   type RawModelApi,
-  type RowInput,
   type Runtime,
   recover,
   setOptions,
@@ -31,58 +28,111 @@ export interface WarmOptions {
   iterationLimit?: number;
 }
 
-/** dead edges are cleared away when they are at least so many, and more than this share of the model */
-const DEAD_EDGES_MIN = 8;
-const DEAD_EDGES_SHARE = 0.25;
 const BASIS_LOWER = 0;
 const BASIS_BASIC = 1;
+/** not in the last model */
+const BASIS_UNKNOWN = -1;
 const DUAL_SIMPLEX = 1;
 
-/** A pair of the ring. Without a benefit in the window it is dead. */
-interface RingEdge {
-  truth: number;
-  track: number;
-  /** by slot */
-  benefit: Float64Array;
-  /** slots with a benefit */
-  pricedSlots: number;
-  /** index among the model's edges, -1 outside the model */
+/** A truth or track. Everything is by slot. */
+interface RingObject {
+  /** its pairs in the window; closed form when it has one only */
+  edgeCount: number;
+  /** its pairs with a benefit */
+  priced: Int32Array;
+  /** place of its capacity in the last basis */
+  status: Int8Array;
+  /** multiplier of its capacity in the last optimum */
+  price: Float64Array;
+  /** number among the model's objects, or -1 */
   index: number;
 }
 
-/** What a ring's model holds: edges in the order of their rows, and the first column of every edge and object. */
-interface RingModel {
-  highs: RawModelApi;
-  edges: RingEdge[];
-  edgeColumn: number[];
-  truthColumn: Map<number, number>;
-  trackColumn: Map<number, number>;
-  columnCount: number;
-  /** benefits by row and switch costs by slot as the model has them */
+/** A pair with a benefit in the window. Everything is by slot. */
+interface RingEdge {
+  truthName: number;
+  trackName: number;
+  truth: RingObject;
+  track: RingObject;
   benefit: Float64Array;
-  switchCost: Float64Array;
+  /** slots with a benefit */
+  pricedSlots: number;
+  /** places in the last basis: of its cell, and of the boundary before it */
+  rowStatus: Int8Array;
+  flowStatus: Int8Array;
+}
+
+/** Frames of one edge over which its weight is constant in some optimum. */
+interface Cell {
+  edge: RingEdge;
+  /** place of the edge in the list */
+  order: number;
+  /** frames, 0 being the oldest */
+  first: number;
+  last: number;
+  benefit: number;
+  /** the only edge of its ends with a benefit in them */
+  only: boolean;
+  /** column of the boundary before it, -1 for the first of an edge */
+  flow: number;
+}
+
+/** Frames of one object in which the same cells meet: one capacity. */
+interface Capacity {
+  object: RingObject;
+  first: number;
+  last: number;
+}
+
+/** What an edge is at a frame: without a benefit, the only one of its ends with one, or neither. */
+const Kind = { gap: 0, only: 1, contested: 2 } as const;
+type Kind = (typeof Kind)[keyof typeof Kind];
+
+interface Layout {
+  /** edge by edge, oldest first */
+  cells: Cell[];
+  /** [object * frameCount + frame]: 1 where a cell of the object begins */
+  begins: Uint8Array;
+  /** what the edges earn whose ends have no other */
+  aside: number;
+}
+
+interface RingModel extends Layout {
+  data: ModelData;
+  basis: BasisInput;
+  /** in the order of their columns */
+  capacities: Capacity[];
+  /** [object * frameCount + frame]: column of its capacity there */
+  columnOf: Int32Array;
 }
 
 /**
- * The LP of a sliding window, kept in one HiGHS model and solved again from its last basis. The model is the LP's dual, laid out as a ring of slots:
+ * The LP of a sliding window, laid out as a ring of slots and solved again from its last basis. The model is the LP's dual:
  *
  *   minimise sum u_ik + sum v_jk   subject to   u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
  *
- * with truth i and track j of edge e; the rows' multipliers are the weights. Sliding changes only right-hand sides and the bounds of f,
- * so the last basis stays dual feasible and dual simplex goes on from it. Boundaries next to an empty slot and between the newest and the oldest
- * frame have s = 0: they tie nothing together. Truths and tracks are named by numbers of the caller's choice.
+ * with truth i and track j of edge e; the rows' multipliers are the weights. Most of it is known beforehand, where all changes cost the same:
+ *
+ * - An edge whose ends have no other is assigned always.
+ * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the edge is the only one of its ends
+ *   with a benefit, at its greatest: neither costs a change more. Such frames are one cell: one row, their benefits added.
+ * - Capacities of frames in which the same cells meet are one column; an object with one edge needs none, for its partner's says as much.
+ *
+ * What is left is a few rows for each encounter. Each solve writes it down anew; rows and columns find their places in the last basis by edge, object and
+ * slot. Truths and tracks are named by numbers of the caller's choice.
  */
 export class RingSimplex {
   readonly windowFrames: number;
   readonly #runtime: Runtime;
   readonly #edges = new Map<number, Map<number, RingEdge>>();
+  readonly #truths = new Map<number, RingObject>();
+  readonly #tracks = new Map<number, RingObject>();
   readonly #switchCost: Float64Array;
-  #model: RingModel | undefined;
+  #highs: RawModelApi | undefined;
   #newest = -1;
   #frameCount = 0;
   #fallbackCount = 0;
-  /** the model's columns at its last optimum */
-  #prices: Float64Array = new Float64Array(0);
+  #rowCount = 0;
   #disposed = false;
 
   constructor(runtime: Runtime, windowFrames: number) {
@@ -98,9 +148,16 @@ export class RingSimplex {
     return this.#frameCount;
   }
 
-  /** edges in the model, dead ones included */
-  get modelEdgeCount(): number {
-    return this.#model?.edges.length ?? 0;
+  /** edges it holds */
+  get edgeCount(): number {
+    let count = 0;
+    for (const edges of this.#edges.values()) count += edges.size;
+    return count;
+  }
+
+  /** rows of the last model */
+  get rowCount(): number {
+    return this.#rowCount;
   }
 
   /** warm solves that failed and were repeated cold */
@@ -117,12 +174,13 @@ export class RingSimplex {
   /** Appends a frame, given by its pairs with a benefit; the oldest leaves a full window. `switchCost` is for changes since the frame before. */
   slide(truth: ArrayLike<number>, track: ArrayLike<number>, benefit: ArrayLike<number>, switchCost: number): void {
     const slot = (this.#newest + 1) % this.windowFrames;
-    for (const edge of this.#all()) price(edge, slot, 0);
-    const pairs = Array.from(truth, (name, pair) => this.#edge(name, track[pair]));
-    pairs.forEach((edge, pair) => {
-      price(edge, slot, benefit[pair]);
-    });
-    this.#forgetDead();
+    for (const edge of this.#all()) {
+      price(edge, slot, 0);
+      edge.rowStatus[slot] = edge.flowStatus[slot] = BASIS_UNKNOWN;
+    }
+    for (const side of [this.#truths, this.#tracks])
+      for (const object of side.values()) object.status[slot] = BASIS_UNKNOWN;
+    for (let pair = 0; pair < truth.length; pair++) price(this.#edge(truth[pair], track[pair]), slot, benefit[pair]);
     this.#switchCost[slot] = this.#frameCount === 0 ? 0 : switchCost;
     this.#switchCost[(slot + 1) % this.windowFrames] = 0;
     this.#newest = slot;
@@ -134,18 +192,14 @@ export class RingSimplex {
     price(this.#edge(truth, track), this.#slot(frame), benefit);
   }
 
-  /** The price of a truth at a frame in the last optimum: the multiplier of its capacity. 0 when it is not in the model. */
+  /** The price of a truth at a frame in the last optimum: the multiplier of its capacity. 0 when it is not known. */
   truthPrice(truth: number, frame: number): number {
-    return this.#priceAt(this.#model?.truthColumn.get(truth), frame);
+    return this.#truths.get(truth)?.price[this.#slot(frame)] ?? 0;
   }
 
   /** The same for a track. */
   trackPrice(track: number, frame: number): number {
-    return this.#priceAt(this.#model?.trackColumn.get(track), frame);
-  }
-
-  #priceAt(column: number | undefined, frame: number): number {
-    return column === undefined ? 0 : Math.max(0, this.#prices[column + this.#slot(frame)] ?? 0);
+    return this.#tracks.get(track)?.price[this.#slot(frame)] ?? 0;
   }
 
   /** Replaces the window by a problem of at most `windowFrames` frames, its indices being the names; known edges keep their place in the basis. */
@@ -190,7 +244,7 @@ export class RingSimplex {
       return this.#solveWarm(problem, living, options);
     } catch (error) {
       this.#fallbackCount++;
-      this.#release();
+      this.#forgetBasis();
       recover(this.#runtime, error);
       return solveCold(this.#runtime, problem, { timeLimitMs: options.timeLimitMs });
     }
@@ -203,125 +257,235 @@ export class RingSimplex {
   }
 
   #solveWarm(problem: LpProblem, living: RingEdge[], options: WarmOptions): LpSolution {
-    const model = this.#update(living);
-    setTimeLimit(model.highs, options.timeLimitMs);
-    setOptions(model.highs, { simplex_iteration_limit: options.iterationLimit ?? NO_ITERATION_LIMIT });
-    check(model.highs.run(), 'HiGHS failed');
-    const iterations = iterationsOf(model.highs);
-    if (statusOf(model.highs) === 'time-limit') return unfinished(problem, iterations);
-    const { rowDual, colValue } = solutionOf(model.highs);
-    this.#prices = colValue;
-    return this.#read(problem, living, rowDual, iterations, model.highs.getObjectiveValue());
-  }
-
-  /** Reads the weights off the rows and holds their value against the model's: they meet at the optimum only. */
-  #read(problem: LpProblem, living: RingEdge[], rowDual: Float64Array, iterations: number, bound: number): LpSolution {
-    const weights = this.#chronological(living, (edge, slot) => rowDual[edge.index * this.windowFrames + slot]);
+    const model = this.#write(living);
+    const weights = new Float64Array(this.#frameCount * living.length);
+    const { cells, aside } = model;
+    this.#rowCount = cells.length;
+    let bound = aside;
+    let iterations = 0;
+    if (cells.length > 0) {
+      this.#highs ??= this.#open();
+      const highs = this.#highs;
+      setTimeLimit(highs, options.timeLimitMs);
+      setOptions(highs, { simplex_iteration_limit: options.iterationLimit ?? NO_ITERATION_LIMIT });
+      check(highs.passModel(model.data), 'HiGHS refused the model');
+      check(highs.setBasis(model.basis), 'HiGHS refused the basis');
+      check(highs.run(), 'HiGHS failed');
+      iterations = iterationsOf(highs);
+      if (statusOf(highs) === 'time-limit') return unfinished(problem, iterations);
+      bound += highs.getObjectiveValue();
+      const { rowDual, colValue } = solutionOf(highs);
+      this.#keepBasis(model, highs);
+      this.#keepPrices(model, colValue);
+      cells.forEach(({ order, first, last }, row) => {
+        for (let frame = first; frame <= last; frame++) weights[frame * living.length + order] = rowDual[row];
+      });
+    }
+    living.forEach((edge, n) => {
+      if (isAlone(edge)) for (let at = n; at < weights.length; at += living.length) weights[at] = 1;
+    });
     const solution = readSolution(problem, weights, iterations);
+    // they meet at the optimum only
     if (!(Math.abs(solution.value - bound) <= 1e-9 * Math.max(1, bound)))
       throw failure(`value ${solution.value} and bound ${bound} differ`);
     return solution;
   }
 
-  /** Brings the model up to date with the window. */
-  #update(living: RingEdge[]): RingModel {
-    const old = this.#model;
-    const deadCount = old ? old.edges.filter((edge) => edge.pricedSlots === 0).length : 0;
-    if (!old || (deadCount >= DEAD_EDGES_MIN && deadCount > DEAD_EDGES_SHARE * old.edges.length))
-      return this.#rebuild(living);
-    const fresh = living.filter((edge) => edge.index < 0);
-    this.#append(old, fresh);
-    this.#reprice(old);
-    return old;
+  #open(): RawModelApi {
+    const highs = createModel(this.#runtime.highs);
+    setOptions(highs, {
+      presolve: 'off',
+      solver: 'simplex',
+      simplex_strategy: DUAL_SIMPLEX,
+      simplex_scale_strategy: 0,
+    });
+    return highs;
   }
 
-  /** Makes a new model of the living edges and carries the old basis over. */
-  #rebuild(living: RingEdge[]): RingModel {
-    const old = this.#model;
-    const basis = old?.highs.getBasis().value;
-    const indices = living.map((edge) => edge.index);
-    this.#release();
-    const model = createRingModel(this.#runtime.highs, this.#switchCost);
-    this.#model = model;
-    this.#append(model, living);
-    if (old && basis)
-      check(model.highs.setBasis(carryBasis(basis, old, model, indices, this.windowFrames)), 'HiGHS refused the basis');
-    this.#forgetDead();
-    return model;
-  }
-
-  /** Adds edges, and their objects when they are new: columns nonbasic and rows basic, as HiGHS does by itself, so that the basis stays valid. */
-  #append(model: RingModel, edges: RingEdge[]): void {
-    if (edges.length === 0) return;
-    const slots = this.windowFrames;
-    check(model.highs.addCols(addRingColumns(model, edges, slots)), 'HiGHS refused columns');
-    check(model.highs.addRows(ringRows(model, edges, slots)), 'HiGHS refused rows');
-    const benefit = new Float64Array((model.edges.length + edges.length) * slots);
-    benefit.set(model.benefit);
-    for (const edge of edges) {
-      edge.index = model.edges.push(edge) - 1;
-      benefit.set(edge.benefit, edge.index * slots);
+  /** Writes the model down, with the last basis as far as it is known. */
+  #write(living: RingEdge[]): RingModel {
+    const objects = contestedObjects(living);
+    const layout = this.#layOut(living, objects.length);
+    const { cells, begins } = layout;
+    const frames = this.#frameCount;
+    const columnOf = new Int32Array(begins.length);
+    const capacities: Capacity[] = [];
+    const colStatus: number[] = [];
+    for (let at = 0; at < begins.length; at++) {
+      if (begins[at] === 1) {
+        const frame = at % frames;
+        capacities.push({ object: objects[(at - frame) / frames], first: frame, last: frame });
+      } else capacities[capacities.length - 1].last++;
+      columnOf[at] = capacities.length - 1;
     }
-    model.benefit = benefit;
-  }
-
-  /** Tells the model which benefits and switch costs have changed. */
-  #reprice(model: RingModel): void {
-    const slots = this.windowFrames;
+    for (const { object, first, last } of capacities)
+      colStatus.push(this.#status(object.status, first, last, BASIS_LOWER));
+    let columns = capacities.length;
+    for (const cell of cells) {
+      if (cell.first === 0) continue;
+      cell.flow = columns++;
+      colStatus.push(this.#status(cell.edge.flowStatus, cell.first, cell.first, BASIS_LOWER));
+    }
+    const colCost = new Float64Array(columns).fill(1, 0, capacities.length);
+    const colLower = new Float64Array(columns);
+    const colUpper = new Float64Array(columns).fill(Infinity);
+    const rowLower = new Float64Array(cells.length);
+    const rowStatus = new Int32Array(cells.length);
+    const starts = new Int32Array(cells.length + 1);
     const indices: number[] = [];
-    for (const edge of model.edges)
-      for (let slot = 0, row = edge.index * slots; slot < slots; slot++, row++)
-        if (model.benefit[row] !== edge.benefit[slot]) {
-          model.benefit[row] = edge.benefit[slot];
-          indices.push(row);
-        }
-    const lower = Float64Array.from(indices, (row) => model.benefit[row]);
-    const upper = new Float64Array(indices.length).fill(Infinity);
-    if (indices.length > 0) check(model.highs.changeRowsBounds({ kind: 'set', indices }, lower, upper), 'bad benefits');
-    this.#repriceSwitches(model);
+    const falling: number[] = [];
+    cells.forEach(({ edge, first, last, benefit, flow }, row) => {
+      rowLower[row] = benefit;
+      rowStatus[row] = this.#status(edge.rowStatus, first, last, BASIS_BASIC);
+      for (const { index } of [edge.truth, edge.track]) {
+        if (index < 0) continue;
+        const end = columnOf[index * frames + last];
+        for (let column = columnOf[index * frames + first]; column <= end; column++) indices.push(column);
+      }
+      if (flow >= 0) {
+        colUpper[flow] = this.#switchCost[this.#slot(first)];
+        colLower[flow] = -colUpper[flow];
+        indices.push(flow);
+      }
+      if (last + 1 < frames) falling.push(indices.push(cells[row + 1].flow) - 1);
+      starts[row + 1] = indices.length;
+    });
+    const values = new Float64Array(indices.length).fill(1);
+    for (const at of falling) values[at] = -1;
+    const size = { numRows: cells.length, numCols: columns };
+    const matrix = { format: 'csr' as const, ...size, starts, indices: Int32Array.from(indices), values };
+    const rowUpper = new Float64Array(cells.length).fill(Infinity);
+    return {
+      data: { ...size, colCost, colLower, colUpper, rowLower, rowUpper, matrix },
+      basis: { colStatus: Int32Array.from(colStatus), rowStatus },
+      capacities,
+      columnOf,
+      ...layout,
+    };
   }
 
-  #repriceSwitches(model: RingModel): void {
-    const slots = [...this.#switchCost.keys()].filter((slot) => this.#switchCost[slot] !== model.switchCost[slot]);
-    model.switchCost.set(this.#switchCost);
-    const indices = model.edgeColumn.flatMap((column) => slots.map((slot) => column + slot));
-    if (indices.length === 0) return;
-    const upper = Float64Array.from(indices, (_, index) => this.#switchCost[slots[index % slots.length]]);
-    const lower = upper.map((cost) => -cost);
-    check(model.highs.changeColsBounds({ kind: 'set', indices }, lower, upper), 'HiGHS refused switch costs');
+  /** Cuts the frames of each edge into cells; `begins` says in which frames those of an object begin. */
+  #layOut(living: RingEdge[], objectCount: number): Layout {
+    const frames = this.#frameCount;
+    const merges = this.#changesCostTheSame();
+    const slots = Int32Array.from({ length: frames }, (_, frame) => this.#slot(frame));
+    const begins = new Uint8Array(objectCount * frames);
+    const cells: Cell[] = [];
+    let aside = 0;
+    living.forEach((edge, order) => {
+      const { truth, track, benefit } = edge;
+      if (isAlone(edge)) {
+        for (const slot of slots) aside += benefit[slot];
+        return;
+      }
+      let before: Kind = Kind.contested;
+      for (let frame = 0; frame < frames; frame++) {
+        const slot = slots[frame];
+        const earns = benefit[slot];
+        const only = truth.priced[slot] === 1 && track.priced[slot] === 1;
+        const kind = earns === 0 ? Kind.gap : only ? Kind.only : Kind.contested;
+        if (merges && kind === before && kind !== Kind.contested) {
+          const cell = cells[cells.length - 1];
+          cell.last = frame;
+          cell.benefit += earns;
+        } else {
+          cells.push({ edge, order, first: frame, last: frame, benefit: earns, only: kind === Kind.only, flow: -1 });
+          if (truth.index >= 0) begins[truth.index * frames + frame] = 1;
+          if (track.index >= 0) begins[track.index * frames + frame] = 1;
+        }
+        before = kind;
+      }
+    });
+    return { cells, begins, aside };
+  }
+
+  #changesCostTheSame(): boolean {
+    const cost = this.#switchCost[this.#newest];
+    for (let frame = 1; frame < this.#frameCount; frame++)
+      if (this.#switchCost[this.#slot(frame)] !== cost) return false;
+    return true;
+  }
+
+  /** Where something that covers frames was in the last basis; new frames are the last ones. */
+  #status(statuses: Int8Array, first: number, last: number, otherwise: number): number {
+    const status = statuses[this.#slot(first)];
+    if (status !== BASIS_UNKNOWN) return status;
+    const newer = statuses[this.#slot(last)];
+    return newer === BASIS_UNKNOWN ? otherwise : newer;
+  }
+
+  /** Keeps the basis for the next solve. */
+  #keepBasis({ cells, capacities }: RingModel, highs: RawModelApi): void {
+    const basis = highs.getBasis().value;
+    if (!basis) throw failure('HiGHS returned no basis');
+    capacities.forEach(({ object, first, last }, column) => {
+      for (let frame = first; frame <= last; frame++) object.status[this.#slot(frame)] = basis.colStatus[column];
+    });
+    cells.forEach(({ edge, first, last, flow }, row) => {
+      for (let frame = first; frame <= last; frame++) {
+        const slot = this.#slot(frame);
+        edge.rowStatus[slot] = basis.rowStatus[row];
+        edge.flowStatus[slot] = BASIS_UNKNOWN;
+      }
+      if (flow >= 0) edge.flowStatus[this.#slot(first)] = basis.colStatus[flow];
+    });
+  }
+
+  /**
+   * Gives every frame its price. Frames that share a capacity share its price: each gets what its pair earns, as long as that lasts. What is over or
+   * missing falls on the frame farthest from the window's end, or from its beginning, so that the prices stay good when frames enter and leave.
+   */
+  #keepPrices({ cells, capacities, columnOf }: RingModel, colValue: Float64Array): void {
+    const newest = this.#frameCount - 1;
+    const isLast = (first: number, last: number) => last === newest && first > 0;
+    capacities.forEach(({ object, first, last }, column) => {
+      for (let frame = first; frame <= last; frame++) object.price[this.#slot(frame)] = 0;
+      object.price[this.#slot(isLast(first, last) ? first : last)] = Math.max(0, colValue[column]);
+    });
+    const shared = ({ index }: RingObject, frame: number) =>
+      index < 0 ? 0 : Math.max(0, colValue[columnOf[index * this.#frameCount + frame]]);
+    for (const { edge, first, last, only } of cells) {
+      if (!only || first === last) continue;
+      const truthShare = shared(edge.truth, first);
+      const sum = truthShare + shared(edge.track, first);
+      const backwards = isLast(first, last);
+      let left = sum;
+      for (let n = 0; n <= last - first; n++) {
+        const slot = this.#slot(backwards ? last - n : first + n);
+        const paid = n === last - first ? left : Math.min(left, edge.benefit[slot]);
+        left -= paid;
+        edge.truth.price[slot] = sum > 0 ? (paid * truthShare) / sum : 0;
+        edge.track.price[slot] = paid - edge.truth.price[slot];
+      }
+    }
   }
 
   #window(living: RingEdge[]): { problem: LpProblem; truthNames: number[]; trackNames: number[] } {
     const truthNames: number[] = [];
     const trackNames: number[] = [];
+    const frames = this.#frameCount;
     const problem: LpProblem = {
-      frameCount: this.#frameCount,
+      frameCount: frames,
       edgeTruth: numbered(
-        living.map((edge) => edge.truth),
+        living.map((edge) => edge.truthName),
         truthNames,
       ),
       edgeTrack: numbered(
-        living.map((edge) => edge.track),
+        living.map((edge) => edge.trackName),
         trackNames,
       ),
       truthCount: truthNames.length,
       trackCount: trackNames.length,
-      benefit: this.#chronological(living, (edge, slot) => edge.benefit[slot]),
-      switchCost: new Float64Array(this.#frameCount),
+      benefit: new Float64Array(frames * living.length),
+      switchCost: new Float64Array(frames),
     };
-    for (let frame = 1; frame < this.#frameCount; frame++)
-      problem.switchCost[frame] = this.#switchCost[this.#slot(frame)];
-    return { problem, truthNames, trackNames };
-  }
-
-  #chronological(edges: RingEdge[], read: (edge: RingEdge, slot: number) => number): Float64Array {
-    const values = new Float64Array(this.#frameCount * edges.length);
     let end = 0;
-    for (let frame = 0; frame < this.#frameCount; frame++) {
+    for (let frame = 0; frame < frames; frame++) {
       const slot = this.#slot(frame);
-      for (const edge of edges) values[end++] = read(edge, slot);
+      if (frame > 0) problem.switchCost[frame] = this.#switchCost[slot];
+      for (const edge of living) problem.benefit[end++] = edge.benefit[slot];
     }
-    return values;
+    return { problem, truthNames, trackNames };
   }
 
   #slot(frame: number): number {
@@ -332,44 +496,109 @@ export class RingSimplex {
     for (const edges of this.#edges.values()) yield* edges.values();
   }
 
+  /** The edges with a benefit; the others, and objects that have no more, are forgotten. */
   #living(): RingEdge[] {
-    return [...this.#all()].filter((edge) => edge.pricedSlots > 0);
+    const living: RingEdge[] = [];
+    for (const [truth, edges] of this.#edges) {
+      for (const [track, edge] of edges) {
+        if (edge.pricedSlots > 0) living.push(edge);
+        else edges.delete(track);
+      }
+      if (edges.size === 0) this.#edges.delete(truth);
+    }
+    for (const side of [this.#truths, this.#tracks])
+      for (const [name, object] of side) if (object.edgeCount === 0) side.delete(name);
+    return living;
   }
 
-  #edge(truth: number, track: number): RingEdge {
-    const known = this.#edges.get(truth)?.get(track);
-    if (known) return known;
-    const benefit = new Float64Array(this.windowFrames);
-    const edge = { truth, track, benefit, pricedSlots: 0, index: -1 };
-    if (!this.#edges.has(truth)) this.#edges.set(truth, new Map());
-    this.#edges.get(truth)!.set(track, edge);
+  #edge(truthName: number, trackName: number): RingEdge {
+    let edges = this.#edges.get(truthName);
+    if (!edges) {
+      edges = new Map();
+      this.#edges.set(truthName, edges);
+    }
+    let edge = edges.get(trackName);
+    if (!edge) {
+      const slots = this.windowFrames;
+      edge = {
+        truthName,
+        trackName,
+        truth: this.#object(this.#truths, truthName),
+        track: this.#object(this.#tracks, trackName),
+        benefit: new Float64Array(slots),
+        pricedSlots: 0,
+        rowStatus: new Int8Array(slots).fill(BASIS_UNKNOWN),
+        flowStatus: new Int8Array(slots).fill(BASIS_UNKNOWN),
+      };
+      edges.set(trackName, edge);
+    }
     return edge;
   }
 
-  /** Drops the dead edges outside the model; those inside stay until it is rebuilt. */
-  #forgetDead(): void {
-    for (const [truth, edges] of this.#edges) {
-      for (const [track, edge] of edges) if (edge.pricedSlots === 0 && edge.index < 0) edges.delete(track);
-      if (edges.size === 0) this.#edges.delete(truth);
+  #object(side: Map<number, RingObject>, name: number): RingObject {
+    let object = side.get(name);
+    if (!object) {
+      const slots = this.windowFrames;
+      object = {
+        edgeCount: 0,
+        priced: new Int32Array(slots),
+        status: new Int8Array(slots).fill(BASIS_UNKNOWN),
+        price: new Float64Array(slots),
+        index: -1,
+      };
+      side.set(name, object);
     }
+    return object;
+  }
+
+  #forgetBasis(): void {
+    this.#release();
+    for (const edge of this.#all()) {
+      edge.rowStatus.fill(BASIS_UNKNOWN);
+      edge.flowStatus.fill(BASIS_UNKNOWN);
+    }
+    for (const side of [this.#truths, this.#tracks])
+      for (const object of side.values()) object.status.fill(BASIS_UNKNOWN);
   }
 
   #release(): void {
-    if (!this.#model) return;
-    discard(this.#model.highs);
-    for (const edge of this.#model.edges) edge.index = -1;
-    this.#model = undefined;
+    if (this.#highs) discard(this.#highs);
+    this.#highs = undefined;
   }
 }
 
 function price(edge: RingEdge, slot: number, benefit: number): void {
-  edge.pricedSlots += Number(benefit !== 0) - Number(edge.benefit[slot] !== 0);
+  const change = Number(benefit !== 0) - Number(edge.benefit[slot] !== 0);
   edge.benefit[slot] = benefit;
+  if (change === 0) return;
+  const before = edge.pricedSlots;
+  edge.pricedSlots += change;
+  const living = Number(edge.pricedSlots > 0) - Number(before > 0);
+  for (const end of [edge.truth, edge.track]) {
+    end.priced[slot] += change;
+    end.edgeCount += living;
+  }
 }
 
 function clearEdge(edge: RingEdge): void {
-  edge.benefit.fill(0);
-  edge.pricedSlots = 0;
+  for (let slot = 0; slot < edge.benefit.length; slot++) price(edge, slot, 0);
+}
+
+/** Neither end has another edge. */
+function isAlone(edge: RingEdge): boolean {
+  return edge.truth.edgeCount === 1 && edge.track.edgeCount === 1;
+}
+
+/** Numbers the objects that have more than one edge; the others have no price. */
+function contestedObjects(living: RingEdge[]): RingObject[] {
+  const objects: RingObject[] = [];
+  for (const { truth, track } of living) truth.index = track.index = -1;
+  for (const { truth, track } of living)
+    for (const end of [truth, track]) {
+      if (end.edgeCount === 1) end.price.fill(0);
+      else if (end.index < 0) end.index = objects.push(end) - 1;
+    }
+  return objects;
 }
 
 /** Replaces names by indices into `names`, which it fills. */
@@ -379,97 +608,4 @@ function numbered(values: number[], names: number[]): Int32Array {
     if (!indices.has(name)) indices.set(name, names.push(name) - 1);
     return indices.get(name)!;
   });
-}
-
-function createRingModel(highs: Highs, switchCost: Float64Array): RingModel {
-  const model = createModel(highs);
-  setOptions(model, { presolve: 'off', solver: 'simplex', simplex_strategy: DUAL_SIMPLEX, simplex_scale_strategy: 0 });
-  return {
-    highs: model,
-    edges: [],
-    edgeColumn: [],
-    truthColumn: new Map(),
-    trackColumn: new Map(),
-    columnCount: 0,
-    benefit: new Float64Array(0),
-    switchCost: switchCost.slice(),
-  };
-}
-
-/** Reserves columns for edges and their new objects: f, free of cost within its bounds, and prices, of cost 1. */
-function addRingColumns(model: RingModel, edges: RingEdge[], slots: number): ColumnInput {
-  const from = model.columnCount;
-  const isEdge: boolean[] = [];
-  const reserve = (edge: boolean): number => {
-    isEdge.push(edge);
-    model.columnCount += slots;
-    return model.columnCount - slots;
-  };
-  for (const { truth, track } of edges) {
-    model.edgeColumn.push(reserve(true));
-    if (!model.truthColumn.has(truth)) model.truthColumn.set(truth, reserve(false));
-    if (!model.trackColumn.has(track)) model.trackColumn.set(track, reserve(false));
-  }
-  const count = model.columnCount - from;
-  const columns = {
-    cost: new Float64Array(count),
-    lower: new Float64Array(count),
-    upper: new Float64Array(count).fill(Infinity),
-  };
-  isEdge.forEach((edge, block) => {
-    if (!edge) columns.cost.fill(1, block * slots, (block + 1) * slots);
-    else
-      for (let slot = 0; slot < slots; slot++) {
-        columns.lower[block * slots + slot] = -model.switchCost[slot];
-        columns.upper[block * slots + slot] = model.switchCost[slot];
-      }
-  });
-  const starts = new Int32Array(count + 1);
-  const numRows = model.edges.length * slots;
-  return {
-    ...columns,
-    matrix: { format: 'csc', numRows, numCols: count, starts, indices: new Int32Array(0), values: new Float64Array(0) },
-  };
-}
-
-/** The rows of edges whose columns are reserved; in a ring of one slot, f would cancel itself and is left out. */
-function ringRows(model: RingModel, edges: RingEdge[], slots: number): RowInput {
-  const width = slots > 1 ? 4 : 2;
-  const numRows = edges.length * slots;
-  const starts = Int32Array.from({ length: numRows + 1 }, (_, row) => row * width);
-  const indices = new Int32Array(numRows * width);
-  const values = new Float64Array(numRows * width).fill(1);
-  const lower = new Float64Array(numRows);
-  edges.forEach((edge, order) => {
-    const column = model.edgeColumn[model.edges.length + order];
-    lower.set(edge.benefit, order * slots);
-    for (let slot = 0; slot < slots; slot++) {
-      const at = (order * slots + slot) * width;
-      indices[at] = model.truthColumn.get(edge.truth)! + slot;
-      indices[at + 1] = model.trackColumn.get(edge.track)! + slot;
-      if (slots === 1) continue;
-      indices[at + 2] = column + slot;
-      indices[at + 3] = column + ((slot + 1) % slots);
-      values[at + 3] = -1;
-    }
-  });
-  const upper = new Float64Array(numRows).fill(Infinity);
-  return { lower, upper, matrix: { format: 'csr', numRows, numCols: model.columnCount, starts, indices, values } };
-}
-
-/** The old model's basis for what is left of it in the new one, `indices` being the old places of the new edges; HiGHS completes it with slacks. */
-function carryBasis(basis: Basis, old: RingModel, model: RingModel, indices: number[], slots: number): BasisInput {
-  const colStatus = new Int32Array(model.columnCount).fill(BASIS_LOWER);
-  const rowStatus = new Int32Array(indices.length * slots).fill(BASIS_BASIC);
-  const carry = (to: number, from: number | undefined): void => {
-    if (from !== undefined) colStatus.set(basis.colStatus.subarray(from, from + slots), to);
-  };
-  indices.forEach((from, to) => {
-    if (from < 0) return;
-    carry(model.edgeColumn[to], old.edgeColumn[from]);
-    rowStatus.set(basis.rowStatus.subarray(from * slots, (from + 1) * slots), to * slots);
-  });
-  for (const [name, column] of model.truthColumn) carry(column, old.truthColumn.get(name));
-  for (const [name, column] of model.trackColumn) carry(column, old.trackColumn.get(name));
-  return { colStatus, rowStatus };
 }
