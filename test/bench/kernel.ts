@@ -1,10 +1,11 @@
 /**
  * Speed of the kernel against a cold HiGHS solve of the same windows, in one run: `npm run bench`.
  * Real sequences from ../shared/data when they are there, a seeded crowd of the same density otherwise. The last line is the
- * whole result as JSON.
+ * whole result as JSON. `npm run bench -- kernel --only simplex` measures warm simplex alone.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
 import { alignMotChallenge, readMotChallenge } from '../../adapters/motchallenge.js';
 import { presets, SlidingWindow } from '../../src/index.js';
 import type { Frame, SolverSummary } from '../../src/tgospa/evaluation.js';
@@ -178,6 +179,8 @@ function warmSimplex(frames: Frame[]) {
   const window = new SlidingWindow({ ...params, windowFrames: WINDOW_FRAMES }, { solver: 'lp' });
   const half = params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent;
   const times = { push: [] as number[], ring: [] as number[], cold: [] as number[], asWritten: [] as number[] };
+  let rows = 0;
+  let worstDifference = 0;
   for (const [k, frame] of frames.entries()) {
     if (scene.size === WINDOW_FRAMES) scene.leave();
     scene.enter(packFrame(frame, params.distance, 0, 'frame'));
@@ -191,31 +194,39 @@ function warmSimplex(frames: Frame[]) {
         edges.map((_, pair) => record.benefit(pair) / QUANTA),
         half,
       );
-      ring.solve();
-    }).ms;
+      return ring.solve().value;
+    });
     if (k < WINDOW_FRAMES) continue;
     times.push.push(pushed);
-    times.ring.push(restarted);
+    times.ring.push(restarted.ms);
+    rows += ring.rowCount;
     if (k % 15 !== 0) continue;
     const problem = windowProblem(frames.slice(k - WINDOW_FRAMES + 1, k + 1));
-    times.cold.push(timed(() => simplex.solveCold(problem, { presolve: false })).ms);
+    const solved = timed(() => simplex.solveCold(problem, { presolve: false }));
+    times.cold.push(solved.ms);
+    worstDifference = Math.max(worstDifference, Math.abs(solved.result.value - restarted.result));
     times.asWritten.push(timed(() => simplex.solveAsWritten(problem, { presolve: false })).ms);
   }
   ring.dispose();
   window.dispose();
   const median = (list: number[]) => quantile(ascending(list), 0.5);
+  const mean = (list: number[]) => list.reduce((sum, ms) => sum + ms, 0) / list.length;
   const [push, restart, cold, asWritten] = [times.push, times.ring, times.cold, times.asWritten].map(median);
   return {
     lpPushMedianMs: round(push),
-    lpPushMeanMs: round(times.push.reduce((sum, ms) => sum + ms, 0) / times.push.length),
+    lpPushMeanMs: round(mean(times.push)),
     lpPushP99Ms: round(quantile(ascending(times.push), 0.99)),
     ringMedianMs: round(restart),
+    ringMeanMs: round(mean(times.ring)),
+    ringRows: round(rows / times.ring.length),
     coldNoPresolveMedianMs: round(cold),
     coldAsWrittenMedianMs: round(asWritten),
     lpPushRatio: round(cold / push),
     lpPushRatioAsWritten: round(asWritten / push),
     ringRatio: round(cold / restart),
+    ringMeanRatio: round(mean(times.cold) / mean(times.ring)),
     ringRatioAsWritten: round(asWritten / restart),
+    ringWorstDifference: round(worstDifference, 2),
   };
 }
 
@@ -265,13 +276,30 @@ function scalingRow(objects: number) {
   return row;
 }
 
+function printSimplex(rows: { source: string; warmSimplex: ReturnType<typeof warmSimplex> }[]): void {
+  console.log('warm simplex against cold, without presolve:');
+  console.table(rows.map(({ source, warmSimplex }) => ({ source, ...warmSimplex })));
+}
+
+const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
+if (only !== undefined && only !== 'simplex') throw new Error(`--only knows simplex, not ${only}`);
+if (only === 'simplex') {
+  const rows = SEQUENCES.map((sequence) => {
+    const { frames, source } = loadFrames(sequence);
+    warmSimplex(frames.slice(0, 150));
+    return { source, warmSimplex: warmSimplex(frames.slice(0, 300)) };
+  });
+  printSimplex(rows);
+  console.log(JSON.stringify({ windowFrames: WINDOW_FRAMES, profile: 'online-surveillance', sequences: rows }));
+  process.exit();
+}
+
 const sequences = SEQUENCES.map((sequence) => {
   console.log(`sliding over ${sequence.name} ...`);
   return sequenceRow(sequence);
 });
 console.table(sequences.map(({ contested, warmSimplex: _, ...row }) => ({ ...row, ...contested })));
-console.log('warm simplex against cold, without presolve:');
-console.table(sequences.map(({ source, warmSimplex }) => ({ source, ...warmSimplex })));
+printSimplex(sequences);
 console.log('scaling on a synthetic crowd of the same density ...');
 const scaling = [10, 30, 100, 300].map(scalingRow);
 console.table(scaling);
