@@ -286,17 +286,16 @@ export class Component {
   }
 
   /**
-   * The LP's optimum. With `solver: 'lp'` by the window's warm program. Otherwise from nothing, so that it depends on the frames alone, and
-   * first with the surcharge, so that among equal optima the fewest switches win.
+   * The LP's optimum, with the surcharge first, so that among equal optima the fewest switches win: with `solver: 'lp'` by the window's warm program,
+   * otherwise from nothing, so that it depends on the frames alone. A fractional one is the LP metric and is asked for without the surcharge.
    */
   private optimum(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): LpSolution {
     const { head, size } = this.stack;
+    let optimum: LpSolution;
     if (this.slidesLinearly) {
       this.linear ??= new LinearWindow(this.scene, simplex, this.scene.windowFrames!);
-      return this.linear.relax(this, this.frameNumber.values.slice(head, head + size), timeLimitMs);
-    }
-    if (this.settings.solver === 'lp') return simplex.solveCold(problem, { timeLimitMs });
-    const optimum = simplex.solveCold(this.linearProblem(SURCHARGE), { timeLimitMs });
+      optimum = this.linear.relax(this, this.frameNumber.values.slice(head, head + size), timeLimitMs);
+    } else optimum = simplex.solveCold(this.linearProblem(SURCHARGE), { timeLimitMs });
     return optimum.status === 'optimal' && !optimum.integral ? simplex.solveCold(problem, { timeLimitMs }) : optimum;
   }
 
@@ -306,7 +305,7 @@ export class Component {
     const firstNew = this.known ? head + size - this.newCount : this.recall();
     for (let row = firstNew; row < head + size; row++) this.goOn(row);
     this.known = true;
-    this.proof ??= new PriceProof(this, this.prices, this.scene.changeQuanta - SURCHARGE, QUANTA);
+    this.proof ??= new PriceProof(this, this.prices, this.scene.changeQuanta);
     return this.proof.proves(
       {
         firstRow: head,

@@ -69,7 +69,7 @@ export class LinearWindow {
       ring.removeEdge(edge.truth.serial, edge.track.serial);
       edges.delete(edge);
     }
-    const half = scene.params.switchPenalty ** scene.params.exponent / 2 / scene.unit;
+    const half = scene.changeQuanta / QUANTA;
     for (let number = Math.max(this.nextNumber, scene.oldestNumber); number <= scene.newestNumber; number++)
       ring.slide([], [], [], half);
     for (const edge of component.edges) {

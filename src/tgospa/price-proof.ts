@@ -8,6 +8,8 @@
  * for the new frame, and those of the others moved a little, prove that nothing has changed. All values are quanta.
  */
 
+import { SURCHARGE } from './quanta.js';
+
 export interface ProofGraph {
   readonly truthCount: number;
   readonly trackCount: number;
@@ -27,8 +29,8 @@ export interface ProofLayers {
   readonly frameNumber: Float64Array;
 }
 
-/** What the assignment may be below the bound, relative to its value. */
-const TOLERANCE = 1e-10;
+/** What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not win. */
+const SLACK = SURCHARGE / 2;
 /** So often each assigned pair of a new layer looks at what its rivals leave it. */
 const ROUNDS = 3;
 /** Sweeps over all layers before simplex is asked. */
@@ -52,8 +54,6 @@ export class PriceProof {
     private readonly prices: readonly Float64Array[],
     /** cost of one edge changed */
     private readonly h: number,
-    /** c^p */
-    private readonly unit: number,
   ) {
     const { truthCount, trackCount, edgeTruth, edgeTrack } = graph;
     this.start = new Int32Array(truthCount + trackCount + 1);
@@ -77,7 +77,7 @@ export class PriceProof {
     const { firstRow, layerCount } = layers;
     for (let row = firstNew; row < firstRow + layerCount; row++) this.priceLayer(row);
     const earned = this.earned();
-    const enough = earned + TOLERANCE * Math.max(this.unit, earned);
+    const enough = earned + SLACK;
     if (this.bound() <= enough) return true;
     const room = (layerCount + 1) * this.graph.edgeTruth.length;
     if (scratch.length < room) scratch = new Float64Array(2 * room);

@@ -24,7 +24,7 @@ function randomProblem(random: () => number): LpProblem {
 /** A proof of `partner`, with prices that are whatever `price` says. */
 function proves(problem: LpProblem, partner: Int32Array, price: () => number, firstNew: number): boolean {
   const prices = Array.from({ length: 4 }, () => Float64Array.from({ length: 8 }, price));
-  const proof = new PriceProof(problem, prices, problem.switchCost[0] * UNIT, UNIT);
+  const proof = new PriceProof(problem, prices, problem.switchCost[0] * UNIT);
   return proof.proves(
     {
       firstRow: 0,
