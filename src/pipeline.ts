@@ -162,7 +162,7 @@ export class Live {
     try {
       await live.#recover();
     } catch (error) {
-      await live.#log.kill();
+      await live.kill();
       throw error;
     }
     return live;
@@ -305,7 +305,8 @@ export class Live {
   /** One after the other: the snapshots of a thousand streams are a hundred megabytes. */
   async #snapshotAtLast(name: string): Promise<void> {
     const stream = this.#streams.get(name);
-    const unfinished = stream instanceof RemoteStream && stream.pending > 0;
+    // whatever is asked of a busy thread waits for its work
+    const unfinished = stream instanceof RemoteStream && stream.thread.pending > 0;
     if (unfinished || this.#sinceSnapshot.get(name) === 0) return;
     await this.#snapshot(name);
     if (this.#log.gauges.queuedBytes > this.#log.settings.commitBytes) await this.#log.flush().catch(() => {});
@@ -418,7 +419,7 @@ export class Live {
         this.#busy = record.stream;
         yield* this.#apply(stream, position, record);
         this.#busy = null;
-      }
+      } else this.#nobodys(record, position);
       this.#handledPosition = position;
       this.#backlog--;
       if (!(stream instanceof RemoteStream)) this.#done(record);
@@ -445,10 +446,10 @@ export class Live {
   }
 
   /** What follows a record that a thread has applied. */
-  #backFrom({ stream, position, record, steps, error }: Back): LiveEvent[] {
+  #backFrom({ stream, position, record, steps, gone, error }: Back): LiveEvent[] {
     if (error) this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
     const events = steps.flatMap((applied) => this.#published(applied));
-    if (record.kind !== 'retire' || record.tracker !== null) this.#countToSnapshot(stream.name, position);
+    if (!gone) this.#countToSnapshot(stream.name, position);
     else if (stream.pending > 0) this.#log.saveSnapshot(stream.name, position, null);
     else {
       stream.drop();
@@ -493,6 +494,11 @@ export class Live {
     const { budgetMs, inlineMs, auditEvery } = this.#evaluation;
     if (this.#threads.count === 0) return { budgetMs, auditEvery };
     return { budgetMs: Math.min(inlineMs, budgetMs), auditEvery, heavyMs: inlineMs };
+  }
+
+  /** A record behind the retirement of its stream; as long as nothing covers it, it would keep the log from shrinking. */
+  #nobodys({ stream }: LogRecord, position: number): void {
+    this.#log.saveSnapshot(stream, position, null);
   }
 
   #retire(name: string, position: number): void {
@@ -585,7 +591,7 @@ export class Live {
         await stream.shrunk(this.#evaluation.backlogFrames);
       } else if (stream) {
         for (const events of this.#apply(stream, position, record)) publish(position, events);
-      }
+      } else this.#nobodys(record, position);
     }
     await this.#threadsDone();
     back.unsubscribe();

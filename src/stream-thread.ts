@@ -1,20 +1,49 @@
-/** A thread that works on heavy streams: what `threads.ts` sends is done in order, and answered in order. */
+/**
+ * A thread that works on heavy streams. What `threads.ts` sends for one stream is done and answered in order; streams take
+ * turns, record by record, so that none waits for the backlog of another. Who asks for a window wants it as it is now.
+ */
 import { deserialize } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import './index.js';
 import { packSnapshot } from './log.js';
 import { type ReportEvent, summarize } from './protocol.js';
-import { RecordReader } from './record.js';
+import { type LogRecord, RecordReader } from './record.js';
 import { type LiveEvent, Stream, type StreamPlan } from './stream.js';
 import type { SolveOptions } from './tgospa/solve-options.js';
-import type { Gauges, SentEvent, SentStep, Taken, ThreadAnswer, ThreadTask } from './threads.js';
+import type { Gauges, SentEvent, SentReport, SentStep, Taken, ThreadAnswer, ThreadTask } from './threads.js';
 
 const options = workerData as SolveOptions;
 const streams = new Map<string, Stream>();
+/** records after which series may have begun anew, without a report yet */
+const CHANGES: readonly LogRecord['kind'][] = ['open', 'configure', 'retire'];
+
+/** what waits, by stream; the one whose turn it is stands first */
+const waiting = new Map<string, ThreadTask[]>();
 
 parentPort!.on('message', (task: ThreadTask) => {
-  parentPort!.postMessage(answerTo(task));
+  if (task.type === 'window' && streams.has(task.stream)) answer(task);
+  else enqueue(task);
 });
+
+function enqueue(task: ThreadTask): void {
+  if (waiting.size === 0) setImmediate(next);
+  const queue = waiting.get(task.stream);
+  if (queue) queue.push(task);
+  else waiting.set(task.stream, [task]);
+}
+
+/** One task; what has come meanwhile is heard before the next. */
+function next(): void {
+  const [[stream, queue]] = waiting;
+  waiting.delete(stream);
+  answer(queue.shift()!);
+  if (queue.length > 0) waiting.set(stream, queue);
+  if (waiting.size > 0) setImmediate(next);
+}
+
+function answer(task: ThreadTask): void {
+  parentPort!.postMessage(answerTo(task));
+}
 
 function answerTo(task: ThreadTask): ThreadAnswer {
   if (task.type === 'apply') return apply(task);
@@ -50,13 +79,21 @@ function apply({ stream: name, position, record: bytes }: Extract<ThreadTask, { 
     error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   }
   if (record.kind === 'retire' && record.tracker === null) streams.delete(name);
-  return { type: 'applied', stream: name, steps, standing: stream?.standing() ?? null, error };
+  return {
+    type: 'applied',
+    stream: name,
+    steps,
+    standing: stream?.standing() ?? null,
+    reports: stream && CHANGES.includes(record.kind) ? stream.reports().map(sent) : null,
+    gone: !streams.has(name),
+    error,
+  };
 }
 
 const sentEvent = (event: LiveEvent): SentEvent => (event.type === 'report' ? sent(event) : event);
 
 /** A report without its detector, of which only the readings can be sent, and without the frames but the newest. */
-function sent({ spikes, report, ...event }: ReportEvent) {
+function sent({ spikes, report, ...event }: ReportEvent): SentReport {
   const { frame, newest, settled, lifetime, events } = report;
   const plain = { ...event, report: { ...summarize(report), frame, newest, settled, lifetime, events } };
   if (!spikes) return plain;

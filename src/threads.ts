@@ -32,7 +32,7 @@ export type ThreadTask =
 
 /** An event without what cannot leave its thread. */
 export type SentEvent = Exclude<LiveEvent, ReportEvent> | SentReport;
-type SentReport = Omit<Extract<LiveEvent, ReportEvent>, 'spikes'> & { gauges?: Gauges };
+export type SentReport = Omit<Extract<LiveEvent, ReportEvent>, 'spikes'> & { gauges?: Gauges };
 export type Gauges = Record<string, ReturnType<SpikeReading['gauge']>>;
 
 export interface Taken {
@@ -41,7 +41,17 @@ export interface Taken {
 }
 
 export type ThreadAnswer =
-  | { type: 'applied'; stream: string; steps: SentStep[]; standing: Standing | null; error: string | null }
+  | {
+      type: 'applied';
+      stream: string;
+      steps: SentStep[];
+      standing: Standing | null;
+      /** the newest reports, when more has become of them than the steps tell */
+      reports: SentReport[] | null;
+      /** the thread does not know the stream, or any more */
+      gone: boolean;
+      error: string | null;
+    }
   | { type: 'answer'; ask: number; value: unknown };
 
 export type SentStep = Omit<Applied, 'events'> & { events: SentEvent[] };
@@ -52,6 +62,8 @@ export interface Back {
   position: number;
   record: LogRecord;
   steps: Applied[];
+  /** the stream is retired, unless a record that is still away begins it anew */
+  gone: boolean;
   error: string | null;
 }
 
@@ -129,7 +141,9 @@ class Thread {
     this.#worker.postMessage(task, transfer);
   }
 
-  ask<T>(task: (ask: number) => ThreadTask): Promise<T> {
+  /** Undefined when the thread is stopped before it answers. */
+  ask<T>(task: (ask: number) => ThreadTask): Promise<T | undefined> {
+    if (this.#stopped) return Promise.resolve(undefined);
     const ask = ++this.#lastAsk;
     return new Promise((resolve) => {
       this.#asks.set(ask, resolve);
@@ -153,6 +167,8 @@ class Thread {
 export class RemoteStream {
   #standing: Standing | null = null;
   readonly #reports = new Map<string, ReportEvent>();
+  #snapshot: Promise<Uint8Array | undefined> | null = null;
+  #dropped = false;
   readonly #pending: { position: number; record: LogRecord }[] = [];
   /** durable, but not sent yet */
   #expected = 0;
@@ -170,11 +186,11 @@ export class RemoteStream {
   begin(state: Uint8Array): void {
     const { name } = this;
     this.ready = this.thread
-      .ask<Taken | undefined>((ask) => ({ type: 'take', stream: name, ask, state }))
+      .ask<Taken>((ask) => ({ type: 'take', stream: name, ask, state }))
       .then((taken) => {
         if (!taken) return;
         this.#standing ??= taken.standing;
-        for (const report of taken.reports) this.#keep(received(report) as ReportEvent);
+        this.#keepOnly(taken.reports);
       });
   }
 
@@ -209,19 +225,20 @@ export class RemoteStream {
     this.thread.post({ type: 'apply', stream: this.name, position, record: bytes }, [bytes.buffer]);
   }
 
-  back({ steps, standing, error }: Extract<ThreadAnswer, { type: 'applied' }>): Back {
+  back({ steps, standing, reports, gone, error }: Extract<ThreadAnswer, { type: 'applied' }>): Back {
     const { position, record } = this.#pending.shift()!;
     this.thread.pending--;
     if (standing) this.#standing = standing;
     const applied = steps.map(({ events, history }) => ({ events: events.map(received), history }));
-    for (const { events } of applied) for (const event of events) this.#note(event);
+    for (const { events } of applied) for (const event of events) if (event.type === 'report') this.#keep(event);
+    if (reports) this.#keepOnly(reports);
     this.#release();
-    return { stream: this, position, record, steps: applied, error };
+    return { stream: this, position, record, steps: applied, gone, error };
   }
 
   /** Resolves when at most so many durable records are not back. */
   shrunk(most: number): Promise<void> {
-    if (this.#expected + this.pending <= most) return Promise.resolve();
+    if (this.#dropped || this.#expected + this.pending <= most) return Promise.resolve();
     return new Promise((resolve) => {
       this.#waiters.push({ most, resolve });
     });
@@ -237,9 +254,9 @@ export class RemoteStream {
     for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
 
-  #note(event: LiveEvent): void {
-    if (event.type === 'report') this.#keep(event);
-    else if (event.type === 'retired') this.#reports.delete(seriesKey(event.tracker, event.profile));
+  #keepOnly(reports: SentReport[]): void {
+    this.#reports.clear();
+    for (const report of reports) this.#keep(received(report) as ReportEvent);
   }
 
   /** The newest report of a series, as `Stream.reports` gives it; scores come at a stride, so the last ones stay. */
@@ -251,9 +268,11 @@ export class RemoteStream {
     this.#reports.set(key, { ...kept, ...(spikes ? { spikes } : {}), ...(scores ? { scores } : {}) });
   }
 
-  /** The thread has forgotten the stream; so does everybody. */
+  /** The thread has forgotten the stream; so does everybody. Records that were to be sent open it anew, elsewhere. */
   drop(): void {
     this.thread.streams.delete(this.name);
+    this.#dropped = true;
+    this.letGo();
   }
 
   get plan(): StreamPlan {
@@ -291,7 +310,13 @@ export class RemoteStream {
 
   /** Its state after every record that is back when this resolves, packed; undefined when it has been retired. */
   snapshot(): Promise<Uint8Array | undefined> {
-    return this.thread.ask((ask) => ({ type: 'snapshot', stream: this.name, ask }));
+    // who asks while one is on its way gets that one: it has all that is back by then
+    this.#snapshot ??= this.thread
+      .ask<Uint8Array>((ask) => ({ type: 'snapshot', stream: this.name, ask }))
+      .finally(() => {
+        this.#snapshot = null;
+      });
+    return this.#snapshot;
   }
 }
 
