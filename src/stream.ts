@@ -126,10 +126,12 @@ interface StreamState {
   heavy?: boolean;
 }
 
-/** the share of long solves is that of about so many */
-const LOAD_SOLVES = 32;
+/** the share of long solves is that of about so many; with few, the pauses of a busy machine would make light streams heavy */
+const LOAD_SOLVES = 256;
 /** with a larger share of long solves than this a stream is heavy; a pause of the machine now and then makes none */
 const LONG_SHARE = 0.1;
+/** so is one with so many of them in a row */
+const LONG_IN_A_ROW = 4;
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
 
@@ -148,6 +150,7 @@ export class Stream {
   /** share of long solves among the last ones */
   #longShare = 0;
   #heavy = false;
+  #longInARow = 0;
   // of the record that is being applied
   #position = 0;
   #atMs = 0;
@@ -338,8 +341,10 @@ export class Stream {
   #weigh(solveMs: number, exact: boolean): void {
     const { heavyMs } = this.options;
     if (heavyMs === undefined || this.#heavy) return;
-    this.#longShare += ((solveMs >= heavyMs ? 1 : 0) - this.#longShare) / LOAD_SOLVES;
-    this.#heavy = !exact || this.#longShare > LONG_SHARE;
+    const long = solveMs >= heavyMs ? 1 : 0;
+    this.#longShare += (long - this.#longShare) / LOAD_SOLVES;
+    this.#longInARow = long * (this.#longInARow + 1);
+    this.#heavy = !exact || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
   }
 
   #tellSpikes({ tracker, profile, mark }: Series, spikes: SpikeNews[]): void {
