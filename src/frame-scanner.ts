@@ -42,6 +42,7 @@ const POWERS = Float64Array.from({ length: 23 }, (_, n) => Number(`1e${n}`));
 /** Ids are remembered in a table of this many places, the last one in each; a power of two. */
 const PLACES = 1 << 14;
 const REMEMBERED_LENGTH = 64;
+const NOWHERE = -1;
 
 /** Thrown inside, one object for all: this message is not for the scanner. */
 const UNUSUAL = new Error('unusual');
@@ -61,6 +62,8 @@ const KEYS = {
   class: bytesOf('class'),
   confidence: bytesOf('confidence'),
 };
+const ID_BEGINS = bytesOf('"id":');
+const BOX_BEGINS = bytesOf(',"box":');
 
 export class FrameScanner {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -74,8 +77,12 @@ export class FrameScanner {
   /** an id of this frame was pushed out of the table, so the table cannot tell whether one came twice */
   #crowded = false;
   readonly #seen = new Set<string>();
-  // the objects of the frame being read; what is handed on is cut to measure
+  // the objects of the frame being read, behind them those of earlier frames; what is handed on is cut to measure
   readonly #frameIds: string[] = [];
+  /** where each of these ids is in the table */
+  readonly #framePlaces: number[] = [];
+  /** the place at which the next id stood in the frame before, when nothing has changed */
+  #expected = 0;
   /** never holds anything but numbers with a fraction at first, so that it and its copies are flat in memory */
   readonly #coordinates: number[] = [0.5];
   #used = 0;
@@ -170,8 +177,9 @@ export class FrameScanner {
     this.#stamp = (this.#stamp + 1) >>> 0;
     this.#crowded = false;
     this.#used = 0;
-    this.#classes.length = 0;
-    this.#confidences.length = 0;
+    this.#expected = 0;
+    if (this.#classes.length > 0) this.#classes.length = 0;
+    if (this.#confidences.length > 0) this.#confidences.length = 0;
     let count = 0;
     this.#expect(OPEN_ARRAY);
     this.#space();
@@ -201,12 +209,21 @@ export class FrameScanner {
     let confident = false;
     const isBox = this.#rules.shape === 'box';
     this.#expect(OPEN_OBJECT);
-    do {
+    // as most write it: the id, the box, and nothing else
+    if (this.#begins(ID_BEGINS)) {
+      id = this.#id(n);
+      if (isBox && this.#begins(BOX_BEGINS)) {
+        this.#box();
+        placed = true;
+      }
+    }
+    let more = id === null || this.#another(CLOSE_OBJECT);
+    for (; more; more = this.#another(CLOSE_OBJECT)) {
       this.#expect(QUOTE);
       switch (this.#bytes[this.#at]) {
         case 0x69: // i
           this.#endKey(KEYS.id, id !== null);
-          id = this.#id();
+          id = this.#id(n);
           break;
         case 0x62: // b
           this.#endKey(KEYS.box, placed || !isBox);
@@ -232,9 +249,17 @@ export class FrameScanner {
         default:
           throw UNUSUAL;
       }
-    } while (this.#another(CLOSE_OBJECT));
+    }
     if (id === null || !placed) throw UNUSUAL;
-    this.#frameIds[n] = id;
+  }
+
+  /** Past these bytes, when they are next. */
+  #begins(word: Uint8Array): boolean {
+    const bytes = this.#bytes;
+    const at = this.#at;
+    for (let n = 0; n < word.length; n++) if (bytes[at + n] !== word[n]) return false;
+    this.#at = at + word.length;
+    return true;
   }
 
   #box(): void {
@@ -357,9 +382,11 @@ export class FrameScanner {
     return size;
   }
 
-  /** An object's id: the same string as last time, when it is remembered. */
-  #id(): string {
+  /** The id of the n-th object: the same string as last time, when it is remembered. */
+  #id(n: number): string {
     this.#expect(QUOTE);
+    const known = this.#idAsBefore(n);
+    if (known !== null) return known;
     const bytes = this.#bytes;
     const start = this.#at;
     let at = start;
@@ -373,19 +400,47 @@ export class FrameScanner {
     if (length === 0 || length > this.#rules.idLengthMax) throw UNUSUAL;
     if (length > REMEMBERED_LENGTH) {
       this.#crowded = true;
-      return this.#slice(start, at);
+      return this.#note(n, this.#slice(start, at), NOWHERE);
     }
-    const place = (hash ^ (hash >>> 15)) & (PLACES - 1);
-    const known = this.#ids[place];
-    if (known.length === length && this.#reads(known, start)) {
+    const first = (hash ^ (hash >>> 15)) & (PLACES - 1);
+    // each id has two places, so that it is rare for a frame to have more ids for them than there is room
+    for (let place = first; ; place ^= 1) {
+      const id = this.#ids[place];
+      if (id.length === length && this.#reads(id, start)) return this.#note(n, id, place);
+      if (place !== first) break;
+    }
+    const place = this.#stamps[first] === this.#stamp ? first ^ 1 : first;
+    if (this.#stamps[place] === this.#stamp) {
+      this.#crowded = true;
+      this.#stamps[place] = 0;
+    }
+    this.#ids[place] = this.#slice(start, at);
+    return this.#note(n, this.#ids[place], place);
+  }
+
+  /** Most objects stand where they stood in the frame before, or one further: null when this one does not. */
+  #idAsBefore(n: number): string | null {
+    const start = this.#at;
+    for (let at = this.#expected; at < this.#expected + 2 && at < this.#frameIds.length; at++) {
+      const id = this.#frameIds[at];
+      const place = this.#framePlaces[at];
+      if (!this.#reads(id, start) || this.#bytes[start + id.length] !== QUOTE) continue;
+      // it may have had to give its place to another one
+      if (place === NOWHERE || this.#ids[place] !== id || id.length > this.#rules.idLengthMax) return null;
+      this.#expected = at + 1;
+      this.#at = start + id.length + 1;
+      return this.#note(n, id, place);
+    }
+    return null;
+  }
+
+  #note(n: number, id: string, place: number): string {
+    if (place !== NOWHERE) {
       if (this.#stamps[place] === this.#stamp) throw UNUSUAL; // twice in one frame
       this.#stamps[place] = this.#stamp;
-      return known;
     }
-    if (this.#stamps[place] === this.#stamp) this.#crowded = true;
-    const id = this.#slice(start, at);
-    this.#ids[place] = id;
-    this.#stamps[place] = this.#stamp;
+    this.#frameIds[n] = id;
+    this.#framePlaces[n] = place;
     return id;
   }
 
