@@ -11,6 +11,7 @@ import type { LogRecord } from './record.js';
 import { Companion, type CompanionState, type ScoreReading } from './scores/companion.js';
 import type { SimilarityRule } from './scores/similarity.js';
 import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
+import { seriesKey as keyOfSeries } from './series-key.js';
 import type { SpikeNews } from './spikes/watch.js';
 import type { Evaluation, Report } from './tgospa/evaluation.js';
 import type { FrameView } from './tgospa/frame-record.js';
@@ -328,13 +329,15 @@ export class Stream {
     scores?: ScoreReading | null,
   ): void {
     this.#weigh(solveMs, report.exact);
-    const series = { stream: this.name, tracker: one.tracker, profile: one.profile };
-    const event: ReportEvent = { type: 'report', ...series, ...mark, receivedMs, report, solveMs };
+    const { name: stream } = this;
+    const { tracker, profile } = one;
+    const event: ReportEvent = { type: 'report', stream, tracker, profile, k: mark.k, receivedMs, report, solveMs };
+    if (mark.t !== undefined) event.t = mark.t;
     if (objects) event.objects = objects;
     if (one.spikes) event.spikes = one.spikes;
     if (scores) event.scores = scores;
     this.#emit(event);
-    for (const change of switches) this.#emit({ type: 'switch', ...series, ...change });
+    for (const change of switches) this.#emit({ type: 'switch', stream, tracker, profile, ...change });
     this.#tellSpikes(one, spikes);
   }
 
@@ -546,8 +549,8 @@ export class Stream {
   }
 }
 
-/** Names have no line breaks. */
-export const seriesKey = (tracker: string, profile: string) => `${tracker}\n${profile}`;
+/** The key of a series within its stream. */
+export const seriesKey = (tracker: string, profile: string) => keyOfSeries('', tracker, profile);
 
 /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
 export function idleAmong(

@@ -6,6 +6,7 @@
  */
 import type { Config } from './config.js';
 import { CLOSE_CODES, type CloseCode, type ReportEvent, reportMessage } from './protocol.js';
+import { seriesKey } from './series-key.js';
 
 /** Any event of the pipeline; reports are rendered, everything else goes out as it is. */
 export type PublishedEvent = ReportEvent | { type: string; stream: string; tracker?: string | null; profile?: string };
@@ -36,7 +37,7 @@ interface Counts {
 }
 
 const isReport = (event: PublishedEvent): event is ReportEvent => event.type === 'report';
-const seriesKey = (event: PublishedEvent) => `${event.stream}\n${event.tracker ?? ''}\n${event.profile ?? ''}`;
+const keyOf = ({ stream, tracker, profile }: PublishedEvent) => seriesKey(stream, tracker ?? '', profile ?? '');
 
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
@@ -71,14 +72,14 @@ export class LiveBoard {
 
   publish(event: PublishedEvent): void {
     const publication = new Publication(event);
-    if (isReport(event)) this.#newest.set(seriesKey(event), publication);
-    else if (event.type === 'retired') this.#newest.delete(seriesKey(event));
+    if (isReport(event)) this.#newest.set(keyOf(event), publication);
+    else if (event.type === 'retired') this.#newest.delete(keyOf(event));
     for (const subscription of this.#subscriptions) subscription.offer(publication);
   }
 
   /** Takes a report over that was published before this board was there. */
   restore(event: ReportEvent): void {
-    this.#newest.set(seriesKey(event), new Publication(event));
+    this.#newest.set(keyOf(event), new Publication(event));
   }
 
   subscribe(reader: Reader, filter: Filter): Subscription {
@@ -159,7 +160,7 @@ export class Subscription {
   }
 
   #keepReport(publication: Publication): void {
-    const key = seriesKey(publication.event);
+    const key = keyOf(publication.event);
     const older = this.#reports.get(key);
     if (older && this.#due) this.board.counts.coalesced++;
     this.#reports.set(key, { publication, skipped: older ? older.skipped + 1 : 0 });

@@ -13,6 +13,7 @@ import {
   type ScoreReading,
   type SpikeReading,
 } from './protocol.js';
+import { seriesKey } from './series-key.js';
 import { newSourceMeter, SOURCE_METRICS, type SourceKind, type SourceMeter } from './source-meters.js';
 import type { Audit, Count } from './tgospa/evaluation.js';
 
@@ -744,7 +745,7 @@ export class Telemetry {
   /** Takes a series over as it was before a restart. */
   restore(event: ReportEvent): SeriesMeter | undefined {
     const { stream, tracker, profile, report } = event;
-    const key = `${stream}\n${tracker}\n${profile}`;
+    const key = seriesKey(stream, tracker, profile);
     let meter = this.series.get(key);
     if (!meter && this.series.size < this.#seriesMax) {
       meter = {
@@ -787,7 +788,7 @@ export class Telemetry {
 
   /** The last series of a stream takes the feeds of the stream with it. */
   #retire({ stream, tracker, profile }: { stream: string; tracker: string; profile: string }): void {
-    this.series.delete(`${stream}\n${tracker}\n${profile}`);
+    this.series.delete(seriesKey(stream, tracker, profile));
     for (const meter of this.series.values()) if (meter.labels.stream === stream) return;
     for (const [key, meter] of this.feeds) if (meter.feed.stream === stream) this.feeds.delete(key);
   }
@@ -820,7 +821,7 @@ export class Telemetry {
 
 const COUNT_OF = { late: 'late', duplicate: 'duplicates', missing: 'missing', gap: 'gaps' } as const;
 
-const feedKey = (stream: string, tracker: string | null) => `${stream}\n${tracker ?? ''}`;
+const feedKey = (stream: string, tracker: string | null) => seriesKey(stream, tracker ?? '', '');
 
 const add = (counts: Map<string, number>, key: string, count = 1) => counts.set(key, (counts.get(key) ?? 0) + count);
 

@@ -4,6 +4,7 @@
  * `seriesMax` series; the one that came first goes.
  */
 import type { ReportEvent } from './protocol.js';
+import { seriesKey } from './series-key.js';
 import type { Filter, PublishedEvent } from './subscription.js';
 
 const COLUMNS = ['k', 'atMs', 'distance', 'localization', 'missed', 'false', 'switch'] as const;
@@ -36,9 +37,16 @@ class Trend {
     if (k < last) this.#count = 0;
     else if (k === last) this.#count--;
     if (this.#count === this.#room && this.#room < this.framesMax) this.#grow();
-    const at = (this.#count % this.#room) * COLUMNS.length;
-    const figures = [k, receivedMs, distance, cost.localization, cost.missed, cost.false, cost.switch];
-    this.#rows.set(figures, at);
+    const rows = this.#rows;
+    // in the order of COLUMNS
+    let at = (this.#count % this.#room) * COLUMNS.length;
+    rows[at++] = k;
+    rows[at++] = receivedMs;
+    rows[at++] = distance;
+    rows[at++] = cost.localization;
+    rows[at++] = cost.missed;
+    rows[at++] = cost.false;
+    rows[at] = cost.switch;
     this.#count++;
   }
 
@@ -71,9 +79,12 @@ export class TrendBoard {
   ) {}
 
   note(event: PublishedEvent): void {
-    const key = `${event.stream}\n${event.tracker ?? ''}\n${event.profile ?? ''}`;
-    if (event.type === 'retired') this.#trends.delete(key);
-    if (event.type !== 'report') return;
+    if (event.type !== 'report' && event.type !== 'retired') return;
+    const key = seriesKey(event.stream, event.tracker ?? '', event.profile ?? '');
+    if (event.type === 'retired') {
+      this.#trends.delete(key);
+      return;
+    }
     const report = event as ReportEvent;
     let trend = this.#trends.get(key);
     if (!trend) {

@@ -60,7 +60,7 @@ const LAYERS: Layer[] = [
   },
   {
     name: 'wire',
-    files: ['src/protocol.ts', 'src/object-list.ts', 'src/frame-scanner.ts'],
+    files: ['src/protocol.ts', 'src/object-list.ts', 'src/series-key.ts', 'src/frame-scanner.ts'],
     imports: ['kernel', 'spikes'],
     node: false,
   },
