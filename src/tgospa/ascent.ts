@@ -13,6 +13,7 @@
  * alpha = b/2: what the search finds in the room it has then depends on the frames alone. All numbers are whole quanta.
  */
 
+import type { Budget } from './budget.js';
 import { type AscentGraph, type AscentLayers, Chains } from './chains.js';
 import { Search } from './search.js';
 
@@ -22,8 +23,7 @@ export interface AscentLimits {
   /** states kept per layer by the search */
   statesMax: number;
   sweepsMax: number;
-  /** absolute time, as performance.now() */
-  deadlineMs: number;
+  budget: Budget;
 }
 
 export interface AscentResult {
@@ -58,12 +58,8 @@ export function ascend(
   let sweeps = 0;
   let cuts = 0;
   for (;;) {
-    const late = performance.now() > limits.deadlineMs;
-    const outcome = search.run(
-      limit,
-      late ? LATE_STATES_MAX : limits.statesMax,
-      late ? Number.POSITIVE_INFINITY : limits.deadlineMs,
-    );
+    const late = limits.budget.spend(graph.edgeTruth.length * layers.layerCount);
+    const outcome = search.run(limit, late ? LATE_STATES_MAX : limits.statesMax, late ? null : limits.budget);
     if (outcome === 'late') continue;
     if (outcome === 'cut') cuts++;
     const done = late || sweeps >= limits.sweepsMax || cuts >= CUTS_MAX;

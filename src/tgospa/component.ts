@@ -5,6 +5,7 @@
  */
 
 import { type AscentResult, ascend } from './ascent.js';
+import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
@@ -192,7 +193,7 @@ export class Component {
   }
 
   /** Solves and writes the assignment into the frames. */
-  solve(deadlineMs: number): void {
+  solve(budget: Budget): void {
     this.stale = false;
     this.gap = 0;
     this.weights = null;
@@ -204,20 +205,20 @@ export class Component {
       this.engine = 'matchings';
       this.program.solve(this.benefit, this.changeCost.values, newCount, this.partner);
     } else if (this.large) {
-      this.solveLarge(deadlineMs);
+      this.solveLarge(budget);
     } else {
-      this.relax(deadlineMs);
+      this.relax(budget);
     }
     this.newCount = 0;
     this.apply();
   }
 
-  private solveLarge(deadlineMs: number): void {
-    const result = this.ascend(deadlineMs);
+  private solveLarge(budget: Budget): void {
+    const result = this.ascend(budget);
     this.engine = result.exact ? 'ascent' : 'open';
     this.gap = result.gap;
     if (!result.exact && !this.scene.weighted) this.hold();
-    if (!result.exact && !result.late && this.settings.simplex) this.relax(deadlineMs);
+    if (!result.exact && !result.late && this.settings.simplex) this.relax(budget);
   }
 
   /** An assignment that is not the best may leave a pair for frames in which nobody else needs its ends: holds it there as well. */
@@ -248,7 +249,7 @@ export class Component {
     return earned;
   }
 
-  private ascend(deadlineMs: number): AscentResult {
+  private ascend(budget: Budget): AscentResult {
     const { head, size } = this.stack;
     const layers = {
       layerCount: size,
@@ -259,15 +260,14 @@ export class Component {
     };
     const { statesMax, sweepsMax } = this.settings;
     const target = this.partner.values.subarray(head * this.truthCount, (head + size) * this.truthCount);
-    return ascend(this, layers, { statesMax, sweepsMax, deadlineMs }, target);
+    return ascend(this, layers, { statesMax, sweepsMax, budget }, target);
   }
 
   /** Linear program; then branch and bound if its optimum is fractional and exactness is forced. */
-  private relax(deadlineMs: number): void {
+  private relax(budget: Budget): void {
     const simplex = this.settings.simplex?.();
     if (!simplex) throw new Error("solver 'lp' needs the simplex engine, which is not loaded here; use solver 'auto'");
-    const timeLimitMs =
-      deadlineMs === Number.POSITIVE_INFINITY ? undefined : Math.max(1, deadlineMs - performance.now());
+    const timeLimitMs = budget.leftMs();
     if (this.slidesLinearly && this.isProven()) {
       this.engine = 'simplex';
       return;

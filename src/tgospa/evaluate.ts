@@ -10,7 +10,7 @@ import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
 import { isFractional, readFrames, readWindow } from './read-out.js';
 import { Scene } from './scene.js';
-import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
+import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 
 /** TGOSPA of `frames`, exact and split into its components. Throws InputError. */
 export function evaluate(frames: Iterable<Frame>, params: Params, options: SolveOptions = {}): Evaluation {
@@ -34,7 +34,7 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
   const scene = new Scene(params, solveSettings(options), null);
   try {
     for (const frame of packed) scene.enter(frame);
-    scene.solve(deadline(options));
+    scene.solve(budgetOf(options));
     const perFrame: FrameEvaluation[] = readFrames(scene);
     const evaluation = { ...readWindow(scene), perFrame };
     inspector?.({ evaluation, frames: packed, params, fractional: isFractional(scene) });

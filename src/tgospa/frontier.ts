@@ -18,6 +18,7 @@
  * until a part comes out as it was.
  */
 
+import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { type Draft, Knot, sortFew } from './knot.js';
 import {
@@ -53,6 +54,13 @@ export class Frontier {
   private readonly changed = new Map<Trajectory, Part | null>();
   /** pairs found to be held and decided since the last `rework` began */
   private readonly quiet: { frame: FrameRecord; pair: number }[] = [];
+  /** groups that left something out because the time was up: worked again at the next `rework` */
+  private readonly cuts = new Set<Group>();
+  /** pairs assigned by `mend`, and the quanta they earn */
+  private readonly mended: { frame: FrameRecord; pair: number }[] = [];
+  private mendedQuanta = 0;
+  /** of the solve that goes on */
+  private budget: Budget | null = null;
 
   constructor(
     private readonly h: number,
@@ -65,6 +73,7 @@ export class Frontier {
   /** Begins all over: `frames` will be entered again from the first on. */
   reset(frames: Iterable<FrameRecord>): void {
     this.open.clear();
+    this.cuts.clear();
     for (const frame of frames) {
       for (let pair = 0; pair < frame.edges.length; pair++) {
         this.clearPair(frame, pair);
@@ -73,6 +82,56 @@ export class Frontier {
         truth.remaining = track.remaining = 0;
       }
     }
+  }
+
+  /** A solve begins: `oldest` is the number of the window's first frame. */
+  begin(budget: Budget, oldest: number): void {
+    this.budget = budget;
+    for (const { frame, pair } of this.mended) {
+      frame.assign(pair, 0);
+      this.touch(frame);
+    }
+    this.mended.length = this.mendedQuanta = 0;
+    for (const group of this.cuts) if (group.frame.number < oldest) this.cuts.delete(group);
+  }
+
+  /** Quanta that the best assignment may be ahead, because the time was up. */
+  get loss(): number {
+    if (this.cuts.size === 0) return 0;
+    let sum = -this.mendedQuanta;
+    for (const group of this.cuts) sum += group.loss;
+    return Math.max(1, sum);
+  }
+
+  /** Two that join for free are assigned from the beginning: where that was not seen in time, they earn before as well. */
+  mend(frames: Iterable<FrameRecord>, frameAt: (number: number) => FrameRecord): void {
+    if (this.cuts.size === 0) return;
+    const stamp = newStamp();
+    for (const frame of frames) {
+      for (let pair = 0; pair < frame.edges.length; pair++) {
+        if (frame.on(pair) === 0) continue;
+        const edge = frame.edges[pair];
+        const { truth, track } = edge;
+        const fresh = truth.knotStamp !== stamp && track.knotStamp !== stamp;
+        truth.knotStamp = track.knotStamp = stamp;
+        if (!fresh || edge.component) continue;
+        for (let n = 0; edge.frameAt(n) < frame.number; n++) {
+          const early = frameAt(edge.frameAt(n));
+          early.assign(edge.pairAt(n), 1);
+          this.touch(early);
+          this.mended.push({ frame: early, pair: edge.pairAt(n) });
+          this.mendedQuanta += early.benefit(edge.pairAt(n));
+        }
+      }
+    }
+  }
+
+  /** How many edges were not worked to the end. */
+  openCount(): number {
+    if (this.cuts.size === 0) return 0;
+    const edges = new Set<Edge>();
+    for (const { frame, pairs } of this.cuts) for (const pair of pairs) edges.add(frame.edges[pair]);
+    return edges.size;
   }
 
   /** Takes in the newest frame's pairs. */
@@ -109,9 +168,11 @@ export class Frontier {
   /** Works the window's frames again for trajectories that begin anew, until everything comes out as it was. */
   rework(frames: Iterable<FrameRecord>): void {
     this.quiet.length = 0;
+    const cut = new Set<FrameRecord>();
+    for (const { frame } of this.cuts) cut.add(frame);
     for (const frame of frames) {
-      if (this.changed.size === 0) return;
-      this.reworkFrame(frame);
+      if (this.changed.size + cut.size === 0) return;
+      if (cut.delete(frame) || this.changed.size > 0) this.reworkFrame(frame);
     }
     for (const [trajectory, part] of this.changed) {
       if (trajectory.part && trajectory.part !== part) this.open.delete(trajectory.part);
@@ -317,6 +378,7 @@ export class Frontier {
 
   private discard(group: Group): void {
     const { frame } = group;
+    this.cuts.delete(group);
     for (const part of group.parts) this.open.delete(part);
     for (const input of group.inputs) if (input.taker === group) input.taker = null;
     if (group.choice >= 0) frame.halves -= group.halves[group.choice];
@@ -329,7 +391,7 @@ export class Frontier {
   private advance(frame: FrameRecord, pairs: number[], partOf: PartOf): Group[] {
     const groups: Group[] = [];
     for (const knot of knots(frame, pairs, partOf)) {
-      if (isCalm(frame, knot, partOf)) {
+      if (isCalm(frame, knot, partOf) || (this.lookahead && knot.length === 1 && this.isIdle(frame, knot[0], partOf))) {
         for (const pair of knot) {
           this.hold(frame, pair, partOf(frame.truthAt(pair)), partOf(frame.trackAt(pair)));
           this.quiet.push({ frame, pair });
@@ -337,6 +399,23 @@ export class Frontier {
       } else groups.push(this.work(frame, knot, partOf));
     }
     return groups;
+  }
+
+  /** Whether both ends of a pair that is alone in its knot are decided, and joining them is worse than not, by more than D' at most. */
+  private isIdle(frame: FrameRecord, pair: number, partOf: PartOf): boolean {
+    const { h } = this;
+    const { truth, track, remaining } = frame.edges[pair];
+    const part = partOf(truth);
+    const other = partOf(track);
+    if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
+    if ((part === null && other === null) || part === other) return false;
+    const held = part !== null && part.tracks.length > 0;
+    const taken = other !== null && other.truths.length > 0;
+    const lead = h * (1 + (held ? 1 : 0) + (taken ? 1 : 0)) - frame.benefit(pair);
+    let cost = Math.min(h, remaining);
+    if (held) cost = Math.min(h + cost, remaining + part.tracks[0].remaining);
+    if (taken) cost += h;
+    return lead > cost;
   }
 
   /** Nothing changes for a pair whose ends are decided: held, it earns. */
@@ -366,6 +445,7 @@ export class Frontier {
       fresh: NOBODY,
       parts: [],
       choice: -1,
+      loss: 0,
     };
     const part: Part = {
       truths: group.truths,
@@ -435,7 +515,7 @@ export class Frontier {
     }
     number(sortFew(truths, byId));
     number(sortFew(tracks, byId));
-    const { states, value, from, halves } = this.move(frame, pairs, inputList, truths, tracks);
+    const { states, value, from, halves, loss } = this.move(frame, pairs, inputList, truths, tracks);
     const on = states.map((state) => {
       const flags = new Uint8Array(pairs.length);
       for (let n = 0; n < flags.length; n++)
@@ -454,7 +534,9 @@ export class Frontier {
       fresh: [],
       parts: [],
       choice: -1,
+      loss,
     };
+    if (loss > 0) this.cuts.add(group);
     for (const pair of pairs) frame.pairGroup[pair] = group;
     if (truths.length + tracks.length > 2) frame.groups.push(group);
     inputList.forEach((input, n) => {
@@ -481,10 +563,11 @@ export class Frontier {
     truths: Trajectory[],
     tracks: Trajectory[],
   ): Draft {
-    const knot = new Knot(this.h, this.statesMax, this.lookahead, frame, pairs, truths, tracks);
-    knot.combine(inputs);
+    const knot = new Knot(this.h, this.statesMax, this.lookahead, this.budget!, frame, pairs, truths, tracks);
+    knot.take(inputs);
+    const draft = knot.work();
     if (knot.overflow) this.overflow.push(...truths);
-    return knot.best();
+    return draft;
   }
 
   /** Makes a state the group's choice, and what it follows from the choice of the groups before. */

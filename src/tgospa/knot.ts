@@ -1,8 +1,13 @@
 /**
  * One knot: trajectories that pairs of one frame tie together, with the states they may be in. Every state makes every move that
  * earns more now than staying, and what cannot win any more is dropped. The rules and D are in frontier.ts.
+ *
+ * When the time is up, a knot with more than a few moves goes on with one state only, that which loses least in the worst case: dropping t for t'
+ * loses at most V(t) - V(t') + D(t', t). What is lost so adds up over knots and frames to a bound of what the whole assignment loses. Joins that are
+ * left out lose what they earn in this frame, because they can be put off.
  */
 
+import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { Outlook } from './outlook.js';
 import { FREE, FRESH, type Part } from './part.js';
@@ -12,6 +17,14 @@ import type { Trajectory } from './trajectory.js';
 const SCANNED_STATES_MAX = 12;
 /** moves tried in one knot, per state that may be kept */
 const MOVES_PER_STATE_MAX = 16;
+/** work of a move, where that of comparing two states is 1 */
+const MOVE_WORK = 4;
+/** when the time is up: knots with at most so many moves are worked as ever */
+const LATE_MOVES_MAX = 32;
+/** when the time is up: so many joins are looked at together */
+const LATE_JOINS_MAX = 5;
+/** when the time is up: so many states, the highest in value, may be the one that is kept */
+const LATE_CANDIDATES_MAX = 4;
 
 /** States of a group while it is worked on. */
 export interface Draft {
@@ -19,11 +32,17 @@ export interface Draft {
   value: number[];
   from: Int32Array[];
   halves: number[];
+  /** quanta that the best assignment may lose by what was left out for want of time */
+  loss: number;
 }
 
 /** Moves the states of one knot through one frame. */
 export class Knot {
   overflow = false;
+  /** the time was up before all moves were made */
+  private late = false;
+  /** it may be left when the time is up */
+  private stoppable = false;
   private moves = 0;
   private readonly states: Int16Array[] = [];
   private readonly value: number[] = [];
@@ -33,6 +52,8 @@ export class Knot {
   private found: Map<number, number> | null = null;
   private readonly sameHash: number[] = [];
   private readonly n: number;
+  /** members */
+  private readonly size: number;
   private readonly joined: Uint8Array;
   /** of each truth: what its pair in the state that moves earns in this frame */
   private readonly heldEarns: Float64Array;
@@ -51,33 +72,60 @@ export class Knot {
     private readonly h: number,
     private readonly statesMax: number,
     private readonly lookahead: boolean,
-    frame: FrameRecord,
-    pairs: readonly number[],
+    private readonly budget: Budget,
+    private readonly frame: FrameRecord,
+    private readonly pairs: readonly number[],
     truths: readonly Trajectory[],
-    private readonly tracks: readonly Trajectory[],
+    tracks: readonly Trajectory[],
   ) {
     this.n = truths.length;
+    this.size = truths.length + tracks.length;
     this.outlook = new Outlook(h, truths, tracks);
-    this.joined = new Uint8Array(truths.length + tracks.length);
+    this.joined = new Uint8Array(this.size);
     this.heldEarns = new Float64Array(truths.length);
-    this.next = new Int16Array(truths.length + tracks.length);
+    this.next = new Int16Array(this.size);
     this.pairTruth = pairs.map((pair) => frame.truthAt(pair).knot);
     this.pairTrack = pairs.map((pair) => frame.trackAt(pair).knot);
     this.benefit = pairs.map((pair) => frame.benefit(pair));
   }
 
-  /** Every combination of the inputs' states, moved. */
-  combine(inputs: readonly Part[]): void {
+  /** Takes the parts that it begins with. */
+  take(inputs: readonly Part[]): void {
     this.inputs = inputs;
     this.places = inputs.map((part) => ({
       truth: part.truths.map((t) => t.knot),
       track: part.tracks.map((t) => t.knot),
     }));
-    const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
+  }
+
+  /** Whether it is worked in full even when the time is up. */
+  private isSmall(): boolean {
+    let moves = 2 ** this.pairs.length;
+    for (const part of this.inputs) moves *= part.states.length;
+    return moves <= LATE_MOVES_MAX;
+  }
+
+  /** What can still win after this frame; after an overflow nobody reads it. */
+  work(): Draft {
+    if (this.budget.spent && !this.isSmall()) return this.hurry();
+    this.combine();
+    if (this.late) return this.hurry();
+    const draft = this.best();
+    const { states, value, from, halves, loss } = draft;
+    if (loss > 0 || states.length === 1 || !this.budget.spent || this.size <= 2) return draft;
+    return this.onlyOne(states, value, from, halves);
+  }
+
+  /** Every combination of the inputs' states, moved. */
+  private combine(): void {
+    const { inputs } = this;
+    this.stoppable = !this.isSmall();
+    const everything = this.benefit.map((_, p) => p);
+    const state = new Int16Array(this.size).fill(FRESH);
     const from = new Int32Array(inputs.length);
     const visit = (at: number, value: number) => {
       if (at === inputs.length) {
-        this.moveFrom(state, value, from);
+        this.moveFrom(state, value, from, everything);
         return;
       }
       const part = inputs[at];
@@ -85,7 +133,7 @@ export class Knot {
         this.restate(at, s, state);
         from[at] = s;
         visit(at + 1, value + part.value[s]);
-        if (this.overflow) return;
+        if (this.overflow || this.late) return;
       }
     };
     visit(0, 0);
@@ -105,32 +153,33 @@ export class Knot {
   /** The order of two ways into a state: by the states they come from, whatever inputs these were put together from. */
   private compareWays(a: Int32Array, b: Int32Array): number {
     const states = [a, b].map((from) => {
-      const state = new Int16Array(this.n + this.tracks.length).fill(FRESH);
+      const state = new Int16Array(this.size).fill(FRESH);
       for (let input = 0; input < from.length; input++) this.restate(input, from[input], state);
       return state;
     });
     return compare(states[0], states[1]);
   }
 
-  /** All sets of joins out of one state that earn more than they break. */
-  private moveFrom(state: Int16Array, value: number, from: Int32Array): void {
+  /** All sets of some joins out of one state that earn more than they break. */
+  private moveFrom(state: Int16Array, value: number, from: Int32Array, among: readonly number[]): void {
     const { pairTruth, pairTrack, benefit, heldEarns } = this;
     const joins: number[] = [];
     heldEarns.fill(0);
     for (let p = 0; p < benefit.length; p++)
       if (state[pairTruth[p]] === pairTrack[p]) heldEarns[pairTruth[p]] = benefit[p];
     const visit = (at: number) => {
-      if (this.overflow) return;
-      if (at === benefit.length) {
+      if (this.overflow || this.late) return;
+      if (at === among.length) {
         if (++this.moves > this.statesMax * MOVES_PER_STATE_MAX) this.overflow = true;
+        if (this.budget.spend(MOVE_WORK) && this.stoppable) this.late = true;
         if (joins.length === 0 || !this.hasIdleJoin(state, joins)) this.arrive(state, value, from, joins);
         return;
       }
       visit(at + 1);
-      const i = pairTruth[at];
-      const j = pairTrack[at];
+      const i = pairTruth[among[at]];
+      const j = pairTrack[among[at]];
       if (state[i] === j || this.joined[i] || this.joined[this.n + j]) return;
-      joins.push(at);
+      joins.push(among[at]);
       this.joined[i] = this.joined[this.n + j] = 1;
       visit(at + 1);
       joins.pop();
@@ -259,11 +308,11 @@ export class Knot {
   }
 
   /** What can still win, in a fixed order. */
-  best(): Draft {
+  private best(): Draft {
     const { states, value } = this;
     // after an overflow nobody reads on
     if (this.overflow) states.length = 1;
-    if (states.length === 1) return { states, value, from: this.from, halves: this.halves };
+    if (states.length === 1) return { states, value, from: this.from, halves: this.halves, loss: 0 };
     if (this.lookahead) this.outlook.look();
     const order = sortFew(
       states.map((_, s) => s),
@@ -272,6 +321,9 @@ export class Knot {
     const kept: number[] = [];
     for (const s of order) {
       if (!kept.some((t) => this.covers(states[t], states[s], value[t] - value[s]))) kept.push(s);
+      if (this.budget.spend(kept.length) && this.stoppable) {
+        return this.onlyOne(states, value, this.from, this.halves);
+      }
     }
     sortFew(kept, (a, b) => compare(states[a], states[b]));
     return {
@@ -279,7 +331,122 @@ export class Knot {
       value: kept.map((s) => value[s]),
       from: kept.map((s) => this.from[s]),
       halves: kept.map((s) => this.halves[s]),
+      loss: 0,
     };
+  }
+
+  /** When the time is up: the one state to go on with. */
+  private onlyOne(states: Int16Array[], value: number[], from: Int32Array[], halves: number[]): Draft {
+    const { index, loss } = this.leastLoss(states, value);
+    return { states: [states[index]], value: [0], from: [from[index]], halves: [halves[index]], loss };
+  }
+
+  /** The state that loses least in the worst case when all others are dropped, among those of highest value. */
+  private leastLoss(states: readonly Int16Array[], value: readonly number[]): { index: number; loss: number } {
+    const order = sortFew(
+      states.map((_, s) => s),
+      (a, b) => value[b] - value[a] || freshCount(states[b]) - freshCount(states[a]) || a - b,
+    );
+    let least = { index: order[0], loss: Number.POSITIVE_INFINITY };
+    for (const index of order.slice(0, LATE_CANDIDATES_MAX)) {
+      let loss = 0;
+      for (let s = 0; s < states.length && loss < least.loss; s++) {
+        if (s === index) continue;
+        const behind = value[s] - value[index] + this.follow(states[index], states[s]);
+        // what might be as good counts as lost: another tie may be right
+        if (behind >= 0) loss = Math.max(loss, behind, 1);
+      }
+      if (loss < least.loss) least = { index, loss };
+    }
+    return least;
+  }
+
+  private follow(t1: Int16Array, t: Int16Array): number {
+    const cost = this.outlook.follow(t1, t);
+    return this.lookahead ? Math.min(cost, this.outlook.followAhead(t1, t, cost)) : cost;
+  }
+
+  /** When the time is up: one state of each input, and the best of the joins that hang together, one after the other. */
+  private hurry(): Draft {
+    this.overflow = this.late = this.stoppable = false;
+    const { state, from, loss } = this.oneOfEach();
+    const { lists, lost } = this.fewJoins(state);
+    const draft = { state, halves: 0, loss: loss + lost };
+    if (this.lookahead) this.outlook.look();
+    for (const joins of lists) {
+      this.states.length = this.value.length = this.from.length = this.halves.length = this.moves = 0;
+      this.found = null;
+      this.moveFrom(draft.state, 0, from, joins);
+      const { index, loss } = this.leastLoss(this.states, this.value);
+      draft.state = this.states[index];
+      draft.halves += this.halves[index];
+      draft.loss += loss;
+    }
+    return { states: [draft.state], value: [0], from: [from], halves: [draft.halves], loss: draft.loss };
+  }
+
+  /** The state of each input to go on with, as it is before this frame. */
+  private oneOfEach(): { state: Int16Array; from: Int32Array; loss: number } {
+    const { inputs, lookahead } = this;
+    const { size } = this;
+    const state = new Int16Array(size).fill(FRESH);
+    const from = new Int32Array(inputs.length);
+    let total = 0;
+    if (lookahead) {
+      // what this frame earns is still to come
+      this.earn(-1);
+      this.outlook.look();
+      this.earn(1);
+    }
+    for (let input = 0; input < inputs.length; input++) {
+      const { states, value } = inputs[input];
+      if (states.length > 1) {
+        const own = states.map((_, s) => {
+          const restated = new Int16Array(size).fill(FRESH);
+          this.restate(input, s, restated);
+          return restated;
+        });
+        const { index, loss } = this.leastLoss(own, value);
+        from[input] = index;
+        total += loss;
+      }
+      this.restate(input, from[input], state);
+    }
+    return { state, from, loss: total };
+  }
+
+  private earn(sign: number): void {
+    for (let p = 0; p < this.pairs.length; p++) this.frame.edges[this.pairs[p]].earn(sign * this.benefit[p]);
+  }
+
+  /** Joins that hang together out of a state, a few in each list, and what those that are left out can earn. */
+  private fewJoins(state: Int16Array): { lists: number[][]; lost: number } {
+    const { n, pairTruth, pairTrack, benefit } = this;
+    const root = Int32Array.from(state, (_, x) => x);
+    const find = (x: number) => {
+      while (root[x] !== x) x = root[x];
+      return x;
+    };
+    for (let i = 0; i < n; i++) if (state[i] >= 0) root[n + state[i]] = i;
+    const joins: number[] = [];
+    for (let p = 0; p < benefit.length; p++) if (state[pairTruth[p]] !== pairTrack[p]) joins.push(p);
+    sortFew(joins, (a, b) => benefit[b] - benefit[a] || a - b);
+    const lists: number[][] = state.length > 0 ? Array.from(state, () => []) : [];
+    const lost = new Float64Array(n);
+    for (const p of joins) {
+      const a = find(pairTruth[p]);
+      const b = find(n + pairTrack[p]);
+      if (lists[a].length + (a === b ? 0 : lists[b].length) >= LATE_JOINS_MAX) {
+        lost[pairTruth[p]] = Math.max(lost[pairTruth[p]], benefit[p]);
+        continue;
+      }
+      lists[a].push(p);
+      if (a === b) continue;
+      lists[a].push(...lists[b]);
+      lists[b].length = 0;
+      root[b] = a;
+    }
+    return { lists: lists.filter((list) => list.length > 0), lost: lost.reduce((sum, each) => sum + each, 0) };
   }
 
   /**

@@ -20,7 +20,6 @@ let mostWith = new Int32Array(16);
 export class Outlook {
   private readonly n: number;
   private readonly m: number;
-  private ahead = false;
 
   constructor(
     private readonly h: number,
@@ -33,8 +32,6 @@ export class Outlook {
 
   /** Reads what the knot's pairs can still earn; before `followAhead`. */
   look(): void {
-    if (this.ahead) return;
-    this.ahead = true;
     const { n, m, truths, tracks } = this;
     if (left.length < n * m) left = new Float64Array(2 * n * m);
     if (most.length < n + m) {

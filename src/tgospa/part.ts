@@ -55,6 +55,8 @@ export interface Group {
   parts: Part[];
   /** the state that is part of the optimum now; -1 before it is known */
   choice: number;
+  /** quanta that the best assignment may lose by what was left out here for want of time */
+  readonly loss: number;
 }
 
 /** Visits a group's members with the part each is in afterwards; null for those still fresh. */

@@ -5,7 +5,7 @@
 import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
 import type { FrameRecord } from './frame-record.js';
-import { QUANTA } from './quanta.js';
+import { QUANTA, SURCHARGE } from './quanta.js';
 import type { Scene } from './scene.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -60,7 +60,7 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   const count: Count = { proper, missed: missedCount, false: falseTotal, switches: halves / 2 };
   const solver = summary(scene);
   // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
-  let below = 0;
+  let below = cutLoss(scene, cost.total / price.half);
   let above = 0;
   for (const component of scene.components) {
     if (component.relaxed) above += component.gap;
@@ -75,11 +75,24 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
     cost,
     count,
     meanLocalizationError: count.proper > 0 ? (unweightedLocalization / count.proper) ** (1 / exponent) : 0,
-    exact: solver.open === 0,
+    // nothing costs less than nothing
+    exact: solver.open === 0 || cost.total === 0,
     lowerBound: cost.total - below,
     gap: below + above === 0 ? 0 : (below + above) / (cost.total + above),
     solver,
   };
+}
+
+/**
+ * What the frontier may have lost because the time was up, in quanta. It counts with the surcharge on half-switches: the optimum, which has at
+ * most `halvesMax` of them and at most three for each pair, may be better by that, and by what benefits were rounded.
+ */
+function cutLoss(scene: Scene, halvesMax: number): number {
+  const { loss } = scene.cut;
+  if (loss === 0) return 0;
+  let pairs = 0;
+  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) pairs += scene.frame(number).pairCount;
+  return loss + pairs + SURCHARGE * Math.min(halvesMax, 3 * pairs);
 }
 
 /** Whether a part of the scene is solved by a fractional optimum. */
@@ -99,7 +112,8 @@ function summary(scene: Scene): SolverSummary {
     branch: 0,
     open: 0,
   };
-  let solved = solver.isolated;
+  solver.open = scene.cut.edges;
+  let solved = solver.isolated + solver.open;
   for (const component of scene.components) {
     solver[component.engine] += component.edges.length;
     solved += component.edges.length;

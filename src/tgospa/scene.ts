@@ -7,6 +7,7 @@
  * that was built from scratch give the same digits.
  */
 
+import type { Budget } from './budget.js';
 import { Component, type SolveSettings } from './component.js';
 import { PairFinder } from './distance.js';
 import type { PackedFrame } from './frame.js';
@@ -252,11 +253,12 @@ export class Scene {
   }
 
   /** Brings the assignment of the whole window up to date. */
-  solve(deadlineMs: number): void {
+  solve(budget: Budget): void {
+    this.frontier?.begin(budget, this.oldestNumber);
     if (this.frontier) this.advanceFrontier(this.frontier);
     else this.regroup();
     for (const component of this.components) {
-      if (component.stale || this.weighted) component.solve(deadlineMs);
+      if (component.stale || this.weighted) component.solve(budget);
     }
     for (const frame of this.touchedFrames) addUp(frame);
     this.touchedFrames.length = 0;
@@ -283,6 +285,7 @@ export class Scene {
       this.enterFrames(frontier);
     }
     frontier.decide();
+    frontier.mend(this.framesBetween(this.oldestNumber, this.newestNumber), (number) => this.frame(number));
   }
 
   private enterFrames(frontier: Frontier): void {
@@ -414,6 +417,11 @@ export class Scene {
       frame.assign(edge.pairAt(n), 1);
       this.touch(frame);
     }
+  }
+
+  /** What the frontier left out because the time was up: quanta that the best assignment may be ahead, and edges. */
+  get cut(): { loss: number; edges: number } {
+    return { loss: this.frontier?.loss ?? 0, edges: this.frontier?.openCount() ?? 0 };
   }
 
   /** Weight of a frame by its age. */

@@ -3,6 +3,7 @@
  * rules are in ascent.ts.
  */
 
+import type { Budget } from './budget.js';
 import type { Chains } from './chains.js';
 
 /** Choices tried in one layer, per state that may be kept. */
@@ -53,7 +54,7 @@ export class Search {
   }
 
   /** found: optimal; cut: an assignment, but states were dropped for want of room; none: nothing within the limit; late: out of time. */
-  run(limit: number, statesMax: number, deadlineMs: number): Outcome {
+  run(limit: number, statesMax: number, budget: Budget | null): Outcome {
     const { layerCount } = this.chains.layers;
     this.limit = limit;
     this.statesMax = statesMax;
@@ -71,7 +72,7 @@ export class Search {
       const from = this.layerStart[k];
       const to = this.layerStart[k + 1];
       if (from === to) return 'none';
-      if (performance.now() > deadlineMs) return 'late';
+      if (budget?.spend(this.steps + to - from)) return 'late';
       this.statesPeak = Math.max(this.statesPeak, to - from);
       this.clearTable();
       this.steps = 0;

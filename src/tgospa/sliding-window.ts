@@ -29,7 +29,7 @@ import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
 import { isFractional, prices, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
 import { Scene } from './scene.js';
-import { deadline, type SolveOptions, solveSettings } from './solve-options.js';
+import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 import type { Trajectory } from './trajectory.js';
 
 export interface WindowParams extends Params {
@@ -159,7 +159,7 @@ export class SlidingWindow {
   private enter(packed: PackedFrame): void {
     if (this.scene.size === this.windowFrames) this.scene.leave();
     this.scene.enter(packed);
-    this.scene.solve(deadline(this.options));
+    this.scene.solve(budgetOf(this.options));
   }
 
   private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
@@ -304,7 +304,7 @@ export class SlidingWindow {
       const packed = { reference: feed(frame.reference), tracker: feed(frame.tracker), stride };
       scene.enter(packed);
     }
-    scene.solve(deadline(options));
+    scene.solve(budgetOf(options));
     Object.assign(window.settledCost, snapshot.settled.cost);
     Object.assign(window.settledCount, snapshot.settled.count);
     Object.assign(window.audit, snapshot.audit);

@@ -2,6 +2,7 @@
  * How to solve, as the caller says it and as the engines read it. Every limit has its default here.
  */
 
+import { Budget, WORK_PER_LOOK } from './budget.js';
 import type { SolveSettings } from './component.js';
 import { InputError, type Problem } from './input-error.js';
 import type { Simplex } from './simplex.js';
@@ -13,6 +14,10 @@ export interface SolveOptions {
   exactness?: 'lp' | 'force';
   /** time for one solve in milliseconds; when it is up, the report carries bound and gap */
   budgetMs?: number;
+  /** moves and comparisons of states between two looks at the clock: a solve with less work is never cut */
+  workPerLook?: number;
+  /** the clock of the budget, in milliseconds; performance.now unless given */
+  clock?: () => number;
   /** solves every n-th window again with the other engine and reports disagreements; 0 or nothing for never */
   auditEvery?: number;
   /** states kept for one knot of undecided trajectories, before it is solved as a component; 0 solves everything so */
@@ -37,6 +42,7 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     solver = 'auto',
     exactness = 'lp',
     budgetMs = 0,
+    workPerLook = WORK_PER_LOOK,
     auditEvery = 0,
     frontierMax = 512,
     matchingsMax = 300,
@@ -50,6 +56,7 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     problems.push({ path: 'options.exactness', value: exactness, message: "must be 'lp' or 'force'" });
   for (const [path, value] of Object.entries({
     budgetMs,
+    workPerLook,
     auditEvery,
     frontierMax,
     matchingsMax,
@@ -63,7 +70,8 @@ export function solveSettings(options: SolveOptions): SolveSettings {
   return { solver, exactness, frontierMax, matchingsMax, statesMax, sweepsMax, simplex };
 }
 
-/** The moment, as performance.now(), at which a solve that begins now must stop. */
-export function deadline(options: SolveOptions): number {
-  return options.budgetMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.budgetMs;
+/** The budget of a solve that begins now. */
+export function budgetOf(options: SolveOptions): Budget {
+  const { budgetMs = Number.POSITIVE_INFINITY, workPerLook = WORK_PER_LOOK } = options;
+  return new Budget(budgetMs, workPerLook, options.clock ?? (() => performance.now()));
 }

@@ -75,7 +75,9 @@ function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): nu
   return best;
 }
 
-export function isChanged({ truths, tracks }: Group): boolean {
+/** Whether a group must be worked again: a member has changed, or the time was up. */
+export function isChanged({ truths, tracks, loss }: Group): boolean {
+  if (loss > 0) return true;
   for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
   for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
   return false;

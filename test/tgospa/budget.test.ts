@@ -1,0 +1,126 @@
+/**
+ * Solves that are cut: the report is a valid assignment between valid bounds, says that it is not exact, and the next push that has the time is
+ * exact again. Time is a clock that jumps at a chosen look, so nothing here depends on the machine.
+ */
+
+import assert from 'node:assert/strict';
+import { evaluate, type Frame, type Params, presets, type Report, SlidingWindow } from '../../src/index.js';
+import { randomFrom } from '../../src/scene.js';
+import { crowd } from '../bench/crowd.js';
+import { quarry } from './hunt.js';
+import { randomCase } from './scenes.js';
+import { verify } from './verifier.js';
+
+/** A clock that stands still until the n-th look after `start`, the first of which begins the budget. */
+class JumpingClock {
+  looks = 0;
+  private jumpAt = Number.POSITIVE_INFINITY;
+
+  start(jumpAt: number): void {
+    this.looks = 0;
+    this.jumpAt = jumpAt;
+  }
+
+  readonly read = () => (++this.looks > this.jumpAt + 1 ? 1e9 : 0);
+}
+
+function isBetweenBounds(report: Report, held: Frame[], params: Params, place: string): void {
+  verify(report, held, params, place);
+  const optimum = evaluate(held, params, { exactness: 'force' });
+  assert.ok(
+    report.lowerBound <= optimum.cost.total * (1 + 1e-9) + 1e-12,
+    `${place}: bound ${report.lowerBound} above the optimum ${optimum.cost.total}`,
+  );
+  assert.ok(optimum.cost.total <= report.cost.total * (1 + 1e-9) + 1e-12, `${place}: better than the optimum`);
+  if (!report.exact) assert.ok(report.solver.open > 0, place);
+  else if (report.solver.open > 0) assert.equal(report.cost.total, 0, place);
+  else assert.deepEqual([report.cost, report.perFrame], [optimum.cost, optimum.perFrame], place);
+}
+
+/** Slides over frames and cuts every push at a random look; returns how many reports were not exact. */
+function cutAtRandom(frames: Frame[], params: Params, windowFrames: number, seed: number): number {
+  const random = randomFrom(seed);
+  const clock = new JumpingClock();
+  const window = new SlidingWindow(
+    { ...params, windowFrames },
+    { budgetMs: 1e6, workPerLook: 1, clock: clock.read, exactness: 'force' },
+  );
+  let open = 0;
+  frames.forEach((frame, k) => {
+    const place = `seed ${seed}, window ${windowFrames}, push ${k}`;
+    // now and then there is time enough
+    const late = random() < 0.7;
+    clock.start(late ? Math.floor(random() ** 2 * 400) : Number.POSITIVE_INFINITY);
+    const report = window.push(frame);
+    const held = frames.slice(Math.max(0, k + 1 - windowFrames), k + 1);
+    if (!late) assert.equal(report.exact, true, `${place}: there was time enough`);
+    if (!report.exact) open++;
+    isBetweenBounds(report, held, params, place);
+  });
+  window.dispose();
+  return open;
+}
+
+/** As a detector would see it: every track lives for one frame. */
+const detections = (frames: Frame[]): Frame[] =>
+  frames.map(({ reference, tracker }, k) => ({
+    reference,
+    tracker: tracker.map((object) => ({ ...object, id: `${k}-${object.id}` })),
+  }));
+
+describe('a push that is out of time', () => {
+  it('reports an assignment, a bound below the optimum and a gap, and recovers', () => {
+    let open = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 24 });
+      open += cutAtRandom(frames, params, [5, 9, 16][seed % 3], seed);
+    }
+    assert.ok(open > 100, `only ${open} reports were cut`);
+  });
+
+  it('does so where everything ties', () => {
+    let open = 0;
+    for (let seed = 500; seed < 530; seed++) {
+      const { frames, params, windowFrames } = quarry(seed);
+      open += cutAtRandom(frames.slice(0, 25), params, windowFrames, seed);
+    }
+    assert.ok(open > 50, `only ${open} reports were cut`);
+  });
+
+  it('does so for detections without identities', () => {
+    let open = 0;
+    for (let seed = 1000; seed < 1012; seed++) {
+      const { frames, params } = randomCase(seed, { truthCount: 4, frameCount: 16, side: 4 });
+      open += cutAtRandom(detections(frames), params, 8, seed);
+    }
+    assert.ok(open > 50, `only ${open} reports were cut`);
+  });
+
+  it('loses little where switches are dear', () => {
+    const params = presets['offline-scene-understanding'];
+    const frames = detections(crowd(12, 45, 3));
+    const clock = new JumpingClock();
+    const options = { budgetMs: 1, workPerLook: 1, clock: clock.read };
+    const window = new SlidingWindow({ ...params, windowFrames: 30 }, options);
+    for (const frame of frames) {
+      clock.start(0);
+      const { exact, gap } = window.push(frame);
+      assert.ok(exact || gap < 0.1, `gap ${gap}`);
+    }
+  });
+});
+
+describe('a small push', () => {
+  it('is never cut: it does not look at the clock but once', () => {
+    const params = presets['online-surveillance'];
+    for (const objects of [10, 45]) {
+      const clock = new JumpingClock();
+      const window = new SlidingWindow({ ...params, windowFrames: 60 }, { budgetMs: 1, clock: clock.read });
+      for (const frame of crowd(objects, 200, 7)) {
+        clock.start(0);
+        assert.ok(window.push(frame).exact);
+        assert.equal(clock.looks, 1);
+      }
+    }
+  });
+});
