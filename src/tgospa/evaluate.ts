@@ -5,6 +5,7 @@
 import { auditWindow } from './audit.js';
 import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
 import { type PackedFrame, packFrame } from './frame.js';
+import type { FrameAssignment } from './frame-record.js';
 import { InputError } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
@@ -42,6 +43,16 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
   } finally {
     scene.dispose();
   }
+}
+
+/** The frames of an evaluation that was out of time, as they were assigned then. */
+export function readAgain(packed: PackedFrame[], params: Params, assigned: FrameAssignment[]): FrameEvaluation[] {
+  const scene = new Scene(params, solveSettings({}), null);
+  for (const frame of packed) scene.enter(frame);
+  scene.frameList().forEach((frame, n) => {
+    frame.reassign(assigned[n]);
+  });
+  return readFrames(scene);
 }
 
 /** Lists of weights must reach as far back as the frames do. */

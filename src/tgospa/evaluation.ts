@@ -62,7 +62,7 @@ export interface SolverSummary {
   simplex: number;
   /** branch and bound */
   branch: number;
-  /** not proven optimal: fractional LP optimum, or out of budget */
+  /** not proven optimal: fractional LP optimum, or the time was up (`budgetMs`) */
   open: number;
 }
 

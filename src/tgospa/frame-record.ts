@@ -14,6 +14,12 @@ const NO_FLAGS: number[] = [];
 /** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
 const draft: number[] = [0.5];
 
+/** Of each pair whether it is assigned, and the half-switches on the way into the frame. */
+export interface FrameAssignment {
+  on: Float64Array;
+  halves: number;
+}
+
 /** A frame in the window. Pairs are ordered by truth, then track. */
 export class FrameRecord {
   /** sums over the assigned pairs, valid unless `touched` */
@@ -89,6 +95,17 @@ export class FrameRecord {
 
   assign(pair: number, on: number): void {
     this.values[this.onAt + pair] = on;
+  }
+
+  /** A copy of what is assigned, to be put back with `reassign`. */
+  assignment(): FrameAssignment {
+    return { on: this.values.slice(this.onAt), halves: this.halves };
+  }
+
+  reassign({ on, halves }: FrameAssignment): void {
+    this.values.set(on, this.onAt);
+    this.halves = halves;
+    addUp(this);
   }
 
   /** c^p - distance^p of a pair in quanta, at least 1. */

@@ -80,6 +80,7 @@ export class Frontier {
         const { truth, track } = frame.edges[pair];
         truth.part = track.part = null;
         truth.remaining = track.remaining = 0;
+        truth.ranked = track.ranked = false;
       }
     }
   }
@@ -124,6 +125,10 @@ export class Frontier {
         }
       }
     }
+  }
+
+  get cutCount(): number {
+    return this.cuts.size;
   }
 
   /** How many edges were not worked to the end. */
@@ -239,6 +244,14 @@ export class Frontier {
   /** Pairs of a frame with a changed end. */
   private changedPairs(frame: FrameRecord): readonly number[] {
     const pairs: number[] = [];
+    let edgeCount = 0;
+    for (const trajectory of this.changed.keys())
+      if (trajectory.nextNumber <= frame.number) edgeCount += trajectory.edges.length;
+    if (edgeCount > frame.edges.length) {
+      for (let pair = 0; pair < frame.edges.length; pair++)
+        if (frame.truthAt(pair).changed || frame.trackAt(pair).changed) pairs.push(pair);
+      return pairs;
+    }
     // few of many: by their edges, so that a crowd does not cost more for being one
     for (const trajectory of this.changed.keys()) {
       if (trajectory.nextNumber > frame.number) continue;
@@ -480,8 +493,8 @@ export class Frontier {
     if (!this.lookahead) return false;
     // with all of their other pairs before the best of them: it is quicker
     if (earned > truth.remaining + track.remaining - 2 * remaining) return true;
-    const truthElse = bestBut(truth, track);
-    const trackElse = bestBut(track, truth);
+    const truthElse = truth.mostBut(track);
+    const trackElse = track.mostBut(truth);
     return earned > Math.min(truthElse + trackElse, h + Math.min(h, truthElse) + Math.min(h, trackElse));
   }
 
@@ -595,14 +608,6 @@ export class Frontier {
 /** Gives each its index in the knot. */
 function number(list: Trajectory[]): void {
   for (let n = 0; n < list.length; n++) list[n].knot = n;
-}
-
-/** The most that a pair of a trajectory can still earn, besides that with a partner. */
-function bestBut(trajectory: Trajectory, partner: Trajectory): number {
-  let best = 0;
-  for (const edge of trajectory.edges)
-    if (edge.remaining > best && edge.truth !== partner && edge.track !== partner) best = edge.remaining;
-  return best;
 }
 
 const byId = (a: Trajectory, b: Trajectory) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);

@@ -396,7 +396,6 @@ export class Knot {
       // what this frame earns is still to come
       this.earn(-1);
       this.outlook.look();
-      this.earn(1);
     }
     for (let input = 0; input < inputs.length; input++) {
       const { states, value } = inputs[input];
@@ -412,6 +411,7 @@ export class Knot {
       }
       this.restate(input, from[input], state);
     }
+    if (lookahead) this.earn(1);
     return { state, from, loss: total };
   }
 

@@ -10,11 +10,8 @@
 import { FREE, FRESH } from './part.js';
 import type { Trajectory } from './trajectory.js';
 
-// work space of the one knot that is looked at
+// work space of the one knot that is looked at: [truth * tracks + track], what a pair can still earn
 let left = new Float64Array(64);
-let most = new Float64Array(16);
-let second = new Float64Array(16);
-let mostWith = new Int32Array(16);
 
 /** Of one knot; whatever the last one made says is no longer good. */
 export class Outlook {
@@ -34,28 +31,14 @@ export class Outlook {
   look(): void {
     const { n, m, truths, tracks } = this;
     if (left.length < n * m) left = new Float64Array(2 * n * m);
-    if (most.length < n + m) {
-      most = new Float64Array(2 * (n + m));
-      second = new Float64Array(2 * (n + m));
-      mostWith = new Int32Array(2 * (n + m));
-    }
     left.fill(0, 0, n * m);
-    most.fill(0, 0, n + m);
-    second.fill(0, 0, n + m);
-    mostWith.fill(-1, 0, n + m);
-    for (let i = 0; i < n; i++) {
-      for (const { track, remaining } of truths[i].edges) {
-        if (remaining === 0) continue;
-        const j = tracks[track.knot] === track ? track.knot : -1;
-        if (j >= 0) left[i * m + j] = remaining;
-        note(i, j, remaining);
-      }
-    }
-    for (let j = 0; j < m; j++) {
-      for (const { truth, remaining } of tracks[j].edges) {
-        if (remaining === 0) continue;
-        note(n + j, truths[truth.knot] === truth ? truth.knot : -1, remaining);
-      }
+    let edgeCount = 0;
+    for (let i = 0; i < n; i++) edgeCount += truths[i].edges.length;
+    for (let j = 0; j < m; j++) edgeCount -= tracks[j].edges.length;
+    for (const end of edgeCount > 0 ? tracks : truths) {
+      for (const { truth, track, remaining } of end.edges)
+        if (remaining > 0 && truths[truth.knot] === truth && tracks[track.knot] === track)
+          left[truth.knot * m + track.knot] = remaining;
     }
   }
 
@@ -84,11 +67,12 @@ export class Outlook {
       const b = t[i];
       if (a === b) continue;
       if (a >= 0) sum += this.replace(i, a, t1, t);
-      else if (b === FRESH) sum += Math.min(h, most[i]);
+      else if (b === FRESH) sum += Math.min(h, this.truths[i].mostBut(null));
       else if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, left[i * m + b]);
       if (sum >= enough) return sum;
     }
-    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] === FREE) sum += Math.min(h, most[x]);
+    for (let x = n; x < t.length; x++)
+      if (t[x] === FRESH && t1[x] === FREE) sum += Math.min(h, this.tracks[x - n].mostBut(null));
     return sum;
   }
 
@@ -97,10 +81,10 @@ export class Outlook {
     const { n, m, h } = this;
     const b = t[i];
     const x = t[n + a];
-    const truthFirst = b >= 0 ? left[i * m + b] : mostBut(i, a);
+    const truthFirst = b >= 0 ? left[i * m + b] : this.truths[i].mostBut(this.tracks[a]);
     // the pair of a and x is joined, or let go, at x
     const truthJoin = b === FREE ? 0 : Math.min(h, truthFirst);
-    const trackJoin = x === FRESH ? Math.min(h, mostBut(n + a, i)) : 0;
+    const trackJoin = x === FRESH ? Math.min(h, this.tracks[a].mostBut(this.truths[i])) : 0;
     return Math.min(truthFirst + this.trackFirst(i, a, t1, t), h + truthJoin + trackJoin);
   }
 
@@ -118,19 +102,6 @@ export class Outlook {
     for (let k = 0; k < n; k++)
       if (k !== i && left[k * m + a] > 0 && t1[k] >= 0 && t1[k] !== t[k])
         return this.tracks[a].remaining - left[i * m + a];
-    return mostBut(n + a, i);
+    return this.tracks[a].mostBut(this.truths[i]);
   }
-}
-
-function note(end: number, partner: number, earns: number): void {
-  if (earns > most[end]) {
-    second[end] = most[end];
-    most[end] = earns;
-    mostWith[end] = partner;
-  } else if (earns > second[end]) second[end] = earns;
-}
-
-/** The most that a pair of an end can still earn, besides that with a partner. */
-function mostBut(end: number, partner: number): number {
-  return mostWith[end] === partner ? second[end] : most[end];
 }

@@ -17,6 +17,9 @@ import type { Params } from './params.js';
 import { changeQuanta, QUANTA } from './quanta.js';
 import { Edge, Trajectory } from './trajectory.js';
 
+/** Everything is worked from the beginning when more than one knot in so many frames was cut. */
+const CUTS_SHARE = 4;
+
 export class Scene {
   readonly truths = new Map<string, Trajectory>();
   readonly tracks = new Map<string, Trajectory>();
@@ -271,7 +274,8 @@ export class Scene {
       frontier.lookahead = false;
       this.beginAnew(frontier);
     }
-    if (frontier.lookahead) this.beginAnew(frontier);
+    // a frame that is worked again costs several times one that enters
+    if (frontier.lookahead || frontier.cutCount * CUTS_SHARE > this.size) this.beginAnew(frontier);
     else frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
     for (const edge of this.perhapsAlone) if (this.isAloneNow(edge)) this.isolate(frontier, edge);
     this.perhapsAlone.length = 0;

@@ -9,7 +9,7 @@
  */
 
 import { auditWindow } from './audit.js';
-import { checkWeights, evaluatePacked } from './evaluate.js';
+import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
 import type {
   Audit,
   Cost,
@@ -166,6 +166,8 @@ export class SlidingWindow {
     const { scene, params, options } = this;
     const edition = ++this.edition;
     const frames = scene.frameList();
+    // another solve might have the time that this one had not
+    const assigned = window.exact || scene.weighted ? null : frames.map((frame) => frame.assignment());
     const report = new WindowReport(
       window,
       scene.newestNumber,
@@ -175,12 +177,11 @@ export class SlidingWindow {
       options.auditEvery ? { ...this.audit } : undefined,
       () => (edition === this.edition ? scene : null),
       // read after later pushes, it solves its own frames again: same frames, same answer
-      () =>
-        evaluatePacked(
-          frames.map((frame) => frame.packed()),
-          metricParams(params),
-          options,
-        ).perFrame,
+      () => {
+        const packed = frames.map((frame) => frame.packed());
+        const metric = metricParams(params);
+        return assigned ? readAgain(packed, metric, assigned) : evaluatePacked(packed, metric, options).perFrame;
+      },
     );
     // the report's own list is read when somebody asks for it
     inspector?.({

@@ -110,6 +110,13 @@ export function affectedPairs(
       for (const member of group.truths) members.add(member);
       for (const member of group.tracks) members.add(member);
     }
+    let edgeCount = 0;
+    for (const member of members) edgeCount += member.edges.length;
+    if (edgeCount > frame.edges.length) {
+      for (let pair = 0; pair < frame.edges.length; pair++)
+        if ((members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair))) && mine(pair)) pairs.add(pair);
+      continue;
+    }
     for (const member of members) {
       for (const edge of member.edges) {
         const pair = edge.pairIn(frame.number);

@@ -24,6 +24,10 @@ export class Trajectory {
   part: Part | null = null;
   /** quanta its edges can still earn after the frame that is being worked; kept when the frontier looks ahead */
   remaining = 0;
+  /** the edges that can still earn most, and next to most; as long as `ranked` */
+  most: Edge | null = null;
+  second: Edge | null = null;
+  ranked = false;
   /** its past is worked again by the frontier */
   changed = false;
   /** no pair of it lies between the frame that is worked again and this one */
@@ -43,6 +47,32 @@ export class Trajectory {
     /** number of this trajectory among all that ever came */
     readonly serial: number,
   ) {}
+
+  /** Finds its best edges again, where an earlier answer no longer holds. */
+  rank(): void {
+    if (this.ranked) return;
+    this.ranked = true;
+    let most: Edge | null = null;
+    let second: Edge | null = null;
+    for (const edge of this.edges) {
+      if (edge.remaining === 0) continue;
+      if (most === null || edge.remaining > most.remaining) {
+        second = most;
+        most = edge;
+      } else if (second === null || edge.remaining > second.remaining) second = edge;
+    }
+    this.most = most;
+    this.second = second;
+  }
+
+  /** Quanta that its best edge can still earn, but for that with a partner. */
+  mostBut(partner: Trajectory | null): number {
+    this.rank();
+    const { most } = this;
+    if (most === null) return 0;
+    if (most.truth !== partner && most.track !== partner) return most.remaining;
+    return this.second === null ? 0 : this.second.remaining;
+  }
 }
 
 /** A truth and a track that are closer than the cut-off in at least one frame of the window. */
@@ -138,5 +168,8 @@ export class Edge {
     this.remaining -= quanta;
     this.truth.remaining -= quanta;
     this.track.remaining -= quanta;
+    // an edge that was not among the best and earns less is not among them now
+    if (quanta < 0 || this.truth.most === this || this.truth.second === this) this.truth.ranked = false;
+    if (quanta < 0 || this.track.most === this || this.track.second === this) this.track.ranked = false;
   }
 }

@@ -108,6 +108,28 @@ describe('a push that is out of time', () => {
       assert.ok(exact || gap < 0.1, `gap ${gap}`);
     }
   });
+
+  it('gives a report that describes its own assignment, also when it is read late', () => {
+    const frames = detections(crowd(20, 40, 5));
+    const params = presets['offline-scene-understanding'];
+    const clock = new JumpingClock();
+    const window = new SlidingWindow(
+      { ...params, windowFrames: 12 },
+      { budgetMs: 1, workPerLook: 1, clock: clock.read },
+    );
+    const reports = frames.map((frame) => {
+      clock.start(0);
+      return window.push(frame);
+    });
+    clock.start(Number.POSITIVE_INFINITY);
+    let worse = 0;
+    reports.forEach((report, k) => {
+      const held = frames.slice(Math.max(0, k - 11), k + 1);
+      verify(report, held, params, `push ${k}`);
+      if (report.cost.total > evaluate(held, params).cost.total * (1 + 1e-9)) worse++;
+    });
+    assert.ok(worse > 0, 'no report is worse than its optimum');
+  });
 });
 
 describe('a small push', () => {
