@@ -16,7 +16,7 @@ const draft: number[] = [0.5];
 
 /** Of each pair whether it is assigned, and the half-switches on the way into the frame. */
 export interface FrameAssignment {
-  on: Float64Array;
+  on: number[];
   halves: number;
 }
 
@@ -99,11 +99,13 @@ export class FrameRecord {
 
   /** A copy of what is assigned, to be put back with `reassign`. */
   assignment(): FrameAssignment {
-    return { on: this.values.slice(this.onAt), halves: this.halves };
+    return { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
   }
 
   reassign({ on, halves }: FrameAssignment): void {
-    this.values.set(on, this.onAt);
+    on.forEach((each, pair) => {
+      this.assign(pair, each);
+    });
     this.halves = halves;
     addUp(this);
   }
