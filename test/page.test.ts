@@ -252,6 +252,26 @@ describe('page', function () {
   });
 
   describe('side by side', () => {
+    it('moves one cursor over both plots', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=140'));
+      await screen.shows({ newest: FRAMES, shown: 140, mode: 'paused' });
+      const plots = screen.page.locator('.plots .u-over');
+      await plots.nth(1).waitFor();
+      const box = (await plots.first().boundingBox())!;
+      for (const share of [0.3, 0.7]) {
+        await screen.page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
+        const places = async () => {
+          const cursors = await screen.page.locator('.plots .u-cursor-x').all();
+          return Promise.all(cursors.map((one) => one.boundingBox().then((place) => place?.x ?? -1)));
+        };
+        const [upper, lower] = await until('both cursors there', async () => {
+          const now = await places();
+          return now.every((x) => Math.abs(x - (box.x + share * box.width)) < 3) && now;
+        });
+        assert.ok(Math.abs(upper - lower) <= 1, `${upper} above, ${lower} below`);
+      }
+    });
+
     it('shows two trackers side by side at the same frame', async () => {
       await screen.go(evaluator, seriesHash('faulty', '?k=140&with=steady'));
       await screen.shows({ newest: FRAMES, shown: 140, mode: 'paused' });
@@ -269,6 +289,17 @@ describe('page', function () {
       const link = screen.page.getByRole('link', { name: 'truth 2: c2 → c3, 1 switch' });
       await link.click();
       await screen.shows({ view: 'series', shown: 122, mode: 'paused' });
+    });
+
+    it('lists what repeats itself once, with its count', async () => {
+      await evaluator.open('stutter', ['t']);
+      await evaluator.send('stutter', { t: first('steady', 3) });
+      await screen.go(evaluator, '#/events?q=stutter');
+      await screen.shows({ view: 'events', events: 0 });
+      const late = evaluator.feed('stutter', 't');
+      for (let n = 0; n < 5; n++) await late.send({ k: 3, objects: [] });
+      await screen.page.locator('table.events td', { hasText: '5 times: ' }).waitFor();
+      await screen.shows({ view: 'events', events: 1 });
     });
 
     it('exports what it lists as JSON and CSV', async () => {

@@ -51,6 +51,11 @@ export class Board {
   #socket: LiveSocket;
   #listeners = new Set<() => void>();
   #announced = false;
+  #loads = 0;
+  /** events that came while the history was on its way; null at other times */
+  #arrived: EventMessage[] | null = null;
+  /** stream: number of the last event that came with the history, and may come once more */
+  #known = new Map<string, number>();
 
   constructor() {
     this.#socket = new LiveSocket(
@@ -89,23 +94,40 @@ export class Board {
     const before = this.connection;
     this.connection = state;
     // whatever happened meanwhile is asked for
-    if (state.open && before && !before.open) void this.#load();
+    if (state.open && !before?.open) void this.#load();
     this.#announce();
   }
 
   async #load(): Promise<void> {
+    const load = ++this.#loads;
+    this.#arrived = [];
     await this.#askStreams();
     try {
       const [{ events }, { series }] = await Promise.all([getEvents(), getSparklines(SPARK_POINTS)]);
-      this.events = events.slice(-EVENTS_MAX);
-      this.spikes.clear();
-      for (const event of events) this.#noteSpike(event);
+      if (load !== this.#loads) return;
+      this.#replaceEvents(events);
       for (const trend of series) this.#entry(trend).spark = trend.distance.slice(-SPARK_POINTS);
       this.loaded = true;
     } catch (error) {
       this.#failed(error);
     }
     this.#announce();
+  }
+
+  /** Begins with the history; what came while it was on its way follows, unless it is in there. */
+  #replaceEvents(events: EventMessage[]): void {
+    const arrived = this.#arrived ?? [];
+    this.#arrived = null;
+    this.events = events.slice(-EVENTS_MAX);
+    this.spikes.clear();
+    this.#known.clear();
+    for (const event of events) {
+      this.#noteSpike(event);
+      // a stream that comes back counts from one again
+      if (event.type === 'retired') this.#known.delete(event.stream);
+      else if (event.n !== undefined) this.#known.set(event.stream, event.n);
+    }
+    for (const event of arrived) this.#event(event);
   }
 
   async #askStreams(): Promise<void> {
@@ -173,11 +195,24 @@ export class Board {
   }
 
   #event(event: EventMessage): void {
-    this.events.push(event);
+    this.#arrived?.push(event);
+    if (event.n !== undefined) {
+      if (event.n <= (this.#known.get(event.stream) ?? 0)) return;
+      this.#known.delete(event.stream);
+    }
+    this.#list(event);
     if (this.events.length > EVENTS_MAX) this.events.shift();
     this.#noteSpike(event);
     if (event.type === 'retired') this.series.delete(keyOf(event as unknown as SeriesId));
     if (event.type === 'silence') void this.#askStreams();
+  }
+
+  /** Events of a stream that repeat each other are one, with their counts added up, as in the history of the evaluator. */
+  #list(event: EventMessage): void {
+    const at = this.events.findLastIndex(({ stream }) => stream === event.stream);
+    const last = this.events[at];
+    if (!last || !repeats(last, event)) this.events.push(event);
+    else this.events[at] = { ...event, count: (last.count ?? 1) + (event.count ?? 1) };
   }
 
   #noteSpike(event: EventMessage): void {
@@ -198,3 +233,13 @@ export class Board {
     });
   }
 }
+
+/** Kinds that come once for each frame while something is wrong. */
+const REPEATED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
+
+const repeats = (last: EventMessage, event: EventMessage): boolean =>
+  REPEATED.includes(event.type) &&
+  last.type === event.type &&
+  last.role === event.role &&
+  last.tracker === event.tracker &&
+  last.code === event.code;
