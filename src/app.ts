@@ -69,6 +69,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     cleanUp.push(() => server.quiesce());
     const sources = startSources({ config, desk: server.desk, telemetry, logger, env });
     cleanUp.push(() => sources.stop());
+    cleanUp.push(async () => live.hasten());
     logger.info('listening', { url: http, dataDir: config.data.dir });
     return { urls: urlsOf(http), live, telemetry, logger, stop };
   } catch (error) {

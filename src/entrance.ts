@@ -27,6 +27,8 @@ export interface OpenFeed {
   ended: boolean;
   /** resolves when everything accepted so far is durable */
   stored: Promise<void>;
+  /** resolves when its end has taken effect */
+  over: Promise<void>;
 }
 
 interface Entry {
@@ -40,6 +42,8 @@ const keyOf = (id: { tracker: string | null }) => id.tracker ?? '';
 
 export class Entrance {
   readonly #entries = new Map<string, Entry>();
+  /** feeds that had ended and said hello again */
+  readonly #back = new Set<OpenFeed>();
 
   constructor(readonly config: Config) {}
 
@@ -53,8 +57,27 @@ export class Entrance {
     if ('code' in feed) return feed;
     this.#entries.set(id.stream, entry);
     entry.feeds.set(keyOf(id), feed);
-    if (feed.ended) Object.assign(feed, { ended: false, opened: false, openDurable: false });
+    if (feed.ended) this.#back.add(feed);
     return feed;
+  }
+
+  /**
+   * A part of this feed is about to be taken: feeds of its stream that had ended and are back begin anew; they must be
+   * opened. A hello alone begins nothing, because its client may only want to know whether the end was heard.
+   */
+  goOn(feed: OpenFeed): OpenFeed[] {
+    if (this.#back.size === 0) return [];
+    const anew = [...this.#back].filter(({ id }) => id.stream === feed.id.stream);
+    for (const one of anew) {
+      this.#back.delete(one);
+      Object.assign(one, { ended: false, opened: false, openDurable: false });
+    }
+    return anew;
+  }
+
+  /** It had ended, and has nothing more to say. */
+  stayAway(feed: OpenFeed): void {
+    this.#back.delete(feed);
   }
 
   /** How a stream that has feeds is judged. */
@@ -98,6 +121,8 @@ export class Entrance {
 
   /** A tracker, or with null the stream, is no longer known; who goes on sending opens it anew. */
   forget(stream: string, tracker: string | null): void {
+    for (const feed of this.#back)
+      if (feed.id.stream === stream && (tracker === null || feed.id.tracker === tracker)) this.#back.delete(feed);
     if (tracker === null) this.#entries.delete(stream);
     else this.#entries.get(stream)?.feeds.delete(tracker);
   }
@@ -138,6 +163,7 @@ const newFeed = (id: FeedId): OpenFeed => ({
   openDurable: false,
   ended: false,
   stored: Promise.resolve(),
+  over: Promise.resolve(),
 });
 
 const exceeded = (limit: 'streams' | 'trackersPerStream', path: string, fact: string, most: number): Refusal => ({

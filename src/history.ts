@@ -29,9 +29,7 @@ export class EventHistory {
   }
 
   add(key: string, event: LiveEvent): void {
-    if (key >= this.#last) this.#last = key;
-    else this.#sorted = false;
-    this.#events.set(key, event);
+    this.#put(key, event);
     this.log.saveEvent(key, event);
     this.#trim();
   }
@@ -42,10 +40,16 @@ export class EventHistory {
     const known = this.#rejected.get(feed);
     const last = known === undefined ? undefined : this.#events.get(known);
     const merged = last ? mergeEvents(last, event) : null;
-    const key = merged ? known! : `${eventKey(position, 0xffffff)}.${++this.#rejectedCount}`;
-    this.#events.set(key, merged ?? event);
+    const key = merged ? known! : `${eventKey(position, 0xffffff)}.${hex(++this.#rejectedCount)}`;
+    this.#put(key, merged ?? event);
     this.#rejected.set(feed, key);
     this.#trim();
+  }
+
+  #put(key: string, event: LiveEvent): void {
+    if (key >= this.#last) this.#last = key;
+    else this.#sorted = false;
+    this.#events.set(key, event);
   }
 
   #sort(): void {
@@ -70,3 +74,5 @@ export class EventHistory {
     if (this.#rejected.size > this.eventsMax) this.#rejected.clear();
   }
 }
+
+const hex = (count: number) => count.toString(16).padStart(14, '0');

@@ -24,7 +24,7 @@ import {
 import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
-import { Log, type LogGauges, type LogOwner, StorageFault, type Stored } from './log.js';
+import { Log, type LogGauges, type LogOwner, packSnapshot, StorageFault, type Stored } from './log.js';
 import type { FeedId, FeedPart, ReportEvent, Shape, SpikeEvent } from './protocol.js';
 import type { LogRecord } from './record.js';
 import {
@@ -108,7 +108,7 @@ export class Live {
   readonly #sinceSnapshot = new Map<string, number>();
   #snapshotMs = Number.NEGATIVE_INFINITY;
   /** who waits for the end of a feed to take effect */
-  readonly #ends = new Map<LogRecord, () => void>();
+  readonly #ends = new Map<LogRecord, { resolve(): void; reject(fault: StorageFault): void }>();
   /** the stream whose record is being applied */
   #busy: string | null = null;
   #backlog = 0;
@@ -118,6 +118,8 @@ export class Live {
   #handledPosition = 0;
   #idleCheckedMs = 0;
   #stopping = false;
+  /** acks wait for the disk only */
+  #hasty = false;
 
   private constructor(
     readonly config: Config,
@@ -194,6 +196,7 @@ export class Live {
     try {
       const feed = this.#entrance.find(id) ?? this.#reopen(id);
       if (part.seq <= feed.acceptedSeq) return feed.stored;
+      for (const back of this.#entrance.goOn(feed)) this.#ensureOpen(back);
       this.#ensureOpen(feed);
       const { stream, role, tracker } = id;
       feed.stored = this.#taken(
@@ -210,13 +213,13 @@ export class Live {
   /** Durable, and not too far ahead of the evaluation; a heavy stream holds up nobody but itself. */
   #taken(durable: Promise<void>, stream: Stream | RemoteStream | undefined): Promise<void> {
     if (stream instanceof RemoteStream) {
-      const shrunk = durable.then(() => stream.shrunk(this.#evaluation.backlogFrames));
+      const shrunk = durable.then(() => (this.#hasty ? undefined : stream.shrunk(this.#evaluation.backlogFrames)));
       shrunk.catch(() => {});
       return shrunk;
     }
     if (durable === this.#newestCommit.durable) return this.#newestCommit.taken;
     const taken = durable.then(() =>
-      this.#backlog > this.#evaluation.backlogFrames ? this.#backlogShrunk() : undefined,
+      this.#backlog > this.#evaluation.backlogFrames && !this.#hasty ? this.#backlogShrunk() : undefined,
     );
     // who waits for it hears of a fault; that nobody waits is none
     taken.catch(() => {});
@@ -227,13 +230,20 @@ export class Live {
   /** The feed is finished. Resolves when that has taken effect; with the last feed everything left is settled. */
   async end(id: FeedId): Promise<void> {
     const feed = this.#entrance.find(id);
-    if (!feed || feed.ended) return;
+    if (!feed) return;
+    if (feed.ended) {
+      this.#entrance.stayAway(feed);
+      return feed.over;
+    }
     this.#ensureOpen(feed);
     const { stream, role, tracker } = id;
     const record: LogRecord = { kind: 'end', stream, atMs: this.clock.now(), role, tracker };
-    const applied = new Promise<void>((resolve) => {
-      this.#ends.set(record, resolve);
+    const applied = new Promise<void>((resolve, reject) => {
+      this.#ends.set(record, { resolve, reject });
     });
+    // who waits for it hears of a fault; that nobody waits is none
+    applied.catch(() => {});
+    feed.over = applied;
     try {
       await this.#log.append(record);
       await applied;
@@ -285,6 +295,13 @@ export class Live {
     return { ready: reasons.length === 0, reasons };
   }
 
+  /** Soon nobody sends any more: acks wait for the disk from now on, and no longer for the evaluation. */
+  hasten(): void {
+    this.#hasty = true;
+    this.#releaseAll();
+    for (const stream of this.#streams.values()) if (stream instanceof RemoteStream) stream.letGo();
+  }
+
   /** Applies what is durable, snapshots, and closes the store. */
   async stop(): Promise<void> {
     if (this.#stopping) return;
@@ -321,7 +338,9 @@ export class Live {
 
   /** What was in the thread is nowhere else; the log has it, and a restart finds it there. */
   #threadFailed(error: unknown): void {
-    this.logger.error('thread_failed', { error });
+    const message =
+      'a thread of the evaluation failed; nothing acked is lost: start again, and should it repeat, set evaluation.threads to 0';
+    this.logger.error('thread_failed', { message, error });
     throw error;
   }
 
@@ -329,6 +348,15 @@ export class Live {
     this.#subscription?.unsubscribe();
     this.#subscription = null;
     this.#events$.complete();
+    const closed = new StorageFault(
+      'storage_closed',
+      'the evaluator stopped; what was stored takes effect at its next start',
+    );
+    for (const { reject } of this.#ends.values()) reject(closed);
+    this.#releaseAll();
+  }
+
+  #releaseAll(): void {
     for (const resolve of this.#backlogWaiters) resolve();
     this.#backlogWaiters.clear();
   }
@@ -430,19 +458,22 @@ export class Live {
   /** A record has taken effect. */
   #done(record: LogRecord): void {
     this.#ticking.delete(record.stream);
-    this.#ends.get(record)?.();
+    this.#ends.get(record)?.resolve();
   }
 
   /** Applies a record and yields its events. A fault of ours must not stop other streams, nor come back at every start. */
   *#apply(stream: Stream, position: number, record: LogRecord): Generator<LiveEvent[]> {
+    const retired = record.kind === 'retire' && record.tracker === null;
+    // who hears of it does not find the stream any more
+    if (retired) this.#retire(record.stream, position);
     try {
       for (const applied of stream.apply(record, position)) yield this.#published(applied);
     } catch (error) {
       this.logger.error('record_failed', { position, stream: record.stream, kind: record.kind, error });
     }
-    if (record.kind === 'retire' && record.tracker === null) this.#retire(record.stream, position);
-    else this.#countToSnapshot(record.stream, position);
-    if (stream.heavy && this.#threads.count > 0 && this.#streams.get(stream.name) === stream) this.#sendAway(stream);
+    if (!retired) this.#countToSnapshot(record.stream, position);
+    if (stream.heavy && this.#threads.count > 0 && this.#streams.get(stream.name) === stream)
+      this.#sendAway(stream, position);
   }
 
   /** What follows a record that a thread has applied. */
@@ -464,10 +495,13 @@ export class Live {
     return events;
   }
 
-  /** A stream whose solves are heavy goes on in a thread. */
-  #sendAway(stream: Stream): void {
+  /** A stream whose solves are heavy goes on in a thread, and from there after a restart. */
+  #sendAway(stream: Stream, position: number): void {
     const { name } = stream;
-    const remote = this.#threads.take(name, stream.toJSON());
+    const state = packSnapshot(stream.toJSON());
+    this.#log.saveSnapshot(name, position, state);
+    this.#sinceSnapshot.set(name, 0);
+    const remote = this.#threads.take(name, state);
     remote.remember(stream.standing(), stream.reports());
     this.#streams.set(name, remote);
     stream.dispose();
@@ -570,7 +604,7 @@ export class Live {
       this.#streams.set(name, Stream.fromJSON(name, state, this.#streamOptions));
       return;
     }
-    const remote = this.#threads.take(name, state);
+    const remote = this.#threads.take(name, packSnapshot(state));
     this.#streams.set(name, remote);
     await remote.ready;
   }

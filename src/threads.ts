@@ -7,7 +7,6 @@
  * it. One that dies takes the process with it: its streams exist nowhere else, and a restart finds them in the log.
  */
 import { Worker } from 'node:worker_threads';
-import { packSnapshot } from './log.js';
 import type { ReportEvent, SpikeEvent, SpikeReading } from './protocol.js';
 import { type LogRecord, RecordWriter } from './record.js';
 import {
@@ -92,12 +91,12 @@ export class Threads {
     return this.#threads.reduce((sum, thread) => sum + thread.pending, 0);
   }
 
-  /** A stream goes on in a thread from now on, where `state` (of `Stream.toJSON`) left off. */
-  take(name: string, state: unknown): RemoteStream {
+  /** A stream goes on in a thread from now on, where `state` (of `Stream.toJSON`, packed) left off. */
+  take(name: string, state: Uint8Array): RemoteStream {
     const thread = this.#roomiest();
     const stream = new RemoteStream(name, thread);
     thread.streams.set(name, stream);
-    stream.begin(packSnapshot(state));
+    stream.begin(state);
     return stream;
   }
 

@@ -7,7 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.js';
-import { Log } from '../src/log.js';
+import { EventHistory } from '../src/history.js';
+import { eventKey, Log, packSnapshot } from '../src/log.js';
 import { Live, type LiveEvent } from '../src/pipeline.js';
 import type { FeedId, WireObject } from '../src/protocol.js';
 import type { LogRecord } from '../src/record.js';
@@ -309,6 +310,93 @@ describe('streams in threads', function () {
     assert.ok(judged < 124, 'it waited for a minute of work');
   });
 
+  it('are there at once after a crash, from the moment of their move on', async () => {
+    const live = await start(settingsOf({ threads: 1, inlineMs: 0 }));
+    openFeeds(live, 's');
+    await Promise.all(sendBoth(live, 's', passing(10, 1)));
+    await until('it is in the thread', () => live.storage().threadStreams === 1);
+    // the move is written down with the next commit
+    await Promise.all(sendBoth(live, 's', passing(11, 1).slice(10), 11));
+    await live.kill();
+    const again = await start(settingsOf({ threads: 1, inlineMs: 1e6 }));
+    assert.equal(again.storage().threadStreams, 1);
+    assert.equal(again.reports()[0].report.frame, 10);
+  });
+
+  for (const [where, evaluation] of [
+    ['a thread', { threads: 1, inlineMs: 0 }],
+    ['the main thread', { threads: 0 }],
+  ] as const) {
+    it(`are gone when their retirement is told, in ${where}`, async () => {
+      const live = await start(settingsOf(evaluation));
+      openFeeds(live, 's');
+      await Promise.all(sendBoth(live, 's', passing(10, 1)));
+      await settled(live);
+      const there = new Promise((resolve) => {
+        live.events$.subscribe((event) => event.type === 'retired' && resolve(live.streams().length));
+      });
+      clock.nowMs += 3_600_000;
+      assert.equal(await there, 0);
+    });
+
+    it(`stay as they ended until a frame comes, in ${where}`, async () => {
+      const live = await start(settingsOf(evaluation));
+      openFeeds(live, 's');
+      await Promise.all(sendBoth(live, 's', passing(20, 1)));
+      const ends = [feed('s'), feed('s', 't')];
+      await Promise.all(ends.map((id) => live.end(id)));
+      const [last] = live.reports().map(plain);
+      await live.kill();
+      const again = await start(settingsOf(evaluation));
+      // the clients did not hear that the end was heard, and say it again
+      openFeeds(again, 's');
+      await Promise.all(ends.map((id) => again.end(id)));
+      await settled(again);
+      assert.deepEqual(again.reports().map(plain), [last]);
+      openFeeds(again, 's');
+      await Promise.all(send(again, feed('s', 't'), passing(22, 1).slice(20), 21));
+      await Promise.all(send(again, feed('s'), passing(22, 1).slice(20), 21));
+      await settled(again);
+      const [{ k, report }] = again.reports();
+      assert.deepEqual([k, report.frame, report.count.missed + report.count.proper], [22, 1, 4]);
+    });
+
+    it(`let nobody wait for an end that does not come any more, in ${where}`, async () => {
+      const live = await start(settingsOf(evaluation));
+      openFeeds(live, 's');
+      await Promise.all(sendBoth(live, 's', swamp(6)));
+      const sent = Promise.all(sendBoth(live, 's', swamp(40).slice(6), 7));
+      const end = live.end(feed('s', 't'));
+      await sent;
+      await Promise.all([assert.rejects(end, { code: 'storage_closed' }), live.kill()]);
+    });
+  }
+
+  it('hold back no ack once the end is near', async () => {
+    const live = await start(settingsOf({ threads: 1, inlineMs: 0, backlogFrames: 1 }));
+    openFeeds(live, 's');
+    await Promise.all(sendBoth(live, 's', swamp(6)));
+    await until('it is in the thread', () => live.storage().threadStreams === 1);
+    const acks = sendBoth(live, 's', swamp(130).slice(6), 7);
+    live.hasten();
+    await Promise.all(acks);
+    await Promise.all(sendBoth(live, 's', swamp(132).slice(130), 131));
+    assert.ok(live.storage().backlogRecords > 1);
+  });
+
+  it('keep the history in order with refused input, which has no place in the log', () => {
+    const stored = new Map<string, unknown>();
+    const log = { saveEvent: (key: string, event: unknown) => stored.set(key, event) } as unknown as Log;
+    const history = new EventHistory(log, 100);
+    const refuse = (code: number) =>
+      history.addRejected({ type: 'rejected', ...feed('s'), code: String(code), count: 1 }, 7);
+    for (let code = 1; code <= 20; code++) refuse(code);
+    const event = (k: number) => ({ type: 'gap' as const, ...feed('s'), k, count: 1, message: '' });
+    for (const position of [6, 5, 8]) history.add(eventKey(position, 0), event(position));
+    const order = history.list().map((one) => (one.type === 'rejected' ? `r${one.code}` : 'k' in one && one.k));
+    assert.deepEqual(order, [5, 6, ...Array.from({ length: 20 }, (_, n) => `r${n + 1}`), 8]);
+  });
+
   describe('in a log with records that nobody takes', () => {
     /** A log in which a retired stream has one more record, as a fault of the disk may leave it. */
     async function write(evaluation: Record<string, unknown>): Promise<void> {
@@ -384,7 +472,7 @@ describe('streams in threads', function () {
         (error) => assert.fail(String(error)),
       );
       try {
-        const stream = threads.take('s', await stateOf());
+        const stream = threads.take('s', packSnapshot(await stateOf()));
         stream.apply(record('retire'), 100);
         for (let n = 0; n < 5; n++) stream.expect();
         const waits = stream.shrunk(1);
