@@ -5,14 +5,15 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { evaluate, type Frame, type Params, SlidingWindow } from '../src/index.js';
+import { evaluate, type Params, SlidingWindow } from '../src/index.js';
 import { type Inspected, inspector, seatInspector } from '../src/tgospa/inspector.js';
+import { OptimalityCheck } from './tgospa/optimality.js';
 import { SolveCheck } from './verify-solves.js';
 
 const params: Params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 };
 const at = (id: string, ...point: number[]) => ({ id, point });
 /** truth a is followed by p and then by q, b by r all the time but for one frame; c is missed, x false */
-const frames: Frame[] = [0, 1, 2, 3, 4, 5].map((k) => ({
+const frames = [0, 1, 2, 3, 4, 5].map((k) => ({
   reference: [at('a', k, 0), at('b', k, 9), ...(k === 2 ? [at('c', 50, 50)] : [])],
   tracker: [at(k < 3 ? 'p' : 'q', k, 0.5), ...(k === 4 ? [at('x', -50, 0)] : [at('r', k, 9.25)])],
 }));
@@ -20,7 +21,9 @@ const frames: Frame[] = [0, 1, 2, 3, 4, 5].map((k) => ({
 /** What an inspector is shown while `work` goes on; copies, so that they can be changed. */
 function shown(work: () => void): Inspected[] {
   const seen: Inspected[] = [];
-  const before = seatInspector((inspected) => seen.push(JSON.parse(JSON.stringify(inspected, plain))));
+  const before = seatInspector(({ window, ...rest }) =>
+    seen.push({ ...JSON.parse(JSON.stringify(rest, plain)), window }),
+  );
   try {
     work();
   } finally {
@@ -124,6 +127,30 @@ describe('the check of every solve', () => {
       assert.throws(() => check.inspect(inspected), complaint);
       assert.equal(check.failures.length, 1);
     });
+
+  it('proves every push optimal, and refuses an assignment that is right but not the best', () => {
+    const optimality = new OptimalityCheck();
+    const check = new SolveCheck(undefined, optimality);
+    const apart = frames.map(({ reference, tracker }) => ({
+      reference,
+      tracker: tracker.map(({ id, point: [x, y] }) => at(id, x + 1000, y)),
+    }));
+    const [good] = shown(() => evaluate(frames, params));
+    const [nothing] = shown(() => evaluate(apart, params));
+    check.inspect(good);
+    shown(push).forEach(check.inspect);
+    assert.equal(optimality.proven, 1 + frames.length);
+    // of the frames as they are, nothing assigned is an assignment too
+    const poor = {
+      ...nothing,
+      frames: good.frames,
+      evaluation: { ...nothing.evaluation, solver: good.evaluation.solver },
+    };
+    new SolveCheck().inspect(poor);
+    assert.throws(() => check.inspect(poor), /is called exact, but .* is possible/);
+    good.evaluation.cost.total -= 1e-6;
+    assert.throws(() => optimality.check(good, 'tampered'), /below the bound/);
+  });
 
   it('lets what it throws come out of the push', () => {
     const check = new SolveCheck();

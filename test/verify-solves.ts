@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { type Inspected, seatInspector } from '../src/tgospa/inspector.js';
+import type { OptimalityCheck } from './tgospa/optimality.js';
 import { verifyContents, verifyFractional, verifySettled } from './tgospa/verifier.js';
 
 const FOLDER_VARIABLE = 'TGOSPA_TEST_SOLVES';
@@ -22,15 +23,20 @@ export class SolveCheck {
   count = 0;
   readonly failures: string[] = [];
 
-  constructor(private readonly onFailure: (message: string) => void = () => {}) {}
+  constructor(
+    private readonly onFailure: (message: string) => void = () => {},
+    private readonly optimality: OptimalityCheck | null = null,
+  ) {}
 
-  readonly inspect = ({ evaluation, frames, params, fractional, report }: Inspected): void => {
+  readonly inspect = (inspected: Inspected): void => {
+    const { evaluation, frames, params, fractional, report } = inspected;
     this.count++;
     const name = report ? `the report of frame ${report.frame}` : `the evaluation of ${frames.length} frames`;
     try {
       if (fractional) verifyFractional(evaluation, frames, params, name);
       else verifyContents(evaluation, frames, params, name);
       if (report) verifySettled(report, params, name);
+      this.optimality?.check(inspected, name);
     } catch (error) {
       const { message } = error as Error;
       if (this.failures.length < FAILURES_KEPT) this.failures.push(message);
@@ -50,7 +56,8 @@ const told = (file: string): string[] => {
 
 const folder = process.env[FOLDER_VARIABLE];
 if (folder) inspectChild(folder);
-const check = new SolveCheck();
+const optimality = folder ? null : new (await import('./tgospa/optimality.js')).OptimalityCheck();
+const check = new SolveCheck(undefined, optimality);
 if (!folder) seatInspector(check.inspect);
 
 /** A process or thread of a test writes a mark for each solve, so that one that is killed is counted too. */
@@ -97,6 +104,6 @@ export function mochaGlobalTeardown(): void {
   const sum = elsewhere.reduce((a, b) => a + b, 0);
   rmSync(root, { recursive: true, force: true });
   console.log(
-    `  ${check.count + sum} solves verified from their frames and assignments, ${sum} of them in ${elsewhere.length} processes and threads of the tests`,
+    `  ${check.count + sum} solves verified from their frames and assignments, ${sum} of them in ${elsewhere.length} processes and threads of the tests; ${optimality?.proven} proven optimal by prices`,
   );
 }

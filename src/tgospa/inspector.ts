@@ -14,7 +14,8 @@ export interface Inspected {
   params: Params;
   /** it is the LP metric of a fractional optimum, which no assignment has */
   fractional: boolean;
-  /** what a sliding window says besides */
+  /** the sliding window it is about, to know it again; and what that says besides */
+  window?: object;
   report?: Pick<Report, 'frame' | 'settled' | 'lifetime' | 'events'>;
 }
 

@@ -189,6 +189,7 @@ export class SlidingWindow {
       frames: frames.map((frame) => frame.packed()),
       params: metricParams(params),
       fractional: isFractional(scene),
+      window: this,
       report,
     });
     return report;

@@ -28,7 +28,10 @@ export interface Content {
 type Numbers = ArrayLike<number>;
 
 /** Base distances, written down anew: from the coordinates at `i` in `a` to those at `j` in `b`. */
-const DISTANCE: Record<Params['distance'], (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number> = {
+export const DISTANCE: Record<
+  Params['distance'],
+  (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number
+> = {
   iou: (a, i, b, j) => {
     const width = Math.min(a[i] + a[i + 2], b[j] + b[j + 2]) - Math.max(a[i], b[j]);
     const height = Math.min(a[i + 1] + a[i + 3], b[j + 1] + b[j + 3]) - Math.max(a[i + 1], b[j + 1]);
@@ -64,7 +67,7 @@ const DISTANCE: Record<Params['distance'], (a: Numbers, i: number, b: Numbers, j
 };
 
 /** The chord loses digits that the haversine keeps: metres of a small distance agree to fewer digits. */
-const DISTANCE_TOLERANCE: Record<Params['distance'], number> = {
+export const DISTANCE_TOLERANCE: Record<Params['distance'], number> = {
   iou: 1e-12,
   hausdorff: 1e-12,
   wasserstein: 1e-12,
@@ -101,7 +104,7 @@ function isClose(actual: number, expected: number, tolerance: number): boolean {
 }
 
 /** Weight of frame k and of the change into it, among `count` frames. */
-function weightsOf({ weights }: Params, count: number) {
+export function weightsOf({ weights }: Params, count: number) {
   if (!weights) return { frame: () => 1, change: () => 1 };
   if ('forgetting' in weights) {
     const weight = (k: number) => weights.forgetting ** (count - 1 - k);
