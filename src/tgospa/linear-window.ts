@@ -1,5 +1,5 @@
 /**
- * The linear program of a component, kept warm from frame to frame: a ring model that slides along with the window
+ * The linear program of a component, kept warm from frame to frame: a ring that slides along with the window
  * (DESIGN 3.6). Edges may come and go, so it passes from a component to the one that takes its place. Costs and weights are in units
  * of c^p. A batch of unknown length has no ring and is solved cold.
  */

@@ -35,6 +35,7 @@ interface Edge {
 }
 
 interface End {
+  id: string;
   name: number;
   edgeCount: number;
 }
@@ -51,10 +52,11 @@ class Shadow {
   readonly frames: Close[] = [];
   newest = Number.NaN;
   /** by truth, then by track */
-  readonly edges = new Map<string, Map<string, Edge>>();
+  private readonly edges = new Map<string, Map<string, Edge>>();
   edgeCount = 0;
   private readonly truths = new Map<string, End>();
   private readonly tracks = new Map<string, End>();
+  private nameCount = 0;
 
   constructor(private readonly params: Params) {}
 
@@ -77,7 +79,16 @@ class Shadow {
   }
 
   leave(): void {
-    for (const edge of this.frames.shift()!.edges) if (--edge.frameCount === 0) this.count(edge, -1);
+    for (const edge of this.frames.shift()!.edges) {
+      if (--edge.frameCount > 0) continue;
+      this.count(edge, -1);
+      const { truth, track } = edge;
+      this.edges.get(truth.id)!.delete(track.id);
+      if (track.edgeCount === 0) this.tracks.delete(track.id);
+      if (truth.edgeCount > 0) continue;
+      this.truths.delete(truth.id);
+      this.edges.delete(truth.id);
+    }
   }
 
   private count(edge: Edge, change: number): void {
@@ -94,17 +105,17 @@ class Shadow {
     }
     let edge = edges.get(track);
     if (!edge) {
-      edge = { truth: endOf(this.truths, truth), track: endOf(this.tracks, track), frameCount: 0 };
+      edge = { truth: this.end(this.truths, truth), track: this.end(this.tracks, track), frameCount: 0 };
       edges.set(track, edge);
     }
     return edge;
   }
-}
 
-function endOf(ends: Map<string, End>, id: string): End {
-  const end = ends.get(id) ?? { name: ends.size, edgeCount: 0 };
-  ends.set(id, end);
-  return end;
+  private end(ends: Map<string, End>, id: string): End {
+    const end = ends.get(id) ?? { id, name: this.nameCount++, edgeCount: 0 };
+    ends.set(id, end);
+    return end;
+  }
 }
 
 export class OptimalityCheck {
@@ -171,8 +182,10 @@ export class OptimalityCheck {
 
   private begin({ frames, params }: Pick<Inspected, 'frames' | 'params'>, windowFrames = frames.length) {
     const shadow = new Shadow(params);
-    for (const frame of frames) shadow.enter(frame);
-    if (size(shadow) > CELLS_MAX) return null;
+    for (const frame of frames) {
+      shadow.enter(frame);
+      if (size(shadow) > CELLS_MAX) return null;
+    }
     this.runtime ??= { highs: loadHighsSync() };
     const ring = new RingSimplex(this.runtime, Math.max(windowFrames, frames.length));
     const weight = weightsOf(params, frames.length);
