@@ -250,7 +250,7 @@ export class SlidingWindow {
     const { scene } = this;
     // frames that share their trajectories share their lists of ids
     const lists = new Map<Trajectory[], string[]>();
-    const feed = (members: Trajectory[], coordinates: Float64Array): FeedSnapshot => {
+    const feed = (members: Trajectory[], coordinates: number[]): FeedSnapshot => {
       let ids = lists.get(members);
       if (!ids) {
         ids = members.map((trajectory) => trajectory.id);
@@ -269,8 +269,8 @@ export class SlidingWindow {
       firstNumber: scene.oldestNumber,
       stride: this.stride,
       frames: scene.frameList().map((record) => ({
-        reference: feed(record.truths, record.truthCoordinates()),
-        tracker: feed(record.tracks, record.trackCoordinates()),
+        reference: feed(record.truths, record.truthNumbers()),
+        tracker: feed(record.tracks, record.trackNumbers()),
       })),
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
