@@ -26,8 +26,8 @@ export type MarkedSwitch = Omit<SwitchEvent, 'type' | 'frame'> & { k: number };
 export interface Pushed {
   mark: Mark;
   report: Report;
-  switches: MarkedSwitch[];
-  spikes: SpikeNews[];
+  switches: readonly MarkedSwitch[];
+  spikes: readonly SpikeNews[];
   /** milliseconds spent */
   solveMs: number;
 }
@@ -50,6 +50,8 @@ export interface SeriesState {
 }
 
 const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
+const NO_SWITCHES: readonly MarkedSwitch[] = [];
+const NO_SPIKES: readonly SpikeNews[] = [];
 
 export class Series {
   #window: SlidingWindow;
@@ -90,7 +92,7 @@ export class Series {
     const mark: Mark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    const spikes = this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? [];
+    const spikes = this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? NO_SPIKES;
     return this.#pushed(mark, report, spikes, solveMs);
   }
 
@@ -121,8 +123,9 @@ export class Series {
     return this.#spikes && this.mark ? this.#spikes.close(this.mark.k, kept) : [];
   }
 
-  #pushed(mark: Mark, report: Report, spikes: SpikeNews[], solveMs: number): Pushed {
+  #pushed(mark: Mark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
     this.#report = report;
+    if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, solveMs };
     const first = report.frame - this.#marks.length + 1;
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
       k: this.#marks[frame - first].k,

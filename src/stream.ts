@@ -134,6 +134,7 @@ const LONG_SHARE = 0.1;
 /** so is one with so many of them in a row */
 const LONG_IN_A_ROW = 4;
 
+const NOTHING: readonly Applied[] = [];
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
 
 export class Stream {
@@ -186,12 +187,21 @@ export class Stream {
     return idleAmong(this.#pairing.feeds(), this.#plan, nowMs);
   }
 
-  /** Takes a record in and gives what comes of it, step by step: the work is done while it is read, to its end. */
-  *apply(record: LogRecord, position: number): Generator<Applied> {
+  /** Takes a record in and gives what comes of it, step by step: further steps are worked on while it is read, to its end. */
+  apply(record: LogRecord, position: number): Iterable<Applied> {
     this.#position = position;
     this.#atMs = record.atMs;
     this.#index = 0;
-    for (const outcome of this.#change(record)) {
+    const outcomes = this.#change(record);
+    if (record.kind !== 'part' || outcomes.length > 1) return this.#applyAll(record, outcomes);
+    // nearly always a part waits for its other half, or completes a step
+    if (outcomes.length === 0) return NOTHING;
+    this.#settle(outcomes[0]);
+    return [this.#take()];
+  }
+
+  *#applyAll(record: LogRecord, outcomes: Outcome[]): Generator<Applied> {
+    for (const outcome of outcomes) {
       this.#settle(outcome);
       yield this.#take();
     }
@@ -350,7 +360,8 @@ export class Stream {
     this.#heavy = !exact || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
   }
 
-  #tellSpikes({ tracker, profile, mark }: Series, spikes: SpikeNews[]): void {
+  #tellSpikes({ tracker, profile, mark }: Series, spikes: readonly SpikeNews[]): void {
+    if (spikes.length === 0) return;
     const time = mark?.t === undefined ? {} : { t: mark.t };
     for (const spike of spikes) {
       const event: SpikeEvent = { type: 'spike', stream: this.name, tracker, profile, ...spike, ...time };

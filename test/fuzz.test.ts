@@ -118,6 +118,7 @@ describe('fuzz', () => {
       await calm();
     };
     await fc.assert(fc.asyncProperty(fc.boolean(), fc.array(anyMessage, { minLength: 1, maxLength: 15 }), run), {
+      seed: 20261116,
       numRuns: 700,
     });
     assert.ok(sent > 2000, `${sent} messages`);
@@ -142,6 +143,7 @@ describe('fuzz', () => {
           .resume();
       });
     await fc.assert(fc.asyncProperty(fc.boolean(), fc.uint8Array({ minLength: 1, maxLength: 300 }), run), {
+      seed: 20261116,
       numRuns: 300,
     });
     await calm();

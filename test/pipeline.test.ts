@@ -363,8 +363,11 @@ describe('live', () => {
     await send(live, 's', makeScene(1, 3));
     const idle = until(live, (e) => e.type === 'retired' && e.tracker === 'idle');
     clock.nowMs += 50_000;
+    const judged = until(live, reportOf(4));
     await live.ingest(feed('s'), { seq: 4, k: 4, objects: [] }, clock.nowMs);
     await live.ingest(feed('s', 't'), { seq: 4, k: 4, objects: [] }, clock.nowMs);
+    // what is stored but not judged yet has not been heard
+    await judged;
     clock.nowMs += 20_000;
     await idle;
     const gone = until(live, (e) => e.type === 'retired' && e.tracker === 't');
