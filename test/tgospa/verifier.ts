@@ -36,7 +36,7 @@ export const DISTANCE: Record<
     const width = Math.min(a[i] + a[i + 2], b[j] + b[j + 2]) - Math.max(a[i], b[j]);
     const height = Math.min(a[i + 1] + a[i + 3], b[j + 1] + b[j + 3]) - Math.max(a[i + 1], b[j + 1]);
     const common = Math.max(0, width) * Math.max(0, height);
-    return 1 - common / (a[i + 2] * a[i + 3] + b[j + 2] * b[j + 3] - common);
+    return Math.max(0, 1 - common / (a[i + 2] * a[i + 3] + b[j + 2] * b[j + 3] - common));
   },
   hausdorff: (a, i, b, j) =>
     Math.max(
