@@ -295,8 +295,8 @@ export class Component {
     if (this.slidesLinearly) {
       this.linear ??= new LinearWindow(this.scene, simplex, this.scene.windowFrames!);
       optimum = this.linear.relax(this, this.frameNumber.values.slice(head, head + size), timeLimitMs);
-    } else optimum = simplex.solveCold(this.linearProblem(SURCHARGE), { timeLimitMs });
-    return optimum.status === 'optimal' && !optimum.integral ? simplex.solveCold(problem, { timeLimitMs }) : optimum;
+    } else optimum = simplex.solve(this.linearProblem(SURCHARGE), { timeLimitMs });
+    return optimum.status === 'optimal' && !optimum.integral ? simplex.solve(problem, { timeLimitMs }) : optimum;
   }
 
   /** Whether the assignment of the last window, gone on with, is an optimum of this one. */

@@ -567,6 +567,40 @@ export class RingSimplex {
   }
 }
 
+/** Solves one program from nothing. Where changes cost differently hardly anything is known beforehand, and HiGHS's presolve does better. */
+export function solveReduced(runtime: Runtime, problem: LpProblem, options: WarmOptions = {}): LpSolution {
+  const { frameCount, switchCost } = problem;
+  const costs = switchCost.subarray(1, frameCount);
+  if (frameCount === 0 || costs.some((cost) => cost !== costs[0]))
+    return solveCold(runtime, problem, { timeLimitMs: options.timeLimitMs });
+  const ring = new RingSimplex(runtime, frameCount);
+  try {
+    ring.load(problem);
+    const solution = ring.solve(options);
+    return { ...solution, weights: inOrderOf(problem, ring, solution.weights) };
+  } finally {
+    ring.dispose();
+  }
+}
+
+/** A ring's weights in the order of the problem that it was loaded with; it leaves out edges without a benefit. */
+function inOrderOf(problem: LpProblem, ring: RingSimplex, weights: Float64Array): Float64Array {
+  const { problem: window, truthNames, trackNames } = ring.window();
+  const { frameCount, trackCount, edgeTruth, edgeTrack } = problem;
+  const places = new Map<number, number>();
+  edgeTruth.forEach((truth, edge) => {
+    places.set(truth * trackCount + edgeTrack[edge], edge);
+  });
+  const ordered = new Float64Array(frameCount * edgeTruth.length);
+  const count = window.edgeTruth.length;
+  window.edgeTruth.forEach((truth, edge) => {
+    const place = places.get(truthNames[truth] * trackCount + trackNames[window.edgeTrack[edge]])!;
+    for (let frame = 0; frame < frameCount; frame++)
+      ordered[frame * edgeTruth.length + place] = weights[frame * count + edge];
+  });
+  return ordered;
+}
+
 function price(edge: RingEdge, slot: number, benefit: number): void {
   const change = Number(benefit !== 0) - Number(edge.benefit[slot] !== 0);
   edge.benefit[slot] = benefit;

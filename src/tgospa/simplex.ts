@@ -12,7 +12,7 @@ import {
   solveCold,
   solveIntegral,
 } from './one-shot.js';
-import { RingSimplex } from './ring.js';
+import { RingSimplex, solveReduced, type WarmOptions } from './ring.js';
 
 export { isAssignment, type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 export type { ColdOptions, IntegralOptions, IntegralSolution } from './one-shot.js';
@@ -20,7 +20,9 @@ export type { RingSimplex, WarmOptions } from './ring.js';
 
 /** The solvers, bound to one loaded HiGHS. */
 export interface Simplex {
-  /** Solves the LP from nothing; throws `simplex: ...` when HiGHS finds no optimum. */
+  /** Solves the LP from nothing, without what is known beforehand (see `ring.ts`); throws `simplex: ...` when HiGHS finds no optimum. */
+  solve(problem: LpProblem, options?: WarmOptions): LpSolution;
+  /** The same written out in full, with presolve unless told otherwise. */
   solveCold(problem: LpProblem, options?: ColdOptions): LpSolution;
   /** The same with rises and falls as columns, as the paper writes it: for comparison. */
   solveAsWritten(problem: LpProblem, options?: ColdOptions): LpSolution;
@@ -61,6 +63,7 @@ export function loadSimplexSync(): Simplex {
 function bind(highs: Highs): Simplex {
   const runtime: Runtime = { highs };
   return {
+    solve: (problem, options) => solveReduced(runtime, problem, options),
     solveCold: (problem, options) => solveCold(runtime, problem, options),
     solveAsWritten: (problem, options) => solveAsWritten(runtime, problem, options),
     solveIntegral: (problem, options) => solveIntegral(runtime, problem, options),

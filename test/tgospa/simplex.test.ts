@@ -119,6 +119,9 @@ describe('simplex', () => {
           const { value } = simplex.solveCold(problem, { presolve });
           assertClose(distanceOf(item, unassigned, value), item.expected.distance, item.name);
         }
+        const { value, weights } = simplex.solve(problem);
+        assertClose(distanceOf(item, unassigned, value), item.expected.distance, `${item.name}, reduced`);
+        assertClose(weightsValue(problem, weights), value, `${item.name}, weights`);
         assertClose(
           distanceOf(item, unassigned, simplex.solveAsWritten(problem).value),
           item.expected.distance,
@@ -157,6 +160,7 @@ describe('simplex', () => {
     const nothing = { ...emptyProblem(), frameCount: 3, switchCost: new Float64Array(3) };
     for (const problem of [emptyProblem(), nothing]) {
       assert.equal(simplex.solveCold(problem).value, 0);
+      assert.equal(simplex.solve(problem).value, 0);
       assert.equal(simplex.solveIntegral(problem).value, 0);
       assert.equal(simplex.createRing(3).solve().value, 0);
     }
@@ -166,7 +170,8 @@ describe('simplex', () => {
     const { problem } = problemOf(read('fractional-cases.json')[0]);
     const ring = simplex.createRing(problem.frameCount);
     ring.load(problem);
-    for (const solution of [simplex.solveCold(problem, { timeLimitMs: 0 }), ring.solve({ timeLimitMs: 0 })]) {
+    const hurry = { timeLimitMs: 0 };
+    for (const solution of [simplex.solveCold(problem, hurry), simplex.solve(problem, hurry), ring.solve(hurry)]) {
       assert.equal(solution.status, 'time-limit');
       assert.ok(Number.isNaN(solution.value));
       assert.equal(solution.integral, false);
@@ -181,7 +186,13 @@ describe('simplex', () => {
     const broken = { ...problem, benefit: problem.benefit.map(() => Number.NaN) };
     const ring = simplex.createRing(problem.frameCount);
     ring.load(broken);
-    for (const attempt of [() => simplex.solveCold(broken), () => simplex.solveIntegral(broken), () => ring.solve()])
+    const { solve, solveCold, solveIntegral } = simplex;
+    for (const attempt of [
+      () => solve(broken),
+      () => solveCold(broken),
+      () => solveIntegral(broken),
+      () => ring.solve(),
+    ])
       assert.throws(attempt, (error: Error) => /^simplex: .{1,150}$/.test(error.message));
     ring.load(problem);
     assertClose(ring.solve().value, simplex.solveCold(problem).value, 'after the nonsense');
