@@ -3,13 +3,11 @@
  */
 
 import {
-  type BasisInput,
   check,
   createModel,
   discard,
   failure,
   iterationsOf,
-  type ModelData,
   NO_ITERATION_LIMIT,
   type RawModelApi,
   type Runtime,
@@ -21,6 +19,17 @@ import {
 } from './highs.js';
 import { emptySolution, type LpProblem, type LpSolution, readSolution, unfinished } from './linear-program.js';
 import { solveCold } from './one-shot.js';
+import {
+  BASIS_UNKNOWN,
+  isAlone,
+  keepBasis,
+  keepPrices,
+  type RingEdge,
+  type RingObject,
+  writeModel,
+} from './reduced-program.js';
+
+const DUAL_SIMPLEX = 1;
 
 export interface WarmOptions {
   timeLimitMs?: number;
@@ -28,98 +37,8 @@ export interface WarmOptions {
   iterationLimit?: number;
 }
 
-const BASIS_LOWER = 0;
-const BASIS_BASIC = 1;
-/** not in the last model */
-const BASIS_UNKNOWN = -1;
-const DUAL_SIMPLEX = 1;
-
-/** A truth or track. Everything is by slot. */
-interface RingObject {
-  /** its pairs in the window; closed form when it has one only */
-  edgeCount: number;
-  /** its pairs with a benefit */
-  priced: Int32Array;
-  /** place of its capacity in the last basis */
-  status: Int8Array;
-  /** multiplier of its capacity in the last optimum */
-  price: Float64Array;
-  /** number among the model's objects, or -1 */
-  index: number;
-}
-
-/** A pair with a benefit in the window. Everything is by slot. */
-interface RingEdge {
-  truthName: number;
-  trackName: number;
-  truth: RingObject;
-  track: RingObject;
-  benefit: Float64Array;
-  /** slots with a benefit */
-  pricedSlots: number;
-  /** places in the last basis: of its cell, and of the boundary before it */
-  rowStatus: Int8Array;
-  flowStatus: Int8Array;
-}
-
-/** Frames of one edge over which its weight is constant in some optimum. */
-interface Cell {
-  edge: RingEdge;
-  /** place of the edge in the list */
-  order: number;
-  /** frames, 0 being the oldest */
-  first: number;
-  last: number;
-  benefit: number;
-  /** the only edge of its ends with a benefit in them */
-  only: boolean;
-  /** column of the boundary before it, -1 for the first of an edge */
-  flow: number;
-}
-
-/** Frames of one object in which the same cells meet: one capacity. */
-interface Capacity {
-  object: RingObject;
-  first: number;
-  last: number;
-}
-
-/** What an edge is at a frame: without a benefit, the only one of its ends with one, or neither. */
-const Kind = { gap: 0, only: 1, contested: 2 } as const;
-type Kind = (typeof Kind)[keyof typeof Kind];
-
-interface Layout {
-  /** edge by edge, oldest first */
-  cells: Cell[];
-  /** [object * frameCount + frame]: 1 where a cell of the object begins */
-  begins: Uint8Array;
-  /** what the edges earn whose ends have no other */
-  aside: number;
-}
-
-interface RingModel extends Layout {
-  data: ModelData;
-  basis: BasisInput;
-  /** in the order of their columns */
-  capacities: Capacity[];
-  /** [object * frameCount + frame]: column of its capacity there */
-  columnOf: Int32Array;
-}
-
 /**
- * The LP of a sliding window, laid out as a ring of slots and solved again from its last basis. The model is the LP's dual:
- *
- *   minimise sum u_ik + sum v_jk   subject to   u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
- *
- * with truth i and track j of edge e; the rows' multipliers are the weights. Most of it is known beforehand, where all changes cost the same:
- *
- * - An edge whose ends have no other is assigned always.
- * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the edge is the only one of its ends
- *   with a benefit, at its greatest: neither costs a change more. Such frames are one cell: one row, their benefits added.
- * - Capacities of frames in which the same cells meet are one column; an object with one edge needs none, for its partner's says as much.
- *
- * What is left is a few rows for each encounter. Each solve writes it down anew; rows and columns find their places in the last basis by edge, object and
- * slot. Truths and tracks are named by numbers of the caller's choice.
+ * The LP of a sliding window in a ring of slots. Truths and tracks are named by numbers of the caller's choice.
  */
 export class RingSimplex {
   readonly windowFrames: number;
@@ -257,7 +176,9 @@ export class RingSimplex {
   }
 
   #solveWarm(problem: LpProblem, living: RingEdge[], options: WarmOptions): LpSolution {
-    const model = this.#write(living);
+    const slots = Int32Array.from({ length: this.#frameCount }, (_, frame) => this.#slot(frame));
+    const span = { slots, switchCost: this.#switchCost };
+    const model = writeModel(span, living);
     const weights = new Float64Array(this.#frameCount * living.length);
     const { cells, aside } = model;
     this.#rowCount = cells.length;
@@ -275,8 +196,10 @@ export class RingSimplex {
       if (statusOf(highs) === 'time-limit') return unfinished(problem, iterations);
       bound += highs.getObjectiveValue();
       const { rowDual, colValue } = solutionOf(highs);
-      this.#keepBasis(model, highs);
-      this.#keepPrices(model, colValue);
+      const basis = highs.getBasis().value;
+      if (!basis) throw failure('HiGHS returned no basis');
+      keepBasis(span, model, basis);
+      keepPrices(span, model, colValue);
       cells.forEach(({ order, first, last }, row) => {
         for (let frame = first; frame <= last; frame++) weights[frame * living.length + order] = rowDual[row];
       });
@@ -300,164 +223,6 @@ export class RingSimplex {
       simplex_scale_strategy: 0,
     });
     return highs;
-  }
-
-  /** Writes the model down, with the last basis as far as it is known. */
-  #write(living: RingEdge[]): RingModel {
-    const objects = contestedObjects(living);
-    const layout = this.#layOut(living, objects.length);
-    const { cells, begins } = layout;
-    const frames = this.#frameCount;
-    const columnOf = new Int32Array(begins.length);
-    const capacities: Capacity[] = [];
-    const colStatus: number[] = [];
-    for (let at = 0; at < begins.length; at++) {
-      if (begins[at] === 1) {
-        const frame = at % frames;
-        capacities.push({ object: objects[(at - frame) / frames], first: frame, last: frame });
-      } else capacities[capacities.length - 1].last++;
-      columnOf[at] = capacities.length - 1;
-    }
-    for (const { object, first, last } of capacities)
-      colStatus.push(this.#status(object.status, first, last, BASIS_LOWER));
-    let columns = capacities.length;
-    for (const cell of cells) {
-      if (cell.first === 0) continue;
-      cell.flow = columns++;
-      colStatus.push(this.#status(cell.edge.flowStatus, cell.first, cell.first, BASIS_LOWER));
-    }
-    const colCost = new Float64Array(columns).fill(1, 0, capacities.length);
-    const colLower = new Float64Array(columns);
-    const colUpper = new Float64Array(columns).fill(Infinity);
-    const rowLower = new Float64Array(cells.length);
-    const rowStatus = new Int32Array(cells.length);
-    const starts = new Int32Array(cells.length + 1);
-    const indices: number[] = [];
-    const falling: number[] = [];
-    cells.forEach(({ edge, first, last, benefit, flow }, row) => {
-      rowLower[row] = benefit;
-      rowStatus[row] = this.#status(edge.rowStatus, first, last, BASIS_BASIC);
-      for (const { index } of [edge.truth, edge.track]) {
-        if (index < 0) continue;
-        const end = columnOf[index * frames + last];
-        for (let column = columnOf[index * frames + first]; column <= end; column++) indices.push(column);
-      }
-      if (flow >= 0) {
-        colUpper[flow] = this.#switchCost[this.#slot(first)];
-        colLower[flow] = -colUpper[flow];
-        indices.push(flow);
-      }
-      if (last + 1 < frames) falling.push(indices.push(cells[row + 1].flow) - 1);
-      starts[row + 1] = indices.length;
-    });
-    const values = new Float64Array(indices.length).fill(1);
-    for (const at of falling) values[at] = -1;
-    const size = { numRows: cells.length, numCols: columns };
-    const matrix = { format: 'csr' as const, ...size, starts, indices: Int32Array.from(indices), values };
-    const rowUpper = new Float64Array(cells.length).fill(Infinity);
-    return {
-      data: { ...size, colCost, colLower, colUpper, rowLower, rowUpper, matrix },
-      basis: { colStatus: Int32Array.from(colStatus), rowStatus },
-      capacities,
-      columnOf,
-      ...layout,
-    };
-  }
-
-  /** Cuts the frames of each edge into cells; `begins` says in which frames those of an object begin. */
-  #layOut(living: RingEdge[], objectCount: number): Layout {
-    const frames = this.#frameCount;
-    const merges = this.#changesCostTheSame();
-    const slots = Int32Array.from({ length: frames }, (_, frame) => this.#slot(frame));
-    const begins = new Uint8Array(objectCount * frames);
-    const cells: Cell[] = [];
-    let aside = 0;
-    living.forEach((edge, order) => {
-      const { truth, track, benefit } = edge;
-      if (isAlone(edge)) {
-        for (const slot of slots) aside += benefit[slot];
-        return;
-      }
-      let before: Kind = Kind.contested;
-      for (let frame = 0; frame < frames; frame++) {
-        const slot = slots[frame];
-        const earns = benefit[slot];
-        const only = truth.priced[slot] === 1 && track.priced[slot] === 1;
-        const kind = earns === 0 ? Kind.gap : only ? Kind.only : Kind.contested;
-        if (merges && kind === before && kind !== Kind.contested) {
-          const cell = cells[cells.length - 1];
-          cell.last = frame;
-          cell.benefit += earns;
-        } else {
-          cells.push({ edge, order, first: frame, last: frame, benefit: earns, only: kind === Kind.only, flow: -1 });
-          if (truth.index >= 0) begins[truth.index * frames + frame] = 1;
-          if (track.index >= 0) begins[track.index * frames + frame] = 1;
-        }
-        before = kind;
-      }
-    });
-    return { cells, begins, aside };
-  }
-
-  #changesCostTheSame(): boolean {
-    const cost = this.#switchCost[this.#newest];
-    for (let frame = 1; frame < this.#frameCount; frame++)
-      if (this.#switchCost[this.#slot(frame)] !== cost) return false;
-    return true;
-  }
-
-  /** Where something that covers frames was in the last basis; new frames are the last ones. */
-  #status(statuses: Int8Array, first: number, last: number, otherwise: number): number {
-    const status = statuses[this.#slot(first)];
-    if (status !== BASIS_UNKNOWN) return status;
-    const newer = statuses[this.#slot(last)];
-    return newer === BASIS_UNKNOWN ? otherwise : newer;
-  }
-
-  /** Keeps the basis for the next solve. */
-  #keepBasis({ cells, capacities }: RingModel, highs: RawModelApi): void {
-    const basis = highs.getBasis().value;
-    if (!basis) throw failure('HiGHS returned no basis');
-    capacities.forEach(({ object, first, last }, column) => {
-      for (let frame = first; frame <= last; frame++) object.status[this.#slot(frame)] = basis.colStatus[column];
-    });
-    cells.forEach(({ edge, first, last, flow }, row) => {
-      for (let frame = first; frame <= last; frame++) {
-        const slot = this.#slot(frame);
-        edge.rowStatus[slot] = basis.rowStatus[row];
-        edge.flowStatus[slot] = BASIS_UNKNOWN;
-      }
-      if (flow >= 0) edge.flowStatus[this.#slot(first)] = basis.colStatus[flow];
-    });
-  }
-
-  /**
-   * Gives every frame its price. Frames that share a capacity share its price: each gets what its pair earns, as long as that lasts. What is over or
-   * missing falls on the frame farthest from the window's end, or from its beginning, so that the prices stay good when frames enter and leave.
-   */
-  #keepPrices({ cells, capacities, columnOf }: RingModel, colValue: Float64Array): void {
-    const newest = this.#frameCount - 1;
-    const isLast = (first: number, last: number) => last === newest && first > 0;
-    capacities.forEach(({ object, first, last }, column) => {
-      for (let frame = first; frame <= last; frame++) object.price[this.#slot(frame)] = 0;
-      object.price[this.#slot(isLast(first, last) ? first : last)] = Math.max(0, colValue[column]);
-    });
-    const shared = ({ index }: RingObject, frame: number) =>
-      index < 0 ? 0 : Math.max(0, colValue[columnOf[index * this.#frameCount + frame]]);
-    for (const { edge, first, last, only } of cells) {
-      if (!only || first === last) continue;
-      const truthShare = shared(edge.truth, first);
-      const sum = truthShare + shared(edge.track, first);
-      const backwards = isLast(first, last);
-      let left = sum;
-      for (let n = 0; n <= last - first; n++) {
-        const slot = this.#slot(backwards ? last - n : first + n);
-        const paid = n === last - first ? left : Math.min(left, edge.benefit[slot]);
-        left -= paid;
-        edge.truth.price[slot] = sum > 0 ? (paid * truthShare) / sum : 0;
-        edge.track.price[slot] = paid - edge.truth.price[slot];
-      }
-    }
   }
 
   #window(living: RingEdge[]): { problem: LpProblem; truthNames: number[]; trackNames: number[] } {
@@ -567,7 +332,7 @@ export class RingSimplex {
   }
 }
 
-/** Solves one program from nothing. Where changes cost differently hardly anything is known beforehand, and HiGHS's presolve does better. */
+/** Solves one program from nothing. Where changes cost differently, hardly anything is known beforehand, and HiGHS's presolve does better. */
 export function solveReduced(runtime: Runtime, problem: LpProblem, options: WarmOptions = {}): LpSolution {
   const { frameCount, switchCost } = problem;
   const costs = switchCost.subarray(1, frameCount);
@@ -616,23 +381,6 @@ function price(edge: RingEdge, slot: number, benefit: number): void {
 
 function clearEdge(edge: RingEdge): void {
   for (let slot = 0; slot < edge.benefit.length; slot++) price(edge, slot, 0);
-}
-
-/** Neither end has another edge. */
-function isAlone(edge: RingEdge): boolean {
-  return edge.truth.edgeCount === 1 && edge.track.edgeCount === 1;
-}
-
-/** Numbers the objects that have more than one edge; the others have no price. */
-function contestedObjects(living: RingEdge[]): RingObject[] {
-  const objects: RingObject[] = [];
-  for (const { truth, track } of living) truth.index = track.index = -1;
-  for (const { truth, track } of living)
-    for (const end of [truth, track]) {
-      if (end.edgeCount === 1) end.price.fill(0);
-      else if (end.index < 0) end.index = objects.push(end) - 1;
-    }
-  return objects;
 }
 
 /** Replaces names by indices into `names`, which it fills. */

@@ -20,7 +20,7 @@ export type { RingSimplex, WarmOptions } from './ring.js';
 
 /** The solvers, bound to one loaded HiGHS. */
 export interface Simplex {
-  /** Solves the LP from nothing, without what is known beforehand (see `ring.ts`); throws `simplex: ...` when HiGHS finds no optimum. */
+  /** Solves the LP from nothing, without what is known beforehand (see `reduced-program.ts`); throws `simplex: ...` when HiGHS finds no optimum. */
   solve(problem: LpProblem, options?: WarmOptions): LpSolution;
   /** The same written out in full, with presolve unless told otherwise. */
   solveCold(problem: LpProblem, options?: ColdOptions): LpSolution;
