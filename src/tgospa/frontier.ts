@@ -18,9 +18,10 @@
  * until a part comes out as it was.
  */
 
+import { Basket } from './basket.js';
 import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
-import { type Draft, Knot, sortFew } from './knot.js';
+import { Knot } from './knot.js';
 import {
   bestState,
   FRESH_OR_HELD,
@@ -32,18 +33,19 @@ import {
   samePart,
   takeApart,
 } from './part.js';
+import { sortFew } from './state-table.js';
 import { affectedPairs, isCalm, isChanged, knots, newStamp, type PartOf } from './ties.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
 // shapes that the groups of all lone pairs share
-const ON_HELD = [Uint8Array.of(1)];
-const ON_BOTH = [Uint8Array.of(0), Uint8Array.of(1)];
+const ON_HELD = [[1]];
+const ON_BOTH = [[0], [1]];
 const NO_HALVES = [0, 0];
 const NOTHING_DONE = new Set<number>();
 const NO_PARTS: readonly Part[] = [];
-const FROM_FRESH = [new Int32Array(0), new Int32Array(0)];
-const FROM_HELD = [Int32Array.of(1)];
-const FROM_BOTH = [Int32Array.of(0), Int32Array.of(1)];
+const FROM_FRESH: number[][] = [[], []];
+const FROM_HELD = [[1]];
+const FROM_BOTH = [[0], [1]];
 
 export class Frontier {
   /** parts with more than one state that no later frame has taken up: the undecided present */
@@ -59,16 +61,19 @@ export class Frontier {
   /** pairs assigned by `mend`, and the quanta they earn */
   private readonly mended: { frame: FrameRecord; pair: number }[] = [];
   private mendedQuanta = 0;
+  private readonly knot: Knot;
   /** of the solve that goes on */
   private budget: Budget | null = null;
 
   constructor(
     private readonly h: number,
-    private readonly statesMax: number,
+    statesMax: number,
     /** Whether to look ahead: see D'. Then every frame of the window is worked again for each newest one. */
     public lookahead: boolean,
     private readonly touch: (frame: FrameRecord) => void,
-  ) {}
+  ) {
+    this.knot = new Knot(h, statesMax);
+  }
 
   /** Begins all over: `frames` will be entered again from the first on. */
   reset(frames: Iterable<FrameRecord>): void {
@@ -500,64 +505,53 @@ export class Frontier {
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, pairs: number[], partOf: PartOf): Group {
-    const inputList: Part[] = [];
-    const truths: Trajectory[] = [];
-    const tracks: Trajectory[] = [];
     const stamp = newStamp();
-    const collect = (member: Trajectory, side: Trajectory[]) => {
-      if (member.knotStamp === stamp) return;
-      member.knotStamp = stamp;
-      const part = partOf(member);
-      if (part === null) {
-        side.push(member);
-        return;
-      }
-      inputList.push(part);
-      for (const truth of part.truths) {
-        truth.knotStamp = stamp;
-        truths.push(truth);
-      }
-      for (const track of part.tracks) {
-        track.knotStamp = stamp;
-        tracks.push(track);
-      }
-    };
-    for (const pair of pairs) {
-      collect(frame.truthAt(pair), truths);
-      collect(frame.trackAt(pair), tracks);
+    for (let n = 0; n < pairs.length; n++) {
+      collect(frame.truthAt(pairs[n]), truthBasket, stamp, partOf);
+      collect(frame.trackAt(pairs[n]), trackBasket, stamp, partOf);
     }
+    const truths = truthBasket.take();
+    const tracks = trackBasket.take();
+    const inputs = inputBasket.size === 0 ? NO_PARTS : inputBasket.take();
     number(sortFew(truths, byId));
     number(sortFew(tracks, byId));
-    const { states, value, from, halves, loss } = this.move(frame, pairs, inputList, truths, tracks);
-    const on = states.map((state) => {
-      const flags = new Uint8Array(pairs.length);
-      for (let n = 0; n < flags.length; n++)
-        if (state[frame.truthAt(pairs[n]).knot] === frame.trackAt(pairs[n]).knot) flags[n] = 1;
-      return flags;
-    });
+    const { knot } = this;
+    knot.begin(this.lookahead, this.budget!, frame, pairs, inputs, truths, tracks);
+    knot.work();
+    if (knot.overflow) this.overflow.push(...truths);
+    const { kept, states, loss } = knot;
+    const from: (readonly number[])[] = new Array(kept.length);
+    const on: (readonly number[])[] = new Array(kept.length);
+    const halves: number[] = new Array(kept.length);
+    for (let s = 0; s < kept.length; s++) {
+      from[s] = knot.fromOf(kept[s]);
+      on[s] = knot.onOf(kept[s]);
+      halves[s] = states.halves[kept[s]];
+    }
     const group: Group = {
       frame,
       pairs,
-      inputs: inputList,
+      inputs,
       truths,
       tracks,
       from,
       on,
       halves,
-      fresh: [],
+      fresh: NOBODY,
       parts: [],
       choice: -1,
       loss,
     };
     if (loss > 0) this.cuts.add(group);
-    for (const pair of pairs) frame.pairGroup[pair] = group;
+    for (let n = 0; n < pairs.length; n++) frame.pairGroup[pairs[n]] = group;
     if (truths.length + tracks.length > 2) frame.groups.push(group);
-    inputList.forEach((input, n) => {
+    for (let n = 0; n < inputs.length; n++) {
+      const input = inputs[n];
       this.open.delete(input);
       input.taker = group;
       input.takenAs = n;
-    });
-    group.parts = takeApart(group, states, value);
+    }
+    takeApart(group, knot);
     let decided = true;
     for (const part of group.parts) {
       if (part.states.length === 1) continue;
@@ -568,40 +562,55 @@ export class Frontier {
     return group;
   }
 
-  /** All states that can still win after this frame. */
-  private move(
-    frame: FrameRecord,
-    pairs: readonly number[],
-    inputs: readonly Part[],
-    truths: Trajectory[],
-    tracks: Trajectory[],
-  ): Draft {
-    const knot = new Knot(this.h, this.statesMax, this.lookahead, this.budget!, frame, pairs, truths, tracks);
-    knot.take(inputs);
-    const draft = knot.work();
-    if (knot.overflow) this.overflow.push(...truths);
-    return draft;
-  }
-
   /** Makes a state the group's choice, and what it follows from the choice of the groups before. */
   private choose(group: Group, state: number): void {
-    const pending: [Group, number][] = [[group, state]];
-    for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const [g, s] = next;
+    if (group.choice === state) return;
+    const groups = [group];
+    const states = [state];
+    for (let at = 0; at < groups.length; at++) {
+      const g = groups[at];
+      const s = states[at];
       if (g.choice === s) continue;
-      const { frame } = g;
+      const { frame, pairs, inputs } = g;
       frame.halves += g.halves[s] - (g.choice >= 0 ? g.halves[g.choice] : 0);
       g.choice = s;
       const on = g.on[s];
       for (let n = 0; n < on.length; n++) {
-        if (frame.on(g.pairs[n]) === on[n]) continue;
-        frame.assign(g.pairs[n], on[n]);
+        if (frame.on(pairs[n]) === on[n]) continue;
+        frame.assign(pairs[n], on[n]);
         this.touch(frame);
       }
-      g.inputs.forEach((input, n) => {
-        if (input.group) pending.push([input.group, input.index[g.from[s][n]]]);
-      });
+      for (let n = 0; n < inputs.length; n++) {
+        const input = inputs[n];
+        if (!input.group) continue;
+        groups.push(input.group);
+        states.push(input.index[g.from[s][n]]);
+      }
     }
+  }
+}
+
+const inputBasket = new Basket<Part>();
+const truthBasket = new Basket<Trajectory>();
+const trackBasket = new Basket<Trajectory>();
+
+/** Takes up a trajectory, with everybody whom its part holds. */
+function collect(member: Trajectory, side: Basket<Trajectory>, stamp: number, partOf: PartOf): void {
+  if (member.knotStamp === stamp) return;
+  member.knotStamp = stamp;
+  const part = partOf(member);
+  if (part === null) {
+    side.add(member);
+    return;
+  }
+  inputBasket.add(part);
+  for (const truth of part.truths) {
+    truth.knotStamp = stamp;
+    truthBasket.add(truth);
+  }
+  for (const track of part.tracks) {
+    track.knotStamp = stamp;
+    trackBasket.add(track);
   }
 }
 

@@ -7,22 +7,24 @@
  * its first join, or lets that pair go. Whatever is let go is one pair, so it earns at most what the best pair of the trajectory can still earn.
  */
 
-import { FREE, FRESH } from './part.js';
+import { FREE, FRESH, NOBODY } from './part.js';
 import type { Trajectory } from './trajectory.js';
 
 // work space of the one knot that is looked at: [truth * tracks + track], what a pair can still earn
 let left = new Float64Array(64);
 
-/** Of one knot; whatever the last one made says is no longer good. */
+/** Of the knot it was begun with last. States are rows of one array, given by where they begin. */
 export class Outlook {
-  private readonly n: number;
-  private readonly m: number;
+  private n = 0;
+  private m = 0;
+  private truths: readonly Trajectory[] = NOBODY;
+  private tracks: readonly Trajectory[] = NOBODY;
 
-  constructor(
-    private readonly h: number,
-    private readonly truths: readonly Trajectory[],
-    private readonly tracks: readonly Trajectory[],
-  ) {
+  constructor(private readonly h: number) {}
+
+  begin(truths: readonly Trajectory[], tracks: readonly Trajectory[]): void {
+    this.truths = truths;
+    this.tracks = tracks;
     this.n = truths.length;
     this.m = tracks.length;
   }
@@ -43,65 +45,65 @@ export class Outlook {
   }
 
   /** D(t', t). */
-  follow(t1: Int16Array, t: Int16Array): number {
-    const { n } = this;
+  follow(rows: Int16Array, t1: number, t: number): number {
+    const { n, m } = this;
     let count = 0;
     for (let i = 0; i < n; i++) {
-      const a = t1[i];
-      const b = t[i];
+      const a = rows[t1 + i];
+      const b = rows[t + i];
       if (a === b) continue;
       if (a >= 0) count++;
-      if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) count++;
+      if (b >= 0 && !(a === FRESH && rows[t1 + n + b] === FRESH)) count++;
       if (b === FRESH) count++;
     }
-    for (let x = n; x < t.length; x++) if (t[x] === FRESH && t1[x] !== FRESH) count++;
+    for (let x = n; x < n + m; x++) if (rows[t + x] === FRESH && rows[t1 + x] !== FRESH) count++;
     return count * this.h;
   }
 
   /** D'(t', t), or something that is not below `enough`. */
-  followAhead(t1: Int16Array, t: Int16Array, enough: number): number {
-    const { n, m, h } = this;
+  followAhead(rows: Int16Array, t1: number, t: number, enough: number): number {
+    const { n, m, h, truths, tracks } = this;
     let sum = 0;
     for (let i = 0; i < n; i++) {
-      const a = t1[i];
-      const b = t[i];
+      const a = rows[t1 + i];
+      const b = rows[t + i];
       if (a === b) continue;
-      if (a >= 0) sum += this.replace(i, a, t1, t);
-      else if (b === FRESH) sum += Math.min(h, this.truths[i].mostBut(null));
-      else if (b >= 0 && !(a === FRESH && t1[n + b] === FRESH)) sum += Math.min(h, left[i * m + b]);
+      if (a >= 0) sum += this.replace(i, a, rows, t1, t);
+      else if (b === FRESH) sum += Math.min(h, truths[i].mostBut(null));
+      else if (b >= 0 && !(a === FRESH && rows[t1 + n + b] === FRESH)) sum += Math.min(h, left[i * m + b]);
       if (sum >= enough) return sum;
     }
-    for (let x = n; x < t.length; x++)
-      if (t[x] === FRESH && t1[x] === FREE) sum += Math.min(h, this.tracks[x - n].mostBut(null));
+    for (let x = n; x < n + m; x++)
+      if (rows[t + x] === FRESH && rows[t1 + x] === FREE) sum += Math.min(h, tracks[x - n].mostBut(null));
     return sum;
   }
 
   /** For a pair held in t' and not in t: both ends let their first pair from t go, or it is released. */
-  private replace(i: number, a: number, t1: Int16Array, t: Int16Array): number {
-    const { n, m, h } = this;
-    const b = t[i];
-    const x = t[n + a];
-    const truthFirst = b >= 0 ? left[i * m + b] : this.truths[i].mostBut(this.tracks[a]);
+  private replace(i: number, a: number, rows: Int16Array, t1: number, t: number): number {
+    const { n, m, h, truths, tracks } = this;
+    const b = rows[t + i];
+    const x = rows[t + n + a];
+    const truthFirst = b >= 0 ? left[i * m + b] : truths[i].mostBut(tracks[a]);
     // the pair of a and x is joined, or let go, at x
     const truthJoin = b === FREE ? 0 : Math.min(h, truthFirst);
-    const trackJoin = x === FRESH ? Math.min(h, this.tracks[a].mostBut(this.truths[i])) : 0;
-    return Math.min(truthFirst + this.trackFirst(i, a, t1, t), h + truthJoin + trackJoin);
+    const trackJoin = x === FRESH ? Math.min(h, tracks[a].mostBut(truths[i])) : 0;
+    return Math.min(truthFirst + this.trackFirst(i, a, rows, t1, t), h + truthJoin + trackJoin);
   }
 
   /**
    * What track a, held by i in t', lets go. When its first pair from t is with a truth that also holds another in t', the release
    * of that pair makes up for one of the two only: then the track lets everything go.
    */
-  private trackFirst(i: number, a: number, t1: Int16Array, t: Int16Array): number {
-    const { n, m } = this;
-    const x = t[n + a];
+  private trackFirst(i: number, a: number, rows: Int16Array, t1: number, t: number): number {
+    const { n, m, truths, tracks } = this;
+    const x = rows[t + n + a];
+    const everything = tracks[a].remaining - left[i * m + a];
     if (x >= 0) {
       const first = left[x * m + a];
-      return t1[x] < 0 || this.truths[x].remaining === first ? first : this.tracks[a].remaining - left[i * m + a];
+      return rows[t1 + x] < 0 || truths[x].remaining === first ? first : everything;
     }
     for (let k = 0; k < n; k++)
-      if (k !== i && left[k * m + a] > 0 && t1[k] >= 0 && t1[k] !== t[k])
-        return this.tracks[a].remaining - left[i * m + a];
-    return this.tracks[a].mostBut(this.truths[i]);
+      if (k !== i && left[k * m + a] > 0 && rows[t1 + k] >= 0 && rows[t1 + k] !== rows[t + k]) return everything;
+    return tracks[a].mostBut(truths[i]);
   }
 }

@@ -3,7 +3,10 @@
  * work of one frame that made parts out of earlier ones, with the way back from each state to what it came from.
  */
 
+import { Basket } from './basket.js';
 import type { FrameRecord } from './frame-record.js';
+import type { Knot } from './knot.js';
+import type { StateTable } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
 
 /** Never assigned so far. */
@@ -12,9 +15,12 @@ export const FRESH = -2;
 export const FREE = -1;
 export const NOBODY: Trajectory[] = [];
 // shapes that all parts of one or two trajectories share
-export const HELD: readonly Int16Array[] = [Int16Array.of(0, 0)];
-export const FRESH_OR_HELD: readonly Int16Array[] = [Int16Array.of(FRESH, FRESH), Int16Array.of(0, 0)];
-const RELEASED: readonly Int16Array[] = [Int16Array.of(FREE)];
+export const HELD: readonly (readonly number[])[] = [[0, 0]];
+export const FRESH_OR_HELD: readonly (readonly number[])[] = [
+  [FRESH, FRESH],
+  [0, 0],
+];
+const RELEASED: readonly (readonly number[])[] = [[FREE]];
 const ZERO = [0];
 const BOTH = [0, 1];
 
@@ -23,7 +29,7 @@ export interface Part {
   readonly truths: readonly Trajectory[];
   readonly tracks: readonly Trajectory[];
   /** of each truth, then each track: index of its partner on the other side, FREE or FRESH */
-  readonly states: readonly Int16Array[];
+  readonly states: readonly (readonly number[])[];
   readonly value: readonly number[];
   /** one truth and one track, held or at most fresh besides */
   readonly lone: boolean;
@@ -46,12 +52,12 @@ export interface Group {
   readonly truths: readonly Trajectory[];
   readonly tracks: readonly Trajectory[];
   /** [state][input]: the input's state it follows from */
-  readonly from: readonly Int32Array[];
+  readonly from: readonly (readonly number[])[];
   /** [state][pair]: 1 where the pair is assigned */
-  readonly on: readonly Uint8Array[];
+  readonly on: readonly (readonly number[])[];
   readonly halves: readonly number[];
   /** members still fresh in every state; the others are in parts */
-  readonly fresh: Trajectory[];
+  fresh: readonly Trajectory[];
   parts: Part[];
   /** the state that is part of the optimum now; -1 before it is known */
   choice: number;
@@ -74,62 +80,95 @@ export function bestState(part: Part): number {
   return best;
 }
 
-/** Splits off everything that is the same in all states; what is left stays one part. Fresh trajectories need none. */
-export function takeApart(group: Group, states: Int16Array[], value: number[]): Part[] {
+const partBasket = new Basket<Part>();
+const freshBasket = new Basket<Trajectory>();
+const truthBasket = new Basket<number>();
+const trackBasket = new Basket<number>();
+
+/** Splits off everything that is the same in all states that a knot keeps; what is left stays one part. Fresh trajectories need none. */
+export function takeApart(group: Group, { kept, states }: Knot): void {
   const { truths, tracks } = group;
+  const { rows, size } = states;
   const n = truths.length;
-  const first = states[0];
-  const parts: Part[] = [];
-  const openTruths: number[] = [];
-  const openTracks: number[] = [];
+  const first = kept[0] * size;
   for (let i = 0; i < n; i++) {
-    const partner = first[i];
-    if (!isSettled(states, i)) openTruths.push(i);
-    else if (partner >= 0) parts.push(decidedPart([truths[i]], [tracks[partner]], HELD));
-    else if (partner === FREE) parts.push(decidedPart([truths[i]], NOBODY, RELEASED));
-    else group.fresh.push(truths[i]);
+    const partner = rows[first + i];
+    if (!isSettled(kept, states, i)) truthBasket.add(i);
+    else if (partner >= 0) partBasket.add(decidedPart([truths[i]], [tracks[partner]], HELD));
+    else if (partner === FREE) partBasket.add(decidedPart([truths[i]], NOBODY, RELEASED));
+    else freshBasket.add(truths[i]);
   }
   for (let j = 0; j < tracks.length; j++) {
-    const partner = first[n + j];
-    if (!isSettled(states, n + j)) openTracks.push(j);
-    else if (partner === FREE) parts.push(decidedPart(NOBODY, [tracks[j]], RELEASED));
-    else if (partner === FRESH) group.fresh.push(tracks[j]);
+    const partner = rows[first + n + j];
+    if (!isSettled(kept, states, n + j)) trackBasket.add(j);
+    else if (partner === FREE) partBasket.add(decidedPart(NOBODY, [tracks[j]], RELEASED));
+    else if (partner === FRESH) freshBasket.add(tracks[j]);
   }
-  if (openTruths.length + openTracks.length === 0) return parts;
-  const restated = states.map((s) => {
-    const own = new Int16Array(openTruths.length + openTracks.length);
-    openTruths.forEach((i, x) => {
-      own[x] = s[i] < 0 ? s[i] : openTracks.indexOf(s[i]);
-    });
-    openTracks.forEach((j, x) => {
-      own[openTruths.length + x] = s[n + j] < 0 ? s[n + j] : openTruths.indexOf(s[n + j]);
-    });
-    return own;
-  });
-  const best = Math.max(...value);
-  parts.push({
-    truths: openTruths.map((i) => truths[i]),
-    tracks: openTracks.map((j) => tracks[j]),
-    states: restated,
-    value: value.map((v) => v - best),
-    lone: isLone(openTruths.length, openTracks.length, restated),
+  if (truthBasket.size + trackBasket.size > 0)
+    partBasket.add(openPart(group, kept, states, truthBasket.take(), trackBasket.take()));
+  group.parts = partBasket.take();
+  group.fresh = freshBasket.size === 0 ? NOBODY : freshBasket.take();
+}
+
+function isSettled(kept: readonly number[], { rows, size }: StateTable, x: number): boolean {
+  const first = rows[kept[0] * size + x];
+  for (let s = 1; s < kept.length; s++) if (rows[kept[s] * size + x] !== first) return false;
+  return true;
+}
+
+/** The part of the members of a knot that are not decided. */
+function openPart(
+  group: Group,
+  kept: readonly number[],
+  table: StateTable,
+  openTruths: readonly number[],
+  openTracks: readonly number[],
+): Part {
+  const { rows, size } = table;
+  const n = group.truths.length;
+  const states: number[][] = new Array(kept.length);
+  const value: number[] = new Array(kept.length);
+  let best = Number.NEGATIVE_INFINITY;
+  for (const row of kept) best = Math.max(best, table.value[row]);
+  for (let s = 0; s < kept.length; s++) {
+    const at = kept[s] * size;
+    const own: number[] = new Array(openTruths.length + openTracks.length);
+    for (let x = 0; x < openTruths.length; x++) {
+      const partner = rows[at + openTruths[x]];
+      own[x] = partner < 0 ? partner : openTracks.indexOf(partner);
+    }
+    for (let x = 0; x < openTracks.length; x++) {
+      const partner = rows[at + n + openTracks[x]];
+      own[openTruths.length + x] = partner < 0 ? partner : openTruths.indexOf(partner);
+    }
+    states[s] = own;
+    value[s] = table.value[kept[s]] - best;
+  }
+  return {
+    truths: openTruths.map((i) => group.truths[i]),
+    tracks: openTracks.map((j) => group.tracks[j]),
+    states,
+    value,
+    lone: isLone(openTruths.length, openTracks.length, states),
     group,
-    index: states.map((_, s) => s),
+    index: upTo(kept.length),
     taker: null,
     takenAs: 0,
     knotStamp: 0,
     knot: 0,
     reworkStamp: 0,
-  });
-  return parts;
+  };
 }
 
-function isSettled(states: readonly Int16Array[], x: number): boolean {
-  for (let s = 1; s < states.length; s++) if (states[s][x] !== states[0][x]) return false;
-  return true;
+const counts: (readonly number[])[] = [];
+
+/** 0, 1, ... below a number; not to be changed. */
+export function upTo(length: number): readonly number[] {
+  counts[length] ??= Array.from({ length }, (_, n) => n);
+  return counts[length];
 }
 
-export function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: readonly Int16Array[]): Part {
+export function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: Part['states']): Part {
   return {
     truths,
     tracks,
@@ -147,7 +186,7 @@ export function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: 
 }
 
 /** The shape that `workPair` goes on from: fresh, or held. */
-function isLone(truthCount: number, trackCount: number, states: Int16Array[]): boolean {
+function isLone(truthCount: number, trackCount: number, states: Part['states']): boolean {
   return (
     truthCount === 1 &&
     trackCount === 1 &&

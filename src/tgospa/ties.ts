@@ -3,8 +3,8 @@
  */
 
 import type { FrameRecord } from './frame-record.js';
-import { sortFew } from './knot.js';
 import type { Group, Part } from './part.js';
+import { sortFew } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
 
 /** knots with more pairs are worked without asking whether they are calm */
@@ -19,32 +19,52 @@ export function newStamp(): number {
   return ++stamps;
 }
 
+// work space of `knots`: of each pair the next towards the root of its knot; of each root how many there are, and which knot it is
+let root = new Int32Array(32);
+let sizes = new Int32Array(32);
+let places = new Int32Array(32);
+
+function rootOf(n: number): number {
+  while (root[n] !== n) n = root[n];
+  return n;
+}
+
+/** Ties the n-th pair to those before it that have one of its ends, or a part of it. */
+function tie(n: number, member: Trajectory, stamp: number, partOf: PartOf): void {
+  const key: Trajectory | Part = partOf(member) ?? member;
+  if (key.knotStamp === stamp) root[rootOf(n)] = rootOf(key.knot);
+  key.knotStamp = stamp;
+  key.knot = n;
+}
+
 /** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
 export function knots(frame: FrameRecord, pairs: readonly number[], partOf: PartOf): number[][] {
   const stamp = newStamp();
-  const root: number[] = [];
-  const find = (n: number) => {
-    while (root[n] !== n) n = root[n];
-    return n;
-  };
-  const tie = (n: number, member: Trajectory) => {
-    const key: Trajectory | Part = partOf(member) ?? member;
-    if (key.knotStamp === stamp) root[find(n)] = find(key.knot);
-    key.knotStamp = stamp;
-    key.knot = n;
-  };
-  for (let n = 0; n < pairs.length; n++) {
-    root.push(n);
-    tie(n, frame.truthAt(pairs[n]));
-    tie(n, frame.trackAt(pairs[n]));
+  const { length } = pairs;
+  if (length > root.length) {
+    root = new Int32Array(2 * length);
+    sizes = new Int32Array(2 * length);
+    places = new Int32Array(2 * length);
   }
-  const lists: number[][] = [];
-  for (let n = 0; n < pairs.length; n++) {
-    const top = find(n);
-    lists[top] ??= [];
-    lists[top].push(pairs[n]);
+  for (let n = 0; n < length; n++) {
+    root[n] = n;
+    sizes[n] = 0;
+    tie(n, frame.truthAt(pairs[n]), stamp, partOf);
+    tie(n, frame.trackAt(pairs[n]), stamp, partOf);
   }
-  return lists.filter((list) => list !== undefined);
+  let count = 0;
+  for (let n = 0; n < length; n++) {
+    sizes[rootOf(n)]++;
+    if (root[n] === n) places[n] = count++;
+  }
+  const lists: number[][] = new Array(count);
+  for (let n = 0; n < length; n++) if (root[n] === n) lists[places[n]] = new Array(sizes[n]);
+  // from the last on: the sizes count down
+  for (let n = length - 1; n >= 0; n--) {
+    const top = rootOf(n);
+    lists[places[top]][--sizes[top]] = pairs[n];
+  }
+  return lists;
 }
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */

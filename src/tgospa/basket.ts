@@ -1,0 +1,28 @@
+/**
+ * A list that is filled and emptied again and again without memory of its own each time: a list that grows one by one takes more than its copy.
+ * It keeps nothing that was taken out of it.
+ */
+export class Basket<T> {
+  private readonly items: (T | undefined)[] = [];
+  private count = 0;
+
+  get size(): number {
+    return this.count;
+  }
+
+  add(item: T): void {
+    this.items[this.count++] = item;
+  }
+
+  /** What is in it, as a list of its own; it is empty then. */
+  take(): T[] {
+    const { items, count } = this;
+    const list: T[] = new Array(count);
+    for (let n = 0; n < count; n++) {
+      list[n] = items[n]!;
+      items[n] = undefined;
+    }
+    this.count = 0;
+    return list;
+  }
+}
