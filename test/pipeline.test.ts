@@ -425,53 +425,63 @@ describe('live', () => {
     assert.deepEqual(frames, { 'online-surveillance': 31, 'detector-training': 1 });
   });
 
-  it('rejects with a StorageFault while the disk is full, is not ready, and goes on afterwards', async function () {
-    const disk = mountSmallDisk(dir, 16);
-    if (disk === null) {
-      assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', 'mounting a small disk needs root');
-      return this.skip();
-    }
-    try {
-      const clock = new TestClock();
-      const live = await start(configure({}, { dir: disk, minFreeBytes: 0, storageRetryMs: 10 }), clock);
-      const events = collect(live);
-      const scene = makeScene(13, 400);
-      openBoth(live, 's');
-      await send(live, 's', scene.slice(0, 10));
-      fillDisk(disk, 100_000);
-      let sent = 10;
-      let fault: Error | null = null;
-      while (!fault && sent < scene.length) {
-        await send(live, 's', scene.slice(sent, sent + 10), 't', sent + 1).catch((error) => {
-          fault = error;
-        });
-        if (!fault) sent += 10;
+  for (const [where, evaluation] of [
+    ['the main thread', { threads: 0 }],
+    ['a thread', { threads: 1, inlineMs: 0 }],
+  ] as const)
+    it(`rejects with a StorageFault while the disk is full, is not ready, and goes on afterwards, in ${where}`, async function () {
+      const disk = mountSmallDisk(dir, 16);
+      if (disk === null) {
+        assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', 'mounting a small disk needs root');
+        return this.skip();
       }
-      assert.equal((fault as Error | null)?.name, 'StorageFault');
-      assert.equal(live.health().ready, false);
-      assert.match(live.health().reasons[0], /full|are free/);
-      await assert.rejects(live.ingest(feed('s'), { seq: 999, k: 999, objects: [] }, START_MS), /full|are free/);
-      // time goes by, but that is nobody's fault
-      clock.nowMs += 3_600_000 / 2;
-      unlinkSync(join(disk, 'filler'));
-      while (!live.health().ready) await firstValueFrom(interval(5));
-      const from = Math.min(nextSeq(live.openFeed(feed('s'))), nextSeq(live.openFeed(feed('s', 't'))));
-      assert.ok(from > 10 && from <= sent + 11);
-      const done = until(live, reportOf(scene.length));
-      await send(live, 's', scene.slice(from - 1), 't', from);
-      const { report } = (await done) as { report: PublishedReport };
-      assert.equal(report.frame, scene.length - 1);
-      const expected = evaluate(scene.slice(-60).map(asFrame), presets['online-surveillance']);
-      assert.deepEqual(report.count, expected.count);
-      assert.deepEqual(
-        events.filter((e) => e.type !== 'report' && e.type !== 'switch'),
-        [],
-      );
-    } finally {
-      for (const live of open.splice(0)) await live.kill();
-      execFileSync('umount', [disk]);
-    }
-  });
+      try {
+        const clock = new TestClock();
+        const live = await start(
+          configure(
+            { evaluation: { ...evaluation, budgetMs: 60_000 } },
+            { dir: disk, minFreeBytes: 0, storageRetryMs: 10 },
+          ),
+          clock,
+        );
+        const events = collect(live);
+        const scene = makeScene(13, 400);
+        openBoth(live, 's');
+        await send(live, 's', scene.slice(0, 10));
+        fillDisk(disk, 100_000);
+        let sent = 10;
+        let fault: Error | null = null;
+        while (!fault && sent < scene.length) {
+          await send(live, 's', scene.slice(sent, sent + 10), 't', sent + 1).catch((error) => {
+            fault = error;
+          });
+          if (!fault) sent += 10;
+        }
+        assert.equal((fault as Error | null)?.name, 'StorageFault');
+        assert.equal(live.health().ready, false);
+        assert.match(live.health().reasons[0], /full|are free/);
+        await assert.rejects(live.ingest(feed('s'), { seq: 999, k: 999, objects: [] }, START_MS), /full|are free/);
+        // time goes by, but that is nobody's fault
+        clock.nowMs += 3_600_000 / 2;
+        unlinkSync(join(disk, 'filler'));
+        while (!live.health().ready) await firstValueFrom(interval(5));
+        const from = Math.min(nextSeq(live.openFeed(feed('s'))), nextSeq(live.openFeed(feed('s', 't'))));
+        assert.ok(from > 10 && from <= sent + 11);
+        const done = until(live, reportOf(scene.length));
+        await send(live, 's', scene.slice(from - 1), 't', from);
+        const { report } = (await done) as { report: PublishedReport };
+        assert.equal(report.frame, scene.length - 1);
+        const expected = evaluate(scene.slice(-60).map(asFrame), presets['online-surveillance']);
+        assert.deepEqual(report.count, expected.count);
+        assert.deepEqual(
+          events.filter((e) => e.type !== 'report' && e.type !== 'switch'),
+          [],
+        );
+      } finally {
+        for (const live of open.splice(0)) await live.kill();
+        execFileSync('umount', [disk]);
+      }
+    });
 
   it('leaves the event loop to others while it works, also when one part closes many steps', async () => {
     const live = await start(configure({ evaluation: { sliceMs: 1 } }));

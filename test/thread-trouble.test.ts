@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.js';
 import { EventHistory } from '../src/history.js';
+import { evaluate, type Frame, presets } from '../src/index.js';
 import { eventKey, Log, packSnapshot } from '../src/log.js';
 import { Live, type LiveEvent } from '../src/pipeline.js';
 import type { FeedId, WireObject } from '../src/protocol.js';
@@ -371,6 +372,62 @@ describe('streams in threads', function () {
       await Promise.all([assert.rejects(end, { code: 'storage_closed' }), live.kill()]);
     });
   }
+
+  it('let the log shrink, and lose nothing when the process is killed right then', async () => {
+    const settings = settingsOf({ threads: 1, inlineMs: 0 }, {}, { maxBytes: 2 ** 20, snapshotFrames: 1e6 });
+    const frames = 1500;
+    const scenes = passing(frames, 1).map(({ reference, tracks }) => {
+      // far away, so that they cost nothing but room
+      const more = Array.from(
+        { length: 15 },
+        (_, n): WireObject => ({ id: `far away ${n}`, box: [1e4 + 1e3 * n, 0, 9.123, 9.1] }),
+      );
+      return { reference: [...reference, ...more], tracks: [...tracks, ...more] };
+    });
+    const live = await start(settings);
+    openFeeds(live, 's');
+    let most = 0;
+    // the last ones in small groups: what is too much goes with a later commit
+    for (let first = 1, count = 75; first <= frames; first += count) {
+      if (first > frames - 75) count = 15;
+      clock.nowMs += 1100;
+      await Promise.all(sendBoth(live, 's', scenes.slice(first - 1, first - 1 + count), first));
+      await settled(live);
+      most = Math.max(most, live.storage().bytes);
+    }
+    assert.equal(live.storage().threadStreams, 1);
+    assert.ok(most > 2 ** 20 && live.storage().bytes < 2 ** 20, `${live.storage().bytes} bytes of ${most}`);
+    const [before] = live.reports().map(plain);
+    await live.kill();
+    const again = await start(settings);
+    await settled(again);
+    assert.deepEqual(again.reports().map(plain), [before]);
+    assert.equal(again.reports()[0].report.frame, frames - 1);
+    const { evaluation } = (await again.window('s', 't', PROFILE))!;
+    const last = scenes.slice(-40).map(({ reference, tracks }) => ({ reference, tracker: tracks }) as Frame);
+    assert.deepEqual(evaluation.count, evaluate(last, presets[PROFILE]).count);
+  });
+
+  it('come and go by the dozen in two threads', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `s${n}`);
+    const play = async (evaluation: Record<string, unknown>) => {
+      const live = await start(settingsOf(evaluation, {}, { snapshotFrames: 7 }));
+      for (const name of names) openFeeds(live, name);
+      const scenes = names.map((_, n) => passing(30, n));
+      for (let k = 1; k <= 30; k++)
+        await Promise.all(names.flatMap((name, n) => sendBoth(live, name, scenes[n].slice(k - 1, k), k)));
+      await Promise.all(names.flatMap((name) => [live.end(feed(name)), live.end(feed(name, 't'))]));
+      const { threadStreams } = live.storage();
+      const told = { reports: live.reports().map(plain), streams: live.streams() };
+      await live.kill();
+      rmSync(dir, { recursive: true, force: true });
+      return { threadStreams, told };
+    };
+    const here = await play({ threads: 0 });
+    const away = await play({ threads: 2, inlineMs: 0 });
+    assert.deepEqual([here.threadStreams, away.threadStreams], [0, 12]);
+    assert.deepEqual(away.told, here.told);
+  });
 
   it('hold back no ack once the end is near', async () => {
     const live = await start(settingsOf({ threads: 1, inlineMs: 0, backlogFrames: 1 }));
