@@ -38,16 +38,22 @@ export interface RetainedFrame extends Mark {
   tracker: Obj[];
 }
 
+/** A report without what its frames tell, where that is quickly worked out again. */
+type ReportState = Omit<Report, 'perFrame' | 'newest'> & Partial<Pick<Report, 'perFrame'>>;
+
 /** Everything a Series knows. Plain data. */
 export interface SeriesState {
   tracker: string;
   profile: string;
   window: WindowSnapshot;
   marks: Mark[];
-  /** the newest report without what its frames tell; null before the first */
-  report: Omit<Report, 'perFrame' | 'newest'> | null;
+  /** the newest report; null before the first */
+  report: ReportState | null;
   spikes?: SpikeState;
 }
+
+/** milliseconds: what took longer is not solved again after a restart */
+const QUICK_MS = 1;
 
 const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
 const NO_SWITCHES: readonly MarkedSwitch[] = [];
@@ -60,6 +66,8 @@ export class Series {
   #report: Report | null = null;
   #spikes: SpikeWatch | null = null;
   #ended = false;
+  /** of the newest report */
+  #solveMs = 0;
 
   constructor(
     readonly tracker: string,
@@ -125,6 +133,7 @@ export class Series {
 
   #pushed(mark: Mark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
     this.#report = report;
+    this.#solveMs = solveMs;
     if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, solveMs };
     const first = report.frame - this.#marks.length + 1;
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
@@ -170,7 +179,7 @@ export class Series {
     const state = { tracker, profile, window: this.#window.snapshot(), marks: this.#marks };
     return {
       ...state,
-      report: withoutFrames(this.#report),
+      report: this.#report && stateOf(this.#report, this.#solveMs <= QUICK_MS),
       ...(this.#spikes ? { spikes: this.#spikes.toJSON() } : {}),
     };
   }
@@ -188,11 +197,15 @@ export class Series {
   }
 
   /** A report that works its frames out when they are asked for. */
-  #withFrames(report: Omit<Report, 'perFrame' | 'newest'>, window: WindowSnapshot): Report {
+  #withFrames(report: ReportState, window: WindowSnapshot): Report {
     const { windowFrames: _window, settleFrames: _settle, ...params } = this.params;
-    let perFrame: Report['perFrame'] | null = null;
+    // a solve that is cut would come to another assignment than the one reported
+    const { budgetMs: _budget, ...options } = this.options;
+    let { perFrame } = report;
+    // as it was for the next snapshot
+    this.#solveMs = perFrame ? Number.POSITIVE_INFINITY : 0;
     const read = () => {
-      perFrame ??= evaluate(this.#unpack(window), params as Params, this.options).perFrame;
+      perFrame ??= evaluate(this.#unpack(window), params as Params, options).perFrame;
       return perFrame;
     };
     return Object.defineProperties({ ...report } as Report, {
@@ -202,12 +215,13 @@ export class Series {
   }
 }
 
-function withoutFrames(report: Report | null): SeriesState['report'] {
-  if (!report) return null;
+/** Only the same work leads to the same frames: those of a solve that was cut, or was long, are kept. */
+function stateOf(report: Report, quick: boolean): ReportState {
   const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver } = report;
-  const { frame, settled, lifetime, events } = report;
+  const { frame, settled, lifetime, events, audit } = report;
   const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
-  return { ...window, frame, settled, lifetime, events };
+  const kept = { ...window, frame, settled, lifetime, events, ...(audit ? { audit } : {}) };
+  return exact && quick ? kept : { ...kept, perFrame: report.perFrame };
 }
 
 /** Truths whose track has changed in the frames of a report, the last first. Worked out only when a spike begins. */
