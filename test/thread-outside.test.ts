@@ -182,8 +182,8 @@ describe('streams in threads, seen from outside', function () {
   }
 
   it('a backlog in a thread does not keep the process from stopping on SIGTERM, and nothing acked is lost', async () => {
-    const url = await serve({ ...IN_THREAD, budgetMs: 100 });
-    const frames = detections(60);
+    const url = await serve(IN_THREAD);
+    const frames = detections(100);
     const reader = await Probe.open(`${url.replace('http', 'ws')}/v1/live?stream=gate`);
     const feeds = [feed(url, 'reference'), feed(url, 'tracker')];
     await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
@@ -194,12 +194,13 @@ describe('streams in threads, seen from outside', function () {
     assert.equal(code, 0, output);
     await reader.closed;
     const judged = reader.received.filter(({ type }) => type === 'report').at(-1)?.k as number;
-    assert.ok(judged < 60, `it waited for ${judged} frames`);
-    await serve({ ...IN_THREAD, budgetMs: 100 });
+    assert.ok(judged < 100, `it waited for ${judged} frames`);
+    // what is left would take a minute: it is cut short
+    await serve({ ...IN_THREAD, budgetMs: 1 });
     await until('the clients are back', () => feeds.every((one) => one.connected));
     await Promise.all(feeds.map((one) => one.end()));
     const { k, settled } = await windowOf(url);
-    assert.deepEqual([k, settled.frames], [60, 60]);
+    assert.deepEqual([k, settled.frames], [100, 100]);
   });
 
   it('a thread that dies ends the process with a line that says what to do, and the next start goes on exactly', async () => {
@@ -221,7 +222,7 @@ describe('streams in threads, seen from outside', function () {
   });
 });
 
-/** Detections without identities, twenty objects upon each other: no solve ends before its time is over. */
+/** Detections without identities, twenty objects upon each other: each solve takes a good part of a second. */
 function detections(frames: number): Frame[] {
   const next = random(5);
   const boxes = Array.from({ length: 20 }, () => ({ x: 100 * next(), y: 60 * next(), dx: 4 * next() - 2 }));

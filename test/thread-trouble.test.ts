@@ -377,12 +377,12 @@ describe('streams in threads', function () {
 
   it('let the log shrink, and lose nothing when the process is killed right then', async () => {
     const settings = settingsOf({ threads: 1, inlineMs: 0 }, {}, { maxBytes: 2 ** 20, snapshotFrames: 1e6 });
-    const frames = 1500;
+    const frames = 300;
     const scenes = passing(frames, 1).map(({ reference, tracks }) => {
       // far away, so that they cost nothing but room
       const more = Array.from(
-        { length: 15 },
-        (_, n): WireObject => ({ id: `far away ${n}`, box: [1e4 + 1e3 * n, 0, 9.123, 9.1] }),
+        { length: 70 },
+        (_, n): WireObject => ({ id: `far ${n}`, box: [500 * n + 1000, 300 + Math.PI, 90 + Math.E, 80 + Math.PI] }),
       );
       return { reference: [...reference, ...more], tracks: [...tracks, ...more] };
     });
@@ -390,8 +390,8 @@ describe('streams in threads', function () {
     openFeeds(live, 's');
     let most = 0;
     // the last ones in small groups: what is too much goes with a later commit
-    for (let first = 1, count = 75; first <= frames; first += count) {
-      if (first > frames - 75) count = 15;
+    for (let first = 1, count = 20; first <= frames; first += count) {
+      if (first > frames - 20) count = 4;
       clock.nowMs += 1100;
       await Promise.all(sendBoth(live, 's', scenes.slice(first - 1, first - 1 + count), first));
       await settled(live);
