@@ -158,7 +158,9 @@ class Delivery {
     if (last && (last.endsAt === undefined) === (alert.endsAt === undefined)) return;
     this.#queue.push(alert);
     while (this.#queue.length > this.parts.settings.queueAlerts) {
-      this.#queue.shift();
+      // what is over must be told to who knows that it began: the oldest beginning goes first
+      const beginning = this.#queue.findIndex(({ key, endsAt }) => endsAt === undefined || !this.#told.has(key));
+      this.#queue.splice(Math.max(0, beginning), 1);
       this.counts.dropped++;
     }
     this.counts.waiting = this.#queue.length;

@@ -24,7 +24,7 @@ import {
 import { type Config, resolveStream, type SettingsPatch } from './config.js';
 import { Entrance, type OpenFeed, type Refusal } from './entrance.js';
 import { EventHistory } from './history.js';
-import { Log, type LogGauges, type LogOwner, packSnapshot, StorageFault, type Stored } from './log.js';
+import { Log, type LogGauges, type LogOwner, packSnapshot, type Snapshot, StorageFault, type Stored } from './log.js';
 import type { FeedId, FeedPart, ReportEvent, Shape, SpikeEvent } from './protocol.js';
 import type { LogRecord } from './record.js';
 import {
@@ -501,7 +501,7 @@ export class Live {
     const state = packSnapshot(stream.toJSON());
     this.#log.saveSnapshot(name, position, state);
     this.#sinceSnapshot.set(name, 0);
-    const remote = this.#threads.take(name, state);
+    const remote = this.#threads.take(name, { state, position });
     remote.remember(stream.standing(), stream.reports());
     this.#streams.set(name, remote);
     stream.dispose();
@@ -562,9 +562,9 @@ export class Live {
   }
 
   async #snapshotFrom(stream: RemoteStream): Promise<void> {
-    const state = await stream.snapshot();
-    if (state && this.#streams.get(stream.name) === stream)
-      this.#log.saveSnapshot(stream.name, Math.min(this.#handledPosition, stream.firstPending - 1), state);
+    const snapshot = await stream.snapshot();
+    if (snapshot && this.#streams.get(stream.name) === stream)
+      this.#log.saveSnapshot(stream.name, snapshot.position, snapshot.state);
   }
 
   /** Lets those who wait go on two by two, so that they do not come back all at once. */
@@ -586,8 +586,7 @@ export class Live {
 
   async #recover(): Promise<void> {
     const began = performance.now();
-    for await (const { stream: name, state } of this.#log.snapshots())
-      if (state !== null) await this.#restore(name, state);
+    for await (const snapshot of this.#log.snapshots()) if (snapshot.state !== null) await this.#restore(snapshot);
     await this.#history.load();
     const unpublished = await this.#replay();
     this.#subscription = this.#topology();
@@ -599,12 +598,12 @@ export class Live {
     if (this.#streams.size > 0) this.logger.info('recovered', { streams: this.#streams.size, ms });
   }
 
-  async #restore(name: string, state: unknown): Promise<void> {
+  async #restore({ stream: name, state, position }: Snapshot): Promise<void> {
     if (this.#threads.count === 0 || !Stream.isHeavy(state)) {
       this.#streams.set(name, Stream.fromJSON(name, state, this.#streamOptions));
       return;
     }
-    const remote = this.#threads.take(name, packSnapshot(state));
+    const remote = this.#threads.take(name, { state: packSnapshot(state), position });
     this.#streams.set(name, remote);
     await remote.ready;
   }

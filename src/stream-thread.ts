@@ -14,6 +14,8 @@ import type { Gauges, SentEvent, SentReport, SentStep, Taken, ThreadAnswer, Thre
 
 const options = workerData as SolveOptions;
 const streams = new Map<string, Stream>();
+/** of the last record of each */
+const positions = new Map<string, number>();
 /** records after which series may have begun anew, without a report yet */
 const CHANGES: readonly LogRecord['kind'][] = ['open', 'configure', 'retire'];
 
@@ -51,15 +53,16 @@ function answerTo(task: ThreadTask): ThreadAnswer {
 }
 
 function resultOf(task: Exclude<ThreadTask, { type: 'apply' }>): unknown {
-  if (task.type === 'take') return take(task.stream, task.state);
+  if (task.type === 'take') return take(task);
   const stream = streams.get(task.stream);
   if (task.type === 'window') return stream?.window(task.tracker, task.profile);
-  return stream && packSnapshot(stream.toJSON());
+  return stream && { state: packSnapshot(stream.toJSON()), position: positions.get(task.stream)! };
 }
 
-function take(name: string, state: Uint8Array): Taken {
+function take({ stream: name, state, position }: Extract<ThreadTask, { type: 'take' }>): Taken {
   const stream = Stream.fromJSON(name, deserialize(state), options);
   streams.set(name, stream);
+  positions.set(name, position);
   return { standing: stream.standing(), reports: stream.reports().map(sent) };
 }
 
@@ -70,6 +73,7 @@ function apply({ stream: name, position, record: bytes }: Extract<ThreadTask, { 
     stream = new Stream(name, record.settings as StreamPlan, options);
     streams.set(name, stream);
   }
+  positions.set(name, position);
   const steps: SentStep[] = [];
   let error: string | null = null;
   try {
@@ -79,6 +83,7 @@ function apply({ stream: name, position, record: bytes }: Extract<ThreadTask, { 
     error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   }
   if (record.kind === 'retire' && record.tracker === null) streams.delete(name);
+  if (!streams.has(name)) positions.delete(name);
   return {
     type: 'applied',
     stream: name,

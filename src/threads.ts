@@ -24,7 +24,7 @@ import type { SolveOptions } from './tgospa/solve-options.js';
 
 /** What a thread is asked to do, in this order for one stream. */
 export type ThreadTask =
-  | { type: 'take'; stream: string; ask: number; state: Uint8Array }
+  | { type: 'take'; stream: string; ask: number; state: Uint8Array; position: number }
   | { type: 'apply'; stream: string; position: number; record: Uint8Array }
   | { type: 'snapshot'; stream: string; ask: number }
   | { type: 'window'; stream: string; ask: number; tracker: string; profile: string };
@@ -33,6 +33,12 @@ export type ThreadTask =
 export type SentEvent = Exclude<LiveEvent, ReportEvent> | SentReport;
 export type SentReport = Omit<Extract<LiveEvent, ReportEvent>, 'spikes'> & { gauges?: Gauges };
 export type Gauges = Record<string, ReturnType<SpikeReading['gauge']>>;
+
+/** A stream after its record at this position, packed. */
+export interface RemoteSnapshot {
+  state: Uint8Array;
+  position: number;
+}
 
 export interface Taken {
   standing: Standing;
@@ -91,12 +97,12 @@ export class Threads {
     return this.#threads.reduce((sum, thread) => sum + thread.pending, 0);
   }
 
-  /** A stream goes on in a thread from now on, where `state` (of `Stream.toJSON`, packed) left off. */
-  take(name: string, state: Uint8Array): RemoteStream {
+  /** A stream goes on in a thread from now on, where it was left. */
+  take(name: string, snapshot: RemoteSnapshot): RemoteStream {
     const thread = this.#roomiest();
     const stream = new RemoteStream(name, thread);
     thread.streams.set(name, stream);
-    stream.begin(state);
+    stream.begin(snapshot);
     return stream;
   }
 
@@ -166,7 +172,7 @@ class Thread {
 export class RemoteStream {
   #standing: Standing | null = null;
   readonly #reports = new Map<string, ReportEvent>();
-  #snapshot: Promise<Uint8Array | undefined> | null = null;
+  #snapshot: Promise<RemoteSnapshot | undefined> | null = null;
   #dropped = false;
   readonly #pending: { position: number; record: LogRecord }[] = [];
   /** durable, but not sent yet */
@@ -182,10 +188,10 @@ export class RemoteStream {
   /** Resolves once the stream is known here as it was left. */
   ready: Promise<void> = Promise.resolve();
 
-  begin(state: Uint8Array): void {
+  begin(snapshot: RemoteSnapshot): void {
     const { name } = this;
     this.ready = this.thread
-      .ask<Taken>((ask) => ({ type: 'take', stream: name, ask, state }))
+      .ask<Taken>((ask) => ({ type: 'take', stream: name, ask, ...snapshot }))
       .then((taken) => {
         if (!taken) return;
         this.#standing ??= taken.standing;
@@ -307,11 +313,10 @@ export class RemoteStream {
     return this.thread.ask((ask) => ({ type: 'window', stream: this.name, ask, tracker, profile }));
   }
 
-  /** Its state after every record that is back when this resolves, packed; undefined when it has been retired. */
-  snapshot(): Promise<Uint8Array | undefined> {
-    // who asks while one is on its way gets that one: it has all that is back by then
+  /** Undefined when it has been retired. Who asks while one is on its way gets that one. */
+  snapshot(): Promise<RemoteSnapshot | undefined> {
     this.#snapshot ??= this.thread
-      .ask<Uint8Array>((ask) => ({ type: 'snapshot', stream: this.name, ask }))
+      .ask<RemoteSnapshot>((ask) => ({ type: 'snapshot', stream: this.name, ask }))
       .finally(() => {
         this.#snapshot = null;
       });

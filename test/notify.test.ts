@@ -258,6 +258,20 @@ describe('notify', () => {
     );
   });
 
+  it('takes back what is over, however much has begun meanwhile', async () => {
+    const url = await inbox.open();
+    const notifier = start(webhook(url, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'));
+    notifier.note(spike());
+    await idle(notifier);
+    // as good as down
+    inbox.answers = Array.from({ length: 3 }, () => 503);
+    notifier.note(over());
+    for (let n = 0; n < 10; n++) notifier.note(spike({ tracker: `t${n}` }));
+    await idle(notifier);
+    const told = inbox.taken.map(({ body }) => `${body.groupLabels.tracker} ${body.status}`);
+    assert.deepEqual(told, ['sort firing', 'sort resolved', 't8 firing', 't9 firing']);
+  });
+
   it('tells each receiver only what it wants', async () => {
     const url = await inbox.open();
     const notifier = start(

@@ -544,6 +544,39 @@ describe('streams in threads', function () {
       }
     }
 
+    it('a snapshot says by itself up to which record it goes', async () => {
+      const backs: Back[] = [];
+      const threads = new Threads(
+        1,
+        {},
+        (back) => backs.push(back),
+        (error) => assert.fail(String(error)),
+      );
+      try {
+        const stream = threads.take('s', { state: packSnapshot(await stateOf()), position: 99 });
+        const first = stream.snapshot();
+        assert.equal(stream.snapshot(), first, 'one at a time');
+        stream.apply(record('tick'), 100);
+        stream.apply(record('tick'), 105);
+        assert.equal((await first)!.position, 99);
+        const second = stream.snapshot();
+        stream.apply(record('retire'), 110);
+        assert.equal((await second)!.position, 105);
+        assert.equal(await stream.snapshot(), undefined);
+        await until('all are back', () => backs.length === 3);
+        assert.deepEqual(
+          backs.map(({ position, gone }) => [position, gone]),
+          [
+            [100, false],
+            [105, false],
+            [110, true],
+          ],
+        );
+      } finally {
+        await threads.stop();
+      }
+    });
+
     it('nobody waits for what was dropped, nor for a thread that was stopped', async () => {
       const backs: Back[] = [];
       const threads = new Threads(
@@ -553,7 +586,7 @@ describe('streams in threads', function () {
         (error) => assert.fail(String(error)),
       );
       try {
-        const stream = threads.take('s', packSnapshot(await stateOf()));
+        const stream = threads.take('s', { state: packSnapshot(await stateOf()), position: 99 });
         stream.apply(record('retire'), 100);
         for (let n = 0; n < 5; n++) stream.expect();
         const waits = stream.shrunk(1);
