@@ -8,6 +8,8 @@ import type { Part } from './part.js';
 const FIRST_ROWS = 4;
 /** rows that have left are used again when they are at least this fraction of the others: 1 in 16 */
 const SPARE_SHARE = 16;
+/** far from what a row can hold */
+const REBASE_AT = 2 ** 30;
 
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {
@@ -154,13 +156,16 @@ export class Edge {
   /** Moves the rows to the beginning of their list, or of a longer one when that would gain little. */
   private makeRoom(): void {
     const { rows, head, size } = this;
-    const first = rows[2 * head];
-    const room = head * SPARE_SHARE >= size ? rows : new Int32Array(2 * rows.length);
-    room.set(rows.subarray(2 * head, 2 * (head + size)));
-    for (let n = 0; n < size; n++) room[2 * n] -= first;
-    this.rows = room;
-    this.base += first;
+    if (head * SPARE_SHARE >= size) rows.copyWithin(0, 2 * head, 2 * (head + size));
+    else {
+      this.rows = new Int32Array(2 * rows.length);
+      this.rows.set(rows.subarray(2 * head, 2 * (head + size)));
+    }
     this.head = 0;
+    if (this.rows[0] < REBASE_AT) return;
+    const first = this.rows[0];
+    for (let n = 0; n < size; n++) this.rows[2 * n] -= first;
+    this.base += first;
   }
 
   /** Moves on to a later frame: what it earns now is no longer to come. */
