@@ -14,7 +14,7 @@ export class Budget {
 
   constructor(
     /** Infinity for no end */
-    budgetMs: number,
+    private readonly budgetMs: number,
     private readonly workPerLook: number,
     private readonly clock: () => number,
   ) {
@@ -31,6 +31,11 @@ export class Budget {
   private look(): void {
     this.work = 0;
     if (!this.spent && this.endMs !== Number.POSITIVE_INFINITY) this.spent = this.clock() > this.endMs;
+  }
+
+  /** Whether so much work fits in at all, whatever the clock says: the answer depends on the frames alone. */
+  affords(work: number): boolean {
+    return work <= this.budgetMs * WORK_PER_LOOK;
   }
 
   /** What is left for an engine that looks at the clock itself: at least a millisecond; undefined for no end. */

@@ -47,6 +47,9 @@ const FROM_FRESH: number[][] = [[], []];
 const FROM_HELD = [[1]];
 const FROM_BOTH = [[0], [1]];
 
+/** about so often does ascent go through all edges in all frames */
+const COMPONENT_PASSES = 20;
+
 export class Frontier {
   /** parts with more than one state that no later frame has taken up: the undecided present */
   private readonly open = new Set<Part>();
@@ -54,6 +57,8 @@ export class Frontier {
   readonly overflow: Trajectory[] = [];
   /** trajectories whose past is worked again, with what is known about them now */
   private readonly changed = new Map<Trajectory, Part | null>();
+  /** length of the window that is solved */
+  private frameCount = 0;
   /** pairs found to be held and decided since the last `rework` began */
   private readonly quiet: { frame: FrameRecord; pair: number }[] = [];
   /** groups that left something out because the time was up: worked again at the next `rework` */
@@ -90,9 +95,10 @@ export class Frontier {
     }
   }
 
-  /** A solve begins: `oldest` is the number of the window's first frame. */
-  begin(budget: Budget, oldest: number): void {
+  /** A solve begins: `oldest` is the number of the window's first frame, `frameCount` how many it holds. */
+  begin(budget: Budget, oldest: number, frameCount: number): void {
     this.budget = budget;
+    this.frameCount = frameCount;
     for (const { frame, pair } of this.mended) {
       frame.assign(pair, 0);
       this.touch(frame);
@@ -503,6 +509,13 @@ export class Frontier {
     return earned > Math.min(truthElse + trackElse, h + Math.min(h, truthElse) + Math.min(h, trackElse));
   }
 
+  /** Whether there is time to solve what overflowed as a component, in which every edge has a place in every frame. */
+  private affordsComponent(truths: readonly Trajectory[]): boolean {
+    let edges = 0;
+    for (const truth of truths) edges += truth.edges.length;
+    return this.budget!.affords(edges * this.frameCount * COMPONENT_PASSES);
+  }
+
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, pairs: number[], partOf: PartOf): Group {
     const stamp = newStamp();
@@ -518,6 +531,7 @@ export class Frontier {
     const { knot } = this;
     knot.begin(this.lookahead, this.budget!, frame, pairs, inputs, truths, tracks);
     knot.work();
+    if (knot.overflow && this.lookahead && !this.affordsComponent(truths)) knot.hurry();
     if (knot.overflow) this.overflow.push(...truths);
     const { kept, states, loss } = knot;
     const from: (readonly number[])[] = new Array(kept.length);

@@ -411,7 +411,7 @@ export class Knot {
   }
 
   /** When the time is up: one state of each input, and the best of the joins that hang together, one after the other. */
-  private hurry(): void {
+  hurry(): void {
     this.overflow = this.late = this.stoppable = false;
     this.statesMax = Number.POSITIVE_INFINITY;
     this.joined.fill(0, 0, this.size);

@@ -257,7 +257,7 @@ export class Scene {
 
   /** Brings the assignment of the whole window up to date. */
   solve(budget: Budget): void {
-    this.frontier?.begin(budget, this.oldestNumber);
+    this.frontier?.begin(budget, this.oldestNumber, this.size);
     if (this.frontier) this.advanceFrontier(this.frontier);
     else this.regroup();
     for (const component of this.components) {

@@ -96,6 +96,27 @@ describe('a push that is out of time', () => {
     assert.ok(open > 50, `only ${open} reports were cut`);
   });
 
+  it('cuts a knot with too many states when a component would take longer than the budget, and only then', () => {
+    let open = 0;
+    for (let seed = 1; seed <= 8; seed++) {
+      const { frames, params } = randomCase(seed, { truthCount: 4, frameCount: 14, side: 4 });
+      // so few states that knots overflow all the time; the clock stands still
+      const windowFrames = 8;
+      const limits = { frontierMax: 2, clock: () => 0 };
+      const short = new SlidingWindow({ ...params, windowFrames }, { ...limits, budgetMs: 0.01 });
+      const long = new SlidingWindow({ ...params, windowFrames }, { ...limits, budgetMs: 1e6, exactness: 'force' });
+      detections(frames).forEach((frame, k, all) => {
+        const held = all.slice(Math.max(0, k + 1 - windowFrames), k + 1);
+        const report = short.push(frame);
+        isBetweenBounds(report, held, params, `seed ${seed}, push ${k}`);
+        assert.equal(report.solver.ascent + report.solver.simplex, 0);
+        if (!report.exact) open++;
+        assert.equal(long.push(frame).exact, true);
+      });
+    }
+    assert.ok(open > 10, `only ${open} reports were cut`);
+  });
+
   it('loses little where switches are dear', () => {
     const params = presets['offline-scene-understanding'];
     const frames = detections(crowd(12, 45, 3));
