@@ -544,14 +544,14 @@ describe('streams in threads', function () {
       }
     }
 
-    it('a snapshot says by itself up to which record it goes', async () => {
+    const startThreads = () => {
       const backs: Back[] = [];
-      const threads = new Threads(
-        1,
-        {},
-        (back) => backs.push(back),
-        (error) => assert.fail(String(error)),
-      );
+      const fail = (error: unknown) => assert.fail(String(error));
+      return { backs, threads: new Threads(1, {}, (back) => backs.push(back), fail) };
+    };
+
+    it('a snapshot says by itself up to which record it goes', async () => {
+      const { backs, threads } = startThreads();
       try {
         const stream = threads.take('s', { state: packSnapshot(await stateOf()), position: 99 });
         const first = stream.snapshot();
@@ -578,13 +578,7 @@ describe('streams in threads', function () {
     });
 
     it('nobody waits for what was dropped, nor for a thread that was stopped', async () => {
-      const backs: Back[] = [];
-      const threads = new Threads(
-        1,
-        {},
-        (back) => backs.push(back),
-        (error) => assert.fail(String(error)),
-      );
+      const { backs, threads } = startThreads();
       try {
         const stream = threads.take('s', { state: packSnapshot(await stateOf()), position: 99 });
         stream.apply(record('retire'), 100);

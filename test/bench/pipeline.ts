@@ -305,18 +305,7 @@ async function heavy() {
       `ones (${STEADY_FRAMES_PER_SECOND} frames/s of both feeds): what the light ones feel`,
   );
   console.table(
-    Object.fromEntries(
-      Object.entries(rows).map(([where, { latencyMs, loopDelayMs, load }]) => [
-        `heavy ${where}`,
-        {
-          'latency p50 ms': latencyMs.p50.toFixed(1),
-          'latency p99 ms': latencyMs.p99.toFixed(1),
-          'loop delay p99 ms': loopDelayMs.p99.toFixed(1),
-          'loop delay max ms': loopDelayMs.max.toFixed(1),
-          'CPU %': Math.round(load * 100),
-        },
-      ]),
-    ),
+    Object.fromEntries(Object.entries(rows).map(([where, steady]) => [`heavy ${where}`, steadyColumns(steady)])),
   );
   return rows;
 }
@@ -363,6 +352,14 @@ async function steadyLoad(far: Far, streams: Feed[][]) {
   return { latencyMs, loopDelayMs, load: cpuSeconds / ((performance.now() - began) / 1000) };
 }
 
+const steadyColumns = ({ latencyMs, loopDelayMs, load }: Awaited<ReturnType<typeof steadyLoad>>) => ({
+  'latency p50 ms': latencyMs.p50.toFixed(1),
+  'latency p99 ms': latencyMs.p99.toFixed(1),
+  'loop delay p99 ms': loopDelayMs.p99.toFixed(1),
+  'loop delay max ms': loopDelayMs.max.toFixed(1),
+  'CPU %': Math.round(load * 100),
+});
+
 async function memory() {
   const rows = [];
   for (const count of [1, 100, 1000]) rows.push(await memoryAt('calm', count));
@@ -372,16 +369,12 @@ async function memory() {
       `load of ${STEADY_FRAMES_PER_SECOND} frames/s of both feeds over all streams`,
   );
   console.table(
-    rows.map(({ scene, streams, bytesPerStream, residentPerStream, latencyMs, loopDelayMs, load }) => ({
+    rows.map(({ scene, streams, bytesPerStream, residentPerStream, ...steady }) => ({
       scene,
       streams,
       'kB/stream': Math.round(bytesPerStream / 1000),
       'resident kB/stream': Math.round(residentPerStream / 1000),
-      'latency p50 ms': latencyMs.p50.toFixed(1),
-      'latency p99 ms': latencyMs.p99.toFixed(1),
-      'loop delay p99 ms': loopDelayMs.p99.toFixed(1),
-      'loop delay max ms': loopDelayMs.max.toFixed(1),
-      'CPU %': Math.round(load * 100),
+      ...steadyColumns(steady),
     })),
   );
   return rows;
