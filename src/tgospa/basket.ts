@@ -14,6 +14,15 @@ export class Basket<T> {
     this.items[this.count++] = item;
   }
 
+  at(n: number): T {
+    return this.items[n]!;
+  }
+
+  clear(): void {
+    this.items.fill(undefined, 0, this.count);
+    this.count = 0;
+  }
+
   /** What is in it, as a list of its own; it is empty then. */
   take(): T[] {
     const { items, count } = this;

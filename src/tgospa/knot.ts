@@ -36,8 +36,9 @@ export class Knot {
   overflow = false;
   /** quanta that the best assignment may lose by what was left out for want of time */
   loss = 0;
-  /** rows of the states that can still win, in a fixed order */
-  readonly kept: number[] = [];
+  /** rows of the states that can still win, in a fixed order: the first `keptCount` */
+  kept = new Int32Array(16);
+  keptCount = 0;
   private late = false;
   /** it may be left when the time is up */
   private stoppable = false;
@@ -318,11 +319,11 @@ export class Knot {
     }
     let earned = 0;
     for (let p = 0; p < this.pairs.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
-    this.keep(this.originValue + earned - halves * this.h, halves);
+    this.note(this.originValue + earned - halves * this.h, halves);
   }
 
   /** Notes the state arrived at. */
-  private keep(value: number, halves: number): void {
+  private note(value: number, halves: number): void {
     const { states, next, originFrom } = this;
     const known = states.find(next);
     if (known < 0) {
@@ -342,27 +343,32 @@ export class Knot {
 
   /** Keeps what can still win, in a fixed order. */
   private keepBest(): void {
-    const { states, kept, size, budget } = this;
+    const { states, size, budget } = this;
     const { value } = states;
-    kept[0] = 0;
-    kept.length = 1;
+    this.keep(0);
     // after an overflow nobody reads on
     if (this.overflow || states.count === 1) return;
     if (this.lookahead) this.outlook.look();
     const order = states.byValue();
+    if (states.count > this.kept.length) this.kept = new Int32Array(2 * states.count);
+    const { kept } = this;
+    let count = 1;
     kept[0] = order[0];
-    for (let at = 1; at < order.length; at++) {
+    for (let at = 1; at < states.count; at++) {
       const s = order[at];
       let covered = false;
-      for (let k = 0; k < kept.length && !covered; k++) covered = this.covers(kept[k], s, value[kept[k]] - value[s]);
-      if (!covered) kept.push(s);
-      if (budget!.spend(kept.length) && this.stoppable) {
-        this.keepOne(order);
+      for (let k = 0; k < count && !covered; k++) covered = this.covers(kept[k], s, value[kept[k]] - value[s]);
+      if (!covered) kept[count++] = s;
+      if (budget!.spend(count) && this.stoppable) {
+        this.keepOne(order, states.count);
         return;
       }
     }
-    if (kept.length > 1 && budget!.spent && size > 2) this.keepOne(kept);
-    else states.inOrder(kept);
+    if (count > 1 && budget!.spent && size > 2) this.keepOne(kept, count);
+    else {
+      states.inOrder(kept, count);
+      this.keptCount = count;
+    }
   }
 
   /**
@@ -379,19 +385,26 @@ export class Knot {
   }
 
   /** When the time is up: goes on with that of some rows, highest value first, which loses least in the worst case. */
-  private keepOne(order: readonly number[]): void {
-    const { row, loss } = this.leastLoss(order);
-    this.kept[0] = row;
-    this.kept.length = 1;
+  private keepOne(order: Int32Array, count: number): void {
+    const { row, loss } = this.leastLoss(order, count);
+    this.keep(row);
     this.loss += loss;
   }
 
-  private leastLoss(order: readonly number[]): { row: number; loss: number } {
+  /** Keeps a single row. */
+  private keep(row: number): void {
+    this.kept[0] = row;
+    this.keptCount = 1;
+  }
+
+  private leastLoss(order: Int32Array, count: number): { row: number; loss: number } {
     const { value } = this.states;
     let least = { row: order[0], loss: Number.POSITIVE_INFINITY };
-    for (const row of order.slice(0, LATE_CANDIDATES_MAX)) {
+    for (let at = 0; at < Math.min(count, LATE_CANDIDATES_MAX); at++) {
+      const row = order[at];
       let loss = 0;
-      for (const s of order) {
+      for (let n = 0; n < count; n++) {
+        const s = order[n];
         if (s === row) continue;
         const behind = value[s] - value[row] + this.follow(row, s);
         // what might be as good counts as lost: another tie may be right
@@ -424,15 +437,14 @@ export class Knot {
       states.clear();
       this.among = joins;
       this.moveFrom(0);
-      const { row, loss } = this.leastLoss(states.byValue());
+      const { row, loss } = this.leastLoss(states.byValue(), states.count);
       this.loss += loss;
       halves += states.halves[row];
       for (let x = 0; x < this.size; x++) this.origin[x] = states.rows[row * this.size + x];
     }
     states.clear();
     states.add(this.origin, 0, halves, this.originFrom);
-    this.kept[0] = 0;
-    this.kept.length = 1;
+    this.keep(0);
   }
 
   /** The state of each input to go on with, as it is before this frame, as `origin`. */
@@ -453,7 +465,7 @@ export class Knot {
         this.restate(input, s, origin);
         states.add(origin, part.value[s], 0, originFrom);
       }
-      const { row, loss } = this.leastLoss(states.byValue());
+      const { row, loss } = this.leastLoss(states.byValue(), states.count);
       originFrom[input] = row;
       this.loss += loss;
     }
@@ -482,7 +494,7 @@ export class Knot {
     for (let i = 0; i < n; i++) if (origin[i] >= 0) root[n + origin[i]] = i;
     const joins: number[] = [];
     for (let p = 0; p < this.pairs.length; p++) if (origin[pairTruth[p]] !== pairTrack[p]) joins.push(p);
-    sortFew(joins, (a, b) => benefit[b] - benefit[a] || a - b);
+    sortFew(joins, joins.length, (a, b) => benefit[b] - benefit[a] || a - b);
     const lost = new Float64Array(n);
     for (const p of joins) {
       const a = find(pairTruth[p]);

@@ -30,25 +30,34 @@ export class Trajectory {
   most: Edge | null = null;
   second: Edge | null = null;
   ranked = false;
-  /** its past is worked again by the frontier */
-  changed = false;
+  /** its past is worked again by the frontier, from this part on; `place` is that in the list of all such, or -1 */
+  changedPart: Part | null = null;
+  place = -1;
   /** no pair of it lies between the frame that is worked again and this one */
   nextNumber = 0;
-  /** scratch of the frontier: what it was in before and after a frame, and is in now, while that frame is reworked */
+  /** scratch of the frontier: what it is in now; while a frame is reworked, what it was in before and after it */
   reworkStamp = 0;
   before: Part | null = null;
   after: Part | null | undefined = null;
   now: Part | null = null;
-  /** scratch of the frontier: membership and index in a knot, and whether an end is taken */
+  /** scratch of the frontier: membership and index in a knot, whether an end is taken, and whether a change reaches it */
   knotStamp = 0;
   knot = 0;
   taken = false;
+  reachStamp = 0;
+  /** a list of itself only, shared by all who need one */
+  readonly self: readonly Trajectory[] = [this];
 
   constructor(
     readonly id: string,
     /** number of this trajectory among all that ever came */
     readonly serial: number,
   ) {}
+
+  /** Its past is worked again. */
+  get changed(): boolean {
+    return this.place >= 0;
+  }
 
   /** Finds its best edges again, where an earlier answer no longer holds. */
   rank(): void {
@@ -113,16 +122,20 @@ export class Edge {
   /** The edge's pair in a frame, or -1. */
   pairIn(number: number): number {
     const row = this.rowFrom(number);
-    return row >= 0 && this.base + this.rows[2 * row] === number ? this.rows[2 * row + 1] : -1;
+    return row >= 0 && this.numberIn(row) === number ? this.pairOf(row) : -1;
   }
 
-  /** The first of its frames that is not before a number. */
-  frameFrom(number: number): number {
-    const row = this.rowFrom(number);
-    return row >= 0 ? this.base + this.rows[2 * row] : Number.POSITIVE_INFINITY;
+  /** Frame number and pair of a row. */
+  numberIn(row: number): number {
+    return this.base + this.rows[2 * row];
   }
 
-  private rowFrom(number: number): number {
+  pairOf(row: number): number {
+    return this.rows[2 * row + 1];
+  }
+
+  /** The row of the first of its frames that is not before a number, or -1. */
+  rowFrom(number: number): number {
     const { rows, head, size } = this;
     const wanted = number - this.base;
     if (size === 0 || rows[2 * (head + size - 1)] < wanted) return -1;
