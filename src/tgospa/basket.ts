@@ -19,8 +19,7 @@ export class Basket<T> {
   }
 
   clear(): void {
-    this.items.fill(undefined, 0, this.count);
-    this.count = 0;
+    while (this.count > 0) this.items[--this.count] = undefined;
   }
 
   /** What is in it, as a list of its own; it is empty then. */

@@ -22,7 +22,18 @@ import { Basket } from './basket.js';
 import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { Knot } from './knot.js';
-import { BOTH, bestState, FRESH_OR_HELD, type Group, HELD, NOBODY, type Part, samePart, takeApart, ZERO } from './part.js';
+import {
+  BOTH,
+  bestState,
+  FRESH_OR_HELD,
+  type Group,
+  HELD,
+  NOBODY,
+  type Part,
+  samePart,
+  takeApart,
+  ZERO,
+} from './part.js';
 import { Reach } from './reach.js';
 import { Roll } from './roll.js';
 import { sortFew } from './state-table.js';

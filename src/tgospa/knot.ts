@@ -107,7 +107,7 @@ export class Knot {
       this.pairTrack[p] = frame.trackAt(pairs[p]).knot;
       this.benefit[p] = frame.benefit(pairs[p]);
     }
-    this.joined.fill(0, 0, this.size);
+    fill(this.joined, 0, this.size);
     this.states.begin(this.size, inputs.length);
     this.moves = 0;
   }
@@ -157,21 +157,22 @@ export class Knot {
 
   /** Whether it is worked in full even when the time is up. */
   private isSmall(): boolean {
-    let moves = 2 ** this.pairs.length;
-    for (const part of this.inputs) moves *= part.states.length;
+    const { pairs, inputs } = this;
+    if (pairs.length > 30) return false;
+    let moves = 1 << pairs.length;
+    for (let input = 0; input < inputs.length; input++) moves *= inputs[input].states.length;
     return moves <= LATE_MOVES_MAX;
   }
 
   /** Finds what can still win after this frame; after an overflow nobody reads it. */
   work(): void {
-    const { budget } = this;
-    if (budget!.spent && !this.isSmall()) {
+    this.stoppable = !this.isSmall();
+    if (this.budget!.spent && this.stoppable) {
       this.hurry();
       return;
     }
-    this.stoppable = !this.isSmall();
     this.among = upTo(this.pairs.length);
-    this.origin.fill(FRESH, 0, this.size);
+    fill(this.origin, FRESH, this.size);
     this.combine(0, 0);
     if (this.late) this.hurry();
     else this.keepBest();
@@ -207,7 +208,7 @@ export class Knot {
   /** The order of two ways into a state, `originFrom` and that of a row: by the states they come from, whatever inputs these were put together from. */
   private compareWays(row: number): number {
     const { ways, size, inputs, originFrom, states } = this;
-    for (const way of ways) way.fill(FRESH, 0, size);
+    for (const way of ways) fill(way, FRESH, size);
     for (let input = 0; input < inputs.length; input++) {
       this.restate(input, originFrom[input], ways[0]);
       this.restate(input, states.origin(row, input), ways[1]);
@@ -219,7 +220,7 @@ export class Knot {
   private moveFrom(value: number): void {
     const { pairTruth, pairTrack, benefit, heldEarns, origin } = this;
     this.originValue = value;
-    heldEarns.fill(0, 0, this.n);
+    fill(heldEarns, 0, this.n);
     for (let p = 0; p < this.pairs.length; p++)
       if (origin[pairTruth[p]] === pairTrack[p]) heldEarns[pairTruth[p]] = benefit[p];
     this.joinCount = 0;
@@ -427,7 +428,7 @@ export class Knot {
   hurry(): void {
     this.overflow = this.late = this.stoppable = false;
     this.statesMax = Number.POSITIVE_INFINITY;
-    this.joined.fill(0, 0, this.size);
+    fill(this.joined, 0, this.size);
     this.takeOneOfEach();
     const { states } = this;
     const lists = this.fewJoins();
@@ -461,7 +462,7 @@ export class Knot {
       if (part.states.length === 1) continue;
       states.clear();
       for (let s = 0; s < part.states.length; s++) {
-        origin.fill(FRESH, 0, size);
+        fill(origin, FRESH, size);
         this.restate(input, s, origin);
         states.add(origin, part.value[s], 0, originFrom);
       }
@@ -470,7 +471,7 @@ export class Knot {
       this.loss += loss;
     }
     if (lookahead) this.earn(1);
-    origin.fill(FRESH, 0, size);
+    fill(origin, FRESH, size);
     for (let input = 0; input < inputs.length; input++) this.restate(input, originFrom[input], origin);
   }
 
@@ -512,4 +513,9 @@ export class Knot {
     for (const each of lost) this.loss += each;
     return lists.filter((list) => list.length > 0);
   }
+}
+
+/** Fills the beginning of a list; it is so short that a call of its own method takes longer. */
+function fill(list: Uint8Array | Int16Array | Float64Array, value: number, count: number): void {
+  for (let n = 0; n < count; n++) list[n] = value;
 }

@@ -75,8 +75,7 @@ export class Reach {
       } else if (membersDone < this.memberCount) this.addPairsOf(frame, members[membersDone++]!);
       else break;
     }
-    members.fill(null, 0, this.memberCount);
-    this.memberCount = 0;
+    while (this.memberCount > 0) members[--this.memberCount] = null;
     sortUp(this.pairs, this.pairCount);
   }
 
@@ -95,8 +94,7 @@ export class Reach {
 
   /** Keeps nothing of what was found. */
   end(): void {
-    this.groups.fill(null, 0, this.groupCount);
-    this.groupCount = 0;
+    while (this.groupCount > 0) this.groups[--this.groupCount] = null;
   }
 }
 

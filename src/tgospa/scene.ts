@@ -20,6 +20,13 @@ import { Edge, Trajectory } from './trajectory.js';
 /** Everything is worked from the beginning when more than one knot in so many frames was cut. */
 const CUTS_SHARE = 4;
 
+/** Prices of one miss, one false object and half a switch. */
+export interface Prices {
+  readonly missed: number;
+  readonly false: number;
+  readonly half: number;
+}
+
 export class Scene {
   readonly truths = new Map<string, Trajectory>();
   readonly tracks = new Map<string, Trajectory>();
@@ -29,6 +36,7 @@ export class Scene {
   readonly weighted: boolean;
   /** c^p */
   readonly unit: number;
+  readonly prices: Prices;
   private frames: FrameRecord[] = [];
   private first = 0;
   private firstNumber = 0;
@@ -64,7 +72,10 @@ export class Scene {
   ) {
     this.unit = params.cutoff ** params.exponent;
     this.finder = new PairFinder(params.distance, params.cutoff);
-    this.changeQuanta = changeQuanta(params.switchPenalty ** params.exponent / 2 / this.unit);
+    const { missShare = 0.5 } = params;
+    const half = params.switchPenalty ** params.exponent / 2;
+    this.prices = { missed: missShare * this.unit, false: (1 - missShare) * this.unit, half };
+    this.changeQuanta = changeQuanta(half / this.unit);
     this.weighted = params.weights !== undefined;
     this.framewise = params.switchPenalty === 0;
     const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
@@ -458,7 +469,7 @@ export class Scene {
 
   changeQuantaBetween(after: number, upTo: number): number {
     const weight = this.switchWeight(this.changeFrame(after, upTo));
-    return changeQuanta((weight * this.params.switchPenalty ** this.params.exponent) / 2 / this.unit);
+    return changeQuanta((weight * this.prices.half) / this.unit);
   }
 
   dispose(): void {

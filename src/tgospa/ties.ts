@@ -1,5 +1,5 @@
 /**
- * What ties the pairs of one frame together, for the frontier: which of them form a knot, whether a knot is calm, and how far a change reaches.
+ * What ties the pairs of one frame together, for the frontier: which of them form a knot, and whether a knot is calm.
  */
 
 import type { FrameRecord } from './frame-record.js';
@@ -98,4 +98,3 @@ export function isChanged({ truths, tracks, loss }: Group): boolean {
   for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
   return false;
 }
-
