@@ -29,6 +29,7 @@ import {
   type Group,
   HELD,
   NOBODY,
+  only,
   type Part,
   samePart,
   takeApart,
@@ -71,6 +72,9 @@ export class Frontier {
   private mendedQuanta = 0;
   private readonly knot: Knot;
   private readonly reach = new Reach();
+  /** scratch of `choose` */
+  private readonly chosen = new Basket<Group>();
+  private readonly chosenStates = new Basket<number>();
   /** scratch: pairs of a frame */
   private found = new Int32Array(32);
   /** those whom the rework of a frame concerns; they carry `stamp` */
@@ -304,11 +308,11 @@ export class Frontier {
       const { edges } = trajectory;
       for (let m = 0; m < edges.length; m++) {
         const edge = edges[m];
-        const row = edge.rowFrom(number);
-        if (row < 0) continue;
-        const at = edge.numberIn(row);
-        if (at < next) next = at;
-        if (at === number && (edge.truth === trajectory || !edge.truth.changed)) found[count++] = edge.pairOf(row);
+        const at = edge.seek(number);
+        if (at < 0) continue;
+        const nextOf = edge.frameAt(at);
+        if (nextOf < next) next = nextOf;
+        if (nextOf === number && (edge.truth === trajectory || !edge.truth.changed)) found[count++] = edge.pairAt(at);
       }
       trajectory.nextNumber = next;
     }
@@ -442,14 +446,17 @@ export class Frontier {
     part.reworkStamp = stamp;
     const same = old && (old === part || samePart(old, part)) ? old : null;
     if (same && same !== part) this.adopt(same, part, made.find((group) => group.parts.includes(part))?.parts);
-    for (const side of [part.truths, part.tracks]) {
-      for (const each of side) {
-        if (same) this.unmark(each);
-        else this.mark(each, part);
-      }
-    }
+    this.carry(part.truths, part, same !== null);
+    this.carry(part.tracks, part, same !== null);
     const present = same ?? part;
     if (present.taker === null && present.states.length > 1) this.open.add(present);
+  }
+
+  private carry(members: readonly Trajectory[], part: Part, same: boolean): void {
+    for (let n = 0; n < members.length; n++) {
+      if (same) this.unmark(members[n]);
+      else this.mark(members[n], part);
+    }
   }
 
   /** The old part came out again: later frames hold on to it, and it now stems from the new group. */
@@ -534,7 +541,21 @@ export class Frontier {
   private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
     const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
     const decided = this.leads(frame.edges[pair], earned);
-    const parts: Part[] = [];
+    const part: Part = {
+      truths: truth.self,
+      tracks: track.self,
+      states: decided ? HELD : FRESH_OR_HELD,
+      value: decided ? ZERO : [-earned, 0],
+      lone: true,
+      group: null,
+      index: BOTH,
+      taker: null,
+      takenAs: 0,
+      knotStamp: 0,
+      knot: 0,
+      reworkStamp: 0,
+      place: -1,
+    };
     const group: Group = {
       frame,
       pairs: only(pair),
@@ -545,27 +566,11 @@ export class Frontier {
       on: decided ? ON_HELD : ON_BOTH,
       halves: NO_HALVES,
       fresh: NOBODY,
-      parts,
+      parts: [part],
       choice: -1,
       loss: 0,
       reachStamp: 0,
     };
-    const part: Part = {
-      truths: group.truths,
-      tracks: group.tracks,
-      states: decided ? HELD : FRESH_OR_HELD,
-      value: decided ? ZERO : [-earned, 0],
-      lone: true,
-      group: decided ? null : group,
-      index: BOTH,
-      taker: null,
-      takenAs: 0,
-      knotStamp: 0,
-      knot: 0,
-      reworkStamp: 0,
-      place: -1,
-    };
-    parts[0] = part;
     if (input) {
       this.open.delete(input);
       input.taker = group;
@@ -573,7 +578,10 @@ export class Frontier {
     }
     frame.pairGroup[pair] = group;
     if (decided) this.choose(group, 0);
-    else this.open.add(part);
+    else {
+      part.group = group;
+      this.open.add(part);
+    }
     return part;
   }
 
@@ -660,11 +668,12 @@ export class Frontier {
   /** Makes a state the group's choice, and what it follows from the choice of the groups before. */
   private choose(group: Group, state: number): void {
     if (group.choice === state) return;
-    const groups = [group];
-    const states = [state];
-    for (let at = 0; at < groups.length; at++) {
-      const g = groups[at];
-      const s = states[at];
+    const { chosen, chosenStates } = this;
+    chosen.add(group);
+    chosenStates.add(state);
+    for (let at = 0; at < chosen.size; at++) {
+      const g = chosen.at(at);
+      const s = chosenStates.at(at);
       if (g.choice === s) continue;
       const { frame, pairs, inputs } = g;
       frame.halves += g.halves[s] - (g.choice >= 0 ? g.halves[g.choice] : 0);
@@ -678,19 +687,13 @@ export class Frontier {
       for (let n = 0; n < inputs.length; n++) {
         const input = inputs[n];
         if (!input.group) continue;
-        groups.push(input.group);
-        states.push(input.index[g.from[s][n]]);
+        chosen.add(input.group);
+        chosenStates.add(input.index[g.from[s][n]]);
       }
     }
+    chosen.clear();
+    chosenStates.clear();
   }
-}
-
-const singles: (readonly number[])[] = [];
-
-/** The list of one pair; not to be changed. */
-function only(pair: number): readonly number[] {
-  singles[pair] ??= [pair];
-  return singles[pair];
 }
 
 const inputBasket = new Basket<Part>();

@@ -10,7 +10,7 @@
 import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { Outlook } from './outlook.js';
-import { FREE, FRESH, type Part, upTo } from './part.js';
+import { bitsOf, FREE, FRESH, only, type Part, upTo } from './part.js';
 import { compareStates, StateTable, sortFew } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -140,19 +140,27 @@ export class Knot {
   fromOf(row: number): readonly number[] {
     const { length } = this.inputs;
     if (length === 0) return NONE;
-    if (length === 1) return [this.states.origin(row, 0)];
+    if (length === 1) return only(this.states.origin(row, 0));
     const from: number[] = new Array(length);
     for (let input = 0; input < length; input++) from[input] = this.states.origin(row, input);
     return from;
   }
 
   /** Of each pair 1 where a state holds it. */
-  onOf(row: number): number[] {
+  onOf(row: number): readonly number[] {
     const { length } = this.pairs;
-    const { rows, size } = this.states;
+    if (length <= 8) {
+      let bits = 0;
+      for (let p = 0; p < length; p++) if (this.holds(row, p)) bits |= 1 << p;
+      return bitsOf(bits, length);
+    }
     const on: number[] = new Array(length);
-    for (let p = 0; p < length; p++) on[p] = rows[row * size + this.pairTruth[p]] === this.pairTrack[p] ? 1 : 0;
+    for (let p = 0; p < length; p++) on[p] = this.holds(row, p) ? 1 : 0;
     return on;
+  }
+
+  private holds(row: number, p: number): boolean {
+    return this.states.rows[row * this.size + this.pairTruth[p]] === this.pairTrack[p];
   }
 
   /** Whether it is worked in full even when the time is up. */

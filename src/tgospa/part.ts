@@ -156,7 +156,23 @@ function openPart(
   };
 }
 
+// lists that come again and again are shared
 const counts: (readonly number[])[] = [];
+const singles: (readonly number[])[] = [];
+const flags: (readonly number[])[] = [];
+
+/** The list of one number; not to be changed. */
+export function only(number: number): readonly number[] {
+  singles[number] ??= [number];
+  return singles[number];
+}
+
+/** The lowest bits of a number, lowest first, at most 8; not to be changed. */
+export function bitsOf(bits: number, length: number): readonly number[] {
+  const at = (1 << length) + bits;
+  flags[at] ??= Array.from({ length }, (_, n) => (bits >> n) & 1);
+  return flags[at];
+}
 
 /** 0, 1, ... below a number; not to be changed. */
 export function upTo(length: number): readonly number[] {

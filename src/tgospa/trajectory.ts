@@ -5,9 +5,8 @@
 import type { Component } from './component.js';
 import type { Part } from './part.js';
 
+/** a power of two */
 const FIRST_ROWS = 4;
-/** rows that have left are used again when they are at least this fraction of the others: 1 in 16 */
-const SPARE_SHARE = 16;
 /** far from what a row can hold */
 const REBASE_AT = 2 ** 30;
 
@@ -98,10 +97,11 @@ export class Edge {
   /** neither end has another edge: always assigned */
   alone = false;
   /**
-   * Of each frame in which it is a pair, oldest first: the frame's number less `base`, then the pair. One list that is
-   * moved to its beginning when it runs full, because a crowd has many edges.
+   * A ring, as long as a power of two, because a crowd has many edges: of each frame in which it is a pair, oldest first, the frame's number less
+   * `base`, then the pair.
    */
   private rows = new Int32Array(2 * FIRST_ROWS);
+  private mask = FIRST_ROWS - 1;
   private base = 0;
   private head = 0;
   size = 0;
@@ -111,73 +111,64 @@ export class Edge {
     readonly track: Trajectory,
   ) {}
 
+  /** Its n-th frame in the window. */
   frameAt(n: number): number {
-    return this.base + this.rows[2 * (this.head + n)];
+    return this.base + this.rows[2 * ((this.head + n) & this.mask)];
   }
 
+  /** Its pair in that. */
   pairAt(n: number): number {
-    return this.rows[2 * (this.head + n) + 1];
+    return this.rows[2 * ((this.head + n) & this.mask) + 1];
   }
 
   /** The edge's pair in a frame, or -1. */
   pairIn(number: number): number {
-    const row = this.rowFrom(number);
-    return row >= 0 && this.numberIn(row) === number ? this.pairOf(row) : -1;
+    const n = this.seek(number);
+    return n >= 0 && this.frameAt(n) === number ? this.pairAt(n) : -1;
   }
 
-  /** Frame number and pair of a row. */
-  numberIn(row: number): number {
-    return this.base + this.rows[2 * row];
-  }
-
-  pairOf(row: number): number {
-    return this.rows[2 * row + 1];
-  }
-
-  /** The row of the first of its frames that is not before a number, or -1. */
-  rowFrom(number: number): number {
-    const { rows, head, size } = this;
-    const wanted = number - this.base;
-    if (size === 0 || rows[2 * (head + size - 1)] < wanted) return -1;
+  /** The first of its frames that is not before a number: which one it is, or -1. */
+  seek(number: number): number {
+    const { size } = this;
+    if (size === 0 || this.frameAt(size - 1) < number) return -1;
     // without gaps it is where it would be; otherwise before that
-    let low = head;
-    let high = Math.min(head + size - 1, Math.max(head, head + wanted - rows[2 * head]));
-    if (rows[2 * high] === wanted) return high;
+    let low = 0;
+    let high = Math.min(size - 1, Math.max(0, number - this.frameAt(0)));
+    if (this.frameAt(high) === number) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (rows[2 * middle] < wanted) low = middle + 1;
+      if (this.frameAt(middle) < number) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   add(number: number, pair: number): void {
-    if (this.size === 0) {
-      this.base = number;
-      this.head = 0;
-    } else if (2 * (this.head + this.size) === this.rows.length) this.makeRoom();
-    const at = 2 * (this.head + this.size++);
+    if (this.size === 0) this.base = number;
+    else if (this.size > this.mask) this.grow();
+    if (number - this.base >= REBASE_AT) this.rebase();
+    const at = 2 * ((this.head + this.size++) & this.mask);
     this.rows[at] = number - this.base;
     this.rows[at + 1] = pair;
   }
 
   dropFirst(): void {
-    this.head++;
+    this.head = (this.head + 1) & this.mask;
     this.size--;
   }
 
-  /** Moves the rows to the beginning of their list, or of a longer one when that would gain little. */
-  private makeRoom(): void {
-    const { rows, head, size } = this;
-    if (head * SPARE_SHARE >= size) rows.copyWithin(0, 2 * head, 2 * (head + size));
-    else {
-      this.rows = new Int32Array(2 * rows.length);
-      this.rows.set(rows.subarray(2 * head, 2 * (head + size)));
-    }
+  private grow(): void {
+    const { rows, head } = this;
+    this.rows = new Int32Array(2 * rows.length);
+    this.rows.set(rows.subarray(2 * head));
+    this.rows.set(rows.subarray(0, 2 * head), rows.length - 2 * head);
+    this.mask = 2 * this.mask + 1;
     this.head = 0;
-    if (this.rows[0] < REBASE_AT) return;
-    const first = this.rows[0];
-    for (let n = 0; n < size; n++) this.rows[2 * n] -= first;
+  }
+
+  private rebase(): void {
+    const first = this.frameAt(0) - this.base;
+    for (let n = 0; n < this.size; n++) this.rows[2 * ((this.head + n) & this.mask)] -= first;
     this.base += first;
   }
 
