@@ -10,7 +10,7 @@
 import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { Outlook } from './outlook.js';
-import { bitsOf, FREE, FRESH, only, type Part, upTo } from './part.js';
+import { FREE, FRESH, type Part, upTo } from './part.js';
 import { compareStates, StateTable, sortFew } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -36,9 +36,8 @@ export class Knot {
   overflow = false;
   /** quanta that the best assignment may lose by what was left out for want of time */
   loss = 0;
-  /** rows of the states that can still win, in a fixed order: the first `keptCount` */
-  kept = new Int32Array(16);
-  keptCount = 0;
+  /** rows of the states that can still win, in a fixed order */
+  readonly kept: number[] = [];
   private late = false;
   /** it may be left when the time is up */
   private stoppable = false;
@@ -107,7 +106,7 @@ export class Knot {
       this.pairTrack[p] = frame.trackAt(pairs[p]).knot;
       this.benefit[p] = frame.benefit(pairs[p]);
     }
-    fill(this.joined, 0, this.size);
+    this.joined.fill(0, 0, this.size);
     this.states.begin(this.size, inputs.length);
     this.moves = 0;
   }
@@ -140,47 +139,38 @@ export class Knot {
   fromOf(row: number): readonly number[] {
     const { length } = this.inputs;
     if (length === 0) return NONE;
-    if (length === 1) return only(this.states.origin(row, 0));
+    if (length === 1) return [this.states.origin(row, 0)];
     const from: number[] = new Array(length);
     for (let input = 0; input < length; input++) from[input] = this.states.origin(row, input);
     return from;
   }
 
   /** Of each pair 1 where a state holds it. */
-  onOf(row: number): readonly number[] {
+  onOf(row: number): number[] {
     const { length } = this.pairs;
-    if (length <= 8) {
-      let bits = 0;
-      for (let p = 0; p < length; p++) if (this.holds(row, p)) bits |= 1 << p;
-      return bitsOf(bits, length);
-    }
+    const { rows, size } = this.states;
     const on: number[] = new Array(length);
-    for (let p = 0; p < length; p++) on[p] = this.holds(row, p) ? 1 : 0;
+    for (let p = 0; p < length; p++) on[p] = rows[row * size + this.pairTruth[p]] === this.pairTrack[p] ? 1 : 0;
     return on;
-  }
-
-  private holds(row: number, p: number): boolean {
-    return this.states.rows[row * this.size + this.pairTruth[p]] === this.pairTrack[p];
   }
 
   /** Whether it is worked in full even when the time is up. */
   private isSmall(): boolean {
-    const { pairs, inputs } = this;
-    if (pairs.length > 30) return false;
-    let moves = 1 << pairs.length;
-    for (let input = 0; input < inputs.length; input++) moves *= inputs[input].states.length;
+    let moves = 2 ** this.pairs.length;
+    for (const part of this.inputs) moves *= part.states.length;
     return moves <= LATE_MOVES_MAX;
   }
 
   /** Finds what can still win after this frame; after an overflow nobody reads it. */
   work(): void {
-    this.stoppable = !this.isSmall();
-    if (this.budget!.spent && this.stoppable) {
+    const { budget } = this;
+    if (budget!.spent && !this.isSmall()) {
       this.hurry();
       return;
     }
+    this.stoppable = !this.isSmall();
     this.among = upTo(this.pairs.length);
-    fill(this.origin, FRESH, this.size);
+    this.origin.fill(FRESH, 0, this.size);
     this.combine(0, 0);
     if (this.late) this.hurry();
     else this.keepBest();
@@ -216,7 +206,7 @@ export class Knot {
   /** The order of two ways into a state, `originFrom` and that of a row: by the states they come from, whatever inputs these were put together from. */
   private compareWays(row: number): number {
     const { ways, size, inputs, originFrom, states } = this;
-    for (const way of ways) fill(way, FRESH, size);
+    for (const way of ways) way.fill(FRESH, 0, size);
     for (let input = 0; input < inputs.length; input++) {
       this.restate(input, originFrom[input], ways[0]);
       this.restate(input, states.origin(row, input), ways[1]);
@@ -228,7 +218,7 @@ export class Knot {
   private moveFrom(value: number): void {
     const { pairTruth, pairTrack, benefit, heldEarns, origin } = this;
     this.originValue = value;
-    fill(heldEarns, 0, this.n);
+    heldEarns.fill(0, 0, this.n);
     for (let p = 0; p < this.pairs.length; p++)
       if (origin[pairTruth[p]] === pairTrack[p]) heldEarns[pairTruth[p]] = benefit[p];
     this.joinCount = 0;
@@ -328,11 +318,11 @@ export class Knot {
     }
     let earned = 0;
     for (let p = 0; p < this.pairs.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
-    this.note(this.originValue + earned - halves * this.h, halves);
+    this.keep(this.originValue + earned - halves * this.h, halves);
   }
 
   /** Notes the state arrived at. */
-  private note(value: number, halves: number): void {
+  private keep(value: number, halves: number): void {
     const { states, next, originFrom } = this;
     const known = states.find(next);
     if (known < 0) {
@@ -352,32 +342,27 @@ export class Knot {
 
   /** Keeps what can still win, in a fixed order. */
   private keepBest(): void {
-    const { states, size, budget } = this;
+    const { states, kept, size, budget } = this;
     const { value } = states;
-    this.keep(0);
+    kept[0] = 0;
+    kept.length = 1;
     // after an overflow nobody reads on
     if (this.overflow || states.count === 1) return;
     if (this.lookahead) this.outlook.look();
     const order = states.byValue();
-    if (states.count > this.kept.length) this.kept = new Int32Array(2 * states.count);
-    const { kept } = this;
-    let count = 1;
     kept[0] = order[0];
-    for (let at = 1; at < states.count; at++) {
+    for (let at = 1; at < order.length; at++) {
       const s = order[at];
       let covered = false;
-      for (let k = 0; k < count && !covered; k++) covered = this.covers(kept[k], s, value[kept[k]] - value[s]);
-      if (!covered) kept[count++] = s;
-      if (budget!.spend(count) && this.stoppable) {
-        this.keepOne(order, states.count);
+      for (let k = 0; k < kept.length && !covered; k++) covered = this.covers(kept[k], s, value[kept[k]] - value[s]);
+      if (!covered) kept.push(s);
+      if (budget!.spend(kept.length) && this.stoppable) {
+        this.keepOne(order);
         return;
       }
     }
-    if (count > 1 && budget!.spent && size > 2) this.keepOne(kept, count);
-    else {
-      states.inOrder(kept, count);
-      this.keptCount = count;
-    }
+    if (kept.length > 1 && budget!.spent && size > 2) this.keepOne(kept);
+    else states.inOrder(kept);
   }
 
   /**
@@ -394,26 +379,19 @@ export class Knot {
   }
 
   /** When the time is up: goes on with that of some rows, highest value first, which loses least in the worst case. */
-  private keepOne(order: Int32Array, count: number): void {
-    const { row, loss } = this.leastLoss(order, count);
-    this.keep(row);
+  private keepOne(order: readonly number[]): void {
+    const { row, loss } = this.leastLoss(order);
+    this.kept[0] = row;
+    this.kept.length = 1;
     this.loss += loss;
   }
 
-  /** Keeps a single row. */
-  private keep(row: number): void {
-    this.kept[0] = row;
-    this.keptCount = 1;
-  }
-
-  private leastLoss(order: Int32Array, count: number): { row: number; loss: number } {
+  private leastLoss(order: readonly number[]): { row: number; loss: number } {
     const { value } = this.states;
     let least = { row: order[0], loss: Number.POSITIVE_INFINITY };
-    for (let at = 0; at < Math.min(count, LATE_CANDIDATES_MAX); at++) {
-      const row = order[at];
+    for (const row of order.slice(0, LATE_CANDIDATES_MAX)) {
       let loss = 0;
-      for (let n = 0; n < count; n++) {
-        const s = order[n];
+      for (const s of order) {
         if (s === row) continue;
         const behind = value[s] - value[row] + this.follow(row, s);
         // what might be as good counts as lost: another tie may be right
@@ -436,7 +414,7 @@ export class Knot {
   hurry(): void {
     this.overflow = this.late = this.stoppable = false;
     this.statesMax = Number.POSITIVE_INFINITY;
-    fill(this.joined, 0, this.size);
+    this.joined.fill(0, 0, this.size);
     this.takeOneOfEach();
     const { states } = this;
     const lists = this.fewJoins();
@@ -446,14 +424,15 @@ export class Knot {
       states.clear();
       this.among = joins;
       this.moveFrom(0);
-      const { row, loss } = this.leastLoss(states.byValue(), states.count);
+      const { row, loss } = this.leastLoss(states.byValue());
       this.loss += loss;
       halves += states.halves[row];
       for (let x = 0; x < this.size; x++) this.origin[x] = states.rows[row * this.size + x];
     }
     states.clear();
     states.add(this.origin, 0, halves, this.originFrom);
-    this.keep(0);
+    this.kept[0] = 0;
+    this.kept.length = 1;
   }
 
   /** The state of each input to go on with, as it is before this frame, as `origin`. */
@@ -470,16 +449,16 @@ export class Knot {
       if (part.states.length === 1) continue;
       states.clear();
       for (let s = 0; s < part.states.length; s++) {
-        fill(origin, FRESH, size);
+        origin.fill(FRESH, 0, size);
         this.restate(input, s, origin);
         states.add(origin, part.value[s], 0, originFrom);
       }
-      const { row, loss } = this.leastLoss(states.byValue(), states.count);
+      const { row, loss } = this.leastLoss(states.byValue());
       originFrom[input] = row;
       this.loss += loss;
     }
     if (lookahead) this.earn(1);
-    fill(origin, FRESH, size);
+    origin.fill(FRESH, 0, size);
     for (let input = 0; input < inputs.length; input++) this.restate(input, originFrom[input], origin);
   }
 
@@ -503,7 +482,7 @@ export class Knot {
     for (let i = 0; i < n; i++) if (origin[i] >= 0) root[n + origin[i]] = i;
     const joins: number[] = [];
     for (let p = 0; p < this.pairs.length; p++) if (origin[pairTruth[p]] !== pairTrack[p]) joins.push(p);
-    sortFew(joins, joins.length, (a, b) => benefit[b] - benefit[a] || a - b);
+    sortFew(joins, (a, b) => benefit[b] - benefit[a] || a - b);
     const lost = new Float64Array(n);
     for (const p of joins) {
       const a = find(pairTruth[p]);
@@ -521,9 +500,4 @@ export class Knot {
     for (const each of lost) this.loss += each;
     return lists.filter((list) => list.length > 0);
   }
-}
-
-/** Fills the beginning of a list; it is so short that a call of its own method takes longer. */
-function fill(list: Uint8Array | Int16Array | Float64Array, value: number, count: number): void {
-  for (let n = 0; n < count; n++) list[n] = value;
 }

@@ -3,26 +3,26 @@
  *
  *   minimise sum u_ik + sum v_jk   subject to   u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
  *
- * with truth i and track j of edge e; the rows' multipliers are the weights. Where all changes cost the same, most of it is known:
+ * with truth i and track j of edge e; the rows' multipliers are the weights. Most of them are known:
  *
  * - An edge whose ends have no other is assigned always.
+ * - Frames at which an edge is worth more than anything that its ends could have instead are found by `known-weights.ts`. Such a weight w leaves
+ *   the boundaries next to it: there the flow costs what w turns it into, -w where the open frames end and w where they begin.
+ *
+ * And where all changes cost the same:
+ *
  * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the edge is the only one of its ends
  *   with a benefit, at its greatest: neither costs a change more. Such frames are one cell: one row, their benefits added.
- * - Capacities of frames in which the same cells meet are one column; an object with one edge needs none, for its partner's says as much.
+ * - Frames without a benefit next to a weight of 0 have that weight.
  *
- * What is left is a few rows for each encounter. It is written down anew for each solve; rows and columns find their places in the last basis by edge,
- * object and slot.
+ * Capacities of frames in which the same cells meet are one column; where an object has one cell only its partner's capacity says as much.
+ *
+ * What is left is a few rows for each encounter that could go either way. It is written down anew for each solve; rows and columns find their places in
+ * the last basis by edge, object and slot.
  */
 
 import type { Basis, BasisInput, ModelData } from './highs.js';
-
-/** The frames at hand. */
-export interface Span {
-  /** slot of each, oldest first */
-  slots: Int32Array;
-  /** by slot: cost of a change since the frame before */
-  switchCost: Float64Array;
-}
+import { type KnownWeights, OPEN } from './known-weights.js';
 
 const BASIS_LOWER = 0;
 const BASIS_BASIC = 1;
@@ -31,15 +31,13 @@ export const BASIS_UNKNOWN = -1;
 
 /** A truth or track. Everything is by slot. */
 export interface RingObject {
-  /** its pairs in the window; closed form when it has one only */
+  /** its pairs in the window */
   edgeCount: number;
-  /** its pairs with a benefit */
-  priced: Int32Array;
   /** place of its capacity in the last basis */
   status: Int8Array;
   /** multiplier of its capacity in the last optimum */
   price: Float64Array;
-  /** number among the model's objects, or -1 */
+  /** number among the program's objects, or -1 */
   index: number;
 }
 
@@ -52,150 +50,230 @@ export interface RingEdge {
   benefit: Float64Array;
   /** slots with a benefit */
   pricedSlots: number;
+  /** place among the edges of the window */
+  order: number;
   /** places in the last basis: of its cell, and of the boundary before it */
   rowStatus: Int8Array;
   flowStatus: Int8Array;
 }
 
-/** Frames of one edge over which its weight is constant in some optimum. */
+/** What is to be solved: edges and objects by their numbers in `known`, and the slots of its frames. */
+export interface Program {
+  edges: RingEdge[];
+  objects: RingObject[];
+  slots: Int32Array;
+  known: KnownWeights;
+}
+
+/** Open frames of one edge over which its weight is constant in some optimum. */
 interface Cell {
-  edge: RingEdge;
-  /** place of the edge in the list */
-  order: number;
+  edge: number;
   /** frames, 0 being the oldest */
   first: number;
   last: number;
   benefit: number;
   /** the only edge of its ends with a benefit in them */
   only: boolean;
-  /** column of the boundary before it, -1 for the first of an edge */
-  flow: number;
+  /** columns of the boundaries before and after it, -1 at the window's ends */
+  before: number;
+  after: number;
 }
 
 /** Frames of one object in which the same cells meet: one capacity. */
 interface Capacity {
-  object: RingObject;
+  object: number;
   first: number;
   last: number;
+}
+
+/** A boundary of an edge, named by the frame after it. */
+interface Flow {
+  edge: number;
+  frame: number;
 }
 
 /** What an edge is at a frame: without a benefit, the only one of its ends with one, or neither. */
 const Kind = { gap: 0, only: 1, contested: 2 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
-interface Layout {
-  /** edge by edge, oldest first */
-  cells: Cell[];
-  /** [object * frameCount + frame]: 1 where a cell of the object begins */
-  begins: Uint8Array;
-  /** what the edges earn whose ends have no other */
-  aside: number;
-}
-
-export interface RingModel extends Layout {
+export interface RingModel {
   data: ModelData;
   basis: BasisInput;
+  /** in the order of their rows: edge by edge, oldest first */
+  cells: Cell[];
   /** in the order of their columns */
   capacities: Capacity[];
-  /** [object * frameCount + frame]: column of its capacity there */
+  /** in the order of their columns, which follow those of the capacities */
+  flows: Flow[];
+  /** [object * frameCount + frame]: column of its capacity there, or -1 */
   columnOf: Int32Array;
 }
 
+/** What the known weights earn. */
+export function knownValue({ known }: Program): number {
+  const { edgeCount, frameCount, weight, benefit, cost } = known;
+  let value = 0;
+  for (let edge = 0; edge < edgeCount; edge++) {
+    const row = edge * frameCount;
+    for (let k = 0; k < frameCount; k++) {
+      if (weight[row + k] === 1) value += benefit[row + k];
+      // a 0 next to a 1
+      if (k > 0 && weight[row + k] + weight[row + k - 1] === 1) value -= cost[k];
+    }
+  }
+  return value;
+}
+
+/** Cuts the open frames of each edge into cells. */
+export function openCells({ known }: Program): Cell[] {
+  const { edgeCount, frameCount, truth, track, benefit, weight, second, cost } = known;
+  const cells: Cell[] = [];
+  const merges = cost.subarray(1, frameCount).every((s) => s === cost[1]);
+  for (let edge = 0; edge < edgeCount; edge++) {
+    const row = edge * frameCount;
+    if (merges) closeGaps(known, edge);
+    let before: Kind = Kind.contested;
+    for (let k = 0; k < frameCount; k++) {
+      if (weight[row + k] !== OPEN) {
+        before = Kind.contested;
+        continue;
+      }
+      const earns = benefit[row + k];
+      const only = second[truth[edge] * frameCount + k] === 0 && second[track[edge] * frameCount + k] === 0;
+      const kind = earns === 0 ? Kind.gap : only ? Kind.only : Kind.contested;
+      if (merges && kind === before && kind !== Kind.contested) {
+        const cell = cells[cells.length - 1];
+        cell.last = k;
+        cell.benefit += earns;
+      } else cells.push({ edge, first: k, last: k, benefit: earns, only: kind === Kind.only, before: -1, after: -1 });
+      before = kind;
+    }
+  }
+  return cells;
+}
+
+/** Takes open frames without a benefit for 0 where they are next to a weight of 0. */
+function closeGaps({ frameCount, benefit, weight }: KnownWeights, edge: number): void {
+  const row = edge * frameCount;
+  const close = (at: number, next: number) => {
+    if (weight[at] === OPEN && benefit[at] === 0 && weight[next] === 0) weight[at] = 0;
+  };
+  for (let at = row + 1; at < row + frameCount; at++) close(at, at - 1);
+  for (let at = row + frameCount - 2; at >= row; at--) close(at, at + 1);
+}
+
 /** Writes the model down, with the last basis as far as it is known. */
-export function writeModel(span: Span, living: RingEdge[]): RingModel {
-  const { slots, switchCost } = span;
-  const objects = contestedObjects(living);
-  const layout = layOut(span, living, objects.length);
-  const { cells, begins } = layout;
-  const frames = slots.length;
-  const columnOf = new Int32Array(begins.length);
-  const capacities: Capacity[] = [];
-  const colStatus: number[] = [];
-  for (let at = 0; at < begins.length; at++) {
-    if (begins[at] === 1) {
-      const frame = at % frames;
-      capacities.push({ object: objects[(at - frame) / frames], first: frame, last: frame });
-    } else capacities[capacities.length - 1].last++;
-    columnOf[at] = capacities.length - 1;
-  }
-  for (const { object, first, last } of capacities)
-    colStatus.push(statusIn(object.status, slots[first], slots[last], BASIS_LOWER));
-  let columns = capacities.length;
-  for (const cell of cells) {
-    if (cell.first === 0) continue;
-    cell.flow = columns++;
-    colStatus.push(statusIn(cell.edge.flowStatus, slots[cell.first], slots[cell.first], BASIS_LOWER));
-  }
+export function writeModel(program: Program, cells: Cell[]): RingModel {
+  const { edges, objects, slots, known } = program;
+  const { frameCount, truth, track, weight, cost } = known;
+  const { capacities, columnOf } = layCapacities(program, cells);
+  const flows: Flow[] = [];
+  const flowCost: number[] = [];
+  const addFlow = (edge: number, frame: number, price: number): number => {
+    flowCost.push(price);
+    return capacities.length + flows.push({ edge, frame }) - 1;
+  };
+  cells.forEach((cell, row) => {
+    const { edge, first, last } = cell;
+    const at = edge * frameCount;
+    if (first > 0) {
+      const neighbour = weight[at + first - 1];
+      cell.before = neighbour === OPEN ? cells[row - 1].after : addFlow(edge, first, neighbour);
+    }
+    if (last + 1 < frameCount) {
+      const neighbour = weight[at + last + 1];
+      cell.after = addFlow(edge, last + 1, neighbour === 1 ? -1 : 0);
+    }
+  });
+  const columns = capacities.length + flows.length;
   const colCost = new Float64Array(columns).fill(1, 0, capacities.length);
   const colLower = new Float64Array(columns);
   const colUpper = new Float64Array(columns).fill(Infinity);
+  const colStatus = new Int32Array(columns);
+  capacities.forEach(({ object, first, last }, column) => {
+    colStatus[column] = statusIn(objects[object].status, slots[first], slots[last], BASIS_LOWER);
+  });
+  flows.forEach(({ edge, frame }, n) => {
+    const column = capacities.length + n;
+    colCost[column] = flowCost[n];
+    colUpper[column] = cost[frame];
+    colLower[column] = -cost[frame];
+    colStatus[column] = statusIn(edges[edge].flowStatus, slots[frame], slots[frame], BASIS_LOWER);
+  });
   const rowLower = new Float64Array(cells.length);
   const rowStatus = new Int32Array(cells.length);
   const starts = new Int32Array(cells.length + 1);
   const indices: number[] = [];
-  const falling: number[] = [];
-  cells.forEach(({ edge, first, last, benefit, flow }, row) => {
+  const values: number[] = [];
+  cells.forEach(({ edge, first, last, benefit, before, after }, row) => {
     rowLower[row] = benefit;
-    rowStatus[row] = statusIn(edge.rowStatus, slots[first], slots[last], BASIS_BASIC);
-    for (const { index } of [edge.truth, edge.track]) {
-      if (index < 0) continue;
-      const end = columnOf[index * frames + last];
-      for (let column = columnOf[index * frames + first]; column <= end; column++) indices.push(column);
+    rowStatus[row] = statusIn(edges[edge].rowStatus, slots[first], slots[last], BASIS_BASIC);
+    for (const object of [truth[edge], track[edge]]) {
+      let previous = -1;
+      for (let at = object * frameCount + first; at <= object * frameCount + last; at++) {
+        const column = columnOf[at];
+        if (column === previous) continue;
+        previous = column;
+        if (column < 0) continue;
+        indices.push(column);
+        values.push(1);
+      }
     }
-    if (flow >= 0) {
-      colUpper[flow] = switchCost[slots[first]];
-      colLower[flow] = -colUpper[flow];
-      indices.push(flow);
+    if (before >= 0) {
+      indices.push(before);
+      values.push(1);
     }
-    if (last + 1 < frames) falling.push(indices.push(cells[row + 1].flow) - 1);
+    if (after >= 0) {
+      indices.push(after);
+      values.push(-1);
+    }
     starts[row + 1] = indices.length;
   });
-  const values = new Float64Array(indices.length).fill(1);
-  for (const at of falling) values[at] = -1;
   const size = { numRows: cells.length, numCols: columns };
-  const matrix = { format: 'csr' as const, ...size, starts, indices: Int32Array.from(indices), values };
+  const entries = { indices: Int32Array.from(indices), values: Float64Array.from(values) };
+  const matrix = { format: 'csr' as const, ...size, starts, ...entries };
   const rowUpper = new Float64Array(cells.length).fill(Infinity);
   return {
     data: { ...size, colCost, colLower, colUpper, rowLower, rowUpper, matrix },
-    basis: { colStatus: Int32Array.from(colStatus), rowStatus },
+    basis: { colStatus, rowStatus },
+    cells,
     capacities,
+    flows,
     columnOf,
-    ...layout,
   };
 }
 
-/** Cuts the frames of each edge into cells; `begins` says in which frames those of an object begin. */
-function layOut({ slots, switchCost }: Span, living: RingEdge[], objectCount: number): Layout {
-  const frames = slots.length;
-  const merges = slots.every((slot, frame) => frame === 0 || switchCost[slot] === switchCost[slots[1]]);
-  const begins = new Uint8Array(objectCount * frames);
-  const cells: Cell[] = [];
-  let aside = 0;
-  living.forEach((edge, order) => {
-    const { truth, track, benefit } = edge;
-    if (isAlone(edge)) {
-      for (const slot of slots) aside += benefit[slot];
-      return;
+/** Finds the capacities that the cells share. A truth has one where two cells meet; a track too, and where its only cell is also its truth's. */
+function layCapacities({ known }: Program, cells: Cell[]): { capacities: Capacity[]; columnOf: Int32Array } {
+  const { frameCount, objectCount, truth, track } = known;
+  const cellCount = new Int32Array(objectCount * frameCount);
+  const begins = new Uint8Array(objectCount * frameCount + 1);
+  for (const { edge, first, last } of cells)
+    for (const object of [truth[edge], track[edge]]) {
+      const row = object * frameCount;
+      begins[row + first] = 1;
+      begins[row + last + 1] = 1;
+      for (let k = first; k <= last; k++) cellCount[row + k]++;
     }
-    let before: Kind = Kind.contested;
-    for (let frame = 0; frame < frames; frame++) {
-      const slot = slots[frame];
-      const earns = benefit[slot];
-      const only = truth.priced[slot] === 1 && track.priced[slot] === 1;
-      const kind = earns === 0 ? Kind.gap : only ? Kind.only : Kind.contested;
-      if (merges && kind === before && kind !== Kind.contested) {
-        const cell = cells[cells.length - 1];
-        cell.last = frame;
-        cell.benefit += earns;
-      } else {
-        cells.push({ edge, order, first: frame, last: frame, benefit: earns, only: kind === Kind.only, flow: -1 });
-        if (truth.index >= 0) begins[truth.index * frames + frame] = 1;
-        if (track.index >= 0) begins[track.index * frames + frame] = 1;
-      }
-      before = kind;
+  const needed = new Uint8Array(cellCount.length);
+  for (const { edge, first, last } of cells) {
+    const truthRow = truth[edge] * frameCount;
+    const trackRow = track[edge] * frameCount;
+    for (let k = first; k <= last; k++) {
+      if (cellCount[truthRow + k] > 1) needed[truthRow + k] = 1;
+      if (cellCount[trackRow + k] > 1 || cellCount[truthRow + k] === 1) needed[trackRow + k] = 1;
     }
-  });
-  return { cells, begins, aside };
+  }
+  const columnOf = new Int32Array(cellCount.length).fill(-1);
+  const capacities: Capacity[] = [];
+  for (let at = 0; at < columnOf.length; at++) {
+    if (needed[at] === 0) continue;
+    const frame = at % frameCount;
+    if (frame > 0 && begins[at] === 0 && columnOf[at - 1] >= 0) capacities[capacities.length - 1].last = frame;
+    else capacities.push({ object: (at - frame) / frameCount, first: frame, last: frame });
+    columnOf[at] = capacities.length - 1;
+  }
+  return { capacities, columnOf };
 }
 
 /** Where something that covers frames, given by the slots of the first and the last, was in the last basis; new frames are the last ones. */
@@ -207,62 +285,66 @@ function statusIn(statuses: Int8Array, first: number, last: number, otherwise: n
 }
 
 /** Keeps the basis for the next solve. */
-export function keepBasis({ slots }: Span, { cells, capacities }: RingModel, basis: Basis): void {
+export function keepBasis({ edges, objects, slots }: Program, model: RingModel, basis: Basis): void {
+  const { cells, capacities, flows } = model;
   capacities.forEach(({ object, first, last }, column) => {
-    for (let frame = first; frame <= last; frame++) object.status[slots[frame]] = basis.colStatus[column];
+    const { status } = objects[object];
+    for (let k = first; k <= last; k++) status[slots[k]] = basis.colStatus[column];
   });
-  cells.forEach(({ edge, first, last, flow }, row) => {
-    for (let frame = first; frame <= last; frame++) {
-      const slot = slots[frame];
-      edge.rowStatus[slot] = basis.rowStatus[row];
-      edge.flowStatus[slot] = BASIS_UNKNOWN;
+  cells.forEach(({ edge, first, last }, row) => {
+    const { rowStatus, flowStatus } = edges[edge];
+    for (let k = first; k <= last; k++) {
+      rowStatus[slots[k]] = basis.rowStatus[row];
+      flowStatus[slots[k]] = BASIS_UNKNOWN;
     }
-    if (flow >= 0) edge.flowStatus[slots[first]] = basis.colStatus[flow];
+  });
+  flows.forEach(({ edge, frame }, n) => {
+    edges[edge].flowStatus[slots[frame]] = basis.colStatus[capacities.length + n];
   });
 }
 
 /**
- * Gives every frame its price. Frames that share a capacity share its price: each gets what its pair earns, as long as that lasts. What is over or
+ * Gives every open frame its price. Frames that share a capacity share its price: each gets what its pair earns, as long as that lasts. What is over or
  * missing falls on the frame farthest from the window's end, or from its beginning, so that the prices stay good when frames enter and leave.
  */
-export function keepPrices({ slots }: Span, { cells, capacities, columnOf }: RingModel, colValue: Float64Array): void {
-  const newest = slots.length - 1;
+export function keepPrices({ known }: Program, model: RingModel, colValue: Float64Array): void {
+  const { cells, capacities, flows, columnOf } = model;
+  const { frameCount, truth, track, benefit, weight, price, cost } = known;
+  const newest = frameCount - 1;
   const isLast = (first: number, last: number) => last === newest && first > 0;
   capacities.forEach(({ object, first, last }, column) => {
-    for (let frame = first; frame <= last; frame++) object.price[slots[frame]] = 0;
-    object.price[slots[isLast(first, last) ? first : last]] = Math.max(0, colValue[column]);
+    price[object * frameCount + (isLast(first, last) ? first : last)] = Math.max(0, colValue[column]);
   });
-  const shared = ({ index }: RingObject, frame: number) =>
-    index < 0 ? 0 : Math.max(0, colValue[columnOf[index * slots.length + frame]]);
+  const shared = (object: number, frame: number) => {
+    const column = columnOf[object * frameCount + frame];
+    return column < 0 ? 0 : Math.max(0, colValue[column]);
+  };
   for (const { edge, first, last, only } of cells) {
     if (!only || first === last) continue;
-    const truthShare = shared(edge.truth, first);
-    const sum = truthShare + shared(edge.track, first);
+    const truthRow = truth[edge] * frameCount;
+    const trackRow = track[edge] * frameCount;
+    const truthShare = shared(truth[edge], first);
+    const sum = truthShare + shared(track[edge], first);
     const backwards = isLast(first, last);
     let left = sum;
     for (let n = 0; n <= last - first; n++) {
-      const slot = slots[backwards ? last - n : first + n];
-      const paid = n === last - first ? left : Math.min(left, edge.benefit[slot]);
+      const k = backwards ? last - n : first + n;
+      const paid = n === last - first ? left : Math.min(left, benefit[edge * frameCount + k]);
       left -= paid;
-      edge.truth.price[slot] = sum > 0 ? (paid * truthShare) / sum : 0;
-      edge.track.price[slot] = paid - edge.truth.price[slot];
+      price[truthRow + k] = sum > 0 ? (paid * truthShare) / sum : 0;
+      price[trackRow + k] = paid - price[truthRow + k];
     }
   }
+  // a known run was priced for the worst at its ends
+  flows.forEach(({ edge, frame }, n) => {
+    const flow = colValue[capacities.length + n];
+    const row = truth[edge] * frameCount;
+    if (weight[edge * frameCount + frame] === 1) price[row + frame] += Math.max(0, cost[frame] - flow);
+    if (weight[edge * frameCount + frame - 1] === 1) price[row + frame - 1] += Math.max(0, cost[frame] + flow);
+  });
 }
 
 /** Neither end has another edge. */
 export function isAlone(edge: RingEdge): boolean {
   return edge.truth.edgeCount === 1 && edge.track.edgeCount === 1;
-}
-
-/** Numbers the objects that have more than one edge; the others have no price. */
-function contestedObjects(living: RingEdge[]): RingObject[] {
-  const objects: RingObject[] = [];
-  for (const { truth, track } of living) truth.index = track.index = -1;
-  for (const { truth, track } of living)
-    for (const end of [truth, track]) {
-      if (end.edgeCount === 1) end.price.fill(0);
-      else if (end.index < 0) end.index = objects.push(end) - 1;
-    }
-  return objects;
 }

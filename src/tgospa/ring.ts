@@ -17,6 +17,7 @@ import {
   solutionOf,
   statusOf,
 } from './highs.js';
+import { KnownWeights } from './known-weights.js';
 import { emptySolution, type LpProblem, type LpSolution, readSolution, unfinished } from './linear-program.js';
 import { solveCold } from './one-shot.js';
 import {
@@ -24,6 +25,9 @@ import {
   isAlone,
   keepBasis,
   keepPrices,
+  knownValue,
+  openCells,
+  type Program,
   type RingEdge,
   type RingObject,
   writeModel,
@@ -47,6 +51,7 @@ export class RingSimplex {
   readonly #truths = new Map<number, RingObject>();
   readonly #tracks = new Map<number, RingObject>();
   readonly #switchCost: Float64Array;
+  readonly #known = new KnownWeights();
   #highs: RawModelApi | undefined;
   #newest = -1;
   #frameCount = 0;
@@ -176,15 +181,17 @@ export class RingSimplex {
   }
 
   #solveWarm(problem: LpProblem, living: RingEdge[], options: WarmOptions): LpSolution {
-    const slots = Int32Array.from({ length: this.#frameCount }, (_, frame) => this.#slot(frame));
-    const span = { slots, switchCost: this.#switchCost };
-    const model = writeModel(span, living);
-    const weights = new Float64Array(this.#frameCount * living.length);
-    const { cells, aside } = model;
+    const program = this.#program(living);
+    const { edges, objects, slots, known } = program;
+    known.find();
+    const cells = openCells(program);
     this.#rowCount = cells.length;
-    let bound = aside;
+    const count = living.length;
+    const weights = new Float64Array(this.#frameCount * count);
+    let bound = knownValue(program);
     let iterations = 0;
     if (cells.length > 0) {
+      const model = writeModel(program, cells);
       this.#highs ??= this.#open();
       const highs = this.#highs;
       setTimeLimit(highs, options.timeLimitMs);
@@ -198,20 +205,52 @@ export class RingSimplex {
       const { rowDual, colValue } = solutionOf(highs);
       const basis = highs.getBasis().value;
       if (!basis) throw failure('HiGHS returned no basis');
-      keepBasis(span, model, basis);
-      keepPrices(span, model, colValue);
-      cells.forEach(({ order, first, last }, row) => {
-        for (let frame = first; frame <= last; frame++) weights[frame * living.length + order] = rowDual[row];
+      keepBasis(program, model, basis);
+      keepPrices(program, model, colValue);
+      cells.forEach(({ edge, first, last }, row) => {
+        for (let frame = first; frame <= last; frame++) weights[frame * count + edges[edge].order] = rowDual[row];
       });
     }
-    living.forEach((edge, n) => {
-      if (isAlone(edge)) for (let at = n; at < weights.length; at += living.length) weights[at] = 1;
+    for (const edge of living) {
+      if (!isAlone(edge)) continue;
+      for (let at = edge.order; at < weights.length; at += count) weights[at] = 1;
+      for (const slot of slots) bound += edge.benefit[slot];
+      for (const { price } of [edge.truth, edge.track]) price.fill(0);
+    }
+    edges.forEach(({ order }, edge) => {
+      for (let frame = 0, at = edge * slots.length; frame < slots.length; frame++, at++)
+        if (known.weight[at] === 1) weights[frame * count + order] = 1;
+    });
+    objects.forEach(({ price }, object) => {
+      for (let frame = 0, at = object * slots.length; frame < slots.length; frame++, at++)
+        price[slots[frame]] = known.price[at];
     });
     const solution = readSolution(problem, weights, iterations);
     // they meet at the optimum only
     if (!(Math.abs(solution.value - bound) <= 1e-9 * Math.max(1, bound)))
       throw failure(`value ${solution.value} and bound ${bound} differ`);
     return solution;
+  }
+
+  /** What is to be solved: all edges but those whose ends have no other. */
+  #program(living: RingEdge[]): Program {
+    const known = this.#known;
+    const slots = Int32Array.from({ length: this.#frameCount }, (_, frame) => this.#slot(frame));
+    const edges = living.filter((edge) => !isAlone(edge));
+    const objects: RingObject[] = [];
+    for (const { truth, track } of edges) truth.index = track.index = -1;
+    for (const { truth, track } of edges)
+      for (const end of [truth, track]) if (end.index < 0) end.index = objects.push(end) - 1;
+    known.begin(edges.length, objects.length, slots.length);
+    edges.forEach(({ truth, track, benefit }, edge) => {
+      known.truth[edge] = truth.index;
+      known.track[edge] = track.index;
+      for (let frame = 0, at = edge * slots.length; frame < slots.length; frame++, at++)
+        known.benefit[at] = benefit[slots[frame]];
+    });
+    for (let frame = 1; frame < slots.length; frame++) known.cost[frame] = this.#switchCost[slots[frame]];
+    known.cost[0] = known.cost[slots.length] = 0;
+    return { edges, objects, slots, known };
   }
 
   #open(): RawModelApi {
@@ -266,7 +305,7 @@ export class RingSimplex {
     const living: RingEdge[] = [];
     for (const [truth, edges] of this.#edges) {
       for (const [track, edge] of edges) {
-        if (edge.pricedSlots > 0) living.push(edge);
+        if (edge.pricedSlots > 0) edge.order = living.push(edge) - 1;
         else edges.delete(track);
       }
       if (edges.size === 0) this.#edges.delete(truth);
@@ -292,6 +331,7 @@ export class RingSimplex {
         track: this.#object(this.#tracks, trackName),
         benefit: new Float64Array(slots),
         pricedSlots: 0,
+        order: -1,
         rowStatus: new Int8Array(slots).fill(BASIS_UNKNOWN),
         flowStatus: new Int8Array(slots).fill(BASIS_UNKNOWN),
       };
@@ -306,7 +346,6 @@ export class RingSimplex {
       const slots = this.windowFrames;
       object = {
         edgeCount: 0,
-        priced: new Int32Array(slots),
         status: new Int8Array(slots).fill(BASIS_UNKNOWN),
         price: new Float64Array(slots),
         index: -1,
@@ -373,10 +412,8 @@ function price(edge: RingEdge, slot: number, benefit: number): void {
   const before = edge.pricedSlots;
   edge.pricedSlots += change;
   const living = Number(edge.pricedSlots > 0) - Number(before > 0);
-  for (const end of [edge.truth, edge.track]) {
-    end.priced[slot] += change;
-    end.edgeCount += living;
-  }
+  edge.truth.edgeCount += living;
+  edge.track.edgeCount += living;
 }
 
 function clearEdge(edge: RingEdge): void {
