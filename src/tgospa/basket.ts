@@ -14,6 +14,14 @@ export class Basket<T> {
     this.items[this.count++] = item;
   }
 
+  at(n: number): T {
+    return this.items[n]!;
+  }
+
+  clear(): void {
+    while (this.count > 0) this.items[--this.count] = undefined;
+  }
+
   /** What is in it, as a list of its own; it is empty then. */
   take(): T[] {
     const { items, count } = this;

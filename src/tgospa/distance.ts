@@ -20,8 +20,9 @@ const EARTH_RADIUS_M = 6_371_008.8;
 const RADIANS = Math.PI / 180;
 /** up to so many pairs of objects it is faster to look at all of them than to sort */
 const SCAN_MAX = 640;
-/** up to so many tracks sorting by insertion is faster */
+/** up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on average */
 const INSERTION_SORT_MAX = 80;
+const MOVES_PER_TRACK_MAX = 20;
 
 function iou(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
@@ -88,8 +89,11 @@ export class PairFinder {
   private low = new Float64Array(64);
   private high = new Float64Array(64);
   private widest = 0;
-  /** tracks by where they end */
+  /** tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and their ends in this order */
   private order = new Int32Array(64);
+  private ordered = 0;
+  private sortedLow = new Float64Array(64);
+  private sortedHigh = new Float64Array(64);
 
   constructor(
     private readonly name: DistanceName,
@@ -110,12 +114,13 @@ export class PairFinder {
     const few = truthCount * trackCount <= SCAN_MAX;
     if (!few) this.sortTracks(trackCount);
     const a = reference.coordinates;
+    const b = tracker.coordinates;
     const { name, reach } = this;
     for (let i = 0; i < truthCount; i++) {
       const low = axisLow(name, a, i, stride);
       const high = axisHigh(name, a, i, low);
-      if (few) this.scan(frame, i, low - reach, high + reach, trackCount);
-      else this.sweep(frame, i, low - reach, high + reach, trackCount);
+      if (few) this.scan(a, i, b, stride, low - reach, high + reach, trackCount);
+      else this.sweep(a, i, b, stride, low - reach, high + reach, trackCount);
     }
   }
 
@@ -123,7 +128,6 @@ export class PairFinder {
     if (this.low.length < count) {
       this.low = new Float64Array(count * 2);
       this.high = new Float64Array(count * 2);
-      this.order = new Int32Array(count * 2);
     }
     const { name, low, high } = this;
     let widest = 0;
@@ -134,54 +138,87 @@ export class PairFinder {
       high[j] = end;
       if (end - begin > widest) widest = end - begin;
     }
-    this.widest = widest;
+    // a little more, for what was rounded
+    this.widest = widest * (1 + 1e-9);
   }
 
   /** Tests the tracks whose interval on the first axis comes near the truth's. */
-  private scan(frame: PackedFrame, i: number, left: number, right: number, trackCount: number): void {
+  private scan(
+    a: Float64Array,
+    i: number,
+    b: Float64Array,
+    stride: number,
+    left: number,
+    right: number,
+    trackCount: number,
+  ): void {
     const { low, high } = this;
-    for (let j = 0; j < trackCount; j++) if (low[j] <= right && high[j] >= left) this.test(frame, i, j);
+    for (let j = 0; j < trackCount; j++) if (low[j] <= right && high[j] >= left) this.test(a, i, b, j, stride);
   }
 
   /** The same without a look at those that are far away; what is found is put in the tracks' own order. */
-  private sweep(frame: PackedFrame, i: number, left: number, right: number, trackCount: number): void {
+  private sweep(
+    a: Float64Array,
+    i: number,
+    b: Float64Array,
+    stride: number,
+    left: number,
+    right: number,
+    trackCount: number,
+  ): void {
     const from = this.count;
-    const { low, high, order, widest } = this;
-    // order is by high end: skip what ends before the truth begins
+    const { sortedLow, sortedHigh, order } = this;
+    // skip what ends before the truth begins
     let start = 0;
     let end = trackCount;
     while (start < end) {
       const middle = (start + end) >> 1;
-      if (high[order[middle]] < left) start = middle + 1;
+      if (sortedHigh[middle] < left) start = middle + 1;
       else end = middle;
     }
-    for (let n = start; n < trackCount; n++) {
-      const j = order[n];
-      if (high[j] - widest > right) break;
-      if (low[j] <= right) this.test(frame, i, j);
-    }
-    this.sortFound(from);
+    const last = right + this.widest;
+    for (let n = start; n < trackCount && sortedHigh[n] <= last; n++)
+      if (sortedLow[n] <= right) this.test(a, i, b, order[n], stride);
+    if (this.count > from + 1) this.sortFound(from);
   }
 
   private sortTracks(count: number): void {
-    const { high, order } = this;
-    for (let j = 0; j < count; j++) order[j] = j;
-    if (count > INSERTION_SORT_MAX) {
-      order.subarray(0, count).sort((x, y) => high[x] - high[y]);
-      return;
+    if (this.order.length < count) {
+      this.order = new Int32Array(count * 2);
+      this.sortedLow = new Float64Array(count * 2);
+      this.sortedHigh = new Float64Array(count * 2);
+      this.ordered = 0;
     }
-    for (let n = 1; n < count; n++) {
+    const { low, high, order, sortedLow, sortedHigh } = this;
+    if (this.ordered !== count) {
+      for (let j = 0; j < count; j++) order[j] = j;
+      if (count > INSERTION_SORT_MAX) order.subarray(0, count).sort((x, y) => high[x] - high[y]);
+      this.ordered = count;
+    }
+    let moves = 0;
+    for (let n = 0; n < count; n++) {
       const j = order[n];
+      const end = high[j];
       let m = n - 1;
-      for (; m >= 0 && high[order[m]] > high[j]; m--) order[m + 1] = order[m];
+      for (; m >= 0 && sortedHigh[m] > end; m--) {
+        order[m + 1] = order[m];
+        sortedHigh[m + 1] = sortedHigh[m];
+      }
       order[m + 1] = j;
+      sortedHigh[m + 1] = end;
+      moves += n - 1 - m;
+      // not like the last frame at all
+      if (moves > MOVES_PER_TRACK_MAX * count && count > INSERTION_SORT_MAX) {
+        this.ordered = 0;
+        this.sortTracks(count);
+        return;
+      }
     }
+    for (let n = 0; n < count; n++) sortedLow[n] = low[order[n]];
   }
 
-  private test(frame: PackedFrame, i: number, j: number): void {
-    const a = frame.reference.coordinates;
-    const b = frame.tracker.coordinates;
-    const d = this.name === 'iou' ? iou(a, i, b, j) : this.pairDistance(a, i, b, j, frame.stride);
+  private test(a: Float64Array, i: number, b: Float64Array, j: number, stride: number): void {
+    const d = this.name === 'iou' ? iou(a, i, b, j) : this.pairDistance(a, i, b, j, stride);
     if (d >= this.cutoff) return;
     if (this.count === this.truth.length) this.grow();
     this.truth[this.count] = i;

@@ -11,6 +11,9 @@ import type { Edge, Trajectory } from './trajectory.js';
 const NO_GROUPS: Group[] = [];
 const NO_PARTS: Part[] = [];
 const NO_FLAGS: number[] = [];
+/** cut to length they are new lists, faster than by filling these */
+const nothing: null[] = [];
+const zeros: number[] = [];
 /** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
 const draft: number[] = [0.5];
 
@@ -120,10 +123,14 @@ export class FrameRecord {
     if (this.groups !== NO_GROUPS) return;
     const count = this.edges.length;
     this.groups = [];
-    this.pairGroup = new Array(count).fill(null);
-    this.pairPart = new Array(count).fill(null);
-    this.pairTrackPart = new Array(count).fill(null);
-    this.pairCalm = new Array(count).fill(0);
+    while (nothing.length < count) {
+      nothing.push(null);
+      zeros.push(0);
+    }
+    this.pairGroup = nothing.slice(0, count);
+    this.pairPart = nothing.slice(0, count);
+    this.pairTrackPart = nothing.slice(0, count);
+    this.pairCalm = zeros.slice(0, count);
     this.lone = lonePairs(this);
   }
 
@@ -227,7 +234,7 @@ const cleared = (scratch: Uint32Array<ArrayBuffer>, length: number) =>
 function lonePairs(frame: FrameRecord): number[] {
   truthPairs = cleared(truthPairs, frame.truths.length);
   trackPairs = cleared(trackPairs, frame.tracks.length);
-  const lone: number[] = new Array(frame.edges.length).fill(0);
+  const lone = zeros.slice(0, frame.edges.length);
   for (let pair = 0; pair < lone.length; pair++) {
     truthPairs[frame.truthIndex(pair)]++;
     trackPairs[frame.trackIndex(pair)]++;

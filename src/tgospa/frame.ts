@@ -113,12 +113,16 @@ function packFeed(
     return { ids: before && equal(given.ids, before.ids) ? before.ids : given.ids, coordinates };
   }
   const objects = isList(given) ? given : unpack(given);
-  // ids that were unique in the frame before still are
-  const known = before && sameIds(objects, before.ids);
-  const ids: string[] = known ? before.ids : new Array(count);
-  const seen = known ? null : new Set<string>();
+  // ids that were unique in the frame before still are: as long as they are the same, its list serves
+  let ids: string[] = before && before.ids.length === count ? before.ids : new Array(count);
+  let seen = before && ids === before.ids ? null : new Set<string>();
   for (let n = 0; n < count; n++) {
     const object = objects[n] as { id: string; box?: number[]; point?: number[] };
+    if (seen === null && object?.id !== ids[n]) {
+      ids = ids.slice();
+      seen = new Set();
+      for (let m = 0; m < n; m++) seen.add(ids[m]);
+    }
     if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
       problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
       continue;
@@ -198,12 +202,6 @@ function unpack({ shape, stride, ids, coordinates }: PackedObjects): Obj[] {
 function equal(ids: readonly string[], others: readonly string[]): boolean {
   if (ids.length !== others.length) return false;
   for (let n = 0; n < ids.length; n++) if (ids[n] !== others[n]) return false;
-  return true;
-}
-
-function sameIds(objects: readonly Obj[], ids: string[]): boolean {
-  if (objects.length !== ids.length) return false;
-  for (let n = 0; n < ids.length; n++) if (objects[n]?.id !== ids[n]) return false;
   return true;
 }
 

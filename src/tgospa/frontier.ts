@@ -23,25 +23,28 @@ import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { Knot } from './knot.js';
 import {
+  BOTH,
   bestState,
   FRESH_OR_HELD,
-  forEachMember,
   type Group,
   HELD,
   NOBODY,
+  only,
   type Part,
   samePart,
   takeApart,
+  ZERO,
 } from './part.js';
+import { Reach } from './reach.js';
+import { Roll } from './roll.js';
 import { sortFew } from './state-table.js';
-import { affectedPairs, isCalm, isChanged, knots, newStamp, type PartOf } from './ties.js';
+import { isCalm, isChanged, knots, newStamp } from './ties.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
 // shapes that the groups of all lone pairs share
 const ON_HELD = [[1]];
 const ON_BOTH = [[0], [1]];
 const NO_HALVES = [0, 0];
-const NOTHING_DONE = new Set<number>();
 const NO_PARTS: readonly Part[] = [];
 const FROM_FRESH: number[][] = [[], []];
 const FROM_HELD = [[1]];
@@ -52,21 +55,31 @@ const COMPONENT_PASSES = 20;
 
 export class Frontier {
   /** parts with more than one state that no later frame has taken up: the undecided present */
-  private readonly open = new Set<Part>();
+  private readonly open = new Roll<Part>();
   /** trajectories of groups that grew too large; whoever calls solves them otherwise */
   readonly overflow: Trajectory[] = [];
-  /** trajectories whose past is worked again, with what is known about them now */
-  private readonly changed = new Map<Trajectory, Part | null>();
+  /** trajectories whose past is worked again */
+  private readonly changed = new Roll<Trajectory>();
   /** length of the window that is solved */
   private frameCount = 0;
   /** pairs found to be held and decided since the last `rework` began */
-  private readonly quiet: { frame: FrameRecord; pair: number }[] = [];
+  private readonly quietFrames = new Basket<FrameRecord>();
+  private readonly quietPairs = new Basket<number>();
   /** groups that left something out because the time was up: worked again at the next `rework` */
   private readonly cuts = new Set<Group>();
   /** pairs assigned by `mend`, and the quanta they earn */
   private readonly mended: { frame: FrameRecord; pair: number }[] = [];
   private mendedQuanta = 0;
   private readonly knot: Knot;
+  private readonly reach = new Reach();
+  /** scratch of `choose` */
+  private readonly chosen = new Basket<Group>();
+  private readonly chosenStates = new Basket<number>();
+  /** scratch: pairs of a frame */
+  private found = new Int32Array(32);
+  /** those whom the rework of a frame concerns; they carry `stamp` */
+  private readonly members = new Basket<Trajectory>();
+  private stamp = 0;
   /** of the solve that goes on */
   private budget: Budget | null = null;
 
@@ -151,29 +164,40 @@ export class Frontier {
   }
 
   /** Takes in the newest frame's pairs. */
-  enter(frame: FrameRecord, pairs: readonly number[]): void {
+  enter(frame: FrameRecord, pairs: Int32Array, count: number): void {
     frame.openFrontier();
-    const tied: number[] = [];
-    if (this.lookahead) for (const pair of pairs) frame.edges[pair].earn(frame.benefit(pair));
-    for (const pair of pairs) {
+    this.reserve(count);
+    const tied = this.found;
+    let tiedCount = 0;
+    if (this.lookahead) for (let n = 0; n < count; n++) frame.edges[pairs[n]].earn(frame.benefit(pairs[n]));
+    for (let n = 0; n < count; n++) {
+      const pair = pairs[n];
       const truth = frame.truthAt(pair);
       const track = frame.trackAt(pair);
       const part = truth.part;
-      if (!frame.lone[pair] || part !== track.part || !(part === null || part.lone)) tied.push(pair);
-      else if (part !== null && part.states.length === 1) this.hold(frame, pair, part, part);
+      if (!frame.lone[pair] || part !== track.part || !(part === null || part.lone)) {
+        tied[tiedCount++] = pair;
+        truth.now = part;
+        track.now = track.part;
+      } else if (part !== null && part.states.length === 1) this.hold(frame, pair, part, part);
       else truth.part = track.part = this.workPair(frame, pair, truth, track, part);
     }
-    if (tied.length === 0) return;
-    for (const group of this.advance(frame, tied, (trajectory) => trajectory.part)) {
-      forEachMember(group, (member, part) => {
-        member.part = part;
-      });
+    if (tiedCount === 0) return;
+    for (const { fresh, parts } of this.advance(frame, tied, tiedCount)) {
+      for (const member of fresh) member.part = null;
+      for (const part of parts) {
+        for (const member of part.truths) member.part = part;
+        for (const member of part.tracks) member.part = part;
+      }
     }
   }
 
   /** Chooses the best state of everything undecided and follows it back. */
   decide(): void {
-    for (const part of this.open) this.choose(part.group!, part.index[bestState(part)]);
+    for (let n = 0; n < this.open.size; n++) {
+      const part = this.open.at(n);
+      this.choose(part.group!, part.index[bestState(part)]);
+    }
   }
 
   /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
@@ -181,31 +205,33 @@ export class Frontier {
     this.mark(trajectory, null);
   }
 
-  /** Works the window's frames again for trajectories that begin anew, until everything comes out as it was. */
-  rework(frames: Iterable<FrameRecord>): void {
-    this.quiet.length = 0;
-    const cut = new Set<FrameRecord>();
-    for (const { frame } of this.cuts) cut.add(frame);
-    for (const frame of frames) {
-      if (this.changed.size + cut.size === 0) return;
-      if (cut.delete(frame) || this.changed.size > 0) this.reworkFrame(frame);
+  /** Works frames again, the window's from `first` to before `end` in a list, for trajectories that begin anew, until everything comes out as it was. */
+  rework(frames: readonly FrameRecord[], first: number, end: number): void {
+    const { changed, cuts } = this;
+    this.quietFrames.clear();
+    this.quietPairs.clear();
+    const cut = cuts.size === 0 ? null : new Set<FrameRecord>();
+    for (const { frame } of cuts) cut!.add(frame);
+    for (let n = first; n < end; n++) {
+      if (changed.size === 0 && !cut?.size) return;
+      if (cut?.delete(frames[n]) || changed.size > 0) this.reworkFrame(frames[n]);
     }
-    for (const [trajectory, part] of this.changed) {
-      if (trajectory.part && trajectory.part !== part) this.open.delete(trajectory.part);
-      trajectory.part = part;
-      trajectory.changed = false;
+    while (changed.size > 0) {
+      const trajectory = changed.at(changed.size - 1);
+      const { part, changedPart } = trajectory;
+      if (part && part !== changedPart) this.open.delete(part);
+      trajectory.part = changedPart;
+      changed.delete(trajectory);
     }
-    this.changed.clear();
   }
 
   private mark(trajectory: Trajectory, part: Part | null): void {
     if (!trajectory.changed) trajectory.nextNumber = 0;
-    trajectory.changed = true;
-    this.changed.set(trajectory, part);
+    this.changed.add(trajectory);
+    trajectory.changedPart = part;
   }
 
   private unmark(trajectory: Trajectory): void {
-    trajectory.changed = false;
     this.changed.delete(trajectory);
   }
 
@@ -239,43 +265,62 @@ export class Frontier {
   }
 
   private reworkFrame(frame: FrameRecord): void {
-    let done: Set<number> = NOTHING_DONE;
-    let more = false;
-    for (const pair of this.changedPairs(frame)) {
-      frame.openFrontier();
-      if (!this.reworkPair(frame, pair)) more = true;
-      else if (done === NOTHING_DONE) done = new Set([pair]);
-      else done.add(pair);
+    const { reach } = this;
+    const count = this.findChanged(frame);
+    if (count > 0) frame.openFrontier();
+    reach.begin(frame);
+    for (let n = 0; n < count; n++) {
+      const pair = this.found[n];
+      if (this.reworkPair(frame, pair)) reach.exclude(pair);
+      else reach.addPair(frame, pair);
     }
     // members may have no pair of their own in this frame
-    for (let n = 0; n < frame.groups.length && !more; n++) more = isChanged(frame.groups[n]);
-    if (more) this.reworkKnots(frame, done);
+    for (let n = 0; n < frame.groups.length; n++) {
+      const group = frame.groups[n];
+      if (isChanged(group)) reach.addGroup(group);
+    }
+    if (reach.pairCount + reach.groupCount > 0) this.reworkKnots(frame);
+    reach.end();
   }
 
-  /** Pairs of a frame with a changed end. */
-  private changedPairs(frame: FrameRecord): readonly number[] {
-    const pairs: number[] = [];
+  /** Finds the pairs of a frame with a changed end: the first so many of `found`. */
+  private findChanged(frame: FrameRecord): number {
+    const { changed } = this;
+    const { number } = frame;
+    this.reserve(frame.pairCount);
+    const { found } = this;
+    let count = 0;
     let edgeCount = 0;
-    for (const trajectory of this.changed.keys())
-      if (trajectory.nextNumber <= frame.number) edgeCount += trajectory.edges.length;
+    for (let n = 0; n < changed.size; n++) {
+      const trajectory = changed.at(n);
+      if (trajectory.nextNumber <= number) edgeCount += trajectory.edges.length;
+    }
     if (edgeCount > frame.edges.length) {
       for (let pair = 0; pair < frame.edges.length; pair++)
-        if (frame.truthAt(pair).changed || frame.trackAt(pair).changed) pairs.push(pair);
-      return pairs;
+        if (frame.truthAt(pair).changed || frame.trackAt(pair).changed) found[count++] = pair;
+      return count;
     }
     // few of many: by their edges, so that a crowd does not cost more for being one
-    for (const trajectory of this.changed.keys()) {
-      if (trajectory.nextNumber > frame.number) continue;
+    for (let n = 0; n < changed.size; n++) {
+      const trajectory = changed.at(n);
+      if (trajectory.nextNumber > number) continue;
       let next = Number.POSITIVE_INFINITY;
-      for (const edge of trajectory.edges) {
-        const number = edge.frameFrom(frame.number);
-        if (number < next) next = number;
-        if (number === frame.number && (edge.truth === trajectory || !edge.truth.changed))
-          pairs.push(edge.pairIn(number));
+      const { edges } = trajectory;
+      for (let m = 0; m < edges.length; m++) {
+        const edge = edges[m];
+        const at = edge.seek(number);
+        if (at < 0) continue;
+        const nextOf = edge.frameAt(at);
+        if (nextOf < next) next = nextOf;
+        if (nextOf === number && (edge.truth === trajectory || !edge.truth.changed)) found[count++] = edge.pairAt(at);
       }
       trajectory.nextNumber = next;
     }
-    return pairs.length > 1 ? sortFew(pairs, (a, b) => a - b) : pairs;
+    return count;
+  }
+
+  private reserve(pairCount: number): void {
+    if (pairCount > this.found.length) this.found = new Int32Array(2 * pairCount);
   }
 
   /** The usual case: a pair alone in its frame, both ends fresh or only waiting for each other, before and now. */
@@ -283,8 +328,8 @@ export class Frontier {
     const truth = frame.truthAt(pair);
     const track = frame.trackAt(pair);
     if (!frame.lone[pair] || !truth.changed || !track.changed) return false;
-    const input = this.changed.get(truth)!;
-    if (input !== this.changed.get(track)! || !(input === null || input.lone)) return false;
+    const input = truth.changedPart;
+    if (input !== track.changedPart || !(input === null || input.lone)) return false;
     const group = frame.pairGroup[pair];
     if (group && (group.truths.length !== 1 || group.tracks.length !== 1)) return false;
     const old = group ? (group.parts[0] ?? null) : frame.pairPart[pair];
@@ -294,7 +339,7 @@ export class Frontier {
     if (input !== null && input.states.length === 1) {
       part = input;
       this.hold(frame, pair, part, part);
-      this.quiet.push({ frame, pair });
+      this.keepQuiet(frame, pair);
     } else {
       this.uncalm(frame, pair);
       part = this.workPair(frame, pair, truth, track, input);
@@ -311,53 +356,82 @@ export class Frontier {
     return true;
   }
 
-  private reworkKnots(frame: FrameRecord, done: ReadonlySet<number>): void {
-    const affected = affectedPairs(frame, done, this.changedPairs(frame));
-    if (affected === null) return;
-    const { pairs, groups } = affected;
-    const members: Trajectory[] = [];
-    const stamp = ++reworkStamp;
-    const note = (member: Trajectory, before: Part | null, after: Part | null) => {
-      if (member.reworkStamp !== stamp) {
-        member.reworkStamp = stamp;
-        members.push(member);
-      }
-      member.before = before;
-      member.after = after;
-    };
-    for (const group of groups) {
-      forEachMember(group, (member, part) => note(member, null, part));
-      for (const input of group.inputs) {
-        for (const member of input.truths) member.before = input;
-        for (const member of input.tracks) member.before = input;
-      }
-    }
-    for (const pair of pairs) {
+  /** Works again what a change reaches. */
+  private reworkKnots(frame: FrameRecord): void {
+    const { reach, members } = this;
+    reach.spread(frame);
+    const { pairs, pairCount, groups, groupCount } = reach;
+    const stamp = ++this.stamp;
+    for (let n = 0; n < groupCount; n++) this.noteGroup(groups[n]!);
+    for (let n = 0; n < pairCount; n++) {
+      const pair = pairs[n];
       if (!frame.pairCalm[pair]) continue;
-      noteCalm(frame.truthAt(pair), frame.pairPart[pair], note);
-      noteCalm(frame.trackAt(pair), frame.pairTrackPart[pair], note);
+      this.noteCalm(frame.truthAt(pair), frame.pairPart[pair]);
+      this.noteCalm(frame.trackAt(pair), frame.pairTrackPart[pair]);
       this.uncalm(frame, pair);
     }
-    for (const group of groups) this.discard(group);
-    const { changed } = this;
-    const input = (member: Trajectory) => {
-      if (member.changed) return changed.get(member)!;
-      return member.reworkStamp === stamp ? member.before : null;
-    };
+    for (let n = 0; n < groupCount; n++) this.discard(groups[n]!);
     // whoever took part before and does not now goes on as it came in
-    for (const member of members) member.now = input(member);
-    const made = this.advance(frame, pairs, input);
-    for (const group of made) {
-      forEachMember(group, (member, part) => {
-        if (member.reworkStamp !== stamp) {
-          member.reworkStamp = stamp;
-          members.push(member);
-          member.after = undefined;
-        }
-        member.now = part;
-      });
+    for (let n = 0; n < members.size; n++) this.comeIn(members.at(n));
+    for (let n = 0; n < pairCount; n++) {
+      this.comeIn(frame.truthAt(pairs[n]));
+      this.comeIn(frame.trackAt(pairs[n]));
     }
-    for (const member of members) this.compareMember(member, stamp, made);
+    const made = this.advance(frame, pairs, pairCount);
+    for (const { fresh, parts } of made) {
+      for (let n = 0; n < fresh.length; n++) this.noteMade(fresh[n], null);
+      for (let p = 0; p < parts.length; p++) {
+        const part = parts[p];
+        for (let n = 0; n < part.truths.length; n++) this.noteMade(part.truths[n], part);
+        for (let n = 0; n < part.tracks.length; n++) this.noteMade(part.tracks[n], part);
+      }
+    }
+    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp, made);
+    members.clear();
+  }
+
+  /** Notes what a member was in before and after the frame that is reworked. */
+  private note(member: Trajectory, before: Part | null, after: Part | null | undefined): void {
+    if (member.reworkStamp !== this.stamp) {
+      member.reworkStamp = this.stamp;
+      this.members.add(member);
+    }
+    member.before = before;
+    member.after = after;
+  }
+
+  private noteGroup({ fresh, parts, inputs }: Group): void {
+    for (let n = 0; n < fresh.length; n++) this.note(fresh[n], null, null);
+    for (let p = 0; p < parts.length; p++) {
+      const part = parts[p];
+      for (let n = 0; n < part.truths.length; n++) this.note(part.truths[n], null, part);
+      for (let n = 0; n < part.tracks.length; n++) this.note(part.tracks[n], null, part);
+    }
+    for (let p = 0; p < inputs.length; p++) {
+      const input = inputs[p];
+      for (let n = 0; n < input.truths.length; n++) input.truths[n].before = input;
+      for (let n = 0; n < input.tracks.length; n++) input.tracks[n].before = input;
+    }
+  }
+
+  private noteCalm(end: Trajectory, part: Part | null): void {
+    if (part === null) {
+      this.note(end, null, null);
+      return;
+    }
+    for (let n = 0; n < part.truths.length; n++) this.note(part.truths[n], part, part);
+    for (let n = 0; n < part.tracks.length; n++) this.note(part.tracks[n], part, part);
+  }
+
+  private noteMade(member: Trajectory, part: Part | null): void {
+    if (member.reworkStamp !== this.stamp) this.note(member, null, undefined);
+    member.now = part;
+  }
+
+  /** What a trajectory comes into the frame with that is reworked. */
+  private comeIn(member: Trajectory): void {
+    if (member.changed) member.now = member.changedPart;
+    else member.now = member.reworkStamp === this.stamp ? member.before : null;
   }
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
@@ -372,14 +446,17 @@ export class Frontier {
     part.reworkStamp = stamp;
     const same = old && (old === part || samePart(old, part)) ? old : null;
     if (same && same !== part) this.adopt(same, part, made.find((group) => group.parts.includes(part))?.parts);
-    for (const side of [part.truths, part.tracks]) {
-      for (const each of side) {
-        if (same) this.unmark(each);
-        else this.mark(each, part);
-      }
-    }
+    this.carry(part.truths, part, same !== null);
+    this.carry(part.tracks, part, same !== null);
     const present = same ?? part;
     if (present.taker === null && present.states.length > 1) this.open.add(present);
+  }
+
+  private carry(members: readonly Trajectory[], part: Part, same: boolean): void {
+    for (let n = 0; n < members.length; n++) {
+      if (same) this.unmark(members[n]);
+      else this.mark(members[n], part);
+    }
   }
 
   /** The old part came out again: later frames hold on to it, and it now stems from the new group. */
@@ -394,7 +471,9 @@ export class Frontier {
     const made = fresh.group?.parts ?? parts;
     const at = made ? made.indexOf(fresh) : -1;
     if (at >= 0) made![at] = old;
-    for (const { frame, pair } of this.quiet) {
+    for (let n = 0; n < this.quietPairs.size; n++) {
+      const frame = this.quietFrames.at(n);
+      const pair = this.quietPairs.at(n);
       if (frame.pairPart[pair] === fresh) frame.pairPart[pair] = old;
       if (frame.pairTrackPart[pair] === fresh) frame.pairTrackPart[pair] = old;
     }
@@ -402,7 +481,7 @@ export class Frontier {
 
   private discard(group: Group): void {
     const { frame } = group;
-    this.cuts.delete(group);
+    if (group.loss > 0) this.cuts.delete(group);
     for (const part of group.parts) this.open.delete(part);
     for (const input of group.inputs) if (input.taker === group) input.taker = null;
     if (group.choice >= 0) frame.halves -= group.halves[group.choice];
@@ -411,26 +490,31 @@ export class Frontier {
     if (at >= 0) frame.groups.splice(at, 1);
   }
 
-  /** Works some pairs of a frame; returns the groups it made. */
-  private advance(frame: FrameRecord, pairs: number[], partOf: PartOf): Group[] {
+  /** Works some pairs of a frame, whose ends come in with `now`; returns the groups it made. */
+  private advance(frame: FrameRecord, pairs: Int32Array, count: number): Group[] {
     const groups: Group[] = [];
-    for (const knot of knots(frame, pairs, partOf)) {
-      if (isCalm(frame, knot, partOf) || (this.lookahead && knot.length === 1 && this.isIdle(frame, knot[0], partOf))) {
+    for (const knot of knots(frame, pairs, count)) {
+      if (isCalm(frame, knot) || (this.lookahead && knot.length === 1 && this.isIdle(frame, knot[0]))) {
         for (const pair of knot) {
-          this.hold(frame, pair, partOf(frame.truthAt(pair)), partOf(frame.trackAt(pair)));
-          this.quiet.push({ frame, pair });
+          this.hold(frame, pair, frame.truthAt(pair).now, frame.trackAt(pair).now);
+          this.keepQuiet(frame, pair);
         }
-      } else groups.push(this.work(frame, knot, partOf));
+      } else groups.push(this.work(frame, knot));
     }
     return groups;
   }
 
+  private keepQuiet(frame: FrameRecord, pair: number): void {
+    this.quietFrames.add(frame);
+    this.quietPairs.add(pair);
+  }
+
   /** Whether both ends of a pair that is alone in its knot are decided, and joining them is worse than not, by more than D' at most. */
-  private isIdle(frame: FrameRecord, pair: number, partOf: PartOf): boolean {
+  private isIdle(frame: FrameRecord, pair: number): boolean {
     const { h } = this;
     const { truth, track, remaining } = frame.edges[pair];
-    const part = partOf(truth);
-    const other = partOf(track);
+    const part = truth.now;
+    const other = track.now;
     if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
     if ((part === null && other === null) || part === other) return false;
     const held = part !== null && part.tracks.length > 0;
@@ -457,35 +541,36 @@ export class Frontier {
   private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
     const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
     const decided = this.leads(frame.edges[pair], earned);
-    const group: Group = {
-      frame,
-      pairs: [pair],
-      inputs: input ? [input] : NO_PARTS,
-      truths: [truth],
-      tracks: [track],
-      from: decided ? (input ? FROM_HELD : FROM_FRESH) : input ? FROM_BOTH : FROM_FRESH,
-      on: decided ? ON_HELD : ON_BOTH,
-      halves: NO_HALVES,
-      fresh: NOBODY,
-      parts: [],
-      choice: -1,
-      loss: 0,
-    };
     const part: Part = {
-      truths: group.truths,
-      tracks: group.tracks,
+      truths: truth.self,
+      tracks: track.self,
       states: decided ? HELD : FRESH_OR_HELD,
-      value: decided ? [0] : [-earned, 0],
+      value: decided ? ZERO : [-earned, 0],
       lone: true,
-      group: decided ? null : group,
-      index: [0, 1],
+      group: null,
+      index: BOTH,
       taker: null,
       takenAs: 0,
       knotStamp: 0,
       knot: 0,
       reworkStamp: 0,
+      place: -1,
     };
-    group.parts.push(part);
+    const group: Group = {
+      frame,
+      pairs: only(pair),
+      inputs: input ? [input] : NO_PARTS,
+      truths: truth.self,
+      tracks: track.self,
+      from: decided ? (input ? FROM_HELD : FROM_FRESH) : input ? FROM_BOTH : FROM_FRESH,
+      on: decided ? ON_HELD : ON_BOTH,
+      halves: NO_HALVES,
+      fresh: NOBODY,
+      parts: [part],
+      choice: -1,
+      loss: 0,
+      reachStamp: 0,
+    };
     if (input) {
       this.open.delete(input);
       input.taker = group;
@@ -493,7 +578,10 @@ export class Frontier {
     }
     frame.pairGroup[pair] = group;
     if (decided) this.choose(group, 0);
-    else this.open.add(part);
+    else {
+      part.group = group;
+      this.open.add(part);
+    }
     return part;
   }
 
@@ -517,27 +605,27 @@ export class Frontier {
   }
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
-  private work(frame: FrameRecord, pairs: number[], partOf: PartOf): Group {
+  private work(frame: FrameRecord, pairs: readonly number[]): Group {
     const stamp = newStamp();
     for (let n = 0; n < pairs.length; n++) {
-      collect(frame.truthAt(pairs[n]), truthBasket, stamp, partOf);
-      collect(frame.trackAt(pairs[n]), trackBasket, stamp, partOf);
+      collect(frame.truthAt(pairs[n]), truthBasket, stamp);
+      collect(frame.trackAt(pairs[n]), trackBasket, stamp);
     }
     const truths = truthBasket.take();
     const tracks = trackBasket.take();
     const inputs = inputBasket.size === 0 ? NO_PARTS : inputBasket.take();
-    number(sortFew(truths, byId));
-    number(sortFew(tracks, byId));
+    number(truths);
+    number(tracks);
     const { knot } = this;
     knot.begin(this.lookahead, this.budget!, frame, pairs, inputs, truths, tracks);
     knot.work();
     if (knot.overflow && this.lookahead && !this.affordsComponent(truths)) knot.hurry();
     if (knot.overflow) this.overflow.push(...truths);
-    const { kept, states, loss } = knot;
-    const from: (readonly number[])[] = new Array(kept.length);
-    const on: (readonly number[])[] = new Array(kept.length);
-    const halves: number[] = new Array(kept.length);
-    for (let s = 0; s < kept.length; s++) {
+    const { kept, keptCount, states, loss } = knot;
+    const from: (readonly number[])[] = new Array(keptCount);
+    const on: (readonly number[])[] = new Array(keptCount);
+    const halves: number[] = new Array(keptCount);
+    for (let s = 0; s < keptCount; s++) {
       from[s] = knot.fromOf(kept[s]);
       on[s] = knot.onOf(kept[s]);
       halves[s] = states.halves[kept[s]];
@@ -555,6 +643,7 @@ export class Frontier {
       parts: [],
       choice: -1,
       loss,
+      reachStamp: 0,
     };
     if (loss > 0) this.cuts.add(group);
     for (let n = 0; n < pairs.length; n++) frame.pairGroup[pairs[n]] = group;
@@ -579,11 +668,12 @@ export class Frontier {
   /** Makes a state the group's choice, and what it follows from the choice of the groups before. */
   private choose(group: Group, state: number): void {
     if (group.choice === state) return;
-    const groups = [group];
-    const states = [state];
-    for (let at = 0; at < groups.length; at++) {
-      const g = groups[at];
-      const s = states[at];
+    const { chosen, chosenStates } = this;
+    chosen.add(group);
+    chosenStates.add(state);
+    for (let at = 0; at < chosen.size; at++) {
+      const g = chosen.at(at);
+      const s = chosenStates.at(at);
       if (g.choice === s) continue;
       const { frame, pairs, inputs } = g;
       frame.halves += g.halves[s] - (g.choice >= 0 ? g.halves[g.choice] : 0);
@@ -597,10 +687,12 @@ export class Frontier {
       for (let n = 0; n < inputs.length; n++) {
         const input = inputs[n];
         if (!input.group) continue;
-        groups.push(input.group);
-        states.push(input.index[g.from[s][n]]);
+        chosen.add(input.group);
+        chosenStates.add(input.index[g.from[s][n]]);
       }
     }
+    chosen.clear();
+    chosenStates.clear();
   }
 }
 
@@ -609,10 +701,10 @@ const truthBasket = new Basket<Trajectory>();
 const trackBasket = new Basket<Trajectory>();
 
 /** Takes up a trajectory, with everybody whom its part holds. */
-function collect(member: Trajectory, side: Basket<Trajectory>, stamp: number, partOf: PartOf): void {
+function collect(member: Trajectory, side: Basket<Trajectory>, stamp: number): void {
   if (member.knotStamp === stamp) return;
   member.knotStamp = stamp;
-  const part = partOf(member);
+  const part = member.now;
   if (part === null) {
     side.add(member);
     return;
@@ -628,24 +720,10 @@ function collect(member: Trajectory, side: Basket<Trajectory>, stamp: number, pa
   }
 }
 
-/** Gives each its index in the knot. */
+/** Puts trajectories in order and gives each its index in the knot. */
 function number(list: Trajectory[]): void {
+  if (list.length > 1) sortFew(list, list.length, byId);
   for (let n = 0; n < list.length; n++) list[n].knot = n;
 }
 
 const byId = (a: Trajectory, b: Trajectory) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
-
-let reworkStamp = 0;
-
-function noteCalm(
-  end: Trajectory,
-  part: Part | null,
-  note: (member: Trajectory, before: Part | null, after: Part | null) => void,
-): void {
-  if (part === null) {
-    note(end, null, null);
-    return;
-  }
-  for (const member of part.truths) note(member, part, part);
-  for (const member of part.tracks) note(member, part, part);
-}

@@ -10,7 +10,7 @@
 import type { Budget } from './budget.js';
 import type { FrameRecord } from './frame-record.js';
 import { Outlook } from './outlook.js';
-import { FREE, FRESH, type Part, upTo } from './part.js';
+import { bitsOf, FREE, FRESH, only, type Part, upTo } from './part.js';
 import { compareStates, StateTable, sortFew } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
 
@@ -36,8 +36,9 @@ export class Knot {
   overflow = false;
   /** quanta that the best assignment may lose by what was left out for want of time */
   loss = 0;
-  /** rows of the states that can still win, in a fixed order */
-  readonly kept: number[] = [];
+  /** rows of the states that can still win, in a fixed order: the first `keptCount` */
+  kept = new Int32Array(16);
+  keptCount = 0;
   private late = false;
   /** it may be left when the time is up */
   private stoppable = false;
@@ -106,7 +107,7 @@ export class Knot {
       this.pairTrack[p] = frame.trackAt(pairs[p]).knot;
       this.benefit[p] = frame.benefit(pairs[p]);
     }
-    this.joined.fill(0, 0, this.size);
+    fill(this.joined, 0, this.size);
     this.states.begin(this.size, inputs.length);
     this.moves = 0;
   }
@@ -139,38 +140,47 @@ export class Knot {
   fromOf(row: number): readonly number[] {
     const { length } = this.inputs;
     if (length === 0) return NONE;
-    if (length === 1) return [this.states.origin(row, 0)];
+    if (length === 1) return only(this.states.origin(row, 0));
     const from: number[] = new Array(length);
     for (let input = 0; input < length; input++) from[input] = this.states.origin(row, input);
     return from;
   }
 
   /** Of each pair 1 where a state holds it. */
-  onOf(row: number): number[] {
+  onOf(row: number): readonly number[] {
     const { length } = this.pairs;
-    const { rows, size } = this.states;
+    if (length <= 8) {
+      let bits = 0;
+      for (let p = 0; p < length; p++) if (this.holds(row, p)) bits |= 1 << p;
+      return bitsOf(bits, length);
+    }
     const on: number[] = new Array(length);
-    for (let p = 0; p < length; p++) on[p] = rows[row * size + this.pairTruth[p]] === this.pairTrack[p] ? 1 : 0;
+    for (let p = 0; p < length; p++) on[p] = this.holds(row, p) ? 1 : 0;
     return on;
+  }
+
+  private holds(row: number, p: number): boolean {
+    return this.states.rows[row * this.size + this.pairTruth[p]] === this.pairTrack[p];
   }
 
   /** Whether it is worked in full even when the time is up. */
   private isSmall(): boolean {
-    let moves = 2 ** this.pairs.length;
-    for (const part of this.inputs) moves *= part.states.length;
+    const { pairs, inputs } = this;
+    if (pairs.length > 30) return false;
+    let moves = 1 << pairs.length;
+    for (let input = 0; input < inputs.length; input++) moves *= inputs[input].states.length;
     return moves <= LATE_MOVES_MAX;
   }
 
   /** Finds what can still win after this frame; after an overflow nobody reads it. */
   work(): void {
-    const { budget } = this;
-    if (budget!.spent && !this.isSmall()) {
+    this.stoppable = !this.isSmall();
+    if (this.budget!.spent && this.stoppable) {
       this.hurry();
       return;
     }
-    this.stoppable = !this.isSmall();
     this.among = upTo(this.pairs.length);
-    this.origin.fill(FRESH, 0, this.size);
+    fill(this.origin, FRESH, this.size);
     this.combine(0, 0);
     if (this.late) this.hurry();
     else this.keepBest();
@@ -206,7 +216,7 @@ export class Knot {
   /** The order of two ways into a state, `originFrom` and that of a row: by the states they come from, whatever inputs these were put together from. */
   private compareWays(row: number): number {
     const { ways, size, inputs, originFrom, states } = this;
-    for (const way of ways) way.fill(FRESH, 0, size);
+    for (const way of ways) fill(way, FRESH, size);
     for (let input = 0; input < inputs.length; input++) {
       this.restate(input, originFrom[input], ways[0]);
       this.restate(input, states.origin(row, input), ways[1]);
@@ -218,7 +228,7 @@ export class Knot {
   private moveFrom(value: number): void {
     const { pairTruth, pairTrack, benefit, heldEarns, origin } = this;
     this.originValue = value;
-    heldEarns.fill(0, 0, this.n);
+    fill(heldEarns, 0, this.n);
     for (let p = 0; p < this.pairs.length; p++)
       if (origin[pairTruth[p]] === pairTrack[p]) heldEarns[pairTruth[p]] = benefit[p];
     this.joinCount = 0;
@@ -318,11 +328,11 @@ export class Knot {
     }
     let earned = 0;
     for (let p = 0; p < this.pairs.length; p++) if (next[pairTruth[p]] === pairTrack[p]) earned += benefit[p];
-    this.keep(this.originValue + earned - halves * this.h, halves);
+    this.note(this.originValue + earned - halves * this.h, halves);
   }
 
   /** Notes the state arrived at. */
-  private keep(value: number, halves: number): void {
+  private note(value: number, halves: number): void {
     const { states, next, originFrom } = this;
     const known = states.find(next);
     if (known < 0) {
@@ -342,27 +352,32 @@ export class Knot {
 
   /** Keeps what can still win, in a fixed order. */
   private keepBest(): void {
-    const { states, kept, size, budget } = this;
+    const { states, size, budget } = this;
     const { value } = states;
-    kept[0] = 0;
-    kept.length = 1;
+    this.keep(0);
     // after an overflow nobody reads on
     if (this.overflow || states.count === 1) return;
     if (this.lookahead) this.outlook.look();
     const order = states.byValue();
+    if (states.count > this.kept.length) this.kept = new Int32Array(2 * states.count);
+    const { kept } = this;
+    let count = 1;
     kept[0] = order[0];
-    for (let at = 1; at < order.length; at++) {
+    for (let at = 1; at < states.count; at++) {
       const s = order[at];
       let covered = false;
-      for (let k = 0; k < kept.length && !covered; k++) covered = this.covers(kept[k], s, value[kept[k]] - value[s]);
-      if (!covered) kept.push(s);
-      if (budget!.spend(kept.length) && this.stoppable) {
-        this.keepOne(order);
+      for (let k = 0; k < count && !covered; k++) covered = this.covers(kept[k], s, value[kept[k]] - value[s]);
+      if (!covered) kept[count++] = s;
+      if (budget!.spend(count) && this.stoppable) {
+        this.keepOne(order, states.count);
         return;
       }
     }
-    if (kept.length > 1 && budget!.spent && size > 2) this.keepOne(kept);
-    else states.inOrder(kept);
+    if (count > 1 && budget!.spent && size > 2) this.keepOne(kept, count);
+    else {
+      states.inOrder(kept, count);
+      this.keptCount = count;
+    }
   }
 
   /**
@@ -379,19 +394,26 @@ export class Knot {
   }
 
   /** When the time is up: goes on with that of some rows, highest value first, which loses least in the worst case. */
-  private keepOne(order: readonly number[]): void {
-    const { row, loss } = this.leastLoss(order);
-    this.kept[0] = row;
-    this.kept.length = 1;
+  private keepOne(order: Int32Array, count: number): void {
+    const { row, loss } = this.leastLoss(order, count);
+    this.keep(row);
     this.loss += loss;
   }
 
-  private leastLoss(order: readonly number[]): { row: number; loss: number } {
+  /** Keeps a single row. */
+  private keep(row: number): void {
+    this.kept[0] = row;
+    this.keptCount = 1;
+  }
+
+  private leastLoss(order: Int32Array, count: number): { row: number; loss: number } {
     const { value } = this.states;
     let least = { row: order[0], loss: Number.POSITIVE_INFINITY };
-    for (const row of order.slice(0, LATE_CANDIDATES_MAX)) {
+    for (let at = 0; at < Math.min(count, LATE_CANDIDATES_MAX); at++) {
+      const row = order[at];
       let loss = 0;
-      for (const s of order) {
+      for (let n = 0; n < count; n++) {
+        const s = order[n];
         if (s === row) continue;
         const behind = value[s] - value[row] + this.follow(row, s);
         // what might be as good counts as lost: another tie may be right
@@ -414,7 +436,7 @@ export class Knot {
   hurry(): void {
     this.overflow = this.late = this.stoppable = false;
     this.statesMax = Number.POSITIVE_INFINITY;
-    this.joined.fill(0, 0, this.size);
+    fill(this.joined, 0, this.size);
     this.takeOneOfEach();
     const { states } = this;
     const lists = this.fewJoins();
@@ -424,15 +446,14 @@ export class Knot {
       states.clear();
       this.among = joins;
       this.moveFrom(0);
-      const { row, loss } = this.leastLoss(states.byValue());
+      const { row, loss } = this.leastLoss(states.byValue(), states.count);
       this.loss += loss;
       halves += states.halves[row];
       for (let x = 0; x < this.size; x++) this.origin[x] = states.rows[row * this.size + x];
     }
     states.clear();
     states.add(this.origin, 0, halves, this.originFrom);
-    this.kept[0] = 0;
-    this.kept.length = 1;
+    this.keep(0);
   }
 
   /** The state of each input to go on with, as it is before this frame, as `origin`. */
@@ -449,16 +470,16 @@ export class Knot {
       if (part.states.length === 1) continue;
       states.clear();
       for (let s = 0; s < part.states.length; s++) {
-        origin.fill(FRESH, 0, size);
+        fill(origin, FRESH, size);
         this.restate(input, s, origin);
         states.add(origin, part.value[s], 0, originFrom);
       }
-      const { row, loss } = this.leastLoss(states.byValue());
+      const { row, loss } = this.leastLoss(states.byValue(), states.count);
       originFrom[input] = row;
       this.loss += loss;
     }
     if (lookahead) this.earn(1);
-    origin.fill(FRESH, 0, size);
+    fill(origin, FRESH, size);
     for (let input = 0; input < inputs.length; input++) this.restate(input, originFrom[input], origin);
   }
 
@@ -482,7 +503,7 @@ export class Knot {
     for (let i = 0; i < n; i++) if (origin[i] >= 0) root[n + origin[i]] = i;
     const joins: number[] = [];
     for (let p = 0; p < this.pairs.length; p++) if (origin[pairTruth[p]] !== pairTrack[p]) joins.push(p);
-    sortFew(joins, (a, b) => benefit[b] - benefit[a] || a - b);
+    sortFew(joins, joins.length, (a, b) => benefit[b] - benefit[a] || a - b);
     const lost = new Float64Array(n);
     for (const p of joins) {
       const a = find(pairTruth[p]);
@@ -500,4 +521,9 @@ export class Knot {
     for (const each of lost) this.loss += each;
     return lists.filter((list) => list.length > 0);
   }
+}
+
+/** Fills the beginning of a list; it is so short that a call of its own method takes longer. */
+function fill(list: Uint8Array | Int16Array | Float64Array, value: number, count: number): void {
+  for (let n = 0; n < count; n++) list[n] = value;
 }

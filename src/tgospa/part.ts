@@ -13,7 +13,7 @@ import type { Trajectory } from './trajectory.js';
 export const FRESH = -2;
 /** Assigned before, not now. */
 export const FREE = -1;
-export const NOBODY: Trajectory[] = [];
+export const NOBODY: readonly Trajectory[] = [];
 // shapes that all parts of one or two trajectories share
 export const HELD: readonly (readonly number[])[] = [[0, 0]];
 export const FRESH_OR_HELD: readonly (readonly number[])[] = [
@@ -21,8 +21,8 @@ export const FRESH_OR_HELD: readonly (readonly number[])[] = [
   [0, 0],
 ];
 const RELEASED: readonly (readonly number[])[] = [[FREE]];
-const ZERO = [0];
-const BOTH = [0, 1];
+export const ZERO: readonly number[] = [0];
+export const BOTH: readonly number[] = [0, 1];
 
 /** What is known about some trajectories after a frame: the matchings that can still win, best value 0. */
 export interface Part {
@@ -42,6 +42,8 @@ export interface Part {
   knotStamp: number;
   knot: number;
   reworkStamp: number;
+  /** in the list of open ones, or -1 */
+  place: number;
 }
 
 /** The work of one frame on trajectories that its pairs tie together. */
@@ -63,15 +65,7 @@ export interface Group {
   choice: number;
   /** quanta that the best assignment may lose by what was left out here for want of time */
   readonly loss: number;
-}
-
-/** Visits a group's members with the part each is in afterwards; null for those still fresh. */
-export function forEachMember(group: Group, visit: (member: Trajectory, part: Part | null) => void): void {
-  for (const member of group.fresh) visit(member, null);
-  for (const part of group.parts) {
-    for (const member of part.truths) visit(member, part);
-    for (const member of part.tracks) visit(member, part);
-  }
+  reachStamp: number;
 }
 
 export function bestState(part: Part): number {
@@ -86,51 +80,52 @@ const truthBasket = new Basket<number>();
 const trackBasket = new Basket<number>();
 
 /** Splits off everything that is the same in all states that a knot keeps; what is left stays one part. Fresh trajectories need none. */
-export function takeApart(group: Group, { kept, states }: Knot): void {
+export function takeApart(group: Group, { kept, keptCount, states }: Knot): void {
   const { truths, tracks } = group;
   const { rows, size } = states;
   const n = truths.length;
   const first = kept[0] * size;
   for (let i = 0; i < n; i++) {
     const partner = rows[first + i];
-    if (!isSettled(kept, states, i)) truthBasket.add(i);
-    else if (partner >= 0) partBasket.add(decidedPart([truths[i]], [tracks[partner]], HELD));
-    else if (partner === FREE) partBasket.add(decidedPart([truths[i]], NOBODY, RELEASED));
+    if (!isSettled(kept, keptCount, states, i)) truthBasket.add(i);
+    else if (partner >= 0) partBasket.add(decidedPart(truths[i].self, tracks[partner].self, HELD));
+    else if (partner === FREE) partBasket.add(decidedPart(truths[i].self, NOBODY, RELEASED));
     else freshBasket.add(truths[i]);
   }
   for (let j = 0; j < tracks.length; j++) {
     const partner = rows[first + n + j];
-    if (!isSettled(kept, states, n + j)) trackBasket.add(j);
-    else if (partner === FREE) partBasket.add(decidedPart(NOBODY, [tracks[j]], RELEASED));
+    if (!isSettled(kept, keptCount, states, n + j)) trackBasket.add(j);
+    else if (partner === FREE) partBasket.add(decidedPart(NOBODY, tracks[j].self, RELEASED));
     else if (partner === FRESH) freshBasket.add(tracks[j]);
   }
   if (truthBasket.size + trackBasket.size > 0)
-    partBasket.add(openPart(group, kept, states, truthBasket.take(), trackBasket.take()));
+    partBasket.add(openPart(group, kept, keptCount, states, truthBasket.take(), trackBasket.take()));
   group.parts = partBasket.take();
   group.fresh = freshBasket.size === 0 ? NOBODY : freshBasket.take();
 }
 
-function isSettled(kept: readonly number[], { rows, size }: StateTable, x: number): boolean {
+function isSettled(kept: Int32Array, keptCount: number, { rows, size }: StateTable, x: number): boolean {
   const first = rows[kept[0] * size + x];
-  for (let s = 1; s < kept.length; s++) if (rows[kept[s] * size + x] !== first) return false;
+  for (let s = 1; s < keptCount; s++) if (rows[kept[s] * size + x] !== first) return false;
   return true;
 }
 
 /** The part of the members of a knot that are not decided. */
 function openPart(
   group: Group,
-  kept: readonly number[],
+  kept: Int32Array,
+  keptCount: number,
   table: StateTable,
   openTruths: readonly number[],
   openTracks: readonly number[],
 ): Part {
   const { rows, size } = table;
   const n = group.truths.length;
-  const states: number[][] = new Array(kept.length);
-  const value: number[] = new Array(kept.length);
+  const states: number[][] = new Array(keptCount);
+  const value: number[] = new Array(keptCount);
   let best = Number.NEGATIVE_INFINITY;
-  for (const row of kept) best = Math.max(best, table.value[row]);
-  for (let s = 0; s < kept.length; s++) {
+  for (let s = 0; s < keptCount; s++) best = Math.max(best, table.value[kept[s]]);
+  for (let s = 0; s < keptCount; s++) {
     const at = kept[s] * size;
     const own: number[] = new Array(openTruths.length + openTracks.length);
     for (let x = 0; x < openTruths.length; x++) {
@@ -151,16 +146,33 @@ function openPart(
     value,
     lone: isLone(openTruths.length, openTracks.length, states),
     group,
-    index: upTo(kept.length),
+    index: upTo(keptCount),
     taker: null,
     takenAs: 0,
     knotStamp: 0,
     knot: 0,
     reworkStamp: 0,
+    place: -1,
   };
 }
 
+// lists that come again and again are shared
 const counts: (readonly number[])[] = [];
+const singles: (readonly number[])[] = [];
+const flags: (readonly number[])[] = [];
+
+/** The list of one number; not to be changed. */
+export function only(number: number): readonly number[] {
+  singles[number] ??= [number];
+  return singles[number];
+}
+
+/** The lowest bits of a number, lowest first, at most 8; not to be changed. */
+export function bitsOf(bits: number, length: number): readonly number[] {
+  const at = (1 << length) + bits;
+  flags[at] ??= Array.from({ length }, (_, n) => (bits >> n) & 1);
+  return flags[at];
+}
 
 /** 0, 1, ... below a number; not to be changed. */
 export function upTo(length: number): readonly number[] {
@@ -168,7 +180,7 @@ export function upTo(length: number): readonly number[] {
   return counts[length];
 }
 
-export function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: Part['states']): Part {
+function decidedPart(truths: readonly Trajectory[], tracks: readonly Trajectory[], states: Part['states']): Part {
   return {
     truths,
     tracks,
@@ -182,6 +194,7 @@ export function decidedPart(truths: Trajectory[], tracks: Trajectory[], states: 
     knotStamp: 0,
     knot: 0,
     reworkStamp: 0,
+    place: -1,
   };
 }
 

@@ -9,21 +9,9 @@ import { QUANTA, SURCHARGE } from './quanta.js';
 import type { Scene } from './scene.js';
 import type { Trajectory } from './trajectory.js';
 
-/** Prices of one miss, one false object and half a switch. */
-export interface Prices {
-  missed: number;
-  false: number;
-  half: number;
-}
-
-export function prices(scene: Scene): Prices {
-  const { missShare = 0.5, switchPenalty, exponent } = scene.params;
-  return { missed: missShare * scene.unit, false: (1 - missShare) * scene.unit, half: switchPenalty ** exponent / 2 };
-}
-
 /** Everything but `perFrame`, for the frames in the scene. */
 export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
-  const price = prices(scene);
+  const price = scene.prices;
   let proper = 0;
   let missedCount = 0;
   let falseTotal = 0;
@@ -124,7 +112,7 @@ function summary(scene: Scene): SolverSummary {
 
 /** Costs and counts of one frame. */
 function readCosts(scene: Scene, frame: FrameRecord): Omit<FrameEvaluation, 'assignment'> {
-  const price = prices(scene);
+  const price = scene.prices;
   const weight = scene.frameWeight(frame.number);
   const missed = frame.truths.length - frame.proper;
   const falseCount = frame.tracks.length - frame.proper;

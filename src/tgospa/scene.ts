@@ -20,6 +20,13 @@ import { Edge, Trajectory } from './trajectory.js';
 /** Everything is worked from the beginning when more than one knot in so many frames was cut. */
 const CUTS_SHARE = 4;
 
+/** Prices of one miss, one false object and half a switch. */
+export interface Prices {
+  readonly missed: number;
+  readonly false: number;
+  readonly half: number;
+}
+
 export class Scene {
   readonly truths = new Map<string, Trajectory>();
   readonly tracks = new Map<string, Trajectory>();
@@ -29,6 +36,7 @@ export class Scene {
   readonly weighted: boolean;
   /** c^p */
   readonly unit: number;
+  readonly prices: Prices;
   private frames: FrameRecord[] = [];
   private first = 0;
   private firstNumber = 0;
@@ -46,6 +54,8 @@ export class Scene {
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly perhapsAlone: Edge[] = [];
+  /** scratch: pairs of a frame that the frontier works */
+  private pairs = new Int32Array(32);
   edgeCount = 0;
   aloneCount = 0;
   private serial = 0;
@@ -62,7 +72,10 @@ export class Scene {
   ) {
     this.unit = params.cutoff ** params.exponent;
     this.finder = new PairFinder(params.distance, params.cutoff);
-    this.changeQuanta = changeQuanta(params.switchPenalty ** params.exponent / 2 / this.unit);
+    const { missShare = 0.5 } = params;
+    const half = params.switchPenalty ** params.exponent / 2;
+    this.prices = { missed: missShare * this.unit, false: (1 - missShare) * this.unit, half };
+    this.changeQuanta = changeQuanta(half / this.unit);
     this.weighted = params.weights !== undefined;
     this.framewise = params.switchPenalty === 0;
     const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
@@ -276,7 +289,7 @@ export class Scene {
     }
     // a frame that is worked again costs several times one that enters
     if (frontier.lookahead || frontier.cutCount * CUTS_SHARE > this.size) this.beginAnew(frontier);
-    else frontier.rework(this.framesBetween(this.oldestNumber, this.nextNumber - 1));
+    else frontier.rework(this.frames, this.first, this.first + this.nextNumber - this.firstNumber);
     for (const edge of this.perhapsAlone) if (this.isAloneNow(edge)) this.isolate(frontier, edge);
     this.perhapsAlone.length = 0;
     this.enterFrames(frontier);
@@ -289,18 +302,21 @@ export class Scene {
       this.enterFrames(frontier);
     }
     frontier.decide();
-    frontier.mend(this.framesBetween(this.oldestNumber, this.newestNumber), (number) => this.frame(number));
+    if (frontier.cutCount > 0) frontier.mend(this.frameList(), (number) => this.frame(number));
   }
 
   private enterFrames(frontier: Frontier): void {
-    for (const frame of this.framesBetween(this.nextNumber, this.newestNumber)) {
-      const pairs: number[] = [];
+    for (let number = Math.max(this.nextNumber, this.firstNumber); number <= this.newestNumber; number++) {
+      const frame = this.frame(number);
+      if (frame.pairCount > this.pairs.length) this.pairs = new Int32Array(2 * frame.pairCount);
+      const { pairs } = this;
+      let count = 0;
       for (let pair = 0; pair < frame.edges.length; pair++) {
         const edge = frame.edges[pair];
         if (edge.alone) frame.assign(pair, 1);
-        else if (!edge.component) pairs.push(pair);
+        else if (!edge.component) pairs[count++] = pair;
       }
-      if (pairs.length > 0) frontier.enter(frame, pairs);
+      if (count > 0) frontier.enter(frame, pairs, count);
       if (frontier.overflow.length === 0) continue;
       if (!frontier.lookahead) return;
       this.handOver(frontier);
@@ -316,8 +332,8 @@ export class Scene {
 
   /** Begins anew with what every edge of the frontier can earn in the window. */
   private beginAnew(frontier: Frontier): void {
-    frontier.rework([]);
-    frontier.reset(this.framesBetween(this.oldestNumber, this.newestNumber));
+    frontier.rework(this.frames, 0, 0);
+    frontier.reset(this.frameList());
     for (const truth of this.truths.values()) {
       for (const edge of truth.edges) {
         edge.remaining = edge.total;
@@ -326,11 +342,6 @@ export class Scene {
       }
     }
     this.nextNumber = this.firstNumber;
-  }
-
-  private framesBetween(from: number, to: number): FrameRecord[] {
-    const offset = this.first - this.firstNumber;
-    return this.frames.slice(Math.max(from, this.firstNumber) + offset, to + 1 + offset);
   }
 
   /** A pair that has lost its company needs no frontier. */
@@ -458,7 +469,7 @@ export class Scene {
 
   changeQuantaBetween(after: number, upTo: number): number {
     const weight = this.switchWeight(this.changeFrame(after, upTo));
-    return changeQuanta((weight * this.params.switchPenalty ** this.params.exponent) / 2 / this.unit);
+    return changeQuanta((weight * this.prices.half) / this.unit);
   }
 
   dispose(): void {

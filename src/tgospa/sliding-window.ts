@@ -27,7 +27,7 @@ import { type FrameRecord, type FrameView, viewFrames } from './frame-record.js'
 import { InputError, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
-import { isFractional, prices, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
+import { isFractional, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
 import { Scene } from './scene.js';
 import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 import type { Trajectory } from './trajectory.js';
@@ -220,7 +220,7 @@ export class SlidingWindow {
   }
 
   private settle(frame: FrameRecord, events: SwitchEvent[]): void {
-    const price = prices(this.scene);
+    const price = this.scene.prices;
     this.settledHalves += frame.halves;
     const { settledCost: cost, settledCount: count } = this;
     const halves = this.scene.params.switchPenalty === 0 ? 0 : settleSwitches(frame, events);

@@ -25,7 +25,7 @@ export class StateTable {
   /** by hash of a state, once there are many: the last with it, and of each the one before */
   private found: Map<number, number> | null = null;
   private sameHash = new Int32Array(16);
-  private readonly order: number[] = [];
+  private order = new Int32Array(16);
   private readonly earlier = (a: number, b: number) =>
     compareStates(this.rows, a * this.size, this.rows, b * this.size, this.size);
 
@@ -90,6 +90,7 @@ export class StateTable {
       this.halves = grown(this.halves, new Int32Array(2 * count));
       this.fresh = grown(this.fresh, new Int32Array(2 * count));
       this.sameHash = grown(this.sameHash, new Int32Array(2 * count));
+      this.order = new Int32Array(2 * count);
     }
     if (count * size > this.rows.length) this.rows = grown(this.rows, new Int16Array(2 * count * size));
     if (count * inputCount > this.from.length) this.from = grown(this.from, new Int32Array(2 * count * inputCount));
@@ -101,12 +102,14 @@ export class StateTable {
     found.set(key, s);
   }
 
-  /** Rows by value, highest first, then by fresh members; good until it is asked again. */
-  byValue(): readonly number[] {
+  /** Rows by value, highest first, then by fresh members: the first `count` of the list, good until it is asked again. */
+  byValue(): Int32Array {
     const { order, value, fresh, count } = this;
-    if (order.length > count) order.length = count;
     for (let s = 0; s < count; s++) order[s] = s;
-    if (count > SORTED_BY_HAND_MAX) return order.sort((a, b) => value[b] - value[a] || fresh[b] - fresh[a]);
+    if (count > SORTED_BY_HAND_MAX) {
+      order.subarray(0, count).sort((a, b) => value[b] - value[a] || fresh[b] - fresh[a]);
+      return order;
+    }
     for (let n = 1; n < count; n++) {
       const s = order[n];
       let m = n - 1;
@@ -121,9 +124,9 @@ export class StateTable {
     return order;
   }
 
-  /** Sorts rows by their states. */
-  inOrder(rows: number[]): number[] {
-    return sortFew(rows, this.earlier);
+  /** Sorts the first of some rows by their states. */
+  inOrder(rows: Int32Array, count: number): void {
+    sortFew(rows, count, this.earlier);
   }
 }
 
@@ -144,14 +147,21 @@ export function compareStates(a: Int16Array, aAt: number, b: Int16Array, bAt: nu
   return 0;
 }
 
-/** Sorts in place, stably. */
-export function sortFew<T>(list: T[], order: (a: T, b: T) => number): T[] {
-  if (list.length > SORTED_BY_HAND_MAX) return list.sort(order);
-  for (let n = 1; n < list.length; n++) {
+/** Sorts the first `count` of a list in place, stably. */
+export function sortFew<T>(list: Sortable<T>, count: number, order: (a: T, b: T) => number): void {
+  if (count > SORTED_BY_HAND_MAX) {
+    const sorted = Array.from({ length: count }, (_, n) => list[n]).sort(order);
+    for (let n = 0; n < count; n++) list[n] = sorted[n];
+    return;
+  }
+  for (let n = 1; n < count; n++) {
     const item = list[n];
     let m = n - 1;
     for (; m >= 0 && order(list[m], item) > 0; m--) list[m + 1] = list[m];
     list[m + 1] = item;
   }
-  return list;
+}
+
+interface Sortable<T> {
+  [n: number]: T;
 }

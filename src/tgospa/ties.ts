@@ -1,16 +1,13 @@
 /**
- * What ties the pairs of one frame together, for the frontier: which of them form a knot, whether a knot is calm, and how far a change reaches.
+ * What ties the pairs of one frame together, for the frontier: which of them form a knot, and whether a knot is calm.
  */
 
 import type { FrameRecord } from './frame-record.js';
 import type { Group, Part } from './part.js';
-import { sortFew } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
 
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
-
-export type PartOf = (trajectory: Trajectory) => Part | null;
 
 let stamps = 0;
 
@@ -30,17 +27,16 @@ function rootOf(n: number): number {
 }
 
 /** Ties the n-th pair to those before it that have one of its ends, or a part of it. */
-function tie(n: number, member: Trajectory, stamp: number, partOf: PartOf): void {
-  const key: Trajectory | Part = partOf(member) ?? member;
+function tie(n: number, member: Trajectory, stamp: number): void {
+  const key: Trajectory | Part = member.now ?? member;
   if (key.knotStamp === stamp) root[rootOf(n)] = rootOf(key.knot);
   key.knotStamp = stamp;
   key.knot = n;
 }
 
-/** Pairs grouped by what ties them together: common trajectories, and parts that hold several. */
-export function knots(frame: FrameRecord, pairs: readonly number[], partOf: PartOf): number[][] {
+/** The first of some pairs grouped by what ties them together: common trajectories, and parts that hold several. */
+export function knots(frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
   const stamp = newStamp();
-  const { length } = pairs;
   if (length > root.length) {
     root = new Int32Array(2 * length);
     sizes = new Int32Array(2 * length);
@@ -49,8 +45,8 @@ export function knots(frame: FrameRecord, pairs: readonly number[], partOf: Part
   for (let n = 0; n < length; n++) {
     root[n] = n;
     sizes[n] = 0;
-    tie(n, frame.truthAt(pairs[n]), stamp, partOf);
-    tie(n, frame.trackAt(pairs[n]), stamp, partOf);
+    tie(n, frame.truthAt(pairs[n]), stamp);
+    tie(n, frame.trackAt(pairs[n]), stamp);
   }
   let count = 0;
   for (let n = 0; n < length; n++) {
@@ -68,12 +64,12 @@ export function knots(frame: FrameRecord, pairs: readonly number[], partOf: Part
 }
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
-export function isCalm(frame: FrameRecord, knot: readonly number[], partOf: PartOf): boolean {
+export function isCalm(frame: FrameRecord, knot: readonly number[]): boolean {
   if (knot.length > CALM_PAIRS_MAX) return false;
   let staying = 0;
   for (const pair of knot) {
-    const part = partOf(frame.truthAt(pair));
-    const other = partOf(frame.trackAt(pair));
+    const part = frame.truthAt(pair).now;
+    const other = frame.trackAt(pair).now;
     if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
     if (part !== null && part === other) staying += frame.benefit(pair);
   }
@@ -101,48 +97,4 @@ export function isChanged({ truths, tracks, loss }: Group): boolean {
   for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
   for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
   return false;
-}
-
-/** Pairs and groups of a frame that changed trajectories reach, besides those done; null when there are none. */
-export function affectedPairs(
-  frame: FrameRecord,
-  done: ReadonlySet<number>,
-  changed: readonly number[],
-): { pairs: number[]; groups: Set<Group> } | null {
-  const groups = new Set<Group>();
-  const pairs = new Set<number>();
-  const members = new Set<Trajectory>();
-  const mine = (pair: number) => frame.edges[pair].component === null && !frame.edges[pair].alone && !done.has(pair);
-  for (const group of frame.groups) if (mine(group.pairs[0]) && isChanged(group)) groups.add(group);
-  for (const pair of changed) if (mine(pair)) pairs.add(pair);
-  if (groups.size === 0 && pairs.size === 0) return null;
-  // sets are visited to their end, also what is added on the way
-  for (let size = -1; size !== groups.size + pairs.size; ) {
-    size = groups.size + pairs.size;
-    for (const pair of pairs) {
-      const group = frame.pairGroup[pair];
-      if (group) groups.add(group);
-      members.add(frame.truthAt(pair));
-      members.add(frame.trackAt(pair));
-    }
-    for (const group of groups) {
-      for (const pair of group.pairs) pairs.add(pair);
-      for (const member of group.truths) members.add(member);
-      for (const member of group.tracks) members.add(member);
-    }
-    let edgeCount = 0;
-    for (const member of members) edgeCount += member.edges.length;
-    if (edgeCount > frame.edges.length) {
-      for (let pair = 0; pair < frame.edges.length; pair++)
-        if ((members.has(frame.truthAt(pair)) || members.has(frame.trackAt(pair))) && mine(pair)) pairs.add(pair);
-      continue;
-    }
-    for (const member of members) {
-      for (const edge of member.edges) {
-        const pair = edge.pairIn(frame.number);
-        if (pair >= 0 && mine(pair)) pairs.add(pair);
-      }
-    }
-  }
-  return { pairs: sortFew([...pairs], (a, b) => a - b), groups };
 }

@@ -5,9 +5,8 @@
 import type { Component } from './component.js';
 import type { Part } from './part.js';
 
+/** a power of two */
 const FIRST_ROWS = 4;
-/** rows that have left are used again when they are at least this fraction of the others: 1 in 16 */
-const SPARE_SHARE = 16;
 /** far from what a row can hold */
 const REBASE_AT = 2 ** 30;
 
@@ -30,25 +29,34 @@ export class Trajectory {
   most: Edge | null = null;
   second: Edge | null = null;
   ranked = false;
-  /** its past is worked again by the frontier */
-  changed = false;
+  /** its past is worked again by the frontier, from this part on; `place` is that in the list of all such, or -1 */
+  changedPart: Part | null = null;
+  place = -1;
   /** no pair of it lies between the frame that is worked again and this one */
   nextNumber = 0;
-  /** scratch of the frontier: what it was in before and after a frame, and is in now, while that frame is reworked */
+  /** scratch of the frontier: what it is in now; while a frame is reworked, what it was in before and after it */
   reworkStamp = 0;
   before: Part | null = null;
   after: Part | null | undefined = null;
   now: Part | null = null;
-  /** scratch of the frontier: membership and index in a knot, and whether an end is taken */
+  /** scratch of the frontier: membership and index in a knot, whether an end is taken, and whether a change reaches it */
   knotStamp = 0;
   knot = 0;
   taken = false;
+  reachStamp = 0;
+  /** a list of itself only, shared by all who need one */
+  readonly self: readonly Trajectory[] = [this];
 
   constructor(
     readonly id: string,
     /** number of this trajectory among all that ever came */
     readonly serial: number,
   ) {}
+
+  /** Its past is worked again. */
+  get changed(): boolean {
+    return this.place >= 0;
+  }
 
   /** Finds its best edges again, where an earlier answer no longer holds. */
   rank(): void {
@@ -89,10 +97,11 @@ export class Edge {
   /** neither end has another edge: always assigned */
   alone = false;
   /**
-   * Of each frame in which it is a pair, oldest first: the frame's number less `base`, then the pair. One list that is
-   * moved to its beginning when it runs full, because a crowd has many edges.
+   * A ring, as long as a power of two, because a crowd has many edges: of each frame in which it is a pair, oldest first, the frame's number less
+   * `base`, then the pair.
    */
   private rows = new Int32Array(2 * FIRST_ROWS);
+  private mask = FIRST_ROWS - 1;
   private base = 0;
   private head = 0;
   size = 0;
@@ -102,69 +111,64 @@ export class Edge {
     readonly track: Trajectory,
   ) {}
 
+  /** Its n-th frame in the window. */
   frameAt(n: number): number {
-    return this.base + this.rows[2 * (this.head + n)];
+    return this.base + this.rows[2 * ((this.head + n) & this.mask)];
   }
 
+  /** Its pair in that. */
   pairAt(n: number): number {
-    return this.rows[2 * (this.head + n) + 1];
+    return this.rows[2 * ((this.head + n) & this.mask) + 1];
   }
 
   /** The edge's pair in a frame, or -1. */
   pairIn(number: number): number {
-    const row = this.rowFrom(number);
-    return row >= 0 && this.base + this.rows[2 * row] === number ? this.rows[2 * row + 1] : -1;
+    const n = this.seek(number);
+    return n >= 0 && this.frameAt(n) === number ? this.pairAt(n) : -1;
   }
 
-  /** The first of its frames that is not before a number. */
-  frameFrom(number: number): number {
-    const row = this.rowFrom(number);
-    return row >= 0 ? this.base + this.rows[2 * row] : Number.POSITIVE_INFINITY;
-  }
-
-  private rowFrom(number: number): number {
-    const { rows, head, size } = this;
-    const wanted = number - this.base;
-    if (size === 0 || rows[2 * (head + size - 1)] < wanted) return -1;
+  /** The first of its frames that is not before a number: which one it is, or -1. */
+  seek(number: number): number {
+    const { size } = this;
+    if (size === 0 || this.frameAt(size - 1) < number) return -1;
     // without gaps it is where it would be; otherwise before that
-    let low = head;
-    let high = Math.min(head + size - 1, Math.max(head, head + wanted - rows[2 * head]));
-    if (rows[2 * high] === wanted) return high;
+    let low = 0;
+    let high = Math.min(size - 1, Math.max(0, number - this.frameAt(0)));
+    if (this.frameAt(high) === number) return high;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (rows[2 * middle] < wanted) low = middle + 1;
+      if (this.frameAt(middle) < number) low = middle + 1;
       else high = middle;
     }
     return low;
   }
 
   add(number: number, pair: number): void {
-    if (this.size === 0) {
-      this.base = number;
-      this.head = 0;
-    } else if (2 * (this.head + this.size) === this.rows.length) this.makeRoom();
-    const at = 2 * (this.head + this.size++);
+    if (this.size === 0) this.base = number;
+    else if (this.size > this.mask) this.grow();
+    if (number - this.base >= REBASE_AT) this.rebase();
+    const at = 2 * ((this.head + this.size++) & this.mask);
     this.rows[at] = number - this.base;
     this.rows[at + 1] = pair;
   }
 
   dropFirst(): void {
-    this.head++;
+    this.head = (this.head + 1) & this.mask;
     this.size--;
   }
 
-  /** Moves the rows to the beginning of their list, or of a longer one when that would gain little. */
-  private makeRoom(): void {
-    const { rows, head, size } = this;
-    if (head * SPARE_SHARE >= size) rows.copyWithin(0, 2 * head, 2 * (head + size));
-    else {
-      this.rows = new Int32Array(2 * rows.length);
-      this.rows.set(rows.subarray(2 * head, 2 * (head + size)));
-    }
+  private grow(): void {
+    const { rows, head } = this;
+    this.rows = new Int32Array(2 * rows.length);
+    this.rows.set(rows.subarray(2 * head));
+    this.rows.set(rows.subarray(0, 2 * head), rows.length - 2 * head);
+    this.mask = 2 * this.mask + 1;
     this.head = 0;
-    if (this.rows[0] < REBASE_AT) return;
-    const first = this.rows[0];
-    for (let n = 0; n < size; n++) this.rows[2 * n] -= first;
+  }
+
+  private rebase(): void {
+    const first = this.frameAt(0) - this.base;
+    for (let n = 0; n < this.size; n++) this.rows[2 * ((this.head + n) & this.mask)] -= first;
     this.base += first;
   }
 
