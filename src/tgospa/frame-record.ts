@@ -36,7 +36,7 @@ export class FrameRecord {
   pairPart: (Part | null)[] = NO_PARTS;
   pairTrackPart: (Part | null)[] = NO_PARTS;
   pairCalm: number[] = NO_FLAGS;
-  /** groups of more than a pair: some members may have no pair in this frame */
+  /** groups that a change may reach by members without a pair in this frame, or that were cut */
   groups: Group[] = NO_GROUPS;
   /** 1 where neither end has another pair in this frame */
   lone: number[] = NO_FLAGS;

@@ -58,8 +58,9 @@ export class Frontier {
   private readonly open = new Roll<Part>();
   /** trajectories of groups that grew too large; whoever calls solves them otherwise */
   readonly overflow: Trajectory[] = [];
-  /** trajectories whose past is worked again */
+  /** trajectories whose past is worked again: those that later frames may hear of, and the others */
   private readonly changed = new Roll<Trajectory>();
+  private readonly parked = new Roll<Trajectory>();
   /** length of the window that is solved */
   private frameCount = 0;
   /** pairs found to be held and decided since the last `rework` began */
@@ -212,27 +213,55 @@ export class Frontier {
     this.quietPairs.clear();
     const cut = cuts.size === 0 ? null : new Set<FrameRecord>();
     for (const { frame } of cuts) cut!.add(frame);
-    for (let n = first; n < end; n++) {
-      if (changed.size === 0 && !cut?.size) return;
-      if (cut?.delete(frames[n]) || changed.size > 0) this.reworkFrame(frames[n]);
+    for (let n = first; n < end && (changed.size > 0 || cut?.size); ) {
+      const frame = frames[n];
+      if (cut?.delete(frame) || changed.size > 0) this.reworkFrame(frame);
+      n += cut?.size ? 1 : this.nextChange(frame.number) - frame.number;
     }
+    this.conclude(changed);
+    this.conclude(this.parked);
+  }
+
+  /** The first frame after one that may have a changed trajectory in it. */
+  private nextChange(number: number): number {
+    const { changed } = this;
+    let next = Number.POSITIVE_INFINITY;
+    for (let n = 0; n < changed.size; n++) {
+      const { nextNumber, hiddenUntil } = changed.at(n);
+      if (nextNumber <= number || hiddenUntil > number) return number + 1;
+      if (nextNumber < next) next = nextNumber;
+    }
+    return next;
+  }
+
+  /** What has changed up to the newest frame holds from now on. */
+  private conclude(changed: Roll<Trajectory>): void {
     while (changed.size > 0) {
       const trajectory = changed.at(changed.size - 1);
       const { part, changedPart } = trajectory;
       if (part && part !== changedPart) this.open.delete(part);
       trajectory.part = changedPart;
-      changed.delete(trajectory);
+      this.unmark(trajectory);
     }
   }
 
   private mark(trajectory: Trajectory, part: Part | null): void {
-    if (!trajectory.changed) trajectory.nextNumber = 0;
-    this.changed.add(trajectory);
+    if (!trajectory.changed) {
+      trajectory.nextNumber = 0;
+      this.changed.add(trajectory);
+    }
     trajectory.changedPart = part;
   }
 
   private unmark(trajectory: Trajectory): void {
+    (trajectory.parked ? this.parked : this.changed).delete(trajectory);
+    trajectory.parked = false;
+  }
+
+  private park(trajectory: Trajectory): void {
     this.changed.delete(trajectory);
+    this.parked.add(trajectory);
+    trajectory.parked = true;
   }
 
   /** A trajectory has left the window; those it was tied to begin anew. */
@@ -274,7 +303,7 @@ export class Frontier {
       if (this.reworkPair(frame, pair)) reach.exclude(pair);
       else reach.addPair(frame, pair);
     }
-    // members may have no pair of their own in this frame
+    // those who have no pair of their own in this frame
     for (let n = 0; n < frame.groups.length; n++) {
       const group = frame.groups[n];
       if (isChanged(group)) reach.addGroup(group);
@@ -300,8 +329,8 @@ export class Frontier {
         if (frame.truthAt(pair).changed || frame.trackAt(pair).changed) found[count++] = pair;
       return count;
     }
-    // few of many: by their edges, so that a crowd does not cost more for being one
-    for (let n = 0; n < changed.size; n++) {
+    // few of many: by their edges, so that a crowd does not cost more for being one; from the last on, because the last takes the place of one that goes
+    for (let n = changed.size - 1; n >= 0; n--) {
       const trajectory = changed.at(n);
       if (trajectory.nextNumber > number) continue;
       let next = Number.POSITIVE_INFINITY;
@@ -315,6 +344,7 @@ export class Frontier {
         if (nextOf === number && (edge.truth === trajectory || !edge.truth.changed)) found[count++] = edge.pairAt(at);
       }
       trajectory.nextNumber = next;
+      if (next === Number.POSITIVE_INFINITY && trajectory.hiddenUntil < number) this.park(trajectory);
     }
     return count;
   }
@@ -607,9 +637,15 @@ export class Frontier {
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, pairs: readonly number[]): Group {
     const stamp = newStamp();
+    let endCount = 0;
     for (let n = 0; n < pairs.length; n++) {
-      collect(frame.truthAt(pairs[n]), truthBasket, stamp);
-      collect(frame.trackAt(pairs[n]), trackBasket, stamp);
+      const truth = frame.truthAt(pairs[n]);
+      const track = frame.trackAt(pairs[n]);
+      if (truth.endStamp !== stamp) endCount++;
+      if (track.endStamp !== stamp) endCount++;
+      truth.endStamp = track.endStamp = stamp;
+      collect(truth, truthBasket, stamp);
+      collect(track, trackBasket, stamp);
     }
     const truths = truthBasket.take();
     const tracks = trackBasket.take();
@@ -647,7 +683,12 @@ export class Frontier {
     };
     if (loss > 0) this.cuts.add(group);
     for (let n = 0; n < pairs.length; n++) frame.pairGroup[pairs[n]] = group;
-    if (truths.length + tracks.length > 2) frame.groups.push(group);
+    const hidden = truths.length + tracks.length > endCount;
+    if (hidden) {
+      hide(truths, stamp, frame.number);
+      hide(tracks, stamp, frame.number);
+    }
+    if (hidden || loss > 0) frame.groups.push(group);
     for (let n = 0; n < inputs.length; n++) {
       const input = inputs[n];
       this.open.delete(input);
@@ -717,6 +758,14 @@ function collect(member: Trajectory, side: Basket<Trajectory>, stamp: number): v
   for (const track of part.tracks) {
     track.knotStamp = stamp;
     trackBasket.add(track);
+  }
+}
+
+/** Notes who has no pair in a frame. */
+function hide(members: readonly Trajectory[], endStamp: number, number: number): void {
+  for (let n = 0; n < members.length; n++) {
+    const member = members[n];
+    if (member.endStamp !== endStamp && member.hiddenUntil < number) member.hiddenUntil = number;
   }
 }
 

@@ -34,6 +34,10 @@ export class Trajectory {
   place = -1;
   /** no pair of it lies between the frame that is worked again and this one */
   nextNumber = 0;
+  /** no frame after this has a group with it in which it has no pair */
+  hiddenUntil = -1;
+  /** its past is worked again, but no later frame can tell */
+  parked = false;
   /** scratch of the frontier: what it is in now; while a frame is reworked, what it was in before and after it */
   reworkStamp = 0;
   before: Part | null = null;
@@ -41,6 +45,7 @@ export class Trajectory {
   now: Part | null = null;
   /** scratch of the frontier: membership and index in a knot, whether an end is taken, and whether a change reaches it */
   knotStamp = 0;
+  endStamp = 0;
   knot = 0;
   taken = false;
   reachStamp = 0;
