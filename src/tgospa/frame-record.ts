@@ -10,12 +10,17 @@ import type { Edge, Trajectory } from './trajectory.js';
 
 const NO_GROUPS: Group[] = [];
 const NO_PARTS: Part[] = [];
-const NO_FLAGS: number[] = [];
+const NO_FLAGS: 0[] = [];
 /** cut to length they are new lists, faster than by filling these */
 const nothing: null[] = [];
-const zeros: number[] = [];
+const zeros: 0[] = [];
 /** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
 const draft: number[] = [0.5];
+
+/** Whether a pair is calm, as its ends come in with the parts they leave with; or begins, as they come in fresh and leave held. */
+export type Calm = 0 | 1 | 2;
+export const CALM = 1;
+export const BEGINS = 2;
 
 /** Of each pair whether it is assigned, and the half-switches on the way into the frame. */
 export interface FrameAssignment {
@@ -31,15 +36,15 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
-  /** the frontier's work on this frame by pair: its group, or, calm, the decided parts of its ends; empty before it comes */
+  /** the frontier's work on this frame by pair: its group, or, calm, the decided parts that its ends leave it with; empty before it comes */
   pairGroup: (Group | null)[] = NO_GROUPS;
   pairPart: (Part | null)[] = NO_PARTS;
   pairTrackPart: (Part | null)[] = NO_PARTS;
-  pairCalm: number[] = NO_FLAGS;
+  pairCalm: Calm[] = NO_FLAGS;
   /** groups that a change may reach by members without a pair in this frame, or that were cut */
   groups: Group[] = NO_GROUPS;
   /** 1 where neither end has another pair in this frame */
-  lone: number[] = NO_FLAGS;
+  lone: (0 | 1)[] = NO_FLAGS;
 
   readonly stride: number;
   /**
@@ -231,10 +236,10 @@ let trackPairs = new Uint32Array(64);
 const cleared = (scratch: Uint32Array<ArrayBuffer>, length: number) =>
   scratch.length < length ? new Uint32Array(2 * length) : scratch.fill(0, 0, length);
 
-function lonePairs(frame: FrameRecord): number[] {
+function lonePairs(frame: FrameRecord): (0 | 1)[] {
   truthPairs = cleared(truthPairs, frame.truths.length);
   trackPairs = cleared(trackPairs, frame.tracks.length);
-  const lone = zeros.slice(0, frame.edges.length);
+  const lone: (0 | 1)[] = zeros.slice(0, frame.edges.length);
   for (let pair = 0; pair < lone.length; pair++) {
     truthPairs[frame.truthIndex(pair)]++;
     trackPairs[frame.trackIndex(pair)]++;

@@ -20,20 +20,19 @@
 
 import { Basket } from './basket.js';
 import type { Budget } from './budget.js';
-import type { FrameRecord } from './frame-record.js';
+import { BEGINS, CALM, type Calm, type FrameRecord } from './frame-record.js';
 import { Knot } from './knot.js';
 import {
   BOTH,
   bestState,
   FRESH_OR_HELD,
   type Group,
-  HELD,
+  heldPart,
   NOBODY,
   only,
   type Part,
   samePart,
   takeApart,
-  ZERO,
 } from './part.js';
 import { Reach } from './reach.js';
 import { Roll } from './roll.js';
@@ -181,7 +180,7 @@ export class Frontier {
         truth.now = part;
         track.now = track.part;
       } else if (part !== null && part.states.length === 1) this.hold(frame, pair, part, part);
-      else truth.part = track.part = this.workPair(frame, pair, truth, track, part);
+      else truth.part = track.part = this.goOn(frame, pair, part);
     }
     if (tiedCount === 0) return;
     for (const { fresh, parts } of this.advance(frame, tied, tiedCount)) {
@@ -256,6 +255,7 @@ export class Frontier {
   private unmark(trajectory: Trajectory): void {
     (trajectory.parked ? this.parked : this.changed).delete(trajectory);
     trajectory.parked = false;
+    trajectory.changedPart = null;
   }
 
   private park(trajectory: Trajectory): void {
@@ -267,7 +267,6 @@ export class Frontier {
   /** A trajectory has left the window; those it was tied to begin anew. */
   forget(trajectory: Trajectory): void {
     if (trajectory.part) this.open.delete(trajectory.part);
-    trajectory.part = null;
   }
 
   /** Forgets trajectories that are solved otherwise from now on. */
@@ -372,7 +371,7 @@ export class Frontier {
       this.keepQuiet(frame, pair);
     } else {
       this.uncalm(frame, pair);
-      part = this.workPair(frame, pair, truth, track, input);
+      part = this.goOn(frame, pair, input);
     }
     if (old && (old === part || samePart(old, part))) {
       if (old !== part) this.adopt(old, part, frame.pairGroup[pair]?.parts);
@@ -395,9 +394,15 @@ export class Frontier {
     for (let n = 0; n < groupCount; n++) this.noteGroup(groups[n]!);
     for (let n = 0; n < pairCount; n++) {
       const pair = pairs[n];
-      if (!frame.pairCalm[pair]) continue;
-      this.noteCalm(frame.truthAt(pair), frame.pairPart[pair]);
-      this.noteCalm(frame.trackAt(pair), frame.pairTrackPart[pair]);
+      const calm = frame.pairCalm[pair];
+      if (calm === 0) continue;
+      if (calm === BEGINS) {
+        this.note(frame.truthAt(pair), null, frame.pairPart[pair]);
+        this.note(frame.trackAt(pair), null, frame.pairPart[pair]);
+      } else {
+        this.noteCalm(frame.truthAt(pair), frame.pairPart[pair]);
+        this.noteCalm(frame.trackAt(pair), frame.pairTrackPart[pair]);
+      }
       this.uncalm(frame, pair);
     }
     for (let n = 0; n < groupCount; n++) this.discard(groups[n]!);
@@ -558,9 +563,13 @@ export class Frontier {
 
   /** Nothing changes for a pair whose ends are decided: held, it earns. */
   private hold(frame: FrameRecord, pair: number, truthPart: Part | null, trackPart: Part | null): void {
+    this.settle(frame, pair, truthPart, trackPart, CALM);
+  }
+
+  private settle(frame: FrameRecord, pair: number, truthPart: Part | null, trackPart: Part | null, calm: Calm): void {
     frame.pairPart[pair] = truthPart;
     frame.pairTrackPart[pair] = trackPart;
-    frame.pairCalm[pair] = 1;
+    frame.pairCalm[pair] = calm;
     const on = truthPart !== null && truthPart === trackPart ? 1 : 0;
     if (frame.on(pair) === on) return;
     frame.assign(pair, on);
@@ -568,24 +577,38 @@ export class Frontier {
   }
 
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
-  private workPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory, input: Part | null): Part {
+  private goOn(frame: FrameRecord, pair: number, input: Part | null): Part {
+    const edge = frame.edges[pair];
     const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
-    const decided = this.leads(frame.edges[pair], earned);
-    const part: Part = {
-      truths: truth.self,
-      tracks: track.self,
-      states: decided ? HELD : FRESH_OR_HELD,
-      value: decided ? ZERO : [-earned, 0],
-      lone: true,
-      group: null,
-      index: BOTH,
-      taker: null,
-      takenAs: 0,
-      knotStamp: 0,
-      knot: 0,
-      reworkStamp: 0,
-      place: -1,
-    };
+    const decided = this.leads(edge, earned);
+    if (!decided || input !== null) return this.workPair(frame, pair, input, earned, decided);
+    // the usual case needs nothing of its own
+    const part = heldPart(edge.truth, edge.track);
+    this.settle(frame, pair, part, part, BEGINS);
+    this.keepQuiet(frame, pair);
+    return part;
+  }
+
+  /** The same, with what can be told of it later. */
+  private workPair(frame: FrameRecord, pair: number, input: Part | null, earned: number, decided: boolean): Part {
+    const { truth, track } = frame.edges[pair];
+    const part: Part = decided
+      ? heldPart(truth, track)
+      : {
+          truths: truth.self,
+          tracks: track.self,
+          states: FRESH_OR_HELD,
+          value: [-earned, 0],
+          lone: true,
+          group: null,
+          index: BOTH,
+          taker: null,
+          takenAs: 0,
+          knotStamp: 0,
+          knot: 0,
+          reworkStamp: 0,
+          place: -1,
+        };
     const group: Group = {
       frame,
       pairs: only(pair),
@@ -692,6 +715,7 @@ export class Frontier {
     for (let n = 0; n < inputs.length; n++) {
       const input = inputs[n];
       this.open.delete(input);
+      if (input.states.length === 1) continue;
       input.taker = group;
       input.takenAs = n;
     }

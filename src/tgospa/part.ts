@@ -15,13 +15,13 @@ export const FRESH = -2;
 export const FREE = -1;
 export const NOBODY: readonly Trajectory[] = [];
 // shapes that all parts of one or two trajectories share
-export const HELD: readonly (readonly number[])[] = [[0, 0]];
+const HELD: readonly (readonly number[])[] = [[0, 0]];
 export const FRESH_OR_HELD: readonly (readonly number[])[] = [
   [FRESH, FRESH],
   [0, 0],
 ];
 const RELEASED: readonly (readonly number[])[] = [[FREE]];
-export const ZERO: readonly number[] = [0];
+const ZERO: readonly number[] = [0];
 export const BOTH: readonly number[] = [0, 1];
 
 /** What is known about some trajectories after a frame: the matchings that can still win, best value 0. */
@@ -36,7 +36,7 @@ export interface Part {
   /** where it came from, and for each state the group's state; with one state nothing is left to trace back */
   group: Group | null;
   index: readonly number[];
-  /** the group that took it up, and as which input; null while it is the present */
+  /** the group that took it up, and as which input; null while it is the present, and when there is one state only */
   taker: Group | null;
   takenAs: number;
   knotStamp: number;
@@ -88,14 +88,14 @@ export function takeApart(group: Group, { kept, keptCount, states }: Knot): void
   for (let i = 0; i < n; i++) {
     const partner = rows[first + i];
     if (!isSettled(kept, keptCount, states, i)) truthBasket.add(i);
-    else if (partner >= 0) partBasket.add(decidedPart(truths[i].self, tracks[partner].self, HELD));
-    else if (partner === FREE) partBasket.add(decidedPart(truths[i].self, NOBODY, RELEASED));
+    else if (partner >= 0) partBasket.add(heldPart(truths[i], tracks[partner]));
+    else if (partner === FREE) partBasket.add(releasedPart(truths[i], truths[i].self, NOBODY));
     else freshBasket.add(truths[i]);
   }
   for (let j = 0; j < tracks.length; j++) {
     const partner = rows[first + n + j];
     if (!isSettled(kept, keptCount, states, n + j)) trackBasket.add(j);
-    else if (partner === FREE) partBasket.add(decidedPart(NOBODY, tracks[j].self, RELEASED));
+    else if (partner === FREE) partBasket.add(releasedPart(tracks[j], NOBODY, tracks[j].self));
     else if (partner === FRESH) freshBasket.add(tracks[j]);
   }
   if (truthBasket.size + trackBasket.size > 0)
@@ -178,6 +178,17 @@ export function bitsOf(bits: number, length: number): readonly number[] {
 export function upTo(length: number): readonly number[] {
   counts[length] ??= Array.from({ length }, (_, n) => n);
   return counts[length];
+}
+
+/** The part of two that are decided to be held: the same one as long as they stay together. */
+export function heldPart(truth: Trajectory, track: Trajectory): Part {
+  if (truth.held === null || truth.held.tracks[0] !== track) truth.held = decidedPart(truth.self, track.self, HELD);
+  return truth.held;
+}
+
+function releasedPart(member: Trajectory, truths: readonly Trajectory[], tracks: readonly Trajectory[]): Part {
+  member.released ??= decidedPart(truths, tracks, RELEASED);
+  return member.released;
 }
 
 function decidedPart(truths: readonly Trajectory[], tracks: readonly Trajectory[], states: Part['states']): Part {

@@ -250,6 +250,7 @@ export class Scene {
       partner.partner = null;
       partner.partnerGone = trajectory.id;
     }
+    trajectory.leave();
   }
 
   /** Takes a component apart: its edges wait to be put into new ones. */

@@ -51,6 +51,9 @@ export class Trajectory {
   reachStamp = 0;
   /** a list of itself only, shared by all who need one */
   readonly self: readonly Trajectory[] = [this];
+  /** the part it was decided to be held in last, and the one of its own after a release; made once */
+  held: Part | null = null;
+  released: Part | null = null;
 
   constructor(
     readonly id: string,
@@ -61,6 +64,12 @@ export class Trajectory {
   /** Its past is worked again. */
   get changed(): boolean {
     return this.place >= 0;
+  }
+
+  /** It has left the window: whoever still knows it keeps nothing else alive by that. */
+  leave(): void {
+    this.part = this.before = this.after = this.now = this.changedPart = this.held = this.released = null;
+    this.partner = null;
   }
 
   /** Finds its best edges again, where an earlier answer no longer holds. */
