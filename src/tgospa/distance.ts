@@ -23,6 +23,8 @@ const SCAN_MAX = 640;
 /** up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on average */
 const INSERTION_SORT_MAX = 80;
 const MOVES_PER_TRACK_MAX = 20;
+/** times a number of tracks it is a whole number that a double can hold */
+const STEPS = 2 ** 32;
 
 function iou(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
@@ -192,7 +194,7 @@ export class PairFinder {
     const { low, high, order, sortedLow, sortedHigh } = this;
     if (this.ordered !== count) {
       for (let j = 0; j < count; j++) order[j] = j;
-      if (count > INSERTION_SORT_MAX) order.subarray(0, count).sort((x, y) => high[x] - high[y]);
+      if (count > INSERTION_SORT_MAX) this.sortRoughly(count);
       this.ordered = count;
     }
     let moves = 0;
@@ -215,6 +217,21 @@ export class PairFinder {
       }
     }
     for (let n = 0; n < count; n++) sortedLow[n] = low[order[n]];
+  }
+
+  /** Orders tracks by where they end, up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them. */
+  private sortRoughly(count: number): void {
+    const { high, order, sortedHigh } = this;
+    let least = Number.POSITIVE_INFINITY;
+    let most = Number.NEGATIVE_INFINITY;
+    for (let j = 0; j < count; j++) {
+      if (high[j] < least) least = high[j];
+      if (high[j] > most) most = high[j];
+    }
+    const scale = most > least ? STEPS / (most - least) : 0;
+    for (let j = 0; j < count; j++) sortedHigh[j] = Math.floor((high[j] - least) * scale) * count + j;
+    const keys = sortedHigh.subarray(0, count).sort();
+    for (let n = 0; n < count; n++) order[n] = keys[n] - Math.floor(keys[n] / count) * count;
   }
 
   private test(a: Float64Array, i: number, b: Float64Array, j: number, stride: number): void {

@@ -113,22 +113,15 @@ function packFeed(
     return { ids: before && equal(given.ids, before.ids) ? before.ids : given.ids, coordinates };
   }
   const objects = isList(given) ? given : unpack(given);
-  // ids that were unique in the frame before still are: as long as they are the same, its list serves
-  let ids: string[] = before && before.ids.length === count ? before.ids : new Array(count);
-  let seen = before && ids === before.ids ? null : new Set<string>();
+  const ids = packIds(objects, before?.ids);
+  const seen = ids === null ? new Set<string>() : null;
   for (let n = 0; n < count; n++) {
     const object = objects[n] as { id: string; box?: number[]; point?: number[] };
-    if (seen === null && object?.id !== ids[n]) {
-      ids = ids.slice();
-      seen = new Set();
-      for (let m = 0; m < n; m++) seen.add(ids[m]);
-    }
     if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
       problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
       continue;
     }
     if (seen) {
-      ids[n] = object.id;
       const size = seen.size;
       if (seen.add(object.id).size === size) {
         problems.push({
@@ -157,7 +150,49 @@ function packFeed(
     }
     objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
   }
-  return { ids, coordinates };
+  return { ids: ids ?? [], coordinates };
+}
+
+/** how far ahead in the frame before an id is looked for */
+const AHEAD_MAX = 3;
+/** so many ids that are new, or stand elsewhere, are compared with all others one by one */
+const STRANGERS_MAX = 6;
+const strangers = new Int32Array(STRANGERS_MAX);
+
+/** Where an id stands in a list from a place on, if it is not far. */
+export function placeOf(id: string, ids: readonly string[], from: number): number {
+  const end = Math.min(from + AHEAD_MAX, ids.length);
+  for (let at = from; at < end; at++) if (ids[at] === id) return at;
+  return -1;
+}
+
+/**
+ * The ids of objects, as the list of the frame before when it is the same; null when one is no string or stands twice. Those that follow each other as in
+ * the frame before are as unique as they were there, so only the others have to be looked at.
+ */
+function packIds(objects: readonly Obj[], before: string[] = []): string[] | null {
+  const { length } = objects;
+  let same = 0;
+  while (same < length && objects[same]?.id === before[same]) same++;
+  if (same === length && length === before.length) return before;
+  const ids: string[] = new Array(length);
+  let strange = 0;
+  let next = 0;
+  for (let n = 0; n < length; n++) {
+    const id = objects[n]?.id;
+    if (typeof id !== 'string') return null;
+    ids[n] = id;
+    const at = placeOf(id, before, next);
+    if (at >= 0) next = at + 1;
+    else if (strange < STRANGERS_MAX) strangers[strange++] = n;
+    else strange = STRANGERS_MAX + 1;
+  }
+  if (strange > STRANGERS_MAX) return new Set(ids).size === length ? ids : null;
+  for (let s = 0; s < strange; s++) {
+    const id = ids[strangers[s]];
+    for (let n = 0; n < length; n++) if (ids[n] === id && n !== strangers[s]) return null;
+  }
+  return ids;
 }
 
 /** The usual case at once: a box of four finite numbers with sides above 0, and no point. */

@@ -10,7 +10,7 @@
 import type { Budget } from './budget.js';
 import { Component, type SolveSettings } from './component.js';
 import { PairFinder } from './distance.js';
-import type { PackedFrame } from './frame.js';
+import { type PackedFrame, placeOf } from './frame.js';
 import { addUp, FrameRecord, matchFrame } from './frame-record.js';
 import { Frontier } from './frontier.js';
 import type { Params } from './params.js';
@@ -147,7 +147,16 @@ export class Scene {
       return newest;
     }
     const list: Trajectory[] = new Array(ids.length);
-    for (let n = 0; n < ids.length; n++) list[n] = this.appear(side, ids[n]);
+    // most of them follow each other as in the newest frame: they are found there sooner than by their id
+    let next = 0;
+    for (let n = 0; n < ids.length; n++) {
+      const at = newest && newestIds ? placeOf(ids[n], newestIds, next) : -1;
+      if (at >= 0) {
+        list[n] = newest![at];
+        list[n].presence++;
+        next = at + 1;
+      } else list[n] = this.appear(side, ids[n]);
+    }
     return list;
   }
 
@@ -162,9 +171,8 @@ export class Scene {
   }
 
   private enterPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): void {
-    let edge: Edge | undefined;
-    for (const known of truth.edges) if (known.track === track) edge = known;
-    edge ??= this.addEdge(truth, track);
+    const edge = truth.edgeWith(track) ?? this.addEdge(truth, track);
+    truth.latest = edge;
     frame.edges[pair] = edge;
     edge.add(frame.number, pair);
     edge.total += frame.benefit(pair);
@@ -232,6 +240,7 @@ export class Scene {
   private removeEdge(edge: Edge): void {
     const { truth, track } = edge;
     truth.edges.splice(truth.edges.indexOf(edge), 1);
+    if (truth.latest === edge) truth.latest = null;
     track.edges.splice(track.edges.indexOf(edge), 1);
     this.edgeCount--;
     this.setAlone(edge, false);

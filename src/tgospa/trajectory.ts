@@ -14,6 +14,8 @@ const REBASE_AT = 2 ** 30;
 export class Trajectory {
   presence = 0;
   readonly edges: Edge[] = [];
+  /** of a truth: the edge that had a pair last */
+  latest: Edge | null = null;
   /** settled: the other end of the pair held now, or the id of one that left the window */
   partner: Trajectory | null = null;
   partnerGone: string | null = null;
@@ -69,7 +71,15 @@ export class Trajectory {
   /** It has left the window: whoever still knows it keeps nothing else alive by that. */
   leave(): void {
     this.part = this.before = this.after = this.now = this.changedPart = this.held = this.released = null;
-    this.partner = null;
+    this.partner = this.latest = null;
+  }
+
+  /** Its edge with a track, if there is one. */
+  edgeWith(track: Trajectory): Edge | undefined {
+    const { latest, edges } = this;
+    if (latest !== null && latest.track === track) return latest;
+    for (let n = 0; n < edges.length; n++) if (edges[n].track === track) return edges[n];
+    return undefined;
   }
 
   /** Finds its best edges again, where an earlier answer no longer holds. */

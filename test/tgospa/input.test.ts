@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, InputError, type Params, presets, profile, SlidingWindow } from '../../src/index.js';
+import { random } from '../bench/crowd.js';
 
 const params: Params = presets['online-surveillance'];
 const points: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 1 };
@@ -173,6 +174,44 @@ describe('wrong frames', () => {
       complains(() => disturbed.push({ reference: [box('x'), box('x')], tracker: [] }), /^frame.reference\[1\].id: /);
       assert.deepEqual(JSON.parse(JSON.stringify(disturbed.push(one))), JSON.parse(JSON.stringify(clean.push(one))));
     }
+  });
+
+  it('say where an id stands twice, whatever the frame before was like', () => {
+    const next = random(5);
+    const window = new SlidingWindow({ ...params, windowFrames: 5 });
+    let ids: number[] = [];
+    let twice = 0;
+    let total = 0;
+    for (let step = 0; step < 400; step++) {
+      // some go, some come, some change places, and now and then one comes twice
+      ids = ids.filter(() => next() > 0.1);
+      while (ids.length < 12 && next() < 0.8)
+        ids.splice(Math.floor(next() * ids.length), 0, step * 20 + Math.floor(next() * 20));
+      if (next() < 0.3) ids.reverse();
+      if (step % 50 === 0) ids = ids.map((_, n) => step * 1000 + n);
+      const given = [...ids];
+      if (next() < 0.4 && given.length > 0)
+        given.splice(Math.floor(next() * given.length), 0, given[Math.floor(next() * given.length)]);
+      const expected = given.flatMap((id, n) => (given.indexOf(id) < n ? [`frame.tracker[${n}].id`] : []));
+      const frame = { reference: [box('a')], tracker: given.map((id, n) => box(`${id}`, 100 * n)) };
+      const found = mistakes(() => window.push(frame));
+      assert.deepEqual(
+        found.map((mistake) => mistake.split(': ')[0]),
+        expected,
+      );
+      if (expected.length > 0) {
+        twice++;
+        continue;
+      }
+      ids = [...new Set(ids)];
+      total += given.length;
+      assert.equal(window.frameCount, step + 1 - twice);
+      assert.deepEqual(
+        window.frames().at(-1)!.tracker.ids,
+        given.map((id) => `${id}`),
+      );
+    }
+    assert.ok(twice > 50 && total > 1000);
   });
 
   it('are shortened in the message when they are very many', () => {
