@@ -44,9 +44,16 @@ export class KnownWeights {
   #openCount = new Int32Array(0);
   /** 1 where an edge of the object is known to be assigned */
   #taken = new Uint8Array(0);
-  // along one edge: what its rivals earn, and its ends' prices
+  /** 1 for an object with edges that were displaced since all were ranked, and before that since the last time */
+  #relieved = new Uint8Array(0);
+  #relievedBefore = new Uint8Array(0);
+  // along one edge: what its rivals earn, the first and last frames in which they earn something or are assigned, and its ends' prices
   #truthRival = new Float64Array(0);
   #trackRival = new Float64Array(0);
+  #truthFirst = 0;
+  #truthLast = 0;
+  #trackFirst = 0;
+  #trackLast = 0;
   #truthPrice = new Float64Array(0);
   #trackPrice = new Float64Array(0);
 
@@ -56,21 +63,27 @@ export class KnownWeights {
     this.objectCount = objectCount;
     this.frameCount = frameCount;
     if (this.truth.length < edgeCount) {
-      this.truth = new Int32Array(2 * edgeCount);
-      this.track = new Int32Array(2 * edgeCount);
-      this.#openCount = new Int32Array(2 * edgeCount);
+      const size = Math.max(edgeCount, 2 * this.truth.length);
+      this.truth = new Int32Array(size);
+      this.track = new Int32Array(size);
+      this.#openCount = new Int32Array(size);
     }
-    const places = edgeCount * frameCount;
-    if (this.weight.length < places) {
-      this.weight = new Int8Array(2 * places);
-      this.benefit = new Float64Array(2 * places);
+    if (this.#relieved.length < objectCount) {
+      const size = Math.max(objectCount, 2 * this.#relieved.length);
+      this.#relieved = new Uint8Array(size);
+      this.#relievedBefore = new Uint8Array(size);
     }
-    const objectPlaces = objectCount * frameCount;
-    if (this.best.length < objectPlaces) {
-      this.best = new Float64Array(2 * objectPlaces);
-      this.second = new Float64Array(2 * objectPlaces);
-      this.price = new Float64Array(2 * objectPlaces);
-      this.#taken = new Uint8Array(2 * objectPlaces);
+    if (this.weight.length < edgeCount * frameCount) {
+      const size = Math.max(edgeCount * frameCount, 2 * this.weight.length);
+      this.weight = new Int8Array(size);
+      this.benefit = new Float64Array(size);
+    }
+    if (this.best.length < objectCount * frameCount) {
+      const size = Math.max(objectCount * frameCount, 2 * this.best.length);
+      this.best = new Float64Array(size);
+      this.second = new Float64Array(size);
+      this.price = new Float64Array(size);
+      this.#taken = new Uint8Array(size);
     }
     if (this.cost.length < frameCount + 1) {
       this.cost = new Float64Array(frameCount + 1);
@@ -88,11 +101,18 @@ export class KnownWeights {
     this.price.fill(0, 0, objectCount * frameCount);
     this.#taken.fill(0, 0, objectCount * frameCount);
     this.#openCount.fill(frameCount, 0, edgeCount);
+    this.#relieved.fill(1, 0, objectCount);
     let found = true;
     for (let round = 0; found && round < ROUNDS_MAX; round++) {
       this.#rank();
+      const relieved = this.#relieved;
+      this.#relieved = this.#relievedBefore.fill(0, 0, objectCount);
+      this.#relievedBefore = relieved;
       found = false;
-      for (let edge = 0; edge < edgeCount; edge++) if (this.#openCount[edge] > 0 && this.#follow(edge)) found = true;
+      for (let edge = 0; edge < edgeCount; edge++) {
+        if (this.#openCount[edge] === 0 || (relieved[this.truth[edge]] | relieved[this.track[edge]]) === 0) continue;
+        if (this.#follow(edge)) found = true;
+      }
     }
     if (found) this.#rank();
   }
@@ -133,48 +153,55 @@ export class KnownWeights {
       if (weight[row + k] !== OPEN || (taken[truthRow + k] | taken[trackRow + k]) === 0) continue;
       weight[row + k] = 0;
       this.#openCount[edge]--;
+      this.#relieved[this.truth[edge]] = 1;
+      this.#relieved[this.track[edge]] = 1;
     }
   }
 
-  /** Follows an edge through the window; says whether anything was found. Its rivals may have been ranked before others were displaced: that asks too much only. */
-  #follow(edge: number): boolean {
-    const { frameCount, benefit, weight, cost, best, second } = this;
-    const truthRival = this.#truthRival;
-    const trackRival = this.#trackRival;
-    const truthPrice = this.#truthPrice;
-    const trackPrice = this.#trackPrice;
+  /** Looks at the rivals of an edge. Some may have been ranked before they were displaced: that asks too much only. */
+  #meetRivals(edge: number): void {
+    const { frameCount, benefit, weight, best, second } = this;
     const taken = this.#taken;
     const row = edge * frameCount;
     const truthRow = this.truth[edge] * frameCount;
     const trackRow = this.track[edge] * frameCount;
-    this.#displace(edge);
-    // frames in which the rivals earn something or are assigned
-    let truthFirst = frameCount;
-    let truthLast = -1;
-    let trackFirst = frameCount;
-    let trackLast = -1;
+    this.#truthFirst = this.#trackFirst = frameCount;
+    this.#truthLast = this.#trackLast = -1;
     for (let k = 0; k < frameCount; k++) {
       if (weight[row + k] === 1) continue;
       const own = weight[row + k] === OPEN ? benefit[row + k] : -1;
       const m = own === best[truthRow + k] ? second[truthRow + k] : best[truthRow + k];
       const n = own === best[trackRow + k] ? second[trackRow + k] : best[trackRow + k];
-      truthRival[k] = m;
-      trackRival[k] = n;
+      this.#truthRival[k] = m;
+      this.#trackRival[k] = n;
       if (m > 0 || taken[truthRow + k] === 1) {
-        truthLast = k;
-        if (truthFirst === frameCount) truthFirst = k;
+        this.#truthLast = k;
+        if (this.#truthFirst === frameCount) this.#truthFirst = k;
       }
       if (n > 0 || taken[trackRow + k] === 1) {
-        trackLast = k;
-        if (trackFirst === frameCount) trackFirst = k;
+        this.#trackLast = k;
+        if (this.#trackFirst === frameCount) this.#trackFirst = k;
       }
     }
+  }
 
+  /** Follows an edge through the window; says whether anything was found. */
+  #follow(edge: number): boolean {
+    this.#displace(edge);
+    this.#meetRivals(edge);
+    const { frameCount, benefit, weight, cost } = this;
+    const truthRival = this.#truthRival;
+    const trackRival = this.#trackRival;
+    const truthPrice = this.#truthPrice;
+    const trackPrice = this.#trackPrice;
+    const truthLast = this.#truthLast;
+    const trackLast = this.#trackLast;
+    const row = edge * frameCount;
     let found = false;
     let running = false;
     let isAfterKnown = false;
+    // of the run at hand: its first frame, and the last up to which it is known
     let first = 0;
-    /** last frame up to which the run is known */
     let last = -1;
     let F = 0;
     let G = 0;
@@ -195,8 +222,8 @@ export class KnownWeights {
       }
       if (!running) {
         const s = cost[k];
-        F = isAfterKnown ? s : truthFirst < k ? -s : 0;
-        G = isAfterKnown ? s : trackFirst < k ? -s : 0;
+        F = isAfterKnown ? s : this.#truthFirst < k ? -s : 0;
+        G = isAfterKnown ? s : this.#trackFirst < k ? -s : 0;
         N = isAfterKnown ? s : -s;
         first = k;
         last = -1;

@@ -71,6 +71,7 @@ export function isAssignment(problem: LpProblem, weights: Float64Array): boolean
 export function readSolution(problem: LpProblem, weights: Float64Array, iterations: number): LpSolution {
   let integral = true;
   for (let index = 0; index < weights.length; index++) {
+    if (weights[index] === 0 || weights[index] === 1) continue;
     const near = Math.round(weights[index]);
     if (Math.abs(weights[index] - near) <= ROUNDING) weights[index] = near === 0 ? 0 : near;
     else integral = false;

@@ -58,6 +58,7 @@ export class RingSimplex {
   #fallbackCount = 0;
   #rowCount = 0;
   #disposed = false;
+  #isLimited = true;
 
   constructor(runtime: Runtime, windowFrames: number) {
     if (!Number.isInteger(windowFrames) || windowFrames < 1)
@@ -182,7 +183,7 @@ export class RingSimplex {
 
   #solveWarm(problem: LpProblem, living: RingEdge[], options: WarmOptions): LpSolution {
     const program = this.#program(living);
-    const { edges, objects, slots, known } = program;
+    const { edges, known } = program;
     known.find();
     const cells = openCells(program);
     this.#rowCount = cells.length;
@@ -194,8 +195,7 @@ export class RingSimplex {
       const model = writeModel(program, cells);
       this.#highs ??= this.#open();
       const highs = this.#highs;
-      setTimeLimit(highs, options.timeLimitMs);
-      setOptions(highs, { simplex_iteration_limit: options.iterationLimit ?? NO_ITERATION_LIMIT });
+      this.#limit(highs, options);
       check(highs.passModel(model.data), 'HiGHS refused the model');
       check(highs.setBasis(model.basis), 'HiGHS refused the basis');
       check(highs.run(), 'HiGHS failed');
@@ -213,18 +213,14 @@ export class RingSimplex {
     }
     for (const edge of living) {
       if (!isAlone(edge)) continue;
-      for (let at = edge.order; at < weights.length; at += count) weights[at] = 1;
-      for (const slot of slots) bound += edge.benefit[slot];
-      for (const { price } of [edge.truth, edge.track]) price.fill(0);
+      for (let at = edge.order; at < weights.length; at += count) {
+        weights[at] = 1;
+        bound += problem.benefit[at];
+      }
+      edge.truth.price.fill(0);
+      edge.track.price.fill(0);
     }
-    edges.forEach(({ order }, edge) => {
-      for (let frame = 0, at = edge * slots.length; frame < slots.length; frame++, at++)
-        if (known.weight[at] === 1) weights[frame * count + order] = 1;
-    });
-    objects.forEach(({ price }, object) => {
-      for (let frame = 0, at = object * slots.length; frame < slots.length; frame++, at++)
-        price[slots[frame]] = known.price[at];
-    });
+    writeKnown(program, weights, count);
     const solution = readSolution(problem, weights, iterations);
     // they meet at the optimum only
     if (!(Math.abs(solution.value - bound) <= 1e-9 * Math.max(1, bound)))
@@ -242,15 +238,25 @@ export class RingSimplex {
     for (const { truth, track } of edges)
       for (const end of [truth, track]) if (end.index < 0) end.index = objects.push(end) - 1;
     known.begin(edges.length, objects.length, slots.length);
-    edges.forEach(({ truth, track, benefit }, edge) => {
+    for (let edge = 0, at = 0; edge < edges.length; edge++) {
+      const { truth, track, benefit } = edges[edge];
       known.truth[edge] = truth.index;
       known.track[edge] = track.index;
-      for (let frame = 0, at = edge * slots.length; frame < slots.length; frame++, at++)
-        known.benefit[at] = benefit[slots[frame]];
-    });
+      for (let frame = 0; frame < slots.length; frame++) known.benefit[at++] = benefit[slots[frame]];
+    }
     for (let frame = 1; frame < slots.length; frame++) known.cost[frame] = this.#switchCost[slots[frame]];
     known.cost[0] = known.cost[slots.length] = 0;
     return { edges, objects, slots, known };
+  }
+
+  /** Tells HiGHS its limits; those of the last solve that said none still hold. */
+  #limit(highs: RawModelApi, { timeLimitMs, iterationLimit }: WarmOptions): void {
+    const isLimited = timeLimitMs !== undefined || iterationLimit !== undefined;
+    if (isLimited || this.#isLimited) {
+      setTimeLimit(highs, timeLimitMs);
+      setOptions(highs, { simplex_iteration_limit: iterationLimit ?? NO_ITERATION_LIMIT });
+    }
+    this.#isLimited = isLimited;
   }
 
   #open(): RawModelApi {
@@ -268,28 +274,25 @@ export class RingSimplex {
     const truthNames: number[] = [];
     const trackNames: number[] = [];
     const frames = this.#frameCount;
-    const problem: LpProblem = {
-      frameCount: frames,
-      edgeTruth: numbered(
-        living.map((edge) => edge.truthName),
-        truthNames,
-      ),
-      edgeTrack: numbered(
-        living.map((edge) => edge.trackName),
-        trackNames,
-      ),
-      truthCount: truthNames.length,
-      trackCount: trackNames.length,
-      benefit: new Float64Array(frames * living.length),
-      switchCost: new Float64Array(frames),
-    };
+    const edgeTruth = new Int32Array(living.length);
+    const edgeTrack = new Int32Array(living.length);
+    for (const { truth, track } of living) truth.index = track.index = -1;
+    for (const { truth, track, truthName, trackName, order } of living) {
+      if (truth.index < 0) truth.index = truthNames.push(truthName) - 1;
+      if (track.index < 0) track.index = trackNames.push(trackName) - 1;
+      edgeTruth[order] = truth.index;
+      edgeTrack[order] = track.index;
+    }
+    const switchCost = new Float64Array(frames);
+    const benefit = new Float64Array(frames * living.length);
     let end = 0;
     for (let frame = 0; frame < frames; frame++) {
       const slot = this.#slot(frame);
-      if (frame > 0) problem.switchCost[frame] = this.#switchCost[slot];
-      for (const edge of living) problem.benefit[end++] = edge.benefit[slot];
+      if (frame > 0) switchCost[frame] = this.#switchCost[slot];
+      for (let edge = 0; edge < living.length; edge++) benefit[end++] = living[edge].benefit[slot];
     }
-    return { problem, truthNames, trackNames };
+    const counts = { frameCount: frames, truthCount: truthNames.length, trackCount: trackNames.length };
+    return { problem: { ...counts, edgeTruth, edgeTrack, benefit, switchCost }, truthNames, trackNames };
   }
 
   #slot(frame: number): number {
@@ -368,16 +371,14 @@ export class RingSimplex {
   #release(): void {
     if (this.#highs) discard(this.#highs);
     this.#highs = undefined;
+    this.#isLimited = true;
   }
 }
 
-/** Solves one program from nothing. Where changes cost differently, hardly anything is known beforehand, and HiGHS's presolve does better. */
+/** Solves one program from nothing. */
 export function solveReduced(runtime: Runtime, problem: LpProblem, options: WarmOptions = {}): LpSolution {
-  const { frameCount, switchCost } = problem;
-  const costs = switchCost.subarray(1, frameCount);
-  if (frameCount === 0 || costs.some((cost) => cost !== costs[0]))
-    return solveCold(runtime, problem, { timeLimitMs: options.timeLimitMs });
-  const ring = new RingSimplex(runtime, frameCount);
+  if (problem.frameCount === 0) return emptySolution(problem);
+  const ring = new RingSimplex(runtime, problem.frameCount);
   try {
     ring.load(problem);
     const solution = ring.solve(options);
@@ -405,6 +406,21 @@ function inOrderOf(problem: LpProblem, ring: RingSimplex, weights: Float64Array)
   return ordered;
 }
 
+/** Writes the weights that are known, and all prices, to where they are looked for. */
+function writeKnown({ edges, objects, slots, known }: Program, weights: Float64Array, stride: number): void {
+  const { frameCount, weight, price } = known;
+  for (let edge = 0; edge < edges.length; edge++) {
+    const row = edge * frameCount;
+    for (let k = 0, at = edges[edge].order; k < frameCount; k++, at += stride)
+      if (weight[row + k] === 1) weights[at] = 1;
+  }
+  for (let object = 0; object < objects.length; object++) {
+    const target = objects[object].price;
+    const row = object * frameCount;
+    for (let k = 0; k < frameCount; k++) target[slots[k]] = price[row + k];
+  }
+}
+
 function price(edge: RingEdge, slot: number, benefit: number): void {
   const change = Number(benefit !== 0) - Number(edge.benefit[slot] !== 0);
   edge.benefit[slot] = benefit;
@@ -418,13 +434,4 @@ function price(edge: RingEdge, slot: number, benefit: number): void {
 
 function clearEdge(edge: RingEdge): void {
   for (let slot = 0; slot < edge.benefit.length; slot++) price(edge, slot, 0);
-}
-
-/** Replaces names by indices into `names`, which it fills. */
-function numbered(values: number[], names: number[]): Int32Array {
-  const indices = new Map<number, number>();
-  return Int32Array.from(values, (name) => {
-    if (!indices.has(name)) indices.set(name, names.push(name) - 1);
-    return indices.get(name)!;
-  });
 }

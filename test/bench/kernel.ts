@@ -191,7 +191,7 @@ function allocation(frames: Frame[]): number {
 
 /**
  * Warm simplex: a push with solver 'lp' at every frame (`push`), and the ring over the whole window restarted from its last basis, without asking
- * first whether the old prices still prove the optimum (`ring`). Against them some of the same windows cold, without presolve: by our
+ * first whether the old prices still prove the optimum (`ring`; `ringSimplex` those of them that left HiGHS something to solve). Against them some of the same windows cold, without presolve: by our
  * own model (`cold`), and with rises and falls as columns, as the paper writes it (`asWritten`).
  */
 function warmSimplex(frames: Frame[]) {
@@ -200,6 +200,7 @@ function warmSimplex(frames: Frame[]) {
   const window = new SlidingWindow({ ...params, windowFrames: WINDOW_FRAMES }, { solver: 'lp' });
   const half = params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent;
   const times = { push: [] as number[], ring: [] as number[], cold: [] as number[], asWritten: [] as number[] };
+  const simplexTimes: number[] = [];
   let rows = 0;
   let worstDifference = 0;
   for (const [k, frame] of frames.entries()) {
@@ -221,6 +222,7 @@ function warmSimplex(frames: Frame[]) {
     times.push.push(pushed);
     times.ring.push(restarted.ms);
     rows += ring.rowCount;
+    if (ring.rowCount > 0) simplexTimes.push(restarted.ms);
     if (k % 15 !== 0) continue;
     const problem = windowProblem(frames.slice(k - WINDOW_FRAMES + 1, k + 1));
     const solved = timed(() => simplex.solveCold(problem, { presolve: false }));
@@ -247,6 +249,8 @@ function warmSimplex(frames: Frame[]) {
     ringRatio: round(cold / restart),
     ringMeanRatio: round(mean(times.cold) / mean(times.ring)),
     ringRatioAsWritten: round(asWritten / restart),
+    ringSimplexShare: round(simplexTimes.length / times.ring.length),
+    ringSimplexRatio: simplexTimes.length === 0 ? null : round(cold / median(simplexTimes)),
     ringWorstDifference: round(worstDifference, 2),
   };
 }
