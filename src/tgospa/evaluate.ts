@@ -6,28 +6,49 @@ import { auditWindow } from './audit.js';
 import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
 import { type PackedFrame, packFrame } from './frame.js';
 import type { FrameAssignment } from './frame-record.js';
-import { InputError } from './input-error.js';
+import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
-import { checkParams, type Params } from './params.js';
+import { checkParams, DISTANCES, type Params } from './params.js';
 import { isFractional, readFrames, readWindow } from './read-out.js';
 import { Scene } from './scene.js';
 import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 
+/** Frames are read until so many mistakes have been found. */
+const PROBLEMS_MAX = 100;
+
 /** TGOSPA of `frames`, exact and split into its components. Throws InputError. */
 export function evaluate(frames: Iterable<Frame>, params: Params, options: SolveOptions = {}): Evaluation {
-  checkParams(params);
-  const packed: PackedFrame[] = [];
-  let stride = 0;
-  for (const frame of frames) {
-    const next = packFrame(frame, params.distance, stride, `frames[${packed.length}]`);
-    stride ||= next.stride;
-    packed.push(next);
-  }
+  const packed = pack(frames, params, options);
   const evaluation = evaluatePacked(packed, params, options);
   if (!options.auditEvery) return evaluation;
   const audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   auditWindow(audit, evaluation, packed, params, options, evaluatePacked);
   return { ...evaluation, audit };
+}
+
+/** All frames; the mistakes in them, in the parameters and in the options are told together. */
+function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): PackedFrame[] {
+  const problems: Problem[] = [];
+  noting(problems, () => checkParams(params));
+  noting(problems, () => solveSettings(options));
+  const packed: PackedFrame[] = [];
+  if (typeof frames?.[Symbol.iterator] !== 'function') {
+    const message = 'must be a list of frames, or anything else that can be iterated: [{ reference, tracker }, ...]';
+    problems.push({ path: 'frames', value: frames, message });
+  } else if (DISTANCES.includes(params?.distance)) {
+    let stride = 0;
+    let number = 0;
+    for (const frame of frames) {
+      const place = `frames[${number++}]`;
+      const next = noting(problems, () => packFrame(frame, params.distance, stride, place));
+      if (next) {
+        stride ||= next.stride;
+        packed.push(next);
+      } else if (problems.length >= PROBLEMS_MAX) break;
+    }
+  }
+  if (problems.length > 0) throw new InputError(problems);
+  return packed;
 }
 
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
@@ -59,18 +80,18 @@ export function readAgain(packed: PackedFrame[], params: Params, assigned: Frame
 export function checkWeights(params: Params, frameCount: number): void {
   const { weights } = params;
   if (!weights || 'forgetting' in weights) return;
+  const problems: Problem[] = [];
   for (const [key, needed] of [
     ['frame', frameCount],
     ['switch', frameCount - 1],
   ] as const) {
     if (weights[key].length < needed) {
-      throw new InputError([
-        {
-          path: `weights.${key}`,
-          value: weights[key].length,
-          message: `has fewer entries than the ${needed} needed for ${frameCount} frames; add weights for older frames at the front`,
-        },
-      ]);
+      problems.push({
+        path: `weights.${key}`,
+        value: weights[key].length,
+        message: `has fewer entries than the ${needed} needed for ${frameCount} frames; add weights for older frames at the front`,
+      });
     }
   }
+  if (problems.length > 0) throw new InputError(problems);
 }

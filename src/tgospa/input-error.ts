@@ -27,17 +27,20 @@ export class InputError extends Error {
 /** Does the same with all items; the mistakes of all of them are thrown together. */
 export function together<Item, Result>(items: readonly Item[], work: (item: Item) => Result): Result[] {
   const problems: Problem[] = [];
-  const results = items.flatMap((item) => {
-    try {
-      return [work(item)];
-    } catch (error) {
-      if (!(error instanceof InputError)) throw error;
-      problems.push(...error.problems);
-      return [];
-    }
-  });
+  const results = items.flatMap((item) => noting(problems, () => [work(item)]) ?? []);
   if (problems.length > 0) throw new InputError(problems);
   return results;
+}
+
+/** Does one piece of work; its mistakes are added to those found so far. */
+export function noting<Result>(problems: Problem[], work: () => Result): Result | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    problems.push(...error.problems);
+    return undefined;
+  }
 }
 
 /** Shows any value in at most 60 characters. */

@@ -63,9 +63,9 @@ export function profile(words: ProfileWords): Params {
   // a word that could not be turned into a number is reported as that word, not as the number it would have given
   const named = new Set(problems.map((p) => p.path));
   for (const problem of paramProblems(params)) {
-    if (problem.path === 'exponent' && (named.has('admissibleError') || named.has('exponent') || !finite(cutoff)))
-      continue;
-    if (problem.path === 'switchPenalty' && (problems.length > 0 || !finite(exponent))) continue;
+    if (named.has(problem.path)) continue;
+    if (problem.path === 'exponent' && words.exponent === undefined && Number.isNaN(exponent)) continue;
+    if (problem.path === 'switchPenalty' && words.switchPenalty === undefined && problems.length > 0) continue;
     problems.push(problem);
   }
   unknownKeys(words, PROFILE_KEYS, problems);
@@ -84,7 +84,9 @@ function exponentOf(words: ProfileWords, problems: Problem[]): number {
       problems.push({ path: 'exponent', value: exponent, message: 'give admissibleError or exponent' });
     return exponent ?? Number.NaN;
   }
-  if (!finite(admissibleError) || (finite(cutoff) && !(admissibleError >= cutoff / 2 && admissibleError < cutoff))) {
+  // nothing lies in the range of a cut-off that is wrong itself
+  if (!(finite(cutoff) && cutoff > 0) && finite(admissibleError)) return Number.NaN;
+  if (!finite(admissibleError) || !(admissibleError >= cutoff / 2 && admissibleError < cutoff)) {
     problems.push({
       path: 'admissibleError',
       value: admissibleError,
@@ -108,7 +110,8 @@ function switchPenaltyOf(words: ProfileWords, exponent: number, problems: Proble
     return Number.NaN;
   }
   if (short !== undefined) {
-    if (finite(short) && short >= 0 && !(short >= cutoff))
+    // below a cut-off that is wrong itself lies nothing
+    if (finite(short) && short >= 0 && (!(cutoff > 0) || short < cutoff))
       return ((cutoff ** exponent - short ** exponent) / 2) ** (1 / exponent);
     problems.push({
       path: 'shortSwitchDistance',
@@ -134,10 +137,15 @@ export function windowWarning(params: Params, windowFrames: number): string | un
 
 /** The published profiles, for boxes under 1 - IoU. */
 export const presets = {
-  'detector-training': profile({ distance: 'iou', cutoff: 0.255, admissibleError: 0.17, switchPenalty: 0 }),
-  'online-surveillance': profile({ distance: 'iou', cutoff: 0.5, admissibleError: 0.34, shortSwitchDistance: 0.17 }),
-  'offline-scene-understanding': profile({ distance: 'iou', cutoff: 0.5, admissibleError: 0.25, longSwitchFrames: 10 }),
+  'detector-training': preset({ distance: 'iou', cutoff: 0.255, admissibleError: 0.17, switchPenalty: 0 }),
+  'online-surveillance': preset({ distance: 'iou', cutoff: 0.5, admissibleError: 0.34, shortSwitchDistance: 0.17 }),
+  'offline-scene-understanding': preset({ distance: 'iou', cutoff: 0.5, admissibleError: 0.25, longSwitchFrames: 10 }),
 } as const satisfies Record<string, Params>;
+
+/** Shared by everybody, so nobody changes it by accident. */
+function preset(words: ProfileWords): Params {
+  return Object.freeze(profile(words));
+}
 
 /** Throws one InputError with every mistake; `extraKeys` are keys the caller knows besides. */
 export function checkParams(params: Params, extraKeys: string[] = []): void {
@@ -204,8 +212,18 @@ function weightProblems(weights: Weights, problems: Problem[]): void {
     problems.push({ path: 'weights', value: weights, message: 'must be { forgetting } or { frame, switch }' });
     return;
   }
+  for (const key of Object.keys(weights)) {
+    if (key !== 'forgetting' && key !== 'frame' && key !== 'switch')
+      problems.push({
+        path: `weights.${key}`,
+        value: (weights as Record<string, unknown>)[key],
+        message: 'is not known; give { forgetting } or { frame, switch }',
+      });
+  }
   if ('forgetting' in weights) {
     const { forgetting } = weights;
+    if ('frame' in weights || 'switch' in weights)
+      problems.push({ path: 'weights', value: weights, message: 'give either { forgetting } or { frame, switch }' });
     if (!finite(forgetting) || forgetting <= 0 || forgetting > 1) {
       problems.push({
         path: 'weights.forgetting',

@@ -9,6 +9,7 @@
  */
 
 import { auditWindow } from './audit.js';
+import type { SolveSettings } from './component.js';
 import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
 import type {
   Audit,
@@ -24,7 +25,7 @@ import type {
 } from './evaluation.js';
 import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { type FrameRecord, type FrameView, viewFrames } from './frame-record.js';
-import { InputError, type Problem } from './input-error.js';
+import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
 import { isFractional, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
@@ -92,13 +93,11 @@ export class SlidingWindow {
     params: WindowParams,
     private readonly options: SolveOptions = {},
   ) {
-    checkParams(params, ['windowFrames', 'settleFrames']);
-    checkWindow(params);
-    checkWeights(params, params.windowFrames);
+    const settings = checked(params, options);
     this.params = params;
     this.windowFrames = params.windowFrames;
     this.settleFrames = params.settleFrames ?? Math.floor(params.windowFrames / 2);
-    this.scene = new Scene(params, solveSettings(options), params.windowFrames);
+    this.scene = new Scene(params, settings, params.windowFrames);
     this.lower = new Float64Array(Math.min(this.windowFrames, 64));
   }
 
@@ -465,9 +464,25 @@ function emptyFrame(): FrameEvaluation {
   };
 }
 
-function checkWindow({ windowFrames, settleFrames }: WindowParams): void {
+/** Proves parameters and options right, or throws one InputError with the mistakes of all of them. */
+function checked(params: WindowParams, options: SolveOptions): SolveSettings {
   const problems: Problem[] = [];
-  const whole = Number.isSafeInteger(windowFrames) && windowFrames >= 1;
+  noting(problems, () => checkParams(params, ['windowFrames', 'settleFrames']));
+  const weightsWrong = problems.some(({ path }) => path.startsWith('weights'));
+  if (typeof params === 'object' && params !== null) {
+    const { windowFrames } = params;
+    windowProblems(params, problems);
+    if (!weightsWrong && wholeFrames(windowFrames)) noting(problems, () => checkWeights(params, windowFrames));
+  }
+  const settings = noting(problems, () => solveSettings(options));
+  if (problems.length > 0) throw new InputError(problems);
+  return settings!;
+}
+
+const wholeFrames = (frames: number) => Number.isSafeInteger(frames) && frames >= 1;
+
+function windowProblems({ windowFrames, settleFrames }: WindowParams, problems: Problem[]): void {
+  const whole = wholeFrames(windowFrames);
   if (!whole)
     problems.push({
       path: 'windowFrames',
@@ -484,5 +499,4 @@ function checkWindow({ windowFrames, settleFrames }: WindowParams): void {
       message: `must be a whole number, at least 0 and below windowFrames (${windowFrames})`,
     });
   }
-  if (problems.length > 0) throw new InputError(problems);
 }

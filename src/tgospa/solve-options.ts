@@ -30,6 +30,19 @@ export interface SolveOptions {
   sweepsMax?: number;
 }
 
+const OPTION_KEYS = [
+  'solver',
+  'exactness',
+  'budgetMs',
+  'workPerLook',
+  'clock',
+  'auditEvery',
+  'frontierMax',
+  'matchingsMax',
+  'statesMax',
+  'sweepsMax',
+] satisfies (keyof SolveOptions)[];
+
 let simplex: (() => Simplex) | null = null;
 
 /** Makes simplex and branch and bound available to all solves from now on; loaded when one needs them. */
@@ -37,7 +50,10 @@ export function useSimplex(load: () => Simplex): void {
   simplex = load;
 }
 
+/** The options as the engines read them; throws one InputError with every mistake. */
 export function solveSettings(options: SolveOptions): SolveSettings {
+  if (typeof options !== 'object' || options === null)
+    throw new InputError([{ path: 'options', value: options, message: "must be an object, such as { solver: 'lp' }" }]);
   const {
     solver = 'auto',
     exactness = 'lp',
@@ -63,8 +79,18 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     statesMax,
     sweepsMax,
   })) {
-    if (typeof value !== 'number' || !(value >= 0))
-      problems.push({ path: `options.${path}`, value, message: 'must be a number, at least 0' });
+    // a search of no width would never end
+    const least = path === 'statesMax' ? 1 : 0;
+    if (typeof value !== 'number' || !(value >= least))
+      problems.push({ path: `options.${path}`, value, message: `must be a number, at least ${least}` });
+  }
+  for (const [key, value] of Object.entries(options)) {
+    if (!(OPTION_KEYS as string[]).includes(key))
+      problems.push({
+        path: `options.${key}`,
+        value,
+        message: `is not an option; known are ${OPTION_KEYS.join(', ')}`,
+      });
   }
   if (problems.length > 0) throw new InputError(problems);
   return { solver, exactness, frontierMax, matchingsMax, statesMax, sweepsMax, simplex };

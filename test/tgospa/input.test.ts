@@ -76,6 +76,7 @@ describe('wrong parameters', () => {
           { ...points, weights: { frame: [1], switch: [] } },
         ),
       /^weights.frame: has fewer entries/,
+      /^weights.switch: has fewer entries/,
     );
     complains(() => evaluate([], null as unknown as Params), /^params: must be an object/);
     complains(
@@ -88,6 +89,51 @@ describe('wrong parameters', () => {
       () => new SlidingWindow({ ...params, windowFrames: 5, settleFrames: 5 }),
       /^settleFrames: .*below windowFrames/,
     );
+  });
+
+  it('of a window are told with those of the metric and of the options', () => {
+    const wrong = { ...points, cutoff: -1, windowFrames: 0, settleFrames: -1, weights: { frame: [1], switch: [] } };
+    complains(
+      () => new SlidingWindow(wrong, { solver: 'magic' as 'lp' }),
+      /^cutoff: /,
+      /^windowFrames: /,
+      /^settleFrames: /,
+      /^options.solver: /,
+    );
+    complains(
+      () => new SlidingWindow({ ...wrong, cutoff: 1, windowFrames: 3, settleFrames: 3 }),
+      /^settleFrames: /,
+      /^weights.frame: has fewer entries than the 3/,
+      /^weights.switch: has fewer entries than the 2/,
+    );
+  });
+
+  it('include options that are not known, and those that would never end', () => {
+    complains(
+      () => evaluate([], params, { exactnes: 'force', statesMax: 0 } as object),
+      /^options.statesMax: .*at least 1/,
+      /^options.exactnes: is not an option; known are solver, exactness/,
+    );
+    for (const options of [null, 'lp', 5] as unknown as object[])
+      complains(() => evaluate([], params, options), /^options: must be an object/);
+    complains(() => new SlidingWindow({ ...params, windowFrames: 5 }, null as unknown as object), /^options: /);
+  });
+
+  it('include weights given twice or misspelt', () => {
+    const both = { forgetting: 0.9, frame: [1], switch: [] };
+    complains(() => evaluate([], { ...points, weights: both }), /^weights: .*either { forgetting } or/);
+    complains(
+      () => evaluate([], { ...points, weights: { frame: [1], switch: [], swich: [] } as Params['weights'] }),
+      /^weights.swich: is not known/,
+    );
+  });
+
+  it('cannot be written into a preset', () => {
+    const { cutoff } = presets['online-surveillance'];
+    assert.throws(() => {
+      presets['online-surveillance'].cutoff = 9;
+    }, TypeError);
+    assert.equal(presets['online-surveillance'].cutoff, cutoff);
   });
 
   it('may be given in words, which become the published numbers', () => {
@@ -105,6 +151,13 @@ describe('wrong parameters', () => {
   });
 
   it('in words are refused as those words', () => {
+    complains(
+      () => profile({ cutoff: 0.5, admissibleError: 0.1, switchPenalty: -1, missShare: 3 }),
+      /^admissibleError: /,
+      /^switchPenalty: .*at least 0/,
+      /^missShare: /,
+    );
+    complains(() => profile({ cutoff: -1, admissibleError: 0.1, shortSwitchDistance: 0.1 }), /^cutoff: /);
     complains(
       () => profile({ cutoff: 0.5, admissibleError: 0.2, switchPenalty: 0 }),
       /^admissibleError: .*from 0.25 up to, not including, 0.5/,
@@ -161,6 +214,36 @@ describe('wrong frames', () => {
       /latitude within -90 and 90/,
     );
     complains(() => evaluate([{ reference: [] }] as unknown as Frame[], params), /^frames\[0\]: must be \{ reference/);
+  });
+
+  it('of all frames are told together, and with the mistakes of the parameters', () => {
+    const frames = [...frame([{ id: 'a' }]), ...frame([box('b')]), ...frame([box('c'), box('c')])];
+    const places = [/^frames\[0\].tracker\[0\].box: is missing/, /^frames\[2\].tracker\[1\].id: .*twice/];
+    complains(() => evaluate(frames, params), ...places);
+    complains(() => evaluate(new Set(frames), { ...params, cutoff: 0 }), /^cutoff: /, ...places);
+    complains(
+      () => evaluate(frames, { ...params, missShare: 2 }, { solver: 'magic' as 'lp' }),
+      /^missShare: /,
+      /^options.solver: /,
+      ...places,
+    );
+  });
+
+  it('are no longer looked for once there are very many', () => {
+    let read = 0;
+    function* endless(): Generator<Frame> {
+      for (;;) {
+        read++;
+        yield frame([{ id: 'a' }])[0];
+      }
+    }
+    assert.throws(() => evaluate(endless(), params), /^InputError: 100 problems\n/);
+    assert.ok(read <= 1000);
+  });
+
+  it('include frames that are no list', () => {
+    for (const frames of [undefined, null, 5, frame([])[0]] as unknown as Frame[][])
+      complains(() => evaluate(frames, params), /^frames: must be a list of frames/);
   });
 
   it('leave no trace in a window', () => {
