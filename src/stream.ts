@@ -158,12 +158,16 @@ export class Stream {
   #atMs = 0;
   #index = 0;
   #applied: Applied = { events: [], history: [] };
+  readonly #heavyMs: number | undefined;
+  readonly #solve: SolveOptions;
 
   constructor(
     readonly name: string,
     plan: StreamPlan,
-    readonly options: StreamOptions = {},
+    { heavyMs, ...solve }: StreamOptions = {},
   ) {
+    this.#heavyMs = heavyMs;
+    this.#solve = solve;
     this.#plan = plan;
     this.#pairing = new Pairing(plan.settings.pairing, isGeodetic(plan));
   }
@@ -264,7 +268,7 @@ export class Stream {
     if (known && !known.ended) return;
     if (known) this.#companions.delete(tracker);
     known?.dispose();
-    const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.options);
+    const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve);
     series.watchSpikes(this.#plan.settings.spikes, known?.spikes);
     this.#series.set(key, series);
   }
@@ -352,7 +356,7 @@ export class Stream {
   }
 
   #weigh(solveMs: number, exact: boolean): void {
-    const { heavyMs } = this.options;
+    const heavyMs = this.#heavyMs;
     if (heavyMs === undefined || this.#heavy) return;
     const long = solveMs >= heavyMs ? 1 : 0;
     this.#longShare += (long - this.#longShare) / LOAD_SOLVES;
@@ -548,7 +552,7 @@ export class Stream {
     for (const one of state.series)
       stream.#series.set(
         seriesKey(one.tracker, one.profile),
-        Series.fromJSON(one, options, state.plan.settings.spikes),
+        Series.fromJSON(one, stream.#solve, state.plan.settings.spikes),
       );
     for (const [tracker, companion] of state.companions ?? []) stream.#startCompanion(tracker, companion);
     stream.#dimensions = state.dimensions;
