@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { type Console, runEval } from './eval.js';
 import { InputError } from './index.js';
 import { nearest, UsageError } from './options.js';
+import { screenOf } from './table.js';
 
 interface Command {
   summary: string;
@@ -83,9 +84,7 @@ function remedyFor(name: string): string {
 }
 
 function consoleOf(): Console {
-  const columns = stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY;
-  const colors = stdout.isTTY === true && stdout.hasColors(256);
-  return { out: stdout, err: stderr, screen: { columns, colors }, progress: stderr.isTTY === true };
+  return { out: stdout, err: stderr, screen: screenOf(stdout), progress: stderr.isTTY === true };
 }
 
 function explain(name: string, error: unknown): number {

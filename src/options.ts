@@ -33,9 +33,12 @@ export function optionHelp(groups: OptionGroup[]): string[] {
 }
 
 function helpLines([name, option]: [string, Option]): string[] {
-  const left = `  --${name}${option.value ? ` ${option.value}` : ''}`.padEnd(HELP_INDENT);
-  const text = left + option.help + (option.repeat ? '; may be repeated' : '');
-  return wrapText(text, HELP_CHARS, ' '.repeat(HELP_INDENT));
+  const left = `  --${name}${option.value ? ` ${option.value}` : ''}`;
+  const text = option.help + (option.repeat ? '; may be repeated' : '');
+  const indent = ' '.repeat(HELP_INDENT);
+  // a long name has a line of its own
+  if (left.length >= HELP_INDENT) return [left, ...wrapText(indent + text, HELP_CHARS, indent)];
+  return wrapText(left.padEnd(HELP_INDENT) + text, HELP_CHARS, indent);
 }
 
 /** The options as given, and what is wrong with them. */

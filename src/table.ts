@@ -3,6 +3,8 @@
  * Invariant: without colours the text is the same, character for character, minus the escape sequences.
  */
 
+import type { WriteStream } from 'node:tty';
+
 export interface Column {
   /** heading above neighbouring columns of the same group */
   group?: string;
@@ -19,6 +21,18 @@ export interface Screen {
   /** width in characters; Infinity: never fold */
   columns: number;
   colors: boolean;
+}
+
+/** A terminal, as Node describes it. */
+type Terminal = Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>;
+
+/**
+ * What can be shown there. Colours of the palette of 256 are also sent to terminals that call themselves plain `xterm`, as those of containers do: they
+ * announce 16 and show them all.
+ */
+export function screenOf(terminal: Terminal): Screen {
+  if (terminal.isTTY !== true) return { columns: Number.POSITIVE_INFINITY, colors: false };
+  return { columns: terminal.columns || 80, colors: terminal.hasColors() };
 }
 
 const GAP = 2;

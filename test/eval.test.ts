@@ -481,6 +481,8 @@ describe('tgospa eval', () => {
       assert.equal(status, 0);
       assert.equal(stdout.trimEnd(), evalHelp());
       for (const line of stdout.split('\n')) assert.ok(line.length <= 100, line);
+      // a name never runs into its explanation
+      for (const line of stdout.split('\n')) assert.match(line, /^(?! {2}--)| {2}--[\w-]+( [A-Z=]+)?( {2,}\S|$)/);
       assert.match(start(['--help']).stdout, /eval/);
       assert.match(start(['--version']).stdout, /^\d+\.\d+\.\d+\n$/);
     });

@@ -1,7 +1,7 @@
 /** Tables: alignment, folding, shortening, heat. */
 
 import assert from 'node:assert/strict';
-import { type Column, drawTable, wrapText } from '../src/table.js';
+import { type Column, drawTable, screenOf, wrapText } from '../src/table.js';
 
 const WIDE = { columns: Number.POSITIVE_INFINITY, colors: false };
 const names: Column = { title: 'tracker', align: 'left', key: true, cells: ['a', 'a-rather-long-name'] };
@@ -52,6 +52,24 @@ describe('a table', () => {
   it('leaves cells alone that are all equal', () => {
     const lines = drawTable([numbers('cost', [2, 2])], { ...WIDE, colors: true });
     assert.deepEqual(lines.slice(1), ['   2', '   2']);
+  });
+});
+
+describe('a screen', () => {
+  const terminal = (columns: number, colors: number) => ({
+    isTTY: true,
+    columns,
+    hasColors: (count?: unknown) => (typeof count === 'number' ? count : 16) <= colors,
+  });
+
+  it('has colours on every terminal that has any, a plain xterm included', () => {
+    assert.deepEqual(screenOf(terminal(120, 256)), { columns: 120, colors: true });
+    assert.deepEqual(screenOf(terminal(0, 16)), { columns: 80, colors: true });
+    assert.deepEqual(screenOf(terminal(80, 2)), { columns: 80, colors: false });
+  });
+
+  it('is plain and endlessly wide where there is no terminal', () => {
+    assert.deepEqual(screenOf({ ...terminal(80, 256), isTTY: false }), WIDE);
   });
 });
 
