@@ -14,7 +14,8 @@
  * frames so far are known. Where one falls below, the run begins anew behind that frame. What is known of one edge leaves others with
  * fewer rivals: the passes are repeated while that helps.
  *
- * The prices are right for the worst outside; `reduced-program.ts` adds to the first and last of a run what the outside did not take.
+ * The prices hold the rivals off and no more. What e earns above them, and what the outside asks less than the worst, is e's own: the bound is the
+ * sum of all prices and of what each edge alone can earn above them, changes paid, so it comes out the same.
  */
 
 /** a weight that is not known */
@@ -210,10 +211,7 @@ export class KnownWeights {
       const known = weight[row + k];
       if (known !== OPEN) {
         // a run that reaches one known before is known to its end: that one has taken the worst for its beginning
-        if (known === 1 && running) {
-          truthPrice[k - 1] += N + cost[k];
-          last = k - 1;
-        }
+        if (known === 1 && running) last = k - 1;
         if (last >= first) found = this.#keep(edge, first, last);
         running = false;
         isAfterKnown = known === 1;
@@ -263,8 +261,8 @@ export class KnownWeights {
         last = -1;
         continue;
       }
+      truthPrice[k] = Math.max(0, F - lowF);
       trackPrice[k] = Math.max(0, G - lowG);
-      truthPrice[k] = Math.max(0, earned - N - trackPrice[k]);
       if (F >= truthNeed && G >= trackNeed && N >= s) last = k;
     }
     if (running && last >= first) found = this.#keep(edge, first, last);

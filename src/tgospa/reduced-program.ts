@@ -35,7 +35,7 @@ export interface RingObject {
   edgeCount: number;
   /** place of its capacity in the last basis */
   status: Int8Array;
-  /** multiplier of its capacity in the last optimum */
+  /** what its capacity is worth in the last optimum */
   price: Float64Array;
   /** number among the program's objects, or -1 */
   index: number;
@@ -308,8 +308,8 @@ export function keepBasis({ edges, objects, slots }: Program, model: RingModel, 
  * missing falls on the frame farthest from the window's end, or from its beginning, so that the prices stay good when frames enter and leave.
  */
 export function keepPrices({ known }: Program, model: RingModel, colValue: Float64Array): void {
-  const { cells, capacities, flows, columnOf } = model;
-  const { frameCount, truth, track, benefit, weight, price, cost } = known;
+  const { cells, capacities, columnOf } = model;
+  const { frameCount, truth, track, benefit, price } = known;
   const newest = frameCount - 1;
   const isLast = (first: number, last: number) => last === newest && first > 0;
   capacities.forEach(({ object, first, last }, column) => {
@@ -335,13 +335,6 @@ export function keepPrices({ known }: Program, model: RingModel, colValue: Float
       price[trackRow + k] = paid - price[truthRow + k];
     }
   }
-  // a known run was priced for the worst at its ends
-  flows.forEach(({ edge, frame }, n) => {
-    const flow = colValue[capacities.length + n];
-    const row = truth[edge] * frameCount;
-    if (weight[edge * frameCount + frame] === 1) price[row + frame] += Math.max(0, cost[frame] - flow);
-    if (weight[edge * frameCount + frame - 1] === 1) price[row + frame - 1] += Math.max(0, cost[frame] + flow);
-  });
 }
 
 /** Neither end has another edge. */

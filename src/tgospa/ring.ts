@@ -117,7 +117,10 @@ export class RingSimplex {
     price(this.#edge(truth, track), this.#slot(frame), benefit);
   }
 
-  /** The price of a truth at a frame in the last optimum: the multiplier of its capacity. 0 when it is not known. */
+  /**
+   * The price of a truth at a frame in the last optimum, 0 when there is none. All prices, and what each edge alone can earn above those of its ends, add up
+   * to the optimum.
+   */
   truthPrice(truth: number, frame: number): number {
     return this.#truths.get(truth)?.price[this.#slot(frame)] ?? 0;
   }

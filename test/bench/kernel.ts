@@ -250,7 +250,8 @@ function warmSimplex(frames: Frame[]) {
     ringMeanRatio: round(mean(times.cold) / mean(times.ring)),
     ringRatioAsWritten: round(asWritten / restart),
     ringSimplexShare: round(simplexTimes.length / times.ring.length),
-    ringSimplexRatio: simplexTimes.length === 0 ? null : round(cold / median(simplexTimes)),
+    // a handful says nothing
+    ringSimplexRatio: simplexTimes.length < 20 ? null : round(cold / median(simplexTimes)),
     ringWorstDifference: round(worstDifference, 2),
   };
 }
