@@ -214,25 +214,69 @@ export class Component {
   }
 
   private solveLarge(budget: Budget): void {
+    const { exact, late } = this.approach(budget);
+    if (!exact && !late && this.settings.simplex) this.relax(budget);
+  }
+
+  /** Takes what the ascent finds: an assignment, and how far it may be from the optimum. */
+  private approach(budget: Budget): AscentResult {
     const result = this.ascend(budget);
     this.engine = result.exact ? 'ascent' : 'open';
     this.gap = result.gap;
-    if (!result.exact && !this.scene.weighted) this.hold();
-    if (!result.exact && !result.late && this.settings.simplex) this.relax(budget);
+    if (!result.exact) this.hold();
+    return result;
   }
 
   /** An assignment that is not the best may leave a pair for frames in which nobody else needs its ends: holds it there as well. */
   private hold(): void {
+    const before = this.earned();
+    if (this.scene.weighted) {
+      this.stretch(1);
+      this.stretch(-1);
+    } else this.take('open', this.partnerWeights(), this.gap);
+    this.gap = Math.max(1, this.gap - (this.earned() - before));
+  }
+
+  /** The assignment in `partner` as weights. */
+  private partnerWeights(): Float64Array {
     const { head, size } = this.stack;
     const E = this.edges.length;
     const n = this.truthCount;
-    const before = this.earned();
     const weights = new Float64Array(size * E);
     for (let row = head; row < head + size; row++)
       for (let i = row * n; i < (row + 1) * n; i++)
         if (this.partner.values[i] >= 0) weights[(row - head) * E + this.partner.values[i]] = 1;
-    this.take('open', weights, this.gap);
-    this.gap = Math.max(1, this.gap - (this.earned() - before));
+    return weights;
+  }
+
+  /** Holds pairs on, forward (1) or back in time (-1), through layers in which both ends are free, where the changes then cost no more. */
+  private stretch(step: 1 | -1): void {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const n = this.truthCount;
+    const partner = this.partner.values;
+    const within = (row: number) => row >= head && row < head + size;
+    const taken = (row: number, track: number) => {
+      for (let i = row * n; i < (row + 1) * n; i++)
+        if (partner[i] >= 0 && this.edgeTrack[partner[i]] === track) return true;
+      return false;
+    };
+    // of the boundary between a row and the one before it in the direction of `step`
+    const changeInto = (row: number) => this.changeCost.values[step === 1 ? row : row + 1];
+    for (let i = 0; i < n; i++) {
+      for (let row = step === 1 ? head : head + size - 1; within(row); row += step) {
+        const e = partner[row * n + i];
+        if (e < 0 || !within(row + step) || partner[(row + step) * n + i] >= 0) continue;
+        let gain = changeInto(row + step);
+        let end = row + step;
+        for (; within(end) && partner[end * n + i] < 0 && !taken(end, this.edgeTrack[e]); end += step)
+          gain += this.benefit.values[end * E + e];
+        if (end === row + step) continue;
+        if (within(end)) gain += partner[end * n + i] === e ? changeInto(end) : -changeInto(end);
+        if (gain < 0) continue;
+        for (let at = row + step; at !== end; at += step) partner[at * n + i] = e;
+      }
+    }
   }
 
   /** What the assignment in `partner` earns, in quanta. */
@@ -267,21 +311,20 @@ export class Component {
   private relax(budget: Budget): void {
     const simplex = this.settings.simplex?.();
     if (!simplex) throw new Error("solver 'lp' needs the simplex engine, which is not loaded here; use solver 'auto'");
-    const timeLimitMs = budget.leftMs();
     if (this.slidesLinearly && this.isProven()) {
       this.engine = 'simplex';
       return;
     }
     const problem = this.linearProblem(0);
-    const optimum = this.optimum(simplex, problem, timeLimitMs);
+    const optimum = this.optimum(simplex, problem, budget);
     this.known = optimum.status === 'optimal' && optimum.integral;
     if (optimum.status !== 'optimal') {
-      if (!this.large)
-        throw new Error(`simplex: no optimum within ${timeLimitMs} ms; raise budgetMs or use solver 'auto'`);
-      return; // the assignment and bound of the ascent stand
+      // of a large component, assignment and bound of the ascent stand
+      if (!this.large) this.approach(budget);
+      return;
     }
     if (optimum.integral) this.take('simplex', optimum.weights, 0);
-    else if (this.settings.exactness === 'force') this.branch(simplex, this.linearProblem(SURCHARGE), timeLimitMs);
+    else if (this.settings.exactness === 'force') this.branch(simplex, this.linearProblem(SURCHARGE), budget.leftMs());
     else this.takeRelaxed(problem, optimum.value, optimum.weights);
   }
 
@@ -289,14 +332,15 @@ export class Component {
    * The LP's optimum, with the surcharge first, so that among equal optima the fewest switches win: with `solver: 'lp'` by the window's warm program,
    * otherwise from nothing, so that it depends on the frames alone. A fractional one is the LP metric and is asked for without the surcharge.
    */
-  private optimum(simplex: Simplex, problem: LpProblem, timeLimitMs: number | undefined): LpSolution {
+  private optimum(simplex: Simplex, problem: LpProblem, budget: Budget): LpSolution {
     const { head, size } = this.stack;
     let optimum: LpSolution;
     if (this.slidesLinearly) {
       this.linear ??= new LinearWindow(this.scene, simplex, this.scene.windowFrames!);
-      optimum = this.linear.relax(this, this.frameNumber.values.slice(head, head + size), timeLimitMs);
-    } else optimum = simplex.solve(this.linearProblem(SURCHARGE), { timeLimitMs });
-    return optimum.status === 'optimal' && !optimum.integral ? simplex.solve(problem, { timeLimitMs }) : optimum;
+      optimum = this.linear.relax(this, this.frameNumber.values.slice(head, head + size), budget.leftMs());
+    } else optimum = simplex.solve(this.linearProblem(SURCHARGE), { timeLimitMs: budget.leftMs() });
+    if (optimum.status !== 'optimal' || optimum.integral) return optimum;
+    return simplex.solve(problem, { timeLimitMs: budget.leftMs() });
   }
 
   /** Whether the assignment of the last window, gone on with, is an optimum of this one. */
@@ -362,6 +406,16 @@ export class Component {
     const gap = Math.max(0, bound - value);
     const proven = gap <= 1e-9 * Math.max(1, Math.abs(value));
     this.take(proven ? 'branch' : 'open', weights, proven ? 0 : gap * QUANTA);
+    if (proven || !this.scene.weighted) return;
+    this.weights = null;
+    const { head, size } = this.stack;
+    this.partner.values.fill(-1, head * this.truthCount, (head + size) * this.truthCount);
+    const E = this.edges.length;
+    weights.forEach((weight, at) => {
+      if (weight > 0.5)
+        this.partner.values[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] = at % E;
+    });
+    this.hold();
   }
 
   /** Takes an assignment over: its proper pairs, each held until one of its ends is needed elsewhere. */

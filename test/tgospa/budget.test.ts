@@ -4,8 +4,11 @@
  */
 
 import assert from 'node:assert/strict';
-import { evaluate, type Frame, type Params, presets, type Report, SlidingWindow } from '../../src/index.js';
+import { readFileSync } from 'node:fs';
+import { type Evaluation, evaluate, type Frame, type Params, presets, SlidingWindow } from '../../src/index.js';
 import { randomFrom } from '../../src/scene.js';
+import { loadSimplexSync } from '../../src/tgospa/simplex.js';
+import { useSimplex } from '../../src/tgospa/solve-options.js';
 import { crowd } from '../bench/crowd.js';
 import { quarry } from './hunt.js';
 import { randomCase } from './scenes.js';
@@ -24,7 +27,14 @@ class JumpingClock {
   readonly read = () => (++this.looks > this.jumpAt + 1 ? 1e9 : 0);
 }
 
-function isBetweenBounds(report: Report, held: Frame[], params: Params, place: string): void {
+const knownCases = (file: string): { frames: Frame[]; params: Params }[] =>
+  JSON.parse(readFileSync(new URL(`../../../test/cases/reference/${file}`, import.meta.url), 'utf8'));
+
+/** Looks at the clock all the time. */
+const RESTLESS = { budgetMs: 1e6, workPerLook: 1, exactness: 'force' } as const;
+
+/** Whether the report keeps what it says; returns the optimum. */
+function isBetweenBounds(report: Evaluation, held: Frame[], params: Params, place: string): Evaluation {
   verify(report, held, params, place);
   const optimum = evaluate(held, params, { exactness: 'force' });
   assert.ok(
@@ -34,28 +44,27 @@ function isBetweenBounds(report: Report, held: Frame[], params: Params, place: s
   assert.ok(optimum.cost.total <= report.cost.total * (1 + 1e-9) + 1e-12, `${place}: better than the optimum`);
   if (!report.exact) assert.ok(report.solver.open > 0, place);
   else if (report.solver.open > 0) assert.equal(report.cost.total, 0, place);
-  else assert.deepEqual([report.cost, report.perFrame], [optimum.cost, optimum.perFrame], place);
+  return optimum;
 }
 
 /** Slides over frames and cuts every push at a random look; returns how many reports were not exact. */
-function cutAtRandom(frames: Frame[], params: Params, windowFrames: number, seed: number): number {
+function cutAtRandom(frames: Frame[], params: Params, windowFrames: number, seed: number, looksMax = 400): number {
   const random = randomFrom(seed);
   const clock = new JumpingClock();
-  const window = new SlidingWindow(
-    { ...params, windowFrames },
-    { budgetMs: 1e6, workPerLook: 1, clock: clock.read, exactness: 'force' },
-  );
+  const window = new SlidingWindow({ ...params, windowFrames }, { ...RESTLESS, clock: clock.read });
   let open = 0;
   frames.forEach((frame, k) => {
     const place = `seed ${seed}, window ${windowFrames}, push ${k}`;
     // now and then there is time enough
     const late = random() < 0.7;
-    clock.start(late ? Math.floor(random() ** 2 * 400) : Number.POSITIVE_INFINITY);
+    clock.start(late ? Math.floor(random() ** 2 * looksMax) : Number.POSITIVE_INFINITY);
     const report = window.push(frame);
     const held = frames.slice(Math.max(0, k + 1 - windowFrames), k + 1);
     if (!late) assert.equal(report.exact, true, `${place}: there was time enough`);
     if (!report.exact) open++;
-    isBetweenBounds(report, held, params, place);
+    const { cost, perFrame } = isBetweenBounds(report, held, params, place);
+    if (report.exact && report.solver.open === 0)
+      assert.deepEqual([report.cost, report.perFrame], [cost, perFrame], place);
   });
   window.dispose();
   return open;
@@ -128,6 +137,80 @@ describe('a push that is out of time', () => {
       const { exact, gap } = window.push(frame);
       assert.ok(exact || gap < 0.1, `gap ${gap}`);
     }
+  });
+
+  it('does so under time weights', () => {
+    let open = 0;
+    for (let seed = 1; seed <= 20; seed++) {
+      const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 24 });
+      open += cutAtRandom(frames, { ...params, weights: { forgetting: 0.9 } }, 9, seed, 10);
+    }
+    assert.ok(open > 20, `only ${open} reports were cut`);
+  });
+
+  describe('by simplex', () => {
+    const real = loadSimplexSync();
+    /** what has no time at all */
+    let hurried: 'linear' | 'integral' | null = null;
+    const limited = <T extends { timeLimitMs?: number }>(options: T, what: typeof hurried): T =>
+      hurried === what ? { ...options, timeLimitMs: 0 } : options;
+
+    before(() => {
+      useSimplex(() => ({
+        ...real,
+        solve: (problem, options = {}) => real.solve(problem, limited(options, 'linear')),
+        solveIntegral: (problem, options = {}) => real.solveIntegral(problem, limited(options, 'integral')),
+        createRing: (windowFrames) => {
+          const ring = real.createRing(windowFrames);
+          const solve = ring.solve.bind(ring);
+          ring.solve = (options = {}) => solve(limited(options, 'linear'));
+          return ring;
+        },
+      }));
+    });
+    after(() => useSimplex(loadSimplexSync));
+
+    it('does so, sliding and from scratch, with time weights and without', () => {
+      let open = 0;
+      for (let seed = 1; seed <= 12; seed++) {
+        const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 24 });
+        const judged = seed % 3 === 0 ? { ...params, weights: { forgetting: 0.9 } } : params;
+        const clock = new JumpingClock();
+        const options = { ...RESTLESS, clock: clock.read, solver: 'lp' } as const;
+        const window = new SlidingWindow({ ...judged, windowFrames: 9 }, options);
+        frames.forEach((frame, k) => {
+          const place = `seed ${seed}, push ${k}`;
+          const patient = k % 3 === 2;
+          const held = frames.slice(Math.max(0, k - 8), k + 1);
+          hurried = patient ? null : 'linear';
+          clock.start(patient ? Number.POSITIVE_INFINITY : 0);
+          const report = window.push(frame);
+          clock.start(patient ? Number.POSITIVE_INFINITY : 0);
+          const whole = evaluate(held, judged, options);
+          hurried = null;
+          isBetweenBounds(report, held, judged, place);
+          isBetweenBounds(whole, held, judged, place);
+          if (patient) assert.ok(report.exact && whole.exact, `${place}: there was time enough`);
+          else if (!report.exact) open++;
+        });
+        window.dispose();
+      }
+      assert.ok(open > 20, `only ${open} reports were cut`);
+    });
+
+    it('does so when branch and bound has no time', () => {
+      let open = 0;
+      for (const { frames, params } of knownCases('fractional-cases.json')) {
+        for (const judged of [params, { ...params, weights: { forgetting: 0.95 } }]) {
+          hurried = 'integral';
+          const whole = evaluate(frames, judged, { solver: 'lp', exactness: 'force' });
+          hurried = null;
+          isBetweenBounds(whole, frames, judged, 'fractional');
+          if (!whole.exact) open++;
+        }
+      }
+      assert.ok(open > 10, `only ${open} were cut`);
+    });
   });
 
   it('gives a report that describes its own assignment, also when it is read late', () => {
