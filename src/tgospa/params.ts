@@ -143,7 +143,7 @@ export const presets = {
 } as const satisfies Record<string, Params>;
 
 /** Shared by everybody, so nobody changes it by accident. */
-function preset(words: ProfileWords): Params {
+function preset(words: ProfileWords): Readonly<Params> {
   return Object.freeze(profile(words));
 }
 

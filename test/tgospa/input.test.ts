@@ -131,7 +131,7 @@ describe('wrong parameters', () => {
   it('cannot be written into a preset', () => {
     const { cutoff } = presets['online-surveillance'];
     assert.throws(() => {
-      presets['online-surveillance'].cutoff = 9;
+      (presets['online-surveillance'] as Params).cutoff = 9;
     }, TypeError);
     assert.equal(presets['online-surveillance'].cutoff, cutoff);
   });
