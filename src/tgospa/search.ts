@@ -6,7 +6,7 @@
 import type { Budget } from './budget.js';
 import type { Chains } from './chains.js';
 
-/** Choices tried in one layer, per state that may be kept. */
+/** Choices looked at in one layer, per state that may be kept. */
 const STEPS_PER_STATE_MAX = 100;
 
 type Outcome = 'found' | 'cut' | 'none' | 'late';
@@ -172,12 +172,13 @@ export class Search {
       this.complete(k, s, slack);
       return;
     }
-    if (!this.staying && ++this.steps > this.statesMax * STEPS_PER_STATE_MAX) {
+    const { chains, n, m, trackEdge, taken, next } = this;
+    if (!this.staying) this.steps += 1 + chains.truths.start[i + 1] - chains.truths.start[i];
+    if (!this.staying && this.steps > this.statesMax * STEPS_PER_STATE_MAX) {
       this.cut = true;
       this.nextSlack = Math.min(this.nextSlack, slack);
       return;
     }
-    const { chains, n, m, trackEdge, taken, next } = this;
     const E = chains.edgeCount;
     const old = s >= 0 ? this.edges[s * n + i] : -1;
     const base = this.truthBase(k, i, old);
