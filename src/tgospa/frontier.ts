@@ -39,6 +39,7 @@ import { Roll } from './roll.js';
 import { sortFew } from './state-table.js';
 import { isCalm, isChanged, knots, newStamp } from './ties.js';
 import type { Edge, Trajectory } from './trajectory.js';
+import { forEachDue } from './watch.js';
 
 // shapes that the groups of all lone pairs share
 const ON_HELD = [[1]];
@@ -67,6 +68,8 @@ export class Frontier {
   private readonly quietPairs = new Basket<number>();
   /** groups that left something out because the time was up: worked again at the next `rework` */
   private readonly cuts = new Set<Group>();
+  /** groups that are to be worked again at the next `rework` */
+  private readonly due: Group[] = [];
   /** pairs assigned by `mend`, and the quanta they earn */
   private readonly mended: { frame: FrameRecord; pair: number }[] = [];
   private mendedQuanta = 0;
@@ -86,8 +89,13 @@ export class Frontier {
   constructor(
     private readonly h: number,
     statesMax: number,
-    /** Whether to look ahead: see D'. Then every frame of the window is worked again for each newest one. */
+    /** whether to look ahead: see D' */
     public lookahead: boolean,
+    /**
+     * Whether every frame of the window is worked again for each newest one, because more is due than not: then nothing is watched, and what
+     * is still to be earned is kept along the way.
+     */
+    public sweeping: boolean,
     private readonly touch: (frame: FrameRecord) => void,
   ) {
     this.knot = new Knot(h, statesMax);
@@ -97,11 +105,14 @@ export class Frontier {
   reset(frames: Iterable<FrameRecord>): void {
     this.open.clear();
     this.cuts.clear();
+    this.due.length = 0;
     for (const frame of frames) {
+      if (frame.groups.length > 0) frame.groups.length = 0;
       for (let pair = 0; pair < frame.edges.length; pair++) {
         this.clearPair(frame, pair);
         const { truth, track } = frame.edges[pair];
         truth.part = track.part = null;
+        truth.watches = track.watches = null;
         truth.remaining = track.remaining = 0;
         truth.ranked = track.ranked = false;
       }
@@ -151,8 +162,8 @@ export class Frontier {
     }
   }
 
-  get cutCount(): number {
-    return this.cuts.size;
+  get hasCuts(): boolean {
+    return this.cuts.size > 0;
   }
 
   /** How many edges were not worked to the end. */
@@ -169,7 +180,7 @@ export class Frontier {
     this.reserve(count);
     const tied = this.found;
     let tiedCount = 0;
-    if (this.lookahead) for (let n = 0; n < count; n++) frame.edges[pairs[n]].earn(frame.benefit(pairs[n]));
+    if (this.sweeping) for (let n = 0; n < count; n++) frame.edges[pairs[n]].earn(frame.benefit(pairs[n]));
     for (let n = 0; n < count; n++) {
       const pair = pairs[n];
       const truth = frame.truthAt(pair);
@@ -207,21 +218,27 @@ export class Frontier {
 
   /** Works frames again, the window's from `first` to before `end` in a list, for trajectories that begin anew, until everything comes out as it was. */
   rework(frames: readonly FrameRecord[], first: number, end: number): void {
-    const { changed, cuts } = this;
+    const { changed, due } = this;
     this.quietFrames.clear();
     this.quietPairs.clear();
-    const cut = cuts.size === 0 ? null : new Set<FrameRecord>();
-    for (const { frame } of cuts) cut!.add(frame);
-    for (let n = first; n < end && (changed.size > 0 || cut?.size); ) {
-      const frame = frames[n];
-      if (cut?.delete(frame) || changed.size > 0) this.reworkFrame(frame);
-      n += cut?.size ? 1 : this.nextChange(frame.number) - frame.number;
+    for (const group of this.cuts) due.push(group);
+    if (due.length > 1) due.sort((a, b) => a.frame.number - b.frame.number);
+    let dueCount = 0;
+    for (let n = first; n < end; n++) {
+      const { number } = frames[n];
+      let next = this.nextChange(number - 1);
+      if (dueCount < due.length) next = Math.min(next, Math.max(number, due[dueCount].frame.number));
+      n += next - number;
+      if (n >= end) break;
+      for (; dueCount < due.length && due[dueCount].frame.number <= next; dueCount++) due[dueCount].stale = true;
+      this.reworkFrame(frames[n]);
     }
+    if (due.length > 0) due.length = 0;
     this.conclude(changed);
     this.conclude(this.parked);
   }
 
-  /** The first frame after one that may have a changed trajectory in it. */
+  /** The first frame after one that may have a changed trajectory in it; Infinity when there is none. */
   private nextChange(number: number): number {
     const { changed } = this;
     let next = Number.POSITIVE_INFINITY;
@@ -264,6 +281,11 @@ export class Frontier {
     trajectory.parked = true;
   }
 
+  /** A frame leaves the window: what was decided in it is history. */
+  dismiss(frame: FrameRecord): void {
+    for (const { watch } of frame.groups) if (watch) watch.group = null;
+  }
+
   /** A trajectory has left the window; those it was tied to begin anew. */
   forget(trajectory: Trajectory): void {
     if (trajectory.part) this.open.delete(trajectory.part);
@@ -302,10 +324,10 @@ export class Frontier {
       if (this.reworkPair(frame, pair)) reach.exclude(pair);
       else reach.addPair(frame, pair);
     }
-    // those who have no pair of their own in this frame
+    // what is due, and those who have no pair of their own in this frame; the others are found by their pairs, or done
     for (let n = 0; n < frame.groups.length; n++) {
       const group = frame.groups[n];
-      if (isChanged(group)) reach.addGroup(group);
+      if (!reach.knows(group.pairs[0]) && isChanged(group)) reach.addGroup(group);
     }
     if (reach.pairCount + reach.groupCount > 0) this.reworkKnots(frame);
     reach.end();
@@ -517,6 +539,7 @@ export class Frontier {
   private discard(group: Group): void {
     const { frame } = group;
     if (group.loss > 0) this.cuts.delete(group);
+    if (group.watch) group.watch.group = null;
     for (const part of group.parts) this.open.delete(part);
     for (const input of group.inputs) if (input.taker === group) input.taker = null;
     if (group.choice >= 0) frame.halves -= group.halves[group.choice];
@@ -529,7 +552,7 @@ export class Frontier {
   private advance(frame: FrameRecord, pairs: Int32Array, count: number): Group[] {
     const groups: Group[] = [];
     for (const knot of knots(frame, pairs, count)) {
-      if (isCalm(frame, knot) || (this.lookahead && knot.length === 1 && this.isIdle(frame, knot[0]))) {
+      if (isCalm(frame, knot) || (this.sweeping && knot.length === 1 && this.isIdle(frame, knot[0]))) {
         for (const pair of knot) {
           this.hold(frame, pair, frame.truthAt(pair).now, frame.trackAt(pair).now);
           this.keepQuiet(frame, pair);
@@ -580,8 +603,8 @@ export class Frontier {
   private goOn(frame: FrameRecord, pair: number, input: Part | null): Part {
     const edge = frame.edges[pair];
     const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
-    const decided = this.leads(edge, earned);
-    if (!decided || input !== null) return this.workPair(frame, pair, input, earned, decided);
+    const slack = this.leadOf(frame, edge, earned);
+    if (slack !== Number.POSITIVE_INFINITY || input !== null) return this.workPair(frame, pair, input, earned, slack);
     // the usual case needs nothing of its own
     const part = heldPart(edge.truth, edge.track);
     this.settle(frame, pair, part, part, BEGINS);
@@ -590,8 +613,10 @@ export class Frontier {
   }
 
   /** The same, with what can be told of it later. */
-  private workPair(frame: FrameRecord, pair: number, input: Part | null, earned: number, decided: boolean): Part {
-    const { truth, track } = frame.edges[pair];
+  private workPair(frame: FrameRecord, pair: number, input: Part | null, earned: number, slack: number): Part {
+    const edge = frame.edges[pair];
+    const { truth, track } = edge;
+    const decided = slack > 0;
     const part: Part = decided
       ? heldPart(truth, track)
       : {
@@ -622,6 +647,8 @@ export class Frontier {
       parts: [part],
       choice: -1,
       loss: 0,
+      stale: false,
+      watch: null,
       reachStamp: 0,
     };
     if (input) {
@@ -630,6 +657,10 @@ export class Frontier {
       input.takenAs = 0;
     }
     frame.pairGroup[pair] = group;
+    if (decided && slack !== Number.POSITIVE_INFINITY) {
+      this.keepWatch(group, edge, slack);
+      frame.groups.push(group);
+    }
     if (decided) this.choose(group, 0);
     else {
       part.group = group;
@@ -638,16 +669,43 @@ export class Frontier {
     return part;
   }
 
-  /** Whether a held pair is so far ahead of its ends being fresh that this is pointless: by D between the two, or by more than D'. */
-  private leads({ truth, track, remaining }: Edge, earned: number): boolean {
+  /**
+   * A held pair may be so far ahead of its ends being fresh that this is pointless: for ever, by D between the two; or by more than D', until so many quanta are
+   * added to what its ends can earn otherwise. 0 when it is not.
+   */
+  private leadOf(frame: FrameRecord, { truth, track }: Edge, earned: number): number {
     const { h } = this;
-    if (earned >= 3 * h) return true;
-    if (!this.lookahead) return false;
-    // with all of their other pairs before the best of them: it is quicker
-    if (earned > truth.remaining + track.remaining - 2 * remaining) return true;
+    if (earned >= 3 * h) return Number.POSITIVE_INFINITY;
+    if (!this.lookahead) return 0;
+    if (!this.sweeping) {
+      truth.look(frame.number);
+      track.look(frame.number);
+    }
     const truthElse = truth.mostBut(track);
     const trackElse = track.mostBut(truth);
-    return earned > Math.min(truthElse + trackElse, h + Math.min(h, truthElse) + Math.min(h, trackElse));
+    const cost = Math.min(truthElse + trackElse, h + Math.min(h, truthElse) + Math.min(h, trackElse));
+    if (earned <= cost) return 0;
+    return this.sweeping ? Number.POSITIVE_INFINITY : earned - cost;
+  }
+
+  private keepWatch(group: Group, edge: Edge | null, slack: number): void {
+    const watch = { group, edge, slack };
+    group.watch = watch;
+    for (const truth of group.truths) truth.watch(watch);
+    for (const track of group.tracks) track.watch(watch);
+  }
+
+  /** A frame has entered the window: what was decided by looking ahead, and is no longer sure, is due to be worked again. */
+  expect(frame: FrameRecord): void {
+    forEachDue(frame, (group) => this.due.push(group));
+  }
+
+  /** In how many frames something is due. */
+  dueFrameCount(): number {
+    const frames = new Set<FrameRecord>();
+    for (const { frame } of this.due) frames.add(frame);
+    for (const { frame } of this.cuts) frames.add(frame);
+    return frames.size;
   }
 
   /** Whether there is time to solve what overflowed as a component, in which every edge has a place in every frame. */
@@ -676,7 +734,7 @@ export class Frontier {
     number(truths);
     number(tracks);
     const { knot } = this;
-    knot.begin(this.lookahead, this.budget!, frame, pairs, inputs, truths, tracks);
+    knot.begin(this.lookahead, this.sweeping, this.budget!, frame, pairs, inputs, truths, tracks);
     knot.work();
     if (knot.overflow && this.lookahead && !this.affordsComponent(truths)) knot.hurry();
     if (knot.overflow) this.overflow.push(...truths);
@@ -702,6 +760,8 @@ export class Frontier {
       parts: [],
       choice: -1,
       loss,
+      stale: false,
+      watch: null,
       reachStamp: 0,
     };
     if (loss > 0) this.cuts.add(group);
@@ -711,7 +771,10 @@ export class Frontier {
       hide(truths, stamp, frame.number);
       hide(tracks, stamp, frame.number);
     }
-    if (hidden || loss > 0) frame.groups.push(group);
+    const watched = knot.slack !== Number.POSITIVE_INFINITY;
+    if (watched) this.keepWatch(group, null, knot.slack);
+    // to be found when it is to be worked again
+    if (hidden || watched || loss > 0) frame.groups.push(group);
     for (let n = 0; n < inputs.length; n++) {
       const input = inputs[n];
       this.open.delete(input);

@@ -39,6 +39,8 @@ export class Knot {
   /** rows of the states that can still win, in a fixed order: the first `keptCount` */
   kept = new Int32Array(16);
   keptCount = 0;
+  /** quanta that may be added to what the members can still earn before what was dropped might win after all */
+  slack = Number.POSITIVE_INFINITY;
   private late = false;
   /** it may be left when the time is up */
   private stoppable = false;
@@ -70,6 +72,7 @@ export class Knot {
   private frame: FrameRecord | null = null;
   private budget: Budget | null = null;
   private lookahead = false;
+  private sweeping = false;
   private readonly outlook: Outlook;
 
   constructor(
@@ -82,6 +85,7 @@ export class Knot {
   /** Takes up another knot: pairs of a frame, the parts that they tie together, and the members of these by their index. */
   begin(
     lookahead: boolean,
+    sweeping: boolean,
     budget: Budget,
     frame: FrameRecord,
     pairs: readonly number[],
@@ -90,6 +94,7 @@ export class Knot {
     tracks: readonly Trajectory[],
   ): void {
     this.lookahead = lookahead;
+    this.sweeping = sweeping;
     this.budget = budget;
     this.frame = frame;
     this.pairs = pairs;
@@ -100,6 +105,7 @@ export class Knot {
     this.overflow = this.late = false;
     this.statesMax = this.keptMax;
     this.loss = 0;
+    this.slack = Number.POSITIVE_INFINITY;
     this.reserveMembers();
     this.reservePairs();
     for (let p = 0; p < pairs.length; p++) {
@@ -357,7 +363,7 @@ export class Knot {
     this.keep(0);
     // after an overflow nobody reads on
     if (this.overflow || states.count === 1) return;
-    if (this.lookahead) this.outlook.look();
+    if (this.lookahead) this.look(this.frame!.number);
     const order = states.byValue();
     if (states.count > this.kept.length) this.kept = new Int32Array(2 * states.count);
     const { kept } = this;
@@ -387,10 +393,10 @@ export class Knot {
   private covers(t1: number, t: number, lead: number): boolean {
     const { outlook, size } = this;
     const { rows } = this.states;
-    return (
-      lead >= outlook.follow(rows, t1 * size, t * size) ||
-      (this.lookahead && lead > 0 && lead > outlook.followAhead(rows, t1 * size, t * size, lead))
-    );
+    if (lead >= outlook.follow(rows, t1 * size, t * size)) return true;
+    if (!this.lookahead || lead <= outlook.followAhead(rows, t1 * size, t * size, lead)) return false;
+    if (!this.sweeping) this.slack = Math.min(this.slack, lead - outlook.followSafely(rows, t1 * size, t * size));
+    return true;
   }
 
   /** When the time is up: goes on with that of some rows, highest value first, which loses least in the worst case. */
@@ -408,6 +414,8 @@ export class Knot {
 
   private leastLoss(order: Int32Array, count: number): { row: number; loss: number } {
     const { value } = this.states;
+    // whatever is added may make a loss of it, or more
+    if (this.lookahead && !this.sweeping && count > 1) this.slack = 0;
     let least = { row: order[0], loss: Number.POSITIVE_INFINITY };
     for (let at = 0; at < Math.min(count, LATE_CANDIDATES_MAX); at++) {
       const row = order[at];
@@ -440,7 +448,7 @@ export class Knot {
     this.takeOneOfEach();
     const { states } = this;
     const lists = this.fewJoins();
-    if (this.lookahead) this.outlook.look();
+    if (this.lookahead) this.look(this.frame!.number);
     let halves = 0;
     for (const joins of lists) {
       states.clear();
@@ -461,8 +469,8 @@ export class Knot {
     const { inputs, lookahead, size, origin, originFrom, states } = this;
     if (lookahead) {
       // what this frame earns is still to come
-      this.earn(-1);
-      this.outlook.look();
+      if (this.sweeping) this.earn(-1);
+      this.look(this.frame!.number - 1);
     }
     for (let input = 0; input < inputs.length; input++) {
       const part = inputs[input];
@@ -478,13 +486,19 @@ export class Knot {
       originFrom[input] = row;
       this.loss += loss;
     }
-    if (lookahead) this.earn(1);
+    if (lookahead && this.sweeping) this.earn(1);
     fill(origin, FRESH, size);
     for (let input = 0; input < inputs.length; input++) this.restate(input, originFrom[input], origin);
   }
 
   private earn(sign: number): void {
     for (let p = 0; p < this.pairs.length; p++) this.frame!.edges[this.pairs[p]].earn(sign * this.benefit[p]);
+  }
+
+  /** Sees what can be earned after a frame; in a sweep it is known already. */
+  private look(number: number): void {
+    if (this.sweeping) this.outlook.look();
+    else this.outlook.lookFrom(number);
   }
 
   /** Joins that hang together out of `origin`, a few in each list; what those that are left out can earn is lost. */

@@ -19,6 +19,7 @@ export class Outlook {
   private m = 0;
   private truths: readonly Trajectory[] = NOBODY;
   private tracks: readonly Trajectory[] = NOBODY;
+  private cautious = false;
 
   constructor(private readonly h: number) {}
 
@@ -29,7 +30,14 @@ export class Outlook {
     this.m = tracks.length;
   }
 
-  /** Reads what the knot's pairs can still earn; before `followAhead`. */
+  /** Finds out what can still be earned after a frame; before `followAhead`. */
+  lookFrom(number: number): void {
+    for (let i = 0; i < this.n; i++) this.truths[i].look(number);
+    for (let j = 0; j < this.m; j++) this.tracks[j].look(number);
+    this.look();
+  }
+
+  /** Reads what the knot's pairs can still earn from their edges. */
   look(): void {
     const { n, m, truths, tracks } = this;
     if (left.length < n * m) left = new Float64Array(2 * n * m);
@@ -78,6 +86,14 @@ export class Outlook {
     return sum;
   }
 
+  /** The same or more: what grows by no more than what is added to all that can be earned. */
+  followSafely(rows: Int16Array, t1: number, t: number): number {
+    this.cautious = true;
+    const cost = this.followAhead(rows, t1, t, Number.POSITIVE_INFINITY);
+    this.cautious = false;
+    return cost;
+  }
+
   /** For a pair held in t' and not in t: both ends let their first pair from t go, or it is released. */
   private replace(i: number, a: number, rows: Int16Array, t1: number, t: number): number {
     const { n, m, h, truths, tracks } = this;
@@ -98,6 +114,8 @@ export class Outlook {
     const { n, m, truths, tracks } = this;
     const x = rows[t + n + a];
     const everything = tracks[a].remaining - left[i * m + a];
+    // whether one of the cases below is given may change with what is added
+    if (this.cautious) return everything;
     if (x >= 0) {
       const first = left[x * m + a];
       return rows[t1 + x] < 0 || truths[x].remaining === first ? first : everything;

@@ -8,6 +8,7 @@ import type { FrameRecord } from './frame-record.js';
 import type { Knot } from './knot.js';
 import type { StateTable } from './state-table.js';
 import type { Trajectory } from './trajectory.js';
+import type { Watch } from './watch.js';
 
 /** Never assigned so far. */
 export const FRESH = -2;
@@ -65,6 +66,10 @@ export interface Group {
   choice: number;
   /** quanta that the best assignment may lose by what was left out here for want of time */
   readonly loss: number;
+  /** to be worked again */
+  stale: boolean;
+  /** what of it was decided by looking ahead */
+  watch: Watch | null;
   reachStamp: number;
 }
 

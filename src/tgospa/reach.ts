@@ -33,6 +33,11 @@ export class Reach {
     this.seen[pair] = stamp;
   }
 
+  /** Whether a pair is excluded, or reached already. */
+  knows(pair: number): boolean {
+    return this.seen[pair] === stamp;
+  }
+
   /** A pair is reached, unless it is solved otherwise. */
   addPair(frame: FrameRecord, pair: number): void {
     if (this.seen[pair] === stamp) return;

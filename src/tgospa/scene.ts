@@ -17,8 +17,10 @@ import type { Params } from './params.js';
 import { changeQuanta, QUANTA } from './quanta.js';
 import { Edge, Trajectory } from './trajectory.js';
 
-/** Everything is worked from the beginning when more than one knot in so many frames was cut. */
-const CUTS_SHARE = 4;
+/** Everything is worked from the beginning when something is due in more than one in so many frames. */
+const DUE_SHARE = 2;
+/** So many times before it is tried again to do with less. */
+const SWEEPS = 30;
 
 /** Prices of one miss, one false object and half a switch. */
 export interface Prices {
@@ -51,6 +53,10 @@ export class Scene {
   private readonly frontier: Frontier | null;
   /** frame number up to which the frontier looks ahead */
   private aheadUntil = Number.POSITIVE_INFINITY;
+  /** how many more times everything is worked from the beginning */
+  private sweepCount = 0;
+  /** edges went back to the frontier, which has to begin anew */
+  private softened = false;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly perhapsAlone: Edge[] = [];
@@ -81,7 +87,9 @@ export class Scene {
     const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
     const lookahead = this.changeQuanta > QUANTA / 2;
     this.frontier = frontier
-      ? new Frontier(this.changeQuanta, settings.frontierMax, lookahead, (frame) => this.touch(frame))
+      ? new Frontier(this.changeQuanta, settings.frontierMax, lookahead, lookahead && windowFrames === null, (frame) =>
+          this.touch(frame),
+        )
       : null;
   }
 
@@ -175,7 +183,9 @@ export class Scene {
     truth.latest = edge;
     frame.edges[pair] = edge;
     edge.add(frame.number, pair);
-    edge.total += frame.benefit(pair);
+    const benefit = frame.benefit(pair);
+    edge.total += benefit;
+    if (this.frontier?.lookahead) edge.addSum(benefit);
     if (edge.component?.alive) {
       if (edge.component.isolated) frame.assign(pair, 1);
       else edge.component.addPair(frame, edge, pair);
@@ -229,6 +239,7 @@ export class Scene {
     }
     for (const truth of frame.truths) if (--truth.presence === 0) this.forget(this.truths, truth);
     for (const track of frame.tracks) if (--track.presence === 0) this.forget(this.tracks, track);
+    this.frontier?.dismiss(frame);
     this.frames[this.first++] = undefined as unknown as FrameRecord;
     this.firstNumber++;
     if (this.first > 64 && this.first * 2 > this.frames.length) {
@@ -293,13 +304,11 @@ export class Scene {
 
   private advanceFrontier(frontier: Frontier): void {
     this.regroup();
-    if (frontier.lookahead && this.newestNumber >= this.aheadUntil) {
-      frontier.lookahead = false;
-      this.beginAnew(frontier);
-    }
-    // a frame that is worked again costs several times one that enters
-    if (frontier.lookahead || frontier.cutCount * CUTS_SHARE > this.size) this.beginAnew(frontier);
-    else frontier.rework(this.frames, this.first, this.first + this.nextNumber - this.firstNumber);
+    const over = frontier.lookahead && this.newestNumber >= this.aheadUntil;
+    if (over) frontier.lookahead = false;
+    if (over || this.softened || frontier.sweeping) this.beginAnew(frontier);
+    else this.rework(frontier);
+    this.softened = false;
     for (const edge of this.perhapsAlone) if (this.isAloneNow(edge)) this.isolate(frontier, edge);
     this.perhapsAlone.length = 0;
     this.enterFrames(frontier);
@@ -308,11 +317,24 @@ export class Scene {
       frontier.overflow.length = 0;
       frontier.lookahead = true;
       this.aheadUntil = this.newestNumber + (this.windowFrames ?? 0);
+      for (const truth of this.truths.values())
+        for (const edge of truth.edges) edge.keepSums((number, pair) => this.frame(number).benefit(pair));
       this.beginAnew(frontier);
       this.enterFrames(frontier);
     }
     frontier.decide();
-    if (frontier.cutCount > 0) frontier.mend(this.frameList(), (number) => this.frame(number));
+    if (frontier.hasCuts) frontier.mend(this.frameList(), (number) => this.frame(number));
+  }
+
+  private rework(frontier: Frontier): void {
+    const end = this.first + this.nextNumber - this.firstNumber;
+    if (frontier.lookahead) for (let n = end; n < this.frames.length; n++) frontier.expect(this.frames[n]);
+    // a frame that is worked again costs several times one that enters
+    const much = frontier.dueFrameCount() * DUE_SHARE > this.size;
+    if (much) this.sweepCount = SWEEPS;
+    else frontier.rework(this.frames, this.first, end);
+    // what overflows is handed over on the way from the first frame to the last
+    if (much || (frontier.lookahead && frontier.overflow.length > 0)) this.beginAnew(frontier);
   }
 
   private enterFrames(frontier: Frontier): void {
@@ -340,17 +362,20 @@ export class Scene {
     );
   }
 
-  /** Begins anew with what every edge of the frontier can earn in the window. */
   private beginAnew(frontier: Frontier): void {
+    frontier.overflow.length = 0;
     frontier.rework(this.frames, 0, 0);
     frontier.reset(this.frameList());
-    for (const truth of this.truths.values()) {
-      for (const edge of truth.edges) {
-        edge.remaining = edge.total;
-        truth.remaining += edge.total;
-        edge.track.remaining += edge.total;
+    // now and then it is tried again whether there is less to do
+    frontier.sweeping = frontier.lookahead && (this.windowFrames === null || this.sweepCount-- > 0);
+    if (frontier.sweeping)
+      for (const truth of this.truths.values()) {
+        for (const edge of truth.edges) {
+          edge.remaining = edge.total;
+          truth.remaining += edge.total;
+          edge.track.remaining += edge.total;
+        }
       }
-    }
     this.nextNumber = this.firstNumber;
   }
 
@@ -403,10 +428,11 @@ export class Scene {
 
   /**
    * Before the window changes, what was too hard for the frontier goes back to it: which engine solves a window depends on
-   * its frames alone. The frontier looks ahead after an overflow and so begins anew anyway.
+   * its frames alone.
    */
   private soften(): void {
     if (!this.frontier || this.components.size === 0) return;
+    this.softened = true;
     for (const component of this.components) {
       component.dissolve();
       for (const edge of component.edges) {

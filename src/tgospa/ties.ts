@@ -91,9 +91,9 @@ function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): nu
   return best;
 }
 
-/** Whether a group must be worked again: a member has changed, or the time was up. */
-export function isChanged({ truths, tracks, loss }: Group): boolean {
-  if (loss > 0) return true;
+/** Whether a group must be worked again: a member has changed, or it is due. */
+export function isChanged({ truths, tracks, stale }: Group): boolean {
+  if (stale) return true;
   for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
   for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
   return false;

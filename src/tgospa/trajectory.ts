@@ -4,11 +4,14 @@
 
 import type { Component } from './component.js';
 import type { Part } from './part.js';
+import { type Watch, WatchList } from './watch.js';
 
 /** a power of two */
 const FIRST_ROWS = 4;
 /** far from what a row can hold */
 const REBASE_AT = 2 ** 30;
+/** far from the largest whole number that is exact */
+const SUM_MAX = 2 ** 51;
 
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {
@@ -25,7 +28,11 @@ export class Trajectory {
   price: Float64Array | null = null;
   /** what the frontier knows about it; null while it is fresh or not the frontier's */
   part: Part | null = null;
-  /** quanta its edges can still earn after the frame that is being worked; kept when the frontier looks ahead */
+  /** decisions about it that more benefits to come could overthrow */
+  watches: WatchList | null = null;
+  /** quanta that the newest frame adds, while it is looked at */
+  gain = 0;
+  /** quanta its edges can still earn after the frame that is being worked, or was looked from */
   remaining = 0;
   /** the edges that can still earn most, and next to most; as long as `ranked` */
   most: Edge | null = null;
@@ -71,7 +78,7 @@ export class Trajectory {
   /** It has left the window: whoever still knows it keeps nothing else alive by that. */
   leave(): void {
     this.part = this.before = this.after = this.now = this.changedPart = this.held = this.released = null;
-    this.partner = this.latest = null;
+    this.partner = this.latest = this.watches = null;
   }
 
   /** Its edge with a track, if there is one. */
@@ -80,6 +87,24 @@ export class Trajectory {
     if (latest !== null && latest.track === track) return latest;
     for (let n = 0; n < edges.length; n++) if (edges[n].track === track) return edges[n];
     return undefined;
+  }
+
+  /** Finds out what its edges can still earn after a frame. */
+  look(number: number): void {
+    const { edges } = this;
+    let sum = 0;
+    for (let n = 0; n < edges.length; n++) {
+      const edge = edges[n];
+      edge.remaining = edge.after(number);
+      sum += edge.remaining;
+    }
+    this.remaining = sum;
+    this.ranked = false;
+  }
+
+  watch(watch: Watch): void {
+    this.watches ??= new WatchList();
+    this.watches.add(watch);
   }
 
   /** Finds its best edges again, where an earlier answer no longer holds. */
@@ -115,9 +140,10 @@ export class Edge {
   component: Component | null = null;
   /** index in the component */
   local = 0;
-  /** quanta it earns in the whole window, and after the frame that is being worked */
+  /** quanta it earns in the whole window, after the frame that was looked from, and in the newest frame while that is looked at */
   total = 0;
   remaining = 0;
+  gain = 0;
   /** neither end has another edge: always assigned */
   alone = false;
   /**
@@ -129,6 +155,9 @@ export class Edge {
   private base = 0;
   private head = 0;
   size = 0;
+  /** by row: quanta it has earned up to its frame since some frame or other; kept by those who look ahead */
+  private sums: Float64Array | null = null;
+  private sum = 0;
 
   constructor(
     readonly truth: Trajectory,
@@ -186,14 +215,37 @@ export class Edge {
     this.rows = new Int32Array(2 * rows.length);
     this.rows.set(rows.subarray(2 * head));
     this.rows.set(rows.subarray(0, 2 * head), rows.length - 2 * head);
+    if (this.sums) {
+      const sums = new Float64Array(2 * this.sums.length);
+      sums.set(this.sums.subarray(head));
+      sums.set(this.sums.subarray(0, head), this.sums.length - head);
+      this.sums = sums;
+    }
     this.mask = 2 * this.mask + 1;
     this.head = 0;
   }
 
-  private rebase(): void {
-    const first = this.frameAt(0) - this.base;
-    for (let n = 0; n < this.size; n++) this.rows[2 * ((this.head + n) & this.mask)] -= first;
-    this.base += first;
+  /** Keeps sums from now on, given what it earns in its frames. */
+  keepSums(benefit: (number: number, pair: number) => number): void {
+    this.sums = new Float64Array(this.mask + 1);
+    this.sum = 0;
+    for (let n = 0; n < this.size; n++) this.sumUp(n, benefit(this.frameAt(n), this.pairAt(n)));
+  }
+
+  /** Adds what it earns in the frame that was added last. */
+  addSum(quanta: number): void {
+    this.sums ??= new Float64Array(this.mask + 1);
+    if (this.sum > SUM_MAX) {
+      const first = this.sums[this.head];
+      for (let n = 0; n < this.size - 1; n++) this.sums[(this.head + n) & this.mask] -= first;
+      this.sum -= first;
+    }
+    this.sumUp(this.size - 1, quanta);
+  }
+
+  private sumUp(n: number, quanta: number): void {
+    this.sum += quanta;
+    this.sums![(this.head + n) & this.mask] = this.sum;
   }
 
   /** Moves on to a later frame: what it earns now is no longer to come. */
@@ -204,5 +256,18 @@ export class Edge {
     // an edge that was not among the best and earns less is not among them now
     if (quanta < 0 || this.truth.most === this || this.truth.second === this) this.truth.ranked = false;
     if (quanta < 0 || this.track.most === this || this.track.second === this) this.track.ranked = false;
+  }
+
+  /** Quanta it earns after a frame. */
+  after(number: number): number {
+    const n = this.seek(number + 1);
+    if (n < 0) return 0;
+    return n === 0 ? this.total : this.sum - this.sums![(this.head + n - 1) & this.mask];
+  }
+
+  private rebase(): void {
+    const first = this.frameAt(0) - this.base;
+    for (let n = 0; n < this.size; n++) this.rows[2 * ((this.head + n) & this.mask)] -= first;
+    this.base += first;
   }
 }
