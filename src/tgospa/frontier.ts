@@ -11,11 +11,14 @@
  *   D(t', t) = h * ( pairs held in t' but not in t  +  pairs held in t but not in t', unless both ends are fresh in t'
  *                    +  trajectories fresh in t but not in t' )
  *
- * bounds what it costs to follow from t' what t would do. When switches are dear, many states survive this for long. Then the
- * frontier looks ahead to the window's end: instead of paying h, one may as well forgo what is still to be earned (D', outlook.ts). In good tracking one state is left after a frame or two, and the knot
+ * bounds what it costs to follow from t' what t would do. In good tracking one state is left after a frame or two, and the knot
  * comes apart into pairs that only earn. All values are whole quanta and D obeys the triangle inequality, so what is
  * left does not depend on the order of work: when the oldest frame leaves, the frames after it are worked again only
  * until a part comes out as it was.
+ *
+ * When switches are dear, many states survive this for long. Then the frontier looks ahead to the window's end: instead of paying h, one may as
+ * well forgo what is still to be earned (D', outlook.ts). A new frame adds to that, so what was dropped for it may have to come back: each
+ * group knows how much may be added before (watch.ts), and is worked again when it is. When that is so in most frames, everything is swept from the first frame on.
  */
 
 import { Basket } from './basket.js';

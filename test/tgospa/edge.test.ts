@@ -55,4 +55,35 @@ describe('the frames of an edge', () => {
       assert.equal(ring.pairIn(far), 7);
     }
   });
+
+  it('keep sums that stay exact, kept from the beginning or later', () => {
+    const next = random(11);
+    const rings = [edge(), edge()];
+    let list: { frame: number; quanta: number }[] = [];
+    let number = 0;
+    for (let step = 0; step < 4000; step++) {
+      number += next() < 0.9 ? 1 : 3;
+      // so large that the sums have to begin anew several times
+      const quanta = Math.floor(next() * 2 ** 44);
+      list.push({ frame: number, quanta });
+      for (const ring of rings) {
+        ring.add(number, 0);
+        ring.total += quanta;
+      }
+      rings[0].addSum(quanta);
+      while (list.length > 60 || (list.length > 1 && next() < 0.3)) {
+        for (const ring of rings) {
+          ring.dropFirst();
+          ring.total -= list[0].quanta;
+        }
+        list = list.slice(1);
+      }
+      if (step % 50 !== 0) continue;
+      rings[1].keepSums((frame) => list.find((row) => row.frame === frame)!.quanta);
+      for (let from = list[0].frame - 2; from <= number + 1; from++) {
+        const expected = list.reduce((sum, row) => (row.frame > from ? sum + row.quanta : sum), 0);
+        for (const ring of rings) assert.equal(ring.after(from), expected);
+      }
+    }
+  });
 });
