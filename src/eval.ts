@@ -125,8 +125,9 @@ async function runSymmetric(job: Job, files: Files, console: Console): Promise<v
   );
   for (const note of notes) await write(console.err, `${note}\n`);
   if (!job.json) return write(console.out, `${drawComparisons(comparisons, console.screen)}\n`);
-  const entries = comparisons.map(({ profile, ...rest }) => ({
-    ...rest,
+  const entries = comparisons.map(({ profile, evaluation, ...names }) => ({
+    ...names,
+    ...evaluation,
     profile: profile.name,
     params: profile.params,
   }));
@@ -275,7 +276,7 @@ async function writeJson(reference: string, entries: Entry[], out: Writable): Pr
   for (const { subject, profile, evaluation, totals } of entries) {
     const scores = totals ? { scores: scoresOf(totals) } : {};
     const names = { reference, tracker: subject.file, profile: profile.name, params: profile.params };
-    const entry = { ...names, evaluation, ...scores };
+    const entry = { ...names, ...evaluation, ...scores };
     await write(out, separator + JSON.stringify(entry));
     separator = ',\n';
   }

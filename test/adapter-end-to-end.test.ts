@@ -93,13 +93,13 @@ describe('a sequence in every format', function () {
       const read = text(out);
       await runEval(['--format', name, ...options, ...files, '--json', ...(POINTS.has(name) ? points : [])], console);
       out.end();
-      const [entry] = JSON.parse(await read) as Array<{ evaluation: Evaluation; params: never }>;
+      const [entry] = JSON.parse(await read) as Array<Evaluation & { params: never }>;
       const corner = ({ id, box }: { id: string; box: number[] }) => ({ id, point: [box[0], box[1], 0] });
       const scene = frames.map(({ reference, tracker }) => ({
         reference: (reference as PlainFrame['objects']).map(corner),
         tracker: (tracker as PlainFrame['objects']).map(corner),
       }));
-      assertSame(entry.evaluation, POINTS.has(name) ? evaluate(scene, entry.params) : expected, name);
+      assertSame(entry, POINTS.has(name) ? evaluate(scene, entry.params) : expected, name);
     });
   }
 

@@ -16,12 +16,11 @@ import { type Evaluation, evaluate, InputError, type Obj, type Params, presets }
 import { crossingScene } from '../src/scene.js';
 import { usageMistakes as mistakesOf, rowsOf } from './cli-harness.js';
 
-interface Entry {
+interface Entry extends Evaluation {
   reference: string;
   tracker: string;
   profile: string;
   params: Params;
-  evaluation: Evaluation;
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -132,7 +131,7 @@ describe('tgospa eval', () => {
   });
 
   describe('--json', () => {
-    it('prints one entry per tracker and profile, with the whole evaluation', async () => {
+    it('prints the evaluation of each tracker under each profile, and whose it is', async () => {
       const entries = await runJson([
         ...files,
         '--profile',
@@ -150,7 +149,7 @@ describe('tgospa eval', () => {
         ],
       );
       const expected = evaluate(steady.frames, presets['online-surveillance']);
-      const { reference, params, evaluation } = entries[1];
+      const { reference, params, ...evaluation } = entries[1];
       assert.equal(reference, join(folder, 'gt.txt'));
       assert.deepEqual(params, presets['online-surveillance']);
       assert.equal(evaluation.perFrame.length, 300);
@@ -198,12 +197,12 @@ describe('tgospa eval', () => {
         reference: frame.reference.map((object) => centre(object as Obj & { box: number[] })),
         tracker: frame.tracker.map((object) => centre(object as Obj & { box: number[] })),
       }));
-      const [{ params, evaluation }] = await runJson([...files, ...own]);
+      const [{ params, ...evaluation }] = await runJson([...files, ...own]);
       assert.ok(Math.abs(evaluation.distance - evaluate(frames, params).distance) < 1e-9);
     });
 
     it('reports the LP metric under --solver lp', async () => {
-      const [{ evaluation }] = await runJson([...files, '--solver', 'lp']);
+      const [evaluation] = await runJson([...files, '--solver', 'lp']);
       const exact = evaluate(faulty.frames, presets['online-surveillance']);
       assert.ok(Math.abs(evaluation.distance - exact.distance) < 1e-7);
       assert.ok(evaluation.solver.simplex > 0, JSON.stringify(evaluation.solver));
@@ -314,9 +313,9 @@ describe('tgospa eval', () => {
       const tracker = join(folder, 'two.txt');
       writeFileSync(tracker, '1,1,0,0,10,10,1,-1,-1,-1\n1,2,50,1,10,10,1,-1,-1,-1\n');
       const args = ['--reference', distractors, '--tracker', tracker];
-      assert.deepEqual((await runJson(args))[0].evaluation.count, { proper: 1, missed: 0, false: 1, switches: 0 });
+      assert.deepEqual((await runJson(args))[0].count, { proper: 1, missed: 0, false: 1, switches: 0 });
       const cleaned = [...args, '--preprocess', 'motchallenge'];
-      assert.deepEqual((await runJson(cleaned))[0].evaluation.count, { proper: 1, missed: 0, false: 0, switches: 0 });
+      assert.deepEqual((await runJson(cleaned))[0].count, { proper: 1, missed: 0, false: 0, switches: 0 });
       assert.match((await run(cleaned)).err, /two: preprocessing took out 1 of 2 rows/);
     });
   });
@@ -519,7 +518,7 @@ describe('tgospa eval', () => {
       for (const { reference, tracker, params, expected } of known('tud-tgospa.json')) {
         const own = ['--distance', 'euclidean', '--cutoff', params.cutoff, '--exponent', params.exponent];
         const args = ['--reference', data(reference), '--tracker', data(tracker), '--all-rows', ...own];
-        const [{ evaluation }] = await runJson([...args, '--switch-penalty', params.switchPenalty].map(String));
+        const [evaluation] = await runJson([...args, '--switch-penalty', params.switchPenalty].map(String));
         assert.ok(Math.abs(evaluation.distance / expected.distance - 1) < 1e-9, `${tracker} ${evaluation.distance}`);
         for (const component of ['localization', 'missed', 'false', 'switch'] as const)
           assert.ok(Math.abs(evaluation.cost[component] - expected.cost[component]) < 1e-7 * expected.distance ** 2);
@@ -561,7 +560,7 @@ describe('tgospa eval', () => {
       const reference = ['--reference', data('MOT17/train/MOT17-09/gt/gt.txt')];
       const entries = await runJson([...reference, ...detectors, '--profile', 'detector-training']);
       rows.forEach((row: Record<string, number>, index: number) => {
-        const { distance, cost, count, meanLocalizationError } = entries[index].evaluation;
+        const { distance, cost, count, meanLocalizationError } = entries[index];
         assert.deepEqual([count.proper, count.missed, count.false], [row.proper, row.missedCount, row.falseCount]);
         // one of the published numbers is cut off, not rounded
         for (const [value, printed] of [

@@ -87,14 +87,14 @@ export function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-interface StudyEntry {
+/** An evaluation, and what it is of. */
+interface StudyEntry extends Summary {
   reference: string;
   /** null: all common sequences combined */
   sequence: string | null;
   tracker: string;
   profile: string;
   params: NamedProfile['params'];
-  evaluation: Summary;
   scores?: Result['scores'];
 }
 
@@ -106,7 +106,7 @@ export function studyEntries(study: Study): StudyEntry[] {
     tracker,
     profile: profile.name,
     params: profile.params,
-    evaluation,
+    ...evaluation,
     ...(scores ? { scores } : {}),
   });
   return [

@@ -39,7 +39,10 @@ interface Entry {
   sequence: string | null;
   tracker: string;
   profile: string;
-  evaluation: { distance: number; cost: Record<string, number>; count: Record<string, number>; frames: number };
+  distance: number;
+  cost: Record<string, number>;
+  count: Record<string, number>;
+  frames: number;
   scores: Scores;
 }
 
@@ -100,8 +103,8 @@ describe('a study', () => {
       const single = Object.entries(parts).map(([sequence, part]) => {
         const [first] = entries.filter((one) => one.sequence === sequence && one.tracker === name);
         const expected = evaluate(part(frames), profile);
-        close(first.evaluation.distance, expected.distance, `${name} on ${sequence}`);
-        assert.deepEqual(first.evaluation.count, { ...expected.count });
+        close(first.distance, expected.distance, `${name} on ${sequence}`);
+        assert.deepEqual(first.count, { ...expected.count });
         assert.deepEqual(first.scores, scoreFrames(part(frames)));
         return { expected, totals: scoreTotals(part(frames)) };
       });
@@ -110,9 +113,9 @@ describe('a study', () => {
       );
       assert.ok(combined);
       const cost = single.reduce((sum, { expected }) => sum + expected.cost.total, 0);
-      close(combined.evaluation.cost.total, cost, `${name} combined`);
-      close(combined.evaluation.distance, cost ** (1 / profile.exponent), `${name} combined`);
-      assert.equal(combined.evaluation.frames, 420);
+      close(combined.cost.total, cost, `${name} combined`);
+      close(combined.distance, cost ** (1 / profile.exponent), `${name} combined`);
+      assert.equal(combined.frames, 420);
       assert.deepEqual(combined.scores, scoresOf(addTotals(single.map(({ totals }) => totals))));
     }
   });
@@ -185,7 +188,7 @@ describe('a study', () => {
       assert.match(err, /A has no file for SEQ-02; combined results are over the sequences all trackers have/);
       const combined = (JSON.parse(out) as Entry[]).filter(({ sequence }) => sequence === null);
       assert.deepEqual(
-        combined.map(({ evaluation }) => evaluation.frames),
+        combined.map(({ frames }) => frames),
         [300, 300],
       );
     });
@@ -230,7 +233,8 @@ describe('a study', () => {
     interface Pair {
       first: string;
       second: string;
-      evaluation: Entry['evaluation'];
+      distance: number;
+      count: Entry['count'];
     }
     const compare = async (...args: string[]): Promise<Pair[]> =>
       JSON.parse((await run(['--symmetric', ...args, '--json'])).out);
@@ -242,10 +246,10 @@ describe('a study', () => {
         first.map((frame, k) => ({ reference: frame.tracker, tracker: second[k].tracker })),
         profile,
       );
-      close(ab.evaluation.distance, expected.distance, 'distance');
-      close(ba.evaluation.distance, ab.evaluation.distance, 'the other way');
-      assert.equal(ba.evaluation.count.missed, ab.evaluation.count.false);
-      assert.ok(ab.evaluation.distance > 0);
+      close(ab.distance, expected.distance, 'distance');
+      close(ba.distance, ab.distance, 'the other way');
+      assert.equal(ba.count.missed, ab.count.false);
+      assert.ok(ab.distance > 0);
     });
 
     it('compares every two of several feeds, folders too, and says it in sentences', async () => {
@@ -261,8 +265,8 @@ describe('a study', () => {
       put('annotator.txt', '1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,0,1,1\n1,3,90,0,10,10,1,7,1\n');
       put('other.txt', '1,1,0,0,10,10,1,1,1\n');
       const both = ['--tracker', at('annotator.txt'), '--tracker', at('other.txt')];
-      assert.equal((await compare(...both, '--annotations'))[0].evaluation.distance, 0);
-      assert.equal((await compare(...both))[0].evaluation.count.missed, 2);
+      assert.equal((await compare(...both, '--annotations'))[0].distance, 0);
+      assert.equal((await compare(...both))[0].count.missed, 2);
     });
   });
 
@@ -286,7 +290,7 @@ describe('a study', () => {
         at(`results/${scene[1].name}/SEQ-01-FRCNN.txt`),
       ];
       const entries = await runJson([...files, '--html', at('files.html'), '--scores']);
-      assert.equal((entries[0].evaluation as unknown as { perFrame: unknown[] }).perFrame.length, 300);
+      assert.equal((entries[0] as unknown as { perFrame: unknown[] }).perFrame.length, 300);
       assert.match(readFileSync(at('files.html'), 'utf8'), /Beside the other scores/);
     });
 
@@ -369,9 +373,9 @@ describe('a study', () => {
       assert.equal(entries.filter(({ sequence }) => sequence !== null).length, 10);
       const combined = entries.filter(({ sequence }) => sequence === null);
       assert.deepEqual(combined.map(({ tracker }) => tracker).sort(), ['CIWT', 'YOLOX-OC-SORT']);
-      for (const { scores, evaluation } of combined) {
+      for (const { scores, count } of combined) {
         assert.ok(scores.HOTA > 0.3 && scores.HOTA < 1, `HOTA ${scores.HOTA}`);
-        assert.ok(evaluation.count.proper > 1000);
+        assert.ok(count.proper > 1000);
       }
     });
   });

@@ -126,7 +126,7 @@ export function randomFuture(random: Random, n: number, m: number, h: number) {
   const outlook = new Outlook(h);
   outlook.begin(truths, tracks);
   outlook.look();
-  return { benefit, outlook };
+  return { benefit, outlook, truths, tracks };
 }
 
 describe('an outlook', () => {
@@ -164,4 +164,46 @@ describe('an outlook', () => {
       assert.ok(tight > 0, 'the bound is never reached');
     });
   }
+
+  it('says, where it is cautious, no less than otherwise, and grows by no more than what is added', () => {
+    const n = 3;
+    const m = 2;
+    const states = allStates(n, m);
+    const size = n + m;
+    const rows = new Int16Array(states.length * size);
+    states.forEach((state, s) => {
+      rows.set(state, s * size);
+    });
+    let jumps = 0;
+    for (let seed = 1; seed <= 100; seed++) {
+      const random = randomFrom(seed);
+      const h = Math.ceil(random() * 40);
+      const { outlook, truths } = randomFuture(random, n, m, h);
+      const bounds = states.map((_, s1) =>
+        states.map((_, s) => ({
+          ahead: outlook.followAhead(rows, s1 * size, s * size, Number.POSITIVE_INFINITY),
+          safe: outlook.followSafely(rows, s1 * size, s * size),
+        })),
+      );
+      // a new frame with one pair; what it adds counts for both ends
+      const edge = truths[Math.floor(random() * n)].edges[Math.floor(random() * m)];
+      edge.remaining++;
+      for (const end of [edge.truth, edge.track]) {
+        end.remaining++;
+        end.ranked = false;
+      }
+      const added = 2;
+      outlook.look();
+      bounds.forEach((row, s1) => {
+        row.forEach(({ ahead, safe }, s) => {
+          const place = `seed ${seed}, from ${states[s1]} as ${states[s]}`;
+          assert.ok(ahead <= safe, place);
+          const now = outlook.followAhead(rows, s1 * size, s * size, Number.POSITIVE_INFINITY);
+          assert.ok(now <= safe + added, `${now} > ${safe} + ${added}, ${place}`);
+          if (now > ahead + added) jumps++;
+        });
+      });
+    }
+    assert.ok(jumps > 0, 'it need not be cautious');
+  });
 });
