@@ -66,9 +66,6 @@ export class Frontier {
   private readonly parked = new Roll<Trajectory>();
   /** length of the window that is solved */
   private frameCount = 0;
-  /** pairs found to be held and decided since the last `rework` began */
-  private readonly quietFrames = new Basket<FrameRecord>();
-  private readonly quietPairs = new Basket<number>();
   /** groups that left something out because the time was up: worked again at the next `rework` */
   private readonly cuts = new Set<Group>();
   /** groups that are to be worked again at the next `rework` */
@@ -222,8 +219,6 @@ export class Frontier {
   /** Works frames again, the window's from `first` to before `end` in a list, for trajectories that begin anew, until everything comes out as it was. */
   rework(frames: readonly FrameRecord[], first: number, end: number): void {
     const { changed, due } = this;
-    this.quietFrames.clear();
-    this.quietPairs.clear();
     for (const group of this.cuts) due.push(group);
     if (due.length > 1) due.sort((a, b) => a.frame.number - b.frame.number);
     let dueCount = 0;
@@ -393,13 +388,12 @@ export class Frontier {
     if (input !== null && input.states.length === 1) {
       part = input;
       this.hold(frame, pair, part, part);
-      this.keepQuiet(frame, pair);
     } else {
       this.uncalm(frame, pair);
       part = this.goOn(frame, pair, input);
     }
-    if (old && (old === part || samePart(old, part))) {
-      if (old !== part) this.adopt(old, part, frame.pairGroup[pair]?.parts);
+    if (old && samePart(old, part)) {
+      if (old !== part) this.adopt(old, part);
       this.unmark(truth);
       this.unmark(track);
       if (old.taker === null && old.states.length > 1) this.open.add(old);
@@ -446,7 +440,7 @@ export class Frontier {
         for (let n = 0; n < part.tracks.length; n++) this.noteMade(part.tracks[n], part);
       }
     }
-    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp, made);
+    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp);
     members.clear();
   }
 
@@ -495,7 +489,7 @@ export class Frontier {
   }
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
-  private compareMember(member: Trajectory, stamp: number, made: readonly Group[]): void {
+  private compareMember(member: Trajectory, stamp: number): void {
     const { now: part, after: old } = member;
     if (part === null) {
       if (old === null) this.unmark(member);
@@ -504,8 +498,8 @@ export class Frontier {
     }
     if (part.reworkStamp === stamp) return;
     part.reworkStamp = stamp;
-    const same = old && (old === part || samePart(old, part)) ? old : null;
-    if (same && same !== part) this.adopt(same, part, made.find((group) => group.parts.includes(part))?.parts);
+    const same = old && samePart(old, part) ? old : null;
+    if (same && same !== part) this.adopt(same, part);
     this.carry(part.truths, part, same !== null);
     this.carry(part.tracks, part, same !== null);
     const present = same ?? part;
@@ -519,24 +513,15 @@ export class Frontier {
     }
   }
 
-  /** The old part came out again: later frames hold on to it, and it now stems from the new group. */
-  private adopt(old: Part, fresh: Part, parts: Part[] | undefined): void {
+  /** The old part, undecided, came out again: later frames hold on to it, and it now stems from the new group. */
+  private adopt(old: Part, fresh: Part): void {
     this.open.delete(fresh);
-    old.group = fresh.group;
+    const group = fresh.group!;
+    old.group = group;
     old.index = fresh.index;
     const { taker } = old;
-    if (old.group && taker && taker.choice >= 0)
-      this.choose(old.group, old.index[taker.from[taker.choice][old.takenAs]]);
-    // the group that made it may lie frames back
-    const made = fresh.group?.parts ?? parts;
-    const at = made ? made.indexOf(fresh) : -1;
-    if (at >= 0) made![at] = old;
-    for (let n = 0; n < this.quietPairs.size; n++) {
-      const frame = this.quietFrames.at(n);
-      const pair = this.quietPairs.at(n);
-      if (frame.pairPart[pair] === fresh) frame.pairPart[pair] = old;
-      if (frame.pairTrackPart[pair] === fresh) frame.pairTrackPart[pair] = old;
-    }
+    if (taker && taker.choice >= 0) this.choose(group, old.index[taker.from[taker.choice][old.takenAs]]);
+    group.parts[group.parts.indexOf(fresh)] = old;
   }
 
   private discard(group: Group): void {
@@ -556,18 +541,10 @@ export class Frontier {
     const groups: Group[] = [];
     for (const knot of knots(frame, pairs, count)) {
       if (isCalm(frame, knot) || (this.sweeping && knot.length === 1 && this.isIdle(frame, knot[0]))) {
-        for (const pair of knot) {
-          this.hold(frame, pair, frame.truthAt(pair).now, frame.trackAt(pair).now);
-          this.keepQuiet(frame, pair);
-        }
+        for (const pair of knot) this.hold(frame, pair, frame.truthAt(pair).now, frame.trackAt(pair).now);
       } else groups.push(this.work(frame, knot));
     }
     return groups;
-  }
-
-  private keepQuiet(frame: FrameRecord, pair: number): void {
-    this.quietFrames.add(frame);
-    this.quietPairs.add(pair);
   }
 
   /** Whether both ends of a pair that is alone in its knot are decided, and joining them is worse than not, by more than D' at most. */
@@ -609,9 +586,8 @@ export class Frontier {
     const slack = this.leadOf(frame, edge, earned);
     if (slack !== Number.POSITIVE_INFINITY || input !== null) return this.workPair(frame, pair, input, earned, slack);
     // the usual case needs nothing of its own
-    const part = heldPart(edge.truth, edge.track);
+    const part = heldPart(edge);
     this.settle(frame, pair, part, part, BEGINS);
-    this.keepQuiet(frame, pair);
     return part;
   }
 
@@ -621,7 +597,7 @@ export class Frontier {
     const { truth, track } = edge;
     const decided = slack > 0;
     const part: Part = decided
-      ? heldPart(truth, track)
+      ? heldPart(edge)
       : {
           truths: truth.self,
           tracks: track.self,

@@ -7,7 +7,7 @@ import { Basket } from './basket.js';
 import type { FrameRecord } from './frame-record.js';
 import type { Knot } from './knot.js';
 import type { StateTable } from './state-table.js';
-import type { Trajectory } from './trajectory.js';
+import type { Edge, Trajectory } from './trajectory.js';
 import type { Watch } from './watch.js';
 
 /** Never assigned so far. */
@@ -93,7 +93,7 @@ export function takeApart(group: Group, { kept, keptCount, states }: Knot): void
   for (let i = 0; i < n; i++) {
     const partner = rows[first + i];
     if (!isSettled(kept, keptCount, states, i)) truthBasket.add(i);
-    else if (partner >= 0) partBasket.add(heldPart(truths[i], tracks[partner]));
+    else if (partner >= 0) partBasket.add(heldPart(truths[i].edgeWith(tracks[partner])!));
     else if (partner === FREE) partBasket.add(releasedPart(truths[i], truths[i].self, NOBODY));
     else freshBasket.add(truths[i]);
   }
@@ -185,10 +185,10 @@ export function upTo(length: number): readonly number[] {
   return counts[length];
 }
 
-/** The part of two that are decided to be held: the same one as long as they stay together. */
-export function heldPart(truth: Trajectory, track: Trajectory): Part {
-  if (truth.held === null || truth.held.tracks[0] !== track) truth.held = decidedPart(truth.self, track.self, HELD);
-  return truth.held;
+/** The part of two that are decided to be held; there is one for each edge. */
+export function heldPart(edge: Edge): Part {
+  edge.held ??= decidedPart(edge.truth.self, edge.track.self, HELD);
+  return edge.held;
 }
 
 function releasedPart(member: Trajectory, truths: readonly Trajectory[], tracks: readonly Trajectory[]): Part {
@@ -225,7 +225,10 @@ function isLone(truthCount: number, trackCount: number, states: Part['states']):
   );
 }
 
+/** Whether two parts say the same. Decided parts that do are one. */
 export function samePart(a: Part, b: Part): boolean {
+  if (a === b) return true;
+  if (a.states.length === 1) return false;
   if (a.states.length !== b.states.length || a.truths.length !== b.truths.length || a.tracks.length !== b.tracks.length)
     return false;
   for (let n = 0; n < a.truths.length; n++) if (a.truths[n] !== b.truths[n]) return false;

@@ -201,18 +201,26 @@ export class Scene {
   private addEdge(truth: Trajectory, track: Trajectory): Edge {
     const edge = new Edge(truth, track);
     this.edgeCount++;
-    let linked = !this.frontier;
-    for (const other of [...truth.edges, ...track.edges]) {
-      if (other.alone) this.contest(other);
-      if (!other.component) continue;
-      this.loosen(other.component);
-      linked = true;
-    }
-    if (linked) this.loose.push(edge);
+    const linkedTruth = this.meet(truth);
+    const linkedTrack = this.meet(track);
+    if (linkedTruth || linkedTrack || !this.frontier) this.loose.push(edge);
     else if (truth.edges.length + track.edges.length === 0) this.setAlone(edge, true);
     truth.edges.push(edge);
     track.edges.push(edge);
     return edge;
+  }
+
+  /** A trajectory gets another edge: tells whether those it has are in components, which are taken apart. */
+  private meet({ edges }: Trajectory): boolean {
+    let linked = false;
+    for (let n = 0; n < edges.length; n++) {
+      const edge = edges[n];
+      if (edge.alone) this.contest(edge);
+      if (!edge.component) continue;
+      this.loosen(edge.component);
+      linked = true;
+    }
+    return linked;
   }
 
   /** A pair that was alone has got company: the frontier must work through its frames. */

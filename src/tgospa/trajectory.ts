@@ -60,8 +60,7 @@ export class Trajectory {
   reachStamp = 0;
   /** a list of itself only, shared by all who need one */
   readonly self: readonly Trajectory[] = [this];
-  /** the part it was decided to be held in last, and the one of its own after a release; made once */
-  held: Part | null = null;
+  /** the part of its own after a release, made once */
   released: Part | null = null;
 
   constructor(
@@ -77,7 +76,7 @@ export class Trajectory {
 
   /** It has left the window: whoever still knows it keeps nothing else alive by that. */
   leave(): void {
-    this.part = this.before = this.after = this.now = this.changedPart = this.held = this.released = null;
+    this.part = this.before = this.after = this.now = this.changedPart = this.released = null;
     this.partner = this.latest = this.watches = null;
   }
 
@@ -146,6 +145,8 @@ export class Edge {
   gain = 0;
   /** neither end has another edge: always assigned */
   alone = false;
+  /** the part of its ends when they are decided to be held, made once */
+  held: Part | null = null;
   /**
    * A ring, as long as a power of two, because a crowd has many edges: of each frame in which it is a pair, oldest first, the frame's number less
    * `base`, then the pair.

@@ -3,6 +3,7 @@
  * giving a state up may cost. A watch counts down what may still be added before the decision must be made again.
  */
 
+import { Basket } from './basket.js';
 import type { FrameRecord } from './frame-record.js';
 import type { Group } from './part.js';
 import type { Edge, Trajectory } from './trajectory.js';
@@ -50,21 +51,27 @@ export class WatchList {
   }
 }
 
+const ends = new Basket<Trajectory>();
+
 /** Calls for every group whose decision a new frame may overthrow. */
 export function forEachDue(frame: FrameRecord, due: (group: Group) => void): void {
-  const ends: Trajectory[] = [];
   for (let pair = 0; pair < frame.edges.length; pair++) {
     const edge = frame.edges[pair];
     if (edge.alone) continue;
     edge.gain = frame.benefit(pair);
-    for (const end of [edge.truth, edge.track]) {
-      if (end.gain === 0) ends.push(end);
-      end.gain += edge.gain;
-    }
+    gain(edge.truth, edge.gain);
+    gain(edge.track, edge.gain);
   }
-  for (const end of ends) {
+  for (let n = 0; n < ends.size; n++) {
+    const end = ends.at(n);
     end.watches?.count(end.gain, due);
     end.gain = 0;
   }
+  ends.clear();
   for (const edge of frame.edges) edge.gain = 0;
+}
+
+function gain(end: Trajectory, quanta: number): void {
+  if (end.gain === 0) ends.add(end);
+  end.gain += quanta;
 }
