@@ -681,6 +681,7 @@ export class Frontier {
 
   /** In how many frames something is due. */
   dueFrameCount(): number {
+    if (this.due.length + this.cuts.size === 0) return 0;
     const frames = new Set<FrameRecord>();
     for (const { frame } of this.due) frames.add(frame);
     for (const { frame } of this.cuts) frames.add(frame);
