@@ -174,6 +174,7 @@ export function parseJob(args: string[]): Job {
   given.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');
   if (given.has('annotations') && !given.has('symmetric')) given.wrong('--annotations needs --symmetric');
   given.refuse('all-rows', ['classes'], 'all rows means all classes');
+  given.refuse('preprocess', ['all-rows', 'classes'], 'the benchmark counts active pedestrians only');
   given.throwMistakes();
   return job;
 }
@@ -247,7 +248,10 @@ function checkedProfile(given: Given, name: string, words: Params): NamedProfile
     return [{ name, params: profile(words) }];
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
-    for (const { path, message } of error.problems) given.wrong(inOptionNames(`${path}: ${message}`));
+    for (const { path, value, message } of error.problems) {
+      const came = typeof value === 'number' ? `, got "${value}"` : '';
+      given.wrong(inOptionNames(`${path}: ${message}`) + came);
+    }
     return [];
   }
 }

@@ -21,7 +21,7 @@ import { ScoreWindow } from './scores/score-window.js';
 import { SCORE_NAMES, type Scores, scoresOf, type Totals } from './scores/totals.js';
 import { drawScores } from './study/comparison.js';
 import { findStudy, isFolder } from './study/layout.js';
-import { framesFor, framesOf, readFeeds, referenceNotes, specOf } from './study/reading.js';
+import { framesFor, framesOf, readFeeds, referenceNotes, specOf, trackerNotes } from './study/reading.js';
 import { combine, resultsOf, runStudy, type Study, type StudyTerms } from './study/study.js';
 import { drawStudyPage } from './study/study-page.js';
 import { csvField, drawStudy, studyCsv, studyEntries } from './study/study-table.js';
@@ -200,6 +200,7 @@ function readMotSubjects(job: Job, files: Files): Subjects {
   const names = shortNames(files.trackers);
   const notes = referenceNotes(reference);
   const trackers = feeds.map((tracker, index) => {
+    notes.push(...trackerNotes(tracker, reference));
     const frames = alignMotChallenge(reference, tracker, preprocess);
     if (preprocess) notes.push(preprocessingNote(names[index], tracker, frames));
     return { name: names[index], file: tracker.file, frames, faults: [] };

@@ -9,7 +9,7 @@ const BENCHMARK_OPTIONS = {
   preprocess: {
     value: 'RULES',
     choices: ['motchallenge', 'mot20'],
-    help: 'first take out tracks that match a distractor, as the benchmark does',
+    help: 'first take out tracks that match a distractor, as the benchmark does: motchallenge (MOT16, MOT17) or mot20',
   },
 } as const satisfies Record<string, Option>;
 

@@ -47,6 +47,8 @@ const COMMANDS: Record<string, Command> = {
 
 /** Mistakes of the same kind that are listed. */
 const ALIKE_SHOWN_MAX = 3;
+/** Mistakes that are listed at all. */
+const SHOWN_MAX = 20;
 
 const { stdout, stderr } = process;
 
@@ -84,7 +86,12 @@ function remedyFor(name: string): string {
 }
 
 function consoleOf(): Console {
-  return { out: stdout, err: stderr, screen: screenOf(stdout), progress: stderr.isTTY === true };
+  return {
+    out: stdout,
+    err: stderr,
+    screen: screenOf(stdout),
+    progress: stderr.isTTY === true && process.env.TERM !== 'dumb',
+  };
 }
 
 function explain(name: string, error: unknown): number {
@@ -104,8 +111,8 @@ function withoutRepeats(error: InputError): Error {
   });
   const hidden = error.problems.length - kept.length;
   if (hidden === 0) return error;
-  const [, ...lines] = new InputError(kept).message.split('\n');
-  const more = `  and ${hidden} more like these; if the file is in another format, say --format (tgospa eval --formats lists them)`;
+  const lines = new InputError(kept).message.split('\n').slice(1, 1 + SHOWN_MAX);
+  const more = `  and ${error.problems.length - lines.length} more like these; if the file is in another format, say --format (tgospa eval --formats lists them)`;
   return new Error([`${error.problems.length} problems`, ...lines, more].join('\n'));
 }
 

@@ -23,7 +23,7 @@ export const CLEAR_LINE = '\r\x1b[2K';
 
 export class Progress {
   readonly #done = new Int32Array(new SharedArrayBuffer(4));
-  readonly #worker: Worker | null;
+  #worker: Worker | null;
 
   /** Shows nothing at all unless `visible`. */
   constructor(visible: boolean) {
@@ -52,7 +52,9 @@ export class Progress {
 
   async stop(): Promise<void> {
     if (!this.#worker) return;
-    await this.#worker.terminate();
+    const worker = this.#worker;
+    this.#worker = null;
+    await worker.terminate();
     writeSync(STDERR, CLEAR_LINE);
   }
 }

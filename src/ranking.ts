@@ -121,5 +121,6 @@ function whole(value: number): string {
 }
 
 function percent(share: number): string {
+  if (share > 0 && share < 0.0005) return '< 0.1 %';
   return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
 }

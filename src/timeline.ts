@@ -31,7 +31,7 @@ export function drawTimeline(costs: FrameCost[], marks: number[], screen: Screen
   const stacks = bars.map((cost) => stackOf(cost, top));
   const lines = Array.from({ length: LINES }, (_, index) => {
     const level = LINES - 1 - index;
-    const axis = index === 0 ? top.toPrecision(3) : index === LINES - 1 ? '0' : '';
+    const axis = index === 0 ? (top < 1000 ? top.toPrecision(3) : top.toFixed(0)) : index === LINES - 1 ? '0' : '';
     return `${axis.padStart(AXIS_CHARS - 2)} ┤${stacks.map((stack) => cellOf(stack[level], screen)).join('')}`;
   });
   return [...lines.map((line) => line.trimEnd()), ...axisOf(costs.length, width, marks, screen)];

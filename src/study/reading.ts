@@ -110,6 +110,7 @@ export function framesOf(reference: Recording, tracker: Recording): Frame[] {
 const asObj = ({ id, box, point }: WireObject): Obj => (box ? { id, box } : { id, point: point! });
 
 export function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
+  if (rowCount === 0) return [`warning: ${file} is empty: everything tracked is false`];
   if (countedCount === 0 && rowCount > 0)
     return [
       `warning: none of the ${rowCount} rows of ${file} counts (flag 0 or other class); see --classes, --all-rows`,
@@ -117,6 +118,23 @@ export function referenceNotes({ file, rowCount, countedCount }: MotFeed): strin
   if (countedCount < rowCount)
     return [`${file}: ${countedCount} of ${rowCount} rows count (active, chosen class); --all-rows counts all`];
   return [];
+}
+
+/** What makes most of a tracker's rows false although nobody meant it. */
+export function trackerNotes(tracker: MotFeed, reference: MotFeed): string[] {
+  const { file, columns, rowCount, lastFrame } = tracker;
+  const notes: string[] = [];
+  let others = 0;
+  for (const rows of tracker.frames.values()) for (const row of rows) if (row.class > 1) others++;
+  if (columns < 10 && others > 0)
+    notes.push(
+      `warning: ${file} looks like ground truth (${columns} columns); as a tracker all its ${rowCount} rows count, ${others} of them not pedestrians`,
+    );
+  if (reference.rowCount > 0 && lastFrame > reference.lastFrame)
+    notes.push(
+      `warning: ${file} goes on to frame ${lastFrame}, ${reference.file} ends with frame ${reference.lastFrame}: all that is tracked after it is false`,
+    );
+  return notes;
 }
 
 /** Points are compared where the distance wants points: the centres of the boxes. */

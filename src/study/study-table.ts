@@ -65,10 +65,12 @@ const CSV_HEAD =
   'sequence,tracker,profile,frames,distance,costTotal,costLocalization,costMissed,costFalse,costSwitch,' +
   'proper,missed,false,switches,meanLocalizationError,exact,gap';
 
-/** One row for every sequence, tracker and profile, and one with the sequence `combined` for every tracker and profile. */
+/** One row for every sequence, tracker and profile, and, of several sequences, one `combined` for every tracker and profile. */
 export function studyCsv(study: Study): string {
   const scored = study.results.some(({ scores }) => scores !== null);
-  const rows = [...study.results, ...study.combined.map((one) => ({ ...one, sequence: 'combined' }))];
+  // one sequence combined is that sequence
+  const combined = study.sequences.length > 1 ? study.combined : [];
+  const rows = [...study.results, ...combined.map((one) => ({ ...one, sequence: 'combined' }))];
   const head = scored ? `${CSV_HEAD},${SCORE_NAMES.join(',')}` : CSV_HEAD;
   return `${[head, ...rows.map((row) => csvRow(row, scored))].join('\n')}\n`;
 }

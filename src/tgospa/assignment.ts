@@ -1,13 +1,22 @@
 /**
- * The best matching of one frame: maximum total benefit, each row and column used at most once (Hungarian method with
- * potentials, O(rows^2 * columns)). Rows may stay unmatched.
+ * The best matching of one frame: each row and column used at most once (Hungarian method with potentials,
+ * O(rows^2 * columns)). Rows may stay unmatched.
  */
 
 /**
- * `benefit[row * columns + column]` >= 0, where 0 means no pair. Returns for each row its column, or -1.
+ * The matching of the greatest total benefit. `benefit[row * columns + column]` >= 0, where 0 means no pair. Returns for each row its column, or -1.
  */
 export function bestMatching(benefit: Float64Array, rows: number, columns: number): Int32Array {
-  const width = columns + rows; // one private dummy column per row: staying unmatched earns 0
+  const costs = benefit.map((earned) => (earned > 0 ? -earned : Number.POSITIVE_INFINITY));
+  return cheapestMatching(costs, 0, rows, columns);
+}
+
+/**
+ * The matching of the least total cost. `costs[row * columns + column]`, Infinity for no pair; a row that stays alone costs `alone`.
+ * Small costs keep all their digits: nothing large is added to them.
+ */
+export function cheapestMatching(costs: Float64Array, alone: number, rows: number, columns: number): Int32Array {
+  const width = columns + rows; // one private dummy column per row: staying unmatched
   const rowOf = new Int32Array(width + 1).fill(-1);
   const rowPotential = new Float64Array(rows);
   const columnPotential = new Float64Array(width + 1);
@@ -15,7 +24,7 @@ export function bestMatching(benefit: Float64Array, rows: number, columns: numbe
   const via = new Int32Array(width);
   const done = new Uint8Array(width + 1);
   const cost = (row: number, column: number) =>
-    column < columns ? -benefit[row * columns + column] : column - columns === row ? 0 : Number.POSITIVE_INFINITY;
+    column < columns ? costs[row * columns + column] : column - columns === row ? alone : Number.POSITIVE_INFINITY;
   for (let row = 0; row < rows; row++) {
     // shortest augmenting path from this row; column `width` stands for its beginning
     reach.fill(Number.POSITIVE_INFINITY);
@@ -53,6 +62,6 @@ export function bestMatching(benefit: Float64Array, rows: number, columns: numbe
     }
   }
   const result = new Int32Array(rows).fill(-1);
-  for (let c = 0; c < columns; c++) if (rowOf[c] >= 0 && benefit[rowOf[c] * columns + c] > 0) result[rowOf[c]] = c;
+  for (let c = 0; c < columns; c++) if (rowOf[c] >= 0 && costs[rowOf[c] * columns + c] < alone) result[rowOf[c]] = c;
   return result;
 }

@@ -325,7 +325,11 @@ export class Component {
     }
     if (optimum.integral) this.take('simplex', optimum.weights, 0);
     else if (this.settings.exactness === 'force') this.branch(simplex, this.linearProblem(SURCHARGE), budget.leftMs());
-    else this.takeRelaxed(problem, optimum.value, optimum.weights);
+    else {
+      // a good assignment to hold the bound against; of a large component the ascent's is there
+      if (!this.large) this.ascend(budget);
+      this.takeRelaxed(problem, optimum.value, optimum.weights);
+    }
   }
 
   /**
@@ -453,18 +457,15 @@ export class Component {
 
   /** A fractional optimum: its value is reported, and how far above it the best assignment known lies. */
   private takeRelaxed(problem: LpProblem, value: number, weights: Float64Array): void {
-    let known = assignmentValue(problem, (at) => (weights[at] > 0.5 ? 1 : 0));
-    if (this.large) {
-      const { head } = this.stack;
-      const E = this.edges.length;
-      const partner = this.partner.values;
-      known = Math.max(
-        known,
-        assignmentValue(problem, (at) =>
-          partner[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] === at % E ? 1 : 0,
-        ),
-      );
-    }
+    const { head } = this.stack;
+    const E = this.edges.length;
+    const partner = this.partner.values;
+    const known = Math.max(
+      assignmentValue(problem, (at) => (weights[at] > 0.5 ? 1 : 0)),
+      assignmentValue(problem, (at) =>
+        partner[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] === at % E ? 1 : 0,
+      ),
+    );
     this.engine = 'open';
     this.gap = Math.max(0, value - known) * QUANTA;
     this.weights = weights;

@@ -2,7 +2,7 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
-import { bestMatching } from './assignment.js';
+import { cheapestMatching } from './assignment.js';
 import type { PackedFrame } from './frame.js';
 import type { Group, Part } from './part.js';
 import { QUANTA } from './quanta.js';
@@ -69,7 +69,7 @@ export class FrameRecord {
     found: FoundPairs,
     exponent: number,
     /** c^p */
-    private readonly unit: number,
+    readonly unit: number,
   ) {
     const { count, truth, track, distance } = found;
     const { reference, tracker, stride } = packed;
@@ -269,14 +269,14 @@ export function addUp(frame: FrameRecord): void {
 export function matchFrame(frame: FrameRecord): void {
   const rows = frame.truths.length;
   const columns = frame.tracks.length;
-  const benefit = new Float64Array(rows * columns);
+  const costs = new Float64Array(rows * columns).fill(Number.POSITIVE_INFINITY);
   const pairOf = new Int32Array(rows * columns);
   for (let pair = 0; pair < frame.pairCount; pair++) {
     const at = frame.truthIndex(pair) * columns + frame.trackIndex(pair);
-    benefit[at] = frame.benefit(pair);
+    costs[at] = frame.cost(pair);
     pairOf[at] = pair;
   }
-  bestMatching(benefit, rows, columns).forEach((column, row) => {
+  cheapestMatching(costs, frame.unit, rows, columns).forEach((column, row) => {
     if (column >= 0) frame.assign(pairOf[row * columns + column], 1);
   });
 }

@@ -62,8 +62,11 @@ export function packFrame(
   }
   const wantsBoxes = BOX_DISTANCES.has(distance);
   const empty = countOf(frame.reference) + countOf(frame.tracker) === 0;
-  const first = countOf(frame.reference) > 0 ? frame.reference : frame.tracker;
-  const expected = wantsBoxes ? 4 : distance === 'geodesic' ? 2 : stride || pointDimension(first);
+  const expected = wantsBoxes
+    ? 4
+    : distance === 'geodesic'
+      ? 2
+      : stride || pointDimension(frame.reference) || pointDimension(frame.tracker) || 1;
   const packed = {
     reference: packFeed(
       frame.reference,
@@ -89,10 +92,12 @@ const isFeed = (objects: Objects | null | undefined): boolean =>
 
 const countOf = (objects: Objects): number => (isList(objects) ? objects.length : objects.ids.length);
 
+/** Coordinates of the first point; 0 when there is none. */
 function pointDimension(objects: Objects): number {
-  if (!isList(objects)) return objects.stride || 1;
-  const first = objects[0];
-  return first && 'point' in first && Array.isArray(first.point) && first.point.length > 0 ? first.point.length : 1;
+  if (!isList(objects)) return objects.ids.length > 0 ? objects.stride : 0;
+  for (const object of objects as readonly { point?: unknown }[])
+    if (Array.isArray(object?.point) && object.point.length > 0) return object.point.length;
+  return 0;
 }
 
 function packFeed(
@@ -276,7 +281,9 @@ function objectProblems(
       ? '[left, top, width, height]'
       : distance === 'geodesic'
         ? '[latitude, longitude]'
-        : `${stride} coordinates, as the objects before it`;
+        : list.length === 0
+          ? 'at least one coordinate'
+          : `${stride} coordinates, as the first point has`;
     problems.push({ path: `${place}.${key}`, value: list, message: `has ${list.length} numbers; expected ${shape}` });
     return;
   }

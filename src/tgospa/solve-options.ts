@@ -70,6 +70,12 @@ export function solveSettings(options: SolveOptions): SolveSettings {
     problems.push({ path: 'options.solver', value: solver, message: "must be 'auto' or 'lp'" });
   if (exactness !== 'lp' && exactness !== 'force')
     problems.push({ path: 'options.exactness', value: exactness, message: "must be 'lp' or 'force'" });
+  if (options.clock !== undefined && typeof options.clock !== 'function')
+    problems.push({
+      path: 'options.clock',
+      value: options.clock,
+      message: 'must be a function that tells milliseconds',
+    });
   for (const [path, value] of Object.entries({
     budgetMs,
     workPerLook,

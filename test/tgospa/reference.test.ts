@@ -66,17 +66,14 @@ function solve(test: Case, options: SolveOptions = {}, params: Params = test.par
 describe('the reference values', () => {
   for (const file of ['tgospa-cases', 'authors-examples']) {
     it(`are met by ${file}: distance, the four costs, and the costs of every frame`, () => {
-      let splits = 0;
       const cases: Case[] = load(file);
       for (const test of cases) {
         const evaluation = solve(test);
         assert.ok(evaluation.exact, test.name);
         close(evaluation.distance, test.expected.distance, 1e-9, test.name);
-        if (!sameSplit(evaluation, test.expected.cost!, test.name)) continue;
-        splits++;
+        assert.ok(sameSplit(evaluation, test.expected.cost!, test.name), `${test.name}: split`);
         if (test.expected.perFrame) sameFrames(evaluation, test.expected.perFrame, test.name);
       }
-      assert.ok(splits >= 0.95 * cases.length, `only ${splits} of ${cases.length} splits agree`);
     });
   }
 
@@ -202,8 +199,12 @@ describe('the reference values of real sequences', () => {
   });
 
   /** Equal to the printed digits; one published number is cut off instead of rounded. */
+  const CUT_OFF = 23.854;
   const printed = (actual: number, expected: number, what: string) =>
-    assert.ok(Math.abs(actual - expected) <= 0.001, `${what}: ${actual}, printed ${expected}`);
+    assert.ok(
+      Math.abs(actual - expected) <= (expected === CUT_OFF ? 0.001 : 0.0005 + 1e-9),
+      `${what}: ${actual}, printed ${expected}`,
+    );
 
   // the distance printed there for no detections at all, 62.409, is none that these parameters can give: 5325 misses at c^p/2 make 25.716
   it('are met by the published table of detectors', () => {
