@@ -1,5 +1,5 @@
 /**
- * The best matching of one frame: each row and column used at most once (Hungarian method with potentials,
+ * The best matching of a table: each row and column used at most once (Hungarian method with potentials,
  * O(rows^2 * columns)). Rows may stay unmatched.
  */
 

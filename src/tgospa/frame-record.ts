@@ -2,7 +2,6 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
-import { cheapestMatching } from './assignment.js';
 import type { PackedFrame } from './frame.js';
 import type { Group, Part } from './part.js';
 import { QUANTA } from './quanta.js';
@@ -128,15 +127,12 @@ export class FrameRecord {
     if (this.groups !== NO_GROUPS) return;
     const count = this.edges.length;
     this.groups = [];
-    while (nothing.length < count) {
-      nothing.push(null);
-      zeros.push(0);
-    }
+    while (nothing.length < count) nothing.push(null);
+    this.lone = lonePairs(this);
     this.pairGroup = nothing.slice(0, count);
     this.pairPart = nothing.slice(0, count);
     this.pairTrackPart = nothing.slice(0, count);
     this.pairCalm = zeros.slice(0, count);
-    this.lone = lonePairs(this);
   }
 
   truthIndex(pair: number): number {
@@ -236,10 +232,12 @@ let trackPairs = new Uint32Array(64);
 const cleared = (scratch: Uint32Array<ArrayBuffer>, length: number) =>
   scratch.length < length ? new Uint32Array(2 * length) : scratch.fill(0, 0, length);
 
-function lonePairs(frame: FrameRecord): (0 | 1)[] {
+/** Of each pair 1 where neither end has another. */
+export function lonePairs(frame: FrameRecord): (0 | 1)[] {
   truthPairs = cleared(truthPairs, frame.truths.length);
   trackPairs = cleared(trackPairs, frame.tracks.length);
-  const lone: (0 | 1)[] = zeros.slice(0, frame.edges.length);
+  while (zeros.length < frame.pairCount) zeros.push(0);
+  const lone: (0 | 1)[] = zeros.slice(0, frame.pairCount);
   for (let pair = 0; pair < lone.length; pair++) {
     truthPairs[frame.truthIndex(pair)]++;
     trackPairs[frame.trackIndex(pair)]++;
@@ -263,20 +261,4 @@ export function addUp(frame: FrameRecord): void {
   frame.proper = proper;
   frame.localization = localization;
   frame.touched = false;
-}
-
-/** Best matching of one frame alone. */
-export function matchFrame(frame: FrameRecord): void {
-  const rows = frame.truths.length;
-  const columns = frame.tracks.length;
-  const costs = new Float64Array(rows * columns).fill(Number.POSITIVE_INFINITY);
-  const pairOf = new Int32Array(rows * columns);
-  for (let pair = 0; pair < frame.pairCount; pair++) {
-    const at = frame.truthIndex(pair) * columns + frame.trackIndex(pair);
-    costs[at] = frame.cost(pair);
-    pairOf[at] = pair;
-  }
-  cheapestMatching(costs, frame.unit, rows, columns).forEach((column, row) => {
-    if (column >= 0) frame.assign(pairOf[row * columns + column], 1);
-  });
 }
