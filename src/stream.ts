@@ -342,7 +342,7 @@ export class Stream {
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
-    this.#weigh(solveMs, report.exact);
+    this.#weigh(solveMs, report.solver.open === 0);
     const { name: stream } = this;
     const { tracker, profile } = one;
     const event: ReportEvent = { type: 'report', stream, tracker, profile, k: mark.k, receivedMs, report, solveMs };
@@ -355,13 +355,13 @@ export class Stream {
     this.#tellSpikes(one, spikes);
   }
 
-  #weigh(solveMs: number, exact: boolean): void {
+  #weigh(solveMs: number, solved: boolean): void {
     const heavyMs = this.#heavyMs;
     if (heavyMs === undefined || this.#heavy) return;
     const long = solveMs >= heavyMs ? 1 : 0;
     this.#longShare += (long - this.#longShare) / LOAD_SOLVES;
     this.#longInARow = long * (this.#longInARow + 1);
-    this.#heavy = !exact || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
+    this.#heavy = !solved || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
   }
 
   #tellSpikes({ tracker, profile, mark }: Series, spikes: readonly SpikeNews[]): void {

@@ -99,6 +99,8 @@ interface Spec {
 }
 
 const SERIES = ['stream', 'tracker', 'profile'];
+/** what rounding leaves open is far below */
+const UNCERTIFIED_GAP = 1e-6;
 const FEED = ['stream', 'role', 'tracker'];
 const KINDS = ['proper', 'missed', 'false'] as const;
 const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
@@ -291,7 +293,7 @@ export const METRICS: readonly Spec[] = [
     name: 'tgospa_solves_uncertified_total',
     type: 'counter',
     labels: SERIES,
-    help: 'Window reports whose cost was not proven exact, since the start of the process.',
+    help: 'Window reports whose cost was not proven exact to a millionth, since the start of the process.',
     read: perSeries((m) => m.uncertified),
   },
   {
@@ -771,7 +773,7 @@ export class Telemetry {
     meter.spikes = event.spikes;
     meter.scores = event.scores ?? meter.scores;
     meter.solves++;
-    if (!event.report.exact) meter.uncertified++;
+    if (event.report.gap > UNCERTIFIED_GAP) meter.uncertified++;
   }
 
   /** Counts a refused request, connection or hello by its code. */

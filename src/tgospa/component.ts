@@ -11,7 +11,7 @@ import { LayerStack, type Matrix } from './layers.js';
 import { LinearWindow } from './linear-window.js';
 import { MatchingProgram, matchingTable } from './matchings.js';
 import { PriceProof } from './price-proof.js';
-import { QUANTA, SURCHARGE } from './quanta.js';
+import { LP_SURCHARGE, QUANTA } from './quanta.js';
 import type { Scene } from './scene.js';
 import type { LpProblem, LpSolution, Simplex } from './simplex.js';
 import type { Edge, Trajectory } from './trajectory.js';
@@ -324,7 +324,8 @@ export class Component {
       return;
     }
     if (optimum.integral) this.take('simplex', optimum.weights, 0);
-    else if (this.settings.exactness === 'force') this.branch(simplex, this.linearProblem(SURCHARGE), budget.leftMs());
+    else if (this.settings.exactness === 'force')
+      this.branch(simplex, this.linearProblem(LP_SURCHARGE), budget.leftMs());
     else {
       // a good assignment to hold the bound against; of a large component the ascent's is there
       if (!this.large) this.ascend(budget);
@@ -342,7 +343,7 @@ export class Component {
     if (this.slidesLinearly) {
       this.linear ??= new LinearWindow(this.scene, simplex, this.scene.windowFrames!);
       optimum = this.linear.relax(this, this.frameNumber.values.slice(head, head + size), budget.leftMs());
-    } else optimum = simplex.solve(this.linearProblem(SURCHARGE), { timeLimitMs: budget.leftMs() });
+    } else optimum = simplex.solve(this.linearProblem(LP_SURCHARGE), { timeLimitMs: budget.leftMs() });
     if (optimum.status !== 'optimal' || optimum.integral) return optimum;
     return simplex.solve(problem, { timeLimitMs: budget.leftMs() });
   }
@@ -409,7 +410,7 @@ export class Component {
     const { value, bound, weights } = simplex.solveIntegral(problem, { timeLimitMs });
     const gap = Math.max(0, bound - value);
     const proven = gap <= 1e-9 * Math.max(1, Math.abs(value));
-    this.take(proven ? 'branch' : 'open', weights, proven ? 0 : gap * QUANTA);
+    this.take(proven ? 'branch' : 'open', weights, gap * QUANTA);
     if (proven || !this.scene.weighted) return;
     this.weights = null;
     const { head, size } = this.stack;
@@ -477,8 +478,8 @@ export class Component {
     const E = this.edges.length;
     const benefit = this.benefit.values.slice(head * E, (head + size) * E);
     for (let n = 0; n < benefit.length; n++) benefit[n] /= QUANTA;
-    const switchCost = this.changeCost.values.slice(head, head + size);
-    for (let n = 0; n < size; n++) switchCost[n] = (switchCost[n] - SURCHARGE + surcharge) / QUANTA;
+    const switchCost = new Float64Array(size);
+    for (let n = 0; n < size; n++) switchCost[n] = (this.priceInto(head + n) + surcharge) / QUANTA;
     return {
       frameCount: size,
       truthCount: this.truthCount,
@@ -488,6 +489,14 @@ export class Component {
       benefit,
       switchCost,
     };
+  }
+
+  /** Quanta that half a switch on the way into a row costs. */
+  private priceInto(row: number): number {
+    const { scene } = this;
+    if (!scene.weighted || row === this.stack.head) return scene.priceQuanta;
+    const { values } = this.frameNumber;
+    return scene.priceQuantaBetween(values[row - 1], values[row]);
   }
 
   /** Prices all layers anew by age. */
@@ -500,10 +509,9 @@ export class Component {
       const weight = scene.frameWeight(frame.number);
       for (let e = 0; e < E; e++) {
         const pair = this.pair.values[row * E + e];
-        if (pair >= 0) this.benefit.values[row * E + e] = Math.round(weight * frame.benefit(pair));
+        if (pair >= 0) this.benefit.values[row * E + e] = Math.floor(weight * frame.benefit(pair));
       }
-      if (row > head)
-        this.changeCost.values[row] = scene.changeQuantaBetween(this.frameNumber.values[row - 1], frame.number);
+      if (row > head) this.changeCost.values[row] = scene.surcharged(this.priceInto(row));
     }
   }
 

@@ -58,7 +58,7 @@ export interface SolverSummary {
   matchings: number;
   /** dual ascent, closed by an exact search under its bound */
   ascent: number;
-  /** linear program, integral optimum */
+  /** linear program, integral optimum: of HiGHS, or proven by prices where it need not be asked */
   simplex: number;
   /** branch and bound */
   branch: number;
@@ -80,7 +80,7 @@ export interface Evaluation {
   cost: Cost;
   count: Count;
   meanLocalizationError: number;
-  /** true: the value is the exact metric, proven */
+  /** true: the cost is proven to be the exact metric's, to 1e-9 of it */
   exact: boolean;
   /** a proven lower bound of the exact metric's cost (p-th power) */
   lowerBound: number;

@@ -4,7 +4,7 @@
 
 import type { PackedFrame } from './frame.js';
 import type { Group, Part } from './part.js';
-import { QUANTA } from './quanta.js';
+import { benefitQuanta, roundedOff } from './quanta.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
 const NO_GROUPS: Group[] = [];
@@ -32,6 +32,9 @@ export class FrameRecord {
   /** sums over the assigned pairs, valid unless `touched` */
   proper = 0;
   localization = 0;
+  /** quanta that another assignment may gain by what benefits were rounded, with pairs that cost no less than this */
+  rounding = 0;
+  roundedCost = Number.POSITIVE_INFINITY;
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
@@ -119,7 +122,7 @@ export class FrameRecord {
 
   /** c^p - distance^p of a pair in quanta, at least 1. */
   benefit(pair: number): number {
-    return Math.max(1, Math.round((1 - this.cost(pair) / this.unit) * QUANTA));
+    return benefitQuanta(this.cost(pair) / this.unit);
   }
 
   /** Makes room for what the frontier keeps. */
@@ -248,17 +251,31 @@ export function lonePairs(frame: FrameRecord): (0 | 1)[] {
   return lone;
 }
 
+/** pairs that cost less of c^p earn more than a quantum */
+const ALMOST = 1 - 2 ** -38;
+
 /** Adds up what is assigned. */
 export function addUp(frame: FrameRecord): void {
   let proper = 0;
   let localization = 0;
+  let rounding = 0;
+  let roundedCost = Number.POSITIVE_INFINITY;
+  const almostUnit = frame.unit * ALMOST;
   for (let pair = 0; pair < frame.pairCount; pair++) {
     const on = frame.on(pair);
-    if (on === 0) continue;
-    proper += on;
-    localization += on * frame.cost(pair);
+    const cost = frame.cost(pair);
+    if (on > 0) {
+      proper += on;
+      localization += on * cost;
+      // what earns next to nothing was rounded up
+      if (cost < almostUnit) continue;
+    }
+    rounding += Math.abs(roundedOff(cost / frame.unit));
+    if (cost < roundedCost) roundedCost = cost;
   }
   frame.proper = proper;
   frame.localization = localization;
+  frame.rounding = rounding;
+  frame.roundedCost = roundedCost;
   frame.touched = false;
 }

@@ -8,7 +8,7 @@
  * for the new frame, and those of the others moved a little, prove that nothing has changed. All values are quanta.
  */
 
-import { SURCHARGE } from './quanta.js';
+import { LP_SURCHARGE } from './quanta.js';
 
 export interface ProofGraph {
   readonly truthCount: number;
@@ -30,7 +30,7 @@ export interface ProofLayers {
 }
 
 /** What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not win. */
-const SLACK = SURCHARGE / 2;
+const SLACK = LP_SURCHARGE / 2;
 /** So often each assigned pair of a new layer looks at what its rivals leave it. */
 const ROUNDS = 3;
 /** Sweeps over all layers before simplex is asked. */

@@ -5,9 +5,12 @@
 import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
 import type { FrameRecord } from './frame-record.js';
-import { QUANTA, SURCHARGE } from './quanta.js';
+import { priceQuanta, QUANTA } from './quanta.js';
 import type { Scene } from './scene.js';
 import type { Trajectory } from './trajectory.js';
+
+/** What the cost may lie above the optimum, relatively, and still be called exact. */
+const EXACT = 1e-9;
 
 /** Everything but `perFrame`, for the frames in the scene. */
 export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
@@ -48,14 +51,18 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   const count: Count = { proper, missed: missedCount, false: falseTotal, switches: halves / 2 };
   const solver = summary(scene);
   // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
-  let below = cutLoss(scene, cost.total / price.half);
+  let below = scene.cut.loss;
   let above = 0;
   for (const component of scene.components) {
     if (component.relaxed) above += component.gap;
     else below += component.gap;
   }
+  // per-frame matchings, and fractional optima, are not solved in quanta
+  if (price.half > 0 && !isFractional(scene)) below += roundingQuanta(scene, halves, total);
   below = Math.min(cost.total, (below / QUANTA) * scene.unit);
   above = (above / QUANTA) * scene.unit;
+  const exact = solver.open === 0 && below <= EXACT * cost.total;
+  if (exact) below = 0;
   const { exponent } = scene.params;
   return {
     frames: scene.size,
@@ -64,7 +71,7 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
     count,
     meanLocalizationError: count.proper > 0 ? (unweightedLocalization / count.proper) ** (1 / exponent) : 0,
     // nothing costs less than nothing
-    exact: solver.open === 0 || cost.total === 0,
+    exact: exact || cost.total === 0,
     lowerBound: cost.total - below,
     gap: below + above === 0 ? 0 : (below + above) / (cost.total + above),
     solver,
@@ -72,15 +79,44 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
 }
 
 /**
- * What the frontier may have lost because the time was up, in quanta. It counts with the surcharge on half-switches: the optimum, which has at
- * most `halvesMax` of them and at most three for each pair, may be better by that, and by what benefits were rounded.
+ * What the best assignment may gain by what was rounded, in quanta: by pairs that are not assigned here, but for those that alone cost more than everything here
+ * does, and by the surcharge on changes.
  */
-function cutLoss(scene: Scene, halvesMax: number): number {
-  const { loss } = scene.cut;
-  if (loss === 0) return 0;
-  let pairs = 0;
-  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) pairs += scene.frame(number).pairCount;
-  return loss + pairs + SURCHARGE * Math.min(halvesMax, 3 * pairs);
+function roundingQuanta(scene: Scene, halves: number, cost: number): number {
+  let rounding = 0;
+  let free = 0;
+  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) {
+    const frame = scene.frame(number);
+    if (frame.rounding === 0) continue;
+    const weight = scene.frameWeight(number);
+    if (weight * frame.roundedCost > cost) continue;
+    const others = frame.pairCount - frame.proper;
+    free += others;
+    // weighted, benefits are rounded once more
+    rounding += weight * frame.rounding + (weight === 1 ? 0 : others);
+  }
+  // an integral optimum of the linear program is exact by definition
+  return scene.byLp ? rounding : rounding + surchargeQuanta(scene, free, halves, cost);
+}
+
+/**
+ * The same for changes, because they have another price inside. If it is higher, the best assignment may have more of them: no more than its cost
+ * allows, and than six for each of the `free` pairs that it may use and that are not assigned here. If it is lower, there may be too many here.
+ */
+function surchargeQuanta(scene: Scene, free: number, halves: number, cost: number): number {
+  let least = 1;
+  let most = 1;
+  if (scene.weighted)
+    for (let number = scene.oldestNumber + 1; number <= scene.newestNumber; number++) {
+      const weight = scene.switchWeight(number);
+      least = Math.min(least, weight);
+      most = Math.max(most, weight);
+    }
+  const half = scene.prices.half / scene.unit;
+  const dearer = (weight: number) => scene.surcharged(priceQuanta(weight * half)) - weight * half * QUANTA;
+  if (dearer(most) < 0) return -dearer(most) * halves;
+  // the lower a price, the larger the share of it that is added
+  return Math.min(dearer(most) * 6 * free, (dearer(least) * cost) / (least * scene.prices.half));
 }
 
 /** Whether a part of the scene is solved by a fractional optimum. */

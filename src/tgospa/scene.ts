@@ -15,7 +15,7 @@ import { matchFrame } from './frame-matching.js';
 import { addUp, FrameRecord } from './frame-record.js';
 import { Frontier } from './frontier.js';
 import type { Params } from './params.js';
-import { changeQuanta, QUANTA } from './quanta.js';
+import { LP_SURCHARGE, priceQuanta, QUANTA, surcharge } from './quanta.js';
 import { Edge, Trajectory } from './trajectory.js';
 
 /** Everything is worked from the beginning when something is due in more than one in so many frames. */
@@ -34,9 +34,12 @@ export class Scene {
   readonly truths = new Map<string, Trajectory>();
   readonly tracks = new Map<string, Trajectory>();
   readonly components = new Set<Component>();
-  /** price of half a switch in quanta */
+  /** price of half a switch in quanta, without and with the surcharge */
+  readonly priceQuanta: number;
   readonly changeQuanta: number;
   readonly weighted: boolean;
+  /** solved as a linear program only */
+  readonly byLp: boolean;
   /** c^p */
   readonly unit: number;
   readonly prices: Prices;
@@ -82,7 +85,9 @@ export class Scene {
     const { missShare = 0.5 } = params;
     const half = params.switchPenalty ** params.exponent / 2;
     this.prices = { missed: missShare * this.unit, false: (1 - missShare) * this.unit, half };
-    this.changeQuanta = changeQuanta(half / this.unit);
+    this.byLp = settings.solver === 'lp';
+    this.priceQuanta = priceQuanta(half / this.unit);
+    this.changeQuanta = this.surcharged(this.priceQuanta);
     this.weighted = params.weights !== undefined;
     this.framewise = params.switchPenalty === 0;
     const frontier = settings.solver === 'auto' && !this.weighted && !this.framewise && settings.frontierMax > 0;
@@ -512,9 +517,13 @@ export class Scene {
     return best;
   }
 
-  changeQuantaBetween(after: number, upTo: number): number {
+  priceQuantaBetween(after: number, upTo: number): number {
     const weight = this.switchWeight(this.changeFrame(after, upTo));
-    return changeQuanta((weight * this.prices.half) / this.unit);
+    return priceQuanta((weight * this.prices.half) / this.unit);
+  }
+
+  surcharged(price: number): number {
+    return price + (this.byLp ? LP_SURCHARGE : surcharge(price));
   }
 
   dispose(): void {

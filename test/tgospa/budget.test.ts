@@ -33,6 +33,9 @@ const knownCases = (file: string): { frames: Frame[]; params: Params }[] =>
 /** Looks at the clock all the time. */
 const RESTLESS = { budgetMs: 1e6, workPerLook: 1, exactness: 'force' } as const;
 
+/** Whether a report is not called exact only because of what was rounded. */
+const isRounding = ({ solver, gap }: Evaluation) => solver.open === 0 && gap < 1e-8;
+
 /** Whether the report keeps what it says; returns the optimum. */
 function isBetweenBounds(report: Evaluation, held: Frame[], params: Params, place: string): Evaluation {
   verify(report, held, params, place);
@@ -42,7 +45,7 @@ function isBetweenBounds(report: Evaluation, held: Frame[], params: Params, plac
     `${place}: bound ${report.lowerBound} above the optimum ${optimum.cost.total}`,
   );
   assert.ok(optimum.cost.total <= report.cost.total * (1 + 1e-9) + 1e-12, `${place}: better than the optimum`);
-  if (!report.exact) assert.ok(report.solver.open > 0, place);
+  if (!report.exact) assert.ok(report.solver.open > 0 || isRounding(report), place);
   else if (report.solver.open > 0) assert.equal(report.cost.total, 0, place);
   return optimum;
 }
@@ -60,7 +63,7 @@ function cutAtRandom(frames: Frame[], params: Params, windowFrames: number, seed
     clock.start(late ? Math.floor(random() ** 2 * looksMax) : Number.POSITIVE_INFINITY);
     const report = window.push(frame);
     const held = frames.slice(Math.max(0, k + 1 - windowFrames), k + 1);
-    if (!late) assert.equal(report.exact, true, `${place}: there was time enough`);
+    if (!late) assert.ok(report.exact || isRounding(report), `${place}: there was time enough`);
     if (!report.exact) open++;
     const { cost, perFrame } = isBetweenBounds(report, held, params, place);
     if (report.exact && report.solver.open === 0)

@@ -79,16 +79,6 @@ describe('the particulars of the kernel', () => {
     assert.deepEqual([cost.missed, cost.false], [3, 2]);
   });
 
-  it('a scene is at no distance from itself under other names, whatever the exponent', () => {
-    const at = (id: string, x: number) => ({ id, point: [x] });
-    for (const exponent of [1, 2, 4, 10, 20])
-      for (const apart of [0.1, 0.01, 1e-4]) {
-        const frames = [{ reference: [at('1', 0), at('2', apart)], tracker: [at('a', apart), at('b', 0)] }];
-        const { distance } = evaluate(frames, { distance: 'euclidean', cutoff: 1, exponent, switchPenalty: 0 });
-        assert.equal(distance, 0, `exponent ${exponent}, ${apart} apart`);
-      }
-  });
-
   it('settled totals weigh missed and false by the miss share as the window does', () => {
     const point = (id: string, x: number) => ({ id, point: [x] });
     const params = { distance: 'euclidean', cutoff: 2, exponent: 2, switchPenalty: 1, missShare: 0.75 } as const;
