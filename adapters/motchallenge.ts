@@ -186,7 +186,7 @@ function findDuplicates(feed: MotFeed, scanner: Scanner): void {
       if (first === undefined) lineOf.set(object.id, line);
       else
         scanner.addMistake(
-          `${line}`,
+          `${line}:${scanner.characterOf(line, 1)}`,
           object.id,
           `id (column 2) is already in frame ${frame}, on line ${first}; an id may come once per frame`,
         );
@@ -424,6 +424,16 @@ class Scanner {
   text(column: number): string {
     const start = this.#starts[column];
     return this.#text.slice(start, fieldEnd(this.#text, start)).trim();
+  }
+
+  /** Where a column of any line begins, 1 for its first character; looks for the line from the beginning. */
+  characterOf(line: number, column: number): number {
+    const text = this.#text;
+    let start = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+    for (let n = 1; n < line; n++) start = text.indexOf('\n', start) + 1;
+    let at = start;
+    for (let n = 0; n < column; n++) at = fieldEnd(text, at) + 1;
+    return at - start + 1;
   }
 
   mistake(column: number, expected: string): void {

@@ -5,7 +5,7 @@
  */
 
 import { once } from 'node:events';
-import { createWriteStream, writeFileSync } from 'node:fs';
+import { closeSync, createWriteStream, openSync, writeFileSync } from 'node:fs';
 import { extname, sep } from 'node:path';
 import type { Writable } from 'node:stream';
 import { alignMotChallenge, type MotFeed } from '../adapters/motchallenge.js';
@@ -76,6 +76,7 @@ export async function runEval(args: string[], console: Console): Promise<void> {
     if (job.files?.formats.tracker.shape !== 'point')
       subjects.notes.push('euclidean: boxes are compared by their centres, in pixels');
   for (const note of subjects.notes) await write(console.err, `${note}\n`);
+  checkWritable(job);
   // rows that scroll over the screen are progress enough
   const scrolling = job.windowFrames !== null && job.csv === null && Number.isFinite(console.screen.columns);
   const progress = new Progress(console.progress && !scrolling);
@@ -100,6 +101,7 @@ function isStudy({ reference, formats }: Files): boolean {
 async function runFolders(job: Job, files: Files, args: string[], console: Console): Promise<void> {
   if (job.windowFrames) throw new UsageError('--window needs files, not folders; name one sequence');
   const found = findStudy(files.reference, files.trackers);
+  checkWritable(job);
   const terms = termsOf(job, files);
   if (found.layout === 'kitti' && !job.formatGiven) {
     if (job.preprocess) throw new UsageError(`--preprocess ${job.preprocess} is not for KITTI; leave it out`);
@@ -161,16 +163,25 @@ function writeFiles(job: Job, study: Study, args: string[], console: Console): v
   ];
   for (const [file, text] of texts) {
     if (file === null) continue;
-    try {
-      writeFileSync(file, text());
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code === undefined) throw error;
-      throw new InputError([
-        { path: file, value: code, message: 'cannot be written; name a file in a folder that exists' },
-      ]);
-    }
+    writing(file, () => writeFileSync(file, text()));
     console.err.write(`wrote ${file}\n`);
+  }
+}
+
+/** Before the work: whether what it ends in can be written. */
+function checkWritable({ html, csv }: Job): void {
+  for (const file of [html, csv]) if (file !== null) writing(file, () => closeSync(openSync(file, 'a')));
+}
+
+function writing(file: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new InputError([
+      { path: file, value: code, message: 'cannot be written; name a file in a folder that exists' },
+    ]);
   }
 }
 

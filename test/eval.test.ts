@@ -475,7 +475,7 @@ describe('tgospa eval', () => {
     it('cannot write the series where there is no folder, and says so', () => {
       const { status, stderr } = start(['eval', ...files, '--window', '5', '--csv', join(folder, 'no', 'where.csv')]);
       assert.equal(status, 1);
-      assert.match(stderr, /^tgospa eval: cannot open .*where\.csv/m);
+      assert.match(stderr, /^tgospa eval: .*where\.csv: cannot be written; name a file in a folder that exists/m);
     });
 
     it('helps: every option is explained', () => {

@@ -157,7 +157,7 @@ describe('MOTChallenge files', () => {
 
   it('refuses an id that comes twice in a frame, also far apart', () => {
     assert.deepEqual(mistakes('1,1,1,1,1,1\n2,1,1,1,1,1\n1,1.0,5,5,5,5\n'), [
-      'gt.txt:3: id (column 2) is already in frame 1, on line 1; an id may come once per frame (got "1")',
+      'gt.txt:3:3: id (column 2) is already in frame 1, on line 1; an id may come once per frame (got "1")',
     ]);
   });
 

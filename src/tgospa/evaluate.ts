@@ -35,12 +35,15 @@ function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): P
   if (typeof frames?.[Symbol.iterator] !== 'function') {
     const message = 'must be a list of frames, or anything else that can be iterated: [{ reference, tracker }, ...]';
     problems.push({ path: 'frames', value: frames, message });
-  } else if (DISTANCES.includes(params?.distance)) {
+  } else {
     let stride = 0;
+    let distance = params?.distance;
     let number = 0;
     for (const frame of frames) {
       const place = `frames[${number++}]`;
-      const next = noting(problems, () => packFrame(frame, params.distance, stride, place));
+      // under a distance that is wrong itself, objects are taken for what the first one is
+      if (!DISTANCES.includes(distance)) distance = hasBoxes(frame) ? 'iou' : 'euclidean';
+      const next = noting(problems, () => packFrame(frame, distance, stride, place));
       if (next) {
         stride ||= next.stride;
         packed.push(next);
@@ -50,6 +53,9 @@ function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): P
   if (problems.length > 0) throw new InputError(problems);
   return packed;
 }
+
+const hasBoxes = (frame: Frame | undefined) =>
+  [frame?.reference, frame?.tracker].some((feed) => Array.isArray(feed) && feed[0] && 'box' in feed[0]);
 
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
   checkWeights(params, packed.length);

@@ -113,14 +113,14 @@ export interface Settled {
 
 /**
  * Evaluation of the window after one push, and what became certain by it. `perFrame` and `newest` are worked out when they are read, also after later
- * pushes; JSON.stringify has them, a copy by spreading has not: `{ ...report, newest: report.newest, perFrame: report.perFrame }`.
+ * pushes; JSON.stringify has them, a copy by spreading, structuredClone or postMessage has not: `{ ...report, newest: report.newest, perFrame: report.perFrame }`.
  */
 export interface Report extends Evaluation {
   /** 0-based number of the newest frame since the first push */
   frame: number;
   newest: FrameEvaluation;
   settled: Settled;
-  /** bounds of the cost of the settled frames as one stream, in which an id that was away for a whole window is a new one; null under time weights */
+  /** bounds of the cost of the settled frames as one stream, in which an id that was in none of the T - 1 frames before is a new one; null under time weights */
   lifetime: { lower: number; upper: number } | null;
   /** what settled with this push */
   events: SwitchEvent[];

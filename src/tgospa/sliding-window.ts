@@ -4,7 +4,7 @@
  * A frame settles once it is `settleFrames` old, under the assignment of that moment. The settled pairs, each held until one
  * of its ends is needed elsewhere, are a valid assignment of the whole stream: their cost is an upper bound of the
  * lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without overlap: the
- * sum of their costs is a lower bound. A trajectory that was away for a whole window is forgotten; when its id
+ * sum of their costs is a lower bound. A trajectory that was in none of the last T - 1 frames is forgotten; when its id
  * returns, it is a new one.
  */
 
@@ -50,6 +50,8 @@ export interface WindowSnapshot {
   settledNext: number;
   settled: { cost: Cost; count: Count };
   lower: number[];
+  /** the best lower bound of the lifetime so far; 0 in snapshots of earlier versions */
+  lifetimeLower?: number;
   /** of trajectories in the window that were assigned: id, partner in the window, partner that left it */
   held: { truths: HeldSnapshot[]; tracks: HeldSnapshot[] };
   ended: boolean;
@@ -71,6 +73,7 @@ export class SlidingWindow {
   private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
   /** [n mod T]: cost of the windows that end at the newest frame with that number, and T, 2T, ... before it */
   private lower: Float64Array;
+  private lifetimeLower = 0;
   private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
   private readonly seen: Glance = {
@@ -197,8 +200,10 @@ export class SlidingWindow {
   /** Bounds of the cost of the settled frames, taken as one stream. */
   private lifetime(): Report['lifetime'] {
     if (this.scene.weighted) return null;
-    const lower = this.settledNext === 0 ? 0 : this.lower[(this.settledNext - 1) % this.windowFrames];
-    return { lower, upper: this.settledCost.total };
+    // more frames never cost less, so what was a bound remains one
+    if (this.settledNext > 0)
+      this.lifetimeLower = Math.max(this.lifetimeLower, this.lower[(this.settledNext - 1) % this.windowFrames]);
+    return { lower: this.lifetimeLower, upper: this.settledCost.total };
   }
 
   private addLower(cost: number): void {
@@ -274,6 +279,7 @@ export class SlidingWindow {
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
       lower: Array.from(this.lower),
+      lifetimeLower: this.lifetimeLower,
       held: { truths: held(scene.truths), tracks: held(scene.tracks) },
       ended: this.ended,
       ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
@@ -310,6 +316,7 @@ export class SlidingWindow {
     Object.assign(window.settledCount, snapshot.settled.count);
     Object.assign(window.audit, snapshot.audit);
     window.lower = Float64Array.from(snapshot.lower);
+    window.lifetimeLower = snapshot.lifetimeLower ?? 0;
     restoreHeld(snapshot.held.truths, scene.truths, scene.tracks);
     restoreHeld(snapshot.held.tracks, scene.tracks, scene.truths);
     return window;

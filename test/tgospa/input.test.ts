@@ -227,6 +227,10 @@ describe('wrong frames', () => {
       /^options.solver: /,
       ...places,
     );
+    const wrong = { ...params, distance: 'iuo' as 'iou' };
+    complains(() => evaluate(frames, wrong), /^distance: /, ...places);
+    const points = frame([{ id: 'a', point: [1] }], [{ id: 'b', point: [Number.NaN] }]);
+    complains(() => evaluate(points, wrong), /^distance: /, /point\[0\]: must be a finite number/);
   });
 
   it('are no longer looked for once there are very many', () => {

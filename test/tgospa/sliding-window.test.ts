@@ -66,11 +66,12 @@ describe('what has settled', () => {
 
   it('is bounded from below and above by the lifetime bounds', () => {
     for (let seed = 100; seed < 160; seed++) {
-      // no id returns after a whole window: then it would be a new trajectory
+      // no id returns that was in none of the last 5 frames: then it would be a new trajectory
       const { frames, params: own } = randomCase(seed, { frameCount: 20 });
       const window = new SlidingWindow({ ...own, windowFrames: 6 });
       const lastSeen = new Map<string, number>();
       let returns = false;
+      let before = 0;
       frames.forEach((frame, k) => {
         const seen = [...frame.reference.map((o) => `r${o.id}`), ...frame.tracker.map((o) => `t${o.id}`)];
         for (const id of seen) {
@@ -80,6 +81,8 @@ describe('what has settled', () => {
         const { settled, lifetime } = window.push(frame);
         const { lower, upper } = lifetime!;
         assert.ok(lower <= upper * (1 + 1e-9) + 1e-9, `seed ${seed}, push ${k}: ${lower} > ${upper}`);
+        assert.ok(lower >= before, `seed ${seed}, push ${k}: the lower bound fell from ${before} to ${lower}`);
+        before = lower;
         if (settled.frames === 0) return;
         const { total } = evaluate(frames.slice(0, settled.frames), own).cost;
         assert.ok(lower <= total * (1 + 1e-9) + 1e-9, `seed ${seed}, push ${k}: lower ${lower} > ${total}`);
