@@ -59,14 +59,17 @@ export function ascend(
   let cuts = 0;
   for (;;) {
     const late = limits.budget.spend(graph.edgeTruth.length * layers.layerCount);
-    const outcome = search.run(limit, late ? LATE_STATES_MAX : limits.statesMax, late ? null : limits.budget);
+    const width = late ? Math.min(LATE_STATES_MAX, limits.statesMax) : limits.statesMax;
+    const outcome = search.run(limit, width, late ? null : limits.budget);
     if (outcome === 'late') continue;
     if (outcome === 'cut') cuts++;
     const done = late || sweeps >= limits.sweepsMax || cuts >= CUTS_MAX;
     if (outcome === 'found' || (outcome === 'cut' && done)) {
       search.read(partner);
-      const exact = outcome === 'found';
-      return { exact, gap: exact ? 0 : search.foundSlack, sweeps, statesPeak: search.statesPeak, late: late && !exact };
+      // with more time another tie might be right: it counts as lost by a quantum
+      const exact = outcome === 'found' && !(late && search.tied);
+      const gap = exact ? 0 : outcome === 'found' ? 1 : search.foundSlack;
+      return { exact, gap, sweeps, statesPeak: search.statesPeak, late: late && !exact };
     }
     // too narrow: widen; too many states: only a better bound helps
     if (outcome === 'none') limit = Math.max(limit * 4, search.nextSlack);

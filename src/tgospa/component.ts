@@ -41,7 +41,7 @@ export class Component {
   gap = 0;
   /** the LP metric is reported: not the assignment's cost but its lower bound */
   relaxed = false;
-  /** marks a component whose frames changed since its last solve */
+  /** marks a component whose frames changed since its last solve, or that was out of time then */
   stale = true;
   /** false once an edge came or went: it must be built anew */
   alive = true;
@@ -215,7 +215,8 @@ export class Component {
 
   private solveLarge(budget: Budget): void {
     const { exact, late } = this.approach(budget);
-    if (!exact && !late && this.settings.simplex) this.relax(budget);
+    if (late) this.stale = true;
+    else if (!exact && this.settings.simplex) this.relax(budget);
   }
 
   /** Takes what the ascent finds: an assignment, and how far it may be from the optimum. */
@@ -230,10 +231,8 @@ export class Component {
   /** An assignment that is not the best may leave a pair for frames in which nobody else needs its ends: holds it there as well. */
   private hold(): void {
     const before = this.earned();
-    if (this.scene.weighted) {
-      this.stretch(1);
-      this.stretch(-1);
-    } else this.take('open', this.partnerWeights(), this.gap);
+    if (this.scene.weighted) this.tidy();
+    else this.take('open', this.partnerWeights(), this.gap);
     this.gap = Math.max(1, this.gap - (this.earned() - before));
   }
 
@@ -249,8 +248,32 @@ export class Component {
     return weights;
   }
 
-  /** Holds pairs on, forward (1) or back in time (-1), through layers in which both ends are free, where the changes then cost no more. */
-  private stretch(step: 1 | -1): void {
+  /** Puts changes where they cost least, and gives up what earns nothing: where neither end is present nobody would see it come and go. */
+  private tidy(): void {
+    this.shed();
+    this.move(1);
+    this.move(-1);
+  }
+
+  private shed(): void {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const n = this.truthCount;
+    const partner = this.partner.values;
+    for (let i = 0; i < n; i++) {
+      for (let row = head, end = head; row < head + size; row = end) {
+        const e = partner[row * n + i];
+        let earned = 0;
+        for (; end < head + size && partner[end * n + i] === e; end++)
+          if (e >= 0) earned += this.benefit.values[end * E + e];
+        if (earned > 0 || (row === head && end === head + size)) continue;
+        for (let at = row; at < end; at++) partner[at * n + i] = -1;
+      }
+    }
+  }
+
+  /** Ends what is assigned, forward (1) or back in time (-1), where that is best: behind the last layer it earns in, or in any after it in which both ends are free. */
+  private move(step: 1 | -1): void {
     const { head, size } = this.stack;
     const E = this.edges.length;
     const n = this.truthCount;
@@ -264,17 +287,33 @@ export class Component {
     // of the boundary between a row and the one before it in the direction of `step`
     const changeInto = (row: number) => this.changeCost.values[step === 1 ? row : row + 1];
     for (let i = 0; i < n; i++) {
-      for (let row = step === 1 ? head : head + size - 1; within(row); row += step) {
+      let row = step === 1 ? head : head + size - 1;
+      while (within(row)) {
         const e = partner[row * n + i];
-        if (e < 0 || !within(row + step) || partner[(row + step) * n + i] >= 0) continue;
-        let gain = changeInto(row + step);
-        let end = row + step;
-        for (; within(end) && partner[end * n + i] < 0 && !taken(end, this.edgeTrack[e]); end += step)
+        let last = row;
+        let next = row;
+        for (; within(next) && partner[next * n + i] === e; next += step)
+          if (e >= 0 && this.benefit.values[next * E + e] > 0) last = next;
+        row = next;
+        if (e < 0) continue;
+        let gain = 0;
+        let most = Number.NEGATIVE_INFINITY;
+        let best = next;
+        let end = last + step;
+        for (; ; end += step) {
+          const again = within(end) && (end - next) * step >= 0 && partner[end * n + i] === e;
+          const worth = within(end) ? gain + (again ? changeInto(end) : -changeInto(end)) : gain;
+          if (worth >= most) {
+            most = worth;
+            best = end;
+          }
+          if (!within(end) || again) break;
+          if ((end - next) * step >= 0 && (partner[end * n + i] >= 0 || taken(end, this.edgeTrack[e]))) break;
           gain += this.benefit.values[end * E + e];
-        if (end === row + step) continue;
-        if (within(end)) gain += partner[end * n + i] === e ? changeInto(end) : -changeInto(end);
-        if (gain < 0) continue;
-        for (let at = row + step; at !== end; at += step) partner[at * n + i] = e;
+        }
+        for (let at = last + step; at !== best; at += step) partner[at * n + i] = e;
+        for (let at = best; (next - at) * step > 0; at += step) partner[at * n + i] = -1;
+        if ((best - row) * step > 0) row = best;
       }
     }
   }
@@ -319,6 +358,7 @@ export class Component {
     const optimum = this.optimum(simplex, problem, budget);
     this.known = optimum.status === 'optimal' && optimum.integral;
     if (optimum.status !== 'optimal') {
+      this.stale = true;
       // of a large component, assignment and bound of the ascent stand
       if (!this.large) this.approach(budget);
       return;
@@ -411,16 +451,18 @@ export class Component {
     const gap = Math.max(0, bound - value);
     const proven = gap <= 1e-9 * Math.max(1, Math.abs(value));
     this.take(proven ? 'branch' : 'open', weights, gap * QUANTA);
-    if (proven || !this.scene.weighted) return;
-    this.weights = null;
+    this.stale = !proven && timeLimitMs !== undefined;
+  }
+
+  /** Writes an assignment of all layers to `partner`. */
+  private assign(weights: Float64Array): void {
     const { head, size } = this.stack;
-    this.partner.values.fill(-1, head * this.truthCount, (head + size) * this.truthCount);
     const E = this.edges.length;
+    this.partner.values.fill(-1, head * this.truthCount, (head + size) * this.truthCount);
     weights.forEach((weight, at) => {
       if (weight > 0.5)
         this.partner.values[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] = at % E;
     });
-    this.hold();
   }
 
   /** Takes an assignment over: its proper pairs, each held until one of its ends is needed elsewhere. */
@@ -428,8 +470,9 @@ export class Component {
     this.engine = engine;
     this.gap = gap;
     if (this.scene.weighted) {
-      // when a change happens matters: as the program has it
-      this.weights = weights;
+      // when a change happens matters: as the program has it, but for what costs nothing
+      this.assign(weights);
+      this.tidy();
       return;
     }
     const { head, size } = this.stack;
@@ -456,16 +499,24 @@ export class Component {
     }
   }
 
-  /** A fractional optimum: its value is reported, and how far above it the best assignment known lies. */
+  /**
+   * A fractional optimum: its value is reported, and how far above it the best assignment known lies. Where that is as good, the fractional
+   * optimum was one of several, and the assignment is another.
+   */
   private takeRelaxed(problem: LpProblem, value: number, weights: Float64Array): void {
     const { head } = this.stack;
     const E = this.edges.length;
     const partner = this.partner.values;
+    const ascended = assignmentValue(problem, (at) =>
+      partner[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] === at % E ? 1 : 0,
+    );
+    if (value - ascended <= 1e-9 * Math.max(1, value)) {
+      this.take('simplex', this.partnerWeights(), Math.max(0, value - ascended) * QUANTA);
+      return;
+    }
     const known = Math.max(
+      ascended,
       assignmentValue(problem, (at) => (weights[at] > 0.5 ? 1 : 0)),
-      assignmentValue(problem, (at) =>
-        partner[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] === at % E ? 1 : 0,
-      ),
     );
     this.engine = 'open';
     this.gap = Math.max(0, value - known) * QUANTA;

@@ -98,7 +98,8 @@ export class Frontier {
     public sweeping: boolean,
     private readonly touch: (frame: FrameRecord) => void,
   ) {
-    this.knot = new Knot(h, statesMax);
+    // joining or not: a pair that a sweep need not work (see `isIdle`) does not overflow elsewhere
+    this.knot = new Knot(h, Math.max(2, statesMax));
   }
 
   /** Begins all over: `frames` will be entered again from the first on. */

@@ -32,7 +32,7 @@ export interface LpSolution {
   status: 'optimal' | 'time-limit';
 }
 
-/** weights closer to 0 or 1 than this are meant to be 0 or 1 */
+/** weights closer to 0, 1/2 or 1 than this are meant to be that */
 const ROUNDING = 1e-7;
 
 /** The objective of any weights, feasible or not. */
@@ -74,7 +74,11 @@ export function readSolution(problem: LpProblem, weights: Float64Array, iteratio
     if (weights[index] === 0 || weights[index] === 1) continue;
     const near = Math.round(weights[index]);
     if (Math.abs(weights[index] - near) <= ROUNDING) weights[index] = near === 0 ? 0 : near;
-    else integral = false;
+    else {
+      integral = false;
+      // of two halves of one object neither is the greater
+      if (Math.abs(weights[index] - 0.5) <= ROUNDING) weights[index] = 0.5;
+    }
   }
   return { value: weightsValue(problem, weights), weights, integral, iterations, status: 'optimal' };
 }

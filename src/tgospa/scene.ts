@@ -269,8 +269,11 @@ export class Scene {
     track.edges.splice(track.edges.indexOf(edge), 1);
     this.edgeCount--;
     this.setAlone(edge, false);
-    for (const other of truth.edges) this.perhapsAlone.push(other);
-    for (const other of track.edges) this.perhapsAlone.push(other);
+    // only the frontier asks for them, and forgets them then
+    if (this.frontier) {
+      for (const other of truth.edges) this.perhapsAlone.push(other);
+      for (const other of track.edges) this.perhapsAlone.push(other);
+    }
     const at = this.loose.indexOf(edge);
     if (at >= 0) this.loose.splice(at, 1);
     if (edge.component) this.loosen(edge.component);

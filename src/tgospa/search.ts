@@ -16,6 +16,8 @@ export class Search {
   /** smallest slack beyond the limit that was met: the next limit worth trying */
   nextSlack = 0;
   foundSlack = 0;
+  /** what was dropped for want of room may be as good as what was found */
+  tied = false;
   statesPeak = 0;
   private readonly n: number;
   private readonly m: number;
@@ -105,6 +107,7 @@ export class Search {
     }
     if (this.found < 0) return 'none';
     this.foundSlack = this.slack[this.found];
+    this.tied = this.cut && this.foundSlack === this.nextSlack;
     // what was dropped had at least nextSlack; an assignment below that is still proven
     return this.cut && this.foundSlack > this.nextSlack ? 'cut' : 'found';
   }

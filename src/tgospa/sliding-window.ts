@@ -228,13 +228,21 @@ export class SlidingWindow {
     this.settledHalves += frame.halves;
     const { settledCost: cost, settledCount: count } = this;
     const halves = this.scene.params.switchPenalty === 0 ? 0 : settleSwitches(frame, events);
-    const missed = frame.truths.length - frame.proper;
-    const falseCount = frame.tracks.length - frame.proper;
-    count.proper += frame.proper;
+    // not the frame's own sums: those of a fractional optimum are below the cost of any assignment
+    let proper = 0;
+    let localization = 0;
+    for (let pair = 0; pair < frame.pairCount; pair++) {
+      if (!isSettled(frame, pair)) continue;
+      proper++;
+      localization += frame.cost(pair);
+    }
+    const missed = frame.truths.length - proper;
+    const falseCount = frame.tracks.length - proper;
+    count.proper += proper;
     count.missed += missed;
     count.false += falseCount;
     count.switches += halves / 2;
-    cost.localization += frame.localization;
+    cost.localization += localization;
     cost.missed = price.missed * count.missed;
     cost.false = price.false * count.false;
     cost.switch = price.half * count.switches * 2;
@@ -396,6 +404,11 @@ function restoreHeld(list: HeldSnapshot[], side: Map<string, Trajectory>, other:
   }
 }
 
+/** Of a fractional optimum those pairs settle that are assigned for more than half: nobody has two of them. */
+function isSettled(frame: FrameRecord, pair: number): boolean {
+  return frame.on(pair) > 0.5;
+}
+
 /**
  * Moves the settled pairs on to those of a frame and returns the half-switches it took. A held pair is released only when
  * one of its ends is needed elsewhere; two trajectories that were never assigned join for free.
@@ -403,7 +416,7 @@ function restoreHeld(list: HeldSnapshot[], side: Map<string, Trajectory>, other:
 function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
   const joins: [truth: Trajectory, track: Trajectory][] = [];
   for (let pair = 0; pair < frame.pairCount; pair++) {
-    if (frame.on(pair) <= 0.5) continue;
+    if (!isSettled(frame, pair)) continue;
     const truth = frame.truthAt(pair);
     const track = frame.trackAt(pair);
     if (truth.partner !== track) joins.push([truth, track]);

@@ -150,4 +150,62 @@ describe('the particulars of the kernel', () => {
     assert.ok(made > 0);
     assert.equal(open, 0, `of ${made} programs`);
   });
+
+  it('what settles of a fractional optimum is an assignment, and no cheaper than the best', () => {
+    for (const { name, frames, params } of JSON.parse(
+      readFileSync('test/cases/reference/fractional-cases.json', 'utf8'),
+    )) {
+      const window = new SlidingWindow({ ...params, windowFrames: frames.length + 1 }, { solver: 'lp' });
+      for (const frame of frames) window.push(frame);
+      const { settled, lifetime } = window.end();
+      window.dispose();
+      const truths = frames.reduce((sum: number, { reference }: Frame) => sum + reference.length, 0);
+      assert.ok(Number.isInteger(settled.count.proper), `${name}: ${settled.count.proper} proper`);
+      assert.equal(settled.count.proper + settled.count.missed, truths, name);
+      const { total } = evaluate(frames, params, { exactness: 'force' }).cost;
+      assert.ok(total <= lifetime!.upper * (1 + 1e-9), `${name}: ${total} above ${lifetime!.upper}`);
+      assert.ok(lifetime!.lower <= total * (1 + 1e-9), `${name}: ${total} below ${lifetime!.lower}`);
+    }
+  });
+
+  it('windows without a frontier keep nothing of edges that are gone', () => {
+    for (const change of [{ options: { solver: 'lp' } }, { weights: { forgetting: 0.9 } }] as const) {
+      const { options, ...weights } = { options: {}, ...change };
+      const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1, ...weights } as const;
+      const window = new SlidingWindow({ ...params, windowFrames: 3 }, options);
+      const { perhapsAlone } = (window as unknown as { scene: { perhapsAlone: unknown[] } }).scene;
+      for (let k = 0; k < 60; k++) {
+        const tracks = [0, 1].map((n) => ({ id: `${k}-${n}`, point: [n] }));
+        window.push({ reference: [{ id: '1', point: [0] }], tracker: tracks });
+      }
+      assert.equal(perhapsAlone.length, 0);
+      window.dispose();
+    }
+  });
+
+  it('what was cut is solved again even when nothing new concerns it', () => {
+    let late = false;
+    let now = 0;
+    let cut = 0;
+    for (let seed = 30; seed < 60; seed++) {
+      for (const weights of [undefined, { forgetting: 1 }]) {
+        const { frames, params: own } = randomCase(seed, { truthCount: 4, side: 4, frameCount: 8 });
+        const params = weights ? { ...own, weights } : own;
+        const clock = { clock: () => (late ? (now += 1000) : now), budgetMs: 1, workPerLook: 1 };
+        const limits = { frontierMax: 0, matchingsMax: 1 };
+        const window = new SlidingWindow({ ...params, windowFrames: 12 }, { ...clock, ...limits, exactness: 'force' });
+        for (const frame of frames.slice(0, -1)) window.push(frame);
+        late = true;
+        if (!window.push(frames.at(-1)!).exact) cut++;
+        late = false;
+        const empty = { reference: [], tracker: [] };
+        const { exact, cost } = window.push(empty);
+        const all = evaluate([...frames, empty], params, { ...limits, exactness: 'force' });
+        assert.ok(exact, `seed ${seed}`);
+        close(cost.total, all.cost.total, 1e-9, `seed ${seed}`);
+        window.dispose();
+      }
+    }
+    assert.ok(cut > 5, `${cut} cut`);
+  });
 });

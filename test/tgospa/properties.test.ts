@@ -118,6 +118,15 @@ describe('a sliding window', () => {
     });
   }
 
+  it('does so when the frontier may keep next to nothing', () => {
+    for (const frontierMax of [1, 2])
+      for (const seed of seeds(12, 7100)) {
+        const { cutoff, exponent } = randomCase(seed).params;
+        const switchPenalty = (3 * cutoff ** exponent) ** (1 / exponent);
+        slidesLikeBatch(seed, 7, { switchPenalty }, { frontierMax, exactness: 'force' });
+      }
+  });
+
   it('does so without switches and under time weights', () => {
     for (const seed of seeds(12, 7000)) {
       slidesLikeBatch(seed, 6, { switchPenalty: 0 });
