@@ -115,8 +115,11 @@ function surchargeQuanta(scene: Scene, free: number, halves: number, cost: numbe
   const half = scene.prices.half / scene.unit;
   const dearer = (weight: number) => scene.surcharged(priceQuanta(weight * half)) - weight * half * QUANTA;
   if (dearer(most) < 0) return -dearer(most) * halves;
+  const byPairs = dearer(most) * 6 * free;
+  // where changes are free, any number of them is paid for
+  if (least === 0) return byPairs;
   // the lower a price, the larger the share of it that is added
-  return Math.min(dearer(most) * 6 * free, (dearer(least) * cost) / (least * scene.prices.half));
+  return Math.min(byPairs, (dearer(least) * cost) / (least * scene.prices.half));
 }
 
 /** Whether a part of the scene is solved by a fractional optimum. */

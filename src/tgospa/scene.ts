@@ -530,7 +530,7 @@ export class Scene {
   }
 
   dispose(): void {
+    // a report that is read later still asks them who is held
     for (const component of [...this.components, ...this.dissolved]) component.dispose();
-    this.components.clear();
   }
 }

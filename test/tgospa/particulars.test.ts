@@ -208,4 +208,27 @@ describe('the particulars of the kernel', () => {
     }
     assert.ok(cut > 5, `${cut} cut`);
   });
+
+  it('a scene without cost has the bound 0 where changes are free', () => {
+    const at = (id: string, x: number) => ({ id, point: [x] });
+    const frame = { reference: [at('a', 0), at('b', 1)], tracker: [at('A', 0), at('B', 1)] };
+    const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 } as const;
+    const { exact, lowerBound, gap } = evaluate([frame, frame], {
+      ...params,
+      weights: { frame: [1, 1], switch: [0, 0] },
+    });
+    assert.deepEqual([exact, lowerBound, gap], [true, 0, 0]);
+  });
+
+  it('a report says the same after its window was disposed of', () => {
+    const at = (id: string) => ({ id, point: [0] });
+    const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 } as const;
+    for (const weights of [{}, { weights: { forgetting: 0.9 } }]) {
+      const window = new SlidingWindow({ ...params, ...weights, windowFrames: 5 });
+      window.push({ reference: [at('x')], tracker: [at('A')] });
+      const report = window.push({ reference: [at('x')], tracker: [] });
+      window.dispose();
+      assert.deepEqual(report.perFrame[1].assignment, [{ truth: 'x', track: 'A', distance: null }]);
+    }
+  });
 });
