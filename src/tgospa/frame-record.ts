@@ -32,9 +32,9 @@ export class FrameRecord {
   /** sums over the assigned pairs, valid unless `touched` */
   proper = 0;
   localization = 0;
-  /** quanta that another assignment may gain by what benefits were rounded, with pairs that cost no less than this */
+  /** what another assignment may gain because benefits were rounded, in parts of a quantum, and the cheapest of those pairs; whole numbers, which need no memory of their own */
   rounding = 0;
-  roundedCost = Number.POSITIVE_INFINITY;
+  roundedPair = -1;
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
@@ -251,6 +251,8 @@ export function lonePairs(frame: FrameRecord): (0 | 1)[] {
   return lone;
 }
 
+/** parts of a quantum in which `rounding` is told */
+export const ROUNDING_PARTS = 256;
 /** pairs that cost less of c^p earn more than a quantum */
 const ALMOST = 1 - 2 ** -38;
 
@@ -259,7 +261,7 @@ export function addUp(frame: FrameRecord): void {
   let proper = 0;
   let localization = 0;
   let rounding = 0;
-  let roundedCost = Number.POSITIVE_INFINITY;
+  let roundedPair = -1;
   const almostUnit = frame.unit * ALMOST;
   for (let pair = 0; pair < frame.pairCount; pair++) {
     const on = frame.on(pair);
@@ -271,11 +273,11 @@ export function addUp(frame: FrameRecord): void {
       if (cost < almostUnit) continue;
     }
     rounding += Math.abs(roundedOff(cost / frame.unit));
-    if (cost < roundedCost) roundedCost = cost;
+    if (roundedPair < 0 || cost < frame.cost(roundedPair)) roundedPair = pair;
   }
   frame.proper = proper;
   frame.localization = localization;
-  frame.rounding = rounding;
-  frame.roundedCost = roundedCost;
+  frame.rounding = Math.ceil(rounding * ROUNDING_PARTS);
+  frame.roundedPair = roundedPair;
   frame.touched = false;
 }

@@ -4,7 +4,7 @@
 
 import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
-import type { FrameRecord } from './frame-record.js';
+import { type FrameRecord, ROUNDING_PARTS } from './frame-record.js';
 import { priceQuanta, QUANTA } from './quanta.js';
 import type { Scene } from './scene.js';
 import type { Trajectory } from './trajectory.js';
@@ -89,11 +89,11 @@ function roundingQuanta(scene: Scene, halves: number, cost: number): number {
     const frame = scene.frame(number);
     if (frame.rounding === 0) continue;
     const weight = scene.frameWeight(number);
-    if (weight * frame.roundedCost > cost) continue;
+    if (weight * frame.cost(frame.roundedPair) > cost) continue;
     const others = frame.pairCount - frame.proper;
     free += others;
     // weighted, benefits are rounded once more
-    rounding += weight * frame.rounding + (weight === 1 ? 0 : others);
+    rounding += (weight * frame.rounding) / ROUNDING_PARTS + (weight === 1 ? 0 : others);
   }
   // an integral optimum of the linear program is exact by definition
   return scene.byLp ? rounding : rounding + surchargeQuanta(scene, free, halves, cost);
