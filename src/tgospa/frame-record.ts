@@ -66,8 +66,8 @@ export class FrameRecord {
     packed: PackedFrame,
     readonly truths: Trajectory[],
     readonly tracks: Trajectory[],
-    /** of each pair; none in per-frame GOSPA */
-    readonly edges: Edge[],
+    /** of each pair; none in per-frame GOSPA; not changed once the frame has entered */
+    public edges: Edge[],
     found: FoundPairs,
     exponent: number,
     /** c^p */

@@ -147,6 +147,8 @@ export class Scene {
     this.touch(frame);
     if (this.framewise) matchFrame(frame);
     else for (let pair = 0; pair < count; pair++) this.enterPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
+    // in a calm scene one list is that of many frames
+    if (newest && sameEdges(edges, newest.edges)) frame.edges = newest.edges;
   }
 
   /** The trajectories of a feed; those of the newest frame once more, when it has the same list of ids. */
@@ -211,8 +213,8 @@ export class Scene {
     const linkedTrack = this.meet(track);
     if (linkedTruth || linkedTrack || !this.frontier) this.loose.push(edge);
     else if (truth.edges.length + track.edges.length === 0) this.setAlone(edge, true);
-    truth.edges.push(edge);
-    track.edges.push(edge);
+    truth.addEdge(edge);
+    track.addEdge(edge);
     return edge;
   }
 
@@ -264,9 +266,9 @@ export class Scene {
 
   private removeEdge(edge: Edge): void {
     const { truth, track } = edge;
-    truth.edges.splice(truth.edges.indexOf(edge), 1);
+    truth.removeEdge(edge);
     if (truth.latest === edge) truth.latest = null;
-    track.edges.splice(track.edges.indexOf(edge), 1);
+    track.removeEdge(edge);
     this.edgeCount--;
     this.setAlone(edge, false);
     // only the frontier asks for them, and forgets them then
@@ -533,4 +535,10 @@ export class Scene {
     // a report that is read later still asks them who is held
     for (const component of [...this.components, ...this.dissolved]) component.dispose();
   }
+}
+
+function sameEdges(edges: readonly Edge[], others: readonly Edge[]): boolean {
+  if (edges.length !== others.length) return false;
+  for (let n = 0; n < edges.length; n++) if (edges[n] !== others[n]) return false;
+  return true;
 }

@@ -13,10 +13,12 @@ const REBASE_AT = 2 ** 30;
 /** far from the largest whole number that is exact */
 const SUM_MAX = 2 ** 51;
 
+const NO_EDGES: readonly Edge[] = Object.freeze([]);
+
 /** A truth or a track, as long as the window has a frame with it. */
 export class Trajectory {
   presence = 0;
-  readonly edges: Edge[] = [];
+  edges: readonly Edge[] = NO_EDGES;
   /** of a truth: the edge that had a pair last */
   latest: Edge | null = null;
   /** settled: the other end of the pair held now, or the id of one that left the window */
@@ -58,8 +60,7 @@ export class Trajectory {
   knot = 0;
   taken = false;
   reachStamp = 0;
-  /** a list of itself only, shared by all who need one */
-  readonly self: readonly Trajectory[] = [this];
+  private own: readonly Trajectory[] | null = null;
   /** the part of its own after a release, made once */
   released: Part | null = null;
 
@@ -68,6 +69,22 @@ export class Trajectory {
     /** number of this trajectory among all that ever came */
     readonly serial: number,
   ) {}
+
+  /** A list of itself only, shared by all who need one. */
+  get self(): readonly Trajectory[] {
+    this.own ??= [this];
+    return this.own;
+  }
+
+  addEdge(edge: Edge): void {
+    // most have one: a list that grows takes room for many
+    if (this.edges.length === 0) this.edges = [edge];
+    else (this.edges as Edge[]).push(edge);
+  }
+
+  removeEdge(edge: Edge): void {
+    (this.edges as Edge[]).splice(this.edges.indexOf(edge), 1);
+  }
 
   /** Its past is worked again. */
   get changed(): boolean {

@@ -117,8 +117,8 @@ export function randomFuture(random: Random, n: number, m: number, h: number) {
     for (let j = 0; j < m; j++) {
       const edge = new Edge(truths[i], tracks[j]);
       edge.remaining = benefit.reduce((sum, frame) => sum + frame[i * m + j], 0);
-      truths[i].edges.push(edge);
-      tracks[j].edges.push(edge);
+      truths[i].addEdge(edge);
+      tracks[j].addEdge(edge);
       truths[i].remaining += edge.remaining;
       tracks[j].remaining += edge.remaining;
     }
