@@ -191,7 +191,14 @@ describe('the particulars of the kernel', () => {
       for (const weights of [undefined, { forgetting: 1 }]) {
         const { frames, params: own } = randomCase(seed, { truthCount: 4, side: 4, frameCount: 8 });
         const params = weights ? { ...own, weights } : own;
-        const clock = { clock: () => (late ? (now += 1000) : now), budgetMs: 1, workPerLook: 1 };
+        const clock = {
+          clock: () => {
+            if (late) now += 1000;
+            return now;
+          },
+          budgetMs: 1,
+          workPerLook: 1,
+        };
         const limits = { frontierMax: 0, matchingsMax: 1 };
         const window = new SlidingWindow({ ...params, windowFrames: 12 }, { ...clock, ...limits, exactness: 'force' });
         for (const frame of frames.slice(0, -1)) window.push(frame);
