@@ -403,32 +403,33 @@ describe('page', function () {
     });
 
     it('has no faults of accessibility in any view, dark or light, wide or narrow', async () => {
+      // a page of its own: what was done before has left nothing on it
+      const fresh = await Screen.open(browser);
       const views = { overview: '#/', events: '#/events', series: seriesHash('faulty', `?k=${FRAMES}&with=steady`) };
       for (const [scheme, width] of [
         ['light', 1280],
         ['dark', 390],
       ] as const) {
-        await screen.page.emulateMedia({ colorScheme: scheme });
-        await screen.page.setViewportSize({ width, height: 900 });
+        await fresh.page.emulateMedia({ colorScheme: scheme });
+        await fresh.page.setViewportSize({ width, height: 900 });
         for (const [name, hash] of Object.entries(views)) {
-          await screen.go(evaluator, hash);
-          await screen.shows(name === 'series' ? { view: name, shown: FRAMES } : { view: name });
+          await fresh.go(evaluator, hash);
+          await fresh.shows(name === 'series' ? { view: name, shown: FRAMES } : { view: name });
           if (name === 'series') {
-            await screen.page.locator('summary').click();
-            await screen.page.locator('.what-if[data-state="done"]').waitFor();
+            await fresh.page.locator('summary').click();
+            await fresh.page.locator('.what-if[data-state="done"]').waitFor();
           }
-          await screen.page.evaluate(AXE);
-          const found = await screen.page.evaluate(
+          await fresh.page.evaluate(AXE);
+          const found = await fresh.page.evaluate(
             "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((n) => n.html).join(' | ')))",
           );
           assert.deepEqual(found, [], `${name}, ${scheme}, ${width} wide`);
-          const overflow = await screen.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          const overflow = await fresh.page.evaluate('document.documentElement.scrollWidth - innerWidth');
           assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels too wide at ${width}`);
-          await screen.shot(`${name}-${scheme}-${width}`);
+          await fresh.shot(`${name}-${scheme}-${width}`);
         }
       }
-      await screen.page.emulateMedia({ colorScheme: 'light' });
-      await screen.page.setViewportSize({ width: 1280, height: 900 });
+      await fresh.close();
     });
 
     it('loads nothing from elsewhere and weighs less than 150 kB', async () => {
