@@ -310,6 +310,19 @@ describe('tgospa eval', () => {
       assert.match((await run([...args, '--classes', '3'])).err, /^warning: none of the 3 rows/);
     });
 
+    it('warns of files that cannot be meant: ground truth as a tracker, an empty reference', async () => {
+      const truth = join(folder, 'crossing-gt.txt');
+      writeFileSync(truth, '1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,0,8,1\n');
+      const asTracker = await run(['--reference', truth, '--tracker', truth]);
+      assert.match(asTracker.err, /^warning: .*looks like ground truth \(9 columns\).* 2 rows count, 1 of them not/m);
+      const empty = join(folder, 'empty.txt');
+      writeFileSync(empty, '');
+      const { err } = await run(['--reference', empty, '--tracker', join(folder, 'steady.txt')]);
+      assert.match(err, /^warning: .*empty\.txt is empty: everything tracked is false\n$/);
+      // files as they should be say nothing
+      assert.equal((await run(files)).err, '');
+    });
+
     it('takes out distractors under --preprocess, and says how many', async () => {
       const distractors = join(folder, 'distractors.txt');
       writeFileSync(distractors, '1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,0,8,1\n');
@@ -392,6 +405,11 @@ describe('tgospa eval', () => {
         'half a frame',
         [...given, '--window', '1.5'],
         ['--window must be a whole number of frames, at least 1, got "1.5"'],
+      ],
+      [
+        'preprocessing with rows that it drops',
+        [...given, '--preprocess', 'motchallenge', '--all-rows'],
+        ['--preprocess and --all-rows exclude each other: the benchmark counts active pedestrians only'],
       ],
       ['an option given twice', [...given, '--window', '1', '--window', '2'], ['--window is given twice']],
       ['a tracker given twice', [...given, '--tracker', 'b'], ['--tracker b is given twice']],
@@ -476,6 +494,29 @@ describe('tgospa eval', () => {
       const { status, stderr } = start(['eval', ...files, '--window', '5', '--csv', join(folder, 'no', 'where.csv')]);
       assert.equal(status, 1);
       assert.match(stderr, /^tgospa eval: .*where\.csv: cannot be written; name a file in a folder that exists/m);
+    });
+
+    it('finds out before the work that a table cannot be written', () => {
+      for (const option of ['--csv', '--html']) {
+        const { status, stdout, stderr } = start(['eval', ...files, option, join(folder, 'no', 'where')]);
+        assert.deepEqual([status, stdout], [1, '']);
+        assert.match(stderr, /no.where: cannot be written; name a file in a folder that exists/);
+      }
+    });
+
+    it('writes one row for one tracker on one sequence, and lists at most 20 mistakes with the number of all', () => {
+      const csv = join(folder, 'one.csv');
+      assert.equal(start(['eval', ...files.slice(0, 4), '--csv', csv]).status, 0);
+      assert.equal(readFileSync(csv, 'utf8').trimEnd().split('\n').length, 2);
+      const bad = join(folder, 'many-mistakes.txt');
+      writeFileSync(bad, Array.from({ length: 60 }, (_, n) => `${n + 1},1,${'x,'.repeat(3)}1\n`).join(''));
+      const { stderr } = start(['eval', '--reference', bad, '--tracker', bad]);
+      const lines = stderr.split('\n').filter((line) => line.includes('many-mistakes'));
+      assert.ok(lines.length > 0 && lines.length <= 20, stderr);
+      const [, all] = /(\d+) problems/.exec(stderr)!;
+      const [, more] = /and (\d+) more like these/.exec(stderr)!;
+      assert.equal(stderr.match(/more/g)!.length, 1, stderr);
+      assert.equal(lines.length + Number(more), Number(all));
     });
 
     it('helps: every option is explained', () => {

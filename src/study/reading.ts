@@ -73,6 +73,7 @@ export class PairReader {
     );
     const frames = alignMotChallenge(reference, tracker, preprocess);
     const notes = [reference, ...(symmetric === 'annotations' ? [tracker] : [])].flatMap(referenceNotes);
+    if (!symmetric) notes.push(...trackerNotes(tracker, reference));
     return { frames, notes };
   }
 

@@ -80,7 +80,7 @@ export interface Evaluation {
   cost: Cost;
   count: Count;
   meanLocalizationError: number;
-  /** true: the cost is proven to be the exact metric's, to 1e-9 of it */
+  /** true: the cost is proven to be the exact metric's, to 1e-9 of it; an integral optimum of the linear program, to HiGHS's tolerances */
   exact: boolean;
   /** a proven lower bound of the exact metric's cost (p-th power) */
   lowerBound: number;
