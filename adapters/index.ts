@@ -3,23 +3,23 @@
  * README's test go over this table.
  */
 
-import type { Problem } from '../src/tgospa/input-error.js';
-import { type Adapter, type Format, makeFormat } from './adapter.js';
-import { cvat } from './cvat.js';
-import { deepstreamFull } from './deepstream-full.js';
-import { deepstreamKitti } from './deepstream-kitti.js';
-import { deepstreamMinimal } from './deepstream-minimal.js';
-import { frigate } from './frigate.js';
-import { kitti } from './kitti.js';
-import { mapping } from './mapping.js';
-import { motchallenge } from './motchallenge.js';
-import { native } from './native.js';
-import { onvifJson } from './onvif-json.js';
-import { onvifXml } from './onvif-xml.js';
-import type { GivenOptions } from './options.js';
-import { autoware, rosDetection2D, rosDetection3D } from './ros.js';
-import { supervisionCsv, supervisionJson } from './supervision.js';
-import { ultralytics } from './ultralytics.js';
+import type { Problem } from '../src/metric/input-error.js';
+import { cvat } from './formats/cvat.js';
+import { deepstreamFull } from './formats/deepstream-full.js';
+import { deepstreamKitti } from './formats/deepstream-kitti.js';
+import { deepstreamMinimal } from './formats/deepstream-minimal.js';
+import { frigate } from './formats/frigate.js';
+import { kitti } from './formats/kitti.js';
+import { mapping } from './formats/mapping.js';
+import { motchallenge } from './formats/motchallenge.js';
+import { native } from './formats/native.js';
+import { onvifJson } from './formats/onvif-json.js';
+import { onvifXml } from './formats/onvif-xml.js';
+import { autoware, rosDetection2D, rosDetection3D } from './formats/ros.js';
+import { supervisionCsv, supervisionJson } from './formats/supervision.js';
+import { ultralytics } from './formats/ultralytics.js';
+import { type Adapter, type Format, makeFormat } from './kit/adapter.js';
+import type { GivenOptions } from './kit/options.js';
 
 const TABLE: readonly Adapter[] = [
   native,

@@ -4,14 +4,14 @@
  * start fails half way.
  */
 import { readFileSync } from 'node:fs';
-import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecrets } from './config.js';
-import { createLogger, type Logger } from './logger.js';
-import { Notifier } from './notify.js';
-import { Live } from './pipeline.js';
-import type { SpikeEvent } from './protocol.js';
-import { EdgeServer } from './server.js';
+import { Notifier } from './alerts/notify.js';
+import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecrets } from './config/config.js';
+import { EdgeServer } from './edge/http.js';
+import { Live } from './live/pipeline.js';
 import { startSources } from './sources/index.js';
-import { Telemetry } from './telemetry.js';
+import { createLogger, type Logger } from './telemetry/logger.js';
+import { Telemetry } from './telemetry/telemetry.js';
+import type { SpikeEvent } from './wire/protocol.js';
 
 export interface App {
   urls: {

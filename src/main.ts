@@ -5,10 +5,10 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { type Console, runEval } from './eval.js';
+import { nearest, UsageError } from './commands/console/options.js';
+import { screenOf } from './commands/console/table.js';
+import { type Console, runEval } from './commands/eval/eval.js';
 import { InputError } from './index.js';
-import { nearest, UsageError } from './options.js';
-import { screenOf } from './table.js';
 
 interface Command {
   summary: string;
@@ -26,22 +26,22 @@ const COMMANDS: Record<string, Command> = {
   tune: {
     summary: 'choose the parameters of a profile from sample data',
     example: 'tgospa tune --reference gt.txt --tracker a.txt --html report.html',
-    run: async (args, console) => (await import('./tune.js')).runTune(args, console),
+    run: async (args, console) => (await import('./commands/tune/tune.js')).runTune(args, console),
   },
   serve: {
     summary: 'evaluate trackers live: WebSocket in, Prometheus out',
     example: 'tgospa serve --config tgospa.yaml',
     // loaded when it is asked for: the other commands need no sockets and no store
-    run: async (args, console) => (await import('./serve.js')).run(args, console),
+    run: async (args, console) => (await import('./commands/serve.js')).run(args, console),
   },
   demo: {
     summary: 'start the evaluator with a simulated scene and two trackers',
-    run: async (args, console) => (await import('./demo.js')).run(args, console),
+    run: async (args, console) => (await import('./commands/demo.js')).run(args, console),
   },
   replay: {
     summary: 'send recorded files to a running evaluator',
     example: 'tgospa replay --reference gt.txt --tracker a.txt',
-    run: async (args, console) => (await import('./replay.js')).run(args, console),
+    run: async (args, console) => (await import('./commands/replay.js')).run(args, console),
   },
 };
 

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type App, startApp } from '../src/app.js';
 import { type ClientFrame, connect } from '../src/client.js';
-import { readConfig } from '../src/config.js';
+import { readConfig } from '../src/config/config.js';
 import { evaluate, type Frame, presets } from '../src/index.js';
-import { createLogger } from '../src/logger.js';
-import { hello, Probe } from './edge-harness.js';
+import { createLogger } from '../src/telemetry/logger.js';
+import { hello, Probe } from './kit/edge-harness.js';
 
 const quiet = createLogger({ level: 'silent' });
 

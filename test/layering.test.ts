@@ -1,6 +1,7 @@
 /**
- * Arrows point one way: kernel <- adapters <- command line and application <- main. This file holds the table and fails with a
- * sentence. It also keeps the README honest: the commands it names must exist.
+ * Arrows point one way. The table of folders in src/README.md is the law: it names every folder and what it may import,
+ * types included, and this test holds the tree to it, with a sentence. It also keeps the README honest: the commands it
+ * names must exist.
  */
 
 import assert from 'node:assert/strict';
@@ -9,161 +10,25 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+/** A folder that ends with a slash, with what is below it unless that has a row of its own, or a single file. */
 interface Layer {
-  name: string;
-  /** files, or folders when they end with a slash */
-  files: string[];
-  /** layers it may import from, besides itself */
+  path: string;
   imports: string[];
   /** may it use what comes with Node? */
   node: boolean;
 }
 
-const LAYERS: Layer[] = [
-  { name: 'kernel', files: ['src/tgospa/'], imports: [], node: false },
-  { name: 'adapters', files: ['adapters/'], imports: ['kernel', 'wire'], node: false },
-  {
-    name: 'tuning',
-    files: [
-      'src/tuning.ts',
-      'src/tuning-intervals.ts',
-      'src/tuning-pairs.ts',
-      'src/tuning-scores.ts',
-      'src/tuning-words.ts',
-    ],
-    imports: ['kernel'],
-    node: false,
-  },
-  { name: 'door', files: ['src/index.ts'], imports: ['kernel', 'scores', 'tuning'], node: false },
-  { name: 'scenes', files: ['src/scene.ts'], imports: ['kernel'], node: false },
-  { name: 'spikes', files: ['src/spikes/'], imports: ['kernel'], node: false },
-  { name: 'scores', files: ['src/scores/'], imports: ['kernel'], node: false },
-  { name: 'reports', files: ['src/report/'], imports: ['kernel'], node: false },
-  {
-    name: 'terminal',
-    files: ['src/options.ts', 'src/table.ts', 'src/timeline.ts', 'src/progress.ts', 'src/progress-thread.ts'],
-    imports: ['kernel'],
-    node: true,
-  },
-  {
-    name: 'eval',
-    files: [
-      'src/eval.ts',
-      'src/eval-options.ts',
-      'src/file-options.ts',
-      'src/recordings.ts',
-      'src/ranking.ts',
-      'src/study/',
-    ],
-    imports: ['kernel', 'door', 'wire', 'adapters', 'scenes', 'scores', 'terminal', 'reports'],
-    node: true,
-  },
-  {
-    name: 'wire',
-    files: ['src/protocol.ts', 'src/object-list.ts', 'src/series-key.ts', 'src/frame-scanner.ts'],
-    imports: ['kernel', 'spikes'],
-    node: false,
-  },
-  { name: 'client', files: ['src/client.ts'], imports: [], node: false },
-  {
-    name: 'config',
-    files: ['src/config.ts', 'src/config/'],
-    imports: ['kernel', 'wire', 'adapters', 'spikes'],
-    node: true,
-  },
-  {
-    name: 'pipeline',
-    files: [
-      'src/record.ts',
-      'src/log.ts',
-      'src/pairing.ts',
-      'src/lane.ts',
-      'src/resampling.ts',
-      'src/series.ts',
-      'src/stream.ts',
-      'src/entrance.ts',
-      'src/history.ts',
-      'src/threads.ts',
-      'src/stream-thread.ts',
-      'src/pipeline.ts',
-    ],
-    imports: ['kernel', 'scores', 'door', 'spikes', 'wire', 'config'],
-    node: true,
-  },
-  {
-    name: 'edge',
-    files: [
-      'src/access.ts',
-      'src/ingest.ts',
-      'src/translation.ts',
-      'src/intake.ts',
-      'src/subscription.ts',
-      'src/trend.ts',
-      'src/page-files.ts',
-      'src/server.ts',
-      'src/telemetry.ts',
-      'src/source-meters.ts',
-      'src/alert.ts',
-      'src/notify.ts',
-      'src/logger.ts',
-    ],
-    imports: ['kernel', 'wire', 'config', 'adapters'],
-    node: true,
-  },
-  {
-    name: 'sources',
-    files: ['src/sources/'],
-    imports: ['wire', 'client', 'config', 'edge', 'adapters'],
-    node: true,
-  },
-  {
-    name: 'app',
-    files: ['src/app.ts', 'src/serve.ts'],
-    imports: ['wire', 'config', 'edge', 'pipeline', 'sources', 'eval', 'terminal'],
-    node: true,
-  },
-  {
-    name: 'players',
-    files: ['src/player.ts', 'src/demo.ts', 'src/replay.ts'],
-    imports: [
-      'kernel',
-      'door',
-      'adapters',
-      'scenes',
-      'terminal',
-      'eval',
-      'wire',
-      'client',
-      'config',
-      'edge',
-      'pipeline',
-      'app',
-    ],
-    node: true,
-  },
-  { name: 'dashboards', files: ['dashboards/grafana/'], imports: [], node: true },
-  { name: 'page', files: ['src/page/'], imports: ['kernel'], node: false },
-  { name: 'page build', files: ['src/page-build.ts'], imports: [], node: true },
-  {
-    name: 'tune',
-    files: ['src/tune.ts', 'src/tune-options.ts', 'src/tune-samples.ts', 'src/tune-summary.ts', 'src/tune-report.ts'],
-    imports: ['kernel', 'tuning', 'door', 'adapters', 'scenes', 'terminal', 'reports', 'eval', 'wire'],
-    node: true,
-  },
-  { name: 'main', files: ['src/main.ts'], imports: ['door', 'terminal', 'eval', 'tune', 'app', 'players'], node: true },
-];
-
 /** Each outside library has one owner: a file, or a folder when it ends with a slash, with the file beside it. */
 const OWNERS: Record<string, string> = {
   '@grafana/grafana-foundation-sdk': 'dashboards/grafana/grafana.ts',
-  'classic-level': 'src/log.ts',
-  esbuild: 'src/page-build.ts',
-  highs: 'src/tgospa/highs.ts',
+  'classic-level': 'src/store/log.ts',
+  esbuild: 'src/page/build.ts',
+  highs: 'src/metric/program/highs.ts',
   mqtt: 'src/sources/mqtt.ts',
-  'prom-client': 'src/telemetry.ts',
-  rxjs: 'src/pipeline.ts',
+  'prom-client': 'src/telemetry/telemetry.ts',
+  rxjs: 'src/live/pipeline.ts',
   uplot: 'src/page/plots.ts',
-  ws: 'src/server.ts',
+  ws: 'src/edge/http.ts',
   yaml: 'src/config/',
   zod: 'src/config/',
 };
@@ -175,6 +40,19 @@ const sources = ['src', 'adapters', 'dashboards'].flatMap((folder) =>
     .map((file) => `${folder}/${file.replaceAll('\\', '/')}`),
 );
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+const ROW = /^\| `([^`]+)` \| (.+?) \| ?(.*?) ?\|$/gm;
+/** The one file of the page that is not bundled into it. */
+const BUILD_SCRIPT = 'src/page/build.ts';
+
+/** Paths in the table are as seen from src. */
+const inRoot = (path: string) => normalize(join('src', path)).replaceAll('\\', '/');
+
+const layers: Layer[] = [...read('src/README.md').matchAll(ROW)].map(([, path, text, imports]) => ({
+  path: inRoot(path),
+  imports: imports === '' ? [] : imports.split(', ').map((one) => inRoot(one.endsWith('.ts') ? one : `${one}/`)),
+  node: !text.includes('runs in a browser'),
+}));
 
 const IMPORT =
   /(?:^|\n)\s*(?:import|export)\b(\s+type\b)?[^'";]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)|(?:^|\n)import\s*'([^']+)'/g;
@@ -192,22 +70,24 @@ function targetOf(file: string, specifier: string): string {
     .replace(/\.js$/, '.ts');
 }
 
+/** The row with the longest path that holds the file. */
 function layerOf(file: string): Layer | undefined {
-  return LAYERS.find(({ files }) =>
-    files.some((place) => (place.endsWith('/') ? file.startsWith(place) : file === place)),
-  );
+  const holders = layers.filter(({ path }) => (path.endsWith('/') ? file.startsWith(path) : file === path));
+  return holders.sort((a, b) => b.path.length - a.path.length)[0];
 }
 
 function complaintOn(file: string, specifier: string): string | null {
   const layer = layerOf(file);
-  if (!layer) return `${file} belongs to no layer; give it a row in test/layering.test.ts`;
+  if (!layer) return `${file} belongs to no folder of the table in src/README.md; give it a row`;
   if (specifier.startsWith('node:'))
-    return layer.node ? null : `${file} imports ${specifier}, but ${layer.name} must run in a browser too`;
+    return layer.node || file === BUILD_SCRIPT
+      ? null
+      : `${file} imports ${specifier}, but ${layer.path} must run in a browser too`;
   if (!specifier.startsWith('.')) return outsideComplaint(file, specifier);
   const target = targetOf(file, specifier);
   const other = layerOf(target);
-  if (other && (other === layer || layer.imports.includes(other.name))) return null;
-  return `${file} imports ${target}, but ${layer.name} may import only ${['itself', ...layer.imports].join(', ')}`;
+  if (other && (other === layer || layer.imports.includes(other.path))) return null;
+  return `${file} imports ${target}, but ${layer.path} may import only ${['itself', ...layer.imports].join(', ')} (src/README.md)`;
 }
 
 const owns = (owner: string | undefined, file: string): boolean =>
@@ -240,14 +120,45 @@ function cycleFrom(file: string, path: string[], finished: Set<string>): string[
 }
 
 describe('the layering', () => {
-  it('knows a layer for every source file', () => {
+  it('has a row for every folder, and a folder for every row', () => {
     assert.ok(sources.length > 5, `only ${sources.length} source files found under ${root}`);
     const homeless = sources.filter((file) => !layerOf(file));
-    assert.deepEqual(
-      homeless,
-      [],
-      `these files belong to no layer; give them a row in test/layering.test.ts: ${homeless}`,
-    );
+    assert.deepEqual(homeless, [], `these files belong to no folder of the table in src/README.md: ${homeless}`);
+    for (const layer of layers) {
+      assert.ok(
+        sources.some((file) => layerOf(file) === layer),
+        `src/README.md has a row for ${layer.path}, where nothing is`,
+      );
+      for (const one of layer.imports)
+        assert.ok(
+          layers.some(({ path }) => path === one),
+          `the row of ${layer.path} names ${one}, which has no row`,
+        );
+    }
+  });
+
+  it('allows nothing that nobody uses', () => {
+    for (const layer of layers) {
+      const used = new Set(
+        sources
+          .filter((file) => layerOf(file) === layer)
+          .flatMap((file) =>
+            importsOf(file)
+              .filter((one) => one.startsWith('.'))
+              .map((one) => layerOf(targetOf(file, one))?.path),
+          ),
+      );
+      const unused = layer.imports.filter((one) => !used.has(one));
+      assert.deepEqual(unused, [], `${layer.path} may import ${unused}, but does not; take it out of src/README.md`);
+    }
+  });
+
+  it('is a list of layers: every folder imports only rows that do not import it', () => {
+    const reaches = (from: string, to: string, seen = new Set<string>()): boolean =>
+      layers
+        .find(({ path }) => path === from)!
+        .imports.some((one) => one === to || (!seen.has(one) && reaches(one, to, seen.add(one))));
+    for (const { path } of layers) assert.ok(!reaches(path, path), `${path} imports itself by way of others`);
   });
 
   it('lets imports point one way only, and each outside library have one owner', () => {
@@ -259,7 +170,7 @@ describe('the layering', () => {
     );
   });
 
-  it('has no circles when it runs', () => {
+  it('has no circles', () => {
     const finished = new Set<string>();
     for (const file of sources) {
       const cycle = cycleFrom(file, [], finished);
@@ -268,14 +179,16 @@ describe('the layering', () => {
   });
 
   it('would complain about a wrong import', () => {
-    assert.match(String(complaintOn('src/tgospa/ascent.ts', '../eval.js')), /kernel may import only itself$/);
-    assert.match(String(complaintOn('src/tgospa/ascent.ts', 'highs')), /belongs to src\/tgospa\/highs.ts$/);
-    assert.match(String(complaintOn('src/tgospa/ascent.ts', 'node:fs')), /must run in a browser too$/);
+    const kernel = 'src/metric/evaluate.ts';
+    assert.match(String(complaintOn(kernel, '../wire/protocol.js')), /src\/metric\/ may import only itself \(/);
+    assert.match(String(complaintOn(kernel, 'highs')), /belongs to src\/metric\/program\/highs.ts$/);
+    assert.match(String(complaintOn(kernel, 'node:fs')), /must run in a browser too$/);
     assert.match(
-      String(complaintOn('adapters/motchallenge.ts', '../src/eval.js')),
-      /adapters may import only itself, kernel, wire$/,
+      String(complaintOn('adapters/kit/xml.ts', '../../src/app.js')),
+      /adapters\/kit\/ may import only itself, src\/metric\/, src\/wire\/ \(/,
     );
-    assert.match(String(complaintOn('src/eval.ts', 'left-pad')), /has no owner/);
+    assert.match(String(complaintOn('src/app.ts', 'left-pad')), /has no owner/);
+    assert.match(String(complaintOn('src/elsewhere/new.ts', 'node:fs')), /give it a row$/);
   });
 
   it('has every dependency owned, and every owner uses it', () => {
@@ -303,8 +216,8 @@ describe('the README', () => {
   });
 
   it('names only options that tgospa eval or tgospa tune knows', async () => {
-    const { evalHelp } = await import('../src/eval-options.js');
-    const { tuneHelp } = await import('../src/tune-options.js');
+    const { evalHelp } = await import('../src/commands/eval/options.js');
+    const { tuneHelp } = await import('../src/commands/tune/options.js');
     const known = new Set((evalHelp() + tuneHelp()).match(/--[\w-]+/g));
     const named = [...text.matchAll(/--[a-z][\w-]+/g)].map(([option]) => option);
     assert.ok(named.length > 0);
@@ -326,11 +239,5 @@ describe('the README', () => {
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, file]) => file);
     for (const file of links)
       assert.doesNotThrow(() => read(file), `the README links to ${file}, which does not exist`);
-  });
-
-  it('lists every source file in src/README.md', () => {
-    const map = read('src/README.md');
-    for (const file of sources.filter((one) => one.startsWith('src/')))
-      assert.ok(map.includes(`\`${file.replace('src/', '')}\``), `src/README.md does not mention ${file}`);
   });
 });

@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { evalHelp } from '../src/eval-options.js';
+import { evalHelp } from '../src/commands/eval/options.js';
 
 const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
 

@@ -1,7 +1,7 @@
 /** What is wrong with a configuration, where it stands in the file, and what to do about it. */
 import { type Document, isMap, isNode, isScalar, isSeq, type LineCounter } from 'yaml';
 import type { z } from 'zod';
-import { InputError } from '../tgospa/input-error.js';
+import { InputError } from '../metric/input-error.js';
 import { schemaAt } from './schema.js';
 
 /** One mistake or warning; line and column are 1-based, absent when it does not stand in the file. */

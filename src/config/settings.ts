@@ -1,7 +1,7 @@
 /** The metric's parameters by name, and the settings of a stream: how it is judged, paired, filtered. */
 import { z } from 'zod';
-import { InputError } from '../tgospa/input-error.js';
-import { DISTANCES, type DistanceName, type Params, presets, profile } from '../tgospa/params.js';
+import { InputError } from '../metric/input-error.js';
+import { DISTANCES, type DistanceName, type Params, presets, profile } from '../metric/params.js';
 import { type Context, count, type Field, field, nest, positive } from './fields.js';
 import { scoresShape } from './scores.js';
 import { spikesShape } from './spikes.js';

@@ -1,6 +1,6 @@
 /** The HTTP interface of the evaluator, with the token of whoever looks. The shapes are those of the wire contract. */
-import type { Assigned, Evaluation, FrameEvaluation, Obj } from '../tgospa/evaluation.js';
-import type { Params } from '../tgospa/params.js';
+import type { Assigned, Evaluation, FrameEvaluation, Obj } from '../metric/evaluation.js';
+import type { Params } from '../metric/params.js';
 import type { Costs, SeriesId } from './format.js';
 
 const TOKEN_KEY = 'tgospa-token';

@@ -4,7 +4,7 @@
  * the window's assignment, which is cheapest over all its frames together.
  * Invariant: frames are in order of k; at most FRAMES_MAX of them, and OBJECTS_MAX objects in all, the newest ones.
  */
-import type { Assigned, Count, Obj } from '../tgospa/evaluation.js';
+import type { Assigned, Count, Obj } from '../metric/evaluation.js';
 import type { Costs } from './format.js';
 
 export const FRAMES_MAX = 1200;

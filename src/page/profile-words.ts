@@ -2,7 +2,7 @@
  * The metric's parameters in the words people use: back from numbers to words for a start, forth by the kernel's own
  * `profile`, and as lines for tgospa.yaml.
  */
-import { type Params, type ProfileWords, profile } from '../tgospa/params.js';
+import { type Params, type ProfileWords, profile } from '../metric/params.js';
 
 export type SwitchNotion = 'short' | 'long' | 'none';
 

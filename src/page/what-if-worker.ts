@@ -1,7 +1,7 @@
 /** The kernel in a thread of the browser: judges the frames it was given under other parameters. */
-import { evaluate } from '../tgospa/evaluate.js';
-import type { Evaluation, Frame } from '../tgospa/evaluation.js';
-import type { Params } from '../tgospa/params.js';
+import { evaluate } from '../metric/evaluate.js';
+import type { Evaluation, Frame } from '../metric/evaluation.js';
+import type { Params } from '../metric/params.js';
 
 export type Question = { frames: Frame[] } | { number: number; params: Params };
 export type Answer =

@@ -2,8 +2,8 @@
  * What if: sliders for the parameters, in people's words. The kernel itself judges the window again in a thread of the
  * browser; the window's own figures and the new ones stand side by side, and the wish can be copied as a profile.
  */
-import type { Evaluation } from '../tgospa/evaluation.js';
-import type { Params } from '../tgospa/params.js';
+import type { Evaluation } from '../metric/evaluation.js';
+import type { Params } from '../metric/params.js';
 import type { WindowState } from './api.js';
 import { h, setText, toggle } from './dom.js';
 import { COMPONENTS, count, number } from './format.js';

@@ -4,10 +4,10 @@
  * Promise: after every push `totals()` is what a fresh window over the same frames would give.
  */
 
-import type { Frame } from '../tgospa/evaluation.js';
-import { type PackedFrame, packFrame } from '../tgospa/frame.js';
-import type { FrameView } from '../tgospa/frame-record.js';
-import { InputError } from '../tgospa/input-error.js';
+import type { Frame } from '../metric/evaluation.js';
+import { type PackedFrame, packFrame } from '../metric/frame.js';
+import { InputError } from '../metric/input-error.js';
+import type { FrameView } from '../metric/window/frame-record.js';
 import { Clear, ClearFrame } from './clear.js';
 import { Hota } from './hota.js';
 import { Identity } from './identity.js';

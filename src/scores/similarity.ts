@@ -3,9 +3,9 @@
  * zeroDistance for points. Pairs with similarity 0 are never listed. Found once per frame and shared by all scores.
  */
 
-import { distances } from '../tgospa/distance.js';
-import type { FeedView, FrameView } from '../tgospa/frame-record.js';
-import { InputError } from '../tgospa/input-error.js';
+import { distances } from '../metric/distance.js';
+import { InputError } from '../metric/input-error.js';
+import type { FeedView, FrameView } from '../metric/window/frame-record.js';
 
 /** What is compared, and for points the distance at which nothing is left of the similarity. */
 export type SimilarityRule = { kind: 'iou' } | { kind: 'euclidean' | 'geodesic'; zeroDistance: number };

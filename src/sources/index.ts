@@ -1,8 +1,8 @@
 /** The pull sources of a configuration, started and stopped together. */
-import type { Config } from '../config.js';
-import type { IngestDesk } from '../ingest.js';
-import type { Logger } from '../logger.js';
-import type { SourceKind, SourceMeter } from '../source-meters.js';
+import type { Config } from '../config/config.js';
+import type { IngestDesk } from '../edge/session.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { SourceKind, SourceMeter } from '../telemetry/source-meters.js';
 import { MqttSource } from './mqtt.js';
 import { RosbridgeSource } from './rosbridge.js';
 import type { Source, SourceParts } from './source.js';

@@ -3,7 +3,7 @@
  * have, with its checks, acks, credit and resume, and without a network in between.
  */
 import type { WebSocketConstructor, WebSocketLike } from '../client.js';
-import type { IngestDesk, Session } from '../ingest.js';
+import type { IngestDesk, Session } from '../edge/session.js';
 
 export interface LoopbackPort {
   /** for `connect` */

@@ -10,7 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { connect as connectMqtt, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
-import { sourcePassword } from '../config.js';
+import { sourcePassword } from '../config/config.js';
 import { Backoff, type MqttSettings, type Source, SourceFeed, type SourceParts, textOf } from './source.js';
 
 interface Delivery {

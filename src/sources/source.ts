@@ -6,10 +6,10 @@
  */
 import { adapters } from '../../adapters/index.js';
 import { ClientError, connect, type FeedClient, type Reject } from '../client.js';
-import type { Config } from '../config.js';
-import type { IngestDesk } from '../ingest.js';
-import type { Logger } from '../logger.js';
-import type { SourceMeter, SourceReject } from '../source-meters.js';
+import type { Config } from '../config/config.js';
+import type { IngestDesk } from '../edge/session.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { SourceMeter, SourceReject } from '../telemetry/source-meters.js';
 import { type LoopbackPort, loopback } from './loopback.js';
 
 type Sources = Config['sources'];

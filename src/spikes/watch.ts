@@ -3,7 +3,7 @@
  * State is one flat array and three lists of ids; `toJSON` and `fromJSON` go on exactly, so that what is found does not depend on restarts.
  */
 
-import type { Glance } from '../tgospa/evaluation.js';
+import type { Glance } from '../metric/evaluation.js';
 import { type Ending, EPISODE_SIZE, Episode } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
 import { type RunCounts, RunDetector, runDetectorSize } from './run-detector.js';

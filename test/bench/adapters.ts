@@ -3,10 +3,11 @@
  * A seeded crowd is written in each format; decoding begins with the text of a message, as it comes from a socket or a file.
  * CPU time is compared, rounds of both alternate, and the ratio is that of their medians. The last line is the whole result as JSON.
  */
-import type { Format, Part } from '../../adapters/adapter.js';
+
 import { adapters, formatByName } from '../../adapters/index.js';
-import type { Box } from '../../src/tgospa/evaluation.js';
-import { type PlainFrame, WRITERS } from '../format-writers.js';
+import type { Format, Part } from '../../adapters/kit/adapter.js';
+import type { Box } from '../../src/metric/evaluation.js';
+import { type PlainFrame, WRITERS } from '../kit/format-writers.js';
 import { crowd } from './crowd.js';
 
 const ROUNDS = Number(process.argv[2] ?? 15);

@@ -3,7 +3,7 @@
  * the same; a tracker with noise, misses, clutter, fragmentation and swaps when two walkers meet.
  */
 
-import type { Frame, Obj } from '../../src/tgospa/evaluation.js';
+import type { Frame, Obj } from '../../src/metric/evaluation.js';
 
 /** Small, fast, seeded: the same numbers on every machine. */
 export function random(seed: number): () => number {

@@ -6,14 +6,14 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { alignMotChallenge, readMotChallenge } from '../../adapters/motchallenge.js';
+import { alignMotChallenge, readMotChallenge } from '../../adapters/formats/motchallenge.js';
 import { presets, SlidingWindow } from '../../src/index.js';
-import type { Frame, SolverSummary } from '../../src/tgospa/evaluation.js';
-import { packFrame } from '../../src/tgospa/frame.js';
-import { QUANTA } from '../../src/tgospa/quanta.js';
-import { Scene } from '../../src/tgospa/scene.js';
-import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../src/tgospa/simplex.js';
-import { solveSettings } from '../../src/tgospa/solve-options.js';
+import type { Frame, SolverSummary } from '../../src/metric/evaluation.js';
+import { packFrame } from '../../src/metric/frame.js';
+import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../src/metric/program/simplex.js';
+import { solveSettings } from '../../src/metric/solve-options.js';
+import { QUANTA } from '../../src/metric/window/quanta.js';
+import { Scene } from '../../src/metric/window/scene.js';
 import { crowd } from './crowd.js';
 
 const DATA = '../shared/data/';

@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { startApp } from '../../src/app.js';
 import { connect } from '../../src/client.js';
-import { readConfig } from '../../src/config.js';
-import { createLogger } from '../../src/logger.js';
-import { WebSocket } from '../../src/server.js';
-import { launch } from '../browser.js';
-import { until } from '../system.js';
+import { readConfig } from '../../src/config/config.js';
+import { WebSocket } from '../../src/edge/http.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { launch } from '../kit/browser.js';
+import { until } from '../kit/system.js';
 import { crowd } from './crowd.js';
 
 const OBJECTS = 100;

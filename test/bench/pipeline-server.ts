@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { startApp } from '../../src/app.js';
-import { readConfig } from '../../src/config.js';
-import { createLogger } from '../../src/logger.js';
-import { checkFrame, Fault, type FrameRules, parseMessage } from '../../src/protocol.js';
+import { readConfig } from '../../src/config/config.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { checkFrame, Fault, type FrameRules, parseMessage } from '../../src/wire/protocol.js';
 
 export interface Measured {
   heapBytes: number;

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
-import type { Frame, Obj } from '../../src/tgospa/evaluation.js';
+import type { Frame, Obj } from '../../src/metric/evaluation.js';
 import { crowd, random } from './crowd.js';
 import type { Measured } from './pipeline-server.js';
 

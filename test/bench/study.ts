@@ -10,11 +10,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { runStudy, type StudyTerms } from '../../src/commands/eval/study.js';
+import { drawStudyPage } from '../../src/commands/eval/study-page.js';
+import { findStudy } from '../../src/commands/files/layout.js';
 import { presets } from '../../src/index.js';
-import { findStudy } from '../../src/study/layout.js';
-import { runStudy, type StudyTerms } from '../../src/study/study.js';
-import { drawStudyPage } from '../../src/study/study-page.js';
-import type { Obj } from '../../src/tgospa/evaluation.js';
+import type { Obj } from '../../src/metric/evaluation.js';
 import { crowd } from './crowd.js';
 
 const { values } = parseArgs({

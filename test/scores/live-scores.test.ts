@@ -1,17 +1,17 @@
 /** The companion scores of a live stream: equal to those of its last frames, once per tracker, through restarts and changes of settings. */
 
 import assert from 'node:assert/strict';
-import { readConfig, resolveStream, type SettingsPatch } from '../../src/config.js';
+import { readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
 import type { Frame, Obj } from '../../src/index.js';
-import type { ReportEvent, Role, WireObject } from '../../src/protocol.js';
-import type { LogRecord } from '../../src/record.js';
-import { crossingScene } from '../../src/scene.js';
+import { packFrame } from '../../src/metric/frame.js';
 import { Companion } from '../../src/scores/companion.js';
 import { ScoreWindow, scoreFrames } from '../../src/scores/score-window.js';
 import type { SimilarityRule } from '../../src/scores/similarity.js';
 import { SCORE_NAMES } from '../../src/scores/totals.js';
-import { Stream, type StreamPlan } from '../../src/stream.js';
-import { packFrame } from '../../src/tgospa/frame.js';
+import { crossingScene } from '../../src/simulation/walkers.js';
+import type { LogRecord } from '../../src/store/record.js';
+import { Stream, type StreamPlan } from '../../src/stream/stream.js';
+import type { ReportEvent, Role, WireObject } from '../../src/wire/protocol.js';
 import { crowd } from '../bench/crowd.js';
 
 const WINDOW = 20;

@@ -2,19 +2,19 @@
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
-import { alignMotChallenge, readMotChallenge } from '../../adapters/motchallenge.js';
+import { alignMotChallenge, readMotChallenge } from '../../adapters/formats/motchallenge.js';
 import { evaluate, type Frame, type Obj, profile } from '../../src/index.js';
-import { randomFrom } from '../../src/scene.js';
+import { bestMatching } from '../../src/metric/assignment.js';
+import { distances } from '../../src/metric/distance.js';
+import { packFrame } from '../../src/metric/frame.js';
 import { Matcher } from '../../src/scores/matching.js';
 import { ScoreWindow, scoreFrames, scoreTotals } from '../../src/scores/score-window.js';
 import type { SimilarityRule } from '../../src/scores/similarity.js';
 import { addTotals, SCORE_NAMES, type Scores, scoresOf } from '../../src/scores/totals.js';
-import { bestMatching } from '../../src/tgospa/assignment.js';
-import { distances } from '../../src/tgospa/distance.js';
-import { packFrame } from '../../src/tgospa/frame.js';
-import { needs } from '../system.js';
-import { randomCase } from '../tgospa/scenes.js';
-import { naiveScores } from './naive-scores.js';
+import { randomFrom } from '../../src/simulation/walkers.js';
+import { naiveScores } from '../kit/naive-scores.js';
+import { randomCase } from '../kit/scenes.js';
+import { needs } from '../kit/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 

@@ -1,0 +1,60 @@
+/**
+ * The evaluator's own frames as JSON, one per line in files: {"k":1,"t":0.033,"objects":[{"id":"7","box":[...]}]}, as
+ * PROTOCOL.md describes them. `type` and `seq` of a recorded conversation may be there and are not used.
+ */
+
+import { checkFrame, Fault, type FrameRules, type Shape } from '../../src/wire/protocol.js';
+import { attempt, defineAdapter, Mistake, type Part } from '../kit/adapter.js';
+import { fieldsOf, jsonOf, refuseStamp } from '../kit/fields.js';
+import { FRAME_OPTIONS, shiftedFrame } from '../kit/placement.js';
+
+/** Limits of the edge are checked there; a frame as such may be of any size. */
+const rulesFor = (shape: Shape): FrameRules => ({
+  objectsMax: Number.MAX_SAFE_INTEGER,
+  idLengthMax: Number.MAX_SAFE_INTEGER,
+  shape,
+  dimensions: 0,
+  geodesic: false,
+  pointRemedy: 'say option shape=point',
+});
+
+export const native = defineAdapter({
+  name: 'native',
+  title: "the evaluator's own JSON, one frame per line in files",
+  message: 'json',
+  numbering: 'own',
+  bases: { frame: null, pixel: null },
+  options: {
+    ...FRAME_OPTIONS,
+    shape: { kind: 'choice', choices: ['box', 'point'], default: 'box', help: 'what the objects are' },
+  },
+  shape: ({ shape }) => shape,
+  create({ frameOffset, shape }) {
+    const rules = rulesFor(shape);
+    const step = (message: unknown): Part[] => {
+      const { seq: _seq, ...raw } = fieldsOf(jsonOf(message));
+      const part = checkFrame({ ...raw, seq: 1 }, rules);
+      if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
+      const { k, t, objects } = part;
+      return [
+        {
+          ...(k === undefined ? {} : { k: shiftedFrame(k, frameOffset, 'k') }),
+          ...(t === undefined ? {} : { t }),
+          objects,
+        },
+      ];
+    };
+    return {
+      decode(message, stamp) {
+        return attempt(
+          () => {
+            refuseStamp(stamp);
+            return step(message);
+          },
+          () => false,
+        );
+      },
+      flush: () => ({ parts: [], problems: [], held: false }),
+    };
+  },
+});

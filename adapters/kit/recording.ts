@@ -1,0 +1,285 @@
+/**
+ * Recorded files in any format: the text of a file becomes the frames of a feed, by the same decoder that reads the feed
+ * live; and the frames of several files are laid side by side.
+ * A file of a JSON format holds one message per line, or is one JSON document: a message, or a list of them. A line may also be
+ * {"k":1,"message":...}, as messages are sent, which is how formats without frame numbers get theirs.
+ * Invariant: the frames of a recording are in order, each comes once, and all of them pass the checks of native frames.
+ */
+
+import { InputError, type Problem } from '../../src/metric/input-error.js';
+import { checkFrame, Fault, type FrameRules, type Role, type WireObject } from '../../src/wire/protocol.js';
+import { type Decoded, type Decoder, type Format, type Part, PROBLEMS_MAX, type Stamp } from './adapter.js';
+import { isFields } from './fields.js';
+
+/** A text to be read; a folder of a format with one file per frame gives several. */
+export interface Source {
+  /** as it is told in mistakes */
+  file: string;
+  text: string;
+  /** name within its folder; absent for a single file */
+  entry?: string;
+}
+
+export interface Recording {
+  file: string;
+  format: Format;
+  parts: Part[];
+  /** what the reader should know */
+  notes: string[];
+}
+
+/** Longest span of frames that is laid out: a stray number must not ask for a billion empty ones. */
+const FRAMES_MAX = 1_000_000;
+const ENVELOPE: ReadonlySet<string> = new Set(['type', 'seq', 'k', 't', 'message']);
+
+interface Message {
+  /** file, with the line where there are several */
+  place: string;
+  message: unknown;
+  stamp: Stamp;
+}
+
+/** Reads a file, or a folder, or throws one InputError that lists its mistakes. */
+export function readRecording(file: string, sources: readonly Source[], format: Format, role: Role): Recording {
+  const problems: Problem[] = [];
+  const parts: Part[] = [];
+  const notes: string[] = [];
+  const take = (place: string, decoded: Decoded) => {
+    for (const note of decoded.notes ?? []) notes.push(`${file}: ${note}`);
+    for (const problem of decoded.problems) problems.push(placed(place, problem));
+    for (const part of decoded.parts) parts.push(part);
+  };
+  const { adapter, values } = format;
+  if (adapter.readText && sources.length === 1) take(file, adapter.readText(sources[0].text, values, role));
+  else {
+    const decoder: Decoder = format.decoder(role);
+    for (const { place, message, stamp } of messagesOf(file, sources, format, problems)) {
+      if (problems.length >= PROBLEMS_MAX) break;
+      take(place, decoder.decode(message, stamp));
+    }
+    take(file, decoder.flush());
+  }
+  const merged = mergeParts(parts);
+  for (const part of problems.length > 0 ? [] : merged) check(part, file, format, problems);
+  if (problems.length > 0) throw new InputError(problems);
+  return { file, format, parts: merged, notes };
+}
+
+/** `line:column` joins the file like any compiler's message, other paths stand beside it. */
+function placed(place: string, { path, value, message }: Problem): Problem {
+  if (path === '') return { path: place, value, message };
+  return { path: /^\d/.test(path) ? `${place}:${path}` : `${place} ${path}`, value, message };
+}
+
+function* messagesOf(
+  file: string,
+  sources: readonly Source[],
+  format: Format,
+  problems: Problem[],
+): Generator<Message> {
+  const { adapter, values } = format;
+  if (sources.some(({ entry }) => entry !== undefined)) {
+    yield* framesOfFolder(file, sources, format, problems);
+    return;
+  }
+  const next = orderOf(values);
+  for (const { text } of sources) {
+    if (adapter.message === 'text') yield { place: file, message: text, stamp: next() };
+    else for (const message of jsonMessages(file, text, format)) yield unwrapped(message, next);
+  }
+}
+
+/** Stamps in order, where the options say that frames are numbered so. */
+function orderOf({ firstFrame }: Record<string, unknown>): () => Stamp {
+  let next = firstFrame as number | undefined;
+  return () => (next === undefined ? {} : { k: next++ });
+}
+
+function* framesOfFolder(
+  file: string,
+  sources: readonly Source[],
+  format: Format,
+  problems: Problem[],
+): Generator<Message> {
+  const { adapter, values } = format;
+  const groups = new Set<string>();
+  const messages: Message[] = [];
+  for (const { entry, text } of sources) {
+    const found = adapter.frameOfFile?.(entry!, values);
+    if (!found) continue;
+    const { group, ...stamp } = found;
+    groups.add(group);
+    messages.push({ place: `${file}/${entry}`, message: text, stamp });
+  }
+  if (groups.size > 1) {
+    const message = `holds the streams ${[...groups].sort().join(', ')}; choose one with option stream`;
+    problems.push({ path: file, value: groups.size, message });
+  } else if (messages.length === 0)
+    problems.push({
+      path: file,
+      value: sources.length,
+      message: 'holds no file that is named like a frame of this format',
+    });
+  else yield* messages;
+}
+
+/** The messages of a JSON file; what is no JSON is left to the decoder, which says so. */
+function* jsonMessages(file: string, text: string, { adapter, values }: Format): Generator<Omit<Message, 'stamp'>> {
+  const whole = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  if (isOneDocument(whole)) {
+    const document = parsed(whole.trim());
+    const items = Array.isArray(document) ? document : null;
+    const listed = items?.every((item) => Array.isArray(item) || isEnvelope(item)) && items.length > 0;
+    if (items && (listed || !adapter.isList?.(values)))
+      for (const [index, message] of items.entries()) yield { place: `${file} [${index}]`, message };
+    else yield { place: file, message: document };
+    return;
+  }
+  let line = 0;
+  for (let start = 0; start < whole.length; ) {
+    const newline = whole.indexOf('\n', start);
+    const end = newline < 0 ? whole.length : newline;
+    line++;
+    const row = whole.slice(start, end).trim();
+    if (row !== '') yield { place: `${file}:${line}`, message: parsed(row) };
+    start = end + 1;
+  }
+}
+
+/** Lines are messages when the first of several is complete by itself. */
+function isOneDocument(text: string): boolean {
+  const begin = text.trimStart();
+  const newline = begin.indexOf('\n');
+  if (newline < 0 || begin.slice(newline).trim() === '') return parsed(begin.trim()) !== begin.trim();
+  const first = begin.slice(0, newline).trim();
+  return parsed(first) === first;
+}
+
+/** The value of a JSON text, or the text itself. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+const isEnvelope = (value: unknown): boolean =>
+  isFields(value) && value.message !== undefined && Object.keys(value).every((key) => ENVELOPE.has(key));
+
+function unwrapped({ place, message }: Omit<Message, 'stamp'>, next: () => Stamp): Message {
+  if (!isEnvelope(message)) return { place, message, stamp: next() };
+  const { k, t, message: inside } = message as { k?: number; t?: number; message: unknown };
+  return { place, message: inside, stamp: { k, t } };
+}
+
+/** Parts of the same frame number, or time, become one; all are put in order. */
+function mergeParts(parts: Part[]): Part[] {
+  const frames = new Map<number, Part>();
+  for (const part of parts) {
+    const key = part.k ?? part.t!;
+    const known = frames.get(key);
+    if (known) for (const object of part.objects) known.objects.push(object);
+    else frames.set(key, part);
+  }
+  return [...frames].sort(([a], [b]) => a - b).map(([, part]) => part);
+}
+
+function check(part: Part, file: string, format: Format, problems: Problem[]): void {
+  const rules: FrameRules = {
+    objectsMax: Number.MAX_SAFE_INTEGER,
+    idLengthMax: Number.MAX_SAFE_INTEGER,
+    shape: format.shape,
+    dimensions: 0,
+    geodesic: false,
+    pointRemedy: '',
+  };
+  const fault = checkFrame({ ...part, seq: 1 }, rules);
+  if (!(fault instanceof Fault)) return;
+  const frame = part.k === undefined ? `time ${part.t}` : `frame ${part.k}`;
+  problems.push({ path: `${file} ${frame} ${fault.path}`, value: fault.value, message: fault.message });
+}
+
+/** One step of several recordings: what each has there; absent where it has nothing. */
+export interface Step {
+  k?: number;
+  t?: number;
+  parts: Array<Part | undefined>;
+}
+
+/**
+ * Lays recordings side by side: by frame number when all have one, with every number from the first to the last; else
+ * by time, where times within the tolerance are one step. Throws InputError when they do not fit together.
+ */
+export function alignRecordings(recordings: readonly Recording[], toleranceSeconds = 0.02): Step[] {
+  const problems = baseProblems(recordings);
+  const all = recordings.flatMap(({ parts }) => parts);
+  const byFrame = all.every(({ k }) => k !== undefined);
+  if (!byFrame && !all.every(({ t }) => t !== undefined))
+    for (const { file, parts } of recordings) problems.push(...kindProblem(file, parts));
+  if (problems.length > 0) throw new InputError(problems);
+  return byFrame ? byNumber(recordings) : byTime(recordings, toleranceSeconds);
+}
+
+/** A file that counts from 0 beside one that counts from 1 is a whole frame, or pixel, off. */
+function baseProblems(recordings: readonly Recording[]): Problem[] {
+  return (['frame', 'pixel'] as const).flatMap((what) => {
+    const option = `${what}Offset`;
+    const counting = recordings.filter(({ format }) => format.adapter.bases[what] !== null);
+    const bases = new Set(counting.map(({ format }) => format.adapter.bases[what]));
+    if (bases.size < 2 || counting.some(({ format }) => format.given.has(option))) return [];
+    return counting.slice(0, 2).map(({ file, format: { adapter } }) => ({
+      path: file,
+      value: adapter.name,
+      message: `${what}s count from ${adapter.bases[what]} in this format and differently in another; bring them in line with option ${option} (or say ${option}=0)`,
+    }));
+  });
+}
+
+function kindProblem(file: string, parts: readonly Part[]): Problem[] {
+  const numbered = parts.filter(({ k }) => k !== undefined).length;
+  const timed = parts.filter(({ t }) => t !== undefined).length;
+  const message = `has ${numbered} frames with a number and ${timed} with a time; all files need numbers, or all need times`;
+  return parts.length === 0 ? [] : [{ path: file, value: parts.length, message }];
+}
+
+function byNumber(recordings: readonly Recording[]): Step[] {
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (const { parts, format } of recordings) {
+    const base = format.adapter.bases.frame;
+    if (parts.length === 0) continue;
+    const begin = base === null ? parts[0].k! : base + ((format.values.frameOffset as number | undefined) ?? 0);
+    first = Math.min(first, parts[0].k!, Math.max(begin, 0));
+    last = Math.max(last, parts[parts.length - 1].k!);
+  }
+  if (last < first) return [];
+  if (last - first >= FRAMES_MAX) {
+    const message = `frames ${first} to ${last} are more than the ${FRAMES_MAX} that are taken; is a frame number wrong?`;
+    throw new InputError([{ path: recordings[0].file, value: last - first + 1, message }]);
+  }
+  const maps = recordings.map(({ parts }) => new Map(parts.map((part) => [part.k!, part])));
+  return Array.from({ length: last - first + 1 }, (_, n) => ({
+    k: first + n,
+    parts: maps.map((frames) => frames.get(first + n)),
+  }));
+}
+
+function byTime(recordings: readonly Recording[], toleranceSeconds: number): Step[] {
+  const times = recordings.flatMap(({ parts }, feed) => parts.map((part) => ({ t: part.t!, feed, part })));
+  times.sort((a, b) => a.t - b.t || a.feed - b.feed);
+  const steps: Step[] = [];
+  for (const { t, feed, part } of times) {
+    const step = steps.at(-1);
+    if (step && t - step.t! <= toleranceSeconds && step.parts[feed] === undefined) step.parts[feed] = part;
+    else {
+      const parts = new Array<Part | undefined>(recordings.length).fill(undefined);
+      parts[feed] = part;
+      steps.push({ t, parts });
+    }
+  }
+  return steps;
+}
+
+/** What a feed shows at a step. */
+export const objectsAt = ({ parts }: Step, feed: number): WireObject[] => parts[feed]?.objects ?? [];

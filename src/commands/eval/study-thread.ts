@@ -1,0 +1,25 @@
+/** A thread of a study: reads and judges one pair of files after the other. */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import '../../index.js';
+import { InputError } from '../../metric/input-error.js';
+import { PairReader } from '../files/pair.js';
+import type { Answer, StudyTerms, Task } from './study.js';
+import { judge } from './verdict.js';
+
+const { profiles, solve, scores } = workerData as StudyTerms;
+const reader = new PairReader();
+
+parentPort?.on('message', (task: Task) => {
+  parentPort?.postMessage(answerTo(task));
+});
+
+function answerTo({ index, pair }: Task): Answer {
+  try {
+    const { frames, notes } = reader.read(pair);
+    return { index, verdict: judge(frames, profiles, solve, scores), notes };
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return { index, problems: error.problems };
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * A whole benchmark: every tracker on every sequence, on all cores, and combined over the sequences that all trackers have. Costs add up
+ * over sequences as they do over frames (no switch happens between two of them); companion scores are combined as TrackEval does.
+ */
+
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { InputError, type Problem } from '../../metric/input-error.js';
+import type { SolveOptions } from '../../metric/solve-options.js';
+import { addTotals, type Scores, scoresOf } from '../../scores/totals.js';
+import type { SequenceFiles } from '../files/layout.js';
+import type { PairReading } from '../files/pair.js';
+import { COMPONENTS, type NamedProfile, type ProfileVerdict, type Summary, type Verdict } from './verdict.js';
+
+/** What all pairs of a study have in common. */
+export interface StudyTerms extends Omit<PairReading, 'reference' | 'tracker'> {
+  profiles: NamedProfile[];
+  solve: SolveOptions;
+  scores: boolean;
+}
+
+/** One tracker on one sequence under one profile. */
+export interface Result {
+  sequence: string;
+  tracker: string;
+  profile: NamedProfile;
+  evaluation: Summary;
+  scores: Scores | null;
+}
+
+/** A tracker over all common sequences under one profile. */
+export type CombinedResult = Omit<Result, 'sequence'>;
+
+export interface Study {
+  reference: string;
+  trackers: string[];
+  sequences: string[];
+  /** sequences that are combined: every tracker has them */
+  common: string[];
+  profiles: NamedProfile[];
+  results: Array<Result & Pick<ProfileVerdict, 'timeline' | 'ribbon'>>;
+  combined: CombinedResult[];
+  notes: string[];
+}
+
+/** To and from a thread. */
+export interface Task {
+  index: number;
+  pair: PairReading;
+}
+export type Answer = { index: number } & (
+  | { verdict: Verdict; notes: string[]; problems?: undefined }
+  | { problems: Problem[] }
+);
+
+/** Room for fresh objects in a thread: an evaluation makes many that live for one sequence. */
+const YOUNG_MB = 96;
+
+interface Cell {
+  sequence: string;
+  tracker: string;
+  pair: PairReading;
+}
+
+/** Runs a study; `onPair` is called before the first and after each pair of files. Throws one InputError with the mistakes of all files. */
+export async function runStudy(
+  files: { reference: string; trackers: string[]; sequences: SequenceFiles[]; notes: string[] },
+  terms: StudyTerms,
+  threads = availableParallelism(),
+  onPair: (done: number, of: number) => void = () => {},
+): Promise<Study> {
+  const { profiles, solve: _solve, scores: _scores, ...reading } = terms;
+  const cells = files.sequences.flatMap(({ name, reference, trackers }): Cell[] =>
+    trackers.flatMap((tracker, index) =>
+      tracker === null
+        ? []
+        : [{ sequence: name, tracker: files.trackers[index], pair: { ...reading, reference, tracker } }],
+    ),
+  );
+  const answers = await answersTo(cells, terms, Math.max(1, Math.min(threads, cells.length)), onPair);
+  const problems = answers.flatMap((answer) => answer.problems ?? []);
+  if (problems.length > 0) throw new InputError(problems);
+  const verdicts = answers as Array<Extract<Answer, { verdict: Verdict }>>;
+  const common = files.sequences
+    .filter(({ trackers }) => trackers.every((one) => one !== null))
+    .map(({ name }) => name);
+  const judged = cells.map((cell, index) => ({ ...cell, verdict: verdicts[index].verdict }));
+  return {
+    reference: files.reference,
+    trackers: files.trackers,
+    sequences: files.sequences.map(({ name }) => name),
+    common,
+    profiles,
+    results: judged.flatMap((one) => resultsOf(one, profiles)),
+    combined: profiles.flatMap((profile, index) =>
+      files.trackers.flatMap((tracker) => {
+        const parts = judged.filter((one) => one.tracker === tracker && common.includes(one.sequence));
+        return parts.length === 0
+          ? []
+          : [
+              combine(
+                tracker,
+                profile,
+                index,
+                parts.map(({ verdict }) => verdict),
+              ),
+            ];
+      }),
+    ),
+    notes: [...new Set([...files.notes, ...verdicts.flatMap(({ notes }) => notes)])],
+  };
+}
+
+export function resultsOf(
+  { sequence, tracker, verdict }: { sequence: string; tracker: string; verdict: Verdict },
+  profiles: NamedProfile[],
+): Study['results'] {
+  const scores = verdict.totals && scoresOf(verdict.totals);
+  return verdict.profiles.map((one, index) => ({ sequence, tracker, profile: profiles[index], scores, ...one }));
+}
+
+export function combine(tracker: string, profile: NamedProfile, index: number, verdicts: Verdict[]): CombinedResult {
+  const totals = verdicts.map((verdict) => verdict.totals).filter((one) => one !== null);
+  return {
+    tracker,
+    profile,
+    evaluation: sumOf(
+      verdicts.map((verdict) => verdict.profiles[index].evaluation),
+      profile.params.exponent,
+    ),
+    scores: totals.length > 0 ? scoresOf(addTotals(totals)) : null,
+  };
+}
+
+/** Several sequences as one: everything that adds up is added, and the roots are taken again. */
+export function sumOf(parts: Summary[], exponent: number): Summary {
+  const add = <K extends string>(keys: readonly K[], pick: (part: Summary) => Record<K, number>) =>
+    Object.fromEntries(keys.map((key) => [key, parts.reduce((sum, part) => sum + pick(part)[key], 0)])) as Record<
+      K,
+      number
+    >;
+  const cost = add([...COMPONENTS, 'total'] as const, (part) => part.cost);
+  const count = add(['proper', 'missed', 'false', 'switches'] as const, (part) => part.count);
+  const lowerBound = parts.reduce((sum, part) => sum + part.lowerBound, 0);
+  // (best - lower) / best of each, back to best
+  const best = parts.reduce((sum, { lowerBound: lower, gap }) => sum + (gap < 1 ? lower / (1 - gap) : lower), 0);
+  const exact = parts.every((part) => part.exact);
+  return {
+    frames: parts.reduce((sum, { frames }) => sum + frames, 0),
+    distance: cost.total ** (1 / exponent),
+    cost,
+    count,
+    meanLocalizationError: count.proper === 0 ? 0 : (cost.localization / count.proper) ** (1 / exponent),
+    exact,
+    lowerBound,
+    gap: exact || best === 0 ? 0 : (best - lowerBound) / best,
+    solver: add(
+      ['pairs', 'isolated', 'frontier', 'matchings', 'ascent', 'simplex', 'branch', 'open'] as const,
+      (part) => part.solver,
+    ),
+  };
+}
+
+/** Gives the cells to threads, one at a time each, and collects what they answer, in the order of the cells. */
+async function answersTo(
+  cells: Cell[],
+  terms: StudyTerms,
+  threads: number,
+  onPair: (done: number, of: number) => void,
+): Promise<Answer[]> {
+  const answers: Answer[] = new Array(cells.length);
+  let next = 0;
+  let done = 0;
+  onPair(0, cells.length);
+  const workers = Array.from(
+    { length: threads },
+    () =>
+      new Worker(new URL('./study-thread.js', import.meta.url), {
+        workerData: terms,
+        execArgv: [],
+        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+      }),
+  );
+  try {
+    await Promise.all(
+      workers.map(
+        (worker) =>
+          new Promise<void>((resolve, reject) => {
+            const give = () => {
+              if (next >= cells.length) return resolve();
+              const index = next++;
+              worker.postMessage({ index, pair: cells[index].pair } satisfies Task);
+            };
+            worker.on('message', (answer: Answer) => {
+              answers[answer.index] = answer;
+              onPair(++done, cells.length);
+              give();
+            });
+            worker.once('error', reject);
+            worker.once('exit', () => reject(new Error('a thread of the study ended before its work was done')));
+            give();
+          }),
+      ),
+    );
+  } finally {
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+  return answers;
+}

@@ -1,0 +1,134 @@
+/**
+ * What a study keeps of one tracker on one sequence: per profile the evaluation without its frames, its cost over time and the assignment
+ * ribbon; and what the companion scores are made of. Small and plain, so that it travels between threads.
+ */
+
+import { evaluate } from '../../metric/evaluate.js';
+import type { Evaluation, Frame, FrameCost } from '../../metric/evaluation.js';
+import type { Params } from '../../metric/params.js';
+import type { SolveOptions } from '../../metric/solve-options.js';
+import { scoreTotals } from '../../scores/score-window.js';
+import type { SimilarityRule } from '../../scores/similarity.js';
+import type { Totals } from '../../scores/totals.js';
+import { framesFor } from '../files/pair.js';
+
+export const COMPONENTS: ReadonlyArray<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
+
+export interface NamedProfile {
+  name: string;
+  params: Params;
+}
+
+/** An evaluation without its frames. */
+export type Summary = Omit<Evaluation, 'perFrame' | 'audit'>;
+
+/** Cost over time: sums over `binFrames` frames at a time. */
+export interface CostTimeline {
+  frames: number;
+  binFrames: number;
+  cost: Record<keyof FrameCost, number[]>;
+}
+
+/** Who follows a truth, over time. */
+export interface RibbonRow {
+  truth: string;
+  tracks: string[];
+  /** from, to (0-based frames, both included), index into `tracks` or -1 for missed; one after the other */
+  segments: number[];
+  /** times it went from one track to another */
+  changes: number;
+}
+
+export interface Ribbon {
+  rows: RibbonRow[];
+  /** truths in all; `rows` are those with most changes */
+  truthCount: number;
+}
+
+export interface ProfileVerdict {
+  evaluation: Summary;
+  timeline: CostTimeline;
+  ribbon: Ribbon;
+}
+
+export interface Verdict {
+  /** in the order of the profiles */
+  profiles: ProfileVerdict[];
+  /** null unless scores were asked for */
+  totals: Totals | null;
+}
+
+const BINS_MAX = 240;
+const RIBBON_ROWS_MAX = 12;
+
+/** Judges one sequence under all profiles. */
+export function judge(frames: Frame[], profiles: NamedProfile[], solve: SolveOptions, scores: boolean): Verdict {
+  return {
+    profiles: profiles.map(({ params }) => verdictOn(evaluate(framesFor(params, frames), params, solve), frames)),
+    totals: scores ? totalsOf(frames, profiles) : null,
+  };
+}
+
+export function totalsOf(frames: Frame[], profiles: NamedProfile[]): Totals {
+  return scoreTotals(frames, similarityRule(frames, profiles));
+}
+
+/** Boxes by IoU, as the benchmarks do. Points: similar down to twice the cut-off, so that 0.5 is the cut-off itself. */
+export function similarityRule(frames: Frame[], [{ params }]: NamedProfile[]): SimilarityRule {
+  const first = frames.flatMap(({ reference, tracker }) => [reference[0] ?? tracker[0]]).find((object) => object);
+  if (!first || 'box' in first) return { kind: 'iou' };
+  return { kind: params.distance === 'geodesic' ? 'geodesic' : 'euclidean', zeroDistance: 2 * params.cutoff };
+}
+
+export function verdictOn(evaluation: Evaluation, frames: Frame[]): ProfileVerdict {
+  const { perFrame, audit: _audit, ...summary } = evaluation;
+  return { evaluation: summary, timeline: timelineOf(perFrame), ribbon: ribbonOf(perFrame, frames) };
+}
+
+function timelineOf(perFrame: Evaluation['perFrame']): CostTimeline {
+  const binFrames = Math.max(1, Math.ceil(perFrame.length / BINS_MAX));
+  const bins = Math.ceil(perFrame.length / binFrames);
+  const cost = Object.fromEntries(COMPONENTS.map((name) => [name, new Array<number>(bins).fill(0)]));
+  perFrame.forEach((frame, index) => {
+    for (const name of COMPONENTS) cost[name][Math.floor(index / binFrames)] += frame.cost[name];
+  });
+  return { frames: perFrame.length, binFrames, cost: cost as CostTimeline['cost'] };
+}
+
+function ribbonOf(perFrame: Evaluation['perFrame'], frames: Frame[]): Ribbon {
+  const rows = new Map<string, RibbonRow>();
+  const held = new Map<string, string>();
+  const partners = new Map<string, string>();
+  perFrame.forEach(({ assignment }, k) => {
+    partners.clear();
+    for (const { truth, track, distance } of assignment) if (distance !== null) partners.set(truth, track);
+    for (const { id } of frames[k].reference) {
+      let row = rows.get(id);
+      if (!row) {
+        row = { truth: id, tracks: [], segments: [], changes: 0 };
+        rows.set(id, row);
+      }
+      const track = partners.get(id);
+      if (track !== undefined) {
+        const before = held.get(id);
+        if (before !== undefined && before !== track) row.changes++;
+        held.set(id, track);
+      }
+      extend(row, k, track);
+    }
+  });
+  const busiest = [...rows.values()].sort((a, b) => b.changes - a.changes || b.segments.length - a.segments.length);
+  return { rows: busiest.slice(0, RIBBON_ROWS_MAX), truthCount: rows.size };
+}
+
+function extend(row: RibbonRow, k: number, track: string | undefined): void {
+  const { segments, tracks } = row;
+  let index = -1;
+  if (track !== undefined) {
+    index = tracks.indexOf(track);
+    if (index < 0) index = tracks.push(track) - 1;
+  }
+  const end = segments.length;
+  if (end > 0 && segments[end - 1] === index && segments[end - 2] === k - 1) segments[end - 2] = k;
+  else segments.push(k, k, index);
+}

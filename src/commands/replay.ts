@@ -1,0 +1,308 @@
+/**
+ * `tgospa replay`: sends recorded files to a running evaluator, as real clients would: one connection for
+ * each feed, at the pace of a camera or as fast as frames are stored, coming back after every cut.
+ * Invariant: every frame of every feed is sent once and in order; the command ends when all are stored and settled.
+ */
+import { basename, extname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { alignRecordings, objectsAt, type Step } from '../../adapters/kit/recording.js';
+import { ClientError, type ClientObject, type FeedClient, type Reject } from '../client.js';
+import { InputError, type Problem } from '../index.js';
+import { NAME_PATTERN } from '../wire/protocol.js';
+import { UsageError } from './console/options.js';
+import { Progress } from './console/progress.js';
+import { type Console, shortNames } from './eval/eval.js';
+import { DEFAULT_FORMAT, type FileFormats, readFormats, readRecordings } from './files/recordings.js';
+import { openFeed, Pace, stopSignal } from './player.js';
+
+const DEFAULT_URL = 'ws://127.0.0.1:9477';
+const DEFAULT_FPS = 30;
+const DEFAULT_PATIENCE_SECONDS = 30;
+/** Frames that a connection holds until they are stored; keeps the feeds close together. */
+const BUFFER_FRAMES = 256;
+const REJECTS_SHOWN_MAX = 5;
+const FPS_MAX = 10_000;
+const NAME_CHARS_MAX = 64;
+
+const HELP = `Usage: tgospa replay --reference FILE --tracker FILE [--tracker FILE ...] [options]
+
+Sends recorded files to a running evaluator (tgospa serve), as real clients would.
+
+  --reference FILE    ground truth, or another tracker that is believed
+  --tracker FILE      output of a tracker; may be repeated
+  --format NAME       format of all files, ${DEFAULT_FORMAT} by default; tgospa eval --formats lists them
+  --option KEY=VALUE  an option of the format; may be repeated
+  --reference-format NAME, --reference-option KEY=VALUE
+                      the same for the reference alone
+  --url URL           evaluator, ${DEFAULT_URL} by default
+  --stream NAME       stream to send to; named after the reference file unless given
+  --fps NUMBER|max    frames per second, ${DEFAULT_FPS} by default; max: as fast as they are stored
+  --loop              begin again at the end, with new ids, until stopped
+  --profile NAME      judge under this profile of the evaluator; may be repeated
+  --patience SECONDS  how long the evaluator waits for a feed that is cut off, ${DEFAULT_PATIENCE_SECONDS} by default;
+                      0 leaves that to the settings of the stream
+  --all-rows          send every row of a MOTChallenge reference, whatever its flag and class
+  --help              this text
+
+A token is taken from the environment variable TGOSPA_TOKEN.
+`;
+
+const OPTIONS = {
+  reference: { type: 'string' },
+  tracker: { type: 'string', multiple: true },
+  format: { type: 'string' },
+  option: { type: 'string', multiple: true },
+  'reference-format': { type: 'string' },
+  'reference-option': { type: 'string', multiple: true },
+  url: { type: 'string', default: DEFAULT_URL },
+  stream: { type: 'string' },
+  fps: { type: 'string', default: String(DEFAULT_FPS) },
+  loop: { type: 'boolean', default: false },
+  profile: { type: 'string', multiple: true },
+  patience: { type: 'string', default: String(DEFAULT_PATIENCE_SECONDS) },
+  'all-rows': { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const;
+
+interface Job {
+  reference: string;
+  trackers: string[];
+  formats: FileFormats;
+  url: string;
+  stream: string;
+  /** infinity: as fast as frames are stored */
+  fps: number;
+  loop: boolean;
+  settings: Record<string, unknown>;
+  token?: string;
+}
+
+/** A file and the connection it is sent over. */
+interface Feed {
+  /** null for the reference */
+  tracker: string | null;
+  client: FeedClient;
+}
+
+/** Sends the files; resolves when everything is stored and settled, or when told to stop. */
+export async function run(args: string[], console: Console, signal = stopSignal()): Promise<void> {
+  const job = parseJob(args);
+  if (job === null) {
+    console.out.write(HELP);
+    return;
+  }
+  const { reference, trackers, formats } = job;
+  const recordings = readRecordings([
+    { file: reference, format: formats.reference, role: 'reference' },
+    ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
+  ]);
+  for (const note of recordings.flatMap(({ notes }) => notes)) console.err.write(`${note}\n`);
+  await new Replay(job, alignRecordings(recordings), console, signal).play();
+}
+
+/** One run of the command. */
+class Replay {
+  readonly #feeds: Feed[];
+  /** what one round adds to frame numbers or times */
+  readonly #span: number;
+  readonly #rejects: Array<Reject & { feed: string }> = [];
+  #rejectCount = 0;
+  #sentFrames = 0;
+  #storedFrames = 0;
+
+  constructor(
+    readonly job: Job,
+    readonly steps: Step[],
+    readonly console: Console,
+    readonly signal: AbortSignal,
+  ) {
+    const names = trackerNames(job.trackers);
+    this.#span = spanOf(steps);
+    this.#feeds = [null, ...names].map((tracker) => ({ tracker, client: this.#open(tracker) }));
+  }
+
+  async play(): Promise<void> {
+    const progress = new Progress(this.console.progress);
+    const began = performance.now();
+    this.#feeds[0].client.on('ack', () => this.#showStored(progress));
+    const giveUp = () => this.#close();
+    this.signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      await this.#send(progress);
+    } catch (error) {
+      if (!this.signal.aborted) throw this.#explained(error);
+    } finally {
+      this.signal.removeEventListener('abort', giveUp);
+      await progress.stop();
+      this.#close();
+    }
+    this.#conclude((performance.now() - began) / 1000);
+  }
+
+  #open(tracker: string | null): FeedClient {
+    const { url, stream, settings, token, formats } = this.job;
+    const feed = tracker === null ? { role: 'reference' as const } : { role: 'tracker' as const, tracker };
+    const client = openFeed({
+      url,
+      stream,
+      ...feed,
+      token,
+      settings,
+      shape: formats.tracker.shape,
+      bufferFrames: BUFFER_FRAMES,
+    });
+    const label = tracker ?? 'reference';
+    client.on('reject', (reject) => {
+      this.#rejectCount++;
+      if (this.#rejects.length < REJECTS_SHOWN_MAX) this.#rejects.push({ ...reject, feed: label });
+    });
+    client.on('reconnecting', ({ attempt, code, reason }) => {
+      // the first attempts fail within a second; then somebody should know
+      if (attempt === 3) this.console.err.write(`${label}: no connection to ${url} (${code} ${reason}); trying on\n`);
+    });
+    return client;
+  }
+
+  async #send(progress: Progress): Promise<void> {
+    const { fps, loop, stream } = this.job;
+    const pace = new Pace(fps, this.signal);
+    for (let lap = 0; lap === 0 || loop; lap++) {
+      const label = loop ? `${stream}, round ${lap + 1}` : stream;
+      progress.begin({ label, step: 1, steps: 1, total: this.steps.length, unit: 'frames' });
+      for (const step of this.steps) {
+        if (!(await pace.due())) return;
+        await Promise.all(this.#feeds.map(({ client }, feed) => this.#sendStep(client, step, feed, lap)));
+        this.#sentFrames++;
+      }
+    }
+    await Promise.all(this.#feeds.map(({ client }) => client.end()));
+  }
+
+  /** By number every step is a frame, if an empty one; by time a feed is silent where it has nothing. */
+  async #sendStep(client: FeedClient, step: Step, feed: number, lap: number): Promise<void> {
+    const objects = objectsAt(step, feed).map((object) => inLap(object, lap));
+    if (step.k !== undefined) await client.send({ k: step.k + lap * this.#span, objects });
+    else if (step.parts[feed]) await client.send({ t: step.parts[feed].t! + lap * this.#span, objects });
+  }
+
+  /** Draws how many frames of the reference are stored. */
+  #showStored(progress: Progress): void {
+    const stored = this.#sentFrames - this.#feeds[0].client.pending;
+    for (; this.#storedFrames < stored; this.#storedFrames++) progress.tick();
+  }
+
+  #close(): void {
+    for (const { client } of this.#feeds) client.close({ flush: false }).catch(() => {});
+  }
+
+  /** A refusal in the words of the evaluator, where it gave any. */
+  #explained(error: unknown): unknown {
+    if (!(error instanceof ClientError)) return error;
+    return this.#refusal() ?? new InputError([{ path: this.job.url, value: error.code, message: error.message }]);
+  }
+
+  #refusal(): InputError | null {
+    if (this.#rejects.length === 0) return null;
+    const problems: Problem[] = this.#rejects.map(({ feed, seq, path, code, message }) => ({
+      path: [feed, seq === undefined ? '' : `frame ${seq}`, path].filter(Boolean).join(' '),
+      value: code,
+      message,
+    }));
+    const more = this.#rejectCount - problems.length;
+    if (more > 0) problems.push({ path: this.job.stream, value: more, message: 'as many more were refused' });
+    return new InputError(problems);
+  }
+
+  #conclude(seconds: number): void {
+    const refusal = this.#refusal();
+    if (refusal) throw refusal;
+    const { stream } = this.job;
+    const names = this.#feeds.flatMap(({ tracker }) => tracker ?? []).join(', ');
+    const rate = Math.round(this.#sentFrames / Math.max(seconds, 0.001)).toLocaleString('en-US');
+    const what = this.signal.aborted ? 'stopped after' : 'stored and settled';
+    const how = `${seconds.toFixed(1)} s (${rate} frames/s)`;
+    this.console.out.write(`stream ${stream}, trackers ${names}: ${what} ${this.#sentFrames} frames in ${how}\n`);
+  }
+}
+
+/** Every round brings new people. */
+const inLap = (object: ClientObject, lap: number): ClientObject =>
+  lap === 0 ? object : { ...object, id: `${object.id}~${lap + 1}` };
+
+/** From the first frame of a round to the first of the next. */
+function spanOf(steps: Step[]): number {
+  const first = steps[0];
+  const last = steps.at(-1);
+  if (!first || !last) return 0;
+  if (first.k !== undefined) return last.k! + 1 - first.k;
+  return last.t! - first.t! + (last.t! - first.t!) / Math.max(1, steps.length - 1);
+}
+
+/** Names of files as names on the wire, all different. */
+function trackerNames(files: string[]): string[] {
+  const names = shortNames(files).map(wireName);
+  return names.map((name, n) => (names.indexOf(name) === n ? name : `${name.slice(0, NAME_CHARS_MAX - 4)}-${n + 1}`));
+}
+
+function wireName(text: string): string {
+  const name = text.replace(/[^A-Za-z0-9._:/-]/g, '-').replace(/^[^A-Za-z0-9]+/, '');
+  return name.slice(-NAME_CHARS_MAX).replace(/^[^A-Za-z0-9]+/, '') || 'unnamed';
+}
+
+/** null: only the help is wanted. */
+function parseJob(args: string[]): Job | null {
+  const values = parse(args);
+  if (values.help) return null;
+  const { reference, tracker: trackers = [], url, stream } = values;
+  const mistakes: string[] = [];
+  if (reference === undefined) mistakes.push('--reference is missing; name the file that is believed');
+  if (trackers.length === 0) mistakes.push('--tracker is missing; name at least one file to judge');
+  const fps = values.fps === 'max' ? Number.POSITIVE_INFINITY : Number(values.fps);
+  if (values.fps !== 'max' && !(fps > 0 && fps <= FPS_MAX))
+    mistakes.push(`--fps must be max or a number above 0 up to ${FPS_MAX}, not ${values.fps}`);
+  const patience = Number(values.patience);
+  if (!(patience >= 0 && patience < 1e6))
+    mistakes.push(`--patience must be a number of seconds from 0, not ${values.patience}`);
+  if (!/^(ws|http)s?:\/\/[^/]/.test(url) || !URL.canParse(url))
+    mistakes.push(`--url must be an address like ${DEFAULT_URL}, not ${url}`);
+  if (stream !== undefined && !NAME_PATTERN.test(stream))
+    mistakes.push(`--stream must be letters, digits and . _ : / - (at most ${NAME_CHARS_MAX}), not ${stream}`);
+  const formats = readFormats(
+    {
+      format: values.format,
+      options: values.option ?? [],
+      referenceFormat: values['reference-format'],
+      referenceOptions: values['reference-option'] ?? [],
+    },
+    (mistake) => mistakes.push(mistake),
+    values['all-rows'] ? { allRows: true } : {},
+  );
+  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+  return {
+    reference: reference!,
+    trackers,
+    formats: formats!,
+    url,
+    stream: stream ?? wireName(basename(reference!, extname(reference!))),
+    fps,
+    loop: values.loop,
+    settings: settingsOf(values.profile, patience * 1000),
+    token: process.env.TGOSPA_TOKEN || undefined,
+  };
+}
+
+/** A recording is never late: a connection that is cut comes back with every frame. */
+function settingsOf(profiles: string[] | undefined, patienceMs: number): Job['settings'] {
+  return {
+    ...(profiles ? { profiles } : {}),
+    ...(patienceMs > 0 ? { pairing: { latenessMs: patienceMs, silenceMs: patienceMs } } : {}),
+  };
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}

@@ -1,0 +1,241 @@
+/**
+ * The command line of `tgospa tune`. Invariant: a TuneJob that is returned can be carried out, as far as that can be said before
+ * a file is read; otherwise one UsageError lists every mistake.
+ */
+
+import type { Preprocessing } from '../../../adapters/formats/motchallenge.js';
+import { DISTANCES, type DistanceName } from '../../metric/params.js';
+import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from '../../tuning/tuning.js';
+import { NAME_PATTERN, NAME_RULE } from '../../wire/protocol.js';
+import { Given, type OptionGroup, optionHelp } from '../console/options.js';
+import { FILE_OPTIONS, readFileFormats } from '../files/file-options.js';
+import type { FileFormats } from '../files/recordings.js';
+import type { SampleFiles, TuneGroup } from './samples.js';
+
+export interface TuneJob {
+  /** null: the built-in scene */
+  files: SampleFiles | null;
+  tuning: TuningOptions;
+  yaml: string | null;
+  html: string | null;
+  json: boolean;
+  help: boolean;
+  /** only list the formats */
+  listFormats: boolean;
+}
+
+const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
+
+const GROUPS: OptionGroup[] = [
+  {
+    title: 'What to look at',
+    options: {
+      reference: {
+        value: 'FILE',
+        repeat: true,
+        help: 'the feed that is believed, e.g. ground truth; or a folder of sequences (MOTChallenge, KITTI)',
+      },
+      tracker: {
+        value: 'FILE',
+        repeat: true,
+        help: 'output of a tracker, or detections, or a folder of them; belongs to the --reference before it',
+      },
+      ...FILE_OPTIONS,
+      demo: { help: 'look at three simulated trackers in the built-in scene instead of files' },
+    },
+  },
+  {
+    title: 'How pairs are found',
+    options: {
+      distance: {
+        value: 'NAME',
+        choices: DISTANCES,
+        help: `${DISTANCES.join(', ')} (default iou for boxes, euclidean for points)`,
+      },
+      reach: {
+        value: 'D',
+        help: 'the large cut-off up to which pairs are looked for (default 1 for iou, else ten times the usual distance)',
+      },
+      steps: { value: 'N', help: `steps of the histogram (default ${TUNING_DEFAULTS.steps})` },
+    },
+  },
+  {
+    title: 'Where the intervals lie',
+    options: {
+      'growth-share': {
+        value: 'S',
+        help: `growth ends below this share of the highest increment (default ${TUNING_DEFAULTS.growthShare})`,
+      },
+      'distant-share': {
+        value: 'S',
+        help: `the plateau ends below this share (default ${TUNING_DEFAULTS.distantShare})`,
+      },
+      plateau: { value: 'A,B', help: 'the plateau is from A to B, whatever the increments say' },
+    },
+  },
+  {
+    title: 'What is chosen',
+    options: {
+      cutoff: { value: 'C', help: 'cut-off (default: the middle of the plateau)' },
+      'admissible-error': {
+        value: 'A',
+        help: 'admissible error (default: the beginning of the plateau, but at least C/2)',
+      },
+      exponent: { value: 'P', help: 'or the exponent itself (>= 1)' },
+      'short-switch-distance': {
+        value: 'G',
+        help: 'short changes count: two tracks this close are a switch (G < C; default A/2, for detections no switches)',
+      },
+      'long-switch-frames': { value: 'N', help: 'only changes that last longer than N frames count' },
+      'switch-penalty': { value: 'S', help: 'or the switch penalty itself; 0: no switches' },
+      'miss-share': { value: 'R', help: 'a miss costs R c^p, a false object (1-R) c^p (default 0.5)' },
+      window: {
+        value: 'T',
+        help: `frames of the sliding window it is meant for (default ${TUNING_DEFAULTS.windowFrames})`,
+      },
+      name: { value: 'NAME', help: `name of the profile (default ${TUNING_DEFAULTS.name})` },
+    },
+  },
+  {
+    title: 'What to print',
+    options: {
+      yaml: { value: 'FILE', help: 'write the profile as a section of the configuration; - prints it alone' },
+      html: { value: 'FILE', help: 'write a report: plots, pairs to look at, scores' },
+      json: { help: 'print everything as JSON instead of the summary' },
+      'no-scores': { help: 'do not score the trackers, which takes most of the time' },
+      'budget-ms': {
+        value: 'MS',
+        help: `time for each score (default ${TUNING_DEFAULTS.budgetMs}); what is not proven by then says so`,
+      },
+      formats: { help: 'list the formats and their options' },
+      help: { help: 'print this text' },
+    },
+  },
+];
+
+/** Options of the library, by the names of the command line. */
+const WORDS: Record<string, keyof TuningOptions> = {
+  reach: 'reach',
+  steps: 'steps',
+  'growth-share': 'growthShare',
+  'distant-share': 'distantShare',
+  cutoff: 'cutoff',
+  'admissible-error': 'admissibleError',
+  exponent: 'exponent',
+  'short-switch-distance': 'shortSwitchDistance',
+  'long-switch-frames': 'longSwitchFrames',
+  'switch-penalty': 'switchPenalty',
+  'miss-share': 'missShare',
+  window: 'windowFrames',
+  'budget-ms': 'budgetMs',
+};
+
+/** The text of `tgospa tune --help`. */
+export function tuneHelp(): string {
+  return [
+    'tgospa tune: proposes the parameters of a profile from sample data, and says what they mean.',
+    '',
+    'Usage: tgospa tune --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
+    '       tgospa tune --reference gt1.txt --tracker a1.txt --reference gt2.txt --tracker a2.txt ...',
+    '       tgospa tune --reference MOT17/train --tracker results/a --tracker results/b',
+    '       tgospa tune --demo',
+    ...optionHelp(GROUPS),
+    '',
+    'The method: assign every frame on its own at a large cut-off and look at the increments along the distance. Right pairs',
+    'make them grow rapidly; then comes a plateau, in which the cut-off matters little: it belongs there.',
+    '',
+    'Exit code: 0 done, 1 a file is malformed or nothing can be proposed, 2 wrong options.',
+  ].join('\n');
+}
+
+/** Turns arguments into a job, or throws one UsageError that lists every mistake. */
+export function parseTuneJob(args: string[]): TuneJob {
+  const given = new Given('tune', GROUPS, args);
+  const empty = { files: null, tuning: {}, yaml: null, html: null, json: false, help: false, listFormats: false };
+  if (given.has('help')) return { ...empty, help: true };
+  if (given.has('formats')) return { ...empty, listFormats: true };
+  const job: TuneJob = {
+    ...empty,
+    files: given.has('demo') ? null : readFiles(given),
+    tuning: readTuning(given),
+    yaml: given.text('yaml') ?? null,
+    html: given.text('html') ?? null,
+    json: given.has('json'),
+  };
+  given.refuse('demo', ['reference', 'tracker', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
+  given.refuse('all-rows', ['classes'], 'all rows means all classes');
+  if (job.yaml === '-') given.refuse('json', ['yaml'], 'only one of them can be printed; give --yaml a file');
+  given.throwMistakes();
+  return job;
+}
+
+function readFiles(given: Given): SampleFiles | null {
+  const groups = readGroups(given);
+  const formats = readFormatsToTune(given);
+  return formats && { groups, formats, preprocess: given.text('preprocess') as Preprocessing | undefined };
+}
+
+function readFormatsToTune(given: Given): FileFormats | null {
+  const formats = readFileFormats(given);
+  if (!formats) return null;
+  const { shape, adapter } = formats.tracker;
+  const distance = given.text('distance') as DistanceName | undefined;
+  if (shape === 'point' && distance && BOX_DISTANCES.includes(distance))
+    given.wrong(`--distance ${distance} compares boxes, but format ${adapter.name} gives points`);
+  if (shape === 'box' && distance === 'geodesic')
+    given.wrong(`--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes`);
+  return formats;
+}
+
+/** A tracker belongs to the last reference before it. */
+function readGroups(given: Given): TuneGroup[] {
+  const groups: TuneGroup[] = [];
+  for (const { name, value } of given.order) {
+    if (name === 'reference') groups.push({ reference: value, trackers: [] });
+    if (name !== 'tracker') continue;
+    const group = groups.at(-1);
+    if (!group) given.wrong(`--tracker ${value} comes before any --reference; put its reference first`);
+    else if (group.trackers.includes(value)) given.wrong(`--tracker ${value} is given twice`);
+    else group.trackers.push(value);
+  }
+  if (groups.length === 0) given.wrong('--reference FILE is missing (or try --demo)');
+  for (const { reference, trackers } of groups)
+    if (trackers.length === 0)
+      given.wrong(`--reference ${reference} has no --tracker FILE after it; give at least one`);
+  return groups;
+}
+
+function readTuning(given: Given): TuningOptions {
+  const tuning: TuningOptions = { scores: !given.has('no-scores') };
+  const distance = given.text('distance');
+  if (distance !== undefined) tuning.distance = distance as DistanceName;
+  const name = given.text('name');
+  if (name !== undefined) tuning.name = name;
+  if (name !== undefined && !NAME_PATTERN.test(name)) given.wrong(`--name "${name}" is no name: it ${NAME_RULE}`);
+  const numbers = tuning as Record<string, unknown>;
+  for (const [option, word] of Object.entries(WORDS)) if (given.has(option)) numbers[word] = given.number(option);
+  if (given.has('plateau')) tuning.plateau = readPlateau(given);
+  // whether 'iou' is the distance, only the files know
+  const known: TuningOptions = { ...tuning, distance: tuning.distance ?? (given.has('demo') ? 'iou' : 'euclidean') };
+  if (given.mistakes.length === 0)
+    for (const { path, value, message } of tuningProblems(known))
+      given.wrong(inOptionNames(`${path} ${message}, got ${Array.isArray(value) ? value.join(',') : String(value)}`));
+  return tuning;
+}
+
+function readPlateau(given: Given): [number, number] {
+  const text = given.text('plateau') ?? '';
+  const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
+  if (numbers.length !== 2 || numbers.some((value) => !Number.isFinite(value)))
+    given.wrong(`--plateau must be two numbers with a comma between them, e.g. 0.17,0.34, got "${text}"`);
+  return [numbers[0], numbers[1]];
+}
+
+/** The library speaks of growthShare, the command line of --growth-share. */
+export function inOptionNames(message: string): string {
+  const optionOf = new Map(Object.entries({ ...WORDS, plateau: 'plateau' }).map(([option, word]) => [word, option]));
+  // of words that are ordinary English too, only the one at the beginning is a name
+  return message.replace(/[A-Za-z]+/g, (word, at) =>
+    optionOf.has(word) && (at === 0 || /[A-Z]/.test(word)) ? `--${optionOf.get(word)}` : word,
+  );
+}

@@ -1,0 +1,114 @@
+/**
+ * Who may connect: tokens with roles and stream patterns, the origins of web pages, and the names a loopback server
+ * answers to. Decided once, when a request or an upgrade arrives. Secrets are held as digests and never compared
+ * character by character.
+ */
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { type Config, isLoopback, type TokenRole, tokenSecrets } from '../config/config.js';
+import { BEARER_PREFIX, type HttpCode } from '../wire/protocol.js';
+
+/** What a request may do. */
+export interface Identity {
+  /** name of the token; `anyone` when none are configured */
+  name: string;
+  roles: ReadonlySet<TokenRole>;
+  /** whether this stream may be seen or fed */
+  covers(stream: string): boolean;
+  /** whether every stream may be seen */
+  coversAll: boolean;
+}
+
+/** Why a request is refused. */
+export interface Refusal {
+  code: HttpCode;
+  message: string;
+}
+
+const ANYONE: Identity = { name: 'anyone', roles: new Set(['ingest', 'read']), covers: () => true, coversAll: true };
+
+const digest = (secret: string) => createHash('sha256').update(secret).digest('base64');
+
+export class Access {
+  #identities = new Map<string, Identity>();
+  #origins: Set<string>;
+  #loopback: boolean;
+
+  constructor(config: Config, env: NodeJS.ProcessEnv = process.env) {
+    for (const token of tokenSecrets(config, env)) this.#identities.set(digest(token.secret), identityOf(token));
+    this.#origins = new Set(config.origins);
+    this.#loopback = isLoopback(config.listen.host);
+  }
+
+  /** The identity of a request, or why it has none. `role` is what the address needs. */
+  admit(request: IncomingMessage, role: TokenRole): Identity | Refusal {
+    return this.#originRefusal(request) ?? this.#identify(request, role);
+  }
+
+  #identify(request: IncomingMessage, role: TokenRole): Identity | Refusal {
+    if (this.#identities.size === 0) return ANYONE;
+    const token = bearerOf(request);
+    if (token === undefined)
+      return {
+        code: 'token_missing',
+        message: 'send Authorization: Bearer <token>, or offer the subprotocol bearer.<token>',
+      };
+    const identity = this.#identities.get(digest(token));
+    if (!identity) return { code: 'token_unknown', message: 'this token is none of the configured ones' };
+    if (!identity.roles.has(role))
+      return { code: 'role_forbidden', message: `token ${identity.name} lacks the role ${role}` };
+    return identity;
+  }
+
+  /** A page may only connect from this server or from an allowed origin; programs send no origin. */
+  #originRefusal(request: IncomingMessage): Refusal | undefined {
+    const { host = '', origin } = request.headers;
+    const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+    // a foreign name that resolves to this machine: a page elsewhere tries to read a server that trusts loopback
+    if (this.#loopback && name !== '' && name !== 'localhost' && !isIP(name)) {
+      return {
+        code: 'host_forbidden',
+        message: `this server listens on loopback and does not answer to ${name.slice(0, 80)}; use 127.0.0.1 or localhost`,
+      };
+    }
+    if (origin === undefined || this.allowsOrigin(request)) return undefined;
+    return { code: 'origin_forbidden', message: `pages of ${origin.slice(0, 80)} may not connect; add it to origins` };
+  }
+
+  /** Whether a page of the request's origin may see the answer. */
+  allowsOrigin(request: IncomingMessage): boolean {
+    const { host, origin } = request.headers;
+    if (origin === undefined) return false;
+    return this.#origins.has(origin) || origin === `http://${host}` || origin === `https://${host}`;
+  }
+}
+
+function identityOf(token: { name: string; roles: TokenRole[]; streams: string[] }): Identity {
+  const patterns = token.streams.map((pattern) => new RegExp(`^${pattern.split('*').map(quote).join('.*')}$`));
+  return {
+    name: token.name,
+    roles: new Set(token.roles),
+    covers: (stream) => patterns.some((pattern) => pattern.test(stream)),
+    coversAll: token.streams.some((pattern) => /^\*+$/.test(pattern)),
+  };
+}
+
+const quote = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+function bearerOf(request: IncomingMessage): string | undefined {
+  const header = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '');
+  if (header) return header[1];
+  return offeredProtocols(request)
+    .find((protocol) => protocol.startsWith(BEARER_PREFIX))
+    ?.slice(BEARER_PREFIX.length);
+}
+
+/** Subprotocols a client offers, in its order. */
+export function offeredProtocols(request: IncomingMessage): string[] {
+  const header = request.headers['sec-websocket-protocol'] ?? '';
+  return header
+    .split(',')
+    .map((protocol) => protocol.trim())
+    .filter(Boolean);
+}

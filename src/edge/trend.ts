@@ -1,0 +1,110 @@
+/**
+ * The costs of every series over its last frames, for the plots of the page: longer than the window, a fixed number of
+ * figures per frame, in memory only. Invariant: a series holds at most `framesMax` frames, and there are at most
+ * `seriesMax` series; the one that came first goes.
+ */
+import type { ReportEvent } from '../wire/protocol.js';
+import { seriesKey } from '../wire/series-key.js';
+import type { Filter, PublishedEvent } from './subscribers.js';
+
+const COLUMNS = ['k', 'atMs', 'distance', 'localization', 'missed', 'false', 'switch'] as const;
+type Column = (typeof COLUMNS)[number];
+
+/** Columns of equal length, oldest first: frame, time of arrival, distance and costs of the window that ends there. */
+export type TrendView = { stream: string; tracker: string; profile: string } & Record<Column, number[]>;
+
+const FIRST_ROOM = 64;
+
+class Trend {
+  #room: number;
+  #rows: Float64Array;
+  /** rows written so far */
+  #count = 0;
+
+  constructor(
+    readonly series: { stream: string; tracker: string; profile: string },
+    readonly framesMax: number,
+  ) {
+    this.#room = Math.min(FIRST_ROOM, framesMax);
+    this.#rows = new Float64Array(this.#room * COLUMNS.length);
+  }
+
+  push({ k, receivedMs, report }: ReportEvent): void {
+    const { cost, distance } = report;
+    const last =
+      this.#count > 0 ? this.#rows[((this.#count - 1) % this.#room) * COLUMNS.length] : Number.NEGATIVE_INFINITY;
+    // at its end a series reports its last frame once more; one that begins again starts over
+    if (k < last) this.#count = 0;
+    else if (k === last) this.#count--;
+    if (this.#count === this.#room && this.#room < this.framesMax) this.#grow();
+    const rows = this.#rows;
+    // in the order of COLUMNS
+    let at = (this.#count % this.#room) * COLUMNS.length;
+    rows[at++] = k;
+    rows[at++] = receivedMs;
+    rows[at++] = distance;
+    rows[at++] = cost.localization;
+    rows[at++] = cost.missed;
+    rows[at++] = cost.false;
+    rows[at] = cost.switch;
+    this.#count++;
+  }
+
+  #grow(): void {
+    this.#room = Math.min(this.#room * 2, this.framesMax);
+    const rows = new Float64Array(this.#room * COLUMNS.length);
+    rows.set(this.#rows);
+    this.#rows = rows;
+  }
+
+  /** At most so many points, evenly apart, the newest among them. */
+  view(points: number): TrendView {
+    const size = Math.min(this.#count, this.#room);
+    const stride = Math.max(1, Math.ceil(size / points));
+    const view = Object.fromEntries(COLUMNS.map((column) => [column, [] as number[]])) as Record<Column, number[]>;
+    for (let row = this.#count - size + ((size - 1) % stride); row < this.#count; row += stride) {
+      const at = (row % this.#room) * COLUMNS.length;
+      for (let c = 0; c < COLUMNS.length; c++) view[COLUMNS[c]].push(this.#rows[at + c]);
+    }
+    return { ...this.series, ...view };
+  }
+}
+
+export class TrendBoard {
+  #trends = new Map<string, Trend>();
+
+  constructor(
+    readonly framesMax: number,
+    readonly seriesMax: number,
+  ) {}
+
+  note(event: PublishedEvent): void {
+    if (event.type !== 'report' && event.type !== 'retired') return;
+    const key = seriesKey(event.stream, event.tracker ?? '', event.profile ?? '');
+    if (event.type === 'retired') {
+      this.#trends.delete(key);
+      return;
+    }
+    const report = event as ReportEvent;
+    let trend = this.#trends.get(key);
+    if (!trend) {
+      const { stream, tracker, profile } = report;
+      trend = new Trend({ stream, tracker, profile }, this.framesMax);
+      this.#trends.set(key, trend);
+      if (this.#trends.size > this.seriesMax) this.#trends.delete(this.#trends.keys().next().value!);
+    }
+    trend.push(report);
+  }
+
+  list({ stream, tracker, profile, covers }: Filter, points: number): TrendView[] {
+    return [...this.#trends.values()]
+      .filter(
+        ({ series }) =>
+          covers(series.stream) &&
+          (stream === undefined || series.stream === stream) &&
+          (tracker === undefined || series.tracker === tracker) &&
+          (profile === undefined || series.profile === profile),
+      )
+      .map((trend) => trend.view(points));
+  }
+}

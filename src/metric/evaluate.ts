@@ -1,0 +1,103 @@
+/**
+ * The metric of a finished sequence: all frames enter, then one solve.
+ */
+
+import { auditWindow } from './audit.js';
+import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
+import { type PackedFrame, packFrame } from './frame.js';
+import { InputError, noting, type Problem } from './input-error.js';
+import { inspector } from './inspector.js';
+import { checkParams, DISTANCES, type Params } from './params.js';
+import { isFractional, readFrames, readWindow } from './read-out.js';
+import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
+import type { FrameAssignment } from './window/frame-record.js';
+import { Scene } from './window/scene.js';
+
+/** Frames are read until so many mistakes have been found. */
+const PROBLEMS_MAX = 100;
+
+/** TGOSPA of `frames`, exact and split into its components. Throws InputError. */
+export function evaluate(frames: Iterable<Frame>, params: Params, options: SolveOptions = {}): Evaluation {
+  const packed = pack(frames, params, options);
+  const evaluation = evaluatePacked(packed, params, options);
+  if (!options.auditEvery) return evaluation;
+  const audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
+  auditWindow(audit, evaluation, packed, params, options, evaluatePacked);
+  return { ...evaluation, audit };
+}
+
+/** All frames; the mistakes in them, in the parameters and in the options are told together. */
+function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): PackedFrame[] {
+  const problems: Problem[] = [];
+  noting(problems, () => checkParams(params));
+  noting(problems, () => solveSettings(options));
+  const packed: PackedFrame[] = [];
+  if (typeof frames?.[Symbol.iterator] !== 'function') {
+    const message = 'must be a list of frames, or anything else that can be iterated: [{ reference, tracker }, ...]';
+    problems.push({ path: 'frames', value: frames, message });
+  } else {
+    let stride = 0;
+    let distance = params?.distance;
+    let number = 0;
+    for (const frame of frames) {
+      const place = `frames[${number++}]`;
+      // under a distance that is wrong itself, objects are taken for what the first one is
+      if (!DISTANCES.includes(distance)) distance = hasBoxes(frame) ? 'iou' : 'euclidean';
+      const next = noting(problems, () => packFrame(frame, distance, stride, place));
+      if (next) {
+        stride ||= next.stride;
+        packed.push(next);
+      } else if (problems.length >= PROBLEMS_MAX) break;
+    }
+  }
+  if (problems.length > 0) throw new InputError(problems);
+  return packed;
+}
+
+const hasBoxes = (frame: Frame | undefined) =>
+  [frame?.reference, frame?.tracker].some((feed) => Array.isArray(feed) && feed[0] && 'box' in feed[0]);
+
+export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
+  checkWeights(params, packed.length);
+  const scene = new Scene(params, solveSettings(options), null);
+  try {
+    for (const frame of packed) scene.enter(frame);
+    scene.solve(budgetOf(options));
+    const perFrame: FrameEvaluation[] = readFrames(scene);
+    const evaluation = { ...readWindow(scene), perFrame };
+    inspector?.({ evaluation, frames: packed, params, fractional: isFractional(scene) });
+    return evaluation;
+  } finally {
+    scene.dispose();
+  }
+}
+
+/** The frames of an evaluation that was out of time, as they were assigned then. */
+export function readAgain(packed: PackedFrame[], params: Params, assigned: FrameAssignment[]): FrameEvaluation[] {
+  const scene = new Scene(params, solveSettings({}), null);
+  for (const frame of packed) scene.enter(frame);
+  scene.frameList().forEach((frame, n) => {
+    frame.reassign(assigned[n]);
+  });
+  return readFrames(scene);
+}
+
+/** Lists of weights must reach as far back as the frames do. */
+export function checkWeights(params: Params, frameCount: number): void {
+  const { weights } = params;
+  if (!weights || 'forgetting' in weights) return;
+  const problems: Problem[] = [];
+  for (const [key, needed] of [
+    ['frame', frameCount],
+    ['switch', frameCount - 1],
+  ] as const) {
+    if (weights[key].length < needed) {
+      problems.push({
+        path: `weights.${key}`,
+        value: weights[key].length,
+        message: `has fewer entries than the ${needed} needed for ${frameCount} frames; add weights for older frames at the front`,
+      });
+    }
+  }
+  if (problems.length > 0) throw new InputError(problems);
+}

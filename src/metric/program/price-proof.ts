@@ -1,0 +1,280 @@
+/**
+ * A proof that an assignment is an optimum of the linear program, without solving it (DESIGN 3.6).
+ *
+ *   optimum <= sum of all prices + sum over edges of the best that edge alone can earn at b - u - v, changes paid
+ *
+ * for any prices u, v >= 0 of truths and tracks at each layer: that is the program's dual. When an assignment earns as much as the right side says,
+ * both are optimal. Simplex leaves prices for the window it has solved. Most frames only go on with what is assigned already: then prices
+ * for the new frame, and those of the others moved a little, prove that nothing has changed. All values are quanta.
+ */
+
+import { LP_SURCHARGE } from '../window/quanta.js';
+
+export interface ProofGraph {
+  readonly truthCount: number;
+  readonly trackCount: number;
+  readonly edgeTruth: Int32Array;
+  readonly edgeTrack: Int32Array;
+}
+
+/** A component's layers: rows `firstRow` to `firstRow + layerCount - 1`. */
+export interface ProofLayers {
+  readonly firstRow: number;
+  readonly layerCount: number;
+  /** [row * edgeCount + edge] */
+  readonly benefit: Float64Array;
+  /** [row * truthCount + truth]: its edge, or -1 */
+  readonly partner: Int32Array;
+  /** [row]: where the prices of this layer are kept is this, modulo their length */
+  readonly frameNumber: Float64Array;
+}
+
+/** What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not win. */
+const SLACK = LP_SURCHARGE / 2;
+/** So often each assigned pair of a new layer looks at what its rivals leave it. */
+const ROUNDS = 3;
+/** Sweeps over all layers before simplex is asked. */
+const SWEEPS_MAX = 4;
+
+// one set of work arrays serves all components
+let scratch = new Float64Array(0);
+
+export class PriceProof {
+  /** edges of truth x, or of track x - truthCount: `list[start[x]]` to `list[start[x + 1] - 1]` */
+  private readonly start: Int32Array;
+  private readonly list: Int32Array;
+  /** the layers at hand */
+  private layers!: ProofLayers;
+  /** of each object: its assigned edge in the row at hand, or -1 */
+  private readonly held: Int32Array;
+
+  constructor(
+    private readonly graph: ProofGraph,
+    /** of each truth, then of each track, by frame number modulo the length */
+    private readonly prices: readonly Float64Array[],
+    /** cost of one edge changed */
+    private readonly h: number,
+  ) {
+    const { truthCount, trackCount, edgeTruth, edgeTrack } = graph;
+    this.start = new Int32Array(truthCount + trackCount + 1);
+    for (let e = 0; e < edgeTruth.length; e++) {
+      this.start[edgeTruth[e] + 1]++;
+      this.start[truthCount + edgeTrack[e] + 1]++;
+    }
+    for (let x = 0; x < truthCount + trackCount; x++) this.start[x + 1] += this.start[x];
+    const next = this.start.slice();
+    this.list = new Int32Array(2 * edgeTruth.length);
+    for (let e = 0; e < edgeTruth.length; e++) {
+      this.list[next[edgeTruth[e]]++] = e;
+      this.list[next[truthCount + edgeTrack[e]]++] = e;
+    }
+    this.held = new Int32Array(truthCount + trackCount);
+  }
+
+  /** Whether the assignment of the layers is an optimum; those from row `firstNew` on have no prices yet. */
+  proves(layers: ProofLayers, firstNew: number): boolean {
+    this.layers = layers;
+    const { firstRow, layerCount } = layers;
+    for (let row = firstNew; row < firstRow + layerCount; row++) this.priceLayer(row);
+    const earned = this.earned();
+    const enough = earned + SLACK;
+    if (this.bound() <= enough) return true;
+    const room = (layerCount + 1) * this.graph.edgeTruth.length;
+    if (scratch.length < room) scratch = new Float64Array(2 * room);
+    for (let sweep = 0; sweep < SWEEPS_MAX; sweep++) {
+      this.sweep(sweep % 2 === 0);
+      if (this.bound() <= enough) return true;
+    }
+    return false;
+  }
+
+  /** What the assignment earns. */
+  private earned(): number {
+    const { firstRow, layerCount, benefit, partner } = this.layers;
+    const n = this.graph.truthCount;
+    const E = this.graph.edgeTruth.length;
+    let earned = 0;
+    for (let row = firstRow; row < firstRow + layerCount; row++) {
+      for (let i = 0; i < n; i++) {
+        const e = partner[row * n + i];
+        if (e >= 0) earned += benefit[row * E + e];
+        if (row === firstRow) continue;
+        const before = partner[(row - 1) * n + i];
+        if (before !== e) earned -= this.h * ((before >= 0 ? 1 : 0) + (e >= 0 ? 1 : 0));
+      }
+    }
+    return earned;
+  }
+
+  /** What the linear program cannot exceed. */
+  private bound(): number {
+    const { graph, prices, h } = this;
+    const { firstRow, layerCount, benefit, frameNumber } = this.layers;
+    const E = graph.edgeTruth.length;
+    const slots = prices[0].length;
+    let bound = 0;
+    for (let x = 0; x < prices.length; x++) {
+      const price = prices[x];
+      for (let row = firstRow; row < firstRow + layerCount; row++) bound += price[frameNumber[row] % slots];
+    }
+    for (let e = 0; e < E; e++) {
+      const truth = prices[graph.edgeTruth[e]];
+      const track = prices[graph.truthCount + graph.edgeTrack[e]];
+      let on = 0;
+      let off = 0;
+      for (let row = firstRow; row < firstRow + layerCount; row++) {
+        const slot = frameNumber[row] % slots;
+        if (off - h > on) on = off - h;
+        else if (on - h > off) off = on - h;
+        on += benefit[row * E + e] - truth[slot] - track[slot];
+      }
+      bound += Math.max(on, off);
+    }
+    return bound;
+  }
+
+  /** Prices a layer so that assigned pairs earn just nothing, and their rivals as little as possible. */
+  private priceLayer(row: number): void {
+    const { prices, start, list } = this;
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const { benefit, partner } = this.layers;
+    const at = row * edgeTruth.length;
+    const slot = this.slot(row);
+    for (const price of prices) price[slot] = 0;
+    for (let i = 0; i < truthCount; i++) {
+      const m = partner[row * truthCount + i];
+      if (m < 0) continue;
+      prices[i][slot] = Math.floor(benefit[at + m] / 2);
+      prices[truthCount + edgeTrack[m]][slot] = benefit[at + m] - prices[i][slot];
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let i = 0; i < truthCount; i++) {
+        const m = partner[row * truthCount + i];
+        if (m < 0 || benefit[at + m] === 0) continue;
+        const j = truthCount + edgeTrack[m];
+        let truthNeeds = 0;
+        for (let n = start[i]; n < start[i + 1]; n++) {
+          const e = list[n];
+          if (e !== m) truthNeeds = Math.max(truthNeeds, benefit[at + e] - prices[truthCount + edgeTrack[e]][slot]);
+        }
+        let trackNeeds = 0;
+        for (let n = start[j]; n < start[j + 1]; n++) {
+          const e = list[n];
+          if (e !== m) trackNeeds = Math.max(trackNeeds, benefit[at + e] - prices[edgeTruth[e]][slot]);
+        }
+        const earns = benefit[at + m];
+        const spare = earns - truthNeeds - trackNeeds;
+        prices[i][slot] = Math.max(0, Math.min(earns, truthNeeds + Math.floor(spare / 2)));
+        prices[j][slot] = earns - prices[i][slot];
+      }
+    }
+  }
+
+  private slot(row: number): number {
+    return this.layers.frameNumber[row] % this.prices[0].length;
+  }
+
+  /**
+   * Moves prices, layer by layer. An edge's lead at a layer is what it earns more by being assigned there than by not being, the other layers being
+   * free: its reduced benefit, and what comes from before and after, each within [-h, h].
+   */
+  private sweep(forward: boolean): void {
+    const { firstRow, layerCount } = this.layers;
+    const E = this.graph.edgeTruth.length;
+    const first = forward ? firstRow : firstRow + layerCount - 1;
+    const last = forward ? firstRow + layerCount - 1 : firstRow;
+    const step = forward ? 1 : -1;
+    // from[(row - firstRow + 1) * E + e]: what comes from the layers that the sweep has still before it; the first E: from those behind it
+    const from = scratch;
+    const place = (row: number) => (row - firstRow + 1) * E;
+    from.fill(0, place(last), place(last) + E);
+    for (let row = last; row !== first; row -= step) this.carry(row, place(row), place(row - step));
+    from.fill(0, 0, E);
+    for (let row = first; ; row += step) {
+      this.adjust(row, place(row));
+      if (row === last) return;
+      this.carry(row, 0, 0);
+    }
+  }
+
+  /** Carries what comes from the layers on one side past a row. */
+  private carry(row: number, source: number, target: number): void {
+    const { h, prices } = this;
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const { benefit } = this.layers;
+    const E = edgeTruth.length;
+    const slot = this.slot(row);
+    for (let e = 0; e < E; e++) {
+      const v =
+        scratch[source + e] +
+        benefit[row * E + e] -
+        prices[edgeTruth[e]][slot] -
+        prices[truthCount + edgeTrack[e]][slot];
+      scratch[target + e] = v > h ? h : v < -h ? -h : v;
+    }
+  }
+
+  private adjust(row: number, ahead: number): void {
+    const { held, prices } = this;
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const { partner } = this.layers;
+    const E = edgeTruth.length;
+    const slot = this.slot(row);
+    held.fill(-1);
+    for (let i = 0; i < truthCount; i++) {
+      const m = partner[row * truthCount + i];
+      if (m >= 0) held[i] = held[truthCount + edgeTrack[m]] = m;
+    }
+    for (let i = 0; i < truthCount; i++)
+      if (held[i] >= 0) this.lower(row, ahead, slot, held[i], -this.lead(row, ahead, slot, held[i]));
+    // a rival that would rather be assigned is too cheap; an assigned pair can pay more as long as it is ahead
+    for (let e = 0; e < E; e++) {
+      const i = edgeTruth[e];
+      if (held[i] === e) continue;
+      let need = this.lead(row, ahead, slot, e);
+      if (need <= 0) continue;
+      const j = truthCount + edgeTrack[e];
+      for (const x of [i, j]) {
+        if (held[x] < 0 || need <= 0) continue;
+        const room = Math.min(need, this.lead(row, ahead, slot, held[x]));
+        if (room <= 0) continue;
+        prices[x][slot] += room;
+        need -= room;
+      }
+    }
+    // what no rival needs here is handed on: a layer ahead may need it
+    for (let i = 0; i < truthCount; i++) {
+      const m = held[i];
+      if (m >= 0) this.lower(row, ahead, slot, m, this.h - (this.lead(row, ahead, slot, m) - scratch[ahead + m]));
+    }
+  }
+
+  /** Makes an assigned pair cheaper, at most by `need` and as far as no rival would rather be assigned then. */
+  private lower(row: number, ahead: number, slot: number, m: number, need: number): void {
+    const { prices, start } = this;
+    if (need <= 0) return;
+    let left = need;
+    for (let end = 0; end < 2; end++) {
+      const x = end === 0 ? this.graph.edgeTruth[m] : this.graph.truthCount + this.graph.edgeTrack[m];
+      let room = Math.min(left, prices[x][slot]);
+      for (let n = start[x]; n < start[x + 1] && room > 0; n++) {
+        const e = this.list[n];
+        if (e !== m) room = Math.min(room, -this.lead(row, ahead, slot, e));
+      }
+      if (room <= 0) continue;
+      prices[x][slot] -= room;
+      left -= room;
+    }
+  }
+
+  private lead(row: number, ahead: number, slot: number, e: number): number {
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    return (
+      this.layers.benefit[row * edgeTruth.length + e] -
+      this.prices[edgeTruth[e]][slot] -
+      this.prices[truthCount + edgeTrack[e]][slot] +
+      scratch[e] +
+      scratch[ahead + e]
+    );
+  }
+}

@@ -1,0 +1,522 @@
+/**
+ * TGOSPA of the last T frames after every frame, and what has become certain (DESIGN 4).
+ *
+ * A frame settles once it is `settleFrames` old, under the assignment of that moment. The settled pairs, each held until one
+ * of its ends is needed elsewhere, are a valid assignment of the whole stream: their cost is an upper bound of the
+ * lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without overlap: the
+ * sum of their costs is a lower bound. A trajectory that was in none of the last T - 1 frames is forgotten; when its id
+ * returns, it is a new one.
+ */
+
+import { auditWindow } from './audit.js';
+import type { SolveSettings } from './component/component.js';
+import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
+import type {
+  Audit,
+  Cost,
+  Count,
+  Evaluation,
+  FrameEvaluation,
+  Glance,
+  Report,
+  Settled,
+  SolverSummary,
+  SwitchEvent,
+} from './evaluation.js';
+import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
+import { InputError, noting, type Problem } from './input-error.js';
+import { inspector } from './inspector.js';
+import { checkParams, type Params } from './params.js';
+import { isFractional, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
+import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
+import { type FrameRecord, type FrameView, viewFrames } from './window/frame-record.js';
+import { Scene } from './window/scene.js';
+import type { Trajectory } from './window/trajectory.js';
+
+export interface WindowParams extends Params {
+  /** T, the length of the window in frames */
+  windowFrames: number;
+  /** age in frames at which a frame settles; half the window unless given */
+  settleFrames?: number;
+}
+
+/** Everything needed to go on elsewhere exactly as here. Plain data; `toJSON` gives it with arrays of numbers only. */
+export interface WindowSnapshot {
+  version: 1;
+  params: WindowParams;
+  firstNumber: number;
+  stride: number;
+  frames: { reference: FeedSnapshot; tracker: FeedSnapshot }[];
+  settledNext: number;
+  settled: { cost: Cost; count: Count };
+  lower: number[];
+  /** the best lower bound of the lifetime so far; 0 in snapshots of earlier versions */
+  lifetimeLower?: number;
+  /** of trajectories in the window that were assigned: id, partner in the window, partner that left it */
+  held: { truths: HeldSnapshot[]; tracks: HeldSnapshot[] };
+  ended: boolean;
+  /** of windows that are audited */
+  audit?: Audit;
+}
+export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array];
+type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
+
+export class SlidingWindow {
+  readonly windowFrames: number;
+  readonly settleFrames: number;
+  private readonly scene: Scene;
+  private readonly params: WindowParams;
+  private stride = 0;
+  private newest: PackedFrame | null = null;
+  private settledNext = 0;
+  private readonly settledCost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
+  private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
+  /** [n mod T]: cost of the windows that end at the newest frame with that number, and T, 2T, ... before it */
+  private lower: Float64Array;
+  private lifetimeLower = 0;
+  private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
+  private ended = false;
+  private readonly seen: Glance = {
+    frame: -1,
+    properTruths: [],
+    properTracks: [],
+    missed: [],
+    false: [],
+    halves: 0,
+    pendingHalves: 0,
+    settledHalves: 0,
+    localization: 0,
+  };
+  /** half-switches of the frames that settled with the last push */
+  private settledHalves = 0;
+  /** changes with every push; tells a report whether it is still the newest */
+  private edition = 0;
+
+  constructor(
+    params: WindowParams,
+    private readonly options: SolveOptions = {},
+  ) {
+    const settings = checked(params, options);
+    this.params = params;
+    this.windowFrames = params.windowFrames;
+    this.settleFrames = params.settleFrames ?? Math.floor(params.windowFrames / 2);
+    this.scene = new Scene(params, settings, params.windowFrames);
+    this.lower = new Float64Array(Math.min(this.windowFrames, 64));
+  }
+
+  /** Number of frames pushed so far. */
+  get frameCount(): number {
+    return this.scene.newestNumber + 1;
+  }
+
+  /** Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no trace. */
+  push(frame: LooseFrame): Report {
+    if (this.ended)
+      throw new InputError([
+        { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
+      ]);
+    const packed = packFrame(frame, this.params.distance, this.stride, 'frame', this.newest ?? undefined);
+    this.newest = packed;
+    this.stride ||= packed.stride;
+    this.enter(packed);
+    const window = readWindow(this.scene);
+    this.addLower(window.lowerBound);
+    const { auditEvery } = this.options;
+    if (auditEvery && (this.scene.newestNumber + 1) % auditEvery === 0) {
+      auditWindow(
+        this.audit,
+        window,
+        this.scene.frameList().map((record) => record.packed()),
+        metricParams(this.params),
+        this.options,
+        evaluatePacked,
+      );
+    }
+    return this.report(window, this.settleUpTo(this.scene.newestNumber - this.settleFrames));
+  }
+
+  /** The stream is over: settles everything left. */
+  end(): Report {
+    this.ended = true;
+    const events = this.scene.size === 0 ? [] : this.settleUpTo(this.scene.newestNumber);
+    return this.report(readWindow(this.scene), events);
+  }
+
+  /** The newest frame by id, at next to no cost; what it returns is good until the next glance. */
+  glance(): Glance {
+    readGlance(this.scene, this.seen, this.settledNext);
+    this.seen.settledHalves = this.settledHalves;
+    return this.seen;
+  }
+
+  /** The frames of the window as they came, oldest first. */
+  frames(): FrameView[] {
+    return viewFrames(this.scene.frameList());
+  }
+
+  dispose(): void {
+    this.scene.dispose();
+  }
+
+  private enter(packed: PackedFrame): void {
+    if (this.scene.size === this.windowFrames) this.scene.leave();
+    this.scene.enter(packed);
+    this.scene.solve(budgetOf(this.options));
+  }
+
+  private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
+    const { scene, params, options } = this;
+    const edition = ++this.edition;
+    const frames = scene.frameList();
+    // another solve might have the time that this one had not
+    const assigned = window.exact || scene.weighted ? null : frames.map((frame) => frame.assignment());
+    const report = new WindowReport(
+      window,
+      scene.newestNumber,
+      { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      this.lifetime(),
+      events,
+      options.auditEvery ? { ...this.audit } : undefined,
+      () => (edition === this.edition ? scene : null),
+      // read after later pushes, it solves its own frames again: same frames, same answer
+      () => {
+        const packed = frames.map((frame) => frame.packed());
+        const metric = metricParams(params);
+        return assigned ? readAgain(packed, metric, assigned) : evaluatePacked(packed, metric, options).perFrame;
+      },
+    );
+    // the report's own list is read when somebody asks for it
+    inspector?.({
+      evaluation: { ...window, perFrame: readFrames(scene) },
+      frames: frames.map((frame) => frame.packed()),
+      params: metricParams(params),
+      fractional: isFractional(scene),
+      window: this,
+      report,
+    });
+    return report;
+  }
+
+  /** Bounds of the cost of the settled frames, taken as one stream. */
+  private lifetime(): Report['lifetime'] {
+    if (this.scene.weighted) return null;
+    // more frames never cost less, so what was a bound remains one
+    if (this.settledNext > 0)
+      this.lifetimeLower = Math.max(this.lifetimeLower, this.lower[(this.settledNext - 1) % this.windowFrames]);
+    return { lower: this.lifetimeLower, upper: this.settledCost.total };
+  }
+
+  private addLower(cost: number): void {
+    const at = this.scene.newestNumber % this.windowFrames;
+    if (at >= this.lower.length) {
+      const longer = new Float64Array(Math.min(this.windowFrames, this.lower.length * 2));
+      longer.set(this.lower);
+      this.lower = longer;
+    }
+    this.lower[at] += cost;
+  }
+
+  private settleUpTo(number: number): SwitchEvent[] {
+    const events: SwitchEvent[] = [];
+    this.settledHalves = 0;
+    while (this.settledNext <= number) this.settle(this.scene.frame(this.settledNext++), events);
+    return events;
+  }
+
+  private settle(frame: FrameRecord, events: SwitchEvent[]): void {
+    const price = this.scene.prices;
+    this.settledHalves += frame.halves;
+    const { settledCost: cost, settledCount: count } = this;
+    const halves = this.scene.params.switchPenalty === 0 ? 0 : settleSwitches(frame, events);
+    // not the frame's own sums: those of a fractional optimum are below the cost of any assignment
+    let proper = 0;
+    let localization = 0;
+    for (let pair = 0; pair < frame.pairCount; pair++) {
+      if (!isSettled(frame, pair)) continue;
+      proper++;
+      localization += frame.cost(pair);
+    }
+    const missed = frame.truths.length - proper;
+    const falseCount = frame.tracks.length - proper;
+    count.proper += proper;
+    count.missed += missed;
+    count.false += falseCount;
+    count.switches += halves / 2;
+    cost.localization += localization;
+    cost.missed = price.missed * count.missed;
+    cost.false = price.false * count.false;
+    cost.switch = price.half * count.switches * 2;
+    cost.total = cost.localization + cost.missed + cost.false + cost.switch;
+  }
+
+  /** Plain JSON from which `fromJSON` goes on exactly as this window would. */
+  toJSON(): WindowSnapshot {
+    const snapshot = this.snapshot();
+    const feed = ([ids, coordinates]: FeedSnapshot): FeedSnapshot => [ids, Array.from(coordinates)];
+    const frames = snapshot.frames.map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) }));
+    return { ...snapshot, frames };
+  }
+
+  /** The same without a copy of the coordinates, to be written down or cloned at once; not to be changed. */
+  snapshot(): WindowSnapshot {
+    const { scene } = this;
+    // frames that share their trajectories share their lists of ids
+    const lists = new Map<Trajectory[], string[]>();
+    const feed = (members: Trajectory[], coordinates: number[]): FeedSnapshot => {
+      let ids = lists.get(members);
+      if (!ids) {
+        ids = members.map((trajectory) => trajectory.id);
+        lists.set(members, ids);
+      }
+      return [ids, coordinates];
+    };
+    const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
+      [...side.values()]
+        .filter((t) => t.used)
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+        .map((t) => [t.id, t.partner?.id ?? null, t.partnerGone]);
+    return {
+      version: 1,
+      params: this.params,
+      firstNumber: scene.oldestNumber,
+      stride: this.stride,
+      frames: scene.frameList().map((record) => ({
+        reference: feed(record.truths, record.truthNumbers()),
+        tracker: feed(record.tracks, record.trackNumbers()),
+      })),
+      settledNext: this.settledNext,
+      settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      lower: Array.from(this.lower),
+      lifetimeLower: this.lifetimeLower,
+      held: { truths: held(scene.truths), tracks: held(scene.tracks) },
+      ended: this.ended,
+      ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
+    };
+  }
+
+  static fromJSON(snapshot: WindowSnapshot, options: SolveOptions = {}): SlidingWindow {
+    if (snapshot?.version !== 1) {
+      throw new InputError([
+        {
+          path: 'version',
+          value: snapshot?.version,
+          message: 'must be 1; this snapshot was written by another version, start without it',
+        },
+      ]);
+    }
+    const window = new SlidingWindow(snapshot.params, options);
+    const { scene } = window;
+    const { stride } = snapshot;
+    window.stride = stride;
+    window.settledNext = snapshot.settledNext;
+    window.ended = snapshot.ended;
+    const feed = ([ids, coordinates]: FeedSnapshot): PackedFeed => ({
+      ids,
+      coordinates: Float64Array.from(coordinates),
+    });
+    scene.startAt(snapshot.firstNumber);
+    for (const frame of snapshot.frames) {
+      const packed = { reference: feed(frame.reference), tracker: feed(frame.tracker), stride };
+      scene.enter(packed);
+    }
+    scene.solve(budgetOf(options));
+    Object.assign(window.settledCost, snapshot.settled.cost);
+    Object.assign(window.settledCount, snapshot.settled.count);
+    Object.assign(window.audit, snapshot.audit);
+    window.lower = Float64Array.from(snapshot.lower);
+    window.lifetimeLower = snapshot.lifetimeLower ?? 0;
+    restoreHeld(snapshot.held.truths, scene.truths, scene.tracks);
+    restoreHeld(snapshot.held.tracks, scene.tracks, scene.truths);
+    return window;
+  }
+}
+
+/** What depends on single frames is read when it is asked for. */
+class WindowReport implements Report {
+  readonly frames: number;
+  readonly distance: number;
+  readonly cost: Cost;
+  readonly count: Count;
+  readonly meanLocalizationError: number;
+  readonly exact: boolean;
+  readonly lowerBound: number;
+  readonly gap: number;
+  readonly solver: SolverSummary;
+  declare readonly audit?: Audit;
+  readonly #live: () => Scene | null;
+  readonly #again: () => FrameEvaluation[];
+  #perFrame: FrameEvaluation[] | null = null;
+  #newest: FrameEvaluation | null = null;
+
+  constructor(
+    window: Omit<Evaluation, 'perFrame'>,
+    readonly frame: number,
+    readonly settled: Settled,
+    readonly lifetime: Report['lifetime'],
+    readonly events: SwitchEvent[],
+    audit: Audit | undefined,
+    live: () => Scene | null,
+    again: () => FrameEvaluation[],
+  ) {
+    this.frames = window.frames;
+    this.distance = window.distance;
+    this.cost = window.cost;
+    this.count = window.count;
+    this.meanLocalizationError = window.meanLocalizationError;
+    this.exact = window.exact;
+    this.lowerBound = window.lowerBound;
+    this.gap = window.gap;
+    this.solver = window.solver;
+    if (audit) this.audit = audit;
+    this.#live = live;
+    this.#again = again;
+  }
+
+  get perFrame(): FrameEvaluation[] {
+    if (this.#perFrame === null) {
+      const scene = this.#live();
+      this.#perFrame = scene ? readFrames(scene) : this.#again();
+    }
+    return this.#perFrame;
+  }
+
+  get newest(): FrameEvaluation {
+    if (this.#newest === null) {
+      const scene = this.#live();
+      if (this.frames === 0) this.#newest = emptyFrame();
+      else if (scene) this.#newest = readNewest(scene, () => this.perFrame.at(-1)!.assignment);
+      else this.#newest = this.perFrame.at(-1)!;
+    }
+    return this.#newest;
+  }
+
+  toJSON(): Report {
+    return { ...this, newest: this.newest, perFrame: this.perFrame };
+  }
+}
+
+function restoreHeld(list: HeldSnapshot[], side: Map<string, Trajectory>, other: Map<string, Trajectory>): void {
+  for (const [id, partner, gone] of list) {
+    const trajectory = side.get(id)!;
+    trajectory.used = true;
+    trajectory.partner = partner === null ? null : other.get(partner)!;
+    trajectory.partnerGone = gone;
+  }
+}
+
+/** Of a fractional optimum those pairs settle that are assigned for more than half: nobody has two of them. */
+function isSettled(frame: FrameRecord, pair: number): boolean {
+  return frame.on(pair) > 0.5;
+}
+
+/**
+ * Moves the settled pairs on to those of a frame and returns the half-switches it took. A held pair is released only when
+ * one of its ends is needed elsewhere; two trajectories that were never assigned join for free.
+ */
+function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
+  const joins: [truth: Trajectory, track: Trajectory][] = [];
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    if (!isSettled(frame, pair)) continue;
+    const truth = frame.truthAt(pair);
+    const track = frame.trackAt(pair);
+    if (truth.partner !== track) joins.push([truth, track]);
+  }
+  if (joins.length === 0) return 0;
+  const changes = new Map<Trajectory, { from: string | null; to: string | null; halves: number }>();
+  const change = (truth: Trajectory) => {
+    let entry = changes.get(truth);
+    if (!entry) {
+      entry = { from: null, to: null, halves: 0 };
+      changes.set(truth, entry);
+    }
+    return entry;
+  };
+  const release = (truth: Trajectory, from: string) => {
+    const entry = change(truth);
+    entry.from = from;
+    entry.halves++;
+  };
+  for (const [truth, track] of joins) {
+    const held = truth.partner?.id ?? truth.partnerGone;
+    if (held !== null) release(truth, held);
+    if (truth.partner) truth.partner.partner = null;
+    truth.partner = truth.partnerGone = null;
+    if (track.partner) {
+      release(track.partner, track.id);
+      track.partner.partner = null;
+    } else if (track.partnerGone !== null) change(truth).halves++;
+    track.partner = track.partnerGone = null;
+  }
+  for (const [truth, track] of joins) {
+    const entry = change(truth);
+    entry.to = track.id;
+    if (truth.used || track.used) entry.halves++;
+    truth.used = track.used = true;
+    truth.partner = track;
+    track.partner = truth;
+  }
+  let halves = 0;
+  for (const [truth, entry] of changes) {
+    if (entry.halves === 0) continue;
+    halves += entry.halves;
+    events.push({
+      type: 'switch',
+      frame: frame.number,
+      truth: truth.id,
+      from: entry.from,
+      to: entry.to,
+      switches: entry.halves / 2,
+    });
+  }
+  return halves;
+}
+
+function metricParams(params: WindowParams): Params {
+  const { windowFrames: _windowFrames, settleFrames: _settleFrames, ...metric } = params;
+  return metric;
+}
+
+function emptyFrame(): FrameEvaluation {
+  return {
+    cost: { localization: 0, missed: 0, false: 0, switch: 0 },
+    count: { proper: 0, missed: 0, false: 0, switches: 0 },
+    assignment: [],
+  };
+}
+
+/** Proves parameters and options right, or throws one InputError with the mistakes of all of them. */
+function checked(params: WindowParams, options: SolveOptions): SolveSettings {
+  const problems: Problem[] = [];
+  noting(problems, () => checkParams(params, ['windowFrames', 'settleFrames']));
+  const weightsWrong = problems.some(({ path }) => path.startsWith('weights'));
+  if (typeof params === 'object' && params !== null) {
+    const { windowFrames } = params;
+    windowProblems(params, problems);
+    if (!weightsWrong && wholeFrames(windowFrames)) noting(problems, () => checkWeights(params, windowFrames));
+  }
+  const settings = noting(problems, () => solveSettings(options));
+  if (problems.length > 0) throw new InputError(problems);
+  return settings!;
+}
+
+const wholeFrames = (frames: number) => Number.isSafeInteger(frames) && frames >= 1;
+
+function windowProblems({ windowFrames, settleFrames }: WindowParams, problems: Problem[]): void {
+  const whole = wholeFrames(windowFrames);
+  if (!whole)
+    problems.push({
+      path: 'windowFrames',
+      value: windowFrames,
+      message: 'must be a whole number of frames, at least 1',
+    });
+  if (
+    settleFrames !== undefined &&
+    !(Number.isSafeInteger(settleFrames) && settleFrames >= 0 && !(whole && settleFrames >= windowFrames))
+  ) {
+    problems.push({
+      path: 'settleFrames',
+      value: settleFrames,
+      message: `must be a whole number, at least 0 and below windowFrames (${windowFrames})`,
+    });
+  }
+}

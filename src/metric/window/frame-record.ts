@@ -1,0 +1,283 @@
+/**
+ * A frame in the window: its objects, its pairs and what is assigned.
+ */
+
+import type { PackedFrame } from '../frame.js';
+import type { Group, Part } from '../frontier/part.js';
+import { benefitQuanta, roundedOff } from './quanta.js';
+import type { Edge, Trajectory } from './trajectory.js';
+
+const NO_GROUPS: Group[] = [];
+const NO_PARTS: Part[] = [];
+const NO_FLAGS: 0[] = [];
+/** cut to length they are new lists, faster than by filling these */
+const nothing: null[] = [];
+const zeros: 0[] = [];
+/** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
+const draft: number[] = [0.5];
+
+/** Whether a pair is calm, as its ends come in with the parts they leave with; or begins, as they come in fresh and leave held. */
+export type Calm = 0 | 1 | 2;
+export const CALM = 1;
+export const BEGINS = 2;
+
+/** Of each pair whether it is assigned, and the half-switches on the way into the frame. */
+export interface FrameAssignment {
+  on: number[];
+  halves: number;
+}
+
+/** A frame in the window. Pairs are ordered by truth, then track. */
+export class FrameRecord {
+  /** sums over the assigned pairs, valid unless `touched` */
+  proper = 0;
+  localization = 0;
+  /** what another assignment may gain because benefits were rounded, in parts of a quantum, and the cheapest of those pairs; whole numbers, which need no memory of their own */
+  rounding = 0;
+  roundedPair = -1;
+  /** half-switches on the way into this frame */
+  halves = 0;
+  touched = false;
+  /** the frontier's work on this frame by pair: its group, or, calm, the decided parts that its ends leave it with; empty before it comes */
+  pairGroup: (Group | null)[] = NO_GROUPS;
+  pairPart: (Part | null)[] = NO_PARTS;
+  pairTrackPart: (Part | null)[] = NO_PARTS;
+  pairCalm: Calm[] = NO_FLAGS;
+  /** groups that a change may reach by members without a pair in this frame, or that were cut */
+  groups: Group[] = NO_GROUPS;
+  /** 1 where neither end has another pair in this frame */
+  lone: (0 | 1)[] = NO_FLAGS;
+
+  readonly stride: number;
+  /**
+   * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
+   * `stride` for each; then of each pair distance^p; then of each pair 1 where it is assigned, or between 0 and 1 in a
+   * fractional optimum; then of each pair the index of its truth in this frame, and of its track.
+   * A plain list: a typed array of this size takes longer to make than to fill, and dies as young.
+   */
+  private readonly values: number[];
+  readonly pairCount: number;
+  private readonly costAt: number;
+  private readonly onAt: number;
+  private readonly endsAt: number;
+
+  constructor(
+    readonly number: number,
+    packed: PackedFrame,
+    readonly truths: Trajectory[],
+    readonly tracks: Trajectory[],
+    /** of each pair; none in per-frame GOSPA; not changed once the frame has entered */
+    public edges: Edge[],
+    found: FoundPairs,
+    exponent: number,
+    /** c^p */
+    readonly unit: number,
+  ) {
+    const { count, truth, track, distance } = found;
+    const { reference, tracker, stride } = packed;
+    this.stride = stride;
+    this.pairCount = count;
+    const tracksAt = truths.length * stride;
+    this.costAt = tracksAt + tracks.length * stride;
+    this.onAt = this.costAt + count;
+    this.endsAt = this.onAt + count;
+    let at = 0;
+    for (let n = 0; n < tracksAt; n++) draft[at++] = reference.coordinates[n];
+    for (let n = 0; n < this.costAt - tracksAt; n++) draft[at++] = tracker.coordinates[n];
+    for (let pair = 0; pair < count; pair++) draft[at++] = power(distance[pair], exponent);
+    for (let pair = 0; pair < count; pair++) draft[at++] = 0;
+    for (let pair = 0; pair < count; pair++) {
+      draft[at++] = truth[pair];
+      draft[at++] = track[pair];
+    }
+    this.values = draft.slice(0, at);
+  }
+
+  /** distance^p of a pair. */
+  cost(pair: number): number {
+    return this.values[this.costAt + pair];
+  }
+
+  /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum. */
+  on(pair: number): number {
+    return this.values[this.onAt + pair];
+  }
+
+  assign(pair: number, on: number): void {
+    this.values[this.onAt + pair] = on;
+  }
+
+  /** A copy of what is assigned, to be put back with `reassign`. */
+  assignment(): FrameAssignment {
+    return { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
+  }
+
+  reassign({ on, halves }: FrameAssignment): void {
+    on.forEach((each, pair) => {
+      this.assign(pair, each);
+    });
+    this.halves = halves;
+    addUp(this);
+  }
+
+  /** c^p - distance^p of a pair in quanta, at least 1. */
+  benefit(pair: number): number {
+    return benefitQuanta(this.cost(pair) / this.unit);
+  }
+
+  /** Makes room for what the frontier keeps. */
+  openFrontier(): void {
+    if (this.groups !== NO_GROUPS) return;
+    const count = this.edges.length;
+    this.groups = [];
+    while (nothing.length < count) nothing.push(null);
+    this.lone = lonePairs(this);
+    this.pairGroup = nothing.slice(0, count);
+    this.pairPart = nothing.slice(0, count);
+    this.pairTrackPart = nothing.slice(0, count);
+    this.pairCalm = zeros.slice(0, count);
+  }
+
+  truthIndex(pair: number): number {
+    return this.values[this.endsAt + 2 * pair];
+  }
+
+  trackIndex(pair: number): number {
+    return this.values[this.endsAt + 2 * pair + 1];
+  }
+
+  truthAt(pair: number): Trajectory {
+    return this.truths[this.truthIndex(pair)];
+  }
+
+  trackAt(pair: number): Trajectory {
+    return this.tracks[this.trackIndex(pair)];
+  }
+
+  /** Copies of the coordinates, `stride` for each object. */
+  truthNumbers(): number[] {
+    return this.values.slice(0, this.truths.length * this.stride);
+  }
+
+  trackNumbers(): number[] {
+    return this.values.slice(this.truths.length * this.stride, this.costAt);
+  }
+
+  truthCoordinates(): Float64Array {
+    return Float64Array.from(this.truthNumbers());
+  }
+
+  trackCoordinates(): Float64Array {
+    return Float64Array.from(this.trackNumbers());
+  }
+
+  /** The frame as it came. */
+  packed(): PackedFrame {
+    const feed = (members: Trajectory[], coordinates: Float64Array) => ({ ids: members.map((t) => t.id), coordinates });
+    return {
+      reference: feed(this.truths, this.truthCoordinates()),
+      tracker: feed(this.tracks, this.trackCoordinates()),
+      stride: this.stride,
+    };
+  }
+}
+
+/** distance^p, in half the time of `**`; the digits agree but for the last one or two. */
+function power(distance: number, exponent: number): number {
+  if (exponent === 1) return distance;
+  return exponent === 2 ? distance * distance : Math.exp(exponent * Math.log(distance));
+}
+
+/** Objects of one feed, to be read: `stride` coordinates for each id. */
+export interface FeedView {
+  readonly ids: readonly string[];
+  readonly coordinates: ArrayLike<number>;
+}
+
+/** A frame, to be read. */
+export interface FrameView {
+  readonly reference: FeedView;
+  readonly tracker: FeedView;
+  readonly stride: number;
+}
+
+/** The frames as they came. Feeds that show the same objects as in the frame before share their list of ids. */
+export function viewFrames(records: readonly FrameRecord[]): FrameView[] {
+  let truths: Trajectory[] | null = null;
+  let tracks: Trajectory[] | null = null;
+  let truthIds: string[] = [];
+  let trackIds: string[] = [];
+  return records.map((record) => {
+    if (record.truths !== truths) truthIds = record.truths.map((truth) => truth.id);
+    if (record.tracks !== tracks) trackIds = record.tracks.map((track) => track.id);
+    truths = record.truths;
+    tracks = record.tracks;
+    return {
+      reference: { ids: truthIds, coordinates: record.truthNumbers() },
+      tracker: { ids: trackIds, coordinates: record.trackNumbers() },
+      stride: record.stride,
+    };
+  });
+}
+
+/** Pairs closer than the cut-off: indices of their ends and their distances; the first `count` of each list. */
+export interface FoundPairs {
+  readonly count: number;
+  readonly truth: ArrayLike<number>;
+  readonly track: ArrayLike<number>;
+  readonly distance: ArrayLike<number>;
+}
+
+// scratch: how many pairs each object of a frame is in
+let truthPairs = new Uint32Array(64);
+let trackPairs = new Uint32Array(64);
+
+const cleared = (scratch: Uint32Array<ArrayBuffer>, length: number) =>
+  scratch.length < length ? new Uint32Array(2 * length) : scratch.fill(0, 0, length);
+
+/** Of each pair 1 where neither end has another. */
+export function lonePairs(frame: FrameRecord): (0 | 1)[] {
+  truthPairs = cleared(truthPairs, frame.truths.length);
+  trackPairs = cleared(trackPairs, frame.tracks.length);
+  while (zeros.length < frame.pairCount) zeros.push(0);
+  const lone: (0 | 1)[] = zeros.slice(0, frame.pairCount);
+  for (let pair = 0; pair < lone.length; pair++) {
+    truthPairs[frame.truthIndex(pair)]++;
+    trackPairs[frame.trackIndex(pair)]++;
+  }
+  for (let pair = 0; pair < lone.length; pair++) {
+    if (truthPairs[frame.truthIndex(pair)] === 1 && trackPairs[frame.trackIndex(pair)] === 1) lone[pair] = 1;
+  }
+  return lone;
+}
+
+/** parts of a quantum in which `rounding` is told */
+export const ROUNDING_PARTS = 256;
+/** pairs that cost less of c^p earn more than a quantum */
+const ALMOST = 1 - 2 ** -38;
+
+/** Adds up what is assigned. */
+export function addUp(frame: FrameRecord): void {
+  let proper = 0;
+  let localization = 0;
+  let rounding = 0;
+  let roundedPair = -1;
+  const almostUnit = frame.unit * ALMOST;
+  for (let pair = 0; pair < frame.pairCount; pair++) {
+    const on = frame.on(pair);
+    const cost = frame.cost(pair);
+    if (on > 0) {
+      proper += on;
+      localization += on * cost;
+      // what earns next to nothing was rounded up
+      if (cost < almostUnit) continue;
+    }
+    rounding += Math.abs(roundedOff(cost / frame.unit));
+    if (roundedPair < 0 || cost < frame.cost(roundedPair)) roundedPair = pair;
+  }
+  frame.proper = proper;
+  frame.localization = localization;
+  frame.rounding = Math.ceil(rounding * ROUNDING_PARTS);
+  frame.roundedPair = roundedPair;
+  frame.touched = false;
+}

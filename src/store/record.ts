@@ -1,0 +1,314 @@
+/**
+ * What the log holds: every input that changes the state of a stream, in the order in which it took effect. The state
+ * of a stream is a function of its records and of nothing else.
+ * Frame parts, the hot path, are binary (about 3 microseconds for 20 boxes, a seventh of JSON): strings are two bytes of
+ * length and UTF-8, numbers are doubles, little-endian, or hundredths in four bytes where that is the very same number.
+ * The rare kinds are JSON. `decodeRecord(encode(r))` equals r.
+ */
+
+import type { Box } from '../metric/evaluation.js';
+import { countOf, isPacked, type PackedList } from '../wire/objects.js';
+import type { FeedPart, FramePart, Role, WireObject } from '../wire/protocol.js';
+
+interface Common {
+  stream: string;
+  /** when it took effect, epoch milliseconds */
+  atMs: number;
+}
+
+/** One feed's objects at one step, as they came; `atMs` is the time of arrival. */
+export interface PartRecord extends Common {
+  kind: 'part';
+  role: Role;
+  tracker: string | null;
+  part: FeedPart;
+}
+
+/** A feed said hello. `settings` come with the first feed of a stream. */
+export interface OpenRecord extends Common {
+  kind: 'open';
+  role: Role;
+  tracker: string | null;
+  settings?: unknown;
+}
+
+/** The configuration of a stream changed while the evaluator was down. */
+export interface ConfigureRecord extends Common {
+  kind: 'configure';
+  settings: unknown;
+}
+
+/** A feed is finished. */
+export interface EndRecord extends Common {
+  kind: 'end';
+  role: Role;
+  tracker: string | null;
+}
+
+/** Time passed without input, and something was due. */
+export interface TickRecord extends Common {
+  kind: 'tick';
+}
+
+/** The evaluator came back; the time it was away counts for nobody. */
+export interface ResumeRecord extends Common {
+  kind: 'resume';
+}
+
+/** A tracker, or with null the whole stream, was idle for too long and is forgotten. */
+export interface RetireRecord extends Common {
+  kind: 'retire';
+  tracker: string | null;
+}
+
+export type LogRecord =
+  | PartRecord
+  | OpenRecord
+  | ConfigureRecord
+  | EndRecord
+  | TickRecord
+  | ResumeRecord
+  | RetireRecord;
+
+const KINDS = ['part', 'open', 'configure', 'end', 'tick', 'resume', 'retire'] as const;
+
+const HAS_K = 1;
+const HAS_T = 2;
+const IS_REFERENCE = 4;
+
+const HAS_BOX = 1;
+const HAS_CLASS = 2;
+const HAS_CONFIDENCE = 4;
+/** coordinates are in hundredths, four bytes each */
+const IS_COMPACT = 8;
+const HUNDREDTHS_MAX = 2 ** 31 - 1;
+
+/** half a surrogate pair */
+const LONE_SURROGATE = /\p{Surrogate}/u;
+/** set in the length of a string */
+const IS_UTF16 = 0x8000;
+
+/** Appends records to a buffer that grows as needed. */
+export class RecordWriter {
+  #bytes: Buffer;
+  #view: DataView;
+  #length = 0;
+
+  constructor(capacityBytes = 1 << 16) {
+    this.#bytes = Buffer.allocUnsafeSlow(capacityBytes);
+    this.#view = viewOf(this.#bytes);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Forgets everything after the first `length` bytes. */
+  truncate(length: number): void {
+    this.#reserve(length - this.#length);
+    this.#length = length;
+  }
+
+  /** What was written; valid until the next call. */
+  bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Appends one record, preceded by its length in four bytes. */
+  write(record: LogRecord): void {
+    const start = this.#length;
+    this.#reserve(4 + 1 + 8);
+    this.#bytes[start + 4] = KINDS.indexOf(record.kind);
+    this.#length = this.#bytes.writeDoubleLE(record.atMs, start + 5);
+    this.#string(record.stream);
+    if (record.kind === 'part') this.#part(record);
+    else this.#json(record);
+    this.#bytes.writeUInt32LE(this.#length - start - 4, start);
+  }
+
+  #part({ role, tracker, part }: PartRecord): void {
+    const { seq, k, t, objects } = part;
+    this.#string(tracker ?? '');
+    this.#reserve(1 + 8 * 3 + 4);
+    let at = this.#length;
+    this.#bytes[at++] =
+      (k === undefined ? 0 : HAS_K) | (t === undefined ? 0 : HAS_T) | (role === 'reference' ? IS_REFERENCE : 0);
+    at = this.#bytes.writeDoubleLE(seq, at);
+    at = this.#bytes.writeDoubleLE(k ?? 0, at);
+    at = this.#bytes.writeDoubleLE(t ?? 0, at);
+    this.#length = this.#bytes.writeUInt32LE(countOf(objects), at);
+    if (isPacked(objects)) this.#packed(objects);
+    else for (const object of objects) this.#object(object);
+  }
+
+  /** The same bytes as the objects one by one. */
+  #packed({ shape, stride, ids, coordinates, classes, confidences }: PackedList): void {
+    for (let n = 0; n < ids.length; n++) {
+      const kind = classes?.[n] ?? null;
+      const confidence = confidences?.[n] ?? null;
+      const flags =
+        (shape === 'box' ? HAS_BOX : 0) | (kind === null ? 0 : HAS_CLASS) | (confidence === null ? 0 : HAS_CONFIDENCE);
+      this.#string(ids[n]);
+      this.#coordinates(coordinates, n * stride, stride, flags);
+      if (confidence !== null) this.#number(confidence);
+      if (kind !== null) this.#string(kind);
+    }
+  }
+
+  #object(object: WireObject): void {
+    const { id, box, class: kind, confidence } = object;
+    const coordinates: number[] = box ?? object.point!;
+    const flags =
+      (box ? HAS_BOX : 0) | (kind === undefined ? 0 : HAS_CLASS) | (confidence === undefined ? 0 : HAS_CONFIDENCE);
+    this.#string(id);
+    this.#coordinates(coordinates, 0, coordinates.length, flags);
+    if (confidence !== undefined) this.#number(confidence);
+    if (kind !== undefined) this.#string(kind);
+  }
+
+  /** Flags, count, and the numbers from `first` on. */
+  #coordinates(list: readonly number[], first: number, count: number, flags: number): void {
+    this.#reserve(2 + count * 8);
+    const view = this.#view;
+    const start = this.#length;
+    let at = start + 2;
+    let compact = IS_COMPACT;
+    for (let n = first; n < first + count; n++, at += 4) {
+      const value = list[n];
+      const hundredths = Math.round(value * 100);
+      if (hundredths / 100 !== value || Math.abs(hundredths) > HUNDREDTHS_MAX || Object.is(value, -0)) {
+        compact = 0;
+        break;
+      }
+      view.setInt32(at, hundredths, true);
+    }
+    if (compact === 0) {
+      at = start + 2;
+      for (let n = first; n < first + count; n++, at += 8) view.setFloat64(at, list[n], true);
+    }
+    this.#bytes[start] = flags | compact;
+    this.#bytes[start + 1] = count;
+    this.#length = at;
+  }
+
+  #number(value: number): void {
+    this.#reserve(8);
+    this.#length = this.#bytes.writeDoubleLE(value, this.#length);
+  }
+
+  #json({ kind: _kind, atMs: _atMs, stream: _stream, ...rest }: Exclude<LogRecord, PartRecord>): void {
+    const text = JSON.stringify(rest);
+    const size = Buffer.byteLength(text);
+    this.#reserve(size);
+    this.#length += this.#bytes.write(text, this.#length, 'utf8');
+  }
+
+  #string(text: string): void {
+    this.#reserve(2 + text.length * 3);
+    const bytes = this.#bytes;
+    const start = this.#length;
+    let at = start + 2;
+    for (let n = 0; n < text.length; n++) {
+      const code = text.charCodeAt(n);
+      if (code > 127) {
+        this.#wideString(text);
+        return;
+      }
+      bytes[at++] = code;
+    }
+    bytes.writeUInt16LE(at - start - 2, start);
+    this.#length = at;
+  }
+
+  /** UTF-8, or UTF-16 for what UTF-8 cannot hold: half a surrogate pair must come back as it was. */
+  #wideString(text: string): void {
+    const encoding = LONE_SURROGATE.test(text) ? 'utf16le' : 'utf8';
+    const size = this.#bytes.write(text, this.#length + 2, encoding);
+    this.#bytes.writeUInt16LE(encoding === 'utf8' ? size : size | IS_UTF16, this.#length);
+    this.#length += 2 + size;
+  }
+
+  #reserve(size: number): void {
+    if (this.#length + size <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.#bytes.length * 2, this.#length + size));
+    this.#bytes.copy(larger, 0, 0, this.#length);
+    this.#bytes = larger;
+    this.#view = viewOf(larger);
+  }
+}
+
+const viewOf = (bytes: Buffer) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+
+/** Reads records one after the other; copies what it returns. */
+export class RecordReader {
+  #at: number;
+
+  constructor(
+    readonly bytes: Buffer,
+    start = 0,
+  ) {
+    this.#at = start;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.bytes.length;
+  }
+
+  read(): LogRecord {
+    const size = this.bytes.readUInt32LE(this.#at);
+    const end = this.#at + 4 + size;
+    const kind = KINDS[this.bytes[this.#at + 4]];
+    const atMs = this.bytes.readDoubleLE(this.#at + 5);
+    this.#at += 13;
+    const stream = this.#string();
+    if (kind === 'part') return { kind, stream, atMs, ...this.#part() };
+    const rest = JSON.parse(this.bytes.toString('utf8', this.#at, end));
+    this.#at = end;
+    return { kind, stream, atMs, ...rest };
+  }
+
+  #part(): Pick<PartRecord, 'role' | 'tracker' | 'part'> {
+    const tracker = this.#string();
+    const flags = this.bytes[this.#at++];
+    const part: FramePart = { seq: this.#number(), objects: [] };
+    const k = this.#number();
+    const t = this.#number();
+    if (flags & HAS_K) part.k = k;
+    if (flags & HAS_T) part.t = t;
+    const count = this.bytes.readUInt32LE(this.#at);
+    this.#at += 4;
+    for (let n = 0; n < count; n++) part.objects.push(this.#object());
+    return flags & IS_REFERENCE ? { role: 'reference', tracker: null, part } : { role: 'tracker', tracker, part };
+  }
+
+  #object(): WireObject {
+    const object: WireObject = { id: this.#string() };
+    const flags = this.bytes[this.#at++];
+    const coordinates: number[] = new Array(this.bytes[this.#at++]);
+    for (let d = 0; d < coordinates.length; d++)
+      coordinates[d] = flags & IS_COMPACT ? this.#hundredths() : this.#number();
+    if (flags & HAS_BOX) object.box = coordinates as Box;
+    else object.point = coordinates;
+    if (flags & HAS_CONFIDENCE) object.confidence = this.#number();
+    if (flags & HAS_CLASS) object.class = this.#string();
+    return object;
+  }
+
+  #hundredths(): number {
+    this.#at += 4;
+    return this.bytes.readInt32LE(this.#at - 4) / 100;
+  }
+
+  #number(): number {
+    const value = this.bytes.readDoubleLE(this.#at);
+    this.#at += 8;
+    return value;
+  }
+
+  #string(): string {
+    const head = this.bytes.readUInt16LE(this.#at);
+    const size = head & ~IS_UTF16;
+    this.#at += 2 + size;
+    return this.bytes.toString(head & IS_UTF16 ? 'utf16le' : 'utf8', this.#at - size, this.#at);
+  }
+}

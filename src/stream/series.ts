@@ -1,0 +1,243 @@
+/**
+ * One series: a stream's tracker judged under one profile. A sliding window, the frame numbers that belong to it, and
+ * the newest report. The objects of the frames are kept once, inside the window.
+ */
+
+import { evaluate, SlidingWindow, type WindowParams, type WindowSnapshot } from '../index.js';
+import type { Box, Obj, Report, SwitchEvent } from '../metric/evaluation.js';
+import type { LooseFrame } from '../metric/frame.js';
+import type { Params } from '../metric/params.js';
+import type { FeedSnapshot } from '../metric/sliding-window.js';
+import type { SolveOptions } from '../metric/solve-options.js';
+import type { FrameView } from '../metric/window/frame-record.js';
+import type { Signal } from '../spikes/signals.js';
+import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from '../spikes/watch.js';
+import type { Step } from './pairing.js';
+
+/** When a frame was: its number and, where known, epoch seconds. */
+export interface Mark {
+  k: number;
+  t?: number;
+}
+
+/** A switch under the number of the frame it happened at. */
+export type MarkedSwitch = Omit<SwitchEvent, 'type' | 'frame'> & { k: number };
+
+export interface Pushed {
+  mark: Mark;
+  report: Report;
+  switches: readonly MarkedSwitch[];
+  spikes: readonly SpikeNews[];
+  /** milliseconds spent */
+  solveMs: number;
+}
+
+/** A frame of the window with its objects. */
+export interface RetainedFrame extends Mark {
+  reference: Obj[];
+  tracker: Obj[];
+}
+
+/** A report without what its frames tell, where that is quickly worked out again. */
+type ReportState = Omit<Report, 'perFrame' | 'newest'> & Partial<Pick<Report, 'perFrame'>>;
+
+/** Everything a Series knows. Plain data. */
+export interface SeriesState {
+  tracker: string;
+  profile: string;
+  window: WindowSnapshot;
+  marks: Mark[];
+  /** the newest report; null before the first */
+  report: ReportState | null;
+  spikes?: SpikeState;
+}
+
+/** milliseconds: what took longer is not solved again after a restart */
+const QUICK_MS = 1;
+
+const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
+const NO_SWITCHES: readonly MarkedSwitch[] = [];
+const NO_SPIKES: readonly SpikeNews[] = [];
+
+export class Series {
+  #window: SlidingWindow;
+  /** of the frames in the window, oldest first */
+  #marks: Mark[] = [];
+  #report: Report | null = null;
+  #spikes: SpikeWatch | null = null;
+  #ended = false;
+  /** of the newest report */
+  #solveMs = 0;
+
+  constructor(
+    readonly tracker: string,
+    readonly profile: string,
+    readonly params: WindowParams,
+    readonly options: SolveOptions = {},
+    window = new SlidingWindow(params, options),
+  ) {
+    this.#window = window;
+  }
+
+  get report(): Report | null {
+    return this.#report;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Number of the newest frame. */
+  get mark(): Mark | null {
+    return this.#marks.at(-1) ?? null;
+  }
+
+  /** Takes a step in. A step that throws InputError leaves no trace. */
+  push(step: Step): Pushed {
+    const began = performance.now();
+    const report = this.#window.push({ reference: step.reference, tracker: step.tracks } as LooseFrame);
+    const solveMs = performance.now() - began;
+    const mark: Mark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
+    this.#marks.push(mark);
+    if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
+    const spikes = this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? NO_SPIKES;
+    return this.#pushed(mark, report, spikes, solveMs);
+  }
+
+  /** Settles everything left; null when there is nothing to say. */
+  end(): Pushed | null {
+    const mark = this.mark;
+    if (this.#ended || !mark) return null;
+    this.#ended = true;
+    const began = performance.now();
+    const report = this.#window.end();
+    return this.#pushed(mark, report, this.endSpikes(), performance.now() - began);
+  }
+
+  /** The spike detector; null while it is off. */
+  get spikes(): SpikeWatch | null {
+    return this.#spikes;
+  }
+
+  /** Watches for spikes as told from now on, going on from what `before` has learned; not at all without signals. */
+  watchSpikes(settings: SpikeSettings | undefined, before = this.#spikes): void {
+    const { exponent, cutoff } = this.params;
+    const on = settings !== undefined && settings.signals.length > 0;
+    this.#spikes = on ? SpikeWatch.fromJSON(before?.toJSON(), settings, exponent, cutoff) : null;
+  }
+
+  /** Spikes of signals that are not in `kept` are over. */
+  endSpikes(kept: readonly Signal[] = []): SpikeNews[] {
+    return this.#spikes && this.mark ? this.#spikes.close(this.mark.k, kept) : [];
+  }
+
+  #pushed(mark: Mark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
+    this.#report = report;
+    this.#solveMs = solveMs;
+    if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, solveMs };
+    const first = report.frame - this.#marks.length + 1;
+    const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
+      k: this.#marks[frame - first].k,
+      truth,
+      from,
+      to,
+      switches: count,
+    }));
+    return { mark, report, switches, spikes, solveMs };
+  }
+
+  /** The frames of the window without their numbers and times, oldest first. */
+  views(): FrameView[] {
+    return this.#window.frames();
+  }
+
+  /** The frames of the window with their objects, oldest first; as many as `report.perFrame`. */
+  frames(): RetainedFrame[] {
+    return this.#unpack(this.#window.snapshot());
+  }
+
+  #unpack({ frames, stride }: WindowSnapshot): RetainedFrame[] {
+    const isBox = BOX_DISTANCES.includes(this.params.distance);
+    const object = (id: string, coordinates: number[]): Obj =>
+      isBox ? { id, box: coordinates as Box } : { id, point: coordinates };
+    const objects = ([ids, coordinates]: FeedSnapshot): Obj[] =>
+      ids.map((id, n) => object(id, Array.from(coordinates.slice(n * stride, (n + 1) * stride))));
+    return frames.map((frame, n) => ({
+      ...this.#marks[n],
+      reference: objects(frame.reference),
+      tracker: objects(frame.tracker),
+    }));
+  }
+
+  dispose(): void {
+    this.#window.dispose();
+  }
+
+  /** Plain data, with typed arrays; to be written down or cloned at once, not to be changed. */
+  toJSON(): SeriesState {
+    const { tracker, profile } = this;
+    const state = { tracker, profile, window: this.#window.snapshot(), marks: this.#marks };
+    return {
+      ...state,
+      report: this.#report && stateOf(this.#report, this.#solveMs <= QUICK_MS),
+      ...(this.#spikes ? { spikes: this.#spikes.toJSON() } : {}),
+    };
+  }
+
+  /** Goes on exactly where `toJSON` was called. */
+  static fromJSON(state: SeriesState, options: SolveOptions = {}, spikes?: SpikeSettings): Series {
+    const { tracker, profile, window, marks, report } = state;
+    const series = new Series(tracker, profile, window.params, options, SlidingWindow.fromJSON(window, options));
+    series.#marks = marks;
+    series.#ended = window.ended;
+    series.#report = report && series.#withFrames(report, window);
+    if (spikes && spikes.signals.length > 0)
+      series.#spikes = SpikeWatch.fromJSON(state.spikes, spikes, window.params.exponent, window.params.cutoff);
+    return series;
+  }
+
+  /** A report that works its frames out when they are asked for. */
+  #withFrames(report: ReportState, window: WindowSnapshot): Report {
+    const { windowFrames: _window, settleFrames: _settle, ...params } = this.params;
+    // a solve that is cut would come to another assignment than the one reported
+    const { budgetMs: _budget, ...options } = this.options;
+    let { perFrame } = report;
+    // as it was for the next snapshot
+    this.#solveMs = perFrame ? Number.POSITIVE_INFINITY : 0;
+    const read = () => {
+      perFrame ??= evaluate(this.#unpack(window), params as Params, options).perFrame;
+      return perFrame;
+    };
+    return Object.defineProperties({ ...report } as Report, {
+      perFrame: { enumerable: true, get: read },
+      newest: { enumerable: true, get: () => read().at(-1) },
+    });
+  }
+}
+
+/** Only the same work leads to the same frames: those of a solve that was cut, or was long, are kept. */
+function stateOf(report: Report, quick: boolean): ReportState {
+  const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver } = report;
+  const { frame, settled, lifetime, events, audit } = report;
+  const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
+  const kept = { ...window, frame, settled, lifetime, events, ...(audit ? { audit } : {}) };
+  return exact && quick ? kept : { ...kept, perFrame: report.perFrame };
+}
+
+/** Truths whose track has changed in the frames of a report, the last first. Worked out only when a spike begins. */
+function switchedLately(report: Report): string[] {
+  const partner = new Map<string, string>();
+  const switched = new Set<string>();
+  for (const { assignment } of report.perFrame) {
+    for (const { truth, track, distance } of assignment) {
+      if (distance === null) continue;
+      const before = partner.get(truth);
+      if (before !== undefined && before !== track) {
+        switched.delete(truth);
+        switched.add(truth);
+      }
+      partner.set(truth, track);
+    }
+  }
+  return [...switched].reverse();
+}

@@ -1,0 +1,252 @@
+/** MOTChallenge files: what is read, what is dropped, what is refused and how, and the benchmark's preprocessing. */
+
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import {
+  alignMotChallenge,
+  type MotReading,
+  type Preprocessing,
+  readMotChallenge,
+} from '../../adapters/formats/motchallenge.js';
+import { type Frame, InputError } from '../../src/index.js';
+
+const shared = new URL('../../../../shared/', import.meta.url);
+
+function read(text: string, reading: Partial<MotReading> = {}) {
+  return readMotChallenge(text, { kind: 'reference', file: 'gt.txt', ...reading });
+}
+
+function mistakes(text: string, reading: Partial<MotReading> = {}): string[] {
+  try {
+    read(text, reading);
+  } catch (error) {
+    assert.ok(error instanceof InputError, String(error));
+    return error.message.split('\n').map((line) => line.trim());
+  }
+  return assert.fail('the text was accepted');
+}
+
+function ids(frames: Frame[]): Array<{ reference: string[]; tracker: string[] }> {
+  return frames.map(({ reference, tracker }) => ({
+    reference: reference.map(({ id }) => id),
+    tracker: tracker.map(({ id }) => id),
+  }));
+}
+
+describe('MOTChallenge files', () => {
+  it('reads frame, id and box of every line', () => {
+    const feed = read('1,7,10,20.5,30,40\n2,7,11,-21,30.25,40\n');
+    assert.deepEqual(feed.frames.get(1)?.[0].object, { id: '7', box: [10, 20.5, 30, 40] });
+    assert.deepEqual(feed.frames.get(2)?.[0].object, { id: '7', box: [11, -21, 30.25, 40] });
+    assert.deepEqual([feed.rowCount, feed.countedCount, feed.lastFrame, feed.columns], [2, 2, 2, 6]);
+  });
+
+  it('reads every number exactly as JavaScript does', () => {
+    const numbers = ['0.1', '102.3751449584961', '950.000000102113', '1.797289638080878', '0.30000000000000004'];
+    numbers.push('1e2', '1.5E+01', '9007199254740993', '123456789012345678901234567890', '00012.500', '.5', '7.', '+3');
+    numbers.push('4.000000000000000000e+00', ' 5 ', '\t6', '0.000000000000000000000012345', '2.2250738585072014e-308');
+    for (const number of numbers) {
+      const box = read(`1,1,-${number.trim().replace(/^\+/, '')},${number},1,1`).frames.get(1)?.[0].object.box;
+      assert.deepEqual(box?.slice(0, 2), [-Number(number), Number(number)], number);
+    }
+  });
+
+  it('accepts a missing last newline, carriage returns, blank lines and a byte order mark', () => {
+    const feed = read('\ufeff1,1,1,1,1,1\r\n\r\n  \n2, 1, 1, 1, 1, 1\r\n\n3,1,1,1,1,1');
+    assert.deepEqual([...feed.frames.keys()], [1, 2, 3]);
+    assert.equal(feed.frames.get(3)?.[0].line, 6);
+  });
+
+  it('keeps ids as text, whatever their size, and reads 3.0 as 3', () => {
+    const feed = read('1,18446744073709551615,1,1,1,1\n1,3.0,1,1,1,1\n1,007,1,1,1,1\n');
+    const found = feed.frames.get(1)?.map(({ object }) => object.id);
+    assert.deepEqual(found, ['18446744073709551615', '3', '7']);
+  });
+
+  it('makes every detection (id -1) a trajectory of its own', () => {
+    const feed = read('1,-1,1,1,1,1,0.9\n1,-1,1,1,1,1,0.8\n4,-1,1,1,1,1,0.9\n', { kind: 'tracker' });
+    const found = [...feed.frames.values()].flat().map(({ object }) => object.id);
+    assert.deepEqual(found, ['det:1:1', 'det:1:2', 'det:4:3']);
+  });
+
+  it('drops reference rows with flag 0 or another class in files of 9 columns', () => {
+    const text = '1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,0,1,1\n1,3,1,1,1,1,1,7,1\n';
+    const counted = (reading: Partial<MotReading>) =>
+      read(text, reading)
+        .frames.get(1)
+        ?.filter((row) => row.counted)
+        .map(({ object }) => object.id);
+    assert.deepEqual(counted({}), ['1']);
+    assert.deepEqual(counted({ classes: [1, 7] }), ['1', '3']);
+    assert.deepEqual(counted({ allRows: true }), ['1', '2', '3']);
+    assert.deepEqual(counted({ kind: 'tracker' }), ['1', '2', '3']);
+  });
+
+  it('takes column 8 of a reference of 10 columns as a position, not as a class', () => {
+    const feed = read('1,1,1,1,1,1,1,-4.2,7.1,0\n1,2,1,1,1,1,0,5.5,7.1,0\n');
+    assert.deepEqual(
+      feed.frames.get(1)?.map((row) => row.counted),
+      [true, false],
+    );
+  });
+
+  it('aligns both files by frame number, with empty frames where nothing is', () => {
+    const frames = alignMotChallenge(read('2,1,1,1,1,1\n'), read('4,9,1,1,1,1\n2,8,1,1,1,1', { kind: 'tracker' }));
+    assert.deepEqual(ids(frames), [
+      { reference: [], tracker: [] },
+      { reference: ['1'], tracker: ['8'] },
+      { reference: [], tracker: [] },
+      { reference: [], tracker: ['9'] },
+    ]);
+  });
+
+  it('takes an empty file as a feed that says nothing', () => {
+    const frames = alignMotChallenge(read('1,1,1,1,1,1\n'), read('', { kind: 'tracker' }), undefined);
+    assert.deepEqual(ids(frames), [{ reference: ['1'], tracker: [] }]);
+  });
+
+  it('names file, line, character, column, what came and what was expected', () => {
+    assert.deepEqual(mistakes('1,1,1,1,1,1\n1,2,3,x4,5,6\n'), [
+      'gt.txt:2:7: top (column 4) must be a finite number (got "x4")',
+    ]);
+    assert.deepEqual(mistakes('1,1,,1,1,1\n'), ['gt.txt:1:5: left (column 3) must be a finite number (got "")']);
+  });
+
+  for (const [what, line, expected] of [
+    ['frame 0', '0,1,1,1,1,1', 'frame (column 1) must be a whole number from 1 to 1000000 (got "0")'],
+    ['half a frame', '1.5,1,1,1,1,1', 'frame (column 1) must be a whole number from 1 to 1000000 (got "1.5")'],
+    [
+      'a frame beyond any sequence',
+      '1e9,1,1,1,1,1',
+      'frame (column 1) must be a whole number from 1 to 1000000 (got "1e9")',
+    ],
+    ['a box without width', '1,1,1,1,0,1', 'width (column 5) must be a number above 0 (got "0")'],
+    ['a box of negative height', '1,1,1,1,1,-3', 'height (column 6) must be a number above 0 (got "-3")'],
+    ['an infinite number', '1,1,1e999,1,1,1', 'left (column 3) must be a finite number (got "1e999")'],
+    ['a word for infinity', '1,1,Infinity,1,1,1', 'left (column 3) must be a finite number (got "Infinity")'],
+    ['a hexadecimal number', '1,1,0x10,1,1,1', 'left (column 3) must be a finite number (got "0x10")'],
+    ['a wrong confidence', '1,1,1,1,1,1,nan', 'column 7 must be a finite number (got "nan")'],
+    [
+      'a name for an id',
+      '1,car,1,1,1,1',
+      'id (column 2) must be a whole number, or -1 for a detection without identity (got "car")',
+    ],
+    [
+      'half an id',
+      '1,2.5,1,1,1,1',
+      'id (column 2) must be a whole number, or -1 for a detection without identity (got "2.5")',
+    ],
+    [
+      'a negative id',
+      '1,-2,1,1,1,1',
+      'id (column 2) must be a whole number, or -1 for a detection without identity (got "-2")',
+    ],
+  ]) {
+    it(`refuses ${what}`, () => {
+      const [message, ...others] = mistakes(line);
+      assert.deepEqual(others, []);
+      assert.equal(message.slice(message.indexOf(': ') + 2), expected);
+    });
+  }
+
+  it('refuses too few, too many and changing numbers of columns', () => {
+    const columns = 'expected 6 to 10, separated by commas: frame, id, left, top, width, height and up to four more';
+    assert.deepEqual(mistakes('1 1 1 1 1 1\n'), [`gt.txt:1:1: has 1 columns; ${columns} (got "1 1 1 1 1 1")`]);
+    assert.deepEqual(mistakes('1,1,1,1,1,1,1,1,1,1,1\n'), [
+      `gt.txt:1:1: has 11 columns; ${columns} (got "1,1,1,1,1,1,1,1,1,1,1")`,
+    ]);
+    assert.deepEqual(mistakes('1,1,1,1,1,1\n2,1,1,1,1,1,1\n'), [
+      'gt.txt:2:1: has 7 columns; expected 6, as on the first line (got "2,1,1,1,1,1,1")',
+    ]);
+  });
+
+  it('refuses an id that comes twice in a frame, also far apart', () => {
+    assert.deepEqual(mistakes('1,1,1,1,1,1\n2,1,1,1,1,1\n1,1.0,5,5,5,5\n'), [
+      'gt.txt:3:3: id (column 2) is already in frame 1, on line 1; an id may come once per frame (got "1")',
+    ]);
+  });
+
+  it('reports several mistakes together and counts those beyond the first twenty', () => {
+    assert.equal(mistakes('0,1,1,1,0,-1\n')[0], '3 problems');
+    const many = mistakes('0,1,1,1,1,1\n'.repeat(30));
+    assert.equal(many.length, 22);
+    assert.equal(many[21], 'and 10 more');
+  });
+
+  it('stops reading a file that is wrong from end to end', () => {
+    assert.equal(mistakes('hello\n'.repeat(5000))[0], '1000 problems');
+  });
+});
+
+describe('the preprocessing of the benchmark', () => {
+  const reference = read(
+    ['1,1,0,0,10,10,1,1,1', '1,2,100,0,10,10,0,7,1', '1,3,200,0,10,10,0,6,1', '1,4,300,0,10,10,0,9,1'].join('\n'),
+  );
+  const tracker = read(
+    ['1,11,0,1,10,10,1', '1,12,100,1,10,10,1', '1,13,200,1,10,10,1', '1,14,300,1,10,10,1', '1,15,100,7,10,10,1'].join(
+      '\n',
+    ),
+    { kind: 'tracker', file: 'a.txt' },
+  );
+  const kept = (preprocess?: Preprocessing) => ids(alignMotChallenge(reference, tracker, preprocess))[0];
+
+  it('takes out tracks that match a distractor, and leaves those that match nothing or an occluder', () => {
+    assert.deepEqual(kept(), { reference: ['1'], tracker: ['11', '12', '13', '14', '15'] });
+    assert.deepEqual(kept('motchallenge'), { reference: ['1'], tracker: ['11', '13', '14', '15'] });
+  });
+
+  it('also takes out tracks on vehicles under the rules of MOT20', () => {
+    assert.deepEqual(kept('mot20').tracker, ['11', '14', '15']);
+  });
+
+  it('matches the pairs of the greatest total overlap, not greedily', () => {
+    // the nearest pair is track 1 with the distractor, but then track 2 would stay alone
+    const truths = read('1,1,0,0,10,10,1,1,1\n1,2,2,0,10,10,0,8,1\n');
+    const tracks = read('1,1,1.5,0,10,10,1\n1,2,4,0,10,10,1\n', { kind: 'tracker' });
+    assert.deepEqual(ids(alignMotChallenge(truths, tracks, 'motchallenge'))[0].tracker, ['1']);
+  });
+
+  it('refuses a reference without classes and results of other classes', () => {
+    const world = read('1,1,1,1,1,1,1,-4.2,7.1,0\n', { file: 'mot15.txt' });
+    assert.throws(() => alignMotChallenge(world, tracker, 'motchallenge'), {
+      message:
+        'mot15.txt: preprocessing needs the class in column 8 of 9, but the file has 10 columns; evaluate it without preprocessing (got 10)',
+    });
+    const cars = read('1,1,1,1,1,1,1,3,-1,-1\n', { kind: 'tracker', file: 'cars.txt' });
+    assert.throws(() => alignMotChallenge(reference, cars, 'motchallenge'), /^InputError: cars.txt:1: class 3: /);
+  });
+
+  describe('on real sequences', () => {
+    before(function () {
+      if (!existsSync(new URL('data', shared)) || !existsSync(new URL('reference/trackeval.json', shared))) {
+        assert.notEqual(
+          process.env.TGOSPA_REQUIRE_SYSTEM,
+          '1',
+          '../shared/data and ../shared/reference are needed here',
+        );
+        this.skip();
+      }
+    });
+
+    it('leaves exactly the rows that TrackEval leaves, for all its tracker files', () => {
+      const cases = JSON.parse(readFileSync(new URL('reference/trackeval.json', shared), 'utf8')) as Array<{
+        tracker: string;
+        sequence: string;
+        preprocessing: boolean;
+        scores: Record<string, number>;
+      }>;
+      assert.ok(cases.length >= 10);
+      for (const { tracker: name, sequence, preprocessing, scores } of cases) {
+        const benchmark = sequence.slice(0, 5);
+        const open = (path: string) => readFileSync(new URL(`data/${benchmark}/${path}`, shared), 'latin1');
+        const truths = read(open(`train/${sequence.replace('-FRCNN', '')}/gt/gt.txt`));
+        const tracks = read(open(`results/${name}/${sequence}.txt`), { kind: 'tracker' });
+        const rules = benchmark === 'MOT20' ? 'mot20' : 'motchallenge';
+        const frames = alignMotChallenge(truths, tracks, preprocessing ? rules : undefined);
+        const count = (feed: keyof Frame) => frames.reduce((sum, frame) => sum + frame[feed].length, 0);
+        assert.equal(count('reference'), scores.CLR_TP + scores.CLR_FN, `${name} ${sequence} reference`);
+        assert.equal(count('tracker'), scores.CLR_TP + scores.CLR_FP, `${name} ${sequence} tracker`);
+      }
+    });
+  });
+});

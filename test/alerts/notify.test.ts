@@ -1,0 +1,373 @@
+/** Alerts to Alertmanagers and webhooks, against a server of our own that may be down, slow to agree, or strict. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Notifier, type NotifyCounts } from '../../src/alerts/notify.js';
+import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
+import type { SpikeEvent } from '../../src/wire/protocol.js';
+import { freePort, until } from '../kit/system.js';
+
+const START_MS = Date.parse('2025-11-16T00:00:00.000Z');
+
+const spike = (changes: Partial<SpikeEvent> = {}): SpikeEvent => ({
+  type: 'spike',
+  phase: 'start',
+  stream: 'gate-7',
+  tracker: 'sort',
+  profile: 'online-surveillance',
+  signal: 'missed',
+  k: 421,
+  at: 424,
+  expected: 0.4,
+  observed: 6.25,
+  score: 1.02,
+  objects: ['6', '11'],
+  n: 1,
+  atMs: START_MS,
+  ...changes,
+});
+const over = (changes: Partial<SpikeEvent> = {}): SpikeEvent =>
+  spike({ phase: 'end', at: 500, reason: 'recovered', atMs: START_MS + 2500, ...changes });
+
+interface Taken {
+  path: string;
+  authorization: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever was sent
+  body: any;
+}
+
+/** Takes what is posted to it; answers with the next status of `answers`, then 200. */
+class Inbox {
+  readonly taken: Taken[] = [];
+  answers: number[] = [];
+  #server: Server | null = null;
+
+  async open(port = 0): Promise<string> {
+    const server = createServer((request, response) => {
+      let text = '';
+      request.on('data', (chunk) => {
+        text += chunk;
+      });
+      request.on('end', () => {
+        const status = this.answers.shift() ?? 200;
+        const { authorization } = request.headers;
+        if (status === 200) this.taken.push({ path: request.url ?? '', authorization, body: JSON.parse(text) });
+        response.writeHead(status).end('an answer nobody reads');
+      });
+    });
+    this.#server = server;
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server?.closeAllConnections();
+    await new Promise((resolve) => (this.#server ? this.#server.close(resolve) : resolve(0)));
+    this.#server = null;
+  }
+}
+
+describe('notify', () => {
+  let dir: string;
+  let inbox: Inbox;
+  let logged: string[];
+  const open: Notifier[] = [];
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'tgospa-notify-'));
+    inbox = new Inbox();
+    logged = [];
+  });
+
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((notifier) => notifier.stop()));
+    await inbox.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  function start(yaml: string, active: SpikeEvent[] = [], env: NodeJS.ProcessEnv = {}): Notifier {
+    const { config } = readConfig({ text: yaml, env });
+    const write = (event: string, fields = {}) => logged.push(JSON.stringify({ event, ...fields }));
+    const parts = {
+      settings: config.notify,
+      receivers: notifyReceivers(config, env),
+      dir,
+      logger: { info: write, warn: write },
+      pageUrl: 'http://127.0.0.1:9477',
+      now: () => START_MS + 60_000,
+    };
+    const notifier = new Notifier(parts, active);
+    open.push(notifier);
+    return notifier;
+  }
+
+  const receiver = (lines: string, settings = '') => `notify:\n${settings}  receivers:\n  - name: oncall\n${lines}`;
+  const webhook = (url: string, settings = '  retryFirstMs: 5\n') =>
+    receiver(`    type: webhook\n    url: ${url}/hook\n`, settings);
+  const alertmanager = (url: string, settings = '  retryFirstMs: 5\n') => receiver(`    url: ${url}\n`, settings);
+  const counts = (notifier: Notifier): NotifyCounts => notifier.counts()[0][1];
+  const statuses = () =>
+    inbox.taken.flatMap(({ body }) => body.alerts.map((alert: { status: string }) => alert.status));
+  const reached = (count: number) => until(`${count} messages`, () => inbox.taken.length >= count);
+  const idle = (notifier: Notifier) => until('nothing waits', () => counts(notifier).waiting === 0);
+
+  it('sends a webhook what Alertmanager would send, and the resolution', async () => {
+    const notifier = start(webhook(await inbox.open()));
+    notifier.note(spike());
+    await reached(1);
+    notifier.note(over());
+    await reached(2);
+    const labels = {
+      alertname: 'TrackerMissSpike',
+      severity: 'critical',
+      by: 'evaluator',
+      stream: 'gate-7',
+      tracker: 'sort',
+      profile: 'online-surveillance',
+      signal: 'missed',
+    };
+    const annotations = {
+      summary: 'Tracker sort of gate-7 misses far more than usual.',
+      description:
+        'missed objects per frame: 6.25 where 0.4 is usual (profile online-surveillance). Since frame 421, known at frame 424; concerned: 6, 11.',
+      runbook_url: 'dashboards/RUNBOOK.md#trackermissspike',
+    };
+    const message = (status: string, endsAt: string) => ({
+      version: '4',
+      groupKey: '{}:{stream="gate-7", tracker="sort"}',
+      truncatedAlerts: 0,
+      status,
+      receiver: 'oncall',
+      groupLabels: { stream: 'gate-7', tracker: 'sort' },
+      commonLabels: labels,
+      commonAnnotations: annotations,
+      externalURL: 'http://127.0.0.1:9477/',
+      alerts: [
+        {
+          status,
+          labels,
+          annotations,
+          startsAt: '2025-11-16T00:00:00.000Z',
+          endsAt,
+          generatorURL: 'http://127.0.0.1:9477/#/s/gate-7/sort/online-surveillance',
+          fingerprint: inbox.taken[0].body.alerts[0].fingerprint,
+        },
+      ],
+    });
+    assert.deepEqual(inbox.taken, [
+      { path: '/hook', authorization: undefined, body: message('firing', '0001-01-01T00:00:00Z') },
+      { path: '/hook', authorization: undefined, body: message('resolved', '2025-11-16T00:00:02.500Z') },
+    ]);
+    assert.match(inbox.taken[0].body.alerts[0].fingerprint, /^[0-9a-f]{16}$/);
+    await idle(notifier);
+    assert.deepEqual(counts(notifier), { sent: 2, failed: 0, dropped: 0, waiting: 0 });
+  });
+
+  it('names each signal as the rules and the runbook do', async () => {
+    const notifier = start(webhook(await inbox.open()));
+    for (const signal of ['missed', 'false', 'switch', 'localization'] as const) notifier.note(spike({ signal }));
+    await idle(notifier);
+    const alerts = inbox.taken.flatMap(({ body }) => body.alerts);
+    const rules = readFileSync(new URL('../../../dashboards/prometheus/rules.yml', import.meta.url), 'utf8');
+    const runbook = readFileSync(new URL('../../../dashboards/RUNBOOK.md', import.meta.url), 'utf8').toLowerCase();
+    assert.equal(alerts.length, 4);
+    for (const { labels, annotations } of alerts) {
+      assert.ok(rules.includes(`alert: ${labels.alertname}`), labels.alertname);
+      assert.ok(runbook.includes(`## ${annotations.runbook_url.split('#')[1]}`), annotations.runbook_url);
+    }
+  });
+
+  it('posts to an Alertmanager and repeats what goes on, so that it does not time out', async () => {
+    const url = await inbox.open();
+    const text = receiver(`    url: ${url}/am/\n    tokenEnv: AM\n    labels: { team: night }\n`, '  repeatMs: 10\n');
+    const notifier = start(text, [], { AM: 'very-secret-token' });
+    notifier.note(spike());
+    await reached(3);
+    notifier.note(over());
+    await until('resolved', () => inbox.taken.some(({ body }) => body[0].endsAt));
+    const count = inbox.taken.length;
+    const [{ path, authorization, body }] = inbox.taken;
+    assert.deepEqual([path, authorization], ['/am/api/v2/alerts', 'Bearer very-secret-token']);
+    assert.equal(body.length, 1);
+    assert.equal(body[0].labels.team, 'night');
+    assert.equal(body[0].startsAt, '2025-11-16T00:00:00.000Z');
+    assert.ok(!('endsAt' in body[0]) && !('key' in body[0]));
+    for (const { body: again } of inbox.taken.slice(0, count - 1)) assert.deepEqual(again, body);
+    assert.deepEqual(inbox.taken[count - 1].body, [{ ...body[0], endsAt: '2025-11-16T00:00:02.500Z' }]);
+  });
+
+  it('tries again until the receiver takes it, first what came first', async () => {
+    const notifier = start(webhook(await inbox.open()));
+    inbox.answers = [503, 500, 429];
+    notifier.note(spike());
+    notifier.note(over());
+    notifier.note(spike({ signal: 'false', n: 3 }));
+    await idle(notifier);
+    assert.deepEqual(statuses(), ['firing', 'resolved', 'firing']);
+    assert.equal(counts(notifier).failed, 3);
+    assert.equal(logged.filter((line) => line.includes('notification_failed')).length, 3);
+  });
+
+  it('reaches a receiver that comes up later', async () => {
+    const port = await freePort();
+    const notifier = start(webhook(`http://127.0.0.1:${port}`, '  retryFirstMs: 5\n  retryMaxMs: 20\n'));
+    notifier.note(spike());
+    await until('a failure', () => counts(notifier).failed >= 2);
+    await inbox.open(port);
+    await idle(notifier);
+    assert.deepEqual(statuses(), ['firing']);
+  });
+
+  it('waits twice as long after each failure', async () => {
+    const notifier = start(webhook(await inbox.open(), '  retryFirstMs: 1\n  retryMaxMs: 4\n'));
+    inbox.answers = [500, 500, 500, 500, 500];
+    notifier.note(spike());
+    await idle(notifier);
+    assert.deepEqual(
+      logged.map((line) => JSON.parse(line).retryMs),
+      [1, 2, 4, 4, 4],
+    );
+  });
+
+  it('does not try again what was refused', async () => {
+    const notifier = start(webhook(await inbox.open()));
+    inbox.answers = [400];
+    notifier.note(spike());
+    await idle(notifier);
+    notifier.note(spike({ signal: 'switch' }));
+    await idle(notifier);
+    assert.deepEqual(counts(notifier), { sent: 1, failed: 1, dropped: 0, waiting: 0 });
+    assert.match(logged[0], /notification_refused.*answered 400/);
+  });
+
+  it('holds a limited number of alerts for a receiver that is down, the newest', async () => {
+    const port = await freePort();
+    const notifier = start(
+      webhook(`http://127.0.0.1:${port}`, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'),
+    );
+    for (let n = 0; n < 10; n++) notifier.note(spike({ tracker: `t${n}` }));
+    assert.deepEqual([counts(notifier).dropped, counts(notifier).waiting], [7, 3]);
+    await inbox.open(port);
+    await idle(notifier);
+    assert.deepEqual(
+      inbox.taken.map(({ body }) => body.groupLabels.tracker),
+      ['t7', 't8', 't9'],
+    );
+  });
+
+  it('takes back what is over, however much has begun meanwhile', async () => {
+    const url = await inbox.open();
+    const notifier = start(webhook(url, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'));
+    notifier.note(spike());
+    await idle(notifier);
+    // as good as down
+    inbox.answers = Array.from({ length: 3 }, () => 503);
+    notifier.note(over());
+    for (let n = 0; n < 10; n++) notifier.note(spike({ tracker: `t${n}` }));
+    await idle(notifier);
+    const told = inbox.taken.map(({ body }) => `${body.groupLabels.tracker} ${body.status}`);
+    assert.deepEqual(told, ['sort firing', 'sort resolved', 't8 firing', 't9 firing']);
+  });
+
+  it('tells each receiver only what it wants', async () => {
+    const url = await inbox.open();
+    const notifier = start(
+      receiver(`    type: webhook\n    url: ${url}\n    streams: ["gate-*"]\n    signals: [switch]\n`),
+    );
+    notifier.note(spike({ stream: 'hall', signal: 'switch' }));
+    notifier.note(spike({ signal: 'missed' }));
+    notifier.note(spike({ stream: 'gate-9', signal: 'switch' }));
+    await idle(notifier);
+    assert.deepEqual(
+      inbox.taken.map(({ body }) => body.commonLabels.stream),
+      ['gate-9'],
+    );
+  });
+
+  it('takes back after a restart what ended meanwhile, and goes on with what lasts', async () => {
+    const url = await inbox.open();
+    const first = start(webhook(url));
+    first.note(spike());
+    first.note(spike({ signal: 'false' }));
+    await idle(first);
+    await first.stop();
+    const before = inbox.taken.length;
+    // missed goes on, false has ended, switch has begun while nobody was told
+    const second = start(webhook(url), [spike(), spike({ signal: 'switch' })]);
+    await idle(second);
+    const told = inbox.taken.slice(before).flatMap(({ body }) => body.alerts);
+    assert.deepEqual(
+      told.map(({ status, labels, endsAt }) => [status, labels.signal, endsAt]),
+      [
+        ['resolved', 'false', '2025-11-16T00:01:00.000Z'],
+        ['firing', 'switch', '0001-01-01T00:00:00Z'],
+      ],
+    );
+    // the same event again, as after a crash, is no news
+    second.note(spike());
+    second.note(over());
+    await idle(second);
+    assert.deepEqual(statuses().slice(-1), ['resolved']);
+    assert.equal(statuses().filter((status) => status === 'firing').length, 3);
+  });
+
+  it('tells an Alertmanager at once after a restart what goes on', async () => {
+    const url = await inbox.open();
+    const first = start(alertmanager(url));
+    first.note(spike());
+    await idle(first);
+    await first.stop();
+    const second = start(alertmanager(url), [spike()]);
+    await idle(second);
+    assert.equal(inbox.taken.length, 2);
+    assert.deepEqual(inbox.taken[1].body, inbox.taken[0].body);
+  });
+
+  it('goes on without what it remembered when the file is damaged', async () => {
+    writeFileSync(join(dir, 'notifications.json'), '{"version":1,"to');
+    const notifier = start(webhook(await inbox.open()));
+    assert.match(logged[0], /notifications_unreadable/);
+    notifier.note(spike());
+    await idle(notifier);
+    assert.equal(JSON.parse(readFileSync(join(dir, 'notifications.json'), 'utf8')).told.oncall.length, 1);
+  });
+
+  describe('configuration', () => {
+    const complaint = (lines: string, env: NodeJS.ProcessEnv = {}): string => {
+      try {
+        readConfig({ text: receiver(lines), env });
+        return '';
+      } catch (error) {
+        assert.ok(error instanceof ConfigError);
+        return error.message;
+      }
+    };
+
+    it('needs exactly one address, without a password in it', () => {
+      assert.match(complaint('    type: webhook\n'), /give exactly one of url, urlEnv and urlFile/);
+      assert.match(complaint('    url: http://a\n    urlEnv: B\n'), /give exactly one of/);
+      const withPassword = complaint('    url: http://me:pass-word@a\n');
+      assert.match(withPassword, /holds a name or password; use tokenEnv or tokenFile/);
+      assert.match(complaint('    url: ftp://a\n'), /must begin with http/);
+      assert.match(complaint('    url: nowhere\n'), /is no address/);
+      assert.match(complaint('    urlEnv: HOOK\n'), /environment variable HOOK is not set/);
+      assert.match(complaint('    url: http://a\n    tokenEnv: X\n    tokenFile: y\n'), /not both/);
+      assert.match(complaint('    url: http://a\n  - name: oncall\n    url: http://b\n'), /same name/);
+    });
+
+    it('keeps secrets out of messages and lines of the log', () => {
+      const env = { HOOK: 'https://hooks.example/T000/secret-part', TOKEN: 'not usable because of spaces' };
+      const message = complaint('    urlEnv: HOOK\n    tokenEnv: TOKEN\n', env);
+      assert.match(message, /holds no usable token/);
+      assert.ok(!message.includes(env.HOOK) && !message.includes(env.TOKEN));
+      const { config } = readConfig({
+        text: receiver('    urlEnv: HOOK\n    tokenEnv: TOKEN\n'),
+        env: { ...env, TOKEN: 'abc-123' },
+      });
+      assert.deepEqual(notifySecrets(config, { ...env, TOKEN: 'abc-123' }), [env.HOOK, 'abc-123']);
+    });
+  });
+});

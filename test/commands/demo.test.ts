@@ -1,0 +1,177 @@
+/** The demo as people run it: the real command in a process of its own, read over its own addresses. */
+import { strict as assert } from 'node:assert';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Probe } from '../kit/edge-harness.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+
+interface Event {
+  type: string;
+  tracker?: string;
+  [key: string]: unknown;
+}
+
+describe('demo', () => {
+  let folder: string;
+  let child: ChildProcess | null = null;
+  let output = '';
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-demo-test-'));
+    output = '';
+  });
+  afterEach(async () => {
+    if (child && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    child = null;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  function start(args: string[]): void {
+    output = '';
+    // its temporary folder is made inside ours, so that what it leaves behind can be seen
+    child = spawn(process.execPath, [MAIN, 'demo', ...args], {
+      env: { PATH: process.env.PATH, TMPDIR: folder, TGOSPA_TOKEN: 'belongs-to-another-evaluator' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
+  }
+
+  /** Resolves with the match once the output has it. */
+  async function shown(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(output);
+      if (match) return match;
+      if (child!.exitCode !== null) assert.fail(`exited with ${child!.exitCode}: ${output}`);
+      await Promise.race([once(child!.stdout!, 'data'), once(child!.stderr!, 'data'), once(child!, 'exit')]);
+    }
+  }
+
+  async function stop(signal: NodeJS.Signals): Promise<number> {
+    const began = performance.now();
+    child!.kill(signal);
+    const [code] = await once(child!, 'exit');
+    assert.equal(code, 0, output);
+    return performance.now() - began;
+  }
+
+  it('prints addresses that work, shows both trackers in one line, and stops quickly on Ctrl-C, leaving nothing', async () => {
+    start(['--port', '0']);
+    const [, live] = await shown(/live +(ws:\S+)/);
+    const [, metrics] = await shown(/metrics +(http:\S+)/);
+    const [, page] = await shown(/page +(http:\S+)/);
+    assert.equal((await fetch(page)).status, 200);
+    const reader = await Probe.open(live);
+    assert.equal((await reader.nextOf('report')).stream, 'crossing');
+    await shown(/frame \d+ \| steady \d+\.\d\d: \d+ missed, .* \| faulty \d+\.\d\d: \d+ missed/);
+    const text = await (await fetch(metrics)).text();
+    for (const tracker of ['steady', 'faulty'])
+      assert.ok(text.includes(`tgospa_window_distance{stream="crossing",tracker="${tracker}"`), tracker);
+    assert.ok((await stop('SIGINT')) < 3000);
+    assert.equal((await reader.closed).code, 1001);
+    assert.deepEqual(readdirSync(folder), [], 'the temporary folder is gone');
+  });
+
+  it('shows a spike of the faulty tracker in its second round, and none of the good one', async () => {
+    start(['--port', '0', '--fps', '40']);
+    const [, live] = await shown(/live +(ws:\S+)/);
+    const reader = await Probe.open(live);
+    const spikes: Event[] = [];
+    let last: Event;
+    do {
+      last = await reader.next();
+      if (last.type === 'spike') spikes.push(last);
+    } while (!(last.type === 'report' && (last.k as number) >= 600 && last.tracker === 'faulty'));
+    const [first] = spikes;
+    assert.deepEqual([first.tracker, first.signal, first.phase], ['faulty', 'missed', 'start']);
+    // silent from frame 20 of the second round
+    assert.ok((first.k as number) >= 315 && (first.at as number) <= 370, JSON.stringify(first));
+    assert.ok((first.objects as string[]).length > 0);
+    assert.deepEqual(
+      spikes.filter(({ tracker }) => tracker !== 'faulty'),
+      [],
+    );
+    // a line comes every two seconds; the spikes of a round last longer than that
+    await shown(/frame \d+ \| SPIKE faulty \w+: [\d.e-]+, usual [\d.e-]+, since frame \d+/);
+    await stop('SIGTERM');
+  });
+
+  it('lets the evaluator find every scripted fault, and none in the good tracker', async () => {
+    // fast, yet slow enough for a silence of more than a second
+    start(['--port', '0', '--fps', '40', '--calm', '0']);
+    const [, live] = await shown(/live +(ws:\S+)/);
+    const reader = await Probe.open(live);
+    const events: Event[] = [];
+    let last: Event;
+    do {
+      last = await reader.next();
+      events.push(last);
+    } while (!(last.type === 'report' && (last.k as number) >= 290 && last.tracker === 'faulty'));
+    await stop('SIGTERM');
+    const switches = events.filter(({ type }) => type === 'switch');
+    const named = switches.map(({ tracker, k, truth, from, to }) => `${tracker} ${k} ${truth}: ${from} > ${to}`);
+    assert.deepEqual(
+      named.filter((text) => text.startsWith('steady')),
+      [],
+    );
+    for (const expected of [
+      'faulty 122 2/1: c2/1 > c3/1',
+      'faulty 122 3/1: c3/1 > c2/1',
+      'faulty 170 4/1: c4/1 > c4-second/1',
+      'faulty 230 4/1: c4-second/1 > c4-third/1',
+    ])
+      assert.ok(named.includes(expected), `${expected} is not among ${named.join('; ')}`);
+    const newest = (k: number) => {
+      const report = events.find((event) => event.type === 'report' && event.tracker === 'faulty' && event.k === k);
+      return (report!.newest as { count: { proper: number; missed: number; false: number } }).count;
+    };
+    assert.ok(events.some(({ type, tracker, over }) => type === 'silence' && tracker === 'faulty' && over === false));
+    assert.deepEqual([newest(50).proper, newest(50).missed], [0, 4], 'a silent tracker misses everything');
+    assert.ok(newest(90).missed >= 1, 'walker 1 is lost');
+    assert.ok(newest(160).false >= 1, 'the ghost is false');
+    const clutter = Array.from({ length: 40 }, (_, n) => newest(240 + n).false).reduce((a, b) => a + b);
+    assert.ok(clutter > 15, `${clutter} false boxes in the burst of clutter`);
+  });
+
+  it('takes a free port, and says so, when its own is taken; goes on in a folder it is given', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    const data = join(folder, 'kept');
+    try {
+      start(['--port', String(port), '--data', data]);
+      await shown(new RegExp(`port ${port} is taken.*taking a free one instead`));
+      const [, metrics] = await shown(/metrics +(http:\S+)/);
+      assert.ok(!metrics.includes(`:${port}/`));
+      await shown(/frame \d+ \|/);
+      await stop('SIGINT');
+    } finally {
+      other.close();
+    }
+    const [, frame] = await shown(/frame (\d+) \|/);
+    assert.ok(existsSync(data));
+    start(['--port', '0', '--data', data]);
+    const [, again] = await shown(/frame (\d+) \|/);
+    assert.ok(Number(again) > Number(frame), `frame ${again} after frame ${frame}`);
+    await stop('SIGINT');
+  });
+
+  it('explains itself, and refuses what it does not know', () => {
+    const once_ = (...args: string[]) => spawnSync(process.execPath, [MAIN, 'demo', ...args], { encoding: 'utf8' });
+    assert.match(once_('--help').stdout, /Usage: tgospa demo/);
+    const { status, stderr } = once_('--port', 'x', '--fps', '0');
+    assert.equal(status, 2);
+    assert.match(stderr, /--port must be a whole number.*\n.*--fps must be a number from 1 to 100, not 0/);
+  });
+});

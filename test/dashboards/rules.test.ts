@@ -1,0 +1,154 @@
+/** The alert rules: sound, tested with promtool, and explained in the runbook. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { METRICS } from '../../src/telemetry/telemetry.js';
+import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
+import { hasProgram, needs } from '../kit/system.js';
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+const read = (file: string) => readFileSync(join(root, file), 'utf8');
+
+/** The anchors of the headings of a Markdown page, as hosts of repositories make them. */
+const anchorsOf = (text: string) =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+
+describe('alert rules', () => {
+  const file = readRules();
+  const alerts = rulesOf(file).filter(({ alert }) => alert !== undefined);
+  const names = [...new Set(alerts.map(({ alert }) => alert!))];
+
+  it('hold every alert that is promised', () => {
+    for (const name of [
+      'TrackerMissSpike',
+      'TrackerSwitchSpike',
+      'TrackerFalseSpike',
+      'TrackerLocalizationDrift',
+      'TrackerSilent',
+      'ReferenceSilent',
+      'EvaluatorLagging',
+      'EvaluatorUncertified',
+      'EvaluatorStorageFailing',
+      'EvaluatorStorageSlow',
+    ])
+      assert.ok(names.includes(name), `rules.yml has no alert ${name}`);
+  });
+
+  it('say how bad, what, and what to do, in a section of the runbook that exists', () => {
+    const anchors = anchorsOf(read('dashboards/RUNBOOK.md'));
+    for (const { alert, labels, annotations } of alerts) {
+      assert.match(labels?.severity ?? '', /^(critical|warning)$/, `${alert}: severity`);
+      assert.ok(annotations?.summary && annotations.description, `${alert} lacks a summary or a description`);
+      const [page, anchor] = annotations.runbook_url.split('#');
+      assert.equal(page, 'dashboards/RUNBOOK.md', alert);
+      assert.equal(anchor, alert!.toLowerCase());
+      assert.ok(anchors.includes(anchor), `dashboards/RUNBOOK.md has no section for ${alert}`);
+    }
+  });
+
+  it('are all the runbook has sections for, and its links lead somewhere', () => {
+    const text = read('dashboards/RUNBOOK.md');
+    const sections = [...text.matchAll(/^## (\w+)$/gm)].map(([, name]) => name);
+    assert.deepEqual(sections.sort(), [...names].sort());
+    for (const [, anchor] of text.matchAll(/\]\(#([^)]+)\)/g))
+      assert.ok(anchorsOf(text).includes(anchor), `the runbook links to #${anchor}, which it does not have`);
+  });
+
+  it('find trackers both by the detector and by plain rates, which need no detector', () => {
+    for (const name of ['TrackerMissSpike', 'TrackerSwitchSpike', 'TrackerFalseSpike', 'TrackerLocalizationDrift']) {
+      const kinds = alerts.filter(({ alert }) => alert === name);
+      assert.deepEqual(
+        kinds.map(({ labels, expr }) => [labels?.by, expr.includes('tgospa_spike')]),
+        [
+          ['detector', true],
+          ['rate', false],
+        ],
+      );
+    }
+    for (const { record, expr } of rulesOf(file)) if (record) assert.ok(!expr.includes('tgospa_spike'), record);
+  });
+
+  it('ask only for metrics that exist, and for records that are made', () => {
+    const known = new Set(METRICS.map(({ name }) => name));
+    const records = new Set(rulesOf(file).flatMap(({ record }) => record ?? []));
+    for (const { expr, record, alert } of rulesOf(file)) {
+      const asked = expr.match(/\b(?:(?:series|instance):)?tgospa_\w+(?::\w+)?/g) ?? [];
+      for (const name of asked)
+        assert.ok(
+          records.has(name) || known.has(name.replace(/_bucket$/, '')),
+          `${alert ?? record} asks for ${name}, which does not exist`,
+        );
+    }
+  });
+
+  it('pass promtool, whole and shortened', function () {
+    needs(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
+    const run = (args: string[], cwd: string) => {
+      const { status, stdout, stderr } = spawnSync('promtool', args, { cwd, encoding: 'utf8' });
+      assert.equal(status, 0, stdout + stderr);
+    };
+    run(['check', 'rules', RULES_FILE], root);
+    run(['test', 'rules', 'rules.test.yml'], dirname(RULES_FILE));
+    const folder = mkdtempSync(join(tmpdir(), 'tgospa-rules-'));
+    try {
+      writeFileSync(join(folder, 'rules.yml'), shortened(file, 30));
+      run(['check', 'rules', 'rules.yml'], folder);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it('have a unit test for every alert that fires and for every alert that must not', () => {
+    const { tests } = parse(read('dashboards/prometheus/rules.test.yml')) as {
+      tests: Array<{ alert_rule_test: Array<{ alertname: string; exp_alerts: unknown[] }> }>;
+    };
+    const cases = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+    for (const name of names) {
+      const own = cases.filter(({ alertname }) => alertname === name);
+      assert.ok(
+        own.some(({ exp_alerts }) => exp_alerts.length > 0),
+        `no unit test shows ${name} firing`,
+      );
+    }
+    const quiet = new Set(cases.filter(({ exp_alerts }) => exp_alerts.length === 0).map(({ alertname }) => alertname));
+    // in their tests another feed beside the one that is reported is well
+    const beside = ['ReferenceSilent', 'FeedRejected', 'FeedLate'];
+    assert.deepEqual(
+      names.filter((name) => !quiet.has(name) && !beside.includes(name)),
+      [],
+    );
+  });
+});
+
+describe('shortening the rules', () => {
+  const file: RuleFile = {
+    groups: [
+      {
+        name: 'g',
+        rules: [{ alert: 'A', expr: 'rate(x_5m[5m]) > 0.5 and x:rate5m offset 1h', for: '1m', keep_firing_for: '10s' }],
+      },
+    ],
+  };
+
+  it('divides durations and nothing else', () => {
+    const [rule] = rulesOf(parse(shortened(file, 30)));
+    assert.equal(rule.expr, 'rate(x_5m[10s]) > 0.5 and x:rate5m offset 120s');
+    assert.deepEqual([rule.for, rule.keep_firing_for], ['2s', '1s']);
+  });
+
+  it('changes every duration of the real file', () => {
+    const before = JSON.stringify(readRules()).match(/\[\d+[smh]\]|offset \d+[smh]/g)!;
+    const after = JSON.stringify(parse(shortened(readRules(), 7))).match(/\[\d+[smh]\]|offset \d+[smh]/g)!;
+    assert.equal(before.length, after.length);
+    for (const [n, duration] of before.entries()) assert.notEqual(after[n], duration);
+  });
+});

@@ -1,0 +1,85 @@
+import { strict as assert } from 'node:assert';
+import { TrendBoard } from '../../src/edge/trend.js';
+import type { ReportEvent } from '../../src/wire/protocol.js';
+import { fakeReport } from '../kit/fake-live.js';
+
+const all = { covers: () => true };
+
+function report(k: number, changes: Partial<ReportEvent> = {}): ReportEvent {
+  const series = { stream: 'gate-7', tracker: 'sort', profile: 'online-surveillance' };
+  const cost = { localization: k, missed: 2 * k, false: 3 * k, switch: 4 * k, total: 10 * k };
+  return {
+    type: 'report',
+    ...series,
+    k,
+    receivedMs: 1000 + k,
+    solveMs: 0,
+    report: fakeReport({ cost, distance: k / 2 }),
+    ...changes,
+  };
+}
+
+const board = (framesMax: number, count: number, seriesMax = 10) => {
+  const trends = new TrendBoard(framesMax, seriesMax);
+  for (let k = 1; k <= count; k++) trends.note(report(k));
+  return trends;
+};
+
+describe('trend', () => {
+  it('keeps distance and costs of every frame, in columns', () => {
+    const [view] = board(100, 3).list(all, 100);
+    const figures = { k: [1, 2, 3], atMs: [1001, 1002, 1003], distance: [0.5, 1, 1.5], localization: [1, 2, 3] };
+    const more = { missed: [2, 4, 6], false: [3, 6, 9], switch: [4, 8, 12] };
+    assert.deepEqual(view, { stream: 'gate-7', tracker: 'sort', profile: 'online-surveillance', ...figures, ...more });
+  });
+
+  it('keeps at most so many frames, the newest, however many come', () => {
+    for (const count of [63, 64, 65, 99, 100, 101, 250]) {
+      const [{ k, missed }] = board(100, count).list(all, 1000);
+      const expected = Array.from({ length: Math.min(100, count) }, (_, n) => Math.max(0, count - 100) + n + 1);
+      assert.deepEqual(k, expected, `${count} frames`);
+      assert.deepEqual(
+        missed,
+        expected.map((one) => 2 * one),
+      );
+    }
+  });
+
+  it('thins out evenly and never leaves out the newest', () => {
+    for (const points of [1, 2, 7, 60, 99]) {
+      const [{ k }] = board(100, 230).list(all, points);
+      assert.ok(k.length <= points && k.length >= points / 2, `${k.length} of ${points}`);
+      assert.equal(k.at(-1), 230);
+      const steps = new Set(k.slice(1).map((one, n) => one - k[n]));
+      assert.ok(steps.size <= 1, 'evenly apart');
+    }
+  });
+
+  it('replaces a frame that is reported again at the end, and starts over when numbers go back', () => {
+    const trends = board(100, 5);
+    trends.note(report(5, { receivedMs: 9 }));
+    assert.deepEqual(trends.list(all, 10)[0].atMs, [1001, 1002, 1003, 1004, 9]);
+    trends.note(report(2));
+    assert.deepEqual(trends.list(all, 10)[0].k, [2]);
+  });
+
+  it('forgets retired series, and the oldest beyond the limit', () => {
+    const trends = board(10, 2, 2);
+    trends.note(report(1, { tracker: 'b' }));
+    trends.note(report(1, { tracker: 'c' }));
+    const names = () => trends.list(all, 10).map(({ tracker }) => tracker);
+    assert.deepEqual(names(), ['b', 'c']);
+    trends.note({ type: 'retired', stream: 'gate-7', tracker: 'b', profile: 'online-surveillance' });
+    assert.deepEqual(names(), ['c']);
+  });
+
+  it('shows only what matches and what may be seen', () => {
+    const trends = board(10, 2);
+    trends.note(report(1, { stream: 'yard' }));
+    const streams = (filter: object) => trends.list({ ...all, ...filter }, 10).map(({ stream }) => stream);
+    assert.deepEqual(streams({}), ['gate-7', 'yard']);
+    assert.deepEqual(streams({ stream: 'yard' }), ['yard']);
+    assert.deepEqual(streams({ covers: (stream: string) => stream === 'gate-7' }), ['gate-7']);
+    assert.deepEqual(streams({ tracker: 'nobody' }), []);
+  });
+});

@@ -1,0 +1,141 @@
+/** Starts the edge on a free loopback port and talks to it as a peer would; waits for events, never for time. */
+import { once } from 'node:events';
+import WebSocket from 'ws';
+import { type Config, readConfig } from '../../src/config/config.js';
+import { EdgeServer } from '../../src/edge/http.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { Telemetry } from '../../src/telemetry/telemetry.js';
+import { FakeLive } from './fake-live.js';
+
+export interface Edge {
+  url: string;
+  ws: string;
+  live: FakeLive;
+  server: EdgeServer;
+  telemetry: Telemetry;
+  logLines: string[];
+  stop(): Promise<void>;
+}
+
+export function configOf(text: string, env: NodeJS.ProcessEnv = {}): Config {
+  return readConfig({ text, overrides: { listen: { port: 0 } }, env }).config;
+}
+
+export async function startEdge(
+  text = '',
+  { live = new FakeLive(), env = {} as NodeJS.ProcessEnv } = {},
+): Promise<Edge> {
+  const config = configOf(text, env);
+  live.config = config;
+  const telemetry = new Telemetry({
+    processMetrics: false,
+    version: '1.2.3',
+    node: 'v20',
+    seriesMax: config.limits.series,
+  });
+  const logLines: string[] = [];
+  const logger = createLogger({ level: 'debug', write: (line) => logLines.push(line) });
+  const server = new EdgeServer({ config, live, telemetry, logger, version: '1.2.3', env });
+  const url = await server.listen();
+  const stop = async () => {
+    await server.quiesce();
+    await server.close();
+  };
+  return { url, ws: url.replace(/^http/, 'ws'), live, server, telemetry, logLines, stop };
+}
+
+type Message = Record<string, unknown> & { type: string };
+
+/** A peer without any cleverness: sends what it is told, keeps what it gets. */
+export class Probe {
+  readonly socket: WebSocket;
+  readonly received: Message[] = [];
+  readonly closed: Promise<{ code: number; reason: string }>;
+  #waiting: Array<(message: Message | null) => void> = [];
+  #read = 0;
+
+  private constructor(socket: WebSocket) {
+    this.socket = socket;
+    socket.on('message', (data) => {
+      this.received.push(JSON.parse(String(data)));
+      this.#waiting.shift()?.(this.received[this.#read++]);
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on('close', (code, reason) => {
+        resolve({ code, reason: String(reason) });
+        for (const wait of this.#waiting.splice(0)) wait(null);
+      });
+    });
+    socket.on('error', () => {});
+  }
+
+  static async open(
+    url: string,
+    { protocols = ['tgospa.v1'], headers = {} as Record<string, string> } = {},
+  ): Promise<Probe> {
+    const probe = new Probe(new WebSocket(url, protocols, { headers, perMessageDeflate: false }));
+    await once(probe.socket, 'open');
+    return probe;
+  }
+
+  /** Status and body of an upgrade that is refused. */
+  static refused(
+    url: string,
+    { protocols = ['tgospa.v1'], headers = {} as Record<string, string> } = {},
+  ): Promise<{ status: number; body: { code: string; message: string } }> {
+    return new Promise((resolve, reject) => {
+      const socket = new WebSocket(url, protocols, { headers });
+      socket.on('open', () => reject(new Error('the upgrade was not refused')));
+      socket.on('error', () => {});
+      socket.on('unexpected-response', (_, response) => {
+        let text = '';
+        response.on('data', (chunk) => {
+          text += chunk;
+        });
+        response.on('end', () => resolve({ status: response.statusCode!, body: JSON.parse(text) }));
+      });
+    });
+  }
+
+  send(message: object | string): void {
+    this.socket.send(typeof message === 'string' ? message : JSON.stringify(message));
+  }
+
+  /** The next message not read yet; throws when the connection closes first. */
+  async next(): Promise<Message> {
+    if (this.#read < this.received.length) return this.received[this.#read++];
+    const message = await new Promise<Message | null>((resolve) => this.#waiting.push(resolve));
+    if (message === null) throw new Error(`closed while waiting for a message: ${JSON.stringify(await this.closed)}`);
+    return message;
+  }
+
+  /** Reads on until a message of this type. */
+  async nextOf(type: string): Promise<Message> {
+    for (;;) {
+      const message = await this.next();
+      if (message.type === type) return message;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.socket.close();
+    await this.closed;
+  }
+}
+
+export const hello = (changes: object = {}) => ({
+  type: 'hello',
+  stream: 'gate-7',
+  role: 'tracker',
+  tracker: 'sort',
+  format: 'native',
+  ...changes,
+});
+
+export const frame = (seq: number, changes: object = {}) => ({
+  type: 'frame',
+  seq,
+  k: seq,
+  objects: [{ id: '7', box: [10, 20, 30, 40] }],
+  ...changes,
+});

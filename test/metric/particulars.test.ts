@@ -1,0 +1,241 @@
+/** Particulars of the kernel that are easily got wrong without any other test noticing. */
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { evaluate, type Frame, presets, profile, SlidingWindow } from '../../src/index.js';
+import { auditWindow } from '../../src/metric/audit.js';
+import { distances } from '../../src/metric/distance.js';
+import { loadSimplexSync } from '../../src/metric/program/simplex.js';
+import { useSimplex } from '../../src/metric/solve-options.js';
+import { randomCase } from '../kit/scenes.js';
+import { close } from '../kit/verifier.js';
+
+describe('the particulars of the kernel', () => {
+  it('a long-term switch penalty at an exponent other than 1 is n^(1/p) c', () => {
+    const { exponent, switchPenalty } = profile({ cutoff: 0.5, exponent: 2, longSwitchFrames: 9 });
+    close(switchPenalty ** exponent, 9 * 0.25, 1e-12, 'gamma^p = n c^p');
+  });
+
+  it('a geodesic is symmetric, and as long as the map says, between different latitudes', () => {
+    const [berlin, tokyo] = [
+      [52.52, 13.405],
+      [35.6895, 139.6917],
+    ];
+    const there = distances.geodesic(berlin, 0, tokyo, 0, 2);
+    close(distances.geodesic(tokyo, 0, berlin, 0, 2), there, 1e-12, 'symmetric');
+    close(there, 8_918_000, 1e-3, 'Berlin to Tokyo');
+    close(distances.geodesic([0, 0], 0, [0, 90], 0, 2), (6_371_008.8 * Math.PI) / 2, 1e-12, 'a quarter of the equator');
+  });
+
+  it('the lower bound of the lifetime is the sum over disjoint windows', () => {
+    const { frames, params } = randomCase(4, { frameCount: 24 });
+    const window = new SlidingWindow({ ...params, windowFrames: 8, settleFrames: 0 });
+    const reports = frames.map((frame) => window.push(frame));
+    const sum = [0, 8, 16].reduce((all, at) => all + evaluate(frames.slice(at, at + 8), params).cost.total, 0);
+    close(reports.at(-1)!.lifetime!.lower, sum, 1e-12, 'three windows of 8');
+  });
+
+  it('an audit sees a millionth, and not the last digits', () => {
+    const at = (total: number) => ({
+      ...evaluate([] as Frame[], presets['online-surveillance']),
+      cost: { total } as never,
+    });
+    const audit = { checked: 0, disagreements: 0, worstDifference: 0 };
+    const judge = (other: number) => auditWindow(audit, at(1), [], presets['online-surveillance'], {}, () => at(other));
+    judge(1 + 1e-11);
+    assert.equal(audit.disagreements, 0);
+    judge(1 + 1e-6);
+    assert.equal(audit.disagreements, 1);
+  });
+
+  it('branch and bound that left a gap of a ten-thousandth is not called exact', () => {
+    const [{ frames, params }] = JSON.parse(readFileSync('test/cases/reference/fractional-cases.json', 'utf8'));
+    const simplex = loadSimplexSync();
+    useSimplex(() => ({
+      ...simplex,
+      solveIntegral: (problem, options) => {
+        const solution = simplex.solveIntegral(problem, options);
+        return { ...solution, bound: solution.value + 1e-4 };
+      },
+    }));
+    try {
+      const { exact, gap } = evaluate(frames, params, { solver: 'lp', exactness: 'force' });
+      assert.ok(!exact && gap > 0, `${exact}, gap ${gap}`);
+    } finally {
+      useSimplex(loadSimplexSync);
+    }
+  });
+
+  it('a miss costs missShare c^p and a false object the rest', () => {
+    const point = (id: string, x: number) => ({ id, point: [x] });
+    const frames = [{ reference: [point('1', 0)], tracker: [point('a', 50), point('b', 90)] }];
+    const { cost } = evaluate(frames, {
+      distance: 'euclidean',
+      cutoff: 2,
+      exponent: 2,
+      switchPenalty: 1,
+      missShare: 0.75,
+    });
+    assert.deepEqual([cost.missed, cost.false], [3, 2]);
+  });
+
+  it('settled totals weigh missed and false by the miss share as the window does', () => {
+    const point = (id: string, x: number) => ({ id, point: [x] });
+    const params = { distance: 'euclidean', cutoff: 2, exponent: 2, switchPenalty: 1, missShare: 0.75 } as const;
+    const window = new SlidingWindow({ ...params, windowFrames: 4, settleFrames: 0 });
+    const { settled, cost } = window.push({ reference: [point('1', 0)], tracker: [point('a', 50), point('b', 90)] });
+    assert.deepEqual(settled.cost, cost);
+  });
+
+  it('a change that may fall on several frames of the same weight falls on the latest', () => {
+    const at = (id: string, x: number) => ({ id, point: [x] });
+    const gap = { reference: [], tracker: [] };
+    const other = (id: string) => ({ reference: [at('1', 0), at('2', 9)], tracker: [at(id, 0)] });
+    const frames = [other('a'), gap, gap, { ...other('b'), tracker: [at('b', 0), at('a', 9)] }];
+    const params = { distance: 'euclidean', cutoff: 1, exponent: 1, switchPenalty: 0.1 } as const;
+    const weights = { frame: [1, 1, 1, 1], switch: [1, 1, 1] };
+    const switchesOf = (perFrame: { count: { switches: number } }[]) => perFrame.map(({ count }) => count.switches);
+    const plain = switchesOf(evaluate(frames, params).perFrame);
+    assert.deepEqual(switchesOf(evaluate(frames, { ...params, weights }).perFrame), plain);
+    assert.deepEqual(plain.slice(0, 3), [0, 0, 0]);
+  });
+
+  it('simplex is given no more than what is left of the budget', () => {
+    const [{ frames, params }] = JSON.parse(readFileSync('test/cases/reference/fractional-cases.json', 'utf8'));
+    const simplex = loadSimplexSync();
+    const limits: (number | undefined)[] = [];
+    useSimplex(() => ({
+      ...simplex,
+      solve: (problem, options) => {
+        limits.push(options?.timeLimitMs);
+        return simplex.solve(problem, options);
+      },
+    }));
+    try {
+      evaluate(frames, params, { solver: 'lp', budgetMs: 5000, clock: () => 0 });
+    } finally {
+      useSimplex(loadSimplexSync);
+    }
+    assert.ok(limits.length > 0 && limits.every((limit) => limit === 5000), String(limits));
+  });
+
+  it('a disposed window frees every program of simplex it made', () => {
+    const simplex = loadSimplexSync();
+    let open = 0;
+    let made = 0;
+    useSimplex(() => ({
+      ...simplex,
+      createRing: (windowFrames) => {
+        const ring = simplex.createRing(windowFrames);
+        const dispose = ring.dispose.bind(ring);
+        open++;
+        made++;
+        ring.dispose = () => {
+          open--;
+          dispose();
+        };
+        return ring;
+      },
+    }));
+    try {
+      for (let seed = 8500; seed < 8512; seed++) {
+        const { frames, params } = randomCase(seed);
+        const window = new SlidingWindow({ ...params, windowFrames: 7 }, { solver: 'lp' });
+        for (const frame of frames) window.push(frame);
+        window.dispose();
+      }
+    } finally {
+      useSimplex(loadSimplexSync);
+    }
+    assert.ok(made > 0);
+    assert.equal(open, 0, `of ${made} programs`);
+  });
+
+  it('what settles of a fractional optimum is an assignment, and no cheaper than the best', () => {
+    for (const { name, frames, params } of JSON.parse(
+      readFileSync('test/cases/reference/fractional-cases.json', 'utf8'),
+    )) {
+      const window = new SlidingWindow({ ...params, windowFrames: frames.length + 1 }, { solver: 'lp' });
+      for (const frame of frames) window.push(frame);
+      const { settled, lifetime } = window.end();
+      window.dispose();
+      const truths = frames.reduce((sum: number, { reference }: Frame) => sum + reference.length, 0);
+      assert.ok(Number.isInteger(settled.count.proper), `${name}: ${settled.count.proper} proper`);
+      assert.equal(settled.count.proper + settled.count.missed, truths, name);
+      const { total } = evaluate(frames, params, { exactness: 'force' }).cost;
+      assert.ok(total <= lifetime!.upper * (1 + 1e-9), `${name}: ${total} above ${lifetime!.upper}`);
+      assert.ok(lifetime!.lower <= total * (1 + 1e-9), `${name}: ${total} below ${lifetime!.lower}`);
+    }
+  });
+
+  it('windows without a frontier keep nothing of edges that are gone', () => {
+    for (const change of [{ options: { solver: 'lp' } }, { weights: { forgetting: 0.9 } }] as const) {
+      const { options, ...weights } = { options: {}, ...change };
+      const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1, ...weights } as const;
+      const window = new SlidingWindow({ ...params, windowFrames: 3 }, options);
+      const { perhapsAlone } = (window as unknown as { scene: { perhapsAlone: unknown[] } }).scene;
+      for (let k = 0; k < 60; k++) {
+        const tracks = [0, 1].map((n) => ({ id: `${k}-${n}`, point: [n] }));
+        window.push({ reference: [{ id: '1', point: [0] }], tracker: tracks });
+      }
+      assert.equal(perhapsAlone.length, 0);
+      window.dispose();
+    }
+  });
+
+  it('what was cut is solved again even when nothing new concerns it', () => {
+    let late = false;
+    let now = 0;
+    let cut = 0;
+    for (let seed = 30; seed < 60; seed++) {
+      for (const weights of [undefined, { forgetting: 1 }]) {
+        const { frames, params: own } = randomCase(seed, { truthCount: 4, side: 4, frameCount: 8 });
+        const params = weights ? { ...own, weights } : own;
+        const clock = {
+          clock: () => {
+            if (late) now += 1000;
+            return now;
+          },
+          budgetMs: 1,
+          workPerLook: 1,
+        };
+        const limits = { frontierMax: 0, matchingsMax: 1 };
+        const window = new SlidingWindow({ ...params, windowFrames: 12 }, { ...clock, ...limits, exactness: 'force' });
+        for (const frame of frames.slice(0, -1)) window.push(frame);
+        late = true;
+        if (!window.push(frames.at(-1)!).exact) cut++;
+        late = false;
+        const empty = { reference: [], tracker: [] };
+        const { exact, cost } = window.push(empty);
+        const all = evaluate([...frames, empty], params, { ...limits, exactness: 'force' });
+        assert.ok(exact, `seed ${seed}`);
+        close(cost.total, all.cost.total, 1e-9, `seed ${seed}`);
+        window.dispose();
+      }
+    }
+    assert.ok(cut > 5, `${cut} cut`);
+  });
+
+  it('a scene without cost has the bound 0 where changes are free', () => {
+    const at = (id: string, x: number) => ({ id, point: [x] });
+    const frame = { reference: [at('a', 0), at('b', 1)], tracker: [at('A', 0), at('B', 1)] };
+    const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 } as const;
+    const { exact, lowerBound, gap } = evaluate([frame, frame], {
+      ...params,
+      weights: { frame: [1, 1], switch: [0, 0] },
+    });
+    assert.deepEqual([exact, lowerBound, gap], [true, 0, 0]);
+  });
+
+  it('a report says the same after its window was disposed of', () => {
+    const at = (id: string) => ({ id, point: [0] });
+    const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 } as const;
+    for (const weights of [{}, { weights: { forgetting: 0.9 } }]) {
+      const window = new SlidingWindow({ ...params, ...weights, windowFrames: 5 });
+      window.push({ reference: [at('x')], tracker: [at('A')] });
+      const report = window.push({ reference: [at('x')], tracker: [] });
+      window.dispose();
+      assert.deepEqual(report.perFrame[1].assignment, [{ truth: 'x', track: 'A', distance: null }]);
+    }
+  });
+});

@@ -1,0 +1,190 @@
+/** Settled totals, events, bounds of the whole stream, late readers, memory. */
+
+import assert from 'node:assert/strict';
+import { evaluate, type Frame, type Obj, type Params, type Report, SlidingWindow } from '../../src/index.js';
+import { randomCase } from '../kit/scenes.js';
+import { close } from '../kit/verifier.js';
+
+const params: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 2 };
+const at = (id: string, x: number): Obj => ({ id, point: [x] });
+
+function run(frames: Frame[], windowFrames: number, settleFrames?: number): { reports: Report[]; last: Report } {
+  const window = new SlidingWindow({
+    ...params,
+    windowFrames,
+    ...(settleFrames === undefined ? {} : { settleFrames }),
+  });
+  const reports = frames.map((frame) => window.push(frame));
+  return { reports, last: window.end() };
+}
+
+describe('what has settled', () => {
+  it('only grows, and its switches are those of the events', () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      const { frames, params: own } = randomCase(seed);
+      const window = new SlidingWindow({ ...own, windowFrames: 7 });
+      let before = { frames: 0, cost: 0, switches: 0 };
+      let events = 0;
+      for (const report of [...frames.map((frame) => window.push(frame)), window.end()]) {
+        const { settled } = report;
+        events += report.events.reduce((sum, event) => sum + event.switches, 0);
+        assert.ok(
+          settled.frames >= before.frames &&
+            settled.cost.total >= before.cost - 1e-9 &&
+            settled.count.switches >= before.switches,
+          `seed ${seed}`,
+        );
+        assert.equal(settled.count.switches, events, `seed ${seed}`);
+        before = { frames: settled.frames, cost: settled.cost.total, switches: settled.count.switches };
+      }
+      assert.equal(before.frames, frames.length);
+    }
+  });
+
+  it('is the offline metric at the end when the window holds everything and nothing settles before', () => {
+    for (let seed = 50; seed < 75; seed++) {
+      const { frames, params: own } = randomCase(seed);
+      const window = new SlidingWindow({ ...own, windowFrames: frames.length + 3, settleFrames: frames.length });
+      const early = new SlidingWindow({ ...own, windowFrames: frames.length });
+      for (const frame of frames) {
+        window.push(frame);
+        early.push(frame);
+      }
+      const { settled, lifetime } = window.end();
+      const { cost, count } = evaluate(frames, own);
+      for (const key of ['total', 'localization', 'missed', 'false', 'switch'] as const)
+        close(settled.cost[key], cost[key], 1e-9, `seed ${seed}: ${key}`);
+      assert.deepEqual(settled.count, count, `seed ${seed}`);
+      close(lifetime!.lower, cost.total, 1e-9, `seed ${seed}: lower`);
+      close(lifetime!.upper, cost.total, 1e-9, `seed ${seed}: upper`);
+      // frames that settled at half a window's age did so on what was known then
+      const bounds = early.end().lifetime!;
+      close(bounds.lower, cost.total, 1e-9, `seed ${seed}: lower, settled early`);
+      assert.ok(bounds.upper >= cost.total * (1 - 1e-9), `seed ${seed}: upper, settled early`);
+    }
+  });
+
+  it('is bounded from below and above by the lifetime bounds', () => {
+    for (let seed = 100; seed < 160; seed++) {
+      // no id returns that was in none of the last 5 frames: then it would be a new trajectory
+      const { frames, params: own } = randomCase(seed, { frameCount: 20 });
+      const window = new SlidingWindow({ ...own, windowFrames: 6 });
+      const lastSeen = new Map<string, number>();
+      let returns = false;
+      let before = 0;
+      frames.forEach((frame, k) => {
+        const seen = [...frame.reference.map((o) => `r${o.id}`), ...frame.tracker.map((o) => `t${o.id}`)];
+        for (const id of seen) {
+          returns ||= k - (lastSeen.get(id) ?? k) > 5;
+          lastSeen.set(id, k);
+        }
+        const { settled, lifetime } = window.push(frame);
+        const { lower, upper } = lifetime!;
+        assert.ok(lower <= upper * (1 + 1e-9) + 1e-9, `seed ${seed}, push ${k}: ${lower} > ${upper}`);
+        assert.ok(lower >= before, `seed ${seed}, push ${k}: the lower bound fell from ${before} to ${lower}`);
+        before = lower;
+        if (settled.frames === 0) return;
+        const { total } = evaluate(frames.slice(0, settled.frames), own).cost;
+        assert.ok(lower <= total * (1 + 1e-9) + 1e-9, `seed ${seed}, push ${k}: lower ${lower} > ${total}`);
+        if (!returns)
+          assert.ok(total <= upper * (1 + 1e-9) + 1e-9, `seed ${seed}, push ${k}: ${total} > upper ${upper}`);
+      });
+    }
+  });
+
+  it('has an event for each end of an exchange, at the frame where it happened', () => {
+    const frames = Array.from({ length: 20 }, (_, k) => ({
+      reference: [at('1', 0), at('2', 100)],
+      tracker: k < 9 ? [at('a', 0), at('b', 100)] : [at('b', 0), at('a', 100)],
+    }));
+    const { reports, last } = run(frames, 12);
+    const events = [...reports, last].flatMap((report) => report.events);
+    assert.deepEqual(events, [
+      { type: 'switch', frame: 9, truth: '1', from: 'a', to: 'b', switches: 1 },
+      { type: 'switch', frame: 9, truth: '2', from: 'b', to: 'a', switches: 1 },
+    ]);
+    assert.equal(last.settled.cost.switch, 2 * 2);
+    assert.equal(
+      reports.findIndex((report) => report.events.length > 0),
+      9 + 6,
+      'settled at half a window of age',
+    );
+  });
+
+  it('charges nothing for a gap of both, and puts a switch across a gap at its end', () => {
+    const gap = (k: number) => k >= 5 && k < 9;
+    const through = Array.from({ length: 15 }, (_, k) => ({
+      reference: gap(k) ? [] : [at('1', 0)],
+      tracker: gap(k) ? [] : [at('a', 0)],
+    }));
+    assert.equal(run(through, 15).last.cost.total, 0);
+    const broken = Array.from({ length: 15 }, (_, k) => ({
+      reference: [at('1', 0)],
+      tracker: gap(k) ? [] : [at(k < 5 ? 'a' : 'b', 0)],
+    }));
+    const { last } = run(broken, 15);
+    assert.deepEqual(
+      last.events.map(({ frame, from, to }) => ({ frame, from, to })),
+      [{ frame: 9, from: 'a', to: 'b' }],
+    );
+    assert.equal(
+      last.perFrame.findIndex((frame) => frame.count.switches === 1),
+      9,
+    );
+    assert.deepEqual(last.perFrame[6].assignment, [{ truth: '1', track: 'a', distance: null }]);
+  });
+});
+
+describe('a report', () => {
+  it('read late still describes its own window', () => {
+    const { frames, params: own } = randomCase(12, { frameCount: 30 });
+    const window = new SlidingWindow({ ...own, windowFrames: 9 });
+    const reports = frames.map((frame) => window.push(frame));
+    reports.forEach((report, k) => {
+      const expected = evaluate(frames.slice(Math.max(0, k - 8), k + 1), own).perFrame;
+      assert.deepEqual(report.perFrame, expected, `push ${k}`);
+      assert.deepEqual({ ...report.newest }, expected.at(-1), `push ${k}`);
+    });
+  });
+
+  it('is not possible after the end', () => {
+    const window = new SlidingWindow({ ...params, windowFrames: 3 });
+    window.end();
+    assert.throws(() => window.push({ reference: [], tracker: [] }), /the stream has ended/);
+  });
+});
+
+describe('memory', () => {
+  it('is bounded by the window, however many ids come and go', () => {
+    const window = new SlidingWindow({ ...params, windowFrames: 30 });
+    const size = () => JSON.stringify(window.toJSON()).length;
+    let early = 0;
+    let id = 0;
+    const alive = Array.from({ length: 6 }, (_, n) => ({ truth: `t${id}`, track: `k${id++}`, x: 8 * n }));
+    for (let k = 0; k < 20_000; k++) {
+      const body = alive[k % 6];
+      if (k % 3 === 0) body.track = `k${id++}`;
+      if (k % 5 === 0) body.truth = `t${id++}`;
+      window.push({
+        reference: alive.map((b) => at(b.truth, b.x)),
+        tracker: alive.map((b) => at(b.track, b.x + ((k * 7) % 5) / 3)),
+      });
+      if (k === 2000) early = size() + heap();
+    }
+    assert.ok(
+      size() + heap() < early * 1.3 + 2_000_000,
+      `${early} bytes after 2,000 frames, ${size() + heap()} after 20,000`,
+    );
+    const { truths, tracks } = (
+      window as unknown as { scene: { truths: Map<string, unknown>; tracks: Map<string, unknown> } }
+    ).scene;
+    assert.ok(truths.size <= 6 * 30 && tracks.size <= 6 * 30, `${truths.size} truths, ${tracks.size} tracks`);
+  });
+
+  /** Bytes of the heap after a collection, where one can be asked for; otherwise the sizes above must do. */
+  function heap(): number {
+    if (!global.gc) return 0;
+    global.gc();
+    return process.memoryUsage().heapUsed;
+  }
+});

@@ -1,0 +1,158 @@
+/**
+ * Alerts and dashboards with the real programs: a real evaluator judges scripted scenes, a real Prometheus scrapes it and
+ * evaluates the shipped rules with shortened durations, and a real Alertmanager with the shipped routes tells a webhook.
+ * Faults last until they are found and recovery lasts until it is told, so a slow machine only takes longer. The scene, not the clock,
+ * decides: lateness and silence are set far above what a busy machine delays.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+import { files } from '../../dashboards/grafana/generate.js';
+import { RULES_FILE, readRules, shortened } from '../kit/alert-rules.js';
+import { filledIn, queriesOf } from '../kit/dashboard-queries.js';
+import { describeAlert, Monitoring, Program } from '../kit/monitoring.js';
+import { FAULTS, ScriptedScene } from '../kit/scripted-scene.js';
+import { freePort, hasProgram, needs, patient, until } from '../kit/system.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+/** An hour of history becomes a minute. */
+const FACTOR = 60;
+const PATIENCE_MS = 120_000;
+
+const CONFIG = {
+  streams: { defaults: { windowFrames: 30, pairing: { by: 'frame', latenessMs: 30_000, silenceMs: 6000 } } },
+};
+
+/** What must fire and reach the webhook; nothing else may. */
+const EXPECTED: Array<Record<string, string>> = [
+  { alertname: 'TrackerMissSpike', stream: 'miss', tracker: 'bad' },
+  { alertname: 'TrackerFalseSpike', stream: 'ghosts', tracker: 'bad' },
+  { alertname: 'TrackerSwitchSpike', stream: 'swaps', tracker: 'bad' },
+  { alertname: 'TrackerLocalizationDrift', stream: 'drift', tracker: 'bad' },
+  { alertname: 'TrackerSilent', stream: 'silence', tracker: 'bad' },
+  { alertname: 'ReferenceSilent', stream: 'blind', role: 'reference' },
+];
+
+describe('alerting, with real Prometheus and Alertmanager', function () {
+  patient(this);
+  this.timeout(900_000);
+  let folder: string;
+  let evaluator: Program | undefined;
+  let monitoring: Monitoring | undefined;
+  let scene: ScriptedScene | undefined;
+
+  beforeEach(function () {
+    needs(this, hasProgram('prometheus'), 'prometheus is needed; Debian: apt-get install prometheus');
+    needs(
+      this,
+      hasProgram('prometheus-alertmanager'),
+      'alertmanager is needed; Debian: apt-get install prometheus-alertmanager',
+    );
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-alerting-'));
+  });
+  afterEach(async () => {
+    await scene?.stop();
+    await monitoring?.stop();
+    await evaluator?.stop();
+    rmSync(folder, { recursive: true, force: true });
+    scene = monitoring = evaluator = undefined;
+  });
+
+  /** Starts the evaluator with these words, and Prometheus and Alertmanager with these rules beside it. */
+  async function start(words: string[], rules: string): Promise<string> {
+    const port = await freePort();
+    const args = [...words, '--port', String(port), '--data', join(folder, 'data')];
+    evaluator = new Program(process.execPath, [MAIN, ...args]);
+    await evaluator.ready(`http://127.0.0.1:${port}/readyz`);
+    monitoring = await Monitoring.start(folder, `127.0.0.1:${port}`, rules);
+    return `ws://127.0.0.1:${port}`;
+  }
+
+  it('fires the right alerts, tells a webhook, resolves them after recovery, and leaves the healthy trackers alone', async () => {
+    const config = join(folder, 'tgospa.yaml');
+    writeFileSync(config, stringify(CONFIG));
+    const url = await start(['serve', '--config', config], shortened(readRules(), FACTOR, { waits: 8, ranges: 5 }));
+    scene = new ScriptedScene(url);
+    const { receiver } = monitoring!;
+    const judged = FAULTS.length * 2;
+    await until(
+      'every tracker has a past to be compared with',
+      async () => {
+        const records = [
+          'missed:ratio_avg1h',
+          'false:ratio_avg1h',
+          'switches:ratio_avg1h',
+          'window_localization_error:avg1h',
+        ];
+        const past = await Promise.all(records.map((record) => monitoring!.query(`count(series:tgospa_${record})`)));
+        return past.every(([sample]) => sample?.value === judged);
+      },
+      PATIENCE_MS,
+    );
+    assert.deepEqual(await monitoring!.fired(), [], 'alerts fired while everything was well');
+
+    scene!.faulty = true;
+    for (const labels of EXPECTED)
+      await until(
+        `the webhook hears of ${JSON.stringify(labels)}; fired so far: ${await monitoring!.fired()}`,
+        () => receiver.has('firing', labels),
+        PATIENCE_MS,
+      );
+    for (const { alertname, stream } of EXPECTED.filter(({ alertname }) => !alertname.endsWith('Silent')))
+      for (const by of ['detector', 'rate']) {
+        const alert = `ALERTS{alertstate="firing",alertname="${alertname}",stream="${stream}",by="${by}"}`;
+        // to rates, what lasts becomes usual, so it may be over by now
+        const seen = async () => (await monitoring!.query(`max_over_time(${alert}[1h])`)).length === 1;
+        await until(`${alertname} is found by ${by}`, seen, PATIENCE_MS);
+      }
+    await everyQueryAnswers(monitoring!);
+    for (const { annotations } of receiver.notices) assert.ok(annotations.summary && annotations.runbook_url);
+
+    scene!.faulty = false;
+    for (const labels of EXPECTED)
+      await until(
+        `the webhook hears that ${JSON.stringify(labels)} is over`,
+        () => receiver.has('resolved', labels),
+        PATIENCE_MS,
+      );
+    await until(
+      'nothing fires any more',
+      async () => (await monitoring!.query('ALERTS{alertstate="firing"}')).length === 0,
+      PATIENCE_MS,
+    );
+    // a tracker that says nothing also misses everything: whether that is told as well depends on how long it is silent
+    const fired = (await monitoring!.fired()).filter((alert) => alert !== 'TrackerMissSpike silence/bad');
+    assert.deepEqual(fired, EXPECTED.map(describeAlert).sort());
+  });
+
+  it('has an alert to show in the demo, with the rules as they are', async () => {
+    // quicker than in compose.yaml, so that two rounds of the scene, one to learn from and one to be found in, are soon over
+    await start(['demo', '--fps', '40'], readFileSync(RULES_FILE, 'utf8'));
+    const labels = { alertname: 'TrackerMissSpike', stream: 'crossing', tracker: 'faulty', by: 'detector' };
+    await until('the demo raises an alert', () => monitoring!.receiver.has('firing', labels), PATIENCE_MS);
+    const notice = monitoring!.receiver.notices.find(({ labels }) => labels.alertname === 'TrackerMissSpike')!;
+    assert.match(notice.annotations.description, /^Missed objects per frame: up to [\d.]+ where [\d.]+ is usual/);
+  });
+});
+
+/** Every query of every dashboard, as Grafana would send it, is answered with numbers. */
+async function everyQueryAnswers(monitoring: Monitoring): Promise<void> {
+  const values = {
+    stream: 'swaps',
+    tracker: 'bad',
+    other: 'good',
+    profile: 'online-surveillance',
+    __rate_interval: '10s',
+    __range: '1m',
+  };
+  for (const [name, text] of Object.entries(files()))
+    for (const { where, expr } of queriesOf(JSON.parse(text)))
+      await until(
+        `${name}, ${where}: ${expr} is answered`,
+        async () => (await monitoring.query(filledIn(expr, values))).some(({ value }) => !Number.isNaN(value)),
+        PATIENCE_MS,
+      );
+}

@@ -1,0 +1,284 @@
+/**
+ * The real process, killed with SIGKILL at random moments while clients send, and started again on the same folder. In the
+ * end everything must be as in a run that nobody interrupted. The seed of the moments is printed; CRASH_SEED repeats it.
+ */
+import { strict as assert } from 'node:assert';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import WebSocket from 'ws';
+import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
+import type { Frame } from '../../src/index.js';
+import { randomFrom } from '../../src/simulation/walkers.js';
+import { crowd } from '../bench/crowd.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const FRAMES = 900;
+const KILLS = 6;
+const WINDOW_FRAMES = 30;
+const TRACKERS = ['a', 'b'];
+const PROFILE = 'online-surveillance';
+/** Small commits and frequent snapshots, so that kills meet all of them; nobody is late in a test of losses. */
+const configure = (evaluation: Record<string, number>) =>
+  JSON.stringify({
+    data: { groupCommitMs: 3, snapshotFrames: 120 },
+    evaluation,
+    streams: { defaults: { windowFrames: WINDOW_FRAMES, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
+  });
+/** Nothing depends on how fast the machine is. */
+const IN_MAIN_THREAD = { budgetMs: 10_000, threads: 0 };
+const IN_THREAD = { budgetMs: 10_000, inlineMs: 0, threads: 1 };
+/** What depends on the clock, and on nothing else. */
+const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since'];
+
+interface Outcome {
+  /** `tracker k`: the report as text; a kill may swallow some that were on the wire */
+  reports: Map<string, string>;
+  windows: unknown[];
+  counters: string[];
+  events: unknown[];
+  inThread: boolean;
+}
+
+/** `tgospa serve` in a process of its own, always on the same folder and port. */
+class Evaluator {
+  #child: ChildProcess | null = null;
+  #port = 0;
+  errors = '';
+
+  constructor(
+    readonly folder: string,
+    evaluation: Record<string, number>,
+  ) {
+    writeFileSync(join(folder, 'tgospa.yaml'), configure(evaluation));
+  }
+
+  get http(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  async start(): Promise<void> {
+    const args = [MAIN, 'serve', '--port', String(this.#port), '--data', join(this.folder, 'data')];
+    const child = spawn(process.execPath, args, {
+      cwd: this.folder,
+      env: { PATH: process.env.PATH },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#child = child;
+    child.stderr!.on('data', (chunk) => {
+      for (const line of String(chunk).split('\n')) if (line.includes('"level":"error"')) this.errors += `${line}\n`;
+    });
+    let output = '';
+    for await (const chunk of child.stdout!) {
+      output += chunk;
+      const address = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(output);
+      if (!address) continue;
+      this.#port = Number(address[1]);
+      return;
+    }
+    throw new Error(`it did not start: ${output} ${this.errors}`);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child!;
+    this.#child = null;
+    if (child.exitCode !== null) throw new Error(`it had ended by itself: ${child.exitCode} ${this.errors}`);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child) await this.kill();
+  }
+
+  async json(path: string): Promise<unknown> {
+    return (await fetch(`${this.http}${path}`)).json();
+  }
+}
+
+/** Reads /v1/live, through every restart. */
+class Reader {
+  readonly reports = new Map<string, string>();
+  readonly contradictions: string[] = [];
+  #socket: WebSocket | null = null;
+
+  async open(http: string): Promise<void> {
+    this.#socket = new WebSocket(`${http.replace('http', 'ws')}/v1/live`, ['tgospa.v1']);
+    this.#socket.on('error', () => {});
+    this.#socket.on('message', (data) => this.#note(JSON.parse(String(data))));
+    await once(this.#socket, 'open');
+  }
+
+  close(): void {
+    this.#socket?.terminate();
+  }
+
+  #note(message: { type: string; tracker: string; k: number; skipped?: number; settled: { frames: number } }): void {
+    if (message.type !== 'report') return;
+    const { skipped: _skipped, ...report } = message;
+    // the end of the feeds brings one more report of the last frame
+    const key = `${report.tracker} ${report.k} ${report.settled.frames}`;
+    const text = JSON.stringify(timeless(report));
+    const before = this.reports.get(key);
+    if (before !== undefined && before !== text) this.contradictions.push(`${key}\n${before}\n${text}`);
+    this.reports.set(key, text);
+  }
+}
+
+function timeless(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
+}
+
+describe('a crash', () => {
+  const folders: string[] = [];
+  const evaluators: Evaluator[] = [];
+  const clients: FeedClient[] = [];
+  const frames = TRACKERS.map((_, n) => crowd(8, FRAMES, 5 + n));
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close({ flush: false });
+    for (const evaluator of evaluators.splice(0)) await evaluator.stop();
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  });
+
+  async function begin(evaluation: Record<string, number>): Promise<Evaluator> {
+    const folder = mkdtempSync(join(tmpdir(), 'tgospa-crash-'));
+    folders.push(folder);
+    const evaluator = new Evaluator(folder, evaluation);
+    evaluators.push(evaluator);
+    await evaluator.start();
+    return evaluator;
+  }
+
+  const open = (evaluator: Evaluator, tracker?: string): FeedClient => {
+    const client = connect({
+      url: evaluator.http,
+      stream: 'gate',
+      role: tracker === undefined ? 'reference' : 'tracker',
+      tracker,
+      WebSocket,
+      backoffMs: 20,
+      backoffMaxMs: 100,
+      bufferFrames: 64,
+      batchFrames: 8,
+    });
+    clients.push(client);
+    return client;
+  };
+
+  /** Tracker a is judged against its own scene; b misses every seventh frame altogether. */
+  const objectsOf = (role: 'reference' | 'tracker', n: number, k: number): ClientFrame['objects'] =>
+    frames[n][k][role] as Frame['reference'] as ClientFrame['objects'];
+
+  /** Sends everything, killing and restarting at the given numbers of acked frames; returns what is left in the end. */
+  async function run(
+    kills: Array<{ afterFrames: number; delayMs: number }>,
+    evaluation: Record<string, number>,
+  ): Promise<Outcome> {
+    const evaluator = await begin(evaluation);
+    const reader = new Reader();
+    await reader.open(evaluator.http);
+    const feeds = [open(evaluator), ...TRACKERS.map((tracker) => open(evaluator, tracker))];
+    // a tracker is judged from the moment it is there
+    await Promise.all(feeds.map((feed) => new Promise((resolve) => feed.on('open', resolve))));
+    const acked = feeds.map(() => 0);
+    let killing: Promise<void> | null = null;
+    for (const [n, feed] of feeds.entries()) {
+      feed.on('ack', ({ seq }) => {
+        acked[n] = seq;
+        const total = acked.reduce((sum, one) => sum + one);
+        if (killing || kills.length === 0 || total < kills[0].afterFrames) return;
+        killing = crash(kills.shift()!.delayMs);
+      });
+      feed.on('open', ({ nextSeq }) => assert.ok(nextSeq > acked[n], `acked ${acked[n]}, but goes on at ${nextSeq}`));
+      feed.on('reject', (reject) => assert.fail(JSON.stringify(reject)));
+    }
+    const crash = async (delayMs: number) => {
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      reader.close();
+      await evaluator.kill();
+      await evaluator.start();
+      await reader.open(evaluator.http);
+      killing = null;
+    };
+    for (let k = 0; k < FRAMES; k++) {
+      await feeds[0].send({ k: k + 1, objects: objectsOf('reference', 0, k) });
+      await feeds[1].send({ k: k + 1, objects: objectsOf('tracker', 0, k) });
+      if (k % 7 > 0) await feeds[2].send({ k: k + 1, objects: objectsOf('tracker', 1, k) });
+    }
+    await killing;
+    await Promise.all(feeds.map((feed) => feed.end()));
+    assert.equal(kills.length, 0, `${kills.length} kills never came`);
+    const outcome = await outcomeOf(evaluator, reader);
+    await Promise.all(feeds.map((feed) => feed.close()));
+    reader.close();
+    assert.equal(evaluator.errors, '');
+    assert.deepEqual(reader.contradictions, []);
+    return outcome;
+  }
+
+  async function outcomeOf(evaluator: Evaluator, { reports }: Reader): Promise<Outcome> {
+    const query = (tracker: string) => `/v1/window?stream=gate&tracker=${tracker}&profile=${PROFILE}`;
+    const windows = await Promise.all(TRACKERS.map((tracker) => evaluator.json(query(tracker))));
+    const { events } = (await evaluator.json('/v1/events?stream=gate&limit=1000')) as {
+      events: Parameters<typeof told>[0];
+    };
+    const metrics = await (await fetch(`${evaluator.http}/metrics`)).text();
+    const counters = metrics
+      .split('\n')
+      .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line))
+      .sort(); // series stand in the order in which they came up
+    const inThread = /^tgospa_thread_streams 1$/m.test(metrics);
+    return { reports, windows: windows.map(timeless), counters, events: told(events), inThread };
+  }
+
+  /** What the events of each tracker say, whatever the order in which the feeds took turns: switches, and sums of the rest. */
+  function told(events: Array<{ type: string; tracker?: string | null; n?: number; count?: number }>): unknown[] {
+    const sums = new Map<string, number>();
+    for (const { type, tracker, count } of events)
+      if (type !== 'switch') sums.set(`${tracker} ${type}`, (sums.get(`${tracker} ${type}`) ?? 0) + (count ?? 1));
+    const switches = TRACKERS.flatMap((name) =>
+      events.filter(({ type, tracker }) => type === 'switch' && tracker === name),
+    );
+    return [...[...sums].sort(), ...switches.map(({ n: _n, ...event }) => timeless(event))];
+  }
+
+  let undisturbed: Outcome;
+
+  before(async function () {
+    this.timeout(400_000);
+    undisturbed = await run([], IN_MAIN_THREAD);
+    assert.ok(undisturbed.counters.length > 20 && undisturbed.events.length > 20);
+  });
+
+  for (const [where, evaluation] of [
+    ['the main thread', IN_MAIN_THREAD],
+    ['a thread', IN_THREAD],
+  ] as const)
+    it(`at any moment loses nothing that was acked, and changes no window, counter or event, in ${where}`, async function () {
+      this.timeout(400_000);
+      const seed = Number(process.env.CRASH_SEED ?? Date.now() % 1e6);
+      console.log(`      seed ${seed}`);
+      const random = randomFrom(seed);
+      // over the first five sixths of some 2,570 frames
+      const kills = Array.from({ length: KILLS }, (_, n) => ({
+        afterFrames: Math.floor(((n + random()) / (KILLS + 1)) * 2500),
+        delayMs: random() * 25,
+      }));
+      const disturbed = await run(kills, evaluation);
+      assert.equal(disturbed.inThread, evaluation === IN_THREAD);
+      assert.deepEqual(disturbed.windows, undisturbed.windows);
+      assert.deepEqual(disturbed.counters, undisturbed.counters);
+      assert.deepEqual(disturbed.events, undisturbed.events);
+      let compared = 0;
+      for (const [key, report] of disturbed.reports) {
+        const expected = undisturbed.reports.get(key);
+        if (expected !== undefined) assert.equal(report, expected, key);
+        if (expected !== undefined) compared++;
+      }
+      assert.ok(compared > FRAMES / 4, `${compared} reports were seen in both runs`);
+    });
+});

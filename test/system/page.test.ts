@@ -1,0 +1,582 @@
+/**
+ * The live page in a real browser. Every test sends exactly as many frames as it names, waits until the page says that it
+ * shows them, and pauses before it compares: nothing is compared while it moves.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser } from 'playwright-core';
+import { paramsByName, readConfig } from '../../src/config/config.js';
+import { evaluate, type Frame, type Params, presets } from '../../src/index.js';
+import { crossingScene } from '../../src/simulation/walkers.js';
+import { CHROMIUM, launch } from '../kit/browser.js';
+import { metric } from '../kit/end-to-end-harness.js';
+import { Evaluator, Screen } from '../kit/page-harness.js';
+import { freePort, needs, patient, until } from '../kit/system.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const PROFILE = 'online-surveillance';
+/** a switch at frame 122 is settled by then */
+const FRAMES = 160;
+const WINDOW = 60;
+const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
+
+const scene = crossingScene();
+const framesOf = (tracker: string): Frame[] =>
+  scene.trackers.find(({ name }) => name === tracker)!.frames.slice(0, FRAMES);
+const first = (tracker: string, count: number) => framesOf(tracker).slice(0, count);
+
+/** The window that ends at frame k, from scratch. */
+const windowAt = (tracker: string, k: number) =>
+  evaluate(framesOf(tracker).slice(Math.max(0, k - WINDOW), k), presets[PROFILE]);
+
+const close = (actual: number, expected: number, what: string) =>
+  assert.ok(
+    Math.abs(actual - expected) <= 1e-9 * Math.max(1, Math.abs(expected)),
+    `${what}: ${actual}, expected ${expected}`,
+  );
+
+function assertFigures(figures: Record<string, number>, tracker: string, k: number): void {
+  const { distance, cost } = windowAt(tracker, k);
+  assert.equal(figures.k, k);
+  close(figures.distance, distance, `distance of ${tracker} at ${k}`);
+  for (const name of COMPONENTS) close(figures[name], cost[name], `${name} of ${tracker} at ${k}`);
+}
+
+const seriesHash = (tracker: string, query = '') => `#/s/crossing/${tracker}/${PROFILE}${query}`;
+
+describe('page', function () {
+  patient(this);
+  let browser: Browser;
+  let evaluator: Evaluator;
+  let screen: Screen;
+
+  before(async function () {
+    needs(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
+    browser = await launch();
+    evaluator = await Evaluator.start({
+      text: 'profiles:\n  metres: { distance: geodesic, cutoff: 50, admissibleError: 30, shortSwitchDistance: 10 }\n  plane: { distance: euclidean, cutoff: 5, admissibleError: 3, longSwitchFrames: 4 }\n',
+    });
+    await evaluator.open('crossing', ['steady', 'faulty']);
+    await evaluator.send('crossing', { steady: first('steady', FRAMES), faulty: first('faulty', FRAMES) });
+    screen = await Screen.open(browser);
+  });
+
+  after(async () => {
+    await browser?.close();
+    await evaluator?.stop();
+  });
+
+  describe('overview', () => {
+    it('lists all series, the worst first, with the figures of the evaluator', async () => {
+      await screen.go(evaluator, '#/');
+      await screen.shows({ view: 'overview', series: 2 });
+      const rows = screen.page.locator('table.series tbody tr');
+      await screen.page.locator(`tr[data-k="${FRAMES}"]`).nth(1).waitFor();
+      const [worst, best] = [
+        await rows.nth(0).getAttribute('data-series'),
+        await rows.nth(1).getAttribute('data-series'),
+      ];
+      assert.deepEqual([worst, best], [`crossing/faulty/${PROFILE}`, `crossing/steady/${PROFILE}`]);
+      const shown = Number(await rows.nth(0).locator('.distance').getAttribute('data-value'));
+      close(shown, windowAt('faulty', FRAMES).distance, 'distance');
+      const text = await (await fetch(`${evaluator.url}/metrics`)).text();
+      assert.equal(metric(text, 'tgospa_window_distance', { tracker: 'faulty', profile: PROFILE }), shown);
+    });
+
+    it('filters by a search that is part of the address', async () => {
+      await screen.go(evaluator, '#/');
+      await screen.page.getByLabel('Search').fill('STEADY surv');
+      await screen.shows({ series: 1 });
+      assert.equal(await screen.page.evaluate('location.hash'), '#/?q=STEADY+surv');
+      await screen.page.reload();
+      await screen.shows({ view: 'overview', series: 1 });
+      await screen.page.getByLabel('Search').fill('nothing like it');
+      await screen.page.getByText('No series matches the search.').waitFor();
+    });
+
+    it('leads to a series', async () => {
+      await screen.go(evaluator, '#/');
+      await screen.page.locator(`tr[data-series="crossing/faulty/${PROFILE}"] a`).click();
+      await screen.shows({ view: 'series', newest: FRAMES, shown: FRAMES, mode: 'follow' });
+    });
+
+    it('shows spikes while they last', async () => {
+      await screen.page.route('**/v1/events*', (route) => {
+        const series = { stream: 'crossing', tracker: 'faulty', profile: PROFILE };
+        const spike = (n: number, signal: string, phase: string) => ({
+          type: 'spike',
+          n,
+          k: 100,
+          atMs: 1e12,
+          signal,
+          phase,
+          ...series,
+        });
+        const events = [spike(1, 'missed', 'start'), spike(2, 'false', 'start'), spike(3, 'false', 'end')];
+        return route.fulfill({ json: { events } });
+      });
+      await screen.go(evaluator, '#/events');
+      await screen.page.reload();
+      await screen.page.getByText('missed spike began').waitFor();
+      await screen.page.keyboard.press('o');
+      await screen.shows({ view: 'overview', series: 2 });
+      const cells = await screen.page.locator('.spikes').allInnerTexts();
+      assert.deepEqual(cells, ['▲ missed', '']);
+      await screen.page.unroute('**/v1/events*');
+      await screen.page.reload();
+    });
+  });
+
+  describe('one series', () => {
+    it('shows the figures of the newest frame, equal to the API, to /metrics and to the kernel', async () => {
+      await screen.go(evaluator, seriesHash('faulty'));
+      await screen.shows({ newest: FRAMES, shown: FRAMES });
+      const figures = await screen.figures('faulty');
+      assertFigures(figures, 'faulty', FRAMES);
+      const api = await evaluator.get<{ k: number; evaluation: { distance: number; cost: Record<string, number> } }>(
+        `/v1/window?stream=crossing&tracker=faulty&profile=${PROFILE}`,
+      );
+      assert.deepEqual([api.k, api.evaluation.distance], [FRAMES, figures.distance]);
+      const text = await (await fetch(`${evaluator.url}/metrics`)).text();
+      for (const component of COMPONENTS) {
+        assert.equal(figures[component], api.evaluation.cost[component]);
+        const labels = { tracker: 'faulty', profile: PROFILE, component };
+        assert.equal(metric(text, 'tgospa_window_cost', labels), figures[component]);
+      }
+    });
+
+    it('draws the reference blue and the tracker red', async () => {
+      const counts = (await screen.page.evaluate(`(() => {
+        const canvas = document.querySelector('canvas.scene');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        let blue = 0, red = 0;
+        for (let n = 0; n < data.length; n += 4) {
+          if (data[n + 2] > data[n] + 80) blue++;
+          if (data[n] > data[n + 2] + 80) red++;
+        }
+        return { blue, red };
+      })()`)) as { blue: number; red: number };
+      assert.ok(counts.blue > 300 && counts.red > 300, JSON.stringify(counts));
+    });
+
+    it('scrubs back, steps and follows again', async () => {
+      await screen.page.locator('#scrub').fill('130');
+      await screen.shows({ shown: 130, mode: 'paused' });
+      assertFigures(await screen.figures('faulty'), 'faulty', 130);
+      await screen.page.locator('h1').click();
+      await screen.page.keyboard.press('ArrowLeft');
+      await screen.shows({ shown: 129 });
+      await screen.page.keyboard.press('Shift+ArrowRight');
+      await screen.shows({ shown: 139 });
+      await screen.page.getByRole('button', { name: 'one frame back' }).click();
+      await screen.shows({ shown: 138 });
+      assert.match(String(await screen.page.evaluate('location.hash')), /\?k=138$/);
+      await screen.page.keyboard.press('Space');
+      await screen.page.locator('h1').click();
+      await screen.page.keyboard.press('End');
+      await screen.shows({ shown: FRAMES, mode: 'follow' });
+    });
+
+    it('opens at the frame of a link, and marks who switched there', async () => {
+      await screen.go(evaluator, '#/');
+      await screen.go(evaluator, seriesHash('faulty', '?k=122'));
+      await screen.shows({ shown: 122, mode: 'paused' });
+      assertFigures(await screen.figures('faulty'), 'faulty', 122);
+      await screen.page.getByText('track changed for 2, 3').waitFor();
+      await screen.shot('series-paused-at-switch');
+    });
+
+    it('says when the frame of a link is not retained any more', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=3'));
+      await screen.page.getByText('frame 3 is not retained').waitFor();
+    });
+
+    it('goes where the ribbon is clicked', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=150'));
+      await screen.shows({ shown: 150, mode: 'paused' });
+      const box = (await screen.page.locator('.ribbon canvas').boundingBox())!;
+      await screen.page.locator('.ribbon canvas').click({ position: { x: 64 + 3, y: box.height / 2 } });
+      const oldest = Number(await screen.page.locator('#scrub').getAttribute('min'));
+      await screen.shows({ shown: oldest, mode: 'paused' });
+    });
+
+    it('zooms, pans and fits', async () => {
+      const picture = () => screen.page.evaluate("document.querySelector('canvas.scene').toDataURL()");
+      const before = await picture();
+      await screen.page.getByRole('button', { name: 'zoom in' }).click();
+      await until('another picture', async () => (await picture()) !== before);
+      await screen.page.keyboard.press('f');
+      await until('the same picture', async () => (await picture()) === before);
+    });
+
+    it('replays the retained frames and then follows', async () => {
+      await screen.page.getByLabel('speed of replay').selectOption('every picture');
+      await screen.page.getByRole('button', { name: 'Replay' }).click();
+      await screen.shows({ newest: FRAMES, shown: FRAMES, mode: 'follow' });
+    });
+  });
+
+  describe('a series that goes on', () => {
+    const show = (k: number, mode: string) =>
+      screen.shows({ newest: evaluator.judged('growing', 'faulty')!, shown: k, mode });
+    /** Sends the next frame and gives its number. */
+    const grow = async () => {
+      const k = evaluator.judged('growing', 'faulty')! + 1;
+      await evaluator.send('growing', { faulty: [framesOf('faulty')[k - 1]] }, k);
+      return k;
+    };
+
+    before(async () => {
+      await evaluator.open('growing', ['faulty']);
+      await evaluator.send('growing', { faulty: first('faulty', 100) });
+    });
+
+    it('takes in new frames as they come', async () => {
+      await screen.go(evaluator, `#/s/growing/faulty/${PROFILE}`);
+      await show(evaluator.judged('growing', 'faulty')!, 'follow');
+      const k = await grow();
+      await show(k, 'follow');
+      assertFigures(await screen.figures('faulty'), 'faulty', k);
+    });
+
+    it('stays where it is when paused, while frames come in', async () => {
+      await screen.go(evaluator, `#/s/growing/faulty/${PROFILE}?k=95`);
+      await screen.shows({ shown: 95, mode: 'paused' });
+      const k = await grow();
+      await show(95, 'paused');
+      assertFigures(await screen.figures('faulty'), 'faulty', 95);
+      await screen.page.keyboard.press('End');
+      await show(k, 'follow');
+    });
+  });
+
+  describe('side by side', () => {
+    it('moves one cursor over both plots', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=140'));
+      await screen.shows({ newest: FRAMES, shown: 140, mode: 'paused' });
+      const plots = screen.page.locator('.plots .u-over');
+      await plots.nth(1).waitFor();
+      const box = (await plots.first().boundingBox())!;
+      for (const share of [0.3, 0.7]) {
+        await screen.page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
+        const places = async () => {
+          const cursors = await screen.page.locator('.plots .u-cursor-x').all();
+          return Promise.all(cursors.map((one) => one.boundingBox().then((place) => place?.x ?? -1)));
+        };
+        const [upper, lower] = await until('both cursors there', async () => {
+          const now = await places();
+          return now.every((x) => Math.abs(x - (box.x + share * box.width)) < 3) && now;
+        });
+        assert.ok(Math.abs(upper - lower) <= 1, `${upper} above, ${lower} below`);
+      }
+    });
+
+    it('shows two trackers side by side at the same frame', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=140&with=steady'));
+      await screen.shows({ newest: FRAMES, shown: 140, mode: 'paused' });
+      assertFigures(await screen.figures('faulty'), 'faulty', 140);
+      assertFigures(await screen.figures('steady'), 'steady', 140);
+      await screen.shot('two-trackers');
+      await screen.page.locator('#beside').selectOption('');
+      await until('one panel', async () => (await screen.page.locator('.panel').count()) === 1);
+    });
+  });
+
+  describe('events', () => {
+    it('lists what happened; a click shows the moment', async () => {
+      await screen.go(evaluator, '#/events');
+      const link = screen.page.getByRole('link', { name: 'truth 2: c2 → c3, 1 switch' });
+      await link.click();
+      await screen.shows({ view: 'series', shown: 122, mode: 'paused' });
+    });
+
+    it('lists what repeats itself once, with its count', async () => {
+      await evaluator.open('stutter', ['t']);
+      await evaluator.send('stutter', { t: first('steady', 3) });
+      await screen.go(evaluator, '#/events?q=stutter');
+      await screen.shows({ view: 'events', events: 0 });
+      const late = evaluator.feed('stutter', 't');
+      for (let n = 0; n < 5; n++) await late.send({ k: 3, objects: [] });
+      await screen.page.locator('table.events td', { hasText: '5 times: ' }).waitFor();
+      await screen.shows({ view: 'events', events: 1 });
+    });
+
+    it('exports what it lists as JSON and CSV', async () => {
+      const { events } = await evaluator.get<{ events: Array<{ type: string; k?: number }> }>('/v1/events?limit=2000');
+      const switches = events.filter(({ type }) => type === 'switch');
+      await screen.go(evaluator, '#/events?kinds=switch');
+      await screen.shows({ view: 'events', events: switches.length });
+      const fileOf = async (button: string) => {
+        const [download] = await Promise.all([
+          screen.page.waitForEvent('download'),
+          screen.page.getByRole('button', { name: button }).click(),
+        ]);
+        return readFileSync(await download.path(), 'utf8');
+      };
+      assert.deepEqual(JSON.parse(await fileOf('Export JSON')), switches);
+      const [head, ...rows] = (await fileOf('Export CSV')).trim().split('\r\n');
+      assert.equal(head, 'atMs,time,type,stream,tracker,profile,k,what');
+      assert.equal(rows.length, switches.length);
+      assert.match(
+        rows[0],
+        /^\d+,\d{4}-.*Z,switch,crossing,faulty,online-surveillance,122,"truth 2: c2 → c3, 1 switch"$/,
+      );
+    });
+  });
+
+  describe('what if', () => {
+    const judged = async () => {
+      const box = screen.page.locator('.what-if');
+      await screen.page.locator('.what-if[data-state="done"]').waitFor();
+      return {
+        params: JSON.parse((await box.getAttribute('data-params'))!) as Params,
+        evaluation: JSON.parse((await box.getAttribute('data-evaluation'))!) as {
+          distance: number;
+          cost: Record<string, number>;
+          count: object;
+        },
+      };
+    };
+    const sameAsEvaluate = ({ params, evaluation }: Awaited<ReturnType<typeof judged>>) => {
+      const expected = evaluate(framesOf('faulty').slice(FRAMES - WINDOW, FRAMES), params);
+      close(evaluation.distance, expected.distance, 'distance');
+      for (const name of COMPONENTS) close(evaluation.cost[name], expected.cost[name], name);
+      assert.deepEqual(evaluation.count, expected.count);
+    };
+
+    it('begins with the profile in force and gives the same figures', async () => {
+      await screen.go(evaluator, seriesHash('faulty'));
+      await screen.shows({ newest: FRAMES });
+      await screen.page.locator('summary').click();
+      const result = await judged();
+      sameAsEvaluate(result);
+      assert.ok(Math.abs(result.evaluation.distance - windowAt('faulty', FRAMES).distance) < 1e-3);
+    });
+
+    it('judges the window again as sliders move, exactly as evaluate does', async () => {
+      await screen.page.getByLabel('Cut-off').fill('0.3');
+      await screen.page.getByLabel('only lasting changes count').check();
+      await screen.page.getByLabel('Long-switch frames').fill('3');
+      await screen.page.getByLabel('Miss share').fill('0.8');
+      const result = await judged();
+      assert.deepEqual([result.params.cutoff, result.params.missShare], [0.3, 0.8]);
+      sameAsEvaluate(result);
+      await screen.shot('what-if');
+    });
+
+    it('gives the wish as a profile that the evaluator understands', async () => {
+      const { params } = await judged();
+      const text = (await screen.page.locator('.what-if .yaml').textContent())!;
+      const { config } = readConfig({ text, env: {} });
+      assert.deepEqual(paramsByName(config, 'my-profile'), params);
+      await screen.page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+      await screen.page.getByRole('button', { name: 'Copy as profile' }).click();
+      await screen.page.getByText('paste it into tgospa.yaml').waitFor();
+      assert.equal(await screen.page.evaluate('navigator.clipboard.readText()'), text);
+    });
+  });
+
+  describe('everywhere', () => {
+    it('shows points and places on the earth', async () => {
+      const ring = (n: number, r: number, shift: number): Array<[number, number]> =>
+        Array.from({ length: 5 }, (_, i) => [r * Math.sin(i + n / 20) + shift, r * Math.cos(i + n / 20)]);
+      for (const [stream, profile, base, r] of [
+        ['yard', 'plane', [0, 0], 20],
+        ['bay', 'metres', [53.5, 8.1], 0.01],
+      ] as const) {
+        const point = ([x, y]: [number, number]) => [base[0] + x, base[1] + y];
+        const frames: Frame[] = Array.from({ length: 20 }, (_, n) => ({
+          reference: ring(n, r, 0).map((at, i) => ({ id: `s${i}`, point: point(at) })),
+          tracker: ring(n, r, r / 100).map((at, i) => ({ id: `t${i}`, point: point(at) })),
+        }));
+        await evaluator.open(stream, ['radar'], {
+          profiles: [profile],
+          pairing: { latenessMs: 1e7, silenceMs: 1e7 },
+        });
+        await evaluator.send(stream, { radar: frames });
+        await screen.go(evaluator, `#/s/${stream}/radar/${profile}`);
+        await screen.shows({ newest: 20, shown: 20 });
+        await screen.page.getByText('Frame 20: 5 truths, 5 tracks; 5 proper').waitFor();
+        await screen.shot(`points-${stream}`);
+      }
+    });
+
+    it('has no faults of accessibility in any view, dark or light, wide or narrow', async () => {
+      // a page of its own: what was done before has left nothing on it
+      const fresh = await Screen.open(browser);
+      const views = { overview: '#/', events: '#/events', series: seriesHash('faulty', `?k=${FRAMES}&with=steady`) };
+      for (const [scheme, width] of [
+        ['light', 1280],
+        ['dark', 390],
+      ] as const) {
+        await fresh.page.emulateMedia({ colorScheme: scheme });
+        await fresh.page.setViewportSize({ width, height: 900 });
+        for (const [name, hash] of Object.entries(views)) {
+          await fresh.go(evaluator, hash);
+          await fresh.shows(name === 'series' ? { view: name, shown: FRAMES } : { view: name });
+          if (name === 'series') {
+            await fresh.page.locator('summary').click();
+            await fresh.page.locator('.what-if[data-state="done"]').waitFor();
+          }
+          await fresh.page.evaluate(AXE);
+          const found = await fresh.page.evaluate(
+            "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((n) => n.html).join(' | ')))",
+          );
+          assert.deepEqual(found, [], `${name}, ${scheme}, ${width} wide`);
+          const overflow = await fresh.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels too wide at ${width}`);
+          await fresh.shot(`${name}-${scheme}-${width}`);
+        }
+      }
+      await fresh.close();
+    });
+
+    it('loads nothing from elsewhere and weighs less than 150 kB', async () => {
+      const fresh = await Screen.open(browser);
+      const origins = new Set<string>();
+      let bytes = 0;
+      fresh.page.on('response', (response) => {
+        if (response.url().startsWith('data:')) return;
+        origins.add(new URL(response.url()).origin);
+        if (!response.url().includes('/v1/')) bytes += Number(response.headers()['content-length'] ?? 0);
+      });
+      await fresh.go(evaluator, seriesHash('faulty'));
+      await fresh.shows({ newest: FRAMES });
+      await fresh.page.locator('summary').click();
+      await fresh.page.locator('.what-if[data-state="done"]').waitFor();
+      assert.deepEqual([...origins], [evaluator.url]);
+      assert.ok(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
+      assert.deepEqual(fresh.complaints, []);
+      await fresh.close();
+    });
+  });
+
+  describe('after all that', () => {
+    it('has kept its console silent', () => assert.deepEqual(screen.complaints, []));
+  });
+});
+
+describe('page states', function () {
+  patient(this);
+  let browser: Browser;
+  let screen: Screen;
+  const started: Evaluator[] = [];
+  const start = async (options: Parameters<typeof Evaluator.start>[0] = {}) => {
+    const evaluator = await Evaluator.start(options);
+    started.push(evaluator);
+    return evaluator;
+  };
+
+  before(async function () {
+    needs(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
+    browser = await launch();
+  });
+  beforeEach(async () => {
+    screen = await Screen.open(browser);
+  });
+  afterEach(async () => {
+    await screen?.close();
+    for (const evaluator of started.splice(0)) await evaluator.stop();
+  });
+  after(() => browser?.close());
+
+  it('says that nothing has come yet and how to send something; then what is lacking', async () => {
+    const evaluator = await start();
+    await screen.go(evaluator, '#/');
+    await screen.banner('empty').waitFor();
+    assert.match((await screen.banner('empty').textContent())!, /\/v1\/ingest/);
+    await screen.shot('state-empty');
+    evaluator.feed('gate-7', null);
+    await screen.banner('half').waitFor();
+    assert.match((await screen.banner('half').textContent())!, /has a reference, but no tracker yet/);
+  });
+
+  it('says that the tracker is silent, or the reference, and since when', async () => {
+    const evaluator = await start();
+    const quick = { pairing: { latenessMs: 100, silenceMs: 300 } };
+    for (const [stream, quiet, speaking] of [
+      ['no-tracks', 'steady', null],
+      ['no-truths', null, 'steady'],
+    ] as const) {
+      await evaluator.open(stream, ['steady'], quick);
+      await evaluator.send(stream, { steady: first('steady', 30) });
+      await screen.go(evaluator, `#/s/${stream}/steady/${PROFILE}`);
+      const state = screen.banner(quiet === null ? 'reference-silent' : 'tracker-silent');
+      // the other one goes on, so that this is a silence and not the end
+      let k = 30;
+      const [frame] = first('steady', 1);
+      await until(`the page says that ${stream}`, async () => {
+        k++;
+        await evaluator
+          .feed(stream, speaking)
+          .send({ k, objects: (speaking === null ? frame.reference : frame.tracker) as never });
+        return state.isVisible();
+      });
+      await screen.shot(`state-${quiet === null ? 'reference' : 'tracker'}-silent`);
+    }
+    assert.deepEqual(screen.complaints, []);
+  });
+
+  it('says that the evaluator is gone, comes back by itself, and goes on', async () => {
+    const port = await freePort();
+    const before = await start({ port });
+    await before.open('crossing', ['faulty']);
+    await before.send('crossing', { faulty: first('faulty', 100) });
+    await screen.go(before, seriesHash('faulty'));
+    await screen.shows({ newest: 100, connection: 'open' });
+    started.pop();
+    await before.stop(true);
+    await screen.banner('gone').waitFor();
+    await screen.shot('state-gone');
+    const after = await start({ port, dir: before.dir });
+    await screen.shows({ connection: 'open' });
+    await after.open('crossing', ['faulty']);
+    await after.send('crossing', { faulty: framesOf('faulty').slice(100, 103) }, 101);
+    await screen.shows({ newest: 103, shown: 103 });
+    assertFigures(await screen.figures('faulty'), 'faulty', 103);
+    await screen.banner('gone').waitFor({ state: 'hidden' });
+  });
+
+  it('says when it is too slow, and that the evaluation is not', async () => {
+    const evaluator = await start();
+    await evaluator.open('crossing', ['faulty']);
+    // what a server says to a reader that lags, put into a report on its way
+    await screen.page.routeWebSocket(/objects=1/, (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((message) => {
+        const report = JSON.parse(String(message));
+        socket.send(JSON.stringify(report.k === 62 ? { skipped: 17, ...report } : report));
+      });
+    });
+    await evaluator.send('crossing', { faulty: first('faulty', 61) });
+    await screen.go(evaluator, seriesHash('faulty'));
+    await screen.shows({ newest: 61 });
+    await evaluator.send('crossing', { faulty: framesOf('faulty').slice(61, 62) }, 62);
+    await screen.page.getByText('17 reports were left out').waitFor();
+    await screen.shot('state-slow');
+    assert.deepEqual(screen.complaints, []);
+  });
+
+  it('asks for a token where there is one, and keeps it for the tab', async () => {
+    const token = 'a-token-for-the-page-0123456789';
+    const evaluator = await start({ token });
+    await evaluator.open('crossing', ['faulty']);
+    await evaluator.send('crossing', { faulty: first('faulty', 20) });
+    await screen.go(evaluator, '#/');
+    await screen.page.getByLabel('Token').fill(token);
+    await screen.page.getByRole('button', { name: 'Connect' }).click();
+    await screen.shows({ view: 'overview', series: 1, connection: 'open' });
+    await screen.page.reload();
+    await screen.shows({ view: 'overview', series: 1, connection: 'open' });
+    assert.equal(await screen.page.getByLabel('Token').isVisible(), false);
+  });
+
+  it('says that a series does not exist', async () => {
+    const evaluator = await start();
+    await evaluator.open('crossing', ['faulty']);
+    await evaluator.send('crossing', { faulty: first('faulty', 5) });
+    await screen.go(evaluator, '#/s/crossing/nobody/online-surveillance');
+    await screen.banner('unknown').waitFor();
+  });
+});

@@ -1,0 +1,235 @@
+/** Streams in threads, seen from outside: sockets, pages' questions, metrics, signals, and a thread that dies. */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import WebSocket from 'ws';
+import { startApp } from '../../src/app.js';
+import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
+import { readConfig } from '../../src/config/config.js';
+import { evaluate, type Frame, presets } from '../../src/index.js';
+import { createLogger } from '../../src/telemetry/logger.js';
+import { crowd, random } from '../bench/crowd.js';
+import { Probe } from '../kit/edge-harness.js';
+import { patient, until } from '../kit/system.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const DIES = new URL('../kit/thread-that-dies.js', import.meta.url).href;
+const PROFILE = 'online-surveillance';
+const WINDOW_FRAMES = 30;
+const IN_THREAD = { budgetMs: 60_000, inlineMs: 0, threads: 1 };
+const configure = (evaluation: Record<string, number>) =>
+  JSON.stringify({
+    evaluation,
+    data: { groupCommitMs: 2, snapshotFrames: 50 },
+    streams: {
+      defaults: {
+        windowFrames: WINDOW_FRAMES,
+        scores: { enabled: true, strideFrames: 5 },
+        pairing: { latenessMs: 1e7, silenceMs: 1e7 },
+      },
+    },
+  });
+const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'nowMs', 'since', 'skipped'];
+
+const timeless = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
+
+describe('streams in threads, seen from outside', function () {
+  patient(this);
+  let folder: string;
+  const clients: FeedClient[] = [];
+  let child: ChildProcess | null = null;
+  let output = '';
+  let port = 0;
+
+  beforeEach(() => {
+    port = 0;
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-outside-'));
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close({ flush: false });
+    if (child && child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }
+    child = null;
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const feed = (url: string, role: 'reference' | 'tracker', bufferFrames = 1024): FeedClient => {
+    const tracker = role === 'tracker' ? 't' : undefined;
+    const options = { stream: 'gate', role, tracker, WebSocket, backoffMs: 20, backoffMaxMs: 200, bufferFrames };
+    const client = connect({ url, ...options });
+    clients.push(client);
+    return client;
+  };
+
+  const part = (frame: Frame, role: 'reference' | 'tracker', k: number): ClientFrame => ({
+    k,
+    objects: frame[role] as ClientFrame['objects'],
+  });
+
+  /** Sends all frames on both feeds; every promise is that of an ack or of the room for it. */
+  async function send(feeds: FeedClient[], frames: Frame[], first = 1): Promise<void> {
+    for (const [n, frame] of frames.entries()) {
+      await feeds[0].send(part(frame, 'reference', first + n));
+      await feeds[1].send(part(frame, 'tracker', first + n));
+    }
+  }
+
+  describe('the same is told', () => {
+    async function tell(evaluation: Record<string, number>, frames: Frame[]) {
+      const dir = mkdtempSync(join(folder, 'data-'));
+      const overrides = { listen: { port: 0 }, data: { dir } };
+      const { config } = readConfig({ text: configure(evaluation), overrides, env: {} });
+      const app = await startApp(config, { logger: createLogger({ level: 'silent' }), env: {} });
+      try {
+        const reader = await Probe.open(`${app.urls.live}?stream=gate&objects=1`);
+        const feeds = [feed(app.urls.ingest, 'reference'), feed(app.urls.ingest, 'tracker')];
+        // a tracker is judged from the moment it is there
+        await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
+        await send(feeds, frames);
+        await Promise.all(feeds.map((one) => one.end()));
+        const json = async (path: string) => timeless(await (await fetch(`${app.urls.http}${path}`)).json());
+        const series = `stream=gate&tracker=t&profile=${PROFILE}`;
+        const metrics = (await (await fetch(app.urls.metrics)).text()).split('\n');
+        const reports = new Map<string, unknown>();
+        for (let last = false; !last; ) {
+          const message = await reader.nextOf('report');
+          const { settled, k } = message as unknown as { settled: { frames: number }; k: number };
+          reports.set(`${k} ${settled.frames}`, timeless(message));
+          last = settled.frames === frames.length;
+        }
+        const newcomer = await Probe.open(`${app.urls.live}?stream=gate`);
+        const greeting = timeless(await newcomer.nextOf('report'));
+        await Promise.all([reader.close(), newcomer.close()]);
+        return {
+          threadStreams: app.live.storage().threadStreams,
+          answers: {
+            window: await json(`/v1/window?${series}`),
+            trend: await json(`/v1/trend?${series}`),
+            events: await json('/v1/events?limit=1000'),
+            streams: await json('/v1/streams'),
+            metrics: metrics.filter(
+              (line) => /(stream|feed)="gate"|tracker="t"/.test(line) && !/seconds|_ms/.test(line),
+            ),
+            greeting,
+          },
+          reports,
+        };
+      } finally {
+        await app.stop();
+      }
+    }
+
+    it('by /v1/live, /v1/window, /v1/trend, /v1/events, /v1/streams and /metrics', async () => {
+      const frames = crowd(6, 90, 3);
+      const here = await tell({ budgetMs: 60_000, threads: 0 }, frames);
+      const away = await tell(IN_THREAD, frames);
+      assert.deepEqual([here.threadStreams, away.threadStreams], [0, 1]);
+      assert.deepEqual(away.answers, here.answers);
+      assert.ok(here.answers.metrics.length > 20, here.answers.metrics.join('\n'));
+      // a slow reader gets fewer reports, but no others
+      const common = [...away.reports.keys()].filter((key) => here.reports.has(key));
+      assert.ok(common.length > 1);
+      for (const key of common) assert.deepEqual(away.reports.get(key), here.reports.get(key), key);
+    });
+  });
+
+  /** `tgospa serve` in a process of its own, on a port that stays the same. */
+  async function serve(evaluation: Record<string, number>, env: NodeJS.ProcessEnv = {}): Promise<string> {
+    writeFileSync(join(folder, 'tgospa.yaml'), configure(evaluation));
+    output = '';
+    const args = [MAIN, 'serve', '--port', String(port), '--data', join(folder, 'data')];
+    const started = spawn(process.execPath, args, {
+      cwd: folder,
+      env: { PATH: process.env.PATH, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child = started;
+    for (const stream of [started.stdout!, started.stderr!])
+      stream.on('data', (chunk) => {
+        output += chunk;
+      });
+    const address = await until('it listens', () => {
+      assert.equal(started.exitCode, null, output);
+      return /listening on (http:\/\/127\.0\.0\.1:(\d+))/.exec(output) ?? undefined;
+    });
+    port = Number(address[2]);
+    return address[1];
+  }
+
+  const windowOf = async (url: string) => {
+    const answer = await fetch(`${url}/v1/window?stream=gate&tracker=t&profile=${PROFILE}`);
+    return (await answer.json()) as {
+      k: number;
+      evaluation: { cost: { total: number }; count: object };
+      settled: { frames: number };
+    };
+  };
+
+  async function finish(url: string, feeds: FeedClient[], frames: Frame[]): Promise<void> {
+    await Promise.all(feeds.map((one) => one.end()));
+    const { k, evaluation } = await windowOf(url);
+    const expected = evaluate(frames.slice(-WINDOW_FRAMES), presets[PROFILE]);
+    assert.equal(k, frames.length);
+    assert.deepEqual(evaluation.count, expected.count);
+    assert.ok(Math.abs(evaluation.cost.total - expected.cost.total) < 1e-9);
+  }
+
+  it('a backlog in a thread does not keep the process from stopping on SIGTERM, and nothing acked is lost', async () => {
+    const url = await serve(IN_THREAD);
+    const frames = detections(100);
+    const reader = await Probe.open(`${url.replace('http', 'ws')}/v1/live?stream=gate`);
+    const feeds = [feed(url, 'reference'), feed(url, 'tracker')];
+    await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
+    await send(feeds, frames);
+    await Promise.all(feeds.map((one) => one.flush()));
+    child!.kill('SIGTERM');
+    const [code] = await once(child!, 'exit');
+    assert.equal(code, 0, output);
+    await reader.closed;
+    const judged = reader.received.filter(({ type }) => type === 'report').at(-1)?.k as number;
+    assert.ok(judged < 100, `it waited for ${judged} frames`);
+    // what is left would take a minute: it is cut short
+    await serve({ ...IN_THREAD, budgetMs: 1 });
+    await until('the clients are back', () => feeds.every((one) => one.connected));
+    await Promise.all(feeds.map((one) => one.end()));
+    const { k, settled } = await windowOf(url);
+    assert.deepEqual([k, settled.frames], [100, 100]);
+  });
+
+  it('a thread that dies ends the process with a line that says what to do, and the next start goes on exactly', async () => {
+    const url = await serve(IN_THREAD, { NODE_OPTIONS: `--import=${DIES}` });
+    const frames = crowd(6, 120, 3);
+    const feeds = [feed(url, 'reference', 8), feed(url, 'tracker', 8)];
+    await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
+    const died = once(child!, 'exit');
+    const sent = send(feeds, frames);
+    const [code] = await died;
+    assert.notEqual(code, 0);
+    const line = output.split('\n').find((one) => one.includes('thread_failed'))!;
+    assert.match(line, /"level":"error"/);
+    assert.match(line, /nothing acked is lost: start again/);
+    assert.match(line, /this thread was told to fail/);
+    await serve(IN_THREAD);
+    await sent;
+    await finish(url, feeds, frames);
+  });
+});
+
+/** Detections without identities, twenty objects upon each other: each solve takes a good part of a second. */
+function detections(frames: number): Frame[] {
+  const next = random(5);
+  const boxes = Array.from({ length: 20 }, () => ({ x: 100 * next(), y: 60 * next(), dx: 4 * next() - 2 }));
+  return Array.from({ length: frames }, (_, k) => {
+    for (const box of boxes) box.x += box.dx;
+    const reference = boxes.map(({ x, y }, n) => ({ id: `g${n}`, box: [x, y, 40, 80] }));
+    const tracker = boxes.map(({ x, y }, n) => ({ id: `d${k}-${n}`, box: [x + 8 * next(), y + 8 * next(), 40, 80] }));
+    return { reference, tracker } as Frame;
+  });
+}

@@ -1,0 +1,249 @@
+import { strict as assert } from 'node:assert';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { METRICS, prefersOpenMetrics, Telemetry, type TelemetryOptions } from '../../src/telemetry/telemetry.js';
+import { fakeReport, fakeReportEvent } from '../kit/fake-live.js';
+
+const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
+
+/** Compares with a golden file; TGOSPA_UPDATE_GOLDEN=1 writes it anew, to be read before it is committed. */
+function assertGolden(text: string, name: string): void {
+  const file = new URL(`../../../test/cases/exposition/${name}`, import.meta.url);
+  if (process.env.TGOSPA_UPDATE_GOLDEN === '1') writeFileSync(file, text);
+  assert.equal(text, readFileSync(file, 'utf8'));
+}
+
+/** A telemetry in which everything has happened once. */
+function eventful(options: TelemetryOptions = {}): Telemetry {
+  const telemetry = new Telemetry({ processMetrics: false, version: '1.2.3', node: 'v20', ...options });
+  const tracker = { stream: 'gate-7', role: 'tracker' as const, tracker: 'sort' };
+  const reference = { stream: 'gate-7', role: 'reference' as const, tracker: null };
+  Object.assign(telemetry.feedMeter(tracker), { frames: 100, objects: 1234, lastReceivedMs: 1_763_251_200_500 });
+  Object.assign(telemetry.feedMeter(reference), {
+    frames: 101,
+    objects: 1300,
+    lastReceivedMs: 1_763_251_200_250,
+    duplicates: 1,
+  });
+  const { receivedMs } = fakeReportEvent();
+  const gauge = (signal: string) =>
+    signal === 'missed'
+      ? { active: true, score: 1.25, expected: 0.4, observed: 6.2, count: 3 }
+      : { active: false, score: 0.1, expected: 0.02, observed: 0, count: 0 };
+  const spikes = { signals: ['missed', 'switch'], gauge };
+  const scores = { k: 99, frames: 60, values: { HOTA: 0.625, IDSW: 3 } };
+  telemetry.observe(fakeReportEvent({ spikes, scores }), receivedMs + 4);
+  telemetry.observe(
+    fakeReportEvent({
+      profile: 'weighted',
+      report: fakeReport({
+        exact: false,
+        gap: 0.01,
+        lifetime: null,
+        meanLocalizationError: Number.NaN,
+        audit: { checked: 9, disagreements: 1, worstDifference: 0.5 },
+      }),
+      solveMs: 21,
+    }),
+    receivedMs + 700,
+  );
+  telemetry.observe({ type: 'late', ...tracker, count: 2 }, 0);
+  telemetry.observe({ type: 'missing', ...tracker, count: 3 }, 0);
+  telemetry.observe({ type: 'gap', ...reference, count: 4 }, 0);
+  telemetry.observe({ type: 'duplicate', ...reference, count: 1 }, 0);
+  telemetry.observe({ type: 'silence', ...reference, over: false }, 0);
+  telemetry.observe({ type: 'rejected', ...tracker, code: 'frame_invalid', count: 2 }, 0);
+  telemetry.observe({ type: 'rejected', ...tracker, code: 'made up by a peer', count: 1 }, 0);
+  telemetry.observe({ type: 'switch' }, 0);
+  telemetry.refused('token_missing');
+  telemetry.refused('streams_exceeded');
+  Object.assign(telemetry.counts, { pauses: 5, coalesced: 6, slowClosed: 1, overflow: 0 });
+  const source = telemetry.sourceMeter('gate-cameras', 'mqtt');
+  Object.assign(source, { connected: true, messages: 9, bytes: 900, faults: 1, lastMs: 1_763_251_200_000 });
+  source.rejects.payload_too_large = 2;
+  telemetry.notifications = () => [['oncall', { sent: 4, failed: 2, dropped: 0, waiting: 1 }]];
+  telemetry.surroundings = {
+    connections: () => ({ ingest: 2, live: 1 }),
+    pausedConnections: () => 1,
+    waitingFrames: () => 12,
+    ready: () => true,
+    streams: () => ['gate-7'],
+    storage: () => ({
+      bytes: 4096,
+      queuedRecords: 3,
+      backlogRecords: 4,
+      threadStreams: 1,
+      commits: 77,
+      faults: 0,
+      commitMs: 2.5,
+      oldestMs: 1_763_250_000_000,
+    }),
+  };
+  return telemetry;
+}
+
+const samples = (text: string, name: string) =>
+  text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
+
+describe('telemetry', () => {
+  it('writes the golden text', async () => {
+    const { contentType, body } = await eventful().expose('text/plain');
+    assert.equal(contentType, 'text/plain; version=0.0.4; charset=utf-8');
+    assertGolden(body, 'metrics.txt');
+  });
+
+  it('writes the golden OpenMetrics', async () => {
+    const { contentType, body } = await eventful().expose(OPENMETRICS);
+    assert.equal(contentType, 'application/openmetrics-text; version=1.0.0; charset=utf-8');
+    assertGolden(body, 'metrics.openmetrics');
+  });
+
+  it('writes the same text before, after and during an OpenMetrics scrape', async () => {
+    const telemetry = eventful({ processMetrics: true });
+    const ours = (text: string) => text.split('\n').filter((line) => /^(# (HELP|TYPE) )?tgospa_/.test(line));
+    const before = ours((await telemetry.expose()).body);
+    const [during] = await Promise.all([telemetry.expose(), telemetry.expose(OPENMETRICS)]);
+    assert.deepEqual(ours(during.body), before);
+    assert.deepEqual(ours((await telemetry.expose()).body), before);
+    assert.ok(before.some((line) => line.startsWith('tgospa_switches_total{')));
+  });
+
+  it('has the names and labels that stay', async () => {
+    const { body } = await eventful().expose();
+    const series = 'stream="gate-7",tracker="sort",profile="online-surveillance"';
+    for (const line of [
+      `tgospa_window_distance{${series}} 1.13`,
+      `tgospa_window_cost{${series},component="switch"} 0.125`,
+      `tgospa_window_instances{${series},kind="false"} 2`,
+      `tgospa_window_switches{${series}} 1.5`,
+      `tgospa_window_localization_error{${series}} 0.2`,
+      `tgospa_frame_instances{${series},kind="proper"} 5`,
+      `tgospa_frames_total{${series}} 70`,
+      `tgospa_proper_total{${series}} 300`,
+      `tgospa_missed_total{${series}} 20`,
+      `tgospa_false_total{${series}} 10`,
+      `tgospa_switches_total{${series}} 2.5`,
+      `tgospa_lifetime_cost{${series},bound="lower"} 7.5`,
+    ])
+      assert.ok(body.split('\n').includes(line), line);
+  });
+
+  it('matches the catalogue of METRICS.md', () => {
+    const page = readFileSync(new URL('../../../src/telemetry/METRICS.md', import.meta.url), 'utf8');
+    const rows = page
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      );
+    assert.deepEqual(
+      rows,
+      METRICS.map(({ name, type, labels, help }) => [
+        `\`${name}\``,
+        type,
+        labels.map((label) => `\`${label}\``).join(', '),
+        help,
+      ]),
+    );
+  });
+
+  it('removes the series of a retired stream, and its feeds with the last of them', async () => {
+    const telemetry = eventful();
+    telemetry.observe(fakeReportEvent({ stream: 'yard' }), 0);
+    const retire = (profile: string) =>
+      telemetry.observe({ type: 'retired', stream: 'gate-7', tracker: 'sort', profile }, 0);
+    retire('weighted');
+    assert.equal(samples((await telemetry.expose()).body, 'tgospa_window_distance').length, 2);
+    assert.equal(samples((await telemetry.expose()).body, 'tgospa_feed_frames_total').length, 2);
+    retire('online-surveillance');
+    const { body } = await telemetry.expose();
+    assert.ok(!body.includes('gate-7'));
+    assert.equal(samples(body, 'tgospa_window_distance').length, 1);
+  });
+
+  it('forgets the feeds of a stream that is gone without ever having had a series', async () => {
+    const telemetry = eventful();
+    telemetry.feedMeter({ stream: 'lonely', role: 'reference', tracker: null });
+    assert.ok(!(await telemetry.expose()).body.includes('lonely'));
+  });
+
+  it('leaves out series above the cap and counts their reports', async () => {
+    const telemetry = new Telemetry({ processMetrics: false, seriesMax: 2 });
+    for (let n = 0; n < 10; n++) telemetry.observe(fakeReportEvent({ stream: `s${n % 5}` }), 0);
+    const { body } = await telemetry.expose();
+    assert.equal(samples(body, 'tgospa_frames_total').length, 2);
+    assert.deepEqual(samples(body, 'tgospa_series_overflow_total'), ['tgospa_series_overflow_total 6']);
+  });
+
+  it('never puts an object id or any other text of a peer into a label', async () => {
+    const telemetry = eventful();
+    const report = fakeReport({
+      newest: {
+        ...fakeReport().newest,
+        assignment: [{ truth: 'id-of-a-truth', track: 'id-of-a-track', distance: 0.1 }],
+      },
+    });
+    telemetry.observe(fakeReportEvent({ report }), 0);
+    const { body } = await telemetry.expose();
+    assert.ok(!body.includes('id-of-a') && !body.includes('made up'));
+    assert.equal(
+      samples(body, 'tgospa_frames_rejected_total').filter((line) => line.includes('reason="other"')).length,
+      1,
+    );
+  });
+
+  it('serves other work between metrics when there are thousands of series', async () => {
+    const telemetry = new Telemetry({ processMetrics: false });
+    for (let n = 0; n < 2000; n++) telemetry.observe(fakeReportEvent({ stream: `s${n}` }), 0);
+    let turns = 0;
+    const count = setInterval(() => turns++, 0);
+    const { body } = await telemetry.expose();
+    clearInterval(count);
+    assert.equal(samples(body, 'tgospa_frames_total').length, 2000);
+    assert.ok(turns > 5, `${turns} turns of the event loop`);
+  });
+
+  describe('content negotiation', () => {
+    for (const [accept, expected] of [
+      ['', false],
+      ['*/*', false],
+      ['text/plain', false],
+      [OPENMETRICS, true],
+      ['application/openmetrics-text', true],
+      ['application/openmetrics-text; version="1.0.0"; charset=utf-8', true],
+      ['application/openmetrics-text;version=0.0.1', false],
+      // Prometheus 2.42
+      [
+        'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1',
+        true,
+      ],
+      // the same with native histograms: protobuf first, which is not served
+      [
+        'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,text/plain;version=0.0.4;q=0.4',
+        true,
+      ],
+      ['text/plain;version=0.0.4;q=0.9,application/openmetrics-text;version=1.0.0;q=0.8', false],
+      ['application/openmetrics-text;q=0,*/*;q=0.1', false],
+      ['text/html,application/xhtml+xml;q=0.9,*/*;q=0.8', false],
+    ] as const) {
+      it(`chooses ${expected ? 'OpenMetrics' : 'text'} for "${accept.slice(0, 60)}"`, () =>
+        assert.equal(prefersOpenMetrics(accept), expected));
+    }
+  });
+
+  it('passes promtool check metrics, with the metrics of the process', async function () {
+    const { body } = await eventful({ processMetrics: true }).expose();
+    const result = spawnSync('promtool', ['check', 'metrics'], { input: body, encoding: 'utf8' });
+    if (result.error) {
+      if (process.env.TGOSPA_REQUIRE_SYSTEM === '1')
+        throw new Error('promtool is needed and absent; Debian: apt-get install prometheus');
+      console.log('      promtool is absent (Debian package prometheus), so the metrics are not linted');
+      this.skip();
+    }
+    assert.equal(result.stderr + result.stdout, '');
+    assert.equal(result.status, 0);
+  });
+});

@@ -1,0 +1,147 @@
+/** Packed or one by one: a stream makes the same of both, whatever its settings ask of the objects. */
+import assert from 'node:assert/strict';
+import { deserialize, serialize } from 'node:v8';
+import { readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
+import { FrameScanner } from '../../src/edge/frame-scanner.js';
+import { packFrame } from '../../src/metric/frame.js';
+import type { InputError } from '../../src/metric/input-error.js';
+import { crossingScene } from '../../src/simulation/walkers.js';
+import type { LogRecord } from '../../src/store/record.js';
+import { type LiveEvent, Stream, type StreamPlan } from '../../src/stream/stream.js';
+import { countOf, dimensionsOf, isPacked, listed, type ObjectList, type WireObject } from '../../src/wire/objects.js';
+import type { FeedPart, FrameRules, Shape } from '../../src/wire/protocol.js';
+
+const FRAMES = 90;
+const RULES: FrameRules = {
+  objectsMax: 100,
+  idLengthMax: 64,
+  shape: 'box',
+  dimensions: 0,
+  geodesic: false,
+  pointRemedy: '',
+};
+const scanner = new FrameScanner();
+const CLASSES = ['car', 'person', undefined];
+const [, , { frames: scene }] = crossingScene().trackers;
+
+/** The objects of a frame, some with a class or a confidence, as boxes or as the points in their corners. */
+function decorated(objects: readonly WireObject[], shape: Shape): WireObject[] {
+  return objects.map(({ id, box }, n) => ({
+    id,
+    ...(shape === 'box' ? { box } : { point: box!.slice(0, 2) }),
+    ...(CLASSES[n % 3] ? { class: CLASSES[n % 3] } : {}),
+    ...(n % 4 > 0 ? { confidence: (n % 10) / 10 } : {}),
+  }));
+}
+
+function scanned(part: FeedPart, shape: Shape): FeedPart {
+  const parts = scanner.scan(Buffer.from(JSON.stringify({ type: 'frame', ...part })), { ...RULES, shape });
+  assert.ok(parts && isPacked(parts[0].objects));
+  return parts[0];
+}
+
+function planOf(patch: SettingsPatch): StreamPlan {
+  const { config } = readConfig({
+    overrides: { profiles: { metres: { distance: 'euclidean', cutoff: 30, exponent: 2, switchPenalty: 5 } } } as never,
+    env: {},
+  });
+  const resolved = resolveStream(config, 'gate', { windowFrames: 20, ...patch });
+  assert.ok('settings' in resolved, 'message' in resolved ? resolved.message : '');
+  return { ...resolved, patch };
+}
+
+/** Both feeds; the reference comes at every second frame only, its last parts behind the tracker's, so that some wait. */
+function recordsOf(shape: Shape, by: 'k' | 't', packed: boolean): LogRecord[] {
+  const records: LogRecord[] = [
+    { kind: 'open', stream: 'gate', atMs: 1000, role: 'reference', tracker: null },
+    { kind: 'open', stream: 'gate', atMs: 1000, role: 'tracker', tracker: 'sort' },
+  ];
+  const add = (role: 'reference' | 'tracker', n: number, objects: readonly unknown[]) => {
+    const when = by === 'k' ? { k: n } : { t: 1_763_251_200 + n / 25 };
+    const plain = { seq: n, ...when, objects: decorated(objects as WireObject[], shape) };
+    const part = packed ? scanned(plain, shape) : plain;
+    records.push({
+      ...{ kind: 'part', stream: 'gate', atMs: 1000 + n * 40, part },
+      ...(role === 'tracker' ? { role, tracker: 'sort' } : { role, tracker: null }),
+    } as LogRecord);
+  };
+  for (let n = 1; n <= FRAMES; n++) {
+    add('tracker', n, scene[n].tracker);
+    if (n > 4 && n % 2 === 0) add('reference', n - 4, scene[n - 4].reference);
+  }
+  return records;
+}
+
+/** Everything a stream tells, with a restart in the middle. */
+function played(plan: StreamPlan, records: LogRecord[]): unknown[] {
+  let stream = new Stream('gate', plan);
+  const told: LiveEvent[] = [];
+  records.forEach((record, n) => {
+    if (n === 67) stream = Stream.fromJSON('gate', deserialize(serialize(stream.toJSON())));
+    for (const { events } of stream.apply(record, n + 1)) told.push(...events);
+  });
+  return told.map((event) => {
+    if (event.type !== 'report') return event;
+    const { report, objects, solveMs: _solveMs, spikes: _spikes, ...rest } = event;
+    const { cost, count, settled, newest } = report;
+    const seen = objects && [listed(objects.reference), listed(objects.tracker)];
+    return { ...rest, cost, count, settled, newest, seen };
+  });
+}
+
+describe('packed objects', () => {
+  const boxes = { profiles: ['online-surveillance'] };
+  const points = { profiles: ['metres'] };
+  const cases: Array<[name: string, shape: Shape, by: 'k' | 't', patch: SettingsPatch]> = [
+    ['boxes', 'box', 'k', { ...boxes, pairing: { reference: 'exact', latenessMs: 100_000 } }],
+    ['boxes of some classes', 'box', 'k', { ...boxes, filter: { classes: ['car'], minConfidence: null } }],
+    ['boxes with some confidence', 'box', 'k', { ...boxes, filter: { classes: null, minConfidence: 0.25 } }],
+    ['boxes of a reference that is held', 'box', 't', { ...boxes, pairing: { reference: 'hold' } }],
+    ['boxes of a reference that is interpolated', 'box', 't', { ...boxes, pairing: { reference: 'linear' } }],
+    ['boxes of a tracker that is held', 'box', 'k', { ...boxes, pairing: { heldTrackers: ['sort'] } }],
+    ['points', 'point', 'k', points],
+    ['points between others', 'point', 't', { ...points, pairing: { reference: 'linear' } }],
+  ];
+  for (const [name, shape, by, patch] of cases)
+    it(`are judged as ${name} one by one would be`, () => {
+      const plan = planOf(patch);
+      const told = played(plan, recordsOf(shape, by, true));
+      assert.deepStrictEqual(told, played(plan, recordsOf(shape, by, false)));
+      assert.ok(told.filter((event) => (event as LiveEvent).type === 'report').length > 40);
+    });
+
+  it('are counted and measured as one by one', () => {
+    for (const shape of ['box', 'point'] as const) {
+      for (const objects of [[], decorated(scene[30].tracker as WireObject[], shape)]) {
+        const packed: ObjectList = scanned({ seq: 1, k: 1, objects }, shape).objects;
+        assert.deepEqual(listed(packed), objects);
+        assert.equal(countOf(packed), objects.length);
+        assert.equal(dimensionsOf(packed), dimensionsOf(objects));
+      }
+    }
+  });
+
+  it('that a distance cannot compare are refused in the same words', () => {
+    const problemsOf = (tracker: ObjectList, distance: 'iou' | 'euclidean' | 'geodesic', stride: number) => {
+      try {
+        packFrame({ reference: [], tracker: tracker as never }, distance, stride, 'frame');
+      } catch (error) {
+        return (error as InputError).problems;
+      }
+      return assert.fail('nothing was wrong');
+    };
+    const point: WireObject[] = [{ id: 'a', point: [100, 2] }];
+    const box: WireObject[] = [{ id: 'a', box: [1, 2, 3, 4] }];
+    const faults = [
+      [point, 'point', 'iou', 0],
+      [point, 'point', 'euclidean', 3],
+      [point, 'point', 'geodesic', 2],
+      [box, 'box', 'euclidean', 0],
+    ] as const;
+    for (const [objects, shape, distance, stride] of faults)
+      assert.deepEqual(
+        problemsOf(scanned({ seq: 1, k: 1, objects }, shape).objects, distance, stride),
+        problemsOf(objects, distance, stride),
+      );
+  });
+});

@@ -1,0 +1,339 @@
+import { strict as assert } from 'node:assert';
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { helloReader } from '../../src/config/config.js';
+import {
+  CLOSE_CODES,
+  checkFrame,
+  checkHello,
+  Fault,
+  type FrameRules,
+  HTTP_CODES,
+  parseMessage,
+  REJECT_CODES,
+} from '../../src/wire/protocol.js';
+import { configOf, type Edge, frame, Probe, startEdge } from '../kit/edge-harness.js';
+
+const page = readFileSync(new URL('../../../src/wire/PROTOCOL.md', import.meta.url), 'utf8');
+
+/** Rows of the table under a sentence, as cells. */
+function table(after: string): string[][] {
+  const lines = page
+    .slice(page.indexOf(after) + after.length)
+    .trimStart()
+    .split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('|'));
+  return lines
+    .slice(2, end < 0 || end > lines.length ? undefined : end)
+    .filter(Boolean)
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    );
+}
+
+const boxes: FrameRules = {
+  objectsMax: 5,
+  idLengthMax: 8,
+  shape: 'box',
+  dimensions: 0,
+  geodesic: false,
+  pointRemedy: '',
+};
+const points: FrameRules = { ...boxes, shape: 'point' };
+
+/** Code and path of what is wrong with a frame. */
+const wrong = (raw: unknown, rules = boxes) => {
+  const result = checkFrame(raw, rules);
+  return result instanceof Fault ? `${result.code} ${result.path}` : 'ok';
+};
+const withObject = (object: unknown) => frame(1, { objects: [object] });
+
+describe('protocol', () => {
+  describe('page', () => {
+    it('lists exactly the close codes of the code, with their meaning', () => {
+      assert.deepEqual(
+        table('whether a client should come back:'),
+        Object.entries(CLOSE_CODES).map(([code, { meaning, retry }]) => [code, meaning, retry ? 'yes' : 'no']),
+      );
+    });
+
+    it('lists exactly the codes of reject, with what follows', () => {
+      assert.deepEqual(
+        table('Codes of `reject`, and what follows:'),
+        Object.entries(REJECT_CODES).map(([code, { meaning, close }]) => [
+          `\`${code}\``,
+          meaning,
+          close ? `closes with ${close}` : 'goes on',
+        ]),
+      );
+    });
+
+    it('lists exactly the codes of HTTP answers', () => {
+      assert.deepEqual(
+        table('Codes of HTTP answers:'),
+        Object.entries(HTTP_CODES).map(([code, { meaning, status }]) => [String(status), `\`${code}\``, meaning]),
+      );
+    });
+
+    const conversations = [...page.matchAll(/```conversation\n([\s\S]*?)```/g)].map((match) =>
+      match[1].trim().split('\n'),
+    );
+    let edge: Edge | undefined;
+    afterEach(async () => {
+      await edge?.stop();
+      edge = undefined;
+    });
+
+    for (const [n, lines] of conversations.entries()) {
+      it(`shows conversation ${n + 1} as it really goes`, async () => {
+        edge = await startEdge();
+        let probe = await Probe.open(`${edge.ws}/v1/ingest`);
+        let session = '';
+        for (const line of lines) {
+          if (line.startsWith('-> ')) probe.send(line.slice(3).replace('(of the last welcome)', session));
+          else if (line === 'cut') {
+            probe.socket.terminate();
+            probe = await Probe.open(`${edge.ws}/v1/ingest`);
+          } else if (line.startsWith('<- closed ')) assert.equal((await probe.closed).code, Number(line.slice(10)));
+          else {
+            const message = await probe.next();
+            if (message.type === 'welcome') session = message.session as string;
+            assertMatches(message, JSON.parse(line.slice(3)));
+          }
+        }
+        assert.ok(lines.length > 0);
+      });
+    }
+
+    it('has conversations at all', () => assert.ok(conversations.length >= 4));
+  });
+
+  describe('frame', () => {
+    it('passes with box, class, confidence, and k or t', () => {
+      assert.deepEqual(
+        checkFrame(
+          {
+            type: 'frame',
+            seq: 3,
+            t: 1.5,
+            objects: [{ id: 'a', box: [-1, 0, 0.5, 2], class: 'car', confidence: 0.5 }],
+          },
+          boxes,
+        ),
+        {
+          seq: 3,
+          t: 1.5,
+          objects: [{ id: 'a', box: [-1, 0, 0.5, 2], class: 'car', confidence: 0.5 }],
+        },
+      );
+      assert.deepEqual(checkFrame({ seq: 1, k: 0, objects: [] }, points), { seq: 1, k: 0, objects: [] });
+    });
+
+    it('keeps points of one dimension', () => {
+      const object = (...point: number[]) => ({ id: String(point), point });
+      assert.equal(wrong(frame(1, { objects: [object(1, 2, 3), object(4, 5, 6)] }), points), 'ok');
+      assert.equal(
+        wrong(frame(1, { objects: [object(1, 2, 3), object(4, 5)] }), points),
+        'shape_mismatch objects[1].point',
+      );
+      assert.equal(wrong(withObject(object(1, 2)), { ...points, dimensions: 3 }), 'shape_mismatch objects[0].point');
+      assert.equal(
+        wrong(withObject(object(91, 2)), { ...points, dimensions: 2, geodesic: true }),
+        'frame_invalid objects[0].point',
+      );
+      assert.equal(wrong(withObject(object(89, 179)), { ...points, dimensions: 2, geodesic: true }), 'ok');
+    });
+
+    for (const [what, raw, expected, rules] of [
+      ['no object', 7, 'frame_invalid '],
+      ['no seq', { k: 1, objects: [] }, 'frame_invalid seq'],
+      ['seq 0', frame(0), 'frame_invalid seq'],
+      ['a fraction as seq', frame(1.5), 'frame_invalid seq'],
+      ['text as k', frame(1, { k: '1' }), 'frame_invalid k'],
+      ['neither k nor t', frame(1, { k: undefined }), 'frame_invalid k'],
+      ['milliseconds as t', frame(1, { t: 1763251200033 }), 'frame_invalid t'],
+      ['an infinite t', frame(1, { t: Number.POSITIVE_INFINITY }), 'frame_invalid t'],
+      ['an unknown field', frame(1, { fps: 30 }), 'frame_invalid fps'],
+      ['an own __proto__', JSON.parse('{"seq":1,"k":1,"objects":[],"__proto__":{}}'), 'frame_invalid __proto__'],
+      ['objects that are no array', frame(1, { objects: {} }), 'frame_invalid objects'],
+      ['too many objects', frame(1, { objects: [1, 2, 3, 4, 5, 6] }), 'objects_exceeded objects'],
+      ['null as object', withObject(null), 'frame_invalid objects[0]'],
+      ['an object without id', withObject({ box: [0, 0, 1, 1] }), 'frame_invalid objects[0].id'],
+      ['a number as id', withObject({ id: 7, box: [0, 0, 1, 1] }), 'frame_invalid objects[0].id'],
+      ['an empty id', withObject({ id: '', box: [0, 0, 1, 1] }), 'frame_invalid objects[0].id'],
+      ['a long id', withObject({ id: '123456789', box: [0, 0, 1, 1] }), 'frame_invalid objects[0].id'],
+      [
+        'an id twice',
+        frame(1, {
+          objects: [
+            { id: 'a', box: [0, 0, 1, 1] },
+            { id: 'a', box: [5, 5, 1, 1] },
+          ],
+        }),
+        'id_duplicate objects[1].id',
+      ],
+      ['no box', withObject({ id: 'a' }), 'frame_invalid objects[0].box'],
+      ['three numbers as box', withObject({ id: 'a', box: [0, 0, 1] }), 'frame_invalid objects[0].box'],
+      ['text in a box', withObject({ id: 'a', box: [0, '0', 1, 1] }), 'frame_invalid objects[0].box[1]'],
+      ['null in a box', withObject({ id: 'a', box: [0, 0, 1, null] }), 'frame_invalid objects[0].box[3]'],
+      [
+        'an infinite coordinate',
+        withObject({ id: 'a', box: [JSON.parse('1e999'), 0, 1, 1] }),
+        'frame_invalid objects[0].box[0]',
+      ],
+      ['NaN as coordinate', withObject({ id: 'a', box: [Number.NaN, 0, 1, 1] }), 'frame_invalid objects[0].box[0]'],
+      [
+        'a coordinate beyond all measure',
+        withObject({ id: 'a', box: [1e13, 0, 1, 1] }),
+        'frame_invalid objects[0].box[0]',
+      ],
+      ['a width of 0', withObject({ id: 'a', box: [0, 0, 0, 1] }), 'frame_invalid objects[0].box[2]'],
+      ['a negative height', withObject({ id: 'a', box: [0, 0, 1, -1] }), 'frame_invalid objects[0].box[3]'],
+      ['a point among boxes', withObject({ id: 'a', point: [1, 2] }), 'shape_mismatch objects[0].point'],
+      [
+        'box and point at once',
+        withObject({ id: 'a', box: [0, 0, 1, 1], point: [1, 2] }),
+        'shape_mismatch objects[0].point',
+      ],
+      ['a box among points', withObject({ id: 'a', box: [0, 0, 1, 1] }), 'shape_mismatch objects[0].box', points],
+      ['an empty point', withObject({ id: 'a', point: [] }), 'frame_invalid objects[0].point', points],
+      [
+        'a point of too many dimensions',
+        withObject({ id: 'a', point: [1, 2, 3, 4, 5, 6, 7, 8, 9] }),
+        'frame_invalid objects[0].point',
+        points,
+      ],
+      ['a number as class', withObject({ id: 'a', box: [0, 0, 1, 1], class: 3 }), 'frame_invalid objects[0].class'],
+      [
+        'text as confidence',
+        withObject({ id: 'a', box: [0, 0, 1, 1], confidence: 'high' }),
+        'frame_invalid objects[0].confidence',
+      ],
+      [
+        'an unknown field of an object',
+        withObject({ id: 'a', box: [0, 0, 1, 1], speed: 3 }),
+        'frame_invalid objects[0].speed',
+      ],
+    ] as Array<[string, unknown, string, FrameRules?]>) {
+      it(`is rejected with ${what}`, () => assert.equal(wrong(raw, rules), expected));
+    }
+
+    it('names the sequence number, the value and the remedy', () => {
+      const fault = checkFrame(frame(58, { objects: [{ id: 'a', box: [0, 0, -2, 1] }] }), boxes) as Fault;
+      assert.deepEqual(fault.toMessage(), {
+        type: 'reject',
+        seq: 58,
+        code: 'frame_invalid',
+        path: 'objects[0].box[2]',
+        value: '-2',
+        message: 'objects[0].box[2] is -2; the width of a box must be above 0; leave the object out or repair it',
+      });
+    });
+
+    it('that passes holds only finite numbers, unique ids and known fields', () => {
+      fc.assert(
+        fc.property(anyFrame, (raw) => {
+          const part = checkFrame(raw, boxes);
+          if (part instanceof Fault) return;
+          assert.ok(
+            part.objects.every(
+              (object) => object.box!.every(Number.isFinite) && object.box![2] > 0 && object.box![3] > 0,
+            ),
+          );
+          assert.equal(new Set(part.objects.map((object) => object.id)).size, part.objects.length);
+          for (const object of part.objects)
+            for (const key of Object.keys(object)) assert.ok(['id', 'box', 'class', 'confidence'].includes(key));
+        }),
+        { seed: 20261116, numRuns: 2000 },
+      );
+    });
+  });
+
+  describe('message', () => {
+    const codeOf = (text: string) => {
+      const message = parseMessage(text);
+      return message instanceof Fault ? `${message.code} ${message.path}` : message.type;
+    };
+
+    it('is rejected by its outside', () => {
+      assert.equal(codeOf('{'), 'json_invalid ');
+      assert.equal(codeOf('[]'), 'message_invalid ');
+      assert.equal(codeOf('null'), 'message_invalid ');
+      assert.equal(codeOf('{"type":"dance"}'), 'message_invalid type');
+      assert.equal(codeOf('{"type":"end","now":1}'), 'message_invalid now');
+      assert.equal(codeOf('{"type":"frames","frames":[]}'), 'message_invalid frames');
+      assert.equal(codeOf('{"type":"frames","frames":[1],"x":1}'), 'message_invalid x');
+      assert.equal(codeOf('{"type":"end"}'), 'end');
+    });
+
+    it('may be nested as deeply as its size allows', () => {
+      const deep = '['.repeat(300_000) + ']'.repeat(300_000);
+      const message = parseMessage(`{"type":"frame","seq":1,"k":1,"objects":[{"id":${deep}}]}`);
+      assert.ok(!(message instanceof Fault));
+      assert.equal(wrong((message as { raw: unknown }).raw), 'frame_invalid objects[0].id');
+    });
+  });
+
+  it('takes the resume field and the settings of a hello', () => {
+    const read = helloReader(configOf(''));
+    const hello = checkHello(
+      {
+        type: 'hello',
+        stream: 'a/b',
+        role: 'reference',
+        settings: { windowFrames: 20 },
+        resume: { session: 's', seq: 5 },
+      },
+      read,
+    );
+    assert.deepEqual(hello, {
+      feed: { stream: 'a/b', role: 'reference', tracker: null },
+      format: 'native',
+      options: undefined,
+      shape: undefined,
+      settings: { windowFrames: 20 },
+      resume: { session: 's', seq: 5 },
+    });
+  });
+});
+
+const anyNumber = fc.oneof(
+  fc.double(),
+  fc.integer({ min: -5, max: 50 }),
+  fc.constant(0),
+  fc.constant(Number.NaN),
+  fc.constant(Number.POSITIVE_INFINITY),
+);
+const anyObject = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      id: fc.oneof(fc.constantFrom('1', '2', '3', '4'), fc.string()),
+      box: fc.tuple(
+        fc.integer(),
+        fc.double({ noNaN: true, min: -1e9, max: 1e9 }),
+        fc.integer({ min: 1, max: 9 }),
+        anyNumber,
+      ),
+    }),
+  },
+  { weight: 1, arbitrary: fc.object() },
+);
+const anyFrame = fc.record({
+  seq: fc.integer({ min: 1, max: 9 }),
+  k: fc.nat(),
+  objects: fc.array(anyObject, { maxLength: 6 }),
+});
+
+/** Every field of the pattern is there; "…" matches anything. */
+function assertMatches(message: unknown, pattern: unknown): void {
+  if (pattern === '…') return;
+  if (typeof pattern !== 'object' || pattern === null) {
+    assert.deepEqual(message, pattern);
+    return;
+  }
+  for (const [key, value] of Object.entries(pattern)) assertMatches((message as Record<string, unknown>)[key], value);
+}
