@@ -37,6 +37,7 @@ export {
   type SettingsPatch,
   type StreamSettings,
 } from './schema.js';
+export { completePairing } from './settings.js';
 export { sourcePassword, sourceSecrets } from './sources.js';
 
 export interface ConfigSource {

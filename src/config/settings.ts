@@ -154,6 +154,10 @@ const pairingShape = (filler: Field) => ({
   ),
 });
 
+/** Settings that an older version stored; keys it did not know have their defaults. */
+export const completePairing = (stored: object) => ({ ...PAIRING_DEFAULTS, ...stored });
+const PAIRING_DEFAULTS = z.strictObject(pairingShape(field)).parse({});
+
 const filterShape = (filler: Field) => ({
   classes: filler(
     z.array(z.string().min(1)).min(1).nullable(),

@@ -21,7 +21,7 @@ import {
   Subject,
   type Subscription,
 } from 'rxjs';
-import { type Config, resolveStream, type SettingsPatch } from '../config/config.js';
+import { type Config, completePairing, resolveStream, type SettingsPatch } from '../config/config.js';
 import {
   Log,
   type LogGauges,
@@ -63,36 +63,6 @@ interface Logger {
   error(event: string, fields?: Record<string, unknown>): void;
 }
 
-export interface EvaluationSettings {
-  /** a solve is cut after this time, milliseconds */
-  budgetMs: number;
-  /** solves in the main thread are cut after this time, milliseconds; streams with many such go to threads */
-  inlineMs: number;
-  /** how many threads there may be for them; 0 for none, null for one per core but one */
-  threads: number | null;
-  /** every n-th window of a series is solved again by the other engine; 0 for never */
-  auditEvery: number;
-  /** work on frames is interrupted after this time to serve sockets, milliseconds */
-  sliceMs: number;
-  /** how often deadlines are looked at, milliseconds */
-  tickMs: number;
-  /** how often idle streams are looked for, milliseconds */
-  idleCheckMs: number;
-  /** with more durable frames than this waiting to be evaluated, acks wait too */
-  backlogFrames: number;
-}
-
-export const EVALUATION_DEFAULTS: EvaluationSettings = {
-  budgetMs: 20,
-  inlineMs: 4,
-  threads: null,
-  auditEvery: 0,
-  sliceMs: 2,
-  tickMs: 50,
-  idleCheckMs: 5000,
-  backlogFrames: 1024,
-};
-
 /** unless told otherwise */
 const THREADS_MAX = 8;
 /** milliseconds: at the end threads get this long to finish; what is left is in the log */
@@ -100,7 +70,7 @@ const THREADS_STOP_MS = 2000;
 
 /** Everything between the edge and what is published. */
 export class Live {
-  readonly #evaluation: EvaluationSettings;
+  readonly #evaluation: Config['evaluation'];
   readonly #streams = new Map<string, Stream | RemoteStream>();
   readonly #threads: Threads;
   readonly #entrance: Entrance;
@@ -134,7 +104,7 @@ export class Live {
     readonly clock: Clock,
     readonly logger: Logger,
   ) {
-    this.#evaluation = { ...EVALUATION_DEFAULTS, ...config.evaluation };
+    this.#evaluation = config.evaluation;
     this.#entrance = new Entrance(config);
     const { budgetMs, auditEvery, threads } = this.#evaluation;
     this.#threads = new Threads(
@@ -166,8 +136,7 @@ export class Live {
   /** Opens the store and recovers: snapshots, then the records after them. Events not yet published follow at once. */
   static async open(config: Config, clock: Clock, logger: Logger): Promise<Live> {
     const live = new Live(config, clock, logger);
-    const { snapshotFrames: _snapshotFrames, ...settings } = config.data;
-    live.#log = await Log.open(settings, live.#logOwner());
+    live.#log = await Log.open(config.data, live.#logOwner());
     live.#history = new EventHistory(live.#log, config.limits.recentEvents);
     try {
       await live.#recover();
@@ -606,7 +575,8 @@ export class Live {
     if (this.#streams.size > 0) this.logger.info('recovered', { streams: this.#streams.size, ms });
   }
 
-  async #restore({ stream: name, state, position }: Snapshot): Promise<void> {
+  async #restore({ stream: name, state: stored, position }: Snapshot): Promise<void> {
+    const state = { ...(stored as object), plan: completePlan((stored as { plan: StreamPlan }).plan) };
     if (this.#threads.count === 0 || !Stream.isHeavy(state)) {
       this.#streams.set(name, Stream.fromJSON(name, state, this.#streamOptions));
       return;
@@ -625,6 +595,7 @@ export class Live {
     };
     const back = this.#back$.subscribe((one) => publish(one.position, this.#backFrom(one)));
     for await (const { position, record } of this.#log.records()) {
+      if ('settings' in record && record.settings) record.settings = completePlan(record.settings as StreamPlan);
       const stream = this.#streams.get(record.stream) ?? this.#newStream(record);
       this.#handledPosition = position;
       if (stream instanceof RemoteStream) {
@@ -653,6 +624,12 @@ export class Live {
       this.#append({ kind: 'configure', stream: name, atMs, settings: next });
   }
 }
+
+/** A plan as this version would have stored it. */
+const completePlan = ({ settings, ...plan }: StreamPlan): StreamPlan => ({
+  ...plan,
+  settings: { ...settings, pairing: completePairing(settings.pairing) },
+});
 
 /** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */
 function inSlices<T>(groups: Iterable<T[]>, sliceMs: number): Observable<T> {

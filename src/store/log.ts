@@ -34,16 +34,6 @@ export interface LogSettings {
   storageRetryMs: number;
 }
 
-export const LOG_DEFAULTS: Omit<LogSettings, 'dir'> = {
-  maxBytes: 4 * 1024 ** 3,
-  maxAgeHours: 168,
-  groupCommitMs: 10,
-  commitBytes: 256 * 1024,
-  queueMaxBytes: 64 * 1024 ** 2,
-  minFreeBytes: 64 * 1024 ** 2,
-  storageRetryMs: 500,
-};
-
 export type StorageFaultCode = 'storage_full' | 'storage_failed' | 'storage_behind' | 'storage_closed';
 
 /** The disk does not take any more for now. What was acked is safe; what waits must be sent again later. */
@@ -195,10 +185,9 @@ export class Log {
   }
 
   /** Opens or makes a store. Nobody else may have it open. */
-  static async open(settings: Partial<LogSettings> & { dir: string }, owner: LogOwner): Promise<Log> {
-    const complete = { ...LOG_DEFAULTS, ...settings };
-    const db = await openStore(complete.dir);
-    const log = new Log(complete, owner, db);
+  static async open(settings: LogSettings, owner: LogOwner): Promise<Log> {
+    const db = await openStore(settings.dir);
+    const log = new Log(settings, owner, db);
     try {
       await log.#load();
     } catch (error) {

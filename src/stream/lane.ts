@@ -5,9 +5,10 @@
  *
  * Numbers that jump: see Lane.place.
  */
+import type { PairingSettings } from '../config/config.js';
 import type { ObjectList } from '../wire/objects.js';
 import type { FeedPart, Role } from '../wire/protocol.js';
-import type { Irregularity, Outcome, PairingSettings, Step } from './pairing.js';
+import type { Irregularity, Outcome, Step } from './pairing.js';
 import { heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
 
 /** One feed as a lane sees it. */

@@ -12,51 +12,10 @@
  * age, so that its silence between two messages is no miss. The same for a reference, which may also be interpolated.
  */
 
+import type { PairingSettings } from '../config/config.js';
 import type { ObjectList } from '../wire/objects.js';
 import type { FeedPart, Role } from '../wire/protocol.js';
 import { Lane, type LaneState } from './lane.js';
-
-export interface PairingSettings {
-  /** `auto`: by frame number when the first parts of both feeds have one, otherwise by time */
-  by: 'auto' | 'frame' | 'time';
-  /** by time: parts this close are the same step, milliseconds; keep it below half the time between frames */
-  toleranceMs: number;
-  /** `exact` needs a reference part for each step; `hold` repeats the last one, `linear` interpolates */
-  reference: 'exact' | 'hold' | 'linear';
-  /** trackers whose last part is held until the next one, by name; `*` is every tracker */
-  heldTrackers: string[];
-  /** by time: nothing is held or interpolated for longer than this, milliseconds */
-  holdMaxMs: number;
-  /** by frame number: nothing is held or interpolated for longer than this, frames */
-  holdMaxFrames: number;
-  /** how many later parts of the same feed may overtake a part, frames */
-  latenessFrames: number;
-  /** how long a step waits for a feed, milliseconds */
-  latenessMs: number;
-  /** a feed without a part for this long is silent, milliseconds */
-  silenceMs: number;
-  /** parts that may wait in one lane; more close the oldest step, frames */
-  bufferFrames: number;
-  /** a number that falls back by more than this begins a new numbering, frames */
-  restartFrames: number;
-  /** by time: a time that falls back by more than this means a clock was set, milliseconds */
-  restartMs: number;
-}
-
-export const PAIRING_DEFAULTS: PairingSettings = {
-  by: 'auto',
-  toleranceMs: 20,
-  reference: 'exact',
-  heldTrackers: [],
-  holdMaxMs: 1000,
-  holdMaxFrames: 30,
-  latenessFrames: 0,
-  latenessMs: 2000,
-  silenceMs: 5000,
-  bufferFrames: 1024,
-  restartFrames: 100,
-  restartMs: 10_000,
-};
 
 /** What both feeds say about one moment. */
 export interface Step {
@@ -127,16 +86,16 @@ export class Pairing {
   #early: PairingState['early'] = [];
 
   constructor(
-    settings: Partial<PairingSettings> = {},
+    settings: PairingSettings,
     /** points are latitude and longitude */
     readonly geodetic = false,
   ) {
-    this.#settings = { ...PAIRING_DEFAULTS, ...settings };
+    this.#settings = settings;
   }
 
   /** Other settings from now on; what waits is kept. */
-  configure(settings: Partial<PairingSettings>): void {
-    this.#settings = { ...PAIRING_DEFAULTS, ...settings };
+  configure(settings: PairingSettings): void {
+    this.#settings = settings;
     for (const [name, lane] of this.#lanes)
       this.#lanes.set(name, new Lane(name, this.#settings, this.geodetic, lane.state));
   }
@@ -238,7 +197,7 @@ export class Pairing {
   }
 
   /** Goes on exactly where `toJSON` was called; takes the state over. */
-  static fromJSON(state: PairingState, settings: Partial<PairingSettings>, geodetic = false): Pairing {
+  static fromJSON(state: PairingState, settings: PairingSettings, geodetic = false): Pairing {
     const pairing = new Pairing(settings, geodetic);
     pairing.#nowMs = state.nowMs;
     pairing.#reference = state.reference;

@@ -4,9 +4,11 @@
  * tracks and `3!` one without: everything missed.
  */
 import assert from 'node:assert/strict';
-import { type Outcome, Pairing, type PairingSettings, type Step } from '../../src/stream/pairing.js';
+import type { PairingSettings } from '../../src/config/config.js';
+import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
 import { countOf } from '../../src/wire/objects.js';
 import type { FramePart, Role, WireObject } from '../../src/wire/protocol.js';
+import { pairingSettings } from './settings.js';
 
 export const COLUMN_MS = 10;
 export const START_MS = 1_000_000;
@@ -45,7 +47,7 @@ export function play(
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .map(([name, ...cells]) => ({ name, cells }));
-  let pairing = new Pairing(settings);
+  let pairing = new Pairing(pairingSettings(settings));
   const outcomes: Outcome[] = [];
   const columns = Math.max(...rows.map((r) => r.cells.length));
   const drawn = new Map<string, string[]>();

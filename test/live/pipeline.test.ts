@@ -10,8 +10,10 @@ import { filter } from 'rxjs/operators';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Obj, presets, type Report } from '../../src/index.js';
 import { type Clock, Live, type LiveEvent } from '../../src/live/pipeline.js';
+import { Log } from '../../src/store/log.js';
 import type { FeedId, FramePart, PublishedReport, WireObject } from '../../src/wire/protocol.js';
 import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
+import { logSettings } from '../kit/settings.js';
 
 /** A tmpfs of so many megabytes, or null where that is not allowed. */
 function mountSmallDisk(dir: string, megabytes: number): string | null {
@@ -409,6 +411,41 @@ describe('live', () => {
     await live.kill();
     const again = await start(config);
     assert.deepEqual(again.recentEvents().map(plainEvent), before.map(plainEvent));
+  });
+
+  it('reads settings of a version that knew fewer of them, from snapshots and from the log', async () => {
+    const forget = (plan: unknown) => {
+      const { pairing } = (plan as { settings: { pairing: Record<string, unknown> } }).settings;
+      for (const key of ['heldTrackers', 'holdMaxMs', 'holdMaxFrames']) delete pairing[key];
+      return plan;
+    };
+    const scene = makeScene(4, 3);
+    const live = await start();
+    const { plan } = openBoth(live, 's') as { plan: unknown };
+    await send(live, 's', scene.slice(0, 1));
+    await live.stop();
+    const owner = { now: Date.now, committed() {}, applied: () => 0, heldBack() {}, faultChanged() {} };
+    const log = await Log.open(logSettings({ dir }), owner);
+    for await (const { stream, position, state } of log.snapshots()) {
+      forget((state as { plan: unknown }).plan);
+      log.saveSnapshot(stream, position, state);
+    }
+    const { stream, role, tracker } = feed('s', 't');
+    log.append({ kind: 'configure', stream, atMs: START_MS, settings: forget(structuredClone(plan)) });
+    const part = { seq: 2, k: 2, objects: scene[1].tracks };
+    log.append({ kind: 'part', stream, atMs: START_MS, role, tracker, part });
+    await log.close();
+    const again = await start();
+    const done = until(again, reportOf(3));
+    const ingested = [scene[1], scene[2]].map(({ reference }, n) =>
+      again.ingest(feed('s'), { seq: n + 2, k: n + 2, objects: reference }, START_MS + n),
+    );
+    await Promise.all([
+      ...ingested,
+      again.ingest(feed('s', 't'), { seq: 3, k: 3, objects: scene[2].tracks }, START_MS + 3),
+    ]);
+    await done;
+    assert.equal(again.streams()[0].series[0].frames, 3);
   });
 
   it('takes over a changed configuration at the next start', async () => {

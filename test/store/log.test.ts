@@ -17,6 +17,7 @@ import {
 } from '../../src/store/log.js';
 import { type LogRecord, type PartRecord, RecordReader, RecordWriter } from '../../src/store/record.js';
 import { listed, type PackedList, type WireObject } from '../../src/wire/objects.js';
+import { logSettings } from '../kit/settings.js';
 
 const partOf = (stream: string, seq: number, objectCount = 20): PartRecord => ({
   kind: 'part',
@@ -79,7 +80,7 @@ describe('log', () => {
   let dir: string;
   const logs: Log[] = [];
   const open = async (owner: LogOwner = probe(), settings: Partial<LogSettings> = {}) => {
-    const log = await Log.open({ groupCommitMs: 1, storageRetryMs: 5, ...settings, dir }, owner);
+    const log = await Log.open(logSettings({ groupCommitMs: 1, storageRetryMs: 5, ...settings, dir }), owner);
     logs.push(log);
     return log;
   };
@@ -300,7 +301,10 @@ describe('log', () => {
     }
     try {
       const owner = probe();
-      const log = await Log.open({ dir: disk, minFreeBytes: 0, groupCommitMs: 1, storageRetryMs: 20 }, owner);
+      const log = await Log.open(
+        logSettings({ dir: disk, minFreeBytes: 0, groupCommitMs: 1, storageRetryMs: 20 }),
+        owner,
+      );
       logs.push(log);
       const acked: number[] = [];
       let seq = 0;
@@ -326,7 +330,7 @@ describe('log', () => {
         await send();
       }
       await log.kill();
-      logs.push(await Log.open({ dir: disk }, probe()));
+      logs.push(await Log.open(logSettings({ dir: disk }), probe()));
       const kept = new Set(seqs(await all(logs.at(-1)!.records())));
       assert.ok(acked.every((n) => kept.has(n)));
       // what is there was told to the owner, acked or not
@@ -374,7 +378,7 @@ async function writeUntilKilled(dir: string, count: number): Promise<number> {
   const script = `
     import { Log } from ${JSON.stringify(new URL('../../src/store/log.js', import.meta.url).href)};
     const owner = { now: Date.now, committed() {}, applied: () => 0, heldBack() {}, faultChanged() {} };
-    const log = await Log.open({ dir: ${JSON.stringify(dir)}, groupCommitMs: 1 }, owner);
+    const log = await Log.open(${JSON.stringify(logSettings({ dir, groupCommitMs: 1 }))}, owner);
     let seq = log.lastPosition;
     for (;;) {
       const acked = [];

@@ -4,6 +4,7 @@ import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
 import { listed } from '../../src/wire/objects.js';
 import type { FramePart } from '../../src/wire/protocol.js';
 import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from '../kit/pairing-harness.js';
+import { pairingSettings } from '../kit/settings.js';
 
 /** `k:track` for every step: which part of the tracker each reference frame was judged with. */
 const judgedWith = ({ outcomes }: Played | { outcomes: Outcome[] }) =>
@@ -91,7 +92,9 @@ describe('a held tracker', () => {
   });
 
   it('publishes at times of its own, as cameras do on change', () => {
-    const pairing = new Pairing({ ...held, by: 'time', toleranceMs: 2, holdMaxMs: 10_000, latenessMs: 50 });
+    const pairing = new Pairing(
+      pairingSettings({ ...held, by: 'time', toleranceMs: 2, holdMaxMs: 10_000, latenessMs: 50 }),
+    );
     pairing.openTracker('t', START_MS);
     const at = (ms: number): FramePart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: [box('a', ms)] });
     const outcomes: Outcome[] = [];
@@ -155,12 +158,13 @@ describe('a held tracker', () => {
     const drawing = `reference  1  2  3  4  5  6  7  8  9  .  .  .
                      t          1  .  .  4  .  .  .  .  .  .  .  |`;
     const settings = { ...held, holdMaxFrames: 4, latenessMs: 20 };
-    const again = (pairing: Pairing) => Pairing.fromJSON(JSON.parse(JSON.stringify(pairing)), settings);
+    const again = (pairing: Pairing) =>
+      Pairing.fromJSON(JSON.parse(JSON.stringify(pairing)), pairingSettings(settings));
     assert.deepEqual(play(settings, drawing, undefined, again).outcomes, play(settings, drawing).outcomes);
     const older = (pairing: Pairing) => {
       const state = JSON.parse(JSON.stringify(pairing));
       for (const lane of Object.values<{ sampled?: unknown }>(state.lanes)) delete lane.sampled;
-      return Pairing.fromJSON(state, {});
+      return Pairing.fromJSON(state, pairingSettings());
     };
     assert.deepEqual(play({}, drawing, undefined, older).outcomes, play({}, drawing).outcomes);
   });
@@ -170,10 +174,10 @@ describe('a held tracker', () => {
       [{}, held],
       [held, {}],
     ]) {
-      const pairing = new Pairing(first);
+      const pairing = new Pairing(pairingSettings(first));
       pairing.openTracker('t', START_MS);
       const outcomes = [1, 2].flatMap((k) => pairing.push('tracker', 't', partAt(k), START_MS));
-      pairing.configure(second);
+      pairing.configure(pairingSettings(second));
       outcomes.push(...[1, 2, 3].flatMap((k) => pairing.push('reference', null, partAt(k), START_MS)));
       outcomes.push(...pairing.push('tracker', 't', partAt(3), START_MS));
       assert.deepEqual(judgedWith({ outcomes }), ['1:o1', '2:o2', '3:o3']);
@@ -220,7 +224,7 @@ describe('a held reference by frame number', () => {
   });
 
   it('leaves frames before the first word of the tracker alone', () => {
-    const pairing = new Pairing({ reference: 'hold', latenessMs: 100 });
+    const pairing = new Pairing(pairingSettings({ reference: 'hold', latenessMs: 100 }));
     for (const k of [1, 2, 3]) pairing.push('reference', null, partAt(k), START_MS);
     const outcomes = pairing.openTracker('t', START_MS + 1);
     outcomes.push(...pairing.push('tracker', 't', partAt(3), START_MS + 2));

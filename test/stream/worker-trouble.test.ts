@@ -17,6 +17,7 @@ import { Series } from '../../src/stream/series.js';
 import { type Back, Threads } from '../../src/stream/workers.js';
 import type { FeedId, WireObject } from '../../src/wire/protocol.js';
 import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
+import { logSettings } from '../kit/settings.js';
 import { until } from '../kit/system.js';
 
 const PROFILE = 'online-surveillance';
@@ -487,7 +488,7 @@ describe('streams in threads', function () {
       await settled(live);
       await live.stop();
       const owner = { now: clock.now, committed() {}, applied: () => 0, heldBack() {}, faultChanged() {} };
-      const log = await Log.open({ dir }, owner);
+      const log = await Log.open(logSettings({ dir }), owner);
       for await (const _ of log.records());
       const atMs = clock.nowMs;
       log.append({ kind: 'retire', stream: 's', atMs, tracker: null });
@@ -537,7 +538,7 @@ describe('streams in threads', function () {
       await Promise.all(sendBoth(live, 's', passing(10, 1)));
       await live.stop();
       const owner = { now: clock.now, committed() {}, applied: () => 0, heldBack() {}, faultChanged() {} };
-      const log = await Log.open({ dir }, owner);
+      const log = await Log.open(logSettings({ dir }), owner);
       for await (const { state } of log.snapshots()) {
         await log.close();
         return state;
