@@ -487,7 +487,7 @@ describe('tune', () => {
     });
 
     it('finds the plateau of a radar, in metres', function () {
-      const folder = new URL('../../radar-autoferry/', data);
+      const folder = new URL('../radar-autoferry/', data);
       needs(this, existsSync(folder), `${fileURLToPath(folder)} is needed here`);
       const { plateau, reach, candidate, trackers } = tune(['scenario2', 'scenario13'].map(radarOf), noScores);
       assert.deepEqual([plateau, reach], [{ from: 12.5, to: 25, given: false }, 50]);
@@ -498,7 +498,7 @@ describe('tune', () => {
     /** Radar returns, relative to the own ship, and the positions of two boats at the same time. */
     function radarOf(scenario: string): TuningSample {
       const file = (name: string) =>
-        JSON.parse(readFileSync(new URL(`../../radar-autoferry/${scenario}/${scenario}_${name}.json`, data), 'utf8'));
+        JSON.parse(readFileSync(new URL(`../radar-autoferry/${scenario}/${scenario}_${name}.json`, data), 'utf8'));
       const boats: Array<Array<{ targetID: number; position: number[] }>> = file('groundTruth');
       const returns: Array<{ sensorID: number; measurement: number[] | number[][]; ownshipPosition: number[] }> =
         file('detections');
