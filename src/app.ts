@@ -11,7 +11,7 @@ import { Live } from './live/pipeline.js';
 import { startSources } from './sources/index.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
 import { Telemetry } from './telemetry/telemetry.js';
-import type { SpikeEvent } from './wire/protocol.js';
+import type { SpikeEvent } from './wire/events.js';
 
 export interface App {
   urls: {

@@ -180,7 +180,7 @@ describe('the layering', () => {
 
   it('would complain about a wrong import', () => {
     const kernel = 'src/metric/evaluate.ts';
-    assert.match(String(complaintOn(kernel, '../wire/protocol.js')), /src\/metric\/ may import only itself \(/);
+    assert.match(String(complaintOn(kernel, '../wire/messages.js')), /src\/metric\/ may import only itself \(/);
     assert.match(String(complaintOn(kernel, 'highs')), /belongs to src\/metric\/program\/highs.ts$/);
     assert.match(String(complaintOn(kernel, 'node:fs')), /must run in a browser too$/);
     assert.match(

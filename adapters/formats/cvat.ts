@@ -3,7 +3,7 @@
  * that the object is not to be seen. Frames and pixels count from 0. A message is a whole document: all its frames.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
 import { refuseStamp } from '../kit/fields.js';
 import {

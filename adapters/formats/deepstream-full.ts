@@ -4,7 +4,7 @@
  * begins the next. The time is when the message was made, not when the picture was taken.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, type Part, type Stamp } from '../kit/adapter.js';
 import {
   type Fields,

@@ -4,7 +4,7 @@
  * column is the frame: it comes from the file's name, or beside the message.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { type Decoded, type Decoder, defineAdapter, Mistake, type Stamp } from '../kit/adapter.js';
 import { needStamp } from '../kit/fields.js';
 import { collect } from '../kit/gathering.js';

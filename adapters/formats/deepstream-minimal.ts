@@ -4,7 +4,7 @@
  * `@timestamp` is when the message was made, not when the picture was taken: it is used only when an option says so.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
 import { readDecimal } from '../kit/decimal.js';
 import { each, fieldsOf, frameNumber, isoSeconds, jsonOf, list, refuseStamp } from '../kit/fields.js';

@@ -6,7 +6,7 @@
  * Events of the same frame_time are one frame. Objects that Frigate still takes for false positives do not count.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from '../kit/adapter.js';
 import {
   type Fields,

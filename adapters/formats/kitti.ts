@@ -4,7 +4,7 @@
  * Frames and pixels count from 0; sizes and positions are metres in the camera's frame, at the bottom face's centre.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { type Decoded, type Decoder, defineAdapter } from '../kit/adapter.js';
 import { refuseStamp } from '../kit/fields.js';
 import { collect, Gathering, linesOf, type Sighting } from '../kit/gathering.js';

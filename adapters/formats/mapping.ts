@@ -7,7 +7,7 @@
 
 import type { Box } from '../../src/metric/evaluation.js';
 import type { Problem } from '../../src/metric/input-error.js';
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from '../kit/adapter.js';
 import { decimalOf } from '../kit/decimal.js';
 import { each, frameNumber, identity, isoSeconds, jsonOf, needStamp, refuseStamp, timeWithin } from '../kit/fields.js';

@@ -3,7 +3,9 @@
  * PROTOCOL.md describes them. `type` and `seq` of a recorded conversation may be there and are not used.
  */
 
-import { checkFrame, Fault, type FrameRules, type Shape } from '../../src/wire/protocol.js';
+import { Fault } from '../../src/wire/fault.js';
+import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import type { Shape } from '../../src/wire/objects.js';
 import { attempt, defineAdapter, Mistake, type Part } from '../kit/adapter.js';
 import { fieldsOf, jsonOf, refuseStamp } from '../kit/fields.js';
 import { FRAME_OPTIONS, shiftedFrame } from '../kit/placement.js';

@@ -5,7 +5,7 @@
  * ObjectTree announces changes of ids: an option says whether they count as switches or are followed.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import type { Part } from '../kit/adapter.js';
 import { isoSeconds, timeWithin } from '../kit/fields.js';
 import type { OptionTable } from '../kit/options.js';

@@ -5,7 +5,7 @@
  * Positions are metres in the frame that header.frame_id names, so a feed keeps to one frame.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { type Adapter, defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
 import {
   each,

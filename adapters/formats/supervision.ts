@@ -4,7 +4,7 @@
  * Both sinks give the same rows, so they share this file; JSON comes as a list of rows, CSV with its header line.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import {
   type Adapter,
   attempt,

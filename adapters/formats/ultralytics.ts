@@ -5,7 +5,7 @@
  */
 
 import type { Box } from '../../src/metric/evaluation.js';
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
 import {
   each,

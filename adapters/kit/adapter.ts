@@ -15,7 +15,9 @@
  */
 
 import type { Problem } from '../../src/metric/input-error.js';
-import type { FramePart, RejectCode, Role, Shape } from '../../src/wire/protocol.js';
+import type { RejectCode } from '../../src/wire/codes.js';
+import type { Role } from '../../src/wire/feed.js';
+import type { FramePart, Shape } from '../../src/wire/objects.js';
 import { type GivenOptions, type OptionTable, type OptionValues, readOptions } from './options.js';
 
 /** One feed's objects at one step: at least one of `k` (frame number) and `t` (seconds). */

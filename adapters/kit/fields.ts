@@ -3,7 +3,7 @@
  * and expectation. Paths are made only when something is wrong, so that right messages cost nothing extra.
  */
 
-import { TIME_MAX_SECONDS } from '../../src/wire/protocol.js';
+import { TIME_MAX_SECONDS } from '../../src/wire/frame-check.js';
 import { Mistake, type Stamp } from './adapter.js';
 
 export type Fields = Record<string, unknown>;

@@ -3,7 +3,7 @@
  * Rows and messages of a message that is refused halfway must leave no trace, so objects are first listed and then added.
  */
 
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import type { Decoded, MessageProblem, Part, Stamp } from './adapter.js';
 import { Mistake, PROBLEMS_MAX } from './adapter.js';
 

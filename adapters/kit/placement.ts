@@ -6,7 +6,7 @@
 
 import type { Box } from '../../src/metric/evaluation.js';
 import type { Problem } from '../../src/metric/input-error.js';
-import type { WireObject } from '../../src/wire/protocol.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { Mistake, type Stamp } from './adapter.js';
 import type { OptionTable } from './options.js';
 

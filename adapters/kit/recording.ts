@@ -7,7 +7,10 @@
  */
 
 import { InputError, type Problem } from '../../src/metric/input-error.js';
-import { checkFrame, Fault, type FrameRules, type Role, type WireObject } from '../../src/wire/protocol.js';
+import { Fault } from '../../src/wire/fault.js';
+import type { Role } from '../../src/wire/feed.js';
+import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { type Decoded, type Decoder, type Format, type Part, PROBLEMS_MAX, type Stamp } from './adapter.js';
 import { isFields } from './fields.js';
 

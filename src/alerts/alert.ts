@@ -3,7 +3,7 @@
  * what Alertmanager takes at /api/v2/alerts, and what it sends to webhooks (version 4).
  */
 import { createHash } from 'node:crypto';
-import type { SpikeEvent } from '../wire/protocol.js';
+import type { SpikeEvent } from '../wire/events.js';
 
 export interface Alert {
   /** of the spike's series and signal */

@@ -8,7 +8,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
-import type { SpikeEvent } from '../wire/protocol.js';
+import type { SpikeEvent } from '../wire/events.js';
 import { type Alert, alertmanagerMessage, alertOf, keyOf, resolved, webhookMessage } from './alert.js';
 
 export interface NotifierParts {

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { alignRecordings, objectsAt, type Step } from '../../adapters/kit/recording.js';
 import { ClientError, type ClientObject, type FeedClient, type Reject } from '../client.js';
 import { InputError, type Problem } from '../index.js';
-import { NAME_PATTERN } from '../wire/protocol.js';
+import { NAME_PATTERN } from '../wire/feed.js';
 import { UsageError } from './console/options.js';
 import { Progress } from './console/progress.js';
 import { type Console, shortNames } from './eval/eval.js';

@@ -9,7 +9,9 @@ import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { type DistanceName, type Params, presets, windowWarning } from '../metric/params.js';
-import { type HelloFields, type HelloReader, NAME_PATTERN, NAME_RULE, type Shape } from '../wire/protocol.js';
+import { NAME_PATTERN, NAME_RULE } from '../wire/feed.js';
+import type { HelloFields, HelloReader } from '../wire/messages.js';
+import type { Shape } from '../wire/objects.js';
 import { type Context, count, name, optional } from './fields.js';
 import {
   ConfigError,

@@ -1,6 +1,6 @@
 /** What the sections of the configuration are made of: keys with a default, a unit and a meaning. */
 import { z } from 'zod';
-import { NAME_PATTERN, NAME_RULE } from '../wire/protocol.js';
+import { NAME_PATTERN, NAME_RULE } from '../wire/feed.js';
 
 export const name = () => z.string().regex(NAME_PATTERN, NAME_RULE);
 export const count = (least = 1) => z.int().min(least);

@@ -7,7 +7,8 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { type Config, isLoopback, type TokenRole, tokenSecrets } from '../config/config.js';
-import { BEARER_PREFIX, type HttpCode } from '../wire/protocol.js';
+import type { HttpCode } from '../wire/codes.js';
+import { BEARER_PREFIX } from '../wire/messages.js';
 
 /** What a request may do. */
 export interface Identity {

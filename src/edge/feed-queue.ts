@@ -5,7 +5,8 @@
  * wait here; the connection is not read from meanwhile, so they are bounded by the credit.
  */
 import type { ResolvedStream, SettingsPatch } from '../config/config.js';
-import type { FeedId, FeedPart, Shape } from '../wire/protocol.js';
+import type { FeedId } from '../wire/feed.js';
+import type { FeedPart, Shape } from '../wire/objects.js';
 
 /** What the pipeline offers to feeds. */
 export interface IngestTarget {

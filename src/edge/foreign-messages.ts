@@ -6,16 +6,10 @@
  * decoder makes the same frames of it, and those that are stored are recognised.
  */
 import type { Decoded, Decoder, Format, MessageProblem, Part, Stamp } from '../../adapters/kit/adapter.js';
-import {
-  checkFrame,
-  Fault,
-  type FramePart,
-  type FrameRules,
-  fault,
-  type Role,
-  show,
-  TIME_MAX_SECONDS,
-} from '../wire/protocol.js';
+import { Fault, fault, show } from '../wire/fault.js';
+import type { Role } from '../wire/feed.js';
+import { checkFrame, type FrameRules, TIME_MAX_SECONDS } from '../wire/frame-check.js';
+import type { FramePart } from '../wire/objects.js';
 
 /** What came of a message. */
 export interface Translated {

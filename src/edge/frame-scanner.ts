@@ -4,15 +4,14 @@
  * Invariant: it answers only for messages that are certainly right. Anything else, a mistake or merely something
  * unusual (an escape, a letter beyond ASCII, a repeated key), is null, and the general way decides and explains.
  */
-import type { PackedList } from '../wire/objects.js';
 import {
   BOX_SIDE_MIN,
   COORDINATE_MAX,
-  type FeedPart,
   type FrameRules,
   POINT_DIMENSIONS_MAX,
   TIME_MAX_SECONDS,
-} from '../wire/protocol.js';
+} from '../wire/frame-check.js';
+import type { FeedPart, PackedList } from '../wire/objects.js';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;

@@ -19,13 +19,15 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { type Config, paramsByName, type TokenRole } from '../config/config.js';
 import { presets } from '../metric/params.js';
 import type { Logger } from '../telemetry/logger.js';
-import type { StorageGauges, Telemetry, TelemetryEvent } from '../telemetry/telemetry.js';
-import { type CloseCode, HTTP_CODES, type HttpCode, type ReportEvent, SUBPROTOCOL } from '../wire/protocol.js';
+import type { StorageGauges, Telemetry } from '../telemetry/telemetry.js';
+import { type CloseCode, HTTP_CODES, type HttpCode } from '../wire/codes.js';
+import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import { SUBPROTOCOL } from '../wire/messages.js';
 import { Access, type Identity, offeredProtocols, type Refusal } from './access.js';
 import type { IngestTarget } from './feed-queue.js';
 import { pageFiles } from './page-files.js';
 import { IngestDesk, type Peer } from './session.js';
-import { type Filter, LiveBoard, type PublishedEvent, type Reader } from './subscribers.js';
+import { type Filter, LiveBoard, type Reader } from './subscribers.js';
 import { TrendBoard } from './trend.js';
 
 /** For the commands that connect as clients do: this file owns the library. */
@@ -33,13 +35,13 @@ export { WebSocket };
 
 /** What the edge needs of the pipeline. */
 export interface LivePort extends IngestTarget {
-  readonly events$: { subscribe(next: (event: PublishedEvent) => void): { unsubscribe(): void } };
+  readonly events$: { subscribe(next: (event: LiveEvent) => void): { unsubscribe(): void } };
   streams(): Array<{ stream: string; dimensions: number }>;
   /** the newest report of every series */
   reports(): ReportEvent[];
   storage(): StorageGauges;
   window(stream: string, tracker: string, profile: string): unknown;
-  recentEvents(stream?: string): PublishedEvent[];
+  recentEvents(stream?: string): LiveEvent[];
   health(): { ready: boolean; reasons: string[] };
 }
 
@@ -217,8 +219,8 @@ export class EdgeServer {
     });
   }
 
-  #publish(event: PublishedEvent): void {
-    this.#parts.telemetry.observe(event as TelemetryEvent, Date.now());
+  #publish(event: LiveEvent): void {
+    this.#parts.telemetry.observe(event, Date.now());
     this.board.publish(event);
     this.trends.note(event);
     if (event.type === 'retired') this.#retired(event.stream);

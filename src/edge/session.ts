@@ -17,24 +17,12 @@ import {
 import { windowWarning } from '../metric/params.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Telemetry } from '../telemetry/telemetry.js';
-import { countOf, dimensionsOf } from '../wire/objects.js';
-import {
-  CLOSE_CODES,
-  type CloseCode,
-  checkFrame,
-  checkHello,
-  Fault,
-  type FeedId,
-  type FeedPart,
-  type FrameRules,
-  type Hello,
-  type HelloReader,
-  type Outgoing,
-  parseMessage,
-  REJECT_CODES,
-  type RejectCode,
-  show,
-} from '../wire/protocol.js';
+import { CLOSE_CODES, type CloseCode, REJECT_CODES, type RejectCode } from '../wire/codes.js';
+import { Fault, show } from '../wire/fault.js';
+import type { FeedId } from '../wire/feed.js';
+import { checkFrame, type FrameRules } from '../wire/frame-check.js';
+import { checkHello, type Hello, type HelloReader, type Outgoing, parseMessage } from '../wire/messages.js';
+import { countOf, dimensionsOf, type FeedPart } from '../wire/objects.js';
 import type { Identity } from './access.js';
 import { type IngestTarget, Intake, type IntakeOwner, type IntakeSession, isStorageFault } from './feed-queue.js';
 import { type Translated, Translation } from './foreign-messages.js';

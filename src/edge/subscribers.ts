@@ -5,11 +5,9 @@
  * Invariant: what waits for a subscriber is bounded by the number of series plus limits.liveEvents.
  */
 import type { Config } from '../config/config.js';
-import { CLOSE_CODES, type CloseCode, type ReportEvent, reportMessage } from '../wire/protocol.js';
-import { seriesKey } from '../wire/series-key.js';
-
-/** Any event of the pipeline; reports are rendered, everything else goes out as it is. */
-export type PublishedEvent = ReportEvent | { type: string; stream: string; tracker?: string | null; profile?: string };
+import { CLOSE_CODES, type CloseCode } from '../wire/codes.js';
+import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.js';
+import { type SeriesId, seriesKey } from '../wire/series-key.js';
 
 export interface Filter {
   stream?: string;
@@ -36,21 +34,20 @@ interface Counts {
   slowClosed: number;
 }
 
-const isReport = (event: PublishedEvent): event is ReportEvent => event.type === 'report';
-const keyOf = ({ stream, tracker, profile }: PublishedEvent) => seriesKey(stream, tracker ?? '', profile ?? '');
+const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, tracker, profile);
 
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
   #text: string | null = null;
   #drawable: string | null = null;
-  constructor(readonly event: PublishedEvent) {}
+  constructor(readonly event: LiveEvent) {}
 
   text(objects = false): string {
-    if (objects && isReport(this.event) && this.event.objects) {
+    if (objects && this.event.type === 'report' && this.event.objects) {
       this.#drawable ??= JSON.stringify(reportMessage(this.event, true));
       return this.#drawable;
     }
-    this.#text ??= JSON.stringify(isReport(this.event) ? reportMessage(this.event) : this.event);
+    this.#text ??= JSON.stringify(this.event.type === 'report' ? reportMessage(this.event) : this.event);
     return this.#text;
   }
 }
@@ -70,9 +67,9 @@ export class LiveBoard {
     return this.#subscriptions.size;
   }
 
-  publish(event: PublishedEvent): void {
+  publish(event: LiveEvent): void {
     const publication = new Publication(event);
-    if (isReport(event)) this.#newest.set(keyOf(event), publication);
+    if (event.type === 'report') this.#newest.set(keyOf(event), publication);
     else if (event.type === 'retired') this.#newest.delete(keyOf(event));
     for (const subscription of this.#subscriptions) subscription.offer(publication);
   }
@@ -114,9 +111,9 @@ export class Subscription {
   }
 
   offer(publication: Publication): void {
-    if (!this.#wants(publication.event)) return;
-    const paced = this.#pace !== null && isReport(publication.event);
-    if (paced && !this.#due) this.#keepReport(publication);
+    const { event } = publication;
+    if (!this.#wants(event)) return;
+    if (event.type === 'report' && this.#pace !== null && !this.#due) this.#keepReport(publication, event);
     else if (this.#idle && this.#roomy) this.#send(publication.text(this.filter.objects));
     else this.#keep(publication);
   }
@@ -141,12 +138,12 @@ export class Subscription {
     return this.reader.backlogBytes() <= this.board.limits.liveBufferBytes;
   }
 
-  #wants(event: PublishedEvent): boolean {
+  #wants(event: LiveEvent): boolean {
     const { stream, tracker, profile, covers } = this.filter;
     return (
       (stream === undefined || event.stream === stream) &&
       (tracker === undefined || event.tracker == null || event.tracker === tracker) &&
-      (profile === undefined || event.profile === undefined || event.profile === profile) &&
+      (profile === undefined || !('profile' in event) || event.profile === profile) &&
       covers(event.stream)
     );
   }
@@ -159,15 +156,16 @@ export class Subscription {
     if (this.#due && this.board.now() - this.#progressMs > this.board.limits.liveStallMs) this.#giveUp();
   }
 
-  #keepReport(publication: Publication): void {
-    const key = keyOf(publication.event);
+  #keepReport(publication: Publication, event: ReportEvent): void {
+    const key = keyOf(event);
     const older = this.#reports.get(key);
     if (older && this.#due) this.board.counts.coalesced++;
     this.#reports.set(key, { publication, skipped: older ? older.skipped + 1 : 0 });
   }
 
   #keep(publication: Publication): void {
-    if (isReport(publication.event)) this.#keepReport(publication);
+    const { event } = publication;
+    if (event.type === 'report') this.#keepReport(publication, event);
     else this.#events.push(publication);
     const { liveEvents, liveStallMs } = this.board.limits;
     if (this.#events.length > liveEvents || this.board.now() - this.#progressMs > liveStallMs) this.#giveUp();

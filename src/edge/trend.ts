@@ -3,9 +3,9 @@
  * figures per frame, in memory only. Invariant: a series holds at most `framesMax` frames, and there are at most
  * `seriesMax` series; the one that came first goes.
  */
-import type { ReportEvent } from '../wire/protocol.js';
+import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import { seriesKey } from '../wire/series-key.js';
-import type { Filter, PublishedEvent } from './subscribers.js';
+import type { Filter } from './subscribers.js';
 
 const COLUMNS = ['k', 'atMs', 'distance', 'localization', 'missed', 'false', 'switch'] as const;
 type Column = (typeof COLUMNS)[number];
@@ -78,22 +78,21 @@ export class TrendBoard {
     readonly seriesMax: number,
   ) {}
 
-  note(event: PublishedEvent): void {
+  note(event: LiveEvent): void {
     if (event.type !== 'report' && event.type !== 'retired') return;
-    const key = seriesKey(event.stream, event.tracker ?? '', event.profile ?? '');
+    const { stream, tracker, profile } = event;
+    const key = seriesKey(stream, tracker, profile);
     if (event.type === 'retired') {
       this.#trends.delete(key);
       return;
     }
-    const report = event as ReportEvent;
     let trend = this.#trends.get(key);
     if (!trend) {
-      const { stream, tracker, profile } = report;
       trend = new Trend({ stream, tracker, profile }, this.framesMax);
       this.#trends.set(key, trend);
       if (this.#trends.size > this.seriesMax) this.#trends.delete(this.#trends.keys().next().value!);
     }
-    trend.push(report);
+    trend.push(event);
   }
 
   list({ stream, tracker, profile, covers }: Filter, points: number): TrendView[] {

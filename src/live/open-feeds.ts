@@ -6,7 +6,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Config, pointProfileLines, resolveStream, type SettingsPatch } from '../config/config.js';
 import type { LogRecord } from '../store/record.js';
 import type { FeedInfo, StreamPlan } from '../stream/stream.js';
-import type { FeedId, Shape } from '../wire/protocol.js';
+import type { FeedId } from '../wire/feed.js';
+import type { Shape } from '../wire/objects.js';
 
 /** A refused hello. */
 export interface Refusal {

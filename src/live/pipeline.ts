@@ -35,7 +35,6 @@ import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import {
   type Applied,
-  type LiveEvent,
   Stream,
   type StreamInfo,
   type StreamOptions,
@@ -43,10 +42,12 @@ import {
   type WindowView,
 } from '../stream/stream.js';
 import { type Back, RemoteStream, Threads } from '../stream/workers.js';
-import type { FeedId, FeedPart, ReportEvent, Shape, SpikeEvent } from '../wire/protocol.js';
+import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
+import type { FeedId } from '../wire/feed.js';
+import type { FeedPart, Shape } from '../wire/objects.js';
 import { Entrance, type OpenFeed, type Refusal } from './open-feeds.js';
 
-export type { LiveEvent, StreamInfo, WindowView } from '../stream/stream.js';
+export type { StreamInfo, WindowView } from '../stream/stream.js';
 export type { Refusal } from './open-feeds.js';
 
 /** Where time comes from. */

@@ -8,12 +8,12 @@ import { ScoreWindow } from './score-window.js';
 import type { SimilarityRule } from './similarity.js';
 import type { Scores } from './totals.js';
 
-/** Scores of the window that ended with frame `k`. */
+/** Scores of the window that ended with frame `k`, by name: HOTA, MOTA, IDF1 and their parts. */
 export interface ScoreReading {
-  k: number;
+  readonly k: number;
   /** frames in that window */
-  frames: number;
-  values: Scores;
+  readonly frames: number;
+  readonly values: Readonly<Record<string, number>>;
 }
 
 /** Everything a Companion knows. Plain data. */

@@ -7,8 +7,8 @@
  */
 
 import type { Box } from '../metric/evaluation.js';
-import { countOf, isPacked, type PackedList } from '../wire/objects.js';
-import type { FeedPart, FramePart, Role, WireObject } from '../wire/protocol.js';
+import type { Role } from '../wire/feed.js';
+import { countOf, type FeedPart, type FramePart, isPacked, type PackedList, type WireObject } from '../wire/objects.js';
 
 interface Common {
   stream: string;

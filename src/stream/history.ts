@@ -3,7 +3,7 @@
  * under keys that sort as the events happened. Adding a key again replaces its event.
  */
 import { eventKey, type Log } from '../store/log.js';
-import { type LiveEvent, mergeEvents } from './stream.js';
+import { type LiveEvent, mergeEvents } from '../wire/events.js';
 
 type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
 

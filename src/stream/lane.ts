@@ -6,9 +6,10 @@
  * Numbers that jump: see Lane.place.
  */
 import type { PairingSettings } from '../config/config.js';
-import type { ObjectList } from '../wire/objects.js';
-import type { FeedPart, Role } from '../wire/protocol.js';
-import type { Irregularity, Outcome, Step } from './pairing.js';
+import type { Irregularity } from '../wire/events.js';
+import type { Role } from '../wire/feed.js';
+import type { FeedPart, ObjectList } from '../wire/objects.js';
+import type { Outcome, Step } from './pairing.js';
 import { heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
 
 /** One feed as a lane sees it. */

@@ -13,8 +13,9 @@
  */
 
 import type { PairingSettings } from '../config/config.js';
-import type { ObjectList } from '../wire/objects.js';
-import type { FeedPart, Role } from '../wire/protocol.js';
+import type { Irregularity, Silence } from '../wire/events.js';
+import type { Role } from '../wire/feed.js';
+import type { FeedPart, ObjectList } from '../wire/objects.js';
 import { Lane, type LaneState } from './lane.js';
 
 /** What both feeds say about one moment. */
@@ -29,26 +30,6 @@ export interface Step {
   tracks: ObjectList;
   /** when the last part of the step arrived, epoch milliseconds */
   receivedMs: number;
-}
-
-/** Something that is counted. `count` is the number of frames concerned. */
-export interface Irregularity {
-  type: 'late' | 'duplicate' | 'missing' | 'gap';
-  role: Role;
-  tracker: string | null;
-  k?: number;
-  count: number;
-  message: string;
-}
-
-/** A feed fell silent, or is heard again. */
-export interface Silence {
-  type: 'silence';
-  role: Role;
-  tracker: string | null;
-  /** when the last part arrived, epoch milliseconds */
-  since: number;
-  over: boolean;
 }
 
 /** A tracker has ended and nothing of it is left to judge. */

@@ -2,8 +2,7 @@
  * What a feed says between two of its parts: the last part held, or both neighbours joined by straight lines. Pure
  * functions on a list of parts in the order of their places.
  */
-import { listed, type ObjectList, type WireObject } from '../wire/objects.js';
-import type { FeedPart } from '../wire/protocol.js';
+import { type FeedPart, listed, type ObjectList, type WireObject } from '../wire/objects.js';
 
 /** A part in a lane; `x` is its place on the axis, after jumps have been straightened out. */
 export interface Placed {

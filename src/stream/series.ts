@@ -4,7 +4,7 @@
  */
 
 import { evaluate, SlidingWindow, type WindowParams, type WindowSnapshot } from '../index.js';
-import type { Box, Obj, Report, SwitchEvent } from '../metric/evaluation.js';
+import type { Box, Obj, Report } from '../metric/evaluation.js';
 import type { LooseFrame } from '../metric/frame.js';
 import type { Params } from '../metric/params.js';
 import type { FeedSnapshot } from '../metric/sliding-window.js';
@@ -12,16 +12,8 @@ import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import type { Signal } from '../spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from '../spikes/watch.js';
+import { type Mark, type MarkedSwitch, summarize } from '../wire/events.js';
 import type { Step } from './pairing.js';
-
-/** When a frame was: its number and, where known, epoch seconds. */
-export interface Mark {
-  k: number;
-  t?: number;
-}
-
-/** A switch under the number of the frame it happened at. */
-export type MarkedSwitch = Omit<SwitchEvent, 'type' | 'frame'> & { k: number };
 
 export interface Pushed {
   mark: Mark;
@@ -217,11 +209,9 @@ export class Series {
 
 /** Only the same work leads to the same frames: those of a solve that was cut, or was long, are kept. */
 function stateOf(report: Report, quick: boolean): ReportState {
-  const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver } = report;
-  const { frame, settled, lifetime, events, audit } = report;
-  const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
-  const kept = { ...window, frame, settled, lifetime, events, ...(audit ? { audit } : {}) };
-  return exact && quick ? kept : { ...kept, perFrame: report.perFrame };
+  const { frame, settled, lifetime, events } = report;
+  const kept = { ...summarize(report), frame, settled, lifetime, events };
+  return report.exact && quick ? kept : { ...kept, perFrame: report.perFrame };
 }
 
 /** Truths whose track has changed in the frames of a report, the last first. Worked out only when a spike begins. */

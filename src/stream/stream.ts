@@ -13,29 +13,19 @@ import type { SimilarityRule } from '../scores/similarity.js';
 import type { SpikeNews } from '../spikes/watch.js';
 import { eventKey } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
-import { dimensionsOf, listed } from '../wire/objects.js';
-import type { FeedId, FeedPart, ReportEvent, Role, Shape, SpikeEvent, WireObject } from '../wire/protocol.js';
+import {
+  type LiveEvent,
+  mergeEvents,
+  newestReport,
+  type ReportEvent,
+  type SpikeEvent,
+  summarize,
+} from '../wire/events.js';
+import type { FeedId, Role } from '../wire/feed.js';
+import { dimensionsOf, type FeedPart, listed, type Shape, type WireObject } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
-import { type MarkedSwitch, type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
-
-/** `n` counts the events of a stream; events that do not come from the log (a refused message) have none. */
-interface Numbered {
-  n?: number;
-  /** when it took effect, epoch milliseconds */
-  atMs?: number;
-}
-
-export type LiveEvent = Numbered &
-  (
-    | ReportEvent
-    | ({ type: 'switch'; stream: string; tracker: string; profile: string } & MarkedSwitch)
-    | SpikeEvent
-    | ({ type: 'silence'; since: number; over: boolean } & FeedId)
-    | ({ type: 'late' | 'duplicate' | 'missing' | 'gap'; k?: number; count: number; message: string } & FeedId)
-    | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
-    | { type: 'retired'; stream: string; tracker: string; profile: string }
-  );
+import { type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
 
 /** How a stream is judged, complete, and what of it a hello asked for. */
 export interface StreamPlan extends ResolvedStream {
@@ -135,7 +125,6 @@ const LONG_SHARE = 0.1;
 const LONG_IN_A_ROW = 4;
 
 const NOTHING: readonly Applied[] = [];
-const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
 
 export class Stream {
   #plan: StreamPlan;
@@ -478,18 +467,8 @@ export class Stream {
   reports(): ReportEvent[] {
     return [...this.#series.values()].flatMap(({ tracker, profile, report, mark, spikes }): ReportEvent[] => {
       if (!report || !mark) return [];
-      const event: ReportEvent = {
-        type: 'report',
-        stream: this.name,
-        tracker,
-        profile,
-        ...mark,
-        receivedMs: 0,
-        report,
-        solveMs: 0,
-      };
       const scores = this.#companions.get(tracker)?.reading;
-      return [{ ...event, ...(spikes ? { spikes } : {}), ...(scores ? { scores } : {}) }];
+      return [newestReport({ stream: this.name, tracker, profile }, mark, report, spikes, scores)];
     });
   }
 
@@ -497,15 +476,13 @@ export class Stream {
     const series = this.#series.get(seriesKey(tracker, profile));
     if (!series?.report || !series.mark) return undefined;
     const { params, mark, report } = series;
-    const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver, perFrame } = report;
-    const window = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
     return {
       stream: this.name,
       tracker,
       profile,
       params,
       ...mark,
-      evaluation: { ...window, perFrame },
+      evaluation: { ...summarize(report), perFrame: report.perFrame },
       newest: report.newest,
       settled: report.settled,
       lifetime: report.lifetime,
@@ -599,13 +576,4 @@ function windowParams({ settings, profiles }: StreamPlan, profile: string): Wind
   const params = { ...profiles[profile], windowFrames };
   // a frame settles before it leaves the window
   return settleFrames === null ? params : { ...params, settleFrames: Math.min(settleFrames, windowFrames - 1) };
-}
-
-/** Two events of the same kind about the same feed as one, or null when they must stay apart. */
-export function mergeEvents(first: LiveEvent, next: LiveEvent): LiveEvent | null {
-  if (!MERGED.includes(first.type) || first.type !== next.type) return null;
-  if (!('role' in first && 'role' in next && 'count' in first && 'count' in next)) return null;
-  const code = (event: LiveEvent) => ('code' in event ? event.code : '');
-  const same = first.stream === next.stream && first.tracker === next.tracker && code(first) === code(next);
-  return same ? { ...next, count: first.count + next.count } : null;
 }

@@ -8,8 +8,8 @@ import '../index.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import { packSnapshot } from '../store/log.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
-import { type ReportEvent, summarize } from '../wire/protocol.js';
-import { type LiveEvent, Stream, type StreamPlan } from './stream.js';
+import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';
+import { Stream, type StreamPlan } from './stream.js';
 import type { Gauges, SentEvent, SentReport, SentStep, Taken, ThreadAnswer, ThreadTask } from './workers.js';
 
 const options = workerData as SolveOptions;

@@ -9,12 +9,11 @@
 import { Worker } from 'node:worker_threads';
 import type { SolveOptions } from '../metric/solve-options.js';
 import { type LogRecord, RecordWriter } from '../store/record.js';
-import type { ReportEvent, SpikeEvent, SpikeReading } from '../wire/protocol.js';
+import { type LiveEvent, newestReport, type ReportEvent, type SpikeEvent, type SpikeReading } from '../wire/events.js';
 import {
   type Applied,
   type FeedInfo,
   idleAmong,
-  type LiveEvent,
   type Standing,
   type StreamInfo,
   type StreamPlan,
@@ -265,12 +264,10 @@ export class RemoteStream {
   }
 
   /** The newest report of a series, as `Stream.reports` gives it; scores come at a stride, so the last ones stay. */
-  #keep({ type, stream, tracker, profile, k, t, report, spikes, scores: newScores }: ReportEvent): void {
-    const key = seriesKey(tracker, profile);
-    const scores = newScores ?? this.#reports.get(key)?.scores;
-    const mark = t === undefined ? { k } : { k, t };
-    const kept: ReportEvent = { type, stream, tracker, profile, ...mark, receivedMs: 0, report, solveMs: 0 };
-    this.#reports.set(key, { ...kept, ...(spikes ? { spikes } : {}), ...(scores ? { scores } : {}) });
+  #keep(event: ReportEvent): void {
+    const key = seriesKey(event.tracker, event.profile);
+    const scores = event.scores ?? this.#reports.get(key)?.scores;
+    this.#reports.set(key, newestReport(event, event, event.report, event.spikes, scores));
   }
 
   /** The thread has forgotten the stream; so does everybody. Records that were to be sent open it anew, elsewhere. */

@@ -5,15 +5,9 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { Audit, Count } from '../metric/evaluation.js';
-import {
-  type FeedId,
-  HTTP_CODES,
-  type PublishedReport,
-  REJECT_CODES,
-  type ReportEvent,
-  type ScoreReading,
-  type SpikeReading,
-} from '../wire/protocol.js';
+import { HTTP_CODES, REJECT_CODES } from '../wire/codes.js';
+import type { LiveEvent, PublishedReport, ReportEvent, ScoreReading, SpikeReading } from '../wire/events.js';
+import type { FeedId } from '../wire/feed.js';
 import { seriesKey } from '../wire/series-key.js';
 import { newSourceMeter, SOURCE_METRICS, type SourceKind, type SourceMeter } from './source-meters.js';
 
@@ -40,15 +34,6 @@ interface SeriesMeter {
   solves: number;
   uncertified: number;
 }
-
-/** An event as far as metrics are concerned. */
-export type TelemetryEvent =
-  | ReportEvent
-  | ({ type: 'silence'; over: boolean } & FeedId)
-  | ({ type: 'late' | 'duplicate' | 'missing' | 'gap'; count: number } & FeedId)
-  | ({ type: 'rejected'; code: string; count: number } & FeedId)
-  | { type: 'retired'; stream: string; tracker: string; profile: string }
-  | { type: 'switch' | 'spike' };
 
 /** Sizes and times of the store. */
 export interface StorageGauges {
@@ -726,7 +711,7 @@ export class Telemetry {
   }
 
   /** Takes note of an event of the pipeline, published at `nowMs`. */
-  observe(event: TelemetryEvent, nowMs: number): void {
+  observe(event: LiveEvent, nowMs: number): void {
     switch (event.type) {
       case 'report':
         this.#report(event);
@@ -781,7 +766,7 @@ export class Telemetry {
     add(this.refusals, knownCode(code));
   }
 
-  #feedEvent(event: Exclude<TelemetryEvent, { type: 'report' | 'retired' | 'switch' | 'spike' }>): void {
+  #feedEvent(event: Exclude<LiveEvent, { type: 'report' | 'retired' | 'switch' | 'spike' }>): void {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;
     else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code), event.count);

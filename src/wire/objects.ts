@@ -15,6 +15,9 @@ export interface WireObject {
   confidence?: number;
 }
 
+/** Whether the objects of a stream are boxes or points. */
+export type Shape = 'box' | 'point';
+
 /** Objects of one part, packed; classes and confidences only where an object has one, null for those without. */
 export interface PackedList extends PackedObjects {
   classes?: Array<string | null>;
@@ -22,6 +25,20 @@ export interface PackedList extends PackedObjects {
 }
 
 export type ObjectList = readonly WireObject[] | PackedList;
+
+/** One feed's objects at one step, validated; at least one of `k` (frame number) and `t` (epoch seconds). */
+export interface FramePart {
+  /** whole for native frames; frames of a foreign message have fractions before the message's own number */
+  seq: number;
+  k?: number;
+  t?: number;
+  objects: WireObject[];
+}
+
+/** A part as it travels from the edge on: its objects may be packed. */
+export interface FeedPart extends Omit<FramePart, 'objects'> {
+  objects: ObjectList;
+}
 
 export const isPacked = (list: ObjectList): list is PackedList => !Array.isArray(list);
 

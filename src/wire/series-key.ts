@@ -3,6 +3,13 @@
  * took half a microsecond, for every report and every map.
  */
 
+/** A tracker of a stream judged under one profile: what has a window, reports and Prometheus labels of its own. */
+export interface SeriesId {
+  stream: string;
+  tracker: string;
+  profile: string;
+}
+
 /** more are forgotten and made again */
 const KEYS_MAX = 20_000;
 let keys = new Map<string, Map<string, Map<string, string>>>();

@@ -10,7 +10,7 @@ import { adapters, formatByName } from '../../adapters/index.js';
 import type { Format, Part, Stamp } from '../../adapters/kit/adapter.js';
 import { readRecording, type Source } from '../../adapters/kit/recording.js';
 import { InputError, type Problem } from '../../src/metric/input-error.js';
-import type { Role } from '../../src/wire/protocol.js';
+import type { Role } from '../../src/wire/feed.js';
 
 const ROOT = fileURLToPath(new URL('../../../test/cases/adapters/', import.meta.url));
 const COORDINATE_TOLERANCE = 1e-9;

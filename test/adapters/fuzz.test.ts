@@ -10,7 +10,8 @@ import { adapters, formatByName } from '../../adapters/index.js';
 import type { Decoded, Decoder, Format } from '../../adapters/kit/adapter.js';
 import { readRecording } from '../../adapters/kit/recording.js';
 import { InputError } from '../../src/metric/input-error.js';
-import { checkFrame, Fault, type FrameRules } from '../../src/wire/protocol.js';
+import { Fault } from '../../src/wire/fault.js';
+import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { NEEDED, SAMPLES, STAMPED } from '../kit/adapter-samples.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
 

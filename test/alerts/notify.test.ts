@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Notifier, type NotifyCounts } from '../../src/alerts/notify.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
-import type { SpikeEvent } from '../../src/wire/protocol.js';
+import type { SpikeEvent } from '../../src/wire/events.js';
 import { freePort, until } from '../kit/system.js';
 
 const START_MS = Date.parse('2025-11-16T00:00:00.000Z');

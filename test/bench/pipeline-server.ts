@@ -10,7 +10,9 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { checkFrame, Fault, type FrameRules, parseMessage } from '../../src/wire/protocol.js';
+import { Fault } from '../../src/wire/fault.js';
+import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import { parseMessage } from '../../src/wire/messages.js';
 
 export interface Measured {
   heapBytes: number;

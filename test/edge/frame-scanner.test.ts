@@ -2,8 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { FrameScanner } from '../../src/edge/frame-scanner.js';
-import { listed } from '../../src/wire/objects.js';
-import { checkFrame, Fault, type FramePart, type FrameRules, parseMessage } from '../../src/wire/protocol.js';
+import { Fault } from '../../src/wire/fault.js';
+import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import { parseMessage } from '../../src/wire/messages.js';
+import { type FramePart, listed } from '../../src/wire/objects.js';
 
 const SEED = 20261116;
 const RULES: FrameRules = {

@@ -5,7 +5,9 @@
 import { strict as assert } from 'node:assert';
 import { connect as connectTcp } from 'node:net';
 import fc from 'fast-check';
-import { CLOSE_CODES, Fault, parseMessage, REJECT_CODES } from '../../src/wire/protocol.js';
+import { CLOSE_CODES, REJECT_CODES } from '../../src/wire/codes.js';
+import { Fault } from '../../src/wire/fault.js';
+import { parseMessage } from '../../src/wire/messages.js';
 import { type Edge, frame, hello, Probe, startEdge } from '../kit/edge-harness.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
 

@@ -9,8 +9,8 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import WebSocket from 'ws';
 import { pointProfileLines } from '../../src/config/config.js';
-import type { PublishedEvent } from '../../src/edge/subscribers.js';
 import type { Report } from '../../src/index.js';
+import type { LiveEvent } from '../../src/wire/events.js';
 import { type Edge, frame, hello, Probe, startEdge } from '../kit/edge-harness.js';
 import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
 
@@ -597,7 +597,7 @@ tokens:
         lifetime,
       });
       assert.deepEqual([perFrame, events], [[], []]);
-      const change = {
+      const change: LiveEvent = {
         type: 'switch',
         stream: 'gate-7',
         tracker: 'sort',
@@ -629,7 +629,7 @@ tokens:
         tracker: null,
         since: 1,
         over: false,
-      } as PublishedEvent);
+      } as LiveEvent);
       const first = await reader.next();
       assert.deepEqual([first.stream, first.tracker, first.profile], ['gate-7', 'sort', 'fine']);
       assert.equal((await reader.next()).type, 'silence', 'a silent reference concerns every tracker');
@@ -667,7 +667,7 @@ tokens:
           tracker: 'sort',
           profile: 'online-surveillance',
           k,
-        } as PublishedEvent);
+        } as LiveEvent);
       assert.ok(edge.telemetry.counts.coalesced > 1000);
       reader.socket.resume();
       let skipped = 0;
@@ -705,7 +705,7 @@ tokens:
       reader.socket.pause();
       const padding = 'x'.repeat(1000);
       for (let k = 1; k <= 20_000 && edge.telemetry.counts.slowClosed === 0; k++)
-        edge.live.emit({ type: 'switch', stream: 'gate-7', k, padding } as PublishedEvent);
+        edge.live.emit({ type: 'switch', stream: 'gate-7', k, padding } as unknown as LiveEvent);
       assert.equal(edge.telemetry.counts.slowClosed, 1);
       reader.socket.resume();
       assert.equal((await reader.closed).code, 4008);
@@ -725,9 +725,7 @@ tokens:
         assert.deepEqual(JSON.parse(String(answer.body)), { ready: false, reasons: ['the disk is full'] });
       }
       assert.match(String((await get(`${edge.url}/`)).body), /href="\/metrics"/);
-      edge.live.past = [1, 2, 3].map(
-        (k) => ({ type: 'switch', stream: k === 2 ? 'yard' : 'gate-7', k }) as PublishedEvent,
-      );
+      edge.live.past = [1, 2, 3].map((k) => ({ type: 'switch', stream: k === 2 ? 'yard' : 'gate-7', k }) as LiveEvent);
       const events = async (query: string) =>
         JSON.parse(String((await get(`${edge.url}/v1/events${query}`)).body)).events.map(
           (event: { k: number }) => event.k,

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { TrendBoard } from '../../src/edge/trend.js';
-import type { ReportEvent } from '../../src/wire/protocol.js';
+import type { ReportEvent } from '../../src/wire/events.js';
 import { fakeReport } from '../kit/fake-live.js';
 
 const all = { covers: () => true };

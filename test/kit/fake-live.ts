@@ -1,10 +1,10 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
 import type { LivePort } from '../../src/edge/http.js';
-import type { PublishedEvent } from '../../src/edge/subscribers.js';
 import type { Report } from '../../src/metric/evaluation.js';
-import { listed } from '../../src/wire/objects.js';
-import type { FeedId, FeedPart, FramePart, ReportEvent } from '../../src/wire/protocol.js';
+import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';
+import type { FeedId } from '../../src/wire/feed.js';
+import { type FeedPart, type FramePart, listed } from '../../src/wire/objects.js';
 
 export class StorageFault extends Error {
   override readonly name = 'StorageFault';
@@ -24,18 +24,18 @@ export class FakeLive implements LivePort {
   attempts = 0;
   health_ = { ready: true, reasons: [] as string[] };
   streamsMax = 100;
-  past: PublishedEvent[] = [];
+  past: LiveEvent[] = [];
   recovered: ReportEvent[] = [];
-  #listeners = new Set<(event: PublishedEvent) => void>();
+  #listeners = new Set<(event: LiveEvent) => void>();
 
   readonly events$ = {
-    subscribe: (next: (event: PublishedEvent) => void) => {
+    subscribe: (next: (event: LiveEvent) => void) => {
       this.#listeners.add(next);
       return { unsubscribe: () => void this.#listeners.delete(next) };
     },
   };
 
-  emit(event: PublishedEvent): void {
+  emit(event: LiveEvent): void {
     for (const listener of this.#listeners) listener(event);
   }
 
@@ -67,7 +67,7 @@ export class FakeLive implements LivePort {
 
   reportRejected(feed: FeedId, code: string): void {
     this.rejected.push(code);
-    this.emit({ type: 'rejected', ...feed, code, count: 1 } as PublishedEvent);
+    this.emit({ type: 'rejected', ...feed, code, count: 1 } as LiveEvent);
   }
 
   streams() {

@@ -1,7 +1,7 @@
 /** What tests of the pipeline share: feeds, a clock that waits, seeded numbers. */
 import { interval } from 'rxjs';
 import type { Clock } from '../../src/live/pipeline.js';
-import type { FeedId } from '../../src/wire/protocol.js';
+import type { FeedId } from '../../src/wire/feed.js';
 
 export const START_MS = 1_763_251_200_000;
 export const quiet = { info() {}, warn() {}, error() {} };

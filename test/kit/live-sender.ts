@@ -5,7 +5,8 @@
  */
 import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
-import type { FeedId, WireObject } from '../../src/wire/protocol.js';
+import type { FeedId } from '../../src/wire/feed.js';
+import type { WireObject } from '../../src/wire/objects.js';
 
 const [dir, count] = process.argv.slice(2);
 const frames = Number(count);

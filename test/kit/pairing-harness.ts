@@ -6,8 +6,8 @@
 import assert from 'node:assert/strict';
 import type { PairingSettings } from '../../src/config/config.js';
 import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
-import { countOf } from '../../src/wire/objects.js';
-import type { FramePart, Role, WireObject } from '../../src/wire/protocol.js';
+import type { Role } from '../../src/wire/feed.js';
+import { countOf, type FramePart, type WireObject } from '../../src/wire/objects.js';
 import { pairingSettings } from './settings.js';
 
 export const COLUMN_MS = 10;

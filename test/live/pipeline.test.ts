@@ -9,9 +9,11 @@ import { firstValueFrom, interval } from 'rxjs';
 import { filter } from 'rxjs/operators';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Obj, presets, type Report } from '../../src/index.js';
-import { type Clock, Live, type LiveEvent } from '../../src/live/pipeline.js';
+import { type Clock, Live } from '../../src/live/pipeline.js';
 import { Log } from '../../src/store/log.js';
-import type { FeedId, FramePart, PublishedReport, WireObject } from '../../src/wire/protocol.js';
+import type { LiveEvent, PublishedReport } from '../../src/wire/events.js';
+import type { FeedId } from '../../src/wire/feed.js';
+import type { FramePart, WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
 import { logSettings } from '../kit/settings.js';
 

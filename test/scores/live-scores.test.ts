@@ -11,7 +11,9 @@ import { SCORE_NAMES } from '../../src/scores/totals.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import type { LogRecord } from '../../src/store/record.js';
 import { Stream, type StreamPlan } from '../../src/stream/stream.js';
-import type { ReportEvent, Role, WireObject } from '../../src/wire/protocol.js';
+import type { ReportEvent } from '../../src/wire/events.js';
+import type { Role } from '../../src/wire/feed.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { crowd } from '../bench/crowd.js';
 
 const WINDOW = 20;

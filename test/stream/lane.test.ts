@@ -1,8 +1,7 @@
 /** Feeds that publish only now and then, with time drawn as text: see pairing-harness.ts. */
 import assert from 'node:assert/strict';
 import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
-import { listed } from '../../src/wire/objects.js';
-import type { FramePart } from '../../src/wire/protocol.js';
+import { type FramePart, listed } from '../../src/wire/objects.js';
 import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from '../kit/pairing-harness.js';
 import { pairingSettings } from '../kit/settings.js';
 

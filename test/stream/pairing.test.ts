@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PairingSettings } from '../../src/config/config.js';
-import { type Irregularity, type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
-import { countOf, listed } from '../../src/wire/objects.js';
-import type { FramePart, Role } from '../../src/wire/protocol.js';
+import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
+import type { Irregularity } from '../../src/wire/events.js';
+import type { Role } from '../../src/wire/feed.js';
+import { countOf, type FramePart, listed } from '../../src/wire/objects.js';
 import {
   box,
   COLUMN_MS,

@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
-import { Live, type LiveEvent } from '../../src/live/pipeline.js';
-import type { WireObject } from '../../src/wire/protocol.js';
+import { Live } from '../../src/live/pipeline.js';
+import type { LiveEvent } from '../../src/wire/events.js';
+import type { WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
 import { until } from '../kit/system.js';
 

@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { METRICS, prefersOpenMetrics, Telemetry, type TelemetryOptions } from '../../src/telemetry/telemetry.js';
+import type { LiveEvent } from '../../src/wire/events.js';
 import { fakeReport, fakeReportEvent } from '../kit/fake-live.js';
 
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
@@ -47,14 +48,15 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
     }),
     receivedMs + 700,
   );
-  telemetry.observe({ type: 'late', ...tracker, count: 2 }, 0);
-  telemetry.observe({ type: 'missing', ...tracker, count: 3 }, 0);
-  telemetry.observe({ type: 'gap', ...reference, count: 4 }, 0);
-  telemetry.observe({ type: 'duplicate', ...reference, count: 1 }, 0);
-  telemetry.observe({ type: 'silence', ...reference, over: false }, 0);
+  const message = '';
+  telemetry.observe({ type: 'late', ...tracker, count: 2, message }, 0);
+  telemetry.observe({ type: 'missing', ...tracker, count: 3, message }, 0);
+  telemetry.observe({ type: 'gap', ...reference, count: 4, message }, 0);
+  telemetry.observe({ type: 'duplicate', ...reference, count: 1, message }, 0);
+  telemetry.observe({ type: 'silence', ...reference, since: 0, over: false }, 0);
   telemetry.observe({ type: 'rejected', ...tracker, code: 'frame_invalid', count: 2 }, 0);
   telemetry.observe({ type: 'rejected', ...tracker, code: 'made up by a peer', count: 1 }, 0);
-  telemetry.observe({ type: 'switch' }, 0);
+  telemetry.observe({ type: 'switch' } as LiveEvent, 0);
   telemetry.refused('token_missing');
   telemetry.refused('streams_exceeded');
   Object.assign(telemetry.counts, { pauses: 5, coalesced: 6, slowClosed: 1, overflow: 0 });

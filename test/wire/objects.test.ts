@@ -7,9 +7,19 @@ import { packFrame } from '../../src/metric/frame.js';
 import type { InputError } from '../../src/metric/input-error.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import type { LogRecord } from '../../src/store/record.js';
-import { type LiveEvent, Stream, type StreamPlan } from '../../src/stream/stream.js';
-import { countOf, dimensionsOf, isPacked, listed, type ObjectList, type WireObject } from '../../src/wire/objects.js';
-import type { FeedPart, FrameRules, Shape } from '../../src/wire/protocol.js';
+import { Stream, type StreamPlan } from '../../src/stream/stream.js';
+import type { LiveEvent } from '../../src/wire/events.js';
+import type { FrameRules } from '../../src/wire/frame-check.js';
+import {
+  countOf,
+  dimensionsOf,
+  type FeedPart,
+  isPacked,
+  listed,
+  type ObjectList,
+  type Shape,
+  type WireObject,
+} from '../../src/wire/objects.js';
 
 const FRAMES = 90;
 const RULES: FrameRules = {

@@ -2,16 +2,10 @@ import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { helloReader } from '../../src/config/config.js';
-import {
-  CLOSE_CODES,
-  checkFrame,
-  checkHello,
-  Fault,
-  type FrameRules,
-  HTTP_CODES,
-  parseMessage,
-  REJECT_CODES,
-} from '../../src/wire/protocol.js';
+import { CLOSE_CODES, HTTP_CODES, REJECT_CODES } from '../../src/wire/codes.js';
+import { Fault } from '../../src/wire/fault.js';
+import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { configOf, type Edge, frame, Probe, startEdge } from '../kit/edge-harness.js';
 
 const page = readFileSync(new URL('../../../src/wire/PROTOCOL.md', import.meta.url), 'utf8');

@@ -17,7 +17,8 @@ import { alignRecordings, objectsAt, type Recording } from '../../../adapters/ki
 import type { Frame, Obj } from '../../metric/evaluation.js';
 import { InputError, together } from '../../metric/input-error.js';
 import type { Params } from '../../metric/params.js';
-import type { Role, WireObject } from '../../wire/protocol.js';
+import type { Role } from '../../wire/feed.js';
+import type { WireObject } from '../../wire/objects.js';
 import { readRecordings, readText } from './recordings.js';
 
 /** A format and the options it was given: what travels to a thread. */

@@ -10,7 +10,7 @@ import type { Format } from '../../../adapters/kit/adapter.js';
 import { optionFromText } from '../../../adapters/kit/options.js';
 import { type Recording, readRecording, type Source } from '../../../adapters/kit/recording.js';
 import { InputError, type Problem } from '../../index.js';
-import type { Role } from '../../wire/protocol.js';
+import type { Role } from '../../wire/feed.js';
 import type { Option } from '../console/options.js';
 
 export const DEFAULT_FORMAT = 'motchallenge';

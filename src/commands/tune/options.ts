@@ -6,7 +6,7 @@
 import type { Preprocessing } from '../../../adapters/formats/motchallenge.js';
 import { DISTANCES, type DistanceName } from '../../metric/params.js';
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from '../../tuning/tuning.js';
-import { NAME_PATTERN, NAME_RULE } from '../../wire/protocol.js';
+import { NAME_PATTERN, NAME_RULE } from '../../wire/feed.js';
 import { Given, type OptionGroup, optionHelp } from '../console/options.js';
 import { FILE_OPTIONS, readFileFormats } from '../files/file-options.js';
 import type { FileFormats } from '../files/recordings.js';

@@ -8,7 +8,7 @@ import { alignMotChallenge, type Preprocessing, readMotChallenge } from '../../.
 import { alignRecordings, objectsAt, type Recording } from '../../../adapters/kit/recording.js';
 import { type Frame, InputError, type Obj, type TuningSample } from '../../index.js';
 import { together } from '../../metric/input-error.js';
-import type { WireObject } from '../../wire/protocol.js';
+import type { WireObject } from '../../wire/objects.js';
 import { shortNames } from '../eval/eval.js';
 import { findStudy, isFolder } from '../files/layout.js';
 import { type FileFormats, readRecordings, readText } from '../files/recordings.js';

@@ -1,0 +1,81 @@
+/**
+ * Every code that leaves the server: of closed connections, of rejected messages, of refused HTTP requests. PROTOCOL.md lists them for
+ * people, and a test holds the two together.
+ */
+
+/** Close codes, with whether a client should come back. 1002, 1007, 1008 and 1009 come from the WebSocket library. */
+export const CLOSE_CODES = {
+  1000: { retry: false, meaning: 'normal: the client closed, or the feed ended' },
+  1001: { retry: true, meaning: 'the server is stopping; everything acked is kept' },
+  1002: { retry: false, meaning: 'not the WebSocket protocol' },
+  1007: { retry: false, meaning: 'text that is not UTF-8' },
+  1008: { retry: false, meaning: 'more fragments than limits.fragments, or more pieces than limits.bufferedChunks' },
+  1009: { retry: false, meaning: 'message larger than limits.payloadBytes' },
+  1011: { retry: true, meaning: 'a fault of the server; everything acked is kept' },
+  4008: { retry: true, meaning: 'the peer reads too slowly what it is sent' },
+  4400: { retry: false, meaning: 'the hello was wrong, or something else came first; a reject before it says what' },
+  4403: { retry: false, meaning: 'the token is not good for this stream' },
+  4408: { retry: true, meaning: 'no hello within limits.helloTimeoutMs' },
+  4409: { retry: true, meaning: 'another client holds this feed' },
+  4410: { retry: false, meaning: 'another connection resumed this session' },
+  4429: { retry: true, meaning: 'too many streams, trackers or rejects' },
+} as const satisfies Record<number, { retry: boolean; meaning: string }>;
+
+export type CloseCode = keyof typeof CLOSE_CODES;
+
+/** Codes of `reject`; `close` is the close code that follows it, null when the connection goes on. */
+export const REJECT_CODES = {
+  json_invalid: { close: null, meaning: 'the message is not JSON' },
+  message_invalid: { close: null, meaning: 'no object, no known type, binary, or a field that does not belong there' },
+  hello_expected: { close: 4400, meaning: 'the first message was not a hello' },
+  hello_invalid: { close: 4400, meaning: 'a field of the hello is missing, unknown or wrong' },
+  hello_repeated: { close: null, meaning: 'a second hello on one connection' },
+  hello_timeout: { close: 4408, meaning: 'no hello in time' },
+  format_unknown: { close: 4400, meaning: 'no adapter and no configured format has this name' },
+  options_invalid: { close: 4400, meaning: 'an option of the format is missing, unknown or wrong' },
+  settings_invalid: {
+    close: 4400,
+    meaning: 'the stream settings of the hello contradict each other, or those of the running stream',
+  },
+  profile_missing: { close: 4400, meaning: 'points without a configured profile; the message holds the lines to add' },
+  stream_forbidden: { close: 4403, meaning: 'the token is not good for this stream' },
+  feed_taken: { close: 4409, meaning: 'another client holds this feed' },
+  streams_exceeded: { close: 4429, meaning: 'limits.streams is reached' },
+  trackers_exceeded: { close: 4429, meaning: 'limits.trackersPerStream is reached' },
+  rejects_exceeded: { close: 4429, meaning: 'more rejects than limits.rejectsPerMinute' },
+  frame_invalid: {
+    close: null,
+    meaning: 'a field of the frame is missing, unknown, of the wrong type or out of range',
+  },
+  id_duplicate: { close: null, meaning: 'an id stands twice in one frame' },
+  objects_exceeded: { close: null, meaning: 'more objects than limits.objects' },
+  shape_mismatch: {
+    close: null,
+    meaning: 'points where the stream has boxes, boxes where it has points, or another dimension',
+  },
+  frame_unfinished: { close: null, meaning: 'a frame spread over more messages than limits.creditFrames' },
+  feed_ended: { close: null, meaning: 'a frame after end; say hello on a new connection to go on' },
+} as const satisfies Record<string, { close: CloseCode | null; meaning: string }>;
+
+export type RejectCode = keyof typeof REJECT_CODES;
+
+/** Codes of refused HTTP requests and upgrades; the body is `{"code","message"}`. */
+export const HTTP_CODES = {
+  request_invalid: { status: 400, meaning: 'a query parameter is missing or wrong' },
+  subprotocol_unknown: { status: 400, meaning: 'subprotocols are offered, but tgospa.v1 is not among them' },
+  token_missing: { status: 401, meaning: 'tokens are configured and none came' },
+  token_unknown: { status: 401, meaning: 'the token is none of the configured ones' },
+  role_forbidden: { status: 403, meaning: 'the token lacks the role ingest or read' },
+  stream_forbidden: { status: 403, meaning: 'the token is not good for this stream, or not for all of them' },
+  origin_forbidden: { status: 403, meaning: 'a page of another origin, which is not in origins' },
+  host_forbidden: { status: 403, meaning: 'a loopback server was addressed by a foreign name' },
+  not_found: { status: 404, meaning: 'no such address, stream, tracker or profile' },
+  method_forbidden: { status: 405, meaning: 'only GET and HEAD' },
+  upgrade_expected: { status: 426, meaning: 'this address speaks WebSocket' },
+  address_exceeded: { status: 429, meaning: 'limits.connectionsPerAddress is reached' },
+  fault: { status: 500, meaning: 'a fault of the server' },
+  connections_exceeded: { status: 503, meaning: 'limits.connections is reached' },
+  stopping: { status: 503, meaning: 'the server is stopping' },
+} as const satisfies Record<string, { status: number; meaning: string }>;
+
+export type HttpCode = keyof typeof HTTP_CODES;

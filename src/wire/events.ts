@@ -1,0 +1,145 @@
+/**
+ * Everything the pipeline publishes, as one union, and a report as subscribers see it. Whoever counts, shows, stores or passes events on
+ * takes its types from here; the fields of a report are written down once, in `summarize`.
+ */
+import type { Evaluation, Report, SwitchEvent } from '../metric/evaluation.js';
+import type { ScoreReading } from '../scores/companion.js';
+import type { SpikeGauge, SpikeNews } from '../spikes/watch.js';
+import type { FeedId, Role } from './feed.js';
+import { listed, type ObjectList } from './objects.js';
+import type { SeriesId } from './series-key.js';
+
+export type { ScoreReading };
+
+/** `n` counts the events of a stream; events that do not come from the log (a refused message) have none. */
+interface Numbered {
+  n?: number;
+  /** when it took effect, epoch milliseconds */
+  atMs?: number;
+}
+
+/** When a frame was: its number and, where known, epoch seconds. */
+export interface Mark {
+  k: number;
+  t?: number;
+}
+
+/** A report without the frames of its window but the newest. */
+export type PublishedReport = Omit<Report, 'perFrame'>;
+
+/** A report as the pipeline publishes it; `receivedMs` is when the newest part of the frame came in. */
+export interface ReportEvent extends SeriesId, Mark, Numbered {
+  type: 'report';
+  receivedMs: number;
+  report: PublishedReport;
+  solveMs: number;
+  /** what both feeds saw at this frame; absent from a report that was recovered, and after the end of a feed */
+  objects?: { reference: ObjectList; tracker: ObjectList };
+  /** the series' spike detector, read when somebody asks; absent while detection is off */
+  spikes?: SpikeReading;
+  /** the companion scores, in the reports in which they were worked out; absent while they are off */
+  scores?: ScoreReading;
+}
+
+/** The state of a spike detector, by signal. */
+export interface SpikeReading {
+  readonly signals: readonly string[];
+  gauge(signal: string): SpikeGauge;
+}
+
+/** A switch under the number of the frame it happened at. */
+export type MarkedSwitch = Omit<SwitchEvent, 'type' | 'frame'> & { k: number };
+
+/** A spike that begins or ends; `t` is the time of frame `at`, epoch seconds. */
+export type SpikeEvent = { type: 'spike'; t?: number } & SeriesId & Numbered & SpikeNews;
+
+/** Something about a feed that is counted. `count` is the number of frames concerned. */
+export interface Irregularity {
+  type: 'late' | 'duplicate' | 'missing' | 'gap';
+  role: Role;
+  tracker: string | null;
+  k?: number;
+  count: number;
+  message: string;
+}
+
+/** A feed fell silent, or is heard again. */
+export interface Silence {
+  type: 'silence';
+  role: Role;
+  tracker: string | null;
+  /** when the last part arrived, epoch milliseconds */
+  since: number;
+  over: boolean;
+}
+
+export type LiveEvent = Numbered &
+  (
+    | ReportEvent
+    | ({ type: 'switch' } & SeriesId & MarkedSwitch)
+    | SpikeEvent
+    | ({ stream: string } & Silence)
+    | ({ stream: string } & Irregularity)
+    | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
+    | ({ type: 'retired' } & SeriesId)
+  );
+
+const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
+
+/** Two events of the same kind about the same feed as one, or null when they must stay apart. */
+export function mergeEvents(first: LiveEvent, next: LiveEvent): LiveEvent | null {
+  if (!MERGED.includes(first.type) || first.type !== next.type) return null;
+  if (!('role' in first && 'role' in next && 'count' in first && 'count' in next)) return null;
+  const code = (event: LiveEvent) => ('code' in event ? event.code : '');
+  const same = first.stream === next.stream && first.tracker === next.tracker && code(first) === code(next);
+  return same ? { ...next, count: first.count + next.count } : null;
+}
+
+/** An evaluation without its frames. */
+export type WindowSummary = Omit<Evaluation, 'perFrame'>;
+
+export function summarize(evaluation: WindowSummary): WindowSummary {
+  const { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver, audit } = evaluation;
+  const summary = { frames, distance, cost, count, meanLocalizationError, exact, lowerBound, gap, solver };
+  return audit ? { ...summary, audit } : summary;
+}
+
+/** The newest report of a series as whoever comes later gets it: nobody waits for it, so it has no times. */
+export function newestReport(
+  { stream, tracker, profile }: SeriesId,
+  { k, t }: Mark,
+  report: PublishedReport,
+  spikes?: SpikeReading | null,
+  scores?: ScoreReading | null,
+): ReportEvent {
+  const event: ReportEvent = { type: 'report', stream, tracker, profile, k, receivedMs: 0, report, solveMs: 0 };
+  if (t !== undefined) event.t = t;
+  if (spikes) event.spikes = spikes;
+  if (scores) event.scores = scores;
+  return event;
+}
+
+/** A report as subscribers of /v1/live see it; those who draw ask for the objects too. */
+export function reportMessage(event: ReportEvent, withObjects = false): Record<string, unknown> {
+  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs, objects, scores } = event;
+  const { newest, settled, lifetime, frame } = report;
+  return {
+    type,
+    stream,
+    tracker,
+    profile,
+    k,
+    ...(t === undefined ? {} : { t }),
+    frame,
+    receivedMs,
+    solveMs,
+    window: summarize(report),
+    newest,
+    settled,
+    lifetime,
+    ...(scores ? { scores } : {}),
+    ...(withObjects && objects
+      ? { objects: { reference: listed(objects.reference), tracker: listed(objects.tracker) } }
+      : {}),
+  };
+}
