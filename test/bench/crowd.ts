@@ -4,18 +4,7 @@
  */
 
 import type { Frame, Obj } from '../../src/metric/evaluation.js';
-
-/** Small, fast, seeded: the same numbers on every machine. */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { type Random, randomFrom } from '../kit/random.js';
 
 interface Walker {
   id: number;
@@ -33,7 +22,7 @@ const HEIGHT = 100;
 const AREA_PER_WALKER = 22_000;
 
 export function crowd(objectCount: number, frameCount: number, seed: number): Frame[] {
-  const next = random(seed);
+  const next = randomFrom(seed);
   const side = Math.sqrt(objectCount * AREA_PER_WALKER);
   let ids = 1;
   let tracks = 1;
@@ -76,7 +65,7 @@ export function crowd(objectCount: number, frameCount: number, seed: number): Fr
   return frames;
 }
 
-function swapClose(walkers: Walker[], next: () => number): void {
+function swapClose(walkers: Walker[], next: Random): void {
   for (let tries = 0; tries < walkers.length; tries++) {
     const a = walkers[Math.floor(next() * walkers.length)];
     const b = walkers[Math.floor(next() * walkers.length)];

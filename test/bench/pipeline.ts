@@ -18,7 +18,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
 import type { Frame, Obj } from '../../src/metric/evaluation.js';
-import { crowd, random } from './crowd.js';
+import { randomFrom } from '../kit/random.js';
+import { crowd } from './crowd.js';
 import type { Measured } from './pipeline-server.js';
 
 const { values: options } = parseArgs({
@@ -182,7 +183,7 @@ type SceneName = 'calm' | 'crowd' | 'detections';
 const SCENES: Record<SceneName, (seed: number) => Frame[]> = {
   /** everybody in a lane of his own, a good tracker that misses three in a hundred */
   calm: (seed) => {
-    const next = random(seed);
+    const next = randomFrom(seed);
     return Array.from({ length: SCENE_FRAMES }, (_, k) => {
       const reference: Obj[] = [];
       const tracker: Obj[] = [];

@@ -1,4 +1,4 @@
-/** What tests of the pipeline share: feeds, a clock that waits, seeded numbers. */
+/** What tests of the pipeline share: feeds, and a clock that waits. */
 import { interval } from 'rxjs';
 import type { Clock } from '../../src/live/pipeline.js';
 import type { FeedId } from '../../src/wire/feed.js';
@@ -17,13 +17,4 @@ export class TestClock implements Clock {
   nowMs = START_MS;
   now = () => this.nowMs;
   ticks = () => interval(2);
-}
-
-/** Seeded numbers between 0 and 1. */
-export function random(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
 }

@@ -5,9 +5,7 @@
  */
 
 import type { DistanceName, Frame, Obj, Params } from '../../src/index.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
-
-export type Random = () => number;
+import { pick, type Random, randomFrom } from './random.js';
 
 export interface SceneShape {
   distance: DistanceName;
@@ -41,8 +39,6 @@ interface Body {
   track: string;
   trackAwayUntil: number;
 }
-
-export const pick = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)];
 
 /** Ratios of gamma^p / 2 to c^p: from switches that cost next to nothing to switches that are never worth it. */
 export const SWITCH_RATIOS = [1e-7, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 1e4];

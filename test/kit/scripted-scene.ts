@@ -4,7 +4,7 @@
  */
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../src/client.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
+import { randomFrom } from './random.js';
 
 export const FAULTS = ['miss', 'ghosts', 'swaps', 'drift', 'silence', 'blind'] as const;
 export type Fault = (typeof FAULTS)[number];

@@ -14,7 +14,8 @@ import { Log } from '../../src/store/log.js';
 import type { LiveEvent, PublishedReport } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import type { FramePart, WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
+import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
 
 /** A tmpfs of so many megabytes, or null where that is not allowed. */
@@ -45,7 +46,7 @@ function makeScene(
   frames: number,
   objects = 6,
 ): Array<{ reference: WireObject[]; tracks: WireObject[] }> {
-  const next = random(seed);
+  const next = randomFrom(seed);
   const boxes = Array.from({ length: objects }, (_, n) => ({ x: n * 40, y: 100 * next(), dx: 6 * next() - 3, id: n }));
   return Array.from({ length: frames }, () => {
     for (const b of boxes) b.x += b.dx;
@@ -548,7 +549,7 @@ describe('live', () => {
 
   /** Inputs of two streams with everything that can go wrong, in one fixed order with fixed times. */
   function script(seed: number, frames: number): Array<{ id: FeedId; part: FramePart; atMs: number }> {
-    const next = random(seed);
+    const next = randomFrom(seed);
     const inputs: Array<{ id: FeedId; part: FramePart; atMs: number }> = [];
     const scenes = { a: makeScene(seed, frames), b: makeScene(seed + 1, frames, 3) };
     const seqs = new Map<string, number>();
@@ -655,7 +656,7 @@ describe('live', () => {
       const inputs = script(seed, 120);
       const calm = await run(inputs, [], settings);
       rmSync(dir, { recursive: true, force: true });
-      const next = random(seed + 100);
+      const next = randomFrom(seed + 100);
       const crashAt = Array.from({ length: 6 }, () => 1 + Math.floor(next() * (inputs.length - 1)));
       const crashed = await run(inputs, crashAt, settings);
       const sorted = (events: Map<string, unknown>) =>
@@ -677,7 +678,7 @@ describe('live', () => {
       };
       const inputs = script(seed, 120);
       const here = await run(inputs, [], { streams: { defaults }, evaluation: { threads: 0, budgetMs: 60_000 } });
-      const next = random(seed + 200);
+      const next = randomFrom(seed + 200);
       const crashAt = Array.from({ length: 2 }, () => 1 + Math.floor(next() * (inputs.length - 1)));
       for (const crashes of [[], crashAt]) {
         rmSync(dir, { recursive: true, force: true });
@@ -702,7 +703,7 @@ describe('live', () => {
     assert.equal(calm.killed, false);
     rmSync(dir, { recursive: true, force: true });
     mkdirSync(dir);
-    const next = random(77);
+    const next = randomFrom(77);
     let last: Awaited<ReturnType<typeof sendInProcess>>;
     let acked = 0;
     let kills = 0;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { bestMatching } from '../../src/metric/assignment.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
+import { randomFrom } from '../kit/random.js';
 
 function most(benefit: Float64Array, rows: number, columns: number, row = 0, used = 0): number {
   if (row === rows) return 0;

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict';
 import { distances, PairFinder } from '../../src/metric/distance.js';
 import { DISTANCES } from '../../src/metric/params.js';
-import { random } from '../bench/crowd.js';
+import { randomFrom } from '../kit/random.js';
 
 const CUTOFF = { iou: 0.9, hausdorff: 30, wasserstein: 30, euclidean: 30, geodesic: 3e5 };
 
 describe('the search for close pairs', () => {
   for (const name of DISTANCES) {
     it(`finds all of them, in order: ${name}`, () => {
-      const next = random(7);
+      const next = randomFrom(7);
       const stride = name === 'geodesic' || name === 'euclidean' ? 2 : 4;
       const feed = (count: number, grid: boolean) => {
         const coordinates = new Float64Array(count * stride);

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { Edge, Trajectory } from '../../src/metric/window/trajectory.js';
-import { random } from '../bench/crowd.js';
+import { randomFrom } from '../kit/random.js';
 
 describe('the frames of an edge', () => {
   const edge = () => new Edge(new Trajectory('a', 0), new Trajectory('b', 1));
 
   it('are found as in a plain list, with gaps, through growth and emptiness', () => {
-    const next = random(3);
+    const next = randomFrom(3);
     const ring = edge();
     let list: { frame: number; pair: number }[] = [];
     let number = 0;
@@ -57,7 +57,7 @@ describe('the frames of an edge', () => {
   });
 
   it('keep sums that stay exact, kept from the beginning or later', () => {
-    const next = random(11);
+    const next = randomFrom(11);
     const rings = [edge(), edge()];
     let list: { frame: number; quanta: number }[] = [];
     let number = 0;

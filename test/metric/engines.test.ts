@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type Box, evaluate, type Frame, type Params, SlidingWindow, type SolveOptions } from '../../src/index.js';
 import { Search } from '../../src/metric/component/search.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
+import { randomFrom } from '../kit/random.js';
 import { close, verify } from '../kit/verifier.js';
 
 const at = (id: string, ...point: number[]) => ({ id, point });

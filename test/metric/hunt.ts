@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import { evaluate, SlidingWindow, type SolveOptions } from '../../src/index.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
-import { pick, type randomCase, randomScene, type SceneShape, switchPenaltyOf } from '../kit/scenes.js';
+import { pick, randomFrom } from '../kit/random.js';
+import { type randomCase, randomScene, type SceneShape, switchPenaltyOf } from '../kit/scenes.js';
 import { verify } from '../kit/verifier.js';
 
 /** half a switch against c^p: simple fractions, so that switches tie with distances */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, InputError, type Params, presets, profile, SlidingWindow } from '../../src/index.js';
-import { random } from '../bench/crowd.js';
+import { randomFrom } from '../kit/random.js';
 
 const params: Params = presets['online-surveillance'];
 const points: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 1 };
@@ -264,7 +264,7 @@ describe('wrong frames', () => {
   });
 
   it('say where an id stands twice, whatever the frame before was like', () => {
-    const next = random(5);
+    const next = randomFrom(5);
     const window = new SlidingWindow({ ...params, windowFrames: 5 });
     let ids: number[] = [];
     let twice = 0;

@@ -4,8 +4,7 @@ import assert from 'node:assert/strict';
 import { Outlook } from '../../src/metric/frontier/outlook.js';
 import { FREE, FRESH } from '../../src/metric/frontier/part.js';
 import { Edge, Trajectory } from '../../src/metric/window/trajectory.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
-import type { Random } from '../kit/scenes.js';
+import { type Random, randomFrom } from '../kit/random.js';
 
 /** All states of n truths and m tracks: who holds whom, and who of the others is fresh. */
 function allStates(n: number, m: number): Int16Array[] {

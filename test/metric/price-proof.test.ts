@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { PriceProof } from '../../src/metric/program/price-proof.js';
 import { type LpProblem, loadSimplexSync, weightsValue } from '../../src/metric/program/simplex.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
+import { randomFrom } from '../kit/random.js';
 
 const UNIT = 2 ** 36;
 

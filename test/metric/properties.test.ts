@@ -15,7 +15,7 @@ import {
   SlidingWindow,
   type SolveOptions,
 } from '../../src/index.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
+import { randomFrom } from '../kit/random.js';
 import { randomCase, shuffled } from '../kit/scenes.js';
 import { baseDistance, close, verify, verifyBounds } from '../kit/verifier.js';
 

@@ -17,6 +17,7 @@ import {
   type Simplex,
   weightsValue,
 } from '../../src/metric/program/simplex.js';
+import { randomFrom } from '../kit/random.js';
 
 interface Case {
   name: string;
@@ -86,16 +87,6 @@ function distanceOf({ params }: Case, unassigned: number, value: number): number
 function assertClose(actual: number, expected: number, what: string): void {
   const error = Math.abs(actual - expected) / Math.max(Math.abs(expected), 1e-9);
   assert.ok(error <= 1e-9, `${what}: got ${actual}, expected ${expected}, relative error ${error}`);
-}
-
-/** A seeded generator of numbers in [0, 1) (mulberry32). */
-function seeded(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 describe('simplex', () => {
@@ -235,7 +226,7 @@ describe('simplex', () => {
   });
 
   it('gives the cold optimum when several slides, removals and rescalings lie between two solves', () => {
-    const random = seeded(4);
+    const random = randomFrom(4);
     const next = crowd(5);
     const ring = simplex.createRing(8);
     for (let round = 0; round < 100; round++) {
@@ -304,7 +295,7 @@ describe('simplex', () => {
 
   it('holds its memory over ten thousand slides with ever new objects', () => {
     const ring = simplex.createRing(4);
-    const random = seeded(7);
+    const random = randomFrom(7);
     let settledBytes = 0;
     for (let frame = 0; frame < 10_000; frame++) {
       const truth = Math.floor(frame / 3);
@@ -359,7 +350,7 @@ function emptyProblem(): LpProblem {
 
 /** A small crowd on a line: objects walk, vanish for a while, and come back under a new name; every call slides the ring by one frame. */
 function crowd(seed: number): (ring: RingSimplex) => void {
-  const random = seeded(seed);
+  const random = randomFrom(seed);
   let nextName = 0;
   const born = () => ({ name: nextName++, place: random() * 6, absent: random() < 0.3 });
   const feeds = [0, 1].map(() => Array.from({ length: 5 }, born));
@@ -386,7 +377,7 @@ function crowd(seed: number): (ring: RingSimplex) => void {
 
 /** The same with objects that are few or many, quick or slow, on a grid where everything ties, and under changes of any cost, even or not. */
 function scene(seed: number): (ring: RingSimplex) => void {
-  const random = seeded(1000 + seed);
+  const random = randomFrom(1000 + seed);
   const isCoarse = random() < 0.4;
   const cost = [0, 0.05, 0.1, 0.25, 0.5, 1, 2][seed % 7];
   const isUneven = random() < 0.25;

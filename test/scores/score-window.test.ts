@@ -11,8 +11,8 @@ import { Matcher } from '../../src/scores/matching.js';
 import { ScoreWindow, scoreFrames, scoreTotals } from '../../src/scores/score-window.js';
 import type { SimilarityRule } from '../../src/scores/similarity.js';
 import { addTotals, SCORE_NAMES, type Scores, scoresOf } from '../../src/scores/totals.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
 import { naiveScores } from '../kit/naive-scores.js';
+import { randomFrom } from '../kit/random.js';
 import { randomCase } from '../kit/scenes.js';
 import { needs } from '../kit/system.js';
 

@@ -18,7 +18,8 @@ import { type Back, Threads } from '../../src/stream/workers.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
+import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
 import { until } from '../kit/system.js';
 
@@ -31,7 +32,7 @@ interface Scene {
 
 /** Two objects that pass each other; their tracks swap names and are lost now and then. Easy at first. */
 function passing(frames: number, seed: number): Scene[] {
-  const next = random(seed);
+  const next = randomFrom(seed);
   let swapped = false;
   return Array.from({ length: frames }, (_, n) => {
     const x = 30 * Math.sin(n / 5);
@@ -49,7 +50,7 @@ function passing(frames: number, seed: number): Scene[] {
 
 /** Twenty objects upon each other, detected without identities: each solve takes a good part of a second. */
 function swamp(frames: number): Scene[] {
-  const next = random(5);
+  const next = randomFrom(5);
   const boxes = Array.from({ length: 20 }, () => ({ x: 100 * next(), y: 60 * next(), dx: 4 * next() - 2 }));
   return Array.from({ length: frames }, (_, k) => {
     for (const box of boxes) box.x += box.dx;

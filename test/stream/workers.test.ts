@@ -8,7 +8,8 @@ import { evaluate, type Frame, presets } from '../../src/index.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, random, START_MS, TestClock } from '../kit/live-harness.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
+import { randomFrom } from '../kit/random.js';
 import { until } from '../kit/system.js';
 
 const PROFILE = 'online-surveillance';
@@ -16,7 +17,7 @@ const WINDOW_FRAMES = 40;
 
 /** Objects close together, and a detector that gives every detection a name of its own: the hardest there is. */
 function detections(frames: number, objects = 10): Frame[] {
-  const next = random(5);
+  const next = randomFrom(5);
   const boxes = Array.from({ length: objects }, () => ({ x: 300 * next(), y: 200 * next(), dx: 4 * next() - 2 }));
   return Array.from({ length: frames }, (_, k) => {
     for (const box of boxes) box.x += box.dx;

@@ -12,8 +12,8 @@ import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { Frame } from '../../src/index.js';
-import { randomFrom } from '../../src/simulation/walkers.js';
 import { crowd } from '../bench/crowd.js';
+import { randomFrom } from '../kit/random.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const FRAMES = 900;

@@ -12,8 +12,9 @@ import { type ClientFrame, connect, type FeedClient } from '../../src/client.js'
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { crowd, random } from '../bench/crowd.js';
+import { crowd } from '../bench/crowd.js';
 import { Probe } from '../kit/edge-harness.js';
+import { randomFrom } from '../kit/random.js';
 import { patient, until } from '../kit/system.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -224,7 +225,7 @@ describe('streams in threads, seen from outside', function () {
 
 /** Detections without identities, twenty objects upon each other: each solve takes a good part of a second. */
 function detections(frames: number): Frame[] {
-  const next = random(5);
+  const next = randomFrom(5);
   const boxes = Array.from({ length: 20 }, () => ({ x: 100 * next(), y: 60 * next(), dx: 4 * next() - 2 }));
   return Array.from({ length: frames }, (_, k) => {
     for (const box of boxes) box.x += box.dx;
