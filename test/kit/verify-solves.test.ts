@@ -2,9 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { evaluate, type Params, SlidingWindow } from '../../src/index.js';
 import { type Inspected, inspector, seatInspector } from '../../src/metric/inspector.js';
 import { OptimalityCheck } from './optimality.js';
@@ -197,4 +199,41 @@ describe('the check of every solve', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
+
+  for (const [how, options] of [
+    ['in one process', []],
+    ['side by side', ['--parallel', '--jobs', '2']],
+  ] as const)
+    it(`fails a run of mocha in which code swallows what is wrong, ${how}`, () => {
+      const folder = mkdtempSync(join(tmpdir(), 'tgospa-solves-test-'));
+      const here = new URL('.', import.meta.url);
+      const test = `
+        import { evaluate } from '${new URL('../../src/index.js', here)}';
+        import { inspector, seatInspector } from '${new URL('../../src/metric/inspector.js', here)}';
+        it('swallows', () => {
+          const check = inspector;
+          seatInspector((inspected) => check({ ...inspected, frames: inspected.frames.slice(1) }));
+          try { evaluate(${JSON.stringify(frames)}, ${JSON.stringify(params)}); } catch {}
+          seatInspector(check);
+          evaluate(${JSON.stringify(frames)}, ${JSON.stringify(params)});
+        });`;
+      try {
+        const files = ['one.mjs', 'other.mjs'].map((name) => join(folder, name));
+        for (const file of files) writeFileSync(file, test);
+        const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+        const hook = fileURLToPath(new URL('verify-solves.js', here));
+        const args = [mocha, '--no-package', '--require', hook, ...options, ...files];
+        const { status, stdout } = spawnSync(process.execPath, args, {
+          env: { PATH: process.env.PATH },
+          encoding: 'utf8',
+        });
+        assert.notEqual(status, 0, stdout);
+        assert.match(stdout, /2 passing/);
+        assert.match(stdout, /these solves are not what their frames say/);
+        assert.match(stdout, /swallows: the evaluation of 5 frames: number of frames/);
+        assert.match(stdout, /4 solves verified .*; 2 proven optimal/);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
 });

@@ -1,14 +1,25 @@
 /**
  * Every solve of every test is checked: each evaluation and each report of a sliding window goes through the verifier before the
- * test sees it. mocha loads this file first (`package.json`); processes and threads that a test starts load it by
- * NODE_OPTIONS and tell in a folder what they have seen. What is wrong is thrown, and kept as well, for code under test may catch it: it
+ * test sees it. mocha loads this file first (`package.json`), in each of its processes where it has several; processes and threads
+ * that a test starts load it by NODE_OPTIONS and tell in a folder what they have seen. What is wrong is thrown, and kept as well, for code under test may catch it: it
  * fails the run. Not seen: kernels that are not this build's own, in browsers and in packed copies of the package.
  */
 
 import assert from 'node:assert/strict';
-import { appendFileSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { threadId } from 'node:worker_threads';
 import { type Inspected, seatInspector } from '../../src/metric/inspector.js';
 import type { OptimalityCheck } from './optimality.js';
@@ -16,6 +27,8 @@ import { verifyContents, verifyFractional, verifySettled } from './verifier.js';
 
 const FOLDER_VARIABLE = 'TGOSPA_TEST_SOLVES';
 const FAILURES = 'failures';
+const MARKS = 'marks';
+const TALLY = 'tally';
 const FAILURES_KEPT = 20;
 
 /** Verifies what it is given and counts it. */
@@ -46,7 +59,7 @@ export class SolveCheck {
   };
 }
 
-const told = (file: string): string[] => {
+const linesOf = (file: string): string[] => {
   try {
     return readFileSync(file, 'utf8').split('\n').filter(Boolean);
   } catch {
@@ -54,11 +67,22 @@ const told = (file: string): string[] => {
   }
 };
 
-const folder = process.env[FOLDER_VARIABLE];
-if (folder) inspectChild(folder);
-const optimality = folder ? null : new (await import('./optimality.js')).OptimalityCheck();
+/** Where processes of the tests write what they have seen; a process that mocha forks has a folder of its own in it. */
+let folder = process.env[FOLDER_VARIABLE] ?? '';
+const worker = process.env.MOCHA_WORKER_ID;
+const runsTests = folder === '' || worker !== undefined;
+if (folder && worker !== undefined) {
+  folder = join(folder, `worker-${worker}`);
+  mkdirSync(folder, { recursive: true });
+  process.env[FOLDER_VARIABLE] = folder;
+  // what the tests start is not mocha's
+  delete process.env.MOCHA_WORKER_ID;
+}
+
+const optimality = runsTests ? new (await import('./optimality.js')).OptimalityCheck() : null;
 const check = new SolveCheck(undefined, optimality);
-if (!folder) seatInspector(check.inspect);
+if (runsTests) seatInspector(check.inspect);
+else inspectChild(folder);
 
 /** A process or thread of a test writes a mark for each solve, so that one that is killed is counted too. */
 function inspectChild(folder: string): void {
@@ -67,43 +91,47 @@ function inspectChild(folder: string): void {
     appendFileSync(join(folder, FAILURES), `${message.replaceAll('\n', ' ')}\n`);
   });
   seatInspector((inspected) => {
-    if (marks < 0) marks = openSync(join(folder, `marks-${process.pid}-${threadId}`), 'a');
+    if (marks < 0) marks = openSync(join(folder, `${MARKS}-${process.pid}-${threadId}`), 'a');
     child.inspect(inspected);
     writeSync(marks, '.');
   });
 }
 
-let root = '';
-const findings: string[] = [];
-
 export function mochaGlobalSetup(): void {
-  root = mkdtempSync(join(tmpdir(), 'tgospa-solves-'));
-  process.env[FOLDER_VARIABLE] = root;
+  folder = mkdtempSync(join(tmpdir(), 'tgospa-solves-'));
+  process.env[FOLDER_VARIABLE] = folder;
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${import.meta.url}`.trim();
 }
+
+const findings: string[] = [];
 
 export const mochaHooks = {
   /** Remembers what was found during a test, here and in its processes. */
   afterEach(this: Mocha.Context): void {
-    const found = [...check.failures.splice(0), ...told(join(root, FAILURES))];
+    const found = [...check.failures.splice(0), ...linesOf(join(folder, FAILURES))];
     if (found.length === 0) return;
-    rmSync(join(root, FAILURES), { force: true });
+    rmSync(join(folder, FAILURES), { force: true });
     findings.push(...found.map((message) => `${this.currentTest?.fullTitle()}: ${message}`));
   },
-  /** A finding that no test has failed with fails the run. */
+  /** A finding that no test has failed with fails the run. Called once for each file where files run side by side. */
   afterAll(): void {
-    findings.push(...check.failures.splice(0), ...told(join(root, FAILURES)));
-    assert.deepEqual(findings, [], 'these solves are not what their frames say');
+    writeFileSync(join(folder, TALLY), `${check.count} ${optimality?.proven}`);
+    findings.push(...check.failures.splice(0), ...linesOf(join(folder, FAILURES)));
+    assert.deepEqual(findings.splice(0), [], 'these solves are not what their frames say');
   },
 };
 
 export function mochaGlobalTeardown(): void {
-  const elsewhere = readdirSync(root)
-    .filter((file) => file.startsWith('marks'))
-    .map((file) => statSync(join(root, file)).size);
-  const sum = elsewhere.reduce((a, b) => a + b, 0);
-  rmSync(root, { recursive: true, force: true });
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file));
+  const tallies = files
+    .filter((file) => basename(file) === TALLY)
+    .map((file) => linesOf(file)[0].split(' ').map(Number));
+  const marks = files.filter((file) => basename(file).startsWith(MARKS)).map((file) => statSync(file).size);
+  rmSync(folder, { recursive: true, force: true });
+  const sum = (list: number[]) => list.reduce((a, b) => a + b, 0);
+  const own = sum(tallies.map(([count]) => count));
+  const elsewhere = sum(marks);
   console.log(
-    `  ${check.count + sum} solves verified from their frames and assignments, ${sum} of them in ${elsewhere.length} processes and threads of the tests; ${optimality?.proven} proven optimal by prices`,
+    `  ${own + elsewhere} solves verified from their frames and assignments, ${elsewhere} of them in ${marks.length} processes and threads of the tests; ${sum(tallies.map(([, proven]) => proven))} proven optimal by prices`,
   );
 }

@@ -1,0 +1,63 @@
+/**
+ * Runs tests: `npm test` all of them, `npm test -- edge commands/eval metric/ties` those of the folders and files named, and
+ * `npm run test:fast` everything that answers within a minute: no other programs, and none of the tests that are long (`kit/system.ts`).
+ * Files run side by side, one more than there are processors, for many wait for other programs; those that take longest start first.
+ * What comes after the first word with a dash goes to mocha: `npm test -- metric --grep weights`.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+
+const FAST = '--fast';
+/** Folders whose tests start other programs, the longest first. */
+const WITH_PROGRAMS = ['system', 'docker'];
+/** They take longest of the rest. */
+const NEXT = ['commands', 'spikes', 'stream', 'live', 'metric'];
+
+const compiled = fileURLToPath(new URL('.', import.meta.url));
+const sources = fileURLToPath(new URL('../../test/', import.meta.url));
+
+/** Every compiled test that still has a source, by its path without endings: `edge/http`. */
+const all = readdirSync(compiled, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.js'))
+  .map((file) => file.slice(0, -'.test.js'.length))
+  .filter((name) => existsSync(`${sources}${name}.test.ts`));
+
+const isIn = (name: string, folder: string) => name === folder || name.startsWith(`${folder}/`);
+
+function namedBy(word: string): string[] {
+  const folder = word.replace(/^(dist\/)?test(\/|$)/, '').replace(/(\.test)?\.[jt]s$|\/$/, '');
+  const names = folder === '' ? all : all.filter((name) => isIn(name, folder));
+  if (names.length > 0) return names;
+  const folders = [...new Set(all.map((name) => name.replace(/\/?[^/]+$/, '')))].sort().join(' ');
+  console.error(`no test is in ${word}; folders of test/ are:${folders}`);
+  return process.exit(2);
+}
+
+const rankOf = (name: string): number => {
+  const rank = [...WITH_PROGRAMS, ...NEXT].findIndex((folder) => isIn(name, folder));
+  return rank < 0 ? Number.POSITIVE_INFINITY : rank;
+};
+
+const args = process.argv.slice(2);
+const isFast = args[0] === FAST;
+if (isFast) args.shift();
+const dash = args.findIndex((word) => word.startsWith('-'));
+const words = dash < 0 ? args : args.slice(0, dash);
+const options = dash < 0 ? [] : args.slice(dash);
+
+const named = words.length > 0 ? [...new Set(words.flatMap(namedBy))] : all;
+const names = isFast ? named.filter((name) => !WITH_PROGRAMS.some((folder) => isIn(name, folder))) : named;
+names.sort((a, b) => (rankOf(a) === rankOf(b) ? (a < b ? -1 : 1) : rankOf(a) - rankOf(b)));
+const sideBySide = names.length > 1 ? ['--parallel', '--jobs', String(availableParallelism() + 1)] : [];
+const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+const child = spawn(
+  process.execPath,
+  [mocha, ...sideBySide, ...options, ...names.map((name) => `${compiled}${name}.test.js`)],
+  { stdio: 'inherit', env: { ...process.env, ...(isFast ? { TGOSPA_TEST_FAST: '1' } : {}) } },
+);
+const [code] = await once(child, 'exit');
+process.exitCode = code ?? 1;
