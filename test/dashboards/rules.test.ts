@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { METRICS } from '../../src/telemetry/telemetry.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
-import { hasProgram, needs } from '../kit/system.js';
+import { hasProgram, skipUnless } from '../kit/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -91,7 +91,7 @@ describe('alert rules', () => {
   });
 
   it('pass promtool, whole and shortened', function () {
-    needs(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
+    skipUnless(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
     const run = (args: string[], cwd: string) => {
       const { status, stdout, stderr } = spawnSync('promtool', args, { cwd, encoding: 'utf8' });
       assert.equal(status, 0, stdout + stderr);

@@ -8,7 +8,7 @@ import { join, posix, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { canContain, contained, instruction, runStage, stagesOf } from '../kit/container.js';
-import { freePort, hasProgram, needs, patient, until } from '../kit/system.js';
+import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const docker = join(root, 'docker');
@@ -46,7 +46,7 @@ const portOf = ({ ports }: Service) => Number(ports[0].split(':').at(-1));
 
 describe('compose.yaml', () => {
   it('is valid for docker-compose', function () {
-    needs(this, hasProgram('docker-compose'), 'docker-compose is needed; Debian: apt-get install docker-compose');
+    skipUnless(this, hasProgram('docker-compose'), 'docker-compose is needed; Debian: apt-get install docker-compose');
     this.timeout(300_000);
     const { status, stderr } = spawnSync('docker-compose', ['-f', join(docker, 'compose.yaml'), 'config', '--quiet'], {
       encoding: 'utf8',
@@ -89,7 +89,7 @@ describe('compose.yaml', () => {
   });
 
   it('gives Prometheus a configuration that promtool takes', function () {
-    needs(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
+    skipUnless(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
     const file = join(docker, 'prometheus.yml');
     const args = ['check', 'config', '--syntax-only', file];
     const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
@@ -99,7 +99,7 @@ describe('compose.yaml', () => {
   it('gives Alertmanager a configuration that amtool takes', function () {
     const file = outside(alertmanager, '/etc/alertmanager/alertmanager.yml')!;
     assert.ok(alertmanager.command!.includes('--config.file=/etc/alertmanager/alertmanager.yml'));
-    needs(this, hasProgram('amtool'), 'amtool is needed; Debian: apt-get install prometheus-alertmanager');
+    skipUnless(this, hasProgram('amtool'), 'amtool is needed; Debian: apt-get install prometheus-alertmanager');
     const { status, stdout, stderr } = spawnSync('amtool', ['check-config', file], { encoding: 'utf8' });
     assert.equal(status, 0, stdout + stderr);
   });
@@ -145,12 +145,12 @@ describe('Dockerfile', () => {
 });
 
 describe('the image', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let folder: string;
   let app: string;
 
   before(function () {
-    needs(this, hasProgram('npm'), 'npm is needed to build the image');
+    skipUnless(this, hasProgram('npm'), 'npm is needed to build the image');
     // everything is installed twice and compiled; a busy machine takes minutes
     this.timeout(900_000);
     folder = mkdtempSync(join(tmpdir(), 'tgospa-image-'));
@@ -168,7 +168,7 @@ describe('the image', function () {
   });
 
   it('runs as an ordinary user with a read-only root and one writable volume, answers its health check, and stops', async function () {
-    needs(this, canContain(), 'root and mount namespaces are needed to run the image without an engine');
+    skipUnless(this, canContain(), 'root and mount namespaces are needed to run the image without an engine');
     const data = join(folder, 'data');
     mkdirSync(data, { recursive: true });
     chownSync(data, 1000, 1000);
@@ -211,7 +211,7 @@ describe('the image', function () {
   });
 
   it('refuses to serve the world without a token, and says what to do', async function () {
-    needs(this, canContain(), 'root and mount namespaces are needed to run the image without an engine');
+    skipUnless(this, canContain(), 'root and mount namespaces are needed to run the image without an engine');
     const data = join(folder, 'data-serve');
     mkdirSync(data, { recursive: true });
     chownSync(data, 1000, 1000);

@@ -11,21 +11,20 @@ export const hasProgram = (program: string): boolean =>
  * Call it first in a suite's `before` or in a test. Without what is needed the test is skipped with a sentence, or fails
  * where TGOSPA_REQUIRE_SYSTEM=1 says that everything must run.
  */
-export function needs(test: Mocha.Context, available: boolean, sentence: string): void {
+export function skipUnless(test: Mocha.Context, available: boolean, sentence: string): void {
   if (available) return;
   assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', sentence);
   console.log(`      skipped: ${sentence}`);
   test.skip();
 }
 
-/**
- * For suites that drive other processes: how fast those answer is the machine's affair, so a test gets time and,
- * on a machine too busy to keep even that, another try.
- */
-export function patient(suite: Mocha.Suite): void {
-  suite.timeout(300_000);
-  suite.retries(2);
+/** For tests that take seconds: `npm run test:fast` leaves them out and counts them as pending, `npm test` runs them. */
+export function skipInFastRun(test: Mocha.Context): void {
+  if (process.env.TGOSPA_TEST_FAST === '1') test.skip();
 }
+
+/** For suites that drive other programs: how fast those answer is the machine's affair. */
+export const SYSTEM_TIMEOUT_MS = 300_000;
 
 /** Waits until `probe` gives something other than undefined or false; `what` goes into the complaint. */
 export async function until<T>(
@@ -42,11 +41,20 @@ export async function until<T>(
   }
 }
 
-/** A port that is free now. */
+/** Below those that Linux gives to whoever names none, so that nobody else is given one between here and its use. */
+const PORTS = { first: 20_000, count: 12_000 };
+let portsTried = process.pid * 97;
+
+/** A port that is free now, for programs that must be told one. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const port = PORTS.first + (portsTried++ % PORTS.count);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await new Promise<boolean>((resolve) => {
+      server.once('listening', () => resolve(true));
+      server.once('error', () => resolve(false));
+    });
+    await new Promise((resolve) => server.close(resolve));
+    if (free) return port;
+  }
 }

@@ -14,7 +14,7 @@ import { addTotals, SCORE_NAMES, type Scores, scoresOf } from '../../src/scores/
 import { naiveScores } from '../kit/naive-scores.js';
 import { randomFrom } from '../kit/random.js';
 import { randomCase } from '../kit/scenes.js';
-import { needs } from '../kit/system.js';
+import { skipUnless } from '../kit/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 
@@ -240,7 +240,7 @@ describe('TrackEval', () => {
 
   it('has the same numbers for every tracker file, with and without preprocessing', function () {
     this.timeout(300_000);
-    needs(
+    skipUnless(
       this,
       existsSync(new URL('data', shared)) && existsSync(new URL('reference/trackeval.json', shared)),
       '../shared/data and ../shared/reference are needed here',

@@ -10,19 +10,19 @@ import type { WindowView } from '../../src/live/pipeline.js';
 import { matches } from '../../src/sources/mqtt.js';
 import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
 import { frameText, SourceBench } from '../kit/source-harness.js';
-import { freePort, needs, patient, until } from '../kit/system.js';
+import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const PATIENT = { latenessMs: 600_000, silenceMs: 600_000 };
 
 describe('MQTT', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let broker: Mosquitto;
   let bench: SourceBench;
   let publisher: MqttClient | null = null;
 
   before(function () {
-    needs(this, hasMosquitto, 'mosquitto is not here; install the Debian package mosquitto');
+    skipUnless(this, hasMosquitto, 'mosquitto is not here; install the Debian package mosquitto');
   });
   beforeEach(() => {
     broker = new Mosquitto();

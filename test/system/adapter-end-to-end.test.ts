@@ -18,7 +18,7 @@ import { createLogger } from '../../src/telemetry/logger.js';
 import { Probe } from '../kit/edge-harness.js';
 import { mot17 } from '../kit/end-to-end-harness.js';
 import { filesOf, type PlainFrame, secondsOf, WRITERS, type Written } from '../kit/format-writers.js';
-import { needs, patient } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
@@ -49,14 +49,14 @@ function assertSame(actual: Evaluation, expected: Evaluation, what: string): voi
 }
 
 describe('a sequence in every format', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let folder: string;
   let frames: Frame[];
   let expected: Evaluation;
 
   before(function () {
     const found = mot17(SEQUENCE, TRACKER);
-    needs(this, found !== null, `${SEQUENCE} is not in ../shared/data/MOT17`);
+    skipUnless(this, found !== null, `${SEQUENCE} is not in ../shared/data/MOT17`);
     frames = found!;
     expected = evaluate(frames, presets[PROFILE]);
     folder = mkdtempSync(join(tmpdir(), 'tgospa-formats-'));

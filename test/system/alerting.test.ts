@@ -15,7 +15,7 @@ import { RULES_FILE, readRules, shortened } from '../kit/alert-rules.js';
 import { filledIn, queriesOf } from '../kit/dashboard-queries.js';
 import { describeAlert, Monitoring, Program } from '../kit/monitoring.js';
 import { FAULTS, ScriptedScene } from '../kit/scripted-scene.js';
-import { freePort, hasProgram, needs, patient, until } from '../kit/system.js';
+import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** An hour of history becomes a minute. */
@@ -37,7 +37,7 @@ const EXPECTED: Array<Record<string, string>> = [
 ];
 
 describe('alerting, with real Prometheus and Alertmanager', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   this.timeout(900_000);
   let folder: string;
   let evaluator: Program | undefined;
@@ -45,8 +45,8 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
   let scene: ScriptedScene | undefined;
 
   beforeEach(function () {
-    needs(this, hasProgram('prometheus'), 'prometheus is needed; Debian: apt-get install prometheus');
-    needs(
+    skipUnless(this, hasProgram('prometheus'), 'prometheus is needed; Debian: apt-get install prometheus');
+    skipUnless(
       this,
       hasProgram('prometheus-alertmanager'),
       'alertmanager is needed; Debian: apt-get install prometheus-alertmanager',

@@ -13,7 +13,7 @@ import type { Browser } from 'playwright-core';
 import { WebSocket } from '../../src/edge/http.js';
 import { CHROMIUM, launch } from '../kit/browser.js';
 import { Screen } from '../kit/page-harness.js';
-import { needs, patient, until } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const PROFILE = 'online-surveillance';
@@ -24,7 +24,7 @@ interface Told {
 }
 
 describe('the page of the demo', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let browser: Browser | undefined;
   let demo: ChildProcess | undefined;
   let live: WebSocket | undefined;
@@ -34,7 +34,7 @@ describe('the page of the demo', function () {
   const told = new Map<string, Told>();
 
   before(async function () {
-    needs(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
+    skipUnless(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
     folder = mkdtempSync(join(tmpdir(), 'tgospa-page-demo-'));
     demo = spawn(process.execPath, [MAIN, 'demo', '--port', '0'], {
       env: { PATH: process.env.PATH, TMPDIR: folder },

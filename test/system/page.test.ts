@@ -12,7 +12,7 @@ import { crossingScene } from '../../src/simulation/walkers.js';
 import { CHROMIUM, launch } from '../kit/browser.js';
 import { metric } from '../kit/end-to-end-harness.js';
 import { Evaluator, Screen } from '../kit/page-harness.js';
-import { freePort, needs, patient, until } from '../kit/system.js';
+import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PROFILE = 'online-surveillance';
@@ -46,13 +46,13 @@ function assertFigures(figures: Record<string, number>, tracker: string, k: numb
 const seriesHash = (tracker: string, query = '') => `#/s/crossing/${tracker}/${PROFILE}${query}`;
 
 describe('page', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let browser: Browser;
   let evaluator: Evaluator;
   let screen: Screen;
 
   before(async function () {
-    needs(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
+    skipUnless(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
     browser = await launch();
     evaluator = await Evaluator.start({
       text: 'profiles:\n  metres: { distance: geodesic, cutoff: 50, admissibleError: 30, shortSwitchDistance: 10 }\n  plane: { distance: euclidean, cutoff: 5, admissibleError: 3, longSwitchFrames: 4 }\n',
@@ -458,7 +458,7 @@ describe('page', function () {
 });
 
 describe('page states', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let browser: Browser;
   let screen: Screen;
   const started: Evaluator[] = [];
@@ -469,7 +469,7 @@ describe('page states', function () {
   };
 
   before(async function () {
-    needs(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
+    skipUnless(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
     browser = await launch();
   });
   beforeEach(async () => {

@@ -13,7 +13,7 @@ import { readConfig } from '../../src/config/config.js';
 import { evaluate, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { needs, patient } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system.js';
 
 const PYTHON = '/usr/bin/python3';
 const FOLDER = fileURLToPath(new URL('../../../adapters/python/', import.meta.url));
@@ -21,12 +21,12 @@ const FOLDER = fileURLToPath(new URL('../../../adapters/python/', import.meta.ur
 const hasWebsockets = () => spawnSync(PYTHON, ['-c', 'import websockets'], { stdio: 'ignore' }).status === 0;
 
 describe('the Python client', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let folder: string;
   let app: App;
 
   before(async function () {
-    needs(this, hasWebsockets(), `${PYTHON} lacks websockets; install python3-websockets`);
+    skipUnless(this, hasWebsockets(), `${PYTHON} lacks websockets; install python3-websockets`);
     folder = mkdtempSync(join(tmpdir(), 'tgospa-python-'));
     const { config } = readConfig({
       text: 'evaluation: { budgetMs: 10000 }\nstreams: { defaults: { windowFrames: 1000 } }',

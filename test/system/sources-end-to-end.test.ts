@@ -13,7 +13,7 @@ import { mot17 } from '../kit/end-to-end-harness.js';
 import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
 import { RosbridgeServer } from '../kit/rosbridge-server.js';
 import { SourceBench } from '../kit/source-harness.js';
-import { needs, patient, until } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
@@ -36,13 +36,13 @@ interface Judged {
 }
 
 describe('sources, end to end', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let frames: Frame[];
   let expected: Judged;
   let bench: SourceBench;
 
   before(function () {
-    needs(this, existsSync(FILES.tracker), `${SEQUENCE} is not in ../shared/data/MOT17`);
+    skipUnless(this, existsSync(FILES.tracker), `${SEQUENCE} is not in ../shared/data/MOT17`);
     frames = mot17(SEQUENCE, TRACKER)!;
     const args = ['eval', '--reference', FILES.reference, '--tracker', FILES.tracker, '--json'];
     const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, ...args], {
@@ -98,7 +98,7 @@ describe('sources, end to end', function () {
   });
 
   it("MQTT: Frigate's events are judged as eval judges the files, although the broker goes away meanwhile", async function () {
-    needs(this, hasMosquitto, 'mosquitto is not here; install the Debian package mosquitto');
+    skipUnless(this, hasMosquitto, 'mosquitto is not here; install the Debian package mosquitto');
     const broker = new Mosquitto();
     await broker.start(undefined, ['max_queued_messages 0', 'max_inflight_messages 0']);
     const publisher = await connectAsync(broker.url, { reconnectPeriod: 20, clean: false, clientId: 'frigate' });

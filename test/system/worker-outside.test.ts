@@ -15,7 +15,7 @@ import { createLogger } from '../../src/telemetry/logger.js';
 import { crowd } from '../bench/crowd.js';
 import { Probe } from '../kit/edge-harness.js';
 import { randomFrom } from '../kit/random.js';
-import { patient, until } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const DIES = new URL('../kit/thread-that-dies.js', import.meta.url).href;
@@ -40,7 +40,7 @@ const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
 
 describe('streams in threads, seen from outside', function () {
-  patient(this);
+  this.timeout(SYSTEM_TIMEOUT_MS);
   let folder: string;
   const clients: FeedClient[] = [];
   let child: ChildProcess | null = null;

@@ -7,7 +7,7 @@ import { alignMotChallenge, readMotChallenge } from '../../adapters/formats/motc
 import { evaluate, type Frame, InputError, presets, type TuningSample, tune } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { emptyHistogram, proposeBoundaries } from '../../src/tuning/intervals.js';
-import { needs } from '../kit/system.js';
+import { skipUnless } from '../kit/system.js';
 
 const paper = JSON.parse(
   readFileSync(new URL('../../../test/cases/reference/paper-tables.json', import.meta.url), 'utf8'),
@@ -465,7 +465,7 @@ describe('tune', () => {
   describe('on real sequences', () => {
     const data = new URL('../../../../shared/data/MOT17/', import.meta.url);
     before(function () {
-      needs(this, existsSync(data), `${fileURLToPath(data)} is needed here`);
+      skipUnless(this, existsSync(data), `${fileURLToPath(data)} is needed here`);
     });
     const read = (kind: 'reference' | 'tracker', path: string) =>
       readMotChallenge(readFileSync(new URL(path, data), 'utf8'), { kind, file: path });
@@ -488,7 +488,7 @@ describe('tune', () => {
 
     it('finds the plateau of a radar, in metres', function () {
       const folder = new URL('../radar-autoferry/', data);
-      needs(this, existsSync(folder), `${fileURLToPath(folder)} is needed here`);
+      skipUnless(this, existsSync(folder), `${fileURLToPath(folder)} is needed here`);
       const { plateau, reach, candidate, trackers } = tune(['scenario2', 'scenario13'].map(radarOf), noScores);
       assert.deepEqual([plateau, reach], [{ from: 12.5, to: 25, given: false }, 50]);
       assert.deepEqual([candidate?.words.cutoff, candidate?.words.admissibleError], [18.75, 12.5]);

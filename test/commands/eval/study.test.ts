@@ -16,7 +16,7 @@ import { evaluate, type Frame, type Obj, presets } from '../../../src/index.js';
 import { scoreFrames, scoreTotals } from '../../../src/scores/score-window.js';
 import { addTotals, type Scores, scoresOf } from '../../../src/scores/totals.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { hasProgram, needs, patient } from '../../kit/system.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
 
 const shared = new URL('../../../../../shared/', import.meta.url);
 const data = (path: string) => fileURLToPath(new URL(`data/${path}`, shared));
@@ -271,7 +271,7 @@ describe('a study', () => {
   });
 
   describe('report', function () {
-    patient(this);
+    this.timeout(SYSTEM_TIMEOUT_MS);
 
     it('is one file without scripts and links', async () => {
       await run([...folders(), '--scores', '--html', at('study.html')]);
@@ -295,7 +295,7 @@ describe('a study', () => {
     });
 
     it('opens in a browser without an error, in light and dark', async function () {
-      needs(this, hasProgram('chromium'), 'chromium is needed here');
+      skipUnless(this, hasProgram('chromium'), 'chromium is needed here');
       await run([...folders(), '--scores', '--html', at('browser.html')]);
       const url = pathToFileURL(at('browser.html')).href;
       const flags = [
@@ -333,7 +333,7 @@ describe('a study', () => {
 
   describe('on real sequences', () => {
     before(function () {
-      needs(this, existsSync(data('MOT17')), '../shared/data is needed here');
+      skipUnless(this, existsSync(data('MOT17')), '../shared/data is needed here');
     });
 
     it('has the numbers of TrackEval by the command itself, with its preprocessing', async function () {
@@ -365,7 +365,7 @@ describe('a study', () => {
 
     it('judges KITTI trackers by their folders', async function () {
       this.timeout(300_000);
-      needs(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
+      skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
       const entries = await runJson([
         ...['--reference', data('KITTI/label_02'), '--tracker', data('KITTI/results')],
         ...['--format', 'kitti', '--option', 'types=Car', '--scores'],

@@ -16,7 +16,7 @@ import { paramsByName, readConfig } from '../../../src/config/config.js';
 import { type Frame, InputError, type Obj, profile, type Tuning, tune } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { usageMistakes as mistakesOf, rowsOf } from '../../kit/cli-harness.js';
-import { hasProgram, needs, patient } from '../../kit/system.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
 const data = new URL('../../../../../shared/data/MOT17/', import.meta.url);
@@ -401,9 +401,9 @@ describe('tgospa tune', () => {
   });
 
   describe('the report in a browser', function () {
-    patient(this);
+    this.timeout(SYSTEM_TIMEOUT_MS);
     before(function () {
-      needs(this, hasProgram('chromium'), 'chromium is needed here');
+      skipUnless(this, hasProgram('chromium'), 'chromium is needed here');
     });
 
     it('opens without an error and shows plots, pairs and scores', async () => {
@@ -438,7 +438,7 @@ describe('tgospa tune', () => {
 
   describe('on real sequences', () => {
     before(function () {
-      needs(this, existsSync(data), `${fileURLToPath(data)} is needed here`);
+      skipUnless(this, existsSync(data), `${fileURLToPath(data)} is needed here`);
     });
 
     it('comes close to the published choice for trackers', async () => {
