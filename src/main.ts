@@ -5,9 +5,9 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { type Console, processConsole } from './commands/console/console.js';
 import { nearest, UsageError } from './commands/console/options.js';
-import { screenOf } from './commands/console/table.js';
-import { type Console, runEval } from './commands/eval/eval.js';
+import { runEval } from './commands/eval/eval.js';
 import { InputError } from './index.js';
 
 interface Command {
@@ -32,16 +32,16 @@ const COMMANDS: Record<string, Command> = {
     summary: 'evaluate trackers live: WebSocket in, Prometheus out',
     example: 'tgospa serve --config tgospa.yaml',
     // loaded when it is asked for: the other commands need no sockets and no store
-    run: async (args, console) => (await import('./commands/serve.js')).run(args, console),
+    run: async (args, console) => (await import('./commands/serve.js')).runServe(args, console),
   },
   demo: {
     summary: 'start the evaluator with a simulated scene and two trackers',
-    run: async (args, console) => (await import('./commands/demo.js')).run(args, console),
+    run: async (args, console) => (await import('./commands/demo.js')).runDemo(args, console),
   },
   replay: {
     summary: 'send recorded files to a running evaluator',
     example: 'tgospa replay --reference gt.txt --tracker a.txt',
-    run: async (args, console) => (await import('./commands/replay.js')).run(args, console),
+    run: async (args, console) => (await import('./commands/replay.js')).runReplay(args, console),
   },
 };
 
@@ -69,7 +69,7 @@ async function main([name, ...args]: string[]): Promise<number> {
   try {
     // -h is understood everywhere
     const words = args.map((arg) => (arg === '-h' ? '--help' : arg));
-    await command.run(words, consoleOf());
+    await command.run(words, processConsole());
     return 0;
   } catch (error) {
     return explain(name, error);
@@ -83,15 +83,6 @@ function remedyFor(name: string): string {
   return name.startsWith('-') || /[./\\]/.test(name)
     ? `; a command comes first, e.g. ${COMMANDS.eval.example}`
     : `; there are ${Object.keys(COMMANDS).join(', ')}`;
-}
-
-function consoleOf(): Console {
-  return {
-    out: stdout,
-    err: stderr,
-    screen: screenOf(stdout),
-    progress: stderr.isTTY === true && process.env.TERM !== 'dumb',
-  };
 }
 
 function explain(name: string, error: unknown): number {

@@ -1,25 +1,25 @@
 /**
- * `tgospa demo`: the evaluator at work within a minute. Starts it, and beside it a simulated scene whose reference and two
- * trackers, a good one and one with scripted faults, are sent over real WebSockets by the package's own client. Shows what the
- * evaluator says about them in one line, and runs until stopped.
+ * `tgospa demo`: the evaluator at work within a minute. Starts it, and beside it a simulated scene whose reference and
+ * two trackers, a good one and one with scripted faults, are sent over real WebSockets by the package's own client. Shows
+ * what the evaluator reports on them in one line, and runs until stopped.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { type App, startApp } from '../app.js';
 import type { ClientObject, FeedClient } from '../client.js';
 import { readConfig } from '../config/config.js';
 import type { Frame, Obj } from '../index.js';
-import { crossingScene, type Fault, type Scene } from '../simulation/walkers.js';
+import { crossingScene, type Fault, type SimulatedScene } from '../simulation/walkers.js';
 import { createLogger } from '../telemetry/logger.js';
 import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
-import { UsageError } from './console/options.js';
+import { type Console, stopSignal, write } from './console/console.js';
+import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 import { CLEAR_LINE } from './console/progress.js';
-import type { Console } from './eval/eval.js';
-import { openFeed, Pace, stopSignal } from './player.js';
+import { openFeed, Pace } from './player.js';
 
 const DEFAULT_PORT = 9477;
+const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_FPS = 20;
 /** One round is 15 s: long enough to learn what is usual. */
 const DEFAULT_CALM = 1;
@@ -36,26 +36,32 @@ const LINE_MS = 2000;
 /** The first round is the scene that `tgospa eval --demo` shows. */
 const FIRST_SEED = 7;
 
-const HELP = `Usage: tgospa demo [options]
+const OPTIONS: OptionGroup = {
+  options: {
+    port: { value: 'PORT', help: `port for everything, ${DEFAULT_PORT} by default; a free one when it is taken` },
+    host: {
+      value: 'ADDRESS',
+      help: `address to listen on, ${DEFAULT_HOST} by default; whoever reaches another one may look and send`,
+    },
+    data: { value: 'DIR', help: 'folder to keep the log in; a temporary one unless given' },
+    fps: { value: 'NUMBER', help: `frames per second, from 1 to 100, ${DEFAULT_FPS} by default` },
+    calm: {
+      value: 'ROUNDS',
+      help: `rounds in which the faulty tracker is good too, so that its usual level is known, ${DEFAULT_CALM} by default`,
+    },
+    help: { help: 'this text' },
+  },
+};
 
-Starts the evaluator and a simulated scene with two trackers, one of them faulty, and runs until stopped (Ctrl-C).
-
-  --port PORT     port for everything, ${DEFAULT_PORT} by default; a free one when it is taken
-  --host ADDRESS  address to listen on, 127.0.0.1 by default; whoever reaches another one may look and send
-  --data DIR      folder to keep the log in; a temporary one unless given
-  --fps NUMBER    frames per second, from 1 to 100, ${DEFAULT_FPS} by default
-  --calm ROUNDS   rounds in which the faulty tracker is good too, so that its usual level is known, ${DEFAULT_CALM} by default
-  --help          this text
-`;
-
-const OPTIONS = {
-  port: { type: 'string', default: String(DEFAULT_PORT) },
-  host: { type: 'string', default: '127.0.0.1' },
-  data: { type: 'string' },
-  fps: { type: 'string', default: String(DEFAULT_FPS) },
-  calm: { type: 'string', default: String(DEFAULT_CALM) },
-  help: { type: 'boolean', default: false },
-} as const;
+function demoHelp(): string {
+  return [
+    'Usage: tgospa demo [options]',
+    '',
+    'Starts the evaluator and a simulated scene with two trackers, one of them faulty, and runs until stopped (Ctrl-C).',
+    ...optionHelp([OPTIONS]),
+    '',
+  ].join('\n');
+}
 
 interface Job {
   port: number;
@@ -68,12 +74,10 @@ interface Job {
 }
 
 /** Runs until stopped. */
-export async function run(args: string[], console: Console, signal = stopSignal()): Promise<void> {
-  const job = parseJob(args);
-  if (job === null) {
-    console.out.write(HELP);
-    return;
-  }
+export async function runDemo(args: string[], console: Console, signal = stopSignal()): Promise<void> {
+  const line = new CommandLine('demo', [OPTIONS], args);
+  if (line.has('help')) return write(console.out, demoHelp());
+  const job = readJob(line);
   const dir = job.data ?? mkdtempSync(join(tmpdir(), 'tgospa-demo-'));
   try {
     const app = await startSomewhere(job, dir, console);
@@ -105,10 +109,10 @@ function start(port: number, host: string, dir: string): Promise<App> {
   return startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
 }
 
-/** Sends the scene and draws the summary until told to stop. */
+/** Sends the scene and draws the summary until asked to stop. */
 async function show(app: App, { fps, calm }: Job, console: Console, signal: AbortSignal): Promise<void> {
   const summary = new Summary(console);
-  const subscription = app.live.events$.subscribe((event) => summary.note(event));
+  const subscription = app.live.events$.subscribe((event) => summary.apply(event));
   const feeds = {
     reference: openFeed({ url: app.urls.ingest, stream: STREAM, role: 'reference', settings: SETTINGS }),
     good: openFeed({ url: app.urls.ingest, stream: STREAM, role: 'tracker', tracker: GOOD, settings: SETTINGS }),
@@ -145,7 +149,8 @@ async function play(
   }
 }
 
-const framesOf = (scene: Scene, tracker: string) => scene.trackers.find(({ name }) => name === tracker)!.frames;
+const framesOf = (scene: SimulatedScene, tracker: string) =>
+  scene.trackers.find(({ name }) => name === tracker)!.frames;
 
 /** What the faulty tracker says when it is good: the good one's tracks under its own names. */
 const asFaultyNames = (frame: Frame): Frame => ({
@@ -162,7 +167,7 @@ const renamed = (objects: Obj[], lap: number): ClientObject[] =>
 const lastFrame = (app: App) =>
   Math.max(0, ...app.live.streams().flatMap(({ series }) => series.map(({ k }) => k ?? 0)));
 
-/** One line: what the evaluator says about both trackers, and what happened last. */
+/** One line: what the evaluator reports on both trackers, and what happened last. */
 class Summary {
   readonly #newest = new Map<string, ReportEvent>();
   readonly #switches = new Map<string, number>();
@@ -179,15 +184,15 @@ class Summary {
     return Number.isFinite(this.console.screen.columns);
   }
 
-  note(event: LiveEvent): void {
+  apply(event: LiveEvent): void {
     if (event.type === 'report') this.#newest.set(event.tracker, event);
     else this.#event = describe(event) ?? this.#event;
-    if (event.type === 'spike') this.#noteSpike(event);
+    if (event.type === 'spike') this.#applySpike(event);
     if (event.type === 'switch')
       this.#switches.set(event.tracker, (this.#switches.get(event.tracker) ?? 0) + event.switches);
   }
 
-  #noteSpike({ tracker, signal, phase, k, expected, observed }: SpikeEvent): void {
+  #applySpike({ tracker, signal, phase, k, expected, observed }: SpikeEvent): void {
     const key = `${tracker} ${signal}`;
     if (phase === 'end') this.#spikes.delete(key);
     else this.#spikes.set(key, `SPIKE ${key}: ${short(observed)}, usual ${short(expected)}, since frame ${k}`);
@@ -218,7 +223,7 @@ class Summary {
 
 const short = (value: number) => String(Number(value.toPrecision(2)));
 
-/** The last remarkable event in a few words; null for those that say nothing here. */
+/** An event in a few words; null for those that are not worth a line. */
 function describe(event: LiveEvent): string | null {
   if (event.type === 'switch')
     return `${event.tracker}: truth ${event.truth} switched from ${event.from ?? 'none'} to ${event.to ?? 'none'}`;
@@ -249,27 +254,15 @@ function introduction({ urls }: App, { fps, calm }: Job): string {
   ].join('\n');
 }
 
-/** null: only the help is wanted. */
-function parseJob(args: string[]): Job | null {
-  const values = parse(args);
-  if (values.help) return null;
-  const port = Number(values.port);
-  const fps = Number(values.fps);
-  const calm = Number(values.calm);
-  const mistakes: string[] = [];
-  if (!Number.isInteger(port) || port < 0 || port > 65_535 || values.port.trim() === '')
-    mistakes.push(`--port must be a whole number from 0 to 65535, not ${values.port}`);
-  if (!(fps >= 1 && fps <= 100)) mistakes.push(`--fps must be a number from 1 to 100, not ${values.fps}`);
-  if (!Number.isInteger(calm) || calm < 0 || calm > 1000 || values.calm.trim() === '')
-    mistakes.push(`--calm must be a whole number of rounds from 0 to 1000, not ${values.calm}`);
-  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
-  return { port, fps, calm, host: values.host, data: values.data ?? null };
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+function readJob(line: CommandLine): Job {
+  const isWhole = (max: number) => (value: number) => Number.isInteger(value) && value >= 0 && value <= max;
+  const job = {
+    port: line.numberWhere('port', DEFAULT_PORT, isWhole(65_535), 'a whole number from 0 to 65535'),
+    fps: line.numberWhere('fps', DEFAULT_FPS, (fps) => fps >= 1 && fps <= 100, 'a number from 1 to 100'),
+    calm: line.numberWhere('calm', DEFAULT_CALM, isWhole(1000), 'a whole number of rounds from 0 to 1000'),
+    host: line.text('host') ?? DEFAULT_HOST,
+    data: line.text('data') ?? null,
+  };
+  line.throwMistakes();
+  return job;
 }

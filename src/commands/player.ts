@@ -1,12 +1,12 @@
 /**
- * What `demo` and `replay` share: connections of the package's own client, the pace of frames, and the wish to stop.
+ * What `demo` and `replay` share: connections of the package's own client, and the pace of frames.
  * Invariant: frames never come faster than the pace, but for catching up at most one second after a delay.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientOptions, connect, type FeedClient } from '../client.js';
 import { WebSocket } from '../edge/http.js';
 
-/** A longer delay is not caught up with: the scene just goes on later. */
+/** A longer delay is not made up for: the scene just continues later. */
 const CATCH_UP_MAX_MS = 1000;
 
 /** Opens a feed in Node and keeps it open. */
@@ -19,7 +19,7 @@ export class Pace {
   #startMs = performance.now();
   #count = 0;
 
-  /** `fps` may be infinite: as fast as frames are taken. */
+  /** `fps` may be infinite: as fast as frames are accepted. */
   constructor(
     readonly fps: number,
     readonly signal: AbortSignal,
@@ -33,16 +33,4 @@ export class Pace {
     if (aheadMs > 0) await delay(aheadMs, undefined, { signal: this.signal }).catch(() => {});
     return !this.signal.aborted;
   }
-}
-
-/** Aborted by the first SIGINT or SIGTERM; the second ends the process. */
-export function stopSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => {
-      for (const again of ['SIGINT', 'SIGTERM'] as const) process.once(again, () => process.exit(1));
-      controller.abort();
-    });
-  }
-  return controller.signal;
 }

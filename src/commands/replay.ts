@@ -4,16 +4,17 @@
  * Invariant: every frame of every feed is sent once and in order; the command ends when all are stored and settled.
  */
 import { basename, extname } from 'node:path';
-import { parseArgs } from 'node:util';
 import { alignRecordings, objectsAt, type Step } from '../../adapters/kit/recording.js';
 import { ClientError, type ClientObject, type FeedClient, type Reject } from '../client.js';
 import { InputError, type Problem } from '../index.js';
 import { NAME_PATTERN } from '../wire/feed.js';
-import { UsageError } from './console/options.js';
+import { type Console, stopSignal, write, writeNotes } from './console/console.js';
+import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 import { Progress } from './console/progress.js';
-import { type Console, shortNames } from './eval/eval.js';
-import { DEFAULT_FORMAT, type FileFormats, readFormats, readRecordings } from './files/recordings.js';
-import { openFeed, Pace, stopSignal } from './player.js';
+import { DEFAULT_FORMAT, type FileFormats, FORMAT_OPTIONS, readFormats } from './files/formats.js';
+import { shortNames } from './files/names.js';
+import { readRecordings } from './files/recordings.js';
+import { openFeed, Pace } from './player.js';
 
 const DEFAULT_URL = 'ws://127.0.0.1:9477';
 const DEFAULT_FPS = 30;
@@ -24,45 +25,40 @@ const REJECTS_SHOWN_MAX = 5;
 const FPS_MAX = 10_000;
 const NAME_CHARS_MAX = 64;
 
-const HELP = `Usage: tgospa replay --reference FILE --tracker FILE [--tracker FILE ...] [options]
+const OPTIONS: OptionGroup = {
+  options: {
+    reference: { value: 'FILE', help: 'ground truth, or another tracker that is believed' },
+    tracker: { value: 'FILE', repeat: true, help: 'output of a tracker' },
+    ...FORMAT_OPTIONS,
+    format: {
+      value: 'NAME',
+      help: `format of all files, ${DEFAULT_FORMAT} by default; tgospa eval --formats lists them`,
+    },
+    url: { value: 'URL', help: `evaluator, ${DEFAULT_URL} by default` },
+    stream: { value: 'NAME', help: 'stream to send to; named after the reference file unless given' },
+    fps: { value: 'NUMBER|max', help: `frames per second, ${DEFAULT_FPS} by default; max: as fast as they are stored` },
+    loop: { help: 'begin again at the end, with new ids, until stopped' },
+    profile: { value: 'NAME', repeat: true, help: 'judge under this profile of the evaluator' },
+    patience: {
+      value: 'SECONDS',
+      help: `how long the evaluator waits for a feed that is cut off, ${DEFAULT_PATIENCE_SECONDS} by default; 0 leaves that to the settings of the stream`,
+    },
+    'all-rows': { help: 'send every row of a MOTChallenge reference, whatever its flag and class' },
+    help: { help: 'this text' },
+  },
+};
 
-Sends recorded files to a running evaluator (tgospa serve), as real clients would.
-
-  --reference FILE    ground truth, or another tracker that is believed
-  --tracker FILE      output of a tracker; may be repeated
-  --format NAME       format of all files, ${DEFAULT_FORMAT} by default; tgospa eval --formats lists them
-  --option KEY=VALUE  an option of the format; may be repeated
-  --reference-format NAME, --reference-option KEY=VALUE
-                      the same for the reference alone
-  --url URL           evaluator, ${DEFAULT_URL} by default
-  --stream NAME       stream to send to; named after the reference file unless given
-  --fps NUMBER|max    frames per second, ${DEFAULT_FPS} by default; max: as fast as they are stored
-  --loop              begin again at the end, with new ids, until stopped
-  --profile NAME      judge under this profile of the evaluator; may be repeated
-  --patience SECONDS  how long the evaluator waits for a feed that is cut off, ${DEFAULT_PATIENCE_SECONDS} by default;
-                      0 leaves that to the settings of the stream
-  --all-rows          send every row of a MOTChallenge reference, whatever its flag and class
-  --help              this text
-
-A token is taken from the environment variable TGOSPA_TOKEN.
-`;
-
-const OPTIONS = {
-  reference: { type: 'string' },
-  tracker: { type: 'string', multiple: true },
-  format: { type: 'string' },
-  option: { type: 'string', multiple: true },
-  'reference-format': { type: 'string' },
-  'reference-option': { type: 'string', multiple: true },
-  url: { type: 'string', default: DEFAULT_URL },
-  stream: { type: 'string' },
-  fps: { type: 'string', default: String(DEFAULT_FPS) },
-  loop: { type: 'boolean', default: false },
-  profile: { type: 'string', multiple: true },
-  patience: { type: 'string', default: String(DEFAULT_PATIENCE_SECONDS) },
-  'all-rows': { type: 'boolean', default: false },
-  help: { type: 'boolean', default: false },
-} as const;
+function replayHelp(): string {
+  return [
+    'Usage: tgospa replay --reference FILE --tracker FILE [--tracker FILE ...] [options]',
+    '',
+    'Sends recorded files to a running evaluator (tgospa serve), as real clients would.',
+    ...optionHelp([OPTIONS]),
+    '',
+    'A token is taken from the environment variable TGOSPA_TOKEN.',
+    '',
+  ].join('\n');
+}
 
 interface Job {
   reference: string;
@@ -84,19 +80,18 @@ interface Feed {
   client: FeedClient;
 }
 
-/** Sends the files; resolves when everything is stored and settled, or when told to stop. */
-export async function run(args: string[], console: Console, signal = stopSignal()): Promise<void> {
-  const job = parseJob(args);
-  if (job === null) {
-    console.out.write(HELP);
-    return;
-  }
+/** Sends the files; resolves when everything is stored and settled, or when asked to stop. */
+export async function runReplay(args: string[], console: Console, signal = stopSignal()): Promise<void> {
+  const line = new CommandLine('replay', [OPTIONS], args);
+  if (line.has('help')) return write(console.out, replayHelp());
+  const job = readJob(line);
   const { reference, trackers, formats } = job;
   const recordings = readRecordings([
     { file: reference, format: formats.reference, role: 'reference' },
     ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
   ]);
-  for (const note of recordings.flatMap(({ notes }) => notes)) console.err.write(`${note}\n`);
+  const notes = recordings.flatMap((recording) => recording.notes);
+  await writeNotes(console, notes);
   await new Replay(job, alignRecordings(recordings), console, signal).play();
 }
 
@@ -123,20 +118,20 @@ class Replay {
 
   async play(): Promise<void> {
     const progress = new Progress(this.console.progress);
-    const began = performance.now();
+    const startMs = performance.now();
     this.#feeds[0].client.on('ack', () => this.#showStored(progress));
-    const giveUp = () => this.#close();
-    this.signal.addEventListener('abort', giveUp, { once: true });
+    const abandon = () => this.#close();
+    this.signal.addEventListener('abort', abandon, { once: true });
     try {
       await this.#send(progress);
     } catch (error) {
       if (!this.signal.aborted) throw this.#explained(error);
     } finally {
-      this.signal.removeEventListener('abort', giveUp);
+      this.signal.removeEventListener('abort', abandon);
       await progress.stop();
       this.#close();
     }
-    this.#conclude((performance.now() - began) / 1000);
+    this.#conclude((performance.now() - startMs) / 1000);
   }
 
   #open(tracker: string | null): FeedClient {
@@ -249,35 +244,20 @@ function wireName(text: string): string {
   return name.slice(-NAME_CHARS_MAX).replace(/^[^A-Za-z0-9]+/, '') || 'unnamed';
 }
 
-/** null: only the help is wanted. */
-function parseJob(args: string[]): Job | null {
-  const values = parse(args);
-  if (values.help) return null;
-  const { reference, tracker: trackers = [], url, stream } = values;
-  const mistakes: string[] = [];
-  if (reference === undefined) mistakes.push('--reference is missing; name the file that is believed');
-  if (trackers.length === 0) mistakes.push('--tracker is missing; name at least one file to judge');
-  const fps = values.fps === 'max' ? Number.POSITIVE_INFINITY : Number(values.fps);
-  if (values.fps !== 'max' && !(fps > 0 && fps <= FPS_MAX))
-    mistakes.push(`--fps must be max or a number above 0 up to ${FPS_MAX}, not ${values.fps}`);
-  const patience = Number(values.patience);
-  if (!(patience >= 0 && patience < 1e6))
-    mistakes.push(`--patience must be a number of seconds from 0, not ${values.patience}`);
-  if (!/^(ws|http)s?:\/\/[^/]/.test(url) || !URL.canParse(url))
-    mistakes.push(`--url must be an address like ${DEFAULT_URL}, not ${url}`);
+function readJob(line: CommandLine): Job {
+  const reference = line.text('reference');
+  const trackers = line.texts('tracker');
+  if (reference === undefined) line.wrong('--reference is missing; name the file that is believed');
+  if (trackers.length === 0) line.wrong('--tracker is missing; name at least one file to judge');
+  const fps = readFps(line);
+  const isPatience = (seconds: number) => seconds >= 0 && seconds < 1e6;
+  const patience = line.numberWhere('patience', DEFAULT_PATIENCE_SECONDS, isPatience, 'a number of seconds from 0');
+  const url = readUrl(line);
+  const stream = line.text('stream');
   if (stream !== undefined && !NAME_PATTERN.test(stream))
-    mistakes.push(`--stream must be letters, digits and . _ : / - (at most ${NAME_CHARS_MAX}), not ${stream}`);
-  const formats = readFormats(
-    {
-      format: values.format,
-      options: values.option ?? [],
-      referenceFormat: values['reference-format'],
-      referenceOptions: values['reference-option'] ?? [],
-    },
-    (mistake) => mistakes.push(mistake),
-    values['all-rows'] ? { allRows: true } : {},
-  );
-  if (mistakes.length > 0) throw new UsageError(mistakes.join('\n'));
+    line.wrong(`--stream must be letters, digits and . _ : / - (at most ${NAME_CHARS_MAX}), not ${stream}`);
+  const formats = readFormats(line, line.has('all-rows') ? { allRows: true } : {});
+  line.throwMistakes();
   return {
     reference: reference!,
     trackers,
@@ -285,24 +265,29 @@ function parseJob(args: string[]): Job | null {
     url,
     stream: stream ?? wireName(basename(reference!, extname(reference!))),
     fps,
-    loop: values.loop,
-    settings: settingsOf(values.profile, patience * 1000),
+    loop: line.has('loop'),
+    settings: settingsOf(line.texts('profile'), patience * 1000),
     token: process.env.TGOSPA_TOKEN || undefined,
   };
 }
 
-/** A recording is never late: a connection that is cut comes back with every frame. */
-function settingsOf(profiles: string[] | undefined, patienceMs: number): Job['settings'] {
-  return {
-    ...(profiles ? { profiles } : {}),
-    ...(patienceMs > 0 ? { pairing: { latenessMs: patienceMs, silenceMs: patienceMs } } : {}),
-  };
+function readFps(line: CommandLine): number {
+  if (line.text('fps') === 'max') return Number.POSITIVE_INFINITY;
+  const isSound = (fps: number) => fps > 0 && fps <= FPS_MAX;
+  return line.numberWhere('fps', DEFAULT_FPS, isSound, `max or a number above 0 up to ${FPS_MAX}`);
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
+function readUrl(line: CommandLine): string {
+  const url = line.text('url') ?? DEFAULT_URL;
+  if (!/^(ws|http)s?:\/\/[^/]/.test(url) || !URL.canParse(url))
+    line.wrong(`--url must be an address like ${DEFAULT_URL}, not ${url}`);
+  return url;
+}
+
+/** A recording is never late: a connection that is cut comes back with every frame. */
+function settingsOf(profiles: string[], patienceMs: number): Job['settings'] {
+  return {
+    ...(profiles.length > 0 ? { profiles } : {}),
+    ...(patienceMs > 0 ? { pairing: { latenessMs: patienceMs, silenceMs: patienceMs } } : {}),
+  };
 }

@@ -1,80 +1,64 @@
 /**
- * `tgospa serve`: reads the configuration, starts the evaluator and runs until it is told to stop. SIGTERM or SIGINT
+ * `tgospa serve`: reads the configuration, starts the evaluator and runs until it is asked to stop. SIGTERM or SIGINT
  * stop it in order, with exit code 0; a second one at once.
  */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import { type App, startApp } from '../app.js';
 import { type ConfigSource, describeProblem, exampleYaml, readConfig, readConfigFile } from '../config/config.js';
-import { UsageError } from './console/options.js';
-import type { Console } from './eval/eval.js';
+import { type Console, stopSignal } from './console/console.js';
+import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 
-/** Taken when it is there and no other is named. */
+/** Read when it is there and no other is named. */
 const STANDARD_FILE = 'tgospa.yaml';
 
-const HELP = `Usage: tgospa serve [options]
-
-Evaluates trackers live: WebSocket in, Prometheus out, everything on one port.
-
-  --config FILE     configuration (default: ${STANDARD_FILE} when it is there, else the defaults)
-  --port PORT       port for everything, 9477 by default; 0 takes a free one
-  --host ADDRESS    address to listen on, 127.0.0.1 by default
-  --data DIR        folder of the log and the snapshots, tgospa-data by default
-  --check           only check the configuration
-  --example-config  print a configuration with every key, its default and its meaning
-  --help            this text
-`;
-
-const OPTIONS = {
-  config: { type: 'string' },
-  port: { type: 'string' },
-  host: { type: 'string' },
-  data: { type: 'string' },
-  check: { type: 'boolean' },
-  'example-config': { type: 'boolean' },
-  help: { type: 'boolean' },
-} as const;
-
-type Values = {
-  config?: string;
-  port?: string;
-  host?: string;
-  data?: string;
-  check?: boolean;
-  'example-config'?: boolean;
-  help?: boolean;
+const OPTIONS: OptionGroup = {
+  options: {
+    config: { value: 'FILE', help: `configuration (default: ${STANDARD_FILE} when it is there, else the defaults)` },
+    port: { value: 'PORT', help: 'port for everything, 9477 by default; 0 takes a free one' },
+    host: { value: 'ADDRESS', help: 'address to listen on, 127.0.0.1 by default' },
+    data: { value: 'DIR', help: 'folder of the log and the snapshots, tgospa-data by default' },
+    check: { help: 'only check the configuration' },
+    'example-config': { help: 'print a configuration with every key, its default and its meaning' },
+    help: { help: 'this text' },
+  },
 };
 
+function serveHelp(): string {
+  return [
+    'Usage: tgospa serve [options]',
+    '',
+    'Evaluates trackers live: WebSocket in, Prometheus out, everything on one port.',
+    ...optionHelp([OPTIONS]),
+    '',
+  ].join('\n');
+}
+
 /** Runs until stopped. */
-export async function run(args: string[], { out, err }: Pick<Console, 'out' | 'err'>): Promise<void> {
-  const values = parse(args);
-  if (values.help || values['example-config']) {
-    out.write(values.help ? HELP : exampleYaml());
+export async function runServe(args: string[], { out, err }: Pick<Console, 'out' | 'err'>): Promise<void> {
+  const line = new CommandLine('serve', [OPTIONS], args);
+  if (line.has('help') || line.has('example-config')) {
+    out.write(line.has('help') ? serveHelp() : exampleYaml());
     return;
   }
-  const file = values.config ?? (existsSync(STANDARD_FILE) ? STANDARD_FILE : undefined);
+  line.throwMistakes();
+  const file = line.text('config') ?? (existsSync(STANDARD_FILE) ? STANDARD_FILE : undefined);
   const { config, warnings } =
-    file === undefined ? readConfig({ overrides: overridesOf(values) }) : readConfigFile(file, overridesOf(values));
+    file === undefined ? readConfig({ overrides: overridesOf(line) }) : readConfigFile(file, overridesOf(line));
   for (const warning of warnings)
     err.write(`tgospa serve: warning: ${describeProblem(warning, file ?? 'configuration')}\n`);
-  if (values.check) {
+  if (line.has('check')) {
     out.write(`${file ?? 'the default configuration'} is in order\n`);
     return;
   }
-  await untilSignal(await startApp(config), (app) => {
-    out.write(`tgospa is listening on ${app.urls.http}  (feeds: ${app.urls.ingest}, metrics: ${app.urls.metrics})\n`);
-  });
+  const app = await startApp(config);
+  const signal = stopSignal();
+  out.write(`tgospa is listening on ${app.urls.http}  (feeds: ${app.urls.ingest}, metrics: ${app.urls.metrics})\n`);
+  await stopOn(signal, app);
 }
 
-function parse(args: string[]): Values {
-  try {
-    return parseArgs({ args, options: OPTIONS, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
-function overridesOf({ port, host, data }: Values): ConfigSource['overrides'] {
+function overridesOf(line: CommandLine): ConfigSource['overrides'] {
+  const [port, host, data] = ['port', 'host', 'data'].map((name) => line.text(name));
   const listen: Record<string, unknown> = {};
   if (port !== undefined) listen.port = /^\d+$/.test(port) ? Number(port) : port;
   if (host !== undefined) listen.host = host;
@@ -84,19 +68,10 @@ function overridesOf({ port, host, data }: Values): ConfigSource['overrides'] {
   };
 }
 
-/** Resolves once the app was told to stop and has stopped. */
-export async function untilSignal(app: App, started: (app: App) => void): Promise<void> {
-  const signal = new Promise<string>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(name, () => {
-        // whoever asks twice does not want to wait
-        for (const again of ['SIGTERM', 'SIGINT'] as const) process.once(again, () => process.exit(1));
-        resolve(name);
-      });
-    }
-  });
-  started(app);
-  app.logger.info('stopping', { signal: await signal });
+/** Resolves once the app was asked to stop and has stopped. */
+async function stopOn(signal: AbortSignal, app: App): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+  app.logger.info('stopping', { signal: signal.reason });
   await app.stop();
   app.logger.info('stopped');
 }

@@ -1,7 +1,8 @@
 /**
- * The built-in scene: seven walkers cross a 1280 x 720 picture in 300 frames, seen by three simulated trackers with known faults.
- * `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents.
- * Invariant: seeded, so the same frames on every machine; the faults built in are listed, so that what is found can be compared.
+ * The built-in scene: seven walkers cross a 1280 x 720 picture in 300 frames, seen by three simulated trackers with known
+ * faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents.
+ * Invariant: seeded, so the same frames on every machine; the faults built in are listed, so that what is found can be
+ * compared with them.
  */
 
 import type { Box, Frame, Obj } from '../metric/evaluation.js';
@@ -14,7 +15,8 @@ export interface Fault {
   what: string;
 }
 
-export interface Scene {
+/** What three trackers make of the same walkers; the reference is the same in the frames of each. */
+export interface SimulatedScene {
   name: string;
   trackers: Array<{ name: string; frames: Frame[]; faults: Fault[] }>;
 }
@@ -68,7 +70,7 @@ export function randomFrom(seed: number): Random {
 }
 
 /** The scene, built anew. */
-export function crossingScene(seed = 7): Scene {
+export function crossingScene(seed = 7): SimulatedScene {
   return {
     name: 'crossing',
     trackers: [

@@ -5,7 +5,7 @@ import { adapters, formatByName } from '../../adapters/index.js';
 import { type Format, makeFormat } from '../../adapters/kit/adapter.js';
 import { optionFromText, readOptions } from '../../adapters/kit/options.js';
 import { readRecording } from '../../adapters/kit/recording.js';
-import { parseJob } from '../../src/commands/eval/options.js';
+import { evalLine, readJob } from '../../src/commands/eval/options.js';
 import { NEEDED, SAMPLES, STAMPED } from '../kit/adapter-samples.js';
 
 const formatOf = (name: string) => {
@@ -155,7 +155,7 @@ describe('the README of adapters', () => {
       const sample = /```(?:json|csv|text|xml)\n([\s\S]*?)```/.exec(text)?.[1] ?? '';
       const args = /```sh\ntgospa (eval .*)\n```/.exec(text)?.[1].split(' ').slice(1) ?? [];
       assert.ok(sample !== '' && args.length > 0, `adapters/README.md lacks ${name}`);
-      const { files } = parseJob(args);
+      const { files } = readJob(evalLine(args));
       const format = files!.formats.tracker;
       assert.equal(format.adapter.name, name);
       const source = {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { type App, startApp } from '../../src/app.js';
 import { UsageError } from '../../src/commands/console/options.js';
-import { run } from '../../src/commands/replay.js';
+import { runReplay } from '../../src/commands/replay.js';
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, InputError, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
@@ -106,7 +106,7 @@ describe('replay', () => {
     const out = new Text();
     const err = new Text();
     const screen = { columns: 80, colors: false };
-    await run(args, { out, err, screen, progress: false }, signal);
+    await runReplay(args, { out, err, screen, progress: false }, signal);
     return { out: out.text, err: err.text };
   }
 

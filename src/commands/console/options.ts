@@ -1,6 +1,6 @@
 /**
- * Options of a command: one table, from which parsing, checking and the help text follow.
- * Invariant: every mistake of a command line is collected, and told in one UsageError.
+ * Options of a command: one table, from which parsing, checking and the help text follow. Every command has one.
+ * Invariant: every mistake of a command line is collected, and reported in one UsageError.
  */
 
 import { parseArgs } from 'node:util';
@@ -15,7 +15,8 @@ export interface Option {
 }
 
 export interface OptionGroup {
-  title: string;
+  /** heading in the help text; none for the only group of a command */
+  title?: string;
   options: Record<string, Option>;
 }
 
@@ -25,26 +26,34 @@ export class UsageError extends Error {
 }
 
 const HELP_CHARS = 100;
-const HELP_INDENT = 30;
+const HELP_INDENT_MAX = 30;
 
 /** The options as lines of a help text, group by group. */
 export function optionHelp(groups: OptionGroup[]): string[] {
-  return groups.flatMap(({ title, options }) => ['', `${title}:`, ...Object.entries(options).flatMap(helpLines)]);
+  const entries = groups.flatMap(({ options }) => Object.entries(options));
+  const indent = Math.min(HELP_INDENT_MAX, 2 + Math.max(...entries.map((entry) => leftOf(entry).length)));
+  return groups.flatMap(({ title, options }) => [
+    '',
+    ...(title ? [`${title}:`] : []),
+    ...Object.entries(options).flatMap((entry) => helpLines(entry, ' '.repeat(indent))),
+  ]);
 }
 
-function helpLines([name, option]: [string, Option]): string[] {
-  const left = `  --${name}${option.value ? ` ${option.value}` : ''}`;
+const leftOf = ([name, { value }]: [string, Option]) => `  --${name}${value ? ` ${value}` : ''}`;
+
+function helpLines(entry: [string, Option], indent: string): string[] {
+  const [, option] = entry;
+  const left = leftOf(entry);
   const text = option.help + (option.repeat ? '; may be repeated' : '');
-  const indent = ' '.repeat(HELP_INDENT);
   // a long name has a line of its own
-  if (left.length >= HELP_INDENT) return [left, ...wrapText(indent + text, HELP_CHARS, indent)];
-  return wrapText(left.padEnd(HELP_INDENT) + text, HELP_CHARS, indent);
+  if (left.length >= indent.length) return [left, ...wrapText(indent + text, HELP_CHARS, indent)];
+  return wrapText(left.padEnd(indent.length) + text, HELP_CHARS, indent);
 }
 
-/** The options as given, and what is wrong with them. */
-export class Given {
+/** The options as they were given, and what is wrong with them. */
+export class CommandLine {
   readonly mistakes: string[] = [];
-  /** every option that was taken, in the order of the command line */
+  /** every option that is sound, in the order of the command line */
   readonly order: Array<{ name: string; value: string }> = [];
   readonly #command: string;
   readonly #options: Record<string, Option>;
@@ -64,8 +73,8 @@ export class Given {
     for (const token of tokens) {
       // what follows an unknown option is most likely its value
       if (token.kind === 'positional' && !afterUnknown)
-        this.wrong(`"${token.value}" is not an option; files are given with --reference and --tracker`);
-      if (token.kind === 'option') this.#take(token.name, token.rawName, token.value);
+        this.wrong(`"${token.value}" is not an option; ${this.#positionalRemedy()}`);
+      if (token.kind === 'option') this.#admit(token.name, token.rawName, token.value);
       afterUnknown = token.kind === 'option' && !Object.hasOwn(this.#options, token.name);
     }
   }
@@ -90,6 +99,15 @@ export class Given {
     return value;
   }
 
+  /** The number given, or `standard`; a mistake unless it is sound. */
+  numberWhere(name: string, standard: number, isSound: (value: number) => boolean, expected: string): number {
+    const text = this.text(name);
+    if (text === undefined) return standard;
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (!isSound(value)) this.wrong(`--${name} must be ${expected}, not ${text}`);
+    return value;
+  }
+
   /** `name` excludes `others`. */
   refuse(name: string, others: string[], why: string): void {
     if (!this.has(name)) return;
@@ -104,7 +122,7 @@ export class Given {
     if (this.mistakes.length > 0) throw new UsageError(this.mistakes.join('\n'));
   }
 
-  #take(name: string, rawName: string, value: string | undefined): void {
+  #admit(name: string, rawName: string, value: string | undefined): void {
     const mistake = this.#mistakeIn(name, rawName, value);
     if (mistake) this.wrong(mistake);
     else {
@@ -126,8 +144,22 @@ export class Given {
 
   #suggestion(name: string): string {
     const near = nearest(name, Object.keys(this.#options));
-    return near ? `; did you mean --${near}?` : `; tgospa ${this.#command} --help lists them all`;
+    return near ? `; did you mean --${near}?` : `; ${this.#helpRemedy()}`;
   }
+
+  #positionalRemedy(): string {
+    return 'reference' in this.#options ? 'files are given with --reference and --tracker' : this.#helpRemedy();
+  }
+
+  #helpRemedy(): string {
+    return `tgospa ${this.#command} --help lists them all`;
+  }
+}
+
+/** The command as a shell would read it again. */
+export function asTyped(command: string, args: readonly string[]): string {
+  const quoted = args.map((arg) => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`));
+  return ['tgospa', command, ...quoted].join(' ');
 }
 
 /** The word that was most likely meant, if any is close. */

@@ -42,7 +42,7 @@ export class Progress {
     Atomics.add(this.#done, 0, 1);
   }
 
-  /** Passes the items on and counts each as it is taken. */
+  /** Passes the items on and counts each once it is consumed. */
   *counting<Item>(items: Iterable<Item>): Generator<Item> {
     for (const item of items) {
       yield item;
@@ -56,5 +56,18 @@ export class Progress {
     this.#worker = null;
     await worker.terminate();
     writeSync(STDERR, CLEAR_LINE);
+  }
+}
+
+/** Does the work with a line of progress that is gone afterwards, however it ends. */
+export async function withProgress<Result>(
+  visible: boolean,
+  work: (progress: Progress) => Promise<Result> | Result,
+): Promise<Result> {
+  const progress = new Progress(visible);
+  try {
+    return await work(progress);
+  } finally {
+    await progress.stop();
   }
 }

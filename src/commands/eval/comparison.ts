@@ -1,11 +1,12 @@
 /**
- * TGOSPA beside the other scores: who is how-manieth by which, and, in sentences, where they disagree and what TGOSPA sees there.
+ * TGOSPA beside the other scores: the place of each tracker by each of them, and, in sentences, where they disagree and
+ * what TGOSPA sees there.
  */
 
 import { SCORE_NAMES, type ScoreName, type Scores } from '../../scores/totals.js';
 import { type Column, drawTable, type Screen, wrapText } from '../console/table.js';
 import type { Study } from './study.js';
-import { COMPONENTS, type NamedProfile, type Summary } from './verdict.js';
+import { COMPONENTS, type NamedProfile, type Summary, short } from './verdict.js';
 
 export interface Compared {
   name: string;
@@ -120,8 +121,4 @@ function sentenceOn(better: Compared, worse: Compared, against: readonly ScoreNa
 
 function list(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
-}
-
-function short(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }

@@ -3,28 +3,18 @@
  * Invariant: a Job that is returned can be carried out; otherwise one UsageError lists every mistake.
  */
 
-import type { Preprocessing } from '../../../adapters/formats/motchallenge.js';
 import { InputError, type Params, presets, profile, type SolveOptions } from '../../index.js';
-import { Given, type OptionGroup, optionHelp } from '../console/options.js';
-import { FILE_OPTIONS, readClasses, readFileFormats } from '../files/file-options.js';
-import type { FileFormats } from '../files/recordings.js';
+import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
+import { FILE_OPTIONS, type FileFormats, readFileFormats, specOf } from '../files/formats.js';
+import type { PairReading, Preprocessing } from '../files/pair-reader.js';
 import type { NamedProfile } from './verdict.js';
-
-export type { NamedProfile };
 
 /** What is to be done. */
 export interface Job {
-  /** null: the built-in scene; folders: a study; without a believed feed the reference may be empty */
-  files: { reference: string; trackers: string[]; formats: FileFormats } | null;
+  /** null: the built-in scene */
+  files: JobFiles | null;
   profiles: NamedProfile[];
   solve: SolveOptions;
-  preprocess?: Preprocessing;
-  classes?: number[];
-  allRows: boolean;
-  /** a format was named, not defaulted */
-  formatGiven: boolean;
-  /** feeds are compared with each other; what they are */
-  symmetric: 'trackers' | 'annotations' | null;
   /** the companion scores too */
   scores: boolean;
   /** null: as many as there are cores */
@@ -34,9 +24,16 @@ export interface Job {
   csv: string | null;
   html: string | null;
   json: boolean;
-  help: boolean;
-  /** only list the formats */
-  listFormats: boolean;
+}
+
+/** Files, or folders: a study. Without a feed that is believed, the reference may be empty. */
+export interface JobFiles {
+  reference: string;
+  trackers: string[];
+  formats: FileFormats;
+  reading: PairReading;
+  /** a format was named, not defaulted */
+  formatGiven: boolean;
 }
 
 const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
@@ -142,115 +139,111 @@ export function evalHelp(): string {
   return lines.join('\n');
 }
 
-/** Turns arguments into a job, or throws one UsageError that lists every mistake. */
-export function parseJob(args: string[]): Job {
-  const given = new Given('eval', GROUPS, args);
-  if (given.has('help')) return { ...emptyJob(), help: true };
-  if (given.has('formats')) return { ...emptyJob(), listFormats: true };
+export const evalLine = (args: string[]): CommandLine => new CommandLine('eval', GROUPS, args);
+
+/** Turns a command line into a job, or throws one UsageError that lists every mistake. */
+export function readJob(line: CommandLine): Job {
   const job: Job = {
-    ...emptyJob(),
-    files: given.has('demo') ? null : readFiles(given),
-    profiles: readProfiles(given),
+    files: line.has('demo') ? null : readFiles(line),
+    profiles: readProfiles(line),
     solve: {
-      solver: given.text('solver') as SolveOptions['solver'],
-      exactness: given.text('exactness') as SolveOptions['exactness'],
+      solver: line.text('solver') as SolveOptions['solver'],
+      exactness: line.text('exactness') as SolveOptions['exactness'],
     },
-    preprocess: given.text('preprocess') as Preprocessing | undefined,
-    classes: given.text('classes') === undefined ? undefined : readClasses(given),
-    allRows: given.has('all-rows'),
-    formatGiven: given.has('format') || given.has('reference-format'),
-    symmetric: given.has('symmetric') ? (given.has('annotations') ? 'annotations' : 'trackers') : null,
-    scores: given.has('scores'),
-    threads: given.has('threads') ? readWhole(given, 'threads', 'threads') : null,
-    html: given.text('html') ?? null,
-    windowFrames: given.has('window') ? readWhole(given, 'window', 'frames') : null,
-    csv: given.text('csv') ?? null,
-    json: given.has('json'),
+    scores: line.has('scores'),
+    threads: line.has('threads') ? readWhole(line, 'threads', 'threads') : null,
+    html: line.text('html') ?? null,
+    windowFrames: line.has('window') ? readWhole(line, 'window', 'frames') : null,
+    csv: line.text('csv') ?? null,
+    json: line.has('json'),
   };
-  given.refuse('demo', ['reference', 'tracker', 'symmetric', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
-  given.refuse('json', ['window'], 'the window is written as CSV');
-  given.refuse('html', ['window'], 'the report is on whole sequences');
-  given.refuse('symmetric', ['window', 'html', 'csv'], 'the comparison is printed, or given as JSON');
-  given.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');
-  if (given.has('annotations') && !given.has('symmetric')) given.wrong('--annotations needs --symmetric');
-  given.refuse('all-rows', ['classes'], 'all rows means all classes');
-  given.refuse('preprocess', ['all-rows', 'classes'], 'the benchmark counts active pedestrians only');
-  given.throwMistakes();
+  line.refuse('demo', ['reference', 'tracker', 'symmetric', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
+  line.refuse('json', ['window'], 'the window is written as CSV');
+  line.refuse('html', ['window'], 'the report is on whole sequences');
+  line.refuse('symmetric', ['window', 'html', 'csv'], 'the comparison is printed, or given as JSON');
+  line.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');
+  if (line.has('annotations') && !line.has('symmetric')) line.wrong('--annotations needs --symmetric');
+  line.refuse('all-rows', ['classes'], 'all rows means all classes');
+  line.refuse('preprocess', ['all-rows', 'classes'], 'the benchmark counts active pedestrians only');
+  line.throwMistakes();
   return job;
 }
 
-function emptyJob(): Job {
-  const nothing = { files: null, symmetric: null, threads: null, windowFrames: null, csv: null, html: null };
-  const switches = { allRows: false, formatGiven: false, scores: false, json: false, help: false, listFormats: false };
-  return { ...nothing, ...switches, profiles: [], solve: {} };
-}
-
-function readFiles(given: Given): Job['files'] {
-  const reference = given.text('reference');
-  const trackers = given.texts('tracker');
-  if (given.has('symmetric')) {
+function readFiles(line: CommandLine): JobFiles | null {
+  const reference = line.text('reference');
+  const trackers = line.texts('tracker');
+  if (line.has('symmetric')) {
     if (trackers.length + (reference === undefined ? 0 : 1) < 2)
-      given.wrong('--symmetric compares at least two feeds; give --tracker PATH twice or more');
+      line.wrong('--symmetric compares at least two feeds; give --tracker PATH twice or more');
   } else {
-    if (reference === undefined) given.wrong('--reference FILE is missing (or try --demo)');
-    if (trackers.length === 0) given.wrong('--tracker FILE is missing; give at least one');
+    if (reference === undefined) line.wrong('--reference FILE is missing (or try --demo)');
+    if (trackers.length === 0) line.wrong('--tracker FILE is missing; give at least one');
   }
   const twice = trackers.find((file, index) => trackers.indexOf(file) < index);
-  if (twice !== undefined) given.wrong(`--tracker ${twice} is given twice`);
-  const formats = readFormatsToJudge(given);
-  return formats && { reference: reference ?? '', trackers, formats };
+  if (twice !== undefined) line.wrong(`--tracker ${twice} is given twice`);
+  const formats = readFormatsToJudge(line);
+  return formats && { reference: reference ?? '', trackers, formats, ...readReading(line, formats) };
 }
 
-function readFormatsToJudge(given: Given): FileFormats | null {
-  const formats = readFileFormats(given);
-  if (formats?.tracker.shape === 'point' && (given.text('distance') ?? 'iou') !== 'euclidean')
-    given.wrong(
+function readReading(line: CommandLine, formats: FileFormats): Pick<JobFiles, 'reading' | 'formatGiven'> {
+  const reading: PairReading = {
+    formats: { reference: specOf(formats.reference), tracker: specOf(formats.tracker) },
+    preprocess: line.text('preprocess') as Preprocessing | undefined,
+  };
+  if (line.has('symmetric')) reading.symmetric = line.has('annotations') ? 'annotations' : 'trackers';
+  return { reading, formatGiven: line.has('format') || line.has('reference-format') };
+}
+
+function readFormatsToJudge(line: CommandLine): FileFormats | null {
+  const formats = readFileFormats(line);
+  if (formats?.tracker.shape === 'point' && (line.text('distance') ?? 'iou') !== 'euclidean')
+    line.wrong(
       `format ${formats.tracker.adapter.name} gives points; say --distance euclidean, --cutoff and the others in their unit`,
     );
   return formats;
 }
 
-function readWhole(given: Given, name: string, unit: string): number {
-  const count = given.number(name) ?? 0;
+function readWhole(line: CommandLine, name: string, unit: string): number {
+  const count = line.number(name) ?? 0;
   if (!Number.isNaN(count) && !(Number.isInteger(count) && count >= 1))
-    given.wrong(`--${name} must be a whole number of ${unit}, at least 1, got "${given.text(name)}"`);
+    line.wrong(`--${name} must be a whole number of ${unit}, at least 1, got "${line.text(name)}"`);
   return count;
 }
 
-function readProfiles(given: Given): NamedProfile[] {
-  const own = [...Object.keys(WORDS), 'distance'].filter((name) => given.has(name));
-  const names = given.texts('profile');
-  const missShare = given.number('miss-share');
+function readProfiles(line: CommandLine): NamedProfile[] {
+  const own = [...Object.keys(WORDS), 'distance'].filter((name) => line.has(name));
+  const names = line.texts('profile');
+  const missShare = line.number('miss-share');
   if (names.length > 0 && own.length > 0)
-    given.wrong(
+    line.wrong(
       `--profile and --${own[0]} exclude each other: a profile has all its parameters; give them all, or a profile`,
     );
-  if (own.length > 0) return names.length > 0 ? [] : ownProfile(given, missShare);
-  const unasked = given.has('demo') ? DEMO_PROFILES : [DEFAULT_PROFILE];
+  if (own.length > 0) return names.length > 0 ? [] : ownProfile(line, missShare);
+  const unasked = line.has('demo') ? DEMO_PROFILES : [DEFAULT_PROFILE];
   const chosen = names.length > 0 ? [...new Set(names)] : unasked;
   if (!chosen.every((name) => name in presets)) return [];
   return chosen.flatMap((name) => {
     const params: Params = presets[name as keyof typeof presets];
-    return missShare === undefined ? [{ name, params }] : checkedProfile(given, name, { ...params, missShare });
+    return missShare === undefined ? [{ name, params }] : checkedProfile(line, name, { ...params, missShare });
   });
 }
 
-function ownProfile(given: Given, missShare: number | undefined): NamedProfile[] {
-  const words: Record<string, unknown> = { distance: given.text('distance') ?? 'iou' };
-  for (const [name, word] of Object.entries(WORDS)) if (given.has(name)) words[word] = given.number(name);
+function ownProfile(line: CommandLine, missShare: number | undefined): NamedProfile[] {
+  const words: Record<string, unknown> = { distance: line.text('distance') ?? 'iou' };
+  for (const [name, word] of Object.entries(WORDS)) if (line.has(name)) words[word] = line.number(name);
   if (missShare !== undefined) words.missShare = missShare;
-  if (given.mistakes.length > 0) return [];
-  return checkedProfile(given, 'own', words as unknown as Params);
+  if (line.mistakes.length > 0) return [];
+  return checkedProfile(line, 'own', words as unknown as Params);
 }
 
-function checkedProfile(given: Given, name: string, words: Params): NamedProfile[] {
+function checkedProfile(line: CommandLine, name: string, words: Params): NamedProfile[] {
   try {
     return [{ name, params: profile(words) }];
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     for (const { path, value, message } of error.problems) {
       const came = typeof value === 'number' ? `, got "${value}"` : '';
-      given.wrong(inOptionNames(`${path}: ${message}`) + came);
+      line.wrong(inOptionNames(`${path}: ${message}`) + came);
     }
     return [];
   }

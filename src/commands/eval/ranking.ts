@@ -5,13 +5,12 @@
 
 import type { Evaluation, FrameCost } from '../../metric/evaluation.js';
 import { type Column, drawTable, type Screen, wrapText } from '../console/table.js';
+import { COMPONENTS } from './verdict.js';
 
 export interface Contender {
   name: string;
   evaluation: Omit<Evaluation, 'perFrame'>;
 }
-
-const COMPONENTS: Array<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
 /** Table and sentences, best tracker first. */
 export function drawRanking(contenders: Contender[], screen: Screen): string[] {

@@ -11,20 +11,20 @@ import { SCORE_NAMES, type ScoreName } from '../../scores/totals.js';
 import { disagreements, placesOf, printed, RANKING_SCORES, sequenceDisagreements } from './comparison.js';
 import { sentenceOn } from './ranking.js';
 import type { CombinedResult, Study } from './study.js';
-import { COMPONENTS, type NamedProfile } from './verdict.js';
+import { COMPONENTS, describeParams, type NamedProfile } from './verdict.js';
 
 /** sequences whose charts are unfolded from the start */
 const UNFOLDED_MAX = 1;
 
 /** The whole file; `command` says how it was made. */
-export function drawStudyPage(study: Study, describe: (profile: NamedProfile) => string, command: string): string {
+export function drawStudyPage(study: Study, command: string): string {
   const { trackers, sequences, reference } = study;
   const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
   return drawPage({
     title: `TGOSPA: ${trackers.join(', ')}`,
     subtitle: html`${counted(trackers.length, 'tracker')} against ${reference}, ${counted(sequences.length, 'sequence')}. The distance is a metric: 0 is perfect, smaller is better. Its cost is split exactly into localization, missed, false and switch.`,
     body: [
-      study.profiles.map((profile, index) => verdictSection(study, profile, index, describe)),
+      study.profiles.map((profile, index) => verdictSection(study, profile, index)),
       study.notes.length > 0 &&
         section('notes', 'Notes', html`<ul>${study.notes.map((note) => html`<li>${note}</li>`)}</ul>`),
     ],
@@ -32,12 +32,7 @@ export function drawStudyPage(study: Study, describe: (profile: NamedProfile) =>
   });
 }
 
-function verdictSection(
-  study: Study,
-  profile: NamedProfile,
-  index: number,
-  describe: (profile: NamedProfile) => string,
-): Markup {
+function verdictSection(study: Study, profile: NamedProfile, index: number): Markup {
   const combined = study.combined
     .filter((one) => one.profile === profile)
     .sort((a, b) => a.evaluation.distance - b.evaluation.distance);
@@ -46,7 +41,7 @@ function verdictSection(
   return section(
     id,
     profile.name,
-    html`<p class="faint">${describe(profile)}</p>`,
+    html`<p class="faint">${describeParams(profile.params)}</p>`,
     combined.length > 0 && [
       legend(COMPONENTS.map((name) => ({ name, className: name }))),
       verdictTable(combined, over),

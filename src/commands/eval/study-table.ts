@@ -7,23 +7,18 @@ import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../con
 import { drawScores, sequenceDisagreements } from './comparison.js';
 import { drawRanking } from './ranking.js';
 import type { CombinedResult, Result, Study } from './study.js';
-import { COMPONENTS, type NamedProfile, type Summary } from './verdict.js';
+import { COMPONENTS, describeParams, type NamedProfile, type Summary } from './verdict.js';
 
 /** Combined ranking under each profile, scores with their disagreements, and the distance of every sequence. */
-export function drawStudy(study: Study, describe: (profile: NamedProfile) => string, screen: Screen): string {
-  return study.profiles.map((profile) => drawProfile(study, profile, describe, screen)).join('\n\n');
+export function drawStudy(study: Study, screen: Screen): string {
+  return study.profiles.map((profile) => drawProfile(study, profile, screen)).join('\n\n');
 }
 
-function drawProfile(
-  study: Study,
-  profile: NamedProfile,
-  describe: (profile: NamedProfile) => string,
-  screen: Screen,
-): string {
+function drawProfile(study: Study, profile: NamedProfile, screen: Screen): string {
   const combined = study.combined.filter((one) => one.profile === profile);
   const frames = combined[0]?.evaluation.frames ?? 0;
   const title = `${bold(profile.name, screen)}, ${study.common.length} sequences combined, ${frames} frames`;
-  const lines = [title, dim(describe(profile), screen), ''];
+  const lines = [title, dim(describeParams(profile.params), screen), ''];
   if (combined.length > 0) lines.push(...drawRanking(combined.map(namedRow), screen));
   const scored = combined.flatMap((one) => (one.scores ? [{ ...namedRow(one), scores: one.scores }] : []));
   if (scored.length > 0) lines.push('', ...drawScores(scored, profile.name, screen));

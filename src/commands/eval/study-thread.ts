@@ -3,12 +3,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import '../../index.js';
 import { InputError } from '../../metric/input-error.js';
-import { PairReader } from '../files/pair.js';
+import { PairReader } from '../files/pair-reader.js';
 import type { Answer, StudyTerms, Task } from './study.js';
 import { judge } from './verdict.js';
 
-const { profiles, solve, scores } = workerData as StudyTerms;
-const reader = new PairReader();
+const { profiles, solve, scores, reading } = workerData as StudyTerms;
+const reader = new PairReader(reading);
 
 parentPort?.on('message', (task: Task) => {
   parentPort?.postMessage(answerTo(task));

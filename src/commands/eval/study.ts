@@ -1,6 +1,7 @@
 /**
- * A whole benchmark: every tracker on every sequence, on all cores, and combined over the sequences that all trackers have. Costs add up
- * over sequences as they do over frames (no switch happens between two of them); companion scores are combined as TrackEval does.
+ * A whole benchmark: every tracker on every sequence, on all cores, and combined over the sequences that all trackers
+ * have. Costs add up over sequences as they do over frames (no switch happens between two of them); companion scores are
+ * combined as TrackEval does.
  */
 
 import { availableParallelism } from 'node:os';
@@ -8,12 +9,14 @@ import { Worker } from 'node:worker_threads';
 import { InputError, type Problem } from '../../metric/input-error.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
 import { addTotals, type Scores, scoresOf } from '../../scores/totals.js';
-import type { SequenceFiles } from '../files/layout.js';
-import type { PairReading } from '../files/pair.js';
+import type { Progress } from '../console/progress.js';
+import type { StudyFiles } from '../files/layout.js';
+import type { FilePair, PairReading } from '../files/pair-reader.js';
 import { COMPONENTS, type NamedProfile, type ProfileVerdict, type Summary, type Verdict } from './verdict.js';
 
 /** What all pairs of a study have in common. */
-export interface StudyTerms extends Omit<PairReading, 'reference' | 'tracker'> {
+export interface StudyTerms {
+  reading: PairReading;
   profiles: NamedProfile[];
   solve: SolveOptions;
   scores: boolean;
@@ -46,7 +49,7 @@ export interface Study {
 /** To and from a thread. */
 export interface Task {
   index: number;
-  pair: PairReading;
+  pair: FilePair;
 }
 export type Answer = { index: number } & (
   | { verdict: Verdict; notes: string[]; problems?: undefined }
@@ -59,27 +62,24 @@ const YOUNG_MB = 96;
 interface Cell {
   sequence: string;
   tracker: string;
-  pair: PairReading;
+  pair: FilePair;
 }
 
-/** Runs a study; `onPair` is called before the first and after each pair of files. Throws one InputError with the mistakes of all files. */
+/** Sees a study advance, pair by pair. */
+export type StudyWatch = Pick<Progress, 'begin' | 'tick'>;
+
+/** Runs a study. Throws one InputError with the mistakes of all files. */
 export async function runStudy(
-  files: { reference: string; trackers: string[]; sequences: SequenceFiles[]; notes: string[] },
+  files: Omit<StudyFiles, 'layout'> & { reference: string },
   terms: StudyTerms,
-  threads = availableParallelism(),
-  onPair: (done: number, of: number) => void = () => {},
+  threads?: number | null,
+  watch?: StudyWatch,
 ): Promise<Study> {
-  const { profiles, solve: _solve, scores: _scores, ...reading } = terms;
-  const cells = files.sequences.flatMap(({ name, reference, trackers }): Cell[] =>
-    trackers.flatMap((tracker, index) =>
-      tracker === null
-        ? []
-        : [{ sequence: name, tracker: files.trackers[index], pair: { ...reading, reference, tracker } }],
-    ),
-  );
-  const answers = await answersTo(cells, terms, Math.max(1, Math.min(threads, cells.length)), onPair);
+  const { profiles } = terms;
+  const cells = cellsOf(files);
+  const answers = await answersTo(cells, terms, threads ?? availableParallelism(), watch);
   const problems = answers.flatMap((answer) => answer.problems ?? []);
-  if (problems.length > 0) throw new InputError(problems);
+  if (problems.length > 0) throw new InputError(withoutRepeats(problems));
   const verdicts = answers as Array<Extract<Answer, { verdict: Verdict }>>;
   const common = files.sequences
     .filter(({ trackers }) => trackers.every((one) => one !== null))
@@ -95,22 +95,28 @@ export async function runStudy(
     combined: profiles.flatMap((profile, index) =>
       files.trackers.flatMap((tracker) => {
         const parts = judged.filter((one) => one.tracker === tracker && common.includes(one.sequence));
-        return parts.length === 0
-          ? []
-          : [
-              combine(
-                tracker,
-                profile,
-                index,
-                parts.map(({ verdict }) => verdict),
-              ),
-            ];
+        const own = parts.map(({ verdict }) => verdict);
+        return own.length > 0 ? [combine(tracker, profile, index, own)] : [];
       }),
     ),
     notes: [...new Set([...files.notes, ...verdicts.flatMap(({ notes }) => notes)])],
   };
 }
 
+function cellsOf({ trackers: names, sequences }: Pick<StudyFiles, 'trackers' | 'sequences'>): Cell[] {
+  return sequences.flatMap(({ name, reference, trackers }) =>
+    trackers.flatMap((tracker, index) =>
+      tracker === null ? [] : [{ sequence: name, tracker: names[index], pair: { reference, tracker } }],
+    ),
+  );
+}
+
+/** Several threads may have read the same reference. */
+function withoutRepeats(problems: Problem[]): Problem[] {
+  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
+}
+
+/** The results of one tracker on one sequence, profile by profile. */
 export function resultsOf(
   { sequence, tracker, verdict }: { sequence: string; tracker: string; verdict: Verdict },
   profiles: NamedProfile[],
@@ -162,48 +168,46 @@ export function sumOf(parts: Summary[], exponent: number): Summary {
 }
 
 /** Gives the cells to threads, one at a time each, and collects what they answer, in the order of the cells. */
-async function answersTo(
-  cells: Cell[],
-  terms: StudyTerms,
-  threads: number,
-  onPair: (done: number, of: number) => void,
-): Promise<Answer[]> {
+async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, watch?: StudyWatch): Promise<Answer[]> {
   const answers: Answer[] = new Array(cells.length);
-  let next = 0;
-  let done = 0;
-  onPair(0, cells.length);
-  const workers = Array.from(
-    { length: threads },
-    () =>
-      new Worker(new URL('./study-thread.js', import.meta.url), {
-        workerData: terms,
-        execArgv: [],
-        resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-      }),
-  );
+  const tasks = cells.map(({ pair }, index): Task => ({ index, pair })).values();
+  watch?.begin({ label: 'tracker on sequence', step: 1, steps: 1, total: cells.length, unit: 'pairs' });
+  const length = Math.max(1, Math.min(threadsMax, cells.length));
+  const workers = Array.from({ length }, () => startThread(terms));
+  const collect = (answer: Answer) => {
+    answers[answer.index] = answer;
+    watch?.tick();
+  };
   try {
-    await Promise.all(
-      workers.map(
-        (worker) =>
-          new Promise<void>((resolve, reject) => {
-            const give = () => {
-              if (next >= cells.length) return resolve();
-              const index = next++;
-              worker.postMessage({ index, pair: cells[index].pair } satisfies Task);
-            };
-            worker.on('message', (answer: Answer) => {
-              answers[answer.index] = answer;
-              onPair(++done, cells.length);
-              give();
-            });
-            worker.once('error', reject);
-            worker.once('exit', () => reject(new Error('a thread of the study ended before its work was done')));
-            give();
-          }),
-      ),
-    );
+    await Promise.all(workers.map((worker) => employ(worker, tasks, collect)));
   } finally {
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
   return answers;
+}
+
+function startThread(terms: StudyTerms): Worker {
+  return new Worker(new URL('./study-thread.js', import.meta.url), {
+    workerData: terms,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
+}
+
+/** Keeps a thread busy until there are no tasks left. */
+function employ(worker: Worker, tasks: Iterator<Task>, collect: (answer: Answer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const assign = () => {
+      const { value, done } = tasks.next();
+      if (done) resolve();
+      else worker.postMessage(value);
+    };
+    worker.on('message', (answer: Answer) => {
+      collect(answer);
+      assign();
+    });
+    worker.once('error', reject);
+    worker.once('exit', () => reject(new Error('a thread of the study ended before its work was done')));
+    assign();
+  });
 }

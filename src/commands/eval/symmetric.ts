@@ -1,18 +1,22 @@
 /**
- * Feeds compared with each other, none of them believed: two trackers without ground truth, or two annotators. TGOSPA is a metric, so the
- * distance is the same both ways; what would be missed and false is simply what only one of the two has.
+ * Feeds compared with each other, none of them believed: two trackers without ground truth, or two annotators. TGOSPA is
+ * a metric, so the distance is the same both ways; what would be missed and false is what only one of the two has.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { InputError } from '../../metric/input-error.js';
 import type { Scores } from '../../scores/totals.js';
+import { type Console, write, writeNotes } from '../console/console.js';
+import { withProgress } from '../console/progress.js';
 import { type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
-import { isFolder } from '../files/layout.js';
-import { runStudy, type StudyTerms } from './study.js';
+import { isFolder, type SequenceFiles } from '../files/layout.js';
+import { shortNames } from '../files/names.js';
+import type { Job, JobFiles } from './options.js';
+import { runStudy, type StudyTerms, type StudyWatch } from './study.js';
 import type { NamedProfile, Summary } from './verdict.js';
 
-export interface Comparison {
+interface Comparison {
   first: string;
   second: string;
   profile: NamedProfile;
@@ -21,37 +25,54 @@ export interface Comparison {
   scores: Scores | null;
 }
 
+interface Feed {
+  name: string;
+  path: string;
+}
+
+export async function runSymmetric(job: Job, files: JobFiles, console: Console): Promise<void> {
+  const paths = [...(files.reference ? [files.reference] : []), ...files.trackers];
+  const names = shortNames(paths);
+  const feeds = paths.map((path, index) => ({ name: names[index], path }));
+  const { profiles, solve, scores, threads } = job;
+  const terms = { profiles, solve, scores, reading: files.reading };
+  const { comparisons, notes } = await withProgress(console.progress, (progress) =>
+    compareFeeds(feeds, terms, threads, progress),
+  );
+  await writeNotes(console, notes);
+  if (!job.json) return write(console.out, `${drawComparisons(comparisons, console.screen)}\n`);
+  const entries = comparisons.map(({ profile, evaluation, ...named }) => ({
+    ...named,
+    ...evaluation,
+    profile: profile.name,
+    params: profile.params,
+  }));
+  await write(console.out, `${JSON.stringify(entries)}\n`);
+}
+
 /** Compares every two of the feeds: files, or folders with files of the same names. */
-export async function compareFeeds(
-  feeds: Array<{ name: string; path: string }>,
+async function compareFeeds(
+  feeds: Feed[],
   terms: StudyTerms,
-  threads: number | undefined,
-  onPair: (done: number, of: number) => void,
+  threads: number | null,
+  watch: StudyWatch,
 ): Promise<{ comparisons: Comparison[]; notes: string[] }> {
-  const files = feeds.map(({ path }) => filesOf(path));
   const comparisons: Comparison[] = [];
   const notes: string[] = [];
-  for (let i = 0; i < feeds.length; i++) {
-    for (let j = i + 1; j < feeds.length; j++) {
-      const sequences = [...files[i]].flatMap(([name, reference]) => {
-        const tracker = isFolder(feeds[i].path) ? files[j].get(name) : [...files[j].values()][0];
-        return tracker === undefined ? [] : [{ name, reference, trackers: [tracker] }];
-      });
-      if (sequences.length === 0)
-        throw new InputError([
-          { path: feeds[j].path, value: feeds[i].path, message: 'these folders have no file name in common' },
-        ]);
-      const study = await runStudy(
-        { reference: feeds[i].path, trackers: [feeds[j].name], sequences, notes: [] },
-        terms,
-        threads,
-        onPair,
-      );
+  for (const [index, first] of feeds.entries()) {
+    for (const second of feeds.slice(index + 1)) {
+      const files = {
+        reference: first.path,
+        trackers: [second.name],
+        sequences: commonFiles(first, second),
+        notes: [],
+      };
+      const study = await runStudy(files, terms, threads, watch);
       notes.push(...study.notes);
       for (const { profile, evaluation, scores } of study.combined)
         comparisons.push({
-          first: feeds[i].name,
-          second: feeds[j].name,
+          first: first.name,
+          second: second.name,
           profile,
           sequences: study.common,
           evaluation,
@@ -60,6 +81,19 @@ export async function compareFeeds(
     }
   }
   return { comparisons, notes: [...new Set(notes)] };
+}
+
+/** The sequences of which both have a file; two files are one sequence, whatever their names. */
+function commonFiles(first: Feed, second: Feed): SequenceFiles[] {
+  const others = filesOf(second.path);
+  const sequences = [...filesOf(first.path)].flatMap(([name, reference]): SequenceFiles[] => {
+    const tracker = isFolder(first.path) ? others.get(name) : [...others.values()][0];
+    return tracker === undefined ? [] : [{ name, reference, trackers: [tracker] }];
+  });
+  if (sequences.length > 0) return sequences;
+  throw new InputError([
+    { path: second.path, value: first.path, message: 'these folders have no file name in common' },
+  ]);
 }
 
 /** Files by the name of their sequence. */
@@ -77,7 +111,7 @@ function filesOf(path: string): Map<string, string> {
   return found;
 }
 
-export function drawComparisons(comparisons: Comparison[], screen: Screen): string {
+function drawComparisons(comparisons: Comparison[], screen: Screen): string {
   const profiles = [...new Set(comparisons.map(({ profile }) => profile))];
   const room = Math.min(screen.columns, 100);
   return profiles

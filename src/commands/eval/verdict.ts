@@ -1,22 +1,34 @@
 /**
- * What a study keeps of one tracker on one sequence: per profile the evaluation without its frames, its cost over time and the assignment
- * ribbon; and what the companion scores are made of. Small and plain, so that it travels between threads.
+ * What a study keeps of one tracker on one sequence: per profile the evaluation without its frames, its cost over time
+ * and the assignment ribbon; and what the companion scores are made of. Small and plain, so that threads can send it.
  */
 
 import { evaluate } from '../../metric/evaluate.js';
-import type { Evaluation, Frame, FrameCost } from '../../metric/evaluation.js';
+import type { Evaluation, Frame, FrameCost, Obj } from '../../metric/evaluation.js';
 import type { Params } from '../../metric/params.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
 import { scoreTotals } from '../../scores/score-window.js';
 import type { SimilarityRule } from '../../scores/similarity.js';
 import type { Totals } from '../../scores/totals.js';
-import { framesFor } from '../files/pair.js';
 
 export const COMPONENTS: ReadonlyArray<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
 export interface NamedProfile {
   name: string;
   params: Params;
+}
+
+/** The parameters in words. */
+export function describeParams({ distance, cutoff, exponent, switchPenalty, missShare }: Params): string {
+  const words = [`distance ${distance}`, `cut-off ${short(cutoff)}`, `exponent ${short(exponent)}`];
+  words.push(switchPenalty === 0 ? 'no switches' : `switch penalty ${short(switchPenalty)}`);
+  if (missShare !== undefined && missShare !== 0.5) words.push(`miss share ${short(missShare)}`);
+  return words.join(', ');
+}
+
+/** Four digits, no zeros after them. */
+export function short(value: number): string {
+  return String(Number(value.toPrecision(4)));
 }
 
 /** An evaluation without its frames. */
@@ -69,6 +81,7 @@ export function judge(frames: Frame[], profiles: NamedProfile[], solve: SolveOpt
   };
 }
 
+/** What the companion scores of one tracker on one sequence are made of. */
 export function totalsOf(frames: Frame[], profiles: NamedProfile[]): Totals {
   return scoreTotals(frames, similarityRule(frames, profiles));
 }
@@ -78,6 +91,18 @@ export function similarityRule(frames: Frame[], [{ params }]: NamedProfile[]): S
   const first = frames.flatMap(({ reference, tracker }) => [reference[0] ?? tracker[0]]).find((object) => object);
   if (!first || 'box' in first) return { kind: 'iou' };
   return { kind: params.distance === 'geodesic' ? 'geodesic' : 'euclidean', zeroDistance: 2 * params.cutoff };
+}
+
+/** Points are compared where the distance wants points: the centres of the boxes. */
+export function framesFor({ distance }: Params, frames: Frame[]): Frame[] {
+  if (distance !== 'euclidean') return frames;
+  return frames.map(({ reference, tracker }) => ({ reference: reference.map(centred), tracker: tracker.map(centred) }));
+}
+
+function centred(object: Obj): Obj {
+  if (!('box' in object)) return object;
+  const [left, top, width, height] = object.box;
+  return { id: object.id, point: [left + width / 2, top + height / 2] };
 }
 
 export function verdictOn(evaluation: Evaluation, frames: Frame[]): ProfileVerdict {

@@ -9,8 +9,9 @@
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { InputError, type Problem } from '../../metric/input-error.js';
+import { folderNames } from './names.js';
 
 export type LayoutName = 'motchallenge' | 'kitti';
 
@@ -109,12 +110,6 @@ function fileOf(folder: string, name: string): string | null {
 
 function entriesOf(folder: string): string[] {
   return isFolder(folder) ? readdirSync(folder).sort() : [];
-}
-
-/** The folders' own names; with their parents where that is needed to tell them apart. */
-function folderNames(folders: string[]): string[] {
-  const short = folders.map((folder) => basename(folder));
-  return new Set(short).size === short.length ? short : folders.map((folder) => folder.replaceAll('\\', '/'));
 }
 
 function notesOn(used: SequenceFiles[], files: ReferenceFile[], names: string[]): string[] {

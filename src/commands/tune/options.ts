@@ -1,15 +1,14 @@
 /**
- * The command line of `tgospa tune`. Invariant: a TuneJob that is returned can be carried out, as far as that can be said before
- * a file is read; otherwise one UsageError lists every mistake.
+ * The command line of `tgospa tune`. Invariant: a TuneJob that is returned can be carried out, as far as that can be said
+ * before a file is read; otherwise one UsageError lists every mistake.
  */
 
-import type { Preprocessing } from '../../../adapters/formats/motchallenge.js';
 import { DISTANCES, type DistanceName } from '../../metric/params.js';
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from '../../tuning/tuning.js';
 import { NAME_PATTERN, NAME_RULE } from '../../wire/feed.js';
-import { Given, type OptionGroup, optionHelp } from '../console/options.js';
-import { FILE_OPTIONS, readFileFormats } from '../files/file-options.js';
-import type { FileFormats } from '../files/recordings.js';
+import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
+import { FILE_OPTIONS, type FileFormats, readFileFormats, specOf } from '../files/formats.js';
+import type { Preprocessing } from '../files/pair-reader.js';
 import type { SampleFiles, TuneGroup } from './samples.js';
 
 export interface TuneJob {
@@ -19,9 +18,6 @@ export interface TuneJob {
   yaml: string | null;
   html: string | null;
   json: boolean;
-  help: boolean;
-  /** only list the formats */
-  listFormats: boolean;
 }
 
 const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
@@ -148,86 +144,87 @@ export function tuneHelp(): string {
   ].join('\n');
 }
 
-/** Turns arguments into a job, or throws one UsageError that lists every mistake. */
-export function parseTuneJob(args: string[]): TuneJob {
-  const given = new Given('tune', GROUPS, args);
-  const empty = { files: null, tuning: {}, yaml: null, html: null, json: false, help: false, listFormats: false };
-  if (given.has('help')) return { ...empty, help: true };
-  if (given.has('formats')) return { ...empty, listFormats: true };
+export const tuneLine = (args: string[]): CommandLine => new CommandLine('tune', GROUPS, args);
+
+/** Turns a command line into a job, or throws one UsageError that lists every mistake. */
+export function readTuneJob(line: CommandLine): TuneJob {
   const job: TuneJob = {
-    ...empty,
-    files: given.has('demo') ? null : readFiles(given),
-    tuning: readTuning(given),
-    yaml: given.text('yaml') ?? null,
-    html: given.text('html') ?? null,
-    json: given.has('json'),
+    files: line.has('demo') ? null : readFiles(line),
+    tuning: readTuning(line),
+    yaml: line.text('yaml') ?? null,
+    html: line.text('html') ?? null,
+    json: line.has('json'),
   };
-  given.refuse('demo', ['reference', 'tracker', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
-  given.refuse('all-rows', ['classes'], 'all rows means all classes');
-  if (job.yaml === '-') given.refuse('json', ['yaml'], 'only one of them can be printed; give --yaml a file');
-  given.throwMistakes();
+  line.refuse('demo', ['reference', 'tracker', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
+  line.refuse('all-rows', ['classes'], 'all rows means all classes');
+  if (job.yaml === '-') line.refuse('json', ['yaml'], 'only one of them can be printed; give --yaml a file');
+  line.throwMistakes();
   return job;
 }
 
-function readFiles(given: Given): SampleFiles | null {
-  const groups = readGroups(given);
-  const formats = readFormatsToTune(given);
-  return formats && { groups, formats, preprocess: given.text('preprocess') as Preprocessing | undefined };
+function readFiles(line: CommandLine): SampleFiles | null {
+  const groups = readGroups(line);
+  const formats = readFormatsToTune(line);
+  if (!formats) return null;
+  const reading = {
+    formats: { reference: specOf(formats.reference), tracker: specOf(formats.tracker) },
+    preprocess: line.text('preprocess') as Preprocessing | undefined,
+  };
+  return { groups, reading, ofFolders: formats.reference.adapter.frameOfFile !== undefined };
 }
 
-function readFormatsToTune(given: Given): FileFormats | null {
-  const formats = readFileFormats(given);
+function readFormatsToTune(line: CommandLine): FileFormats | null {
+  const formats = readFileFormats(line);
   if (!formats) return null;
   const { shape, adapter } = formats.tracker;
-  const distance = given.text('distance') as DistanceName | undefined;
+  const distance = line.text('distance') as DistanceName | undefined;
   if (shape === 'point' && distance && BOX_DISTANCES.includes(distance))
-    given.wrong(`--distance ${distance} compares boxes, but format ${adapter.name} gives points`);
+    line.wrong(`--distance ${distance} compares boxes, but format ${adapter.name} gives points`);
   if (shape === 'box' && distance === 'geodesic')
-    given.wrong(`--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes`);
+    line.wrong(`--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes`);
   return formats;
 }
 
 /** A tracker belongs to the last reference before it. */
-function readGroups(given: Given): TuneGroup[] {
+function readGroups(line: CommandLine): TuneGroup[] {
   const groups: TuneGroup[] = [];
-  for (const { name, value } of given.order) {
+  for (const { name, value } of line.order) {
     if (name === 'reference') groups.push({ reference: value, trackers: [] });
     if (name !== 'tracker') continue;
     const group = groups.at(-1);
-    if (!group) given.wrong(`--tracker ${value} comes before any --reference; put its reference first`);
-    else if (group.trackers.includes(value)) given.wrong(`--tracker ${value} is given twice`);
+    if (!group) line.wrong(`--tracker ${value} comes before any --reference; put its reference first`);
+    else if (group.trackers.includes(value)) line.wrong(`--tracker ${value} is given twice`);
     else group.trackers.push(value);
   }
-  if (groups.length === 0) given.wrong('--reference FILE is missing (or try --demo)');
+  if (groups.length === 0) line.wrong('--reference FILE is missing (or try --demo)');
   for (const { reference, trackers } of groups)
-    if (trackers.length === 0)
-      given.wrong(`--reference ${reference} has no --tracker FILE after it; give at least one`);
+    if (trackers.length === 0) line.wrong(`--reference ${reference} has no --tracker FILE after it; give at least one`);
   return groups;
 }
 
-function readTuning(given: Given): TuningOptions {
-  const tuning: TuningOptions = { scores: !given.has('no-scores') };
-  const distance = given.text('distance');
+function readTuning(line: CommandLine): TuningOptions {
+  const tuning: TuningOptions = { scores: !line.has('no-scores') };
+  const distance = line.text('distance');
   if (distance !== undefined) tuning.distance = distance as DistanceName;
-  const name = given.text('name');
+  const name = line.text('name');
   if (name !== undefined) tuning.name = name;
-  if (name !== undefined && !NAME_PATTERN.test(name)) given.wrong(`--name "${name}" is no name: it ${NAME_RULE}`);
+  if (name !== undefined && !NAME_PATTERN.test(name)) line.wrong(`--name "${name}" is no name: it ${NAME_RULE}`);
   const numbers = tuning as Record<string, unknown>;
-  for (const [option, word] of Object.entries(WORDS)) if (given.has(option)) numbers[word] = given.number(option);
-  if (given.has('plateau')) tuning.plateau = readPlateau(given);
+  for (const [option, word] of Object.entries(WORDS)) if (line.has(option)) numbers[word] = line.number(option);
+  if (line.has('plateau')) tuning.plateau = readPlateau(line);
   // whether 'iou' is the distance, only the files know
-  const known: TuningOptions = { ...tuning, distance: tuning.distance ?? (given.has('demo') ? 'iou' : 'euclidean') };
-  if (given.mistakes.length === 0)
+  const known: TuningOptions = { ...tuning, distance: tuning.distance ?? (line.has('demo') ? 'iou' : 'euclidean') };
+  if (line.mistakes.length === 0)
     for (const { path, value, message } of tuningProblems(known))
-      given.wrong(inOptionNames(`${path} ${message}, got ${Array.isArray(value) ? value.join(',') : String(value)}`));
+      line.wrong(inOptionNames(`${path} ${message}, got ${Array.isArray(value) ? value.join(',') : String(value)}`));
   return tuning;
 }
 
-function readPlateau(given: Given): [number, number] {
-  const text = given.text('plateau') ?? '';
+function readPlateau(line: CommandLine): [number, number] {
+  const text = line.text('plateau') ?? '';
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
   if (numbers.length !== 2 || numbers.some((value) => !Number.isFinite(value)))
-    given.wrong(`--plateau must be two numbers with a comma between them, e.g. 0.17,0.34, got "${text}"`);
+    line.wrong(`--plateau must be two numbers with a comma between them, e.g. 0.17,0.34, got "${text}"`);
   return [numbers[0], numbers[1]];
 }
 

@@ -1,39 +1,38 @@
 /**
- * `tgospa tune`: reads the files (or builds the scene), chooses the parameters of a profile from them, and prints a summary,
- * the profile as YAML, an HTML report, or everything as JSON.
- * Invariant: standard output carries the result only; notes, warnings and progress go to standard error.
+ * `tgospa tune`: reads the files (or builds the scene), chooses the parameters of a profile from them, and prints a
+ * summary, the profile as YAML, an HTML report, or everything as JSON.
  */
 
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import type { Writable } from 'node:stream';
-import { InputError, type Tuning, type TuningSample, tune } from '../../index.js';
+import { InputError, type Tuning, type TuningSample, type TuningWatch, tune } from '../../index.js';
 import { crossingScene } from '../../simulation/walkers.js';
-import { Progress } from '../console/progress.js';
-import type { Console } from '../eval/eval.js';
-import { formatHelp } from '../files/recordings.js';
-import { inOptionNames, parseTuneJob, type TuneJob, tuneHelp } from './options.js';
+import { type Console, write, writeNotes } from '../console/console.js';
+import { asTyped } from '../console/options.js';
+import { writeOutputFile } from '../console/output-file.js';
+import { withProgress } from '../console/progress.js';
+import { formatHelp } from '../files/formats.js';
+import { inOptionNames, readTuneJob, type TuneJob, tuneHelp, tuneLine } from './options.js';
 import { drawReport } from './report.js';
 import { readSamples, type Samples } from './samples.js';
 import { drawSummary, profileYaml } from './summary.js';
 
 /** Runs the command; throws UsageError, InputError, or what the file system says. */
 export async function runTune(args: string[], console: Console): Promise<void> {
-  const job = parseTuneJob(args);
-  if (job.help) return write(console.out, `${tuneHelp()}\n`);
-  if (job.listFormats) return write(console.out, `${formatHelp()}\n`);
+  const line = tuneLine(args);
+  if (line.has('help')) return write(console.out, `${tuneHelp()}\n`);
+  if (line.has('formats')) return write(console.out, `${formatHelp()}\n`);
+  const job = readTuneJob(line);
   const { samples, notes } = job.files ? readSamples(job.files) : sceneSamples();
-  for (const note of notes) await write(console.err, `${note}\n`);
-  const tuning = await tuneWatched(samples, job, console);
+  await writeNotes(console, notes);
+  const tuning = await withProgress(console.progress, (progress) => tuneSamples(samples, job, progress));
   await write(console.out, outputOf(tuning, job, console));
   if (job.html !== null) {
-    writeFileSync(job.html, drawReport(tuning, commandOf(args)));
+    writeOutputFile(job.html, drawReport(tuning, asTyped('tune', args)));
     await write(console.err, `wrote the report to ${job.html}\n`);
   }
   if (!tuning.candidate)
     throw new InputError([{ path: 'plateau', value: null, message: inOptionNames(tuning.warnings.join(' ')) }]);
   if (job.yaml !== null && job.yaml !== '-') {
-    writeFileSync(job.yaml, profileYaml(tuning));
+    writeOutputFile(job.yaml, profileYaml(tuning));
     await write(console.err, `wrote the profile to ${job.yaml}\n`);
   }
 }
@@ -43,10 +42,10 @@ function sceneSamples(): Samples {
   return { samples: trackers.map(({ name, frames }) => ({ tracker: name, frames })), notes: [] };
 }
 
-async function tuneWatched(samples: TuningSample[], { tuning }: TuneJob, console: Console): Promise<Tuning> {
-  const progress = new Progress(console.progress);
+/** Mistakes of the library, in the words of the command line. */
+function tuneSamples(samples: TuningSample[], { tuning }: TuneJob, watch: TuningWatch): Tuning {
   try {
-    return tune(samples, { ...tuning, watch: progress });
+    return tune(samples, { ...tuning, watch });
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     throw new InputError(
@@ -56,23 +55,10 @@ async function tuneWatched(samples: TuningSample[], { tuning }: TuneJob, console
         message: inOptionNames(problem.message),
       })),
     );
-  } finally {
-    await progress.stop();
   }
 }
 
 function outputOf(tuning: Tuning, { json, yaml }: TuneJob, { screen }: Console): string {
   if (json) return `${JSON.stringify(tuning)}\n`;
   return yaml === '-' ? profileYaml(tuning) : drawSummary(tuning, screen);
-}
-
-/** The command as it was given, for the report. */
-function commandOf(args: string[]): string {
-  const quoted = args.map((arg) => (/^[\w@%+=:,./-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`));
-  return ['tgospa tune', ...quoted].join(' ');
-}
-
-/** Writes, and waits when the other end is slow. */
-async function write(stream: Writable, text: string): Promise<void> {
-  if (text !== '' && !stream.write(text)) await once(stream, 'drain');
 }

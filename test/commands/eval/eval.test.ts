@@ -11,7 +11,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { adapters } from '../../../adapters/index.js';
 import { runEval } from '../../../src/commands/eval/eval.js';
-import { evalHelp, parseJob } from '../../../src/commands/eval/options.js';
+import { evalHelp, evalLine, readJob } from '../../../src/commands/eval/options.js';
 import { type Evaluation, evaluate, InputError, type Obj, type Params, presets } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { usageMistakes as mistakesOf, rowsOf } from '../../kit/cli-harness.js';
@@ -46,7 +46,7 @@ async function runJson(args: string[]): Promise<Entry[]> {
 }
 
 /** The scene as the benchmark would write it: reference rows of nine columns, tracker rows of ten. */
-const usageMistakes = (args: string[]) => mistakesOf(parseJob, args);
+const usageMistakes = (args: string[]) => mistakesOf((words) => readJob(evalLine(words)), args);
 
 describe('tgospa eval', () => {
   let folder: string;

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { parseTuneJob, tuneHelp } from '../../../src/commands/tune/options.js';
+import { readTuneJob, tuneHelp, tuneLine } from '../../../src/commands/tune/options.js';
 import { drawReport } from '../../../src/commands/tune/report.js';
 import { drawSummary, profileYaml } from '../../../src/commands/tune/summary.js';
 import { runTune } from '../../../src/commands/tune/tune.js';
@@ -46,7 +46,7 @@ async function done(args: string[], screen = PLAIN): Promise<{ out: string; err:
   return { out, err };
 }
 
-const usageMistakes = (args: string[]) => mistakesOf(parseTuneJob, args);
+const usageMistakes = (args: string[]) => mistakesOf((words) => readTuneJob(tuneLine(words)), args);
 
 describe('tgospa tune', () => {
   let folder: string;

@@ -1,0 +1,113 @@
+/**
+ * Trackers on one sequence as a whole: every tracker under every profile, as a ranking or as JSON, and as a report or
+ * rows where files are named for them.
+ */
+
+import type { Writable } from 'node:stream';
+import { type Evaluation, evaluate } from '../../index.js';
+import { scoresOf, type Totals } from '../../scores/totals.js';
+import { type Console, write } from '../console/console.js';
+import type { Progress } from '../console/progress.js';
+import { bold, dim, type Screen } from '../console/table.js';
+import { shortNames } from '../files/names.js';
+import { drawScores } from './comparison.js';
+import type { Job } from './options.js';
+import { drawRanking } from './ranking.js';
+import type { Sequence, SequenceTracker } from './sequence.js';
+import { combine, resultsOf, type Study } from './study.js';
+import { writeStudyFiles } from './study-files.js';
+import { describeParams, framesFor, type NamedProfile, totalsOf, verdictOn } from './verdict.js';
+
+/** One tracker under one profile. */
+export interface TrackerEvaluation {
+  tracker: SequenceTracker;
+  profile: NamedProfile;
+  evaluation: Evaluation;
+  /** of the companion scores; the same under every profile */
+  totals: Totals | null;
+}
+
+export async function runSequence(
+  job: Job,
+  sequence: Sequence,
+  command: string,
+  console: Console,
+  progress: Progress,
+): Promise<void> {
+  const evaluations = [...evaluateTrackers(job, sequence, progress)];
+  await progress.stop();
+  if (job.html !== null || job.csv !== null)
+    writeStudyFiles(job, studyOf(job, sequence, evaluations), command, console);
+  if (job.json) return writeJson(sequence.reference, evaluations, console.out);
+  const rankings = job.profiles.map((profile) => rankingOf(profile, evaluations, console.screen));
+  await write(console.out, `${rankings.join('\n\n')}\n`);
+}
+
+export function* evaluateTrackers(
+  { profiles, solve, scores }: Job,
+  { trackers }: Sequence,
+  progress: Progress,
+): Generator<TrackerEvaluation> {
+  const steps = profiles.length * trackers.length;
+  let step = 0;
+  const totals = trackers.map(({ frames }) => (scores ? totalsOf(frames, profiles) : null));
+  for (const profile of profiles) {
+    for (const [index, tracker] of trackers.entries()) {
+      const frames = framesFor(profile.params, tracker.frames);
+      const label = `${tracker.name}, ${profile.name}`;
+      progress.begin({ label, step: ++step, steps, total: frames.length, unit: 'frames' });
+      const evaluation = evaluate(progress.counting(frames), profile.params, solve);
+      yield { tracker, profile, evaluation, totals: totals[index] };
+    }
+  }
+}
+
+/** The ranking under one profile, with the companion scores where there are any. */
+export function rankingOf(profile: NamedProfile, evaluations: TrackerEvaluation[], screen: Screen): string {
+  const chosen = evaluations.filter((one) => one.profile === profile);
+  const contenders = chosen.map(({ tracker, evaluation }) => ({ name: tracker.name, evaluation }));
+  const title = `${bold(profile.name, screen)}, ${chosen[0].evaluation.frames} frames`;
+  const scored = chosen.flatMap(({ tracker, evaluation, totals }) =>
+    totals ? [{ name: tracker.name, evaluation, scores: scoresOf(totals) }] : [],
+  );
+  const scores = scored.length > 0 ? ['', ...drawScores(scored, profile.name, screen)] : [];
+  const params = dim(describeParams(profile.params), screen);
+  return [title, params, '', ...drawRanking(contenders, screen), ...scores].join('\n');
+}
+
+/** The sequence as a study of one. */
+function studyOf({ profiles }: Job, sequence: Sequence, evaluations: TrackerEvaluation[]): Study {
+  const { reference, trackers, notes } = sequence;
+  const [name] = shortNames([reference]);
+  const judged = trackers.map((tracker) => {
+    const own = evaluations.filter((one) => one.tracker === tracker);
+    const verdict = {
+      profiles: own.map(({ evaluation }) => verdictOn(evaluation, tracker.frames)),
+      totals: own[0].totals,
+    };
+    return { sequence: name, tracker: tracker.name, verdict };
+  });
+  return {
+    reference,
+    trackers: trackers.map((tracker) => tracker.name),
+    sequences: [name],
+    common: [name],
+    profiles,
+    results: judged.flatMap((one) => resultsOf(one, profiles)),
+    combined: profiles.flatMap((profile, index) =>
+      judged.map(({ tracker, verdict }) => combine(tracker, profile, index, [verdict])),
+    ),
+    notes,
+  };
+}
+
+async function writeJson(reference: string, evaluations: TrackerEvaluation[], out: Writable): Promise<void> {
+  let separator = '[';
+  for (const { tracker, profile, evaluation, totals } of evaluations) {
+    const names = { reference, tracker: tracker.file, profile: profile.name, params: profile.params };
+    const entry = { ...names, ...evaluation, ...(totals && { scores: scoresOf(totals) }) };
+    await write(out, separator + JSON.stringify(entry));
+    separator = ',\n';
+  }
+  await write(out, ']\n');
+}

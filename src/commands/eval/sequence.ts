@@ -1,0 +1,45 @@
+/** One sequence with the trackers that are judged on it, from files or from the built-in scene. */
+
+import type { Frame } from '../../metric/evaluation.js';
+import { crossingScene, type Fault } from '../../simulation/walkers.js';
+import { shortNames } from '../files/names.js';
+import { type PairFrames, PairReader, type PairReading } from '../files/pair-reader.js';
+
+export interface SequenceTracker {
+  name: string;
+  /** as given on the command line */
+  file: string;
+  frames: Frame[];
+  /** what a simulated tracker does wrong on purpose */
+  faults: Fault[];
+}
+
+export interface Sequence {
+  reference: string;
+  trackers: SequenceTracker[];
+  notes: string[];
+}
+
+/** Reads all files, or throws one InputError with everything that is wrong with them. */
+export function readSequence(reference: string, files: readonly string[], reading: PairReading): Sequence {
+  const names = shortNames(files);
+  const pairs = new PairReader(reading).readAll(files.map((tracker) => ({ reference, tracker })));
+  const notes = pairs.flatMap((pair, index) => [...pair.notes, ...preprocessingNotes(names[index], pair)]);
+  return {
+    reference,
+    trackers: pairs.map(({ frames }, index) => ({ name: names[index], file: files[index], frames, faults: [] })),
+    // notes on the reference come with every tracker
+    notes: [...new Set(notes)],
+  };
+}
+
+function preprocessingNotes(name: string, { preprocessed }: PairFrames): string[] {
+  if (!preprocessed) return [];
+  const { removedCount, rowCount } = preprocessed;
+  return [`${name}: preprocessing took out ${removedCount} of ${rowCount} rows that match a distractor`];
+}
+
+export function simulatedSequence(): Sequence {
+  const { name, trackers } = crossingScene();
+  return { reference: name, trackers: trackers.map((tracker) => ({ ...tracker, file: tracker.name })), notes: [] };
+}

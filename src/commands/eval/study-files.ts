@@ -1,0 +1,25 @@
+/** The report and the rows of a study, in the files that were named for them. */
+
+import type { Console } from '../console/console.js';
+import { checkWritable, writeOutputFile } from '../console/output-file.js';
+import type { Job } from './options.js';
+import type { Study } from './study.js';
+import { drawStudyPage } from './study-page.js';
+import { studyCsv } from './study-table.js';
+
+/** Before the work: whether its results can be written. */
+export function checkStudyFiles({ html, csv }: Job): void {
+  for (const file of [html, csv]) if (file !== null) checkWritable(file);
+}
+
+export function writeStudyFiles({ html, csv }: Job, study: Study, command: string, { err }: Console): void {
+  const texts: Array<[file: string | null, text: () => string]> = [
+    [html, () => drawStudyPage(study, command)],
+    [csv, () => studyCsv(study)],
+  ];
+  for (const [file, text] of texts) {
+    if (file === null) continue;
+    writeOutputFile(file, text());
+    err.write(`wrote ${file}\n`);
+  }
+}
