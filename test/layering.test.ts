@@ -1,11 +1,9 @@
 /**
  * Arrows point one way. The table of folders in src/README.md is the law: it names every folder and what it may import,
- * types included, and this test holds the tree to it, with a sentence. It also keeps the README honest: the commands it
- * names must exist.
+ * types included, and this test holds the tree to it, with a sentence.
  */
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -201,43 +199,5 @@ describe('the layering', () => {
         `${owner} owns ${library} but does not import it`,
       );
     }
-  });
-});
-
-describe('the README', () => {
-  const text = read('README.md');
-
-  it('names only npm scripts that exist', () => {
-    const { scripts } = JSON.parse(read('package.json'));
-    const named = [...text.matchAll(/npm (?:run )?(start|test|(?<=run )[\w:-]+)/g)].map(([, name]) => name);
-    assert.ok(named.includes('start') && named.includes('test'), 'the README must say npm start and npm test');
-    for (const name of named)
-      assert.ok(name in scripts, `the README says npm run ${name}, but package.json has no such script`);
-  });
-
-  it('names only options that tgospa eval or tgospa tune knows', async () => {
-    const { evalHelp } = await import('../src/commands/eval/options.js');
-    const { tuneHelp } = await import('../src/commands/tune/options.js');
-    const known = new Set((evalHelp() + tuneHelp()).match(/--[\w-]+/g));
-    const named = [...text.matchAll(/--[a-z][\w-]+/g)].map(([option]) => option);
-    assert.ok(named.length > 0);
-    for (const option of named)
-      assert.ok(known.has(option), `the README names ${option}, which neither tgospa eval nor tgospa tune knows`);
-  });
-
-  it('shows a program for the library that runs', () => {
-    const [, program] = text.match(/```js\n([\s\S]*?)```/) ?? assert.fail('the README has no program');
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    assert.equal(status, 0, stderr);
-    assert.match(stdout, /switches: 1/);
-  });
-
-  it('is linked with files that exist', () => {
-    const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, file]) => file);
-    for (const file of links)
-      assert.doesNotThrow(() => read(file), `the README links to ${file}, which does not exist`);
   });
 });

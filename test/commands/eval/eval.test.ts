@@ -287,13 +287,13 @@ describe('tgospa eval', () => {
       assert.match(out, /npx tgospa eval --reference/);
     });
 
-    it('prints what the README shows', async () => {
-      const [, shown] = readFileSync(join(root, 'README.md'), 'utf8').split(/^## Judging files$|^## The four/m);
+    it('prints what its page shows', async () => {
+      const [shown] = readFileSync(join(root, 'src/commands/eval/README.md'), 'utf8').split(/^## Your own files$/m);
       const lines = shown.split('\n').filter((line) => line.startsWith('    '));
       assert.ok(lines.length > 20);
       const printed = new Set((await run(['--demo'])).out.split('\n'));
       for (const line of lines)
-        assert.ok(printed.has(line.slice(4)), `the README shows a line that is not printed: ${line}`);
+        assert.ok(printed.has(line.slice(4)), `the page shows a line that is not printed: ${line}`);
     });
   });
 
