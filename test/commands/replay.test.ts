@@ -14,6 +14,7 @@ import { evaluate, type Frame, InputError, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { metric } from '../kit/end-to-end-harness.js';
+import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 
 class Text extends Writable {
   text = '';
@@ -90,7 +91,11 @@ describe('replay', () => {
     writeFileSync(file('crossing'), textOf(frames.get('steady')!, 'reference'));
     for (const name of ['steady', 'faulty']) writeFileSync(file(name), textOf(frames.get(name)!, 'tracker'));
     const overrides = { listen: { port: 0 }, data: { dir: join(folder, 'data') } };
-    app = await startApp(readConfig({ overrides, env: {} }).config, {
+    const text = JSON.stringify({
+      evaluation: UNTIMED_EVALUATION,
+      streams: { defaults: { pairing: UNTIMED_PAIRING } },
+    });
+    app = await startApp(readConfig({ text, overrides, env: {} }).config, {
       env: {},
       logger: createLogger({ level: 'silent' }),
     });

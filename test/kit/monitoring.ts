@@ -1,53 +1,15 @@
 /** A real Prometheus, a real Alertmanager and a receiver of webhooks, on loopback, in a temporary folder, with the shipped configuration. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
-import { freePort, until } from './system.js';
+import { Program } from './program.js';
+import { freePort } from './system.js';
 
 const docker = fileURLToPath(new URL('../../../docker/', import.meta.url));
 const configuration = (name: string) => parse(readFileSync(join(docker, name), 'utf8'));
-
-/** A program that is started, asked whether it is ready, and stopped by its own process id. */
-export class Program {
-  output = '';
-  #child: ChildProcess;
-
-  constructor(command: string, args: string[]) {
-    this.#child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    for (const stream of [this.#child.stdout!, this.#child.stderr!])
-      stream.on('data', (chunk) => {
-        this.output = (this.output + chunk).slice(-20_000);
-      });
-  }
-
-  /** Resolves once `url` answers 200. */
-  async ready(url: string): Promise<void> {
-    await until(`${url} is ready`, async () => {
-      if (this.#ended) throw new Error(`the program for ${url} ended: ${this.output}`);
-      return fetch(url).then(
-        (answer) => answer.ok,
-        () => false,
-      );
-    });
-  }
-
-  async stop(): Promise<void> {
-    if (this.#ended) return;
-    this.#child.kill('SIGTERM');
-    const late = setTimeout(() => this.#child.kill('SIGKILL'), 20_000);
-    await once(this.#child, 'exit');
-    clearTimeout(late);
-  }
-
-  get #ended(): boolean {
-    return this.#child.exitCode !== null || this.#child.signalCode !== null;
-  }
-}
 
 export interface Notice {
   status: 'firing' | 'resolved';

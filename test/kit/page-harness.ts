@@ -11,6 +11,7 @@ import { readConfig } from '../../src/config/config.js';
 import { WebSocket } from '../../src/edge/http.js';
 import type { Frame } from '../../src/metric/evaluation.js';
 import { createLogger } from '../../src/telemetry/logger.js';
+import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from './settings.js';
 import { until } from './system.js';
 
 export const DEADLINE_MS = 60_000;
@@ -19,8 +20,7 @@ export const DEADLINE_MS = 60_000;
 const SCREENSHOTS =
   process.env.TGOSPA_SCREENSHOTS ?? fileURLToPath(new URL('../../../test/screenshots', import.meta.url));
 
-/** Nothing is judged before all feeds have sent it, however slow the machine is. */
-const PATIENT = { pairing: { latenessMs: 1e7, silenceMs: 1e7 } };
+const SETTINGS = { pairing: UNTIMED_PAIRING };
 
 export class Evaluator {
   #feeds = new Map<string, FeedClient>();
@@ -33,7 +33,11 @@ export class Evaluator {
 
   static async start({ dir = mkdtempSync(join(tmpdir(), 'tgospa-page-')), port = 0, text = '', token = '' } = {}) {
     const env = token ? { TGOSPA_TOKEN: token } : {};
-    const { config } = readConfig({ text, overrides: { listen: { port }, data: { dir } }, env });
+    const { config } = readConfig({
+      text,
+      overrides: { listen: { port }, data: { dir }, evaluation: UNTIMED_EVALUATION },
+      env,
+    });
     const app = await startApp(config, { env, logger: createLogger({ level: 'error' }) });
     return new Evaluator(app, dir, token || undefined);
   }
@@ -43,7 +47,7 @@ export class Evaluator {
   }
 
   /** The feed of a stream: the reference, or the tracker of that name. */
-  feed(stream: string, tracker: string | null, settings: Record<string, unknown> = PATIENT): FeedClient {
+  feed(stream: string, tracker: string | null, settings: Record<string, unknown> = SETTINGS): FeedClient {
     const key = `${stream}\n${tracker}`;
     let feed = this.#feeds.get(key);
     if (!feed) {
@@ -57,7 +61,7 @@ export class Evaluator {
   }
 
   /** Opens the feeds of a stream; resolves when the evaluator expects frames of all of them. */
-  async open(stream: string, trackers: string[], settings: Record<string, unknown> = PATIENT): Promise<void> {
+  async open(stream: string, trackers: string[], settings: Record<string, unknown> = SETTINGS): Promise<void> {
     for (const tracker of [null, ...trackers]) this.feed(stream, tracker, settings);
     const known = () => this.app.live.streams().find((one) => one.stream === stream)?.feeds.length ?? 0;
     await until(`${trackers.length + 1} feeds of ${stream}`, () => known() === trackers.length + 1, DEADLINE_MS);

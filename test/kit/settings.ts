@@ -10,3 +10,9 @@ export const pairingSettings = (own: Partial<PairingSettings> = {}): PairingSett
 });
 
 export const logSettings = (own: Partial<LogSettings> & { dir: string }): LogSettings => ({ ...data, ...own });
+
+/** Nothing depends on how fast the machine is: no solve is cut by the clock, in the main thread or in a worker. */
+export const UNTIMED_EVALUATION = { budgetMs: 600_000, inlineMs: 600_000 };
+
+/** Nothing is judged before all feeds have sent it, however long that takes. */
+export const UNTIMED_PAIRING = { latenessMs: 1e7, silenceMs: 1e7 };

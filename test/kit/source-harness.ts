@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type App, startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLogger } from '../../src/telemetry/logger.js';
+import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from './settings.js';
 import { until } from './system.js';
 
 export class SourceBench {
@@ -20,10 +21,10 @@ export class SourceBench {
   async start(settings: Record<string, unknown>, env: NodeJS.ProcessEnv = {}): Promise<App> {
     const sources = { backoffMs: 10, backoffMaxMs: 200, pollMs: 5, ...(settings.sources as object) };
     const text = JSON.stringify({
-      evaluation: { budgetMs: 10_000 },
+      evaluation: UNTIMED_EVALUATION,
       ...settings,
       sources,
-      streams: { defaults: { windowFrames: 1000, pairing: { latenessMs: 600_000, silenceMs: 600_000 } } },
+      streams: { defaults: { windowFrames: 1000, pairing: UNTIMED_PAIRING } },
       ...('streams' in settings ? { streams: settings.streams } : {}),
     });
     const overrides = { listen: { port: 0 }, data: { dir: join(this.folder, 'data') } };

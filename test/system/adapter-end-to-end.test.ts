@@ -18,6 +18,7 @@ import { createLogger } from '../../src/telemetry/logger.js';
 import { Probe } from '../kit/edge-harness.js';
 import { mot17 } from '../kit/end-to-end-harness.js';
 import { filesOf, type PlainFrame, secondsOf, WRITERS, type Written } from '../kit/format-writers.js';
+import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system.js';
 
 const SEQUENCE = 'MOT17-09';
@@ -109,10 +110,11 @@ describe('a sequence in every format', function () {
     before(async () => {
       const { config } = readConfig({
         // the window holds the whole sequence, so that its last report is what eval says of the files
-        text: `evaluation: { budgetMs: 60000 }
-limits: { payloadBytes: 16777216 }
-streams:
-  defaults: { profiles: [${PROFILE}], windowFrames: ${frames.length}, pairing: { latenessMs: 60000, silenceMs: 60000 } }`,
+        text: JSON.stringify({
+          evaluation: UNTIMED_EVALUATION,
+          limits: { payloadBytes: 16_777_216 },
+          streams: { defaults: { profiles: [PROFILE], windowFrames: frames.length, pairing: UNTIMED_PAIRING } },
+        }),
         overrides: { listen: { port: 0 }, data: { dir: join(folder, 'data') } },
         env: {},
       });

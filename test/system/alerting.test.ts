@@ -8,16 +8,15 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { files } from '../../dashboards/grafana/generate.js';
 import { RULES_FILE, readRules, shortened } from '../kit/alert-rules.js';
 import { filledIn, queriesOf } from '../kit/dashboard-queries.js';
-import { describeAlert, Monitoring, Program } from '../kit/monitoring.js';
+import { describeAlert, Monitoring } from '../kit/monitoring.js';
+import { Program } from '../kit/program.js';
 import { FAULTS, ScriptedScene } from '../kit/scripted-scene.js';
 import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 /** An hour of history becomes a minute. */
 const FACTOR = 60;
 const PATIENCE_MS = 120_000;
@@ -65,7 +64,7 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
   async function start(words: string[], rules: string): Promise<string> {
     const port = await freePort();
     const args = [...words, '--port', String(port), '--data', join(folder, 'data')];
-    evaluator = new Program(process.execPath, [MAIN, ...args]);
+    evaluator = Program.tgospa(args);
     await evaluator.ready(`http://127.0.0.1:${port}/readyz`);
     monitoring = await Monitoring.start(folder, `127.0.0.1:${port}`, rules);
     return `ws://127.0.0.1:${port}`;

@@ -3,19 +3,18 @@
  * end everything must be as in a run that nobody interrupted. The seed of the moments is printed; CRASH_SEED repeats it.
  */
 import { strict as assert } from 'node:assert';
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { Frame } from '../../src/index.js';
 import { crowd } from '../bench/crowd.js';
+import { Program } from '../kit/program.js';
 import { randomFrom } from '../kit/random.js';
+import { freePort } from '../kit/system.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const FRAMES = 900;
 const KILLS = 6;
 const WINDOW_FRAMES = 30;
@@ -45,53 +44,37 @@ interface Outcome {
 
 /** `tgospa serve` in a process of its own, always on the same folder and port. */
 class Evaluator {
-  #child: ChildProcess | null = null;
-  #port = 0;
+  #program: Program | null = null;
   errors = '';
 
   constructor(
     readonly folder: string,
+    readonly port: number,
     evaluation: Record<string, number>,
   ) {
     writeFileSync(join(folder, 'tgospa.yaml'), configure(evaluation));
   }
 
   get http(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   async start(): Promise<void> {
-    const args = [MAIN, 'serve', '--port', String(this.#port), '--data', join(this.folder, 'data')];
-    const child = spawn(process.execPath, args, {
-      cwd: this.folder,
-      env: { PATH: process.env.PATH },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    this.#child = child;
-    child.stderr!.on('data', (chunk) => {
-      for (const line of String(chunk).split('\n')) if (line.includes('"level":"error"')) this.errors += `${line}\n`;
-    });
-    let output = '';
-    for await (const chunk of child.stdout!) {
-      output += chunk;
-      const address = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(output);
-      if (!address) continue;
-      this.#port = Number(address[1]);
-      return;
-    }
-    throw new Error(`it did not start: ${output} ${this.errors}`);
+    const args = ['serve', '--port', String(this.port), '--data', join(this.folder, 'data')];
+    this.#program = Program.tgospa(args, { cwd: this.folder });
+    await this.#program.shows(/listening on http/);
   }
 
   async kill(): Promise<void> {
-    const child = this.#child!;
-    this.#child = null;
-    if (child.exitCode !== null) throw new Error(`it had ended by itself: ${child.exitCode} ${this.errors}`);
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    const program = this.#program!;
+    this.#program = null;
+    if (program.ended) throw new Error(`it had ended by itself: ${program.output}`);
+    await program.end('SIGKILL');
+    for (const line of program.output.split('\n')) if (line.includes('"level":"error"')) this.errors += `${line}\n`;
   }
 
   async stop(): Promise<void> {
-    if (this.#child) await this.kill();
+    if (this.#program) await this.kill();
   }
 
   async json(path: string): Promise<unknown> {
@@ -147,7 +130,7 @@ describe('a crash', () => {
   async function begin(evaluation: Record<string, number>): Promise<Evaluator> {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-crash-'));
     folders.push(folder);
-    const evaluator = new Evaluator(folder, evaluation);
+    const evaluator = new Evaluator(folder, await freePort(), evaluation);
     evaluators.push(evaluator);
     await evaluator.start();
     return evaluator;
@@ -215,6 +198,7 @@ describe('a crash', () => {
     const outcome = await outcomeOf(evaluator, reader);
     await Promise.all(feeds.map((feed) => feed.close()));
     reader.close();
+    await evaluator.stop();
     assert.equal(evaluator.errors, '');
     assert.deepEqual(reader.contradictions, []);
     return outcome;

@@ -14,6 +14,7 @@ import { type Evaluation, evaluate, type Frame, presets, type Report, SlidingWin
 import { createLogger } from '../../src/telemetry/logger.js';
 import { Probe } from '../kit/edge-harness.js';
 import { metric, mot17 } from '../kit/end-to-end-harness.js';
+import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
@@ -53,7 +54,10 @@ describe('the whole evaluator', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-end-to-end-'));
     const { config } = readConfig({
-      text: `evaluation: { budgetMs: 10000 }\nstreams: { defaults: { profiles: [${PROFILES}], windowFrames: ${WINDOW_FRAMES} } }`,
+      text: JSON.stringify({
+        evaluation: UNTIMED_EVALUATION,
+        streams: { defaults: { profiles: PROFILES, windowFrames: WINDOW_FRAMES, pairing: UNTIMED_PAIRING } },
+      }),
       overrides: { listen: { port: 0 }, data: { dir: join(folder, 'data') } },
       env: {},
     });

@@ -1,6 +1,6 @@
 /**
- * The live page in a real browser. Every test sends exactly as many frames as it names, waits until the page says that it
- * shows them, and pauses before it compares: nothing is compared while it moves.
+ * The live page in a real browser. Every test has a page of its own, which nothing done before has touched, sends exactly as many frames
+ * as it names, waits until the page says that it shows them, and pauses before it compares: nothing is compared while it moves.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -59,17 +59,33 @@ describe('page', function () {
     });
     await evaluator.open('crossing', ['steady', 'faulty']);
     await evaluator.send('crossing', { steady: first('steady', FRAMES), faulty: first('faulty', FRAMES) });
+  });
+  beforeEach(async () => {
     screen = await Screen.open(browser);
   });
-
+  afterEach(async () => {
+    await screen.close();
+    assert.deepEqual(screen.complaints, [], 'its console is silent');
+  });
   after(async () => {
     await browser?.close();
     await evaluator?.stop();
   });
 
+  /** Opens a series of the stream `crossing`; resolves when the page shows its newest frame. */
+  const goToSeries = async (tracker: string) => {
+    await screen.go(evaluator, seriesHash(tracker));
+    await screen.shows({ view: 'series', newest: FRAMES, shown: FRAMES, mode: 'follow' });
+  };
+  /** Opens it at a frame, where it stays. */
+  const goToFrame = async (tracker: string, k: number, query = '') => {
+    await screen.go(evaluator, seriesHash(tracker, `?k=${k}${query}`));
+    await screen.shows({ view: 'series', newest: FRAMES, shown: k, mode: 'paused' });
+  };
+
   describe('overview', () => {
     it('lists all series, the worst first, with the figures of the evaluator', async () => {
-      await screen.go(evaluator, '#/');
+      await screen.go(evaluator, '#/?q=crossing');
       await screen.shows({ view: 'overview', series: 2 });
       const rows = screen.page.locator('table.series tbody tr');
       await screen.page.locator(`tr[data-k="${FRAMES}"]`).nth(1).waitFor();
@@ -117,21 +133,17 @@ describe('page', function () {
         return route.fulfill({ json: { events } });
       });
       await screen.go(evaluator, '#/events');
-      await screen.page.reload();
       await screen.page.getByText('missed spike began').waitFor();
       await screen.page.keyboard.press('o');
       await screen.shows({ view: 'overview', series: 2 });
       const cells = await screen.page.locator('.spikes').allInnerTexts();
       assert.deepEqual(cells, ['▲ missed', '']);
-      await screen.page.unroute('**/v1/events*');
-      await screen.page.reload();
     });
   });
 
   describe('one series', () => {
     it('shows the figures of the newest frame, equal to the API, to /metrics and to the kernel', async () => {
-      await screen.go(evaluator, seriesHash('faulty'));
-      await screen.shows({ newest: FRAMES, shown: FRAMES });
+      await goToSeries('faulty');
       const figures = await screen.figures('faulty');
       assertFigures(figures, 'faulty', FRAMES);
       const api = await evaluator.get<{ k: number; evaluation: { distance: number; cost: Record<string, number> } }>(
@@ -147,6 +159,7 @@ describe('page', function () {
     });
 
     it('draws the reference blue and the tracker red', async () => {
+      await goToSeries('faulty');
       const counts = (await screen.page.evaluate(`(() => {
         const canvas = document.querySelector('canvas.scene');
         const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -161,6 +174,7 @@ describe('page', function () {
     });
 
     it('scrubs back, steps and follows again', async () => {
+      await goToSeries('faulty');
       await screen.page.locator('#scrub').fill('130');
       await screen.shows({ shown: 130, mode: 'paused' });
       assertFigures(await screen.figures('faulty'), 'faulty', 130);
@@ -180,8 +194,7 @@ describe('page', function () {
 
     it('opens at the frame of a link, and marks who switched there', async () => {
       await screen.go(evaluator, '#/');
-      await screen.go(evaluator, seriesHash('faulty', '?k=122'));
-      await screen.shows({ shown: 122, mode: 'paused' });
+      await goToFrame('faulty', 122);
       assertFigures(await screen.figures('faulty'), 'faulty', 122);
       await screen.page.getByText('track changed for 2, 3').waitFor();
       await screen.shot('series-paused-at-switch');
@@ -193,8 +206,7 @@ describe('page', function () {
     });
 
     it('goes where the ribbon is clicked', async () => {
-      await screen.go(evaluator, seriesHash('faulty', '?k=150'));
-      await screen.shows({ shown: 150, mode: 'paused' });
+      await goToFrame('faulty', 150);
       const box = (await screen.page.locator('.ribbon canvas').boundingBox())!;
       await screen.page.locator('.ribbon canvas').click({ position: { x: 64 + 3, y: box.height / 2 } });
       const oldest = Number(await screen.page.locator('#scrub').getAttribute('min'));
@@ -202,6 +214,7 @@ describe('page', function () {
     });
 
     it('zooms, pans and fits', async () => {
+      await goToFrame('faulty', 150);
       const picture = () => screen.page.evaluate("document.querySelector('canvas.scene').toDataURL()");
       const before = await picture();
       await screen.page.getByRole('button', { name: 'zoom in' }).click();
@@ -211,6 +224,7 @@ describe('page', function () {
     });
 
     it('replays the retained frames and then follows', async () => {
+      await goToFrame('faulty', 150);
       await screen.page.getByLabel('speed of replay').selectOption('every picture');
       await screen.page.getByRole('button', { name: 'Replay' }).click();
       await screen.shows({ newest: FRAMES, shown: FRAMES, mode: 'follow' });
@@ -253,8 +267,7 @@ describe('page', function () {
 
   describe('side by side', () => {
     it('moves one cursor over both plots', async () => {
-      await screen.go(evaluator, seriesHash('faulty', '?k=140'));
-      await screen.shows({ newest: FRAMES, shown: 140, mode: 'paused' });
+      await goToFrame('faulty', 140);
       const plots = screen.page.locator('.plots .u-over');
       await plots.nth(1).waitFor();
       const box = (await plots.first().boundingBox())!;
@@ -273,8 +286,7 @@ describe('page', function () {
     });
 
     it('shows two trackers side by side at the same frame', async () => {
-      await screen.go(evaluator, seriesHash('faulty', '?k=140&with=steady'));
-      await screen.shows({ newest: FRAMES, shown: 140, mode: 'paused' });
+      await goToFrame('faulty', 140, '&with=steady');
       assertFigures(await screen.figures('faulty'), 'faulty', 140);
       assertFigures(await screen.figures('steady'), 'steady', 140);
       await screen.shot('two-trackers');
@@ -345,10 +357,12 @@ describe('page', function () {
       assert.deepEqual(evaluation.count, expected.count);
     };
 
-    it('begins with the profile in force and gives the same figures', async () => {
-      await screen.go(evaluator, seriesHash('faulty'));
-      await screen.shows({ newest: FRAMES });
+    beforeEach(async () => {
+      await goToSeries('faulty');
       await screen.page.locator('summary').click();
+    });
+
+    it('begins with the profile in force and gives the same figures', async () => {
       const result = await judged();
       sameAsEvaluate(result);
       assert.ok(Math.abs(result.evaluation.distance - windowAt('faulty', FRAMES).distance) < 1e-3);
@@ -366,7 +380,9 @@ describe('page', function () {
     });
 
     it('gives the wish as a profile that the evaluator understands', async () => {
+      await screen.page.getByLabel('Miss share').fill('0.8');
       const { params } = await judged();
+      assert.equal(params.missShare, 0.8);
       const text = (await screen.page.locator('.what-if .yaml').textContent())!;
       const { config } = readConfig({ text, env: {} });
       assert.deepEqual(paramsByName(config, 'my-profile'), params);
@@ -403,57 +419,46 @@ describe('page', function () {
     });
 
     it('has no faults of accessibility in any view, dark or light, wide or narrow', async () => {
-      // a page of its own: what was done before has left nothing on it
-      const fresh = await Screen.open(browser);
       const views = { overview: '#/', events: '#/events', series: seriesHash('faulty', `?k=${FRAMES}&with=steady`) };
       for (const [scheme, width] of [
         ['light', 1280],
         ['dark', 390],
       ] as const) {
-        await fresh.page.emulateMedia({ colorScheme: scheme });
-        await fresh.page.setViewportSize({ width, height: 900 });
+        await screen.page.emulateMedia({ colorScheme: scheme });
+        await screen.page.setViewportSize({ width, height: 900 });
         for (const [name, hash] of Object.entries(views)) {
-          await fresh.go(evaluator, hash);
-          await fresh.shows(name === 'series' ? { view: name, shown: FRAMES } : { view: name });
+          await screen.go(evaluator, hash);
+          await screen.shows(name === 'series' ? { view: name, shown: FRAMES } : { view: name });
           if (name === 'series') {
-            await fresh.page.locator('summary').click();
-            await fresh.page.locator('.what-if[data-state="done"]').waitFor();
+            await screen.page.locator('summary').click();
+            await screen.page.locator('.what-if[data-state="done"]').waitFor();
           }
-          await fresh.page.evaluate(AXE);
-          const found = await fresh.page.evaluate(
+          await screen.page.evaluate(AXE);
+          const found = await screen.page.evaluate(
             "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((n) => n.html).join(' | ')))",
           );
           assert.deepEqual(found, [], `${name}, ${scheme}, ${width} wide`);
-          const overflow = await fresh.page.evaluate('document.documentElement.scrollWidth - innerWidth');
+          const overflow = await screen.page.evaluate('document.documentElement.scrollWidth - innerWidth');
           assert.ok(Number(overflow) <= 0, `${name} is ${overflow} pixels too wide at ${width}`);
-          await fresh.shot(`${name}-${scheme}-${width}`);
+          await screen.shot(`${name}-${scheme}-${width}`);
         }
       }
-      await fresh.close();
     });
 
     it('loads nothing from elsewhere and weighs less than 150 kB', async () => {
-      const fresh = await Screen.open(browser);
       const origins = new Set<string>();
       let bytes = 0;
-      fresh.page.on('response', (response) => {
+      screen.page.on('response', (response) => {
         if (response.url().startsWith('data:')) return;
         origins.add(new URL(response.url()).origin);
         if (!response.url().includes('/v1/')) bytes += Number(response.headers()['content-length'] ?? 0);
       });
-      await fresh.go(evaluator, seriesHash('faulty'));
-      await fresh.shows({ newest: FRAMES });
-      await fresh.page.locator('summary').click();
-      await fresh.page.locator('.what-if[data-state="done"]').waitFor();
+      await goToSeries('faulty');
+      await screen.page.locator('summary').click();
+      await screen.page.locator('.what-if[data-state="done"]').waitFor();
       assert.deepEqual([...origins], [evaluator.url]);
       assert.ok(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
-      assert.deepEqual(fresh.complaints, []);
-      await fresh.close();
     });
-  });
-
-  describe('after all that', () => {
-    it('has kept its console silent', () => assert.deepEqual(screen.complaints, []));
   });
 });
 

@@ -13,6 +13,7 @@ import { readConfig } from '../../src/config/config.js';
 import { evaluate, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
+import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system.js';
 
 const PYTHON = '/usr/bin/python3';
@@ -29,7 +30,10 @@ describe('the Python client', function () {
     skipUnless(this, hasWebsockets(), `${PYTHON} lacks websockets; install python3-websockets`);
     folder = mkdtempSync(join(tmpdir(), 'tgospa-python-'));
     const { config } = readConfig({
-      text: 'evaluation: { budgetMs: 10000 }\nstreams: { defaults: { windowFrames: 1000 } }',
+      text: JSON.stringify({
+        evaluation: UNTIMED_EVALUATION,
+        streams: { defaults: { windowFrames: 1000, pairing: UNTIMED_PAIRING } },
+      }),
       overrides: { listen: { port: 0 }, data: { dir: join(folder, 'data') } },
       env: {},
     });

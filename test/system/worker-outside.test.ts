@@ -1,11 +1,8 @@
 /** Streams in threads, seen from outside: sockets, pages' questions, metrics, signals, and a thread that dies. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
 import { startApp } from '../../src/app.js';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
@@ -14,10 +11,10 @@ import { evaluate, type Frame, presets } from '../../src/index.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { crowd } from '../bench/crowd.js';
 import { Probe } from '../kit/edge-harness.js';
+import { Program } from '../kit/program.js';
 import { randomFrom } from '../kit/random.js';
-import { SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
+import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const DIES = new URL('../kit/thread-that-dies.js', import.meta.url).href;
 const PROFILE = 'online-surveillance';
 const WINDOW_FRAMES = 30;
@@ -43,21 +40,17 @@ describe('streams in threads, seen from outside', function () {
   this.timeout(SYSTEM_TIMEOUT_MS);
   let folder: string;
   const clients: FeedClient[] = [];
-  let child: ChildProcess | null = null;
-  let output = '';
-  let port = 0;
+  let evaluator: Program | undefined;
+  let port: number;
 
-  beforeEach(() => {
-    port = 0;
+  beforeEach(async () => {
+    port = await freePort();
     folder = mkdtempSync(join(tmpdir(), 'tgospa-outside-'));
   });
   afterEach(async () => {
     for (const client of clients.splice(0)) await client.close({ flush: false });
-    if (child && child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-    child = null;
+    await evaluator?.end('SIGKILL');
+    evaluator = undefined;
     rmSync(folder, { recursive: true, force: true });
   });
 
@@ -142,26 +135,12 @@ describe('streams in threads, seen from outside', function () {
   });
 
   /** `tgospa serve` in a process of its own, on a port that stays the same. */
-  async function serve(evaluation: Record<string, number>, env: NodeJS.ProcessEnv = {}): Promise<string> {
+  async function serve(evaluation: Record<string, number>, preload?: string): Promise<string> {
     writeFileSync(join(folder, 'tgospa.yaml'), configure(evaluation));
-    output = '';
-    const args = [MAIN, 'serve', '--port', String(port), '--data', join(folder, 'data')];
-    const started = spawn(process.execPath, args, {
-      cwd: folder,
-      env: { PATH: process.env.PATH, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    child = started;
-    for (const stream of [started.stdout!, started.stderr!])
-      stream.on('data', (chunk) => {
-        output += chunk;
-      });
-    const address = await until('it listens', () => {
-      assert.equal(started.exitCode, null, output);
-      return /listening on (http:\/\/127\.0\.0\.1:(\d+))/.exec(output) ?? undefined;
-    });
-    port = Number(address[2]);
-    return address[1];
+    const args = ['serve', '--port', String(port), '--data', join(folder, 'data')];
+    evaluator = Program.tgospa(args, { cwd: folder, preload });
+    const [, url] = await evaluator.shows(/listening on (http:\/\/\S+)/);
+    return url;
   }
 
   const windowOf = async (url: string) => {
@@ -190,9 +169,7 @@ describe('streams in threads, seen from outside', function () {
     await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
     await send(feeds, frames);
     await Promise.all(feeds.map((one) => one.flush()));
-    child!.kill('SIGTERM');
-    const [code] = await once(child!, 'exit');
-    assert.equal(code, 0, output);
+    assert.equal(await evaluator!.end('SIGTERM'), 0, evaluator!.output);
     await reader.closed;
     const judged = reader.received.filter(({ type }) => type === 'report').at(-1)?.k as number;
     assert.ok(judged < 100, `it waited for ${judged} frames`);
@@ -205,15 +182,13 @@ describe('streams in threads, seen from outside', function () {
   });
 
   it('a thread that dies ends the process with a line that says what to do, and the next start goes on exactly', async () => {
-    const url = await serve(IN_THREAD, { NODE_OPTIONS: `--import=${DIES}` });
+    const url = await serve(IN_THREAD, DIES);
     const frames = crowd(6, 120, 3);
     const feeds = [feed(url, 'reference', 8), feed(url, 'tracker', 8)];
     await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
-    const died = once(child!, 'exit');
     const sent = send(feeds, frames);
-    const [code] = await died;
-    assert.notEqual(code, 0);
-    const line = output.split('\n').find((one) => one.includes('thread_failed'))!;
+    assert.notEqual(await evaluator!.closed, 0);
+    const line = evaluator!.output.split('\n').find((one) => one.includes('thread_failed'))!;
     assert.match(line, /"level":"error"/);
     assert.match(line, /nothing acked is lost: start again/);
     assert.match(line, /this thread was told to fail/);
