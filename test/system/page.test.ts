@@ -360,6 +360,8 @@ describe('page', function () {
     beforeEach(async () => {
       await goToSeries('faulty');
       await screen.page.locator('summary').click();
+      // sliders take their places when the window has come
+      await judged();
     });
 
     it('begins with the profile in force and gives the same figures', async () => {
