@@ -1,13 +1,17 @@
 /**
- * Where feeds come in: who may open one, and what has been accepted from each. What is accepted is ahead of what is
- * durable; after a fault of the disk the two are the same again, and the rest must be sent once more.
+ * The feeds that are open: who may open one, what has been accepted from each, and who waits for its end. What is
+ * accepted is ahead of what is durable; after a fault of the disk the two are the same again, and the rest must be sent
+ * once more.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, pointProfileLines, resolveStream, type SettingsPatch } from '../config/config.js';
+import { type Log, StorageFault } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
-import type { FeedInfo, StreamPlan } from '../stream/stream.js';
+import type { StreamPlan } from '../stream/plan.js';
+import type { StreamInfo } from '../stream/status.js';
 import type { FeedId } from '../wire/feed.js';
-import type { Shape } from '../wire/objects.js';
+import type { FeedPart, Shape } from '../wire/objects.js';
+import type { Streams } from './streams.js';
 
 /** A refused hello. */
 export interface Refusal {
@@ -16,8 +20,14 @@ export interface Refusal {
   message: string;
 }
 
+/** A hello that was accepted: the number of the first frame that is not stored, and how the stream is judged. */
+export interface Admission {
+  nextSeq: number;
+  plan: StreamPlan;
+}
+
 /** A feed as far as it was accepted. */
-export interface OpenFeed {
+interface OpenFeed {
   readonly id: FeedId;
   /** highest number accepted; a fraction within a foreign message */
   acceptedSeq: number;
@@ -26,8 +36,8 @@ export interface OpenFeed {
   opened: boolean;
   openDurable: boolean;
   ended: boolean;
-  /** resolves when everything accepted so far is durable */
-  stored: Promise<void>;
+  /** resolves when everything accepted so far may be acked */
+  admitted: Promise<void>;
   /** resolves when its end has taken effect */
   over: Promise<void>;
 }
@@ -39,66 +49,81 @@ interface Entry {
   feeds: Map<string, OpenFeed>;
 }
 
+interface Waiter {
+  resolve(): void;
+  reject(fault: StorageFault): void;
+}
+
 const keyOf = (id: { tracker: string | null }) => id.tracker ?? '';
 
-export class Entrance {
+export class OpenFeeds {
   readonly #entries = new Map<string, Entry>();
   /** feeds that had ended and said hello again */
-  readonly #back = new Set<OpenFeed>();
+  readonly #returning = new Set<OpenFeed>();
+  /** who waits for the end of a feed to take effect */
+  readonly #ends = new Map<LogRecord, Waiter>();
 
-  constructor(readonly config: Config) {}
+  constructor(
+    readonly config: Config,
+    readonly log: Log,
+    readonly streams: Streams,
+    /** epoch milliseconds */
+    readonly now: () => number,
+  ) {}
 
-  /** Admits a feed within the limits. A stream's settings are those of the configuration and of its first hello. */
-  admit(id: FeedId, patch: SettingsPatch = {}, shape?: Shape): OpenFeed | Refusal {
-    const entry = this.#entries.get(id.stream) ?? this.#newEntry(id.stream, patch);
-    if ('code' in entry) return entry;
-    const refusal = refuseShape(entry.plan, id.stream, shape) ?? refuseSettings(entry.plan.settings, patch);
-    if (refusal) return refusal;
-    const feed = entry.feeds.get(keyOf(id)) ?? this.#newFeed(entry, id);
+  /** Opens a feed within the limits. A stream's settings are those of the configuration and of its first hello. */
+  open(id: FeedId, patch?: SettingsPatch, shape?: Shape): Admission | Refusal {
+    const feed = this.#admit(id, patch, shape);
     if ('code' in feed) return feed;
-    this.#entries.set(id.stream, entry);
-    entry.feeds.set(keyOf(id), feed);
-    if (feed.ended) this.#back.add(feed);
-    return feed;
-  }
-
-  /**
-   * A part of this feed is about to be taken: feeds of its stream that had ended and are back begin anew; they must be
-   * opened. A hello alone begins nothing, because its client may only want to know whether the end was heard.
-   */
-  goOn(feed: OpenFeed): OpenFeed[] {
-    if (this.#back.size === 0) return [];
-    const anew = [...this.#back].filter(({ id }) => id.stream === feed.id.stream);
-    for (const one of anew) {
-      this.#back.delete(one);
-      Object.assign(one, { ended: false, opened: false, openDurable: false });
+    try {
+      this.#ensureOpen(feed);
+    } catch (error) {
+      // while the disk takes nothing, the feed is opened with its first part
+      if (!(error instanceof StorageFault)) throw error;
     }
-    return anew;
+    return { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan: this.#entries.get(id.stream)!.plan };
   }
 
-  /** It had ended, and has nothing more to say. */
-  stayAway(feed: OpenFeed): void {
-    this.#back.delete(feed);
-  }
-
-  /** How a stream that has feeds is judged. */
-  planOf(stream: string): StreamPlan {
-    return this.#entries.get(stream)!.plan;
-  }
-
-  find(id: FeedId): OpenFeed | undefined {
-    return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
-  }
-
-  /** The record that opens a feed; the first one of a stream brings the settings. */
-  openRecord({ id }: OpenFeed, atMs: number): LogRecord {
+  /** Appends a part to the log, or throws a StorageFault. Resolves when it may be acked. */
+  append(id: FeedId, part: FeedPart, receivedMs: number): Promise<void> {
+    const feed = this.#find(id) ?? this.#reopen(id);
+    if (part.seq <= feed.acceptedSeq) return feed.admitted;
+    if (this.#returning.size > 0) this.#restart(id.stream);
+    this.#ensureOpen(feed);
     const { stream, role, tracker } = id;
-    const { plan, planDurable } = this.#entries.get(stream)!;
-    return { kind: 'open', stream, atMs, role, tracker, ...(planDurable ? {} : { settings: plan }) };
+    const durable = this.log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
+    feed.admitted = this.streams.admit(stream, durable);
+    feed.acceptedSeq = part.seq;
+    return feed.admitted;
   }
 
-  /** Follows a record that has become durable. */
-  note(record: LogRecord): void {
+  /** The feed is finished. Resolves when that has taken effect. */
+  async end(id: FeedId): Promise<void> {
+    const feed = this.#find(id);
+    if (!feed) return;
+    if (feed.ended) {
+      // it had nothing more to say
+      this.#returning.delete(feed);
+      return feed.over;
+    }
+    this.#ensureOpen(feed);
+    const { stream, role, tracker } = id;
+    const record: LogRecord = { kind: 'end', stream, atMs: this.now(), role, tracker };
+    feed.over = new Promise<void>((resolve, reject) => {
+      this.#ends.set(record, { resolve, reject });
+    });
+    // whoever waits for it hears of a fault; that nobody waits is none
+    feed.over.catch(() => {});
+    try {
+      await this.log.append(record);
+      await feed.over;
+    } finally {
+      this.#ends.delete(record);
+    }
+  }
+
+  /** A record has become durable. */
+  committed(record: LogRecord): void {
     const entry = 'role' in record ? this.#entries.get(record.stream) : undefined;
     const feed = entry?.feeds.get(keyOf(record as { tracker: string | null }));
     if (!entry || !feed) return;
@@ -110,8 +135,13 @@ export class Entrance {
     } else if (record.kind === 'end') feed.ended = true;
   }
 
+  /** A record has taken effect. */
+  applied(record: LogRecord): void {
+    this.#ends.get(record)?.resolve();
+  }
+
   /** What was accepted and is not durable is forgotten. */
-  fallBack(): void {
+  revert(): void {
     for (const { feeds } of this.#entries.values()) {
       for (const feed of feeds.values()) {
         feed.acceptedSeq = feed.durableSeq;
@@ -120,22 +150,82 @@ export class Entrance {
     }
   }
 
-  /** A tracker, or with null the stream, is no longer known; who goes on sending opens it anew. */
-  forget(stream: string, tracker: string | null): void {
-    for (const feed of this.#back)
-      if (feed.id.stream === stream && (tracker === null || feed.id.tracker === tracker)) this.#back.delete(feed);
+  /** A tracker, or with null the stream, is retired; whoever still sends opens it anew. */
+  retire(stream: string, tracker: string | null): void {
+    for (const feed of this.#returning)
+      if (feed.id.stream === stream && (tracker === null || feed.id.tracker === tracker)) this.#returning.delete(feed);
     if (tracker === null) this.#entries.delete(stream);
     else this.#entries.get(stream)?.feeds.delete(tracker);
   }
 
-  /** Takes over a recovered stream. */
-  restore(stream: { name: string; feeds(): FeedInfo[] }, plan: StreamPlan): void {
-    const feeds = stream.feeds().map(({ role, tracker, seq, ended }) => {
-      const id: FeedId = { stream: stream.name, role, tracker };
-      return { ...newFeed(id), acceptedSeq: seq, durableSeq: seq, opened: true, openDurable: true, ended };
-    });
-    const entry = { plan, planDurable: true, feeds: new Map(feeds.map((feed) => [keyOf(feed.id), feed])) };
-    this.#entries.set(stream.name, entry);
+  /** The feeds of a recovered stream. */
+  restore({ stream, feeds }: StreamInfo, plan: StreamPlan): void {
+    const entry: Entry = { plan, planDurable: true, feeds: new Map() };
+    for (const { role, tracker, seq, ended } of feeds) {
+      const feed = newFeed({ stream, role, tracker });
+      entry.feeds.set(keyOf(feed.id), {
+        ...feed,
+        acceptedSeq: seq,
+        durableSeq: seq,
+        opened: true,
+        openDurable: true,
+        ended,
+      });
+    }
+    this.#entries.set(stream, entry);
+  }
+
+  /** Nobody waits for an end any longer. */
+  close(): void {
+    const message = 'the evaluator stopped; what was stored takes effect at its next start';
+    for (const { reject } of this.#ends.values()) reject(new StorageFault('storage_closed', message));
+  }
+
+  #find(id: FeedId): OpenFeed | undefined {
+    return this.#entries.get(id.stream)?.feeds.get(keyOf(id));
+  }
+
+  #admit(id: FeedId, patch: SettingsPatch = {}, shape?: Shape): OpenFeed | Refusal {
+    const entry = this.#entries.get(id.stream) ?? this.#newEntry(id.stream, patch);
+    if ('code' in entry) return entry;
+    const refusal = refuseShape(entry.plan, id.stream, shape) ?? refuseSettings(entry.plan.settings, patch);
+    if (refusal) return refusal;
+    const feed = entry.feeds.get(keyOf(id)) ?? this.#newFeed(entry, id);
+    if ('code' in feed) return feed;
+    this.#entries.set(id.stream, entry);
+    entry.feeds.set(keyOf(id), feed);
+    if (feed.ended) this.#returning.add(feed);
+    return feed;
+  }
+
+  /** A feed that was retired while its client was connected. */
+  #reopen(id: FeedId): OpenFeed {
+    const feed = this.#admit(id);
+    if ('code' in feed) throw new Error(feed.message);
+    return feed;
+  }
+
+  /**
+   * A part of this stream is about to be appended: its feeds that had ended and said hello again start anew. A hello
+   * alone starts nothing, because its client may only want to know whether the end was heard.
+   */
+  #restart(stream: string): void {
+    const returning = [...this.#returning].filter(({ id }) => id.stream === stream);
+    for (const feed of returning) {
+      this.#returning.delete(feed);
+      Object.assign(feed, { ended: false, opened: false, openDurable: false });
+    }
+    for (const feed of returning) this.#ensureOpen(feed);
+  }
+
+  /** The hello of a feed is logged once; the first one of a stream brings the settings. */
+  #ensureOpen(feed: OpenFeed): void {
+    if (feed.opened) return;
+    const { stream, role, tracker } = feed.id;
+    const { plan, planDurable } = this.#entries.get(stream)!;
+    const settings = planDurable ? {} : { settings: plan };
+    feed.admitted = this.log.append({ kind: 'open', stream, atMs: this.now(), role, tracker, ...settings });
+    feed.opened = true;
   }
 
   #newEntry(stream: string, patch: SettingsPatch): Entry | Refusal {
@@ -163,7 +253,7 @@ const newFeed = (id: FeedId): OpenFeed => ({
   opened: false,
   openDurable: false,
   ended: false,
-  stored: Promise.resolve(),
+  admitted: Promise.resolve(),
   over: Promise.resolve(),
 });
 

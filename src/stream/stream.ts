@@ -1,215 +1,158 @@
 /**
- * Everything known about one stream: how its feeds are paired, its series, and the numbers of its events. Its state is
- * a function of its log records: `apply` is the only way to change it, and the same records give the same events.
+ * Everything known about one stream: how its feeds are paired, its series, and its events. Its state is a function of
+ * its log records: `apply` is the only way to change it, and the same records give the same events.
  */
-import type { ResolvedStream, SettingsPatch } from '../config/config.js';
-import type { Evaluation, Report } from '../metric/evaluation.js';
 import { InputError } from '../metric/input-error.js';
-import type { WindowParams } from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
-import { Companion, type CompanionState, type ScoreReading } from '../scores/companion.js';
-import type { SimilarityRule } from '../scores/similarity.js';
+import type { ScoreReading } from '../scores/companion.js';
 import type { SpikeNews } from '../spikes/watch.js';
-import { eventKey } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
-import {
-  type LiveEvent,
-  mergeEvents,
-  newestReport,
-  type ReportEvent,
-  type SpikeEvent,
-  summarize,
-} from '../wire/events.js';
+import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
 import type { FeedId, Role } from '../wire/feed.js';
-import { dimensionsOf, type FeedPart, listed, type Shape, type WireObject } from '../wire/objects.js';
+import { dimensionsOf, type FeedPart, listed, type WireObject } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
+import { type CompanionStates, Companions } from './companions.js';
+import { Load } from './load.js';
 import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
-import { type Pushed, type RetainedFrame, Series, type SeriesState } from './series.js';
-
-/** How a stream is judged, complete, and what of it a hello asked for. */
-export interface StreamPlan extends ResolvedStream {
-  patch: SettingsPatch;
-}
-
-/** An entry of the event history; one with a key that is already there replaces it. */
-export interface HistoryEntry {
-  key: string;
-  event: LiveEvent;
-}
-
-export interface Applied {
-  events: LiveEvent[];
-  history: HistoryEntry[];
-}
-
-export interface FeedInfo {
-  role: Role;
-  tracker: string | null;
-  /** number of the last frame that was stored */
-  seq: number;
-  /** epoch milliseconds */
-  lastReceivedMs: number;
-  silent: boolean;
-  ended: boolean;
-}
-
-/** A stream as it is shown to people and programs. */
-export interface StreamInfo {
-  stream: string;
-  shape: Shape;
-  /** coordinates of its points; 0 when it has boxes, or none were seen */
-  dimensions: number;
-  windowFrames: number;
-  profiles: string[];
-  feeds: FeedInfo[];
-  series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
-}
-
-/** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */
-export interface WindowView {
-  stream: string;
-  tracker: string;
-  profile: string;
-  params: WindowParams;
-  k: number;
-  t?: number;
-  evaluation: Evaluation;
-  newest: Report['newest'];
-  settled: Report['settled'];
-  lifetime: Report['lifetime'];
-  frames: RetainedFrame[];
-}
-
-/** What others want to know of a stream at any time. Plain data. */
-export interface Standing {
-  plan: StreamPlan;
-  info: StreamInfo;
-  spikes: SpikeEvent[];
-  /** epoch milliseconds at which a tick has something to do */
-  deadlineMs: number;
-}
+import { isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
+import type { RunningStream, StreamSnapshot } from './running-stream.js';
+import { type Pushed, Series, type SeriesState } from './series.js';
+import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
+import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
 
 export interface StreamOptions extends SolveOptions {
   /** milliseconds: a stream is heavy when one in ten solves takes longer, or one was cut; never when absent */
   heavyMs?: number;
 }
 
-interface FeedRecord {
+interface FeedState {
   role: Role;
   tracker: string | null;
   seq: number;
 }
 
 /** Everything a Stream knows. Plain data. */
-interface StreamState {
+interface StreamState extends StreamEventsState {
   version: 1;
   plan: StreamPlan;
   pairing: PairingState;
-  feeds: FeedRecord[];
+  feeds: FeedState[];
   series: SeriesState[];
-  /** by tracker */
-  companions?: Array<[tracker: string, state: CompanionState]>;
+  companions?: CompanionStates;
   dimensions: number;
-  eventCount: number;
-  lastEntry: HistoryEntry | null;
   spikes?: SpikeEvent[];
   heavy?: boolean;
 }
 
-/** the share of long solves is that of about so many; with few, the pauses of a busy machine would make light streams heavy */
-const LOAD_SOLVES = 256;
-/** with a larger share of long solves than this a stream is heavy; a pause of the machine now and then makes none */
-const LONG_SHARE = 0.1;
-/** so is one with so many of them in a row */
-const LONG_IN_A_ROW = 4;
-
 const NOTHING: readonly Applied[] = [];
 
-export class Stream {
-  #plan: StreamPlan;
-  #pairing: Pairing;
-  #series = new Map<string, Series>();
-  /** the other scores, by tracker; empty while they are off */
-  #companions = new Map<string, Companion>();
-  #feeds = new Map<string, FeedRecord>();
-  #dimensions = 0;
-  #eventCount = 0;
-  #lastEntry: HistoryEntry | null = null;
-  /** how the spikes that last began, by series and signal */
-  #spikes = new Map<string, SpikeEvent>();
-  /** share of long solves among the last ones */
-  #longShare = 0;
-  #heavy = false;
-  #longInARow = 0;
-  // of the record that is being applied
-  #position = 0;
-  #atMs = 0;
-  #index = 0;
-  #applied: Applied = { events: [], history: [] };
-  readonly #heavyMs: number | undefined;
+export class Stream implements RunningStream {
+  readonly firstPending = Number.POSITIVE_INFINITY;
+  readonly queuedAhead = 0;
   readonly #solve: SolveOptions;
+  readonly #events: StreamEvents;
+  readonly #pairing: Pairing;
+  readonly #companions: Companions;
+  readonly #load: Load;
+  readonly #series = new Map<string, Series>();
+  readonly #feeds = new Map<string, FeedState>();
+  /** how the spikes that last began, by series and signal */
+  readonly #spikes = new Map<string, SpikeEvent>();
+  #plan: StreamPlan;
+  #dimensions: number;
+  #position: number;
+  #inRecord = false;
 
   constructor(
     readonly name: string,
     plan: StreamPlan,
     { heavyMs, ...solve }: StreamOptions = {},
+    snapshot?: StreamSnapshot<StreamState>,
   ) {
-    this.#heavyMs = heavyMs;
-    this.#solve = solve;
+    const state = snapshot?.state;
     this.#plan = plan;
-    this.#pairing = new Pairing(plan.settings.pairing, isGeodetic(plan));
+    this.#solve = solve;
+    this.#position = snapshot?.position ?? 0;
+    this.#events = new StreamEvents(state);
+    this.#companions = new Companions(plan, state?.companions);
+    this.#load = new Load(heavyMs, state?.heavy);
+    this.#dimensions = state?.dimensions ?? 0;
+    const { pairing, spikes } = plan.settings;
+    this.#pairing = state
+      ? Pairing.fromJSON(state.pairing, pairing, isGeodetic(plan))
+      : new Pairing(pairing, isGeodetic(plan));
+    for (const feed of state?.feeds ?? []) this.#feeds.set(feed.tracker ?? '', feed);
+    for (const one of state?.series ?? [])
+      this.#series.set(seriesKey(one.tracker, one.profile), Series.fromJSON(one, solve, spikes));
+    for (const event of state?.spikes ?? []) this.#spikes.set(spikeKey(event), event);
+  }
+
+  /** Continues exactly where the snapshot was made; its state is what `toJSON` gave. */
+  static fromJSON(name: string, { state, position }: StreamSnapshot, options: StreamOptions = {}): Stream {
+    const known = state as StreamState;
+    if (known.version !== 1)
+      throw new Error(`the snapshot of stream ${name} has format ${known.version}, expected 1; use another data.dir`);
+    return new Stream(name, known.plan, options, { state: known, position });
+  }
+
+  /** Whether a state is that of a heavy stream. */
+  static isHeavy(state: unknown): boolean {
+    return (state as StreamState).heavy === true;
   }
 
   get plan(): StreamPlan {
     return this.#plan;
   }
 
-  /** Its solves take so long that they should be done elsewhere. Once heavy, always heavy. */
-  get heavy(): boolean {
-    return this.#heavy;
+  /** Of the last record. */
+  get position(): number {
+    return this.#position;
   }
 
-  /** Epoch milliseconds at which a tick has something to do; infinity when only new input matters. */
+  get heavy(): boolean {
+    return this.#load.heavy;
+  }
+
+  get inRecord(): boolean {
+    return this.#inRecord;
+  }
+
   deadline(): number {
     return this.#pairing.deadline();
   }
 
-  /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
   idle(nowMs: number): string | null | undefined {
     return idleAmong(this.#pairing.feeds(), this.#plan, nowMs);
   }
 
-  /** Takes a record in and gives what comes of it, step by step: further steps are worked on while it is read, to its end. */
   apply(record: LogRecord, position: number): Iterable<Applied> {
     this.#position = position;
-    this.#atMs = record.atMs;
-    this.#index = 0;
-    const outcomes = this.#change(record);
-    if (record.kind !== 'part' || outcomes.length > 1) return this.#applyAll(record, outcomes);
+    this.#events.openRecord(position, record.atMs);
+    const outcomes = this.#admit(record);
+    if (record.kind !== 'part' || outcomes.length > 1) return this.#applySteps(record, outcomes);
     // nearly always a part waits for its other half, or completes a step
     if (outcomes.length === 0) return NOTHING;
-    this.#settle(outcomes[0]);
-    return [this.#take()];
+    this.#process(outcomes[0], record.atMs);
+    return [this.#events.drain()];
   }
 
-  *#applyAll(record: LogRecord, outcomes: Outcome[]): Generator<Applied> {
-    for (const outcome of outcomes) {
-      this.#settle(outcome);
-      yield this.#take();
+  *#applySteps(record: LogRecord, outcomes: Outcome[]): Generator<Applied> {
+    this.#inRecord = true;
+    try {
+      for (const outcome of outcomes) {
+        this.#process(outcome, record.atMs);
+        yield this.#events.drain();
+      }
+      if (record.kind === 'open' && record.role === 'tracker') this.#openAllSeries(record.tracker!);
+      if (!this.#events.isEmpty) yield this.#events.drain();
+    } finally {
+      this.#inRecord = false;
     }
-    if (record.kind === 'open' && record.role === 'tracker') this.#beginAll(record.tracker!);
-    if (this.#applied.events.length > 0) yield this.#take();
-  }
-
-  #take(): Applied {
-    const applied = this.#applied;
-    this.#applied = { events: [], history: [] };
-    return applied;
   }
 
   /** Changes everything but the series, which follow what comes of it. */
-  #change(record: LogRecord): Outcome[] {
+  #admit(record: LogRecord): Outcome[] {
     const { atMs } = record;
     switch (record.kind) {
       case 'part':
@@ -236,7 +179,7 @@ export class Stream {
     return [];
   }
 
-  #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedRecord {
+  #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedState {
     const key = tracker ?? '';
     let feed = this.#feeds.get(key);
     if (!feed) {
@@ -244,22 +187,6 @@ export class Stream {
       this.#feeds.set(key, feed);
     }
     return feed;
-  }
-
-  #beginAll(tracker: string): void {
-    for (const profile of Object.keys(this.#plan.profiles)) this.#beginSeries(tracker, profile);
-  }
-
-  /** A series that has ended begins again when its tracker comes back. */
-  #beginSeries(tracker: string, profile: string): void {
-    const key = seriesKey(tracker, profile);
-    const known = this.#series.get(key);
-    if (known && !known.ended) return;
-    if (known) this.#companions.delete(tracker);
-    known?.dispose();
-    const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve);
-    series.watchSpikes(this.#plan.settings.spikes, known?.spikes);
-    this.#series.set(key, series);
   }
 
   #filtered(part: FeedPart): FeedPart {
@@ -272,42 +199,47 @@ export class Stream {
     return { ...part, objects: listed(part.objects).filter(counts) };
   }
 
-  #settle(outcome: Outcome): void {
-    if (outcome.type === 'step') this.#judge(outcome);
-    else if (outcome.type === 'finished') this.#finish(outcome.tracker);
-    else this.#emit({ ...outcome, stream: this.name });
+  #openAllSeries(tracker: string): void {
+    for (const profile of Object.keys(this.#plan.profiles)) this.#openSeries(tracker, profile);
   }
 
-  #judge(step: Step): void {
-    const companion = this.#companionOf(step.tracker);
+  /** A series that has ended starts anew when its tracker comes back. */
+  #openSeries(tracker: string, profile: string): void {
+    const key = seriesKey(tracker, profile);
+    const known = this.#series.get(key);
+    if (known && !known.ended) return;
+    if (known) this.#companions.drop(tracker);
+    known?.dispose();
+    const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve);
+    series.watchSpikes(this.#plan.settings.spikes, known?.spikes);
+    this.#series.set(key, series);
+  }
+
+  #process(outcome: Outcome, atMs: number): void {
+    if (outcome.type === 'step') this.#evaluate(outcome);
+    else if (outcome.type === 'finished') this.#finish(outcome.tracker, atMs);
+    else this.#events.emit({ ...outcome, stream: this.name });
+  }
+
+  #evaluate(step: Step): void {
+    const { tracker } = step;
+    const companion = this.#companions.of(tracker, () => this.#longestWindow(tracker).length);
     let scores: ScoreReading | null | undefined;
     for (const profile of Object.keys(this.#plan.profiles)) {
-      const series = this.#series.get(seriesKey(step.tracker, profile));
+      const series = this.#series.get(seriesKey(tracker, profile));
       if (!series) continue;
       try {
         const pushed = series.push(step);
         // the same frame under every profile: it is scored once
-        if (scores === undefined) scores = companion?.push(step.k, () => this.#longestWindow(step.tracker)) ?? null;
+        if (scores === undefined) scores = companion?.push(step.k, () => this.#longestWindow(tracker)) ?? null;
         const objects = { reference: step.reference, tracker: step.tracks };
         this.#report(series, pushed, step.receivedMs, objects, scores);
       } catch (error) {
         if (!(error instanceof InputError)) throw error;
-        const feed: FeedId = { stream: this.name, role: 'tracker', tracker: step.tracker };
-        this.#emit({ type: 'rejected', ...feed, code: 'frame_invalid', count: 1, message: error.message });
+        const feed: FeedId = { stream: this.name, role: 'tracker', tracker };
+        this.#events.emit({ type: 'rejected', ...feed, code: 'frame_invalid', count: 1, message: error.message });
       }
     }
-  }
-
-  #companionOf(tracker: string): Companion | undefined {
-    // settings of an older snapshot have none
-    if (!this.#plan.settings.scores?.enabled) return undefined;
-    return this.#companions.get(tracker) ?? this.#startCompanion(tracker, this.#longestWindow(tracker).length);
-  }
-
-  #startCompanion(tracker: string, before: number | CompanionState): Companion {
-    const companion = new Companion(similarityRule(this.#plan), this.#plan.settings.scores.strideFrames, before);
-    this.#companions.set(tracker, companion);
-    return companion;
   }
 
   /** The frames a tracker has in the window; under a profile that came later there are fewer. */
@@ -317,131 +249,89 @@ export class Stream {
     return windows[0] ?? [];
   }
 
-  #finish(tracker: string): void {
+  #finish(tracker: string, atMs: number): void {
     for (const series of this.#series.values()) {
       const pushed = series.tracker === tracker ? series.end() : null;
-      if (pushed) this.#report(series, pushed, this.#atMs);
+      if (pushed) this.#report(series, pushed, atMs);
     }
   }
 
   #report(
-    one: Series,
+    series: Series,
     { mark, report, switches, spikes, solveMs }: Pushed,
     receivedMs: number,
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
-    this.#weigh(solveMs, report.solver.open === 0);
+    this.#load.add(solveMs, report.solver.open > 0);
     const { name: stream } = this;
-    const { tracker, profile } = one;
+    const { tracker, profile } = series;
     const event: ReportEvent = { type: 'report', stream, tracker, profile, k: mark.k, receivedMs, report, solveMs };
     if (mark.t !== undefined) event.t = mark.t;
     if (objects) event.objects = objects;
-    if (one.spikes) event.spikes = one.spikes;
+    if (series.spikes) event.spikes = series.spikes;
     if (scores) event.scores = scores;
-    this.#emit(event);
-    for (const change of switches) this.#emit({ type: 'switch', stream, tracker, profile, ...change });
-    this.#tellSpikes(one, spikes);
+    this.#events.emit(event);
+    for (const change of switches) this.#events.emit({ type: 'switch', stream, tracker, profile, ...change });
+    this.#emitSpikes(series, spikes);
   }
 
-  #weigh(solveMs: number, solved: boolean): void {
-    const heavyMs = this.#heavyMs;
-    if (heavyMs === undefined || this.#heavy) return;
-    const long = solveMs >= heavyMs ? 1 : 0;
-    this.#longShare += (long - this.#longShare) / LOAD_SOLVES;
-    this.#longInARow = long * (this.#longInARow + 1);
-    this.#heavy = !solved || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
-  }
-
-  #tellSpikes({ tracker, profile, mark }: Series, spikes: readonly SpikeNews[]): void {
+  #emitSpikes({ tracker, profile, mark }: Series, spikes: readonly SpikeNews[]): void {
     if (spikes.length === 0) return;
     const time = mark?.t === undefined ? {} : { t: mark.t };
     for (const spike of spikes) {
       const event: SpikeEvent = { type: 'spike', stream: this.name, tracker, profile, ...spike, ...time };
-      this.#emit(event);
+      this.#events.emit(event);
       if (spike.phase === 'start') this.#spikes.set(spikeKey(event), event);
       else this.#spikes.delete(spikeKey(event));
     }
   }
 
-  #emit(event: LiveEvent): void {
-    event.n = ++this.#eventCount;
-    event.atMs = this.#atMs;
-    this.#applied.events.push(event);
-    if (event.type !== 'report') this.#applied.history.push(this.#entry(event));
-  }
-
-  /** Events that repeat each other share one entry, with their counts added up. */
-  #entry(event: LiveEvent): HistoryEntry {
-    const last = this.#lastEntry;
-    const merged = last && mergeEvents(last.event, event);
-    const key = merged ? last.key : eventKey(this.#position, this.#index++);
-    this.#lastEntry = { key, event: merged ?? event };
-    return this.#lastEntry;
-  }
-
-  /** Takes over a changed configuration: series whose parameters are the same go on, others begin anew or go. */
+  /** Another plan from now on: series whose windows stay the same go on, others start anew or go. */
   #configure(plan: StreamPlan): void {
     const before = this.#plan;
     this.#plan = plan;
-    if (companionTerms(plan) !== companionTerms(before)) this.#companions.clear();
+    this.#companions.configure(plan);
     this.#pairing.configure(plan.settings.pairing);
-    for (const [key, series] of this.#series) {
-      const same =
-        series.profile in plan.profiles &&
-        JSON.stringify(windowParams(plan, series.profile)) === JSON.stringify(windowParams(before, series.profile));
-      if (same) {
-        this.#watchSpikes(series, plan);
-        continue;
-      }
-      this.#series.delete(key);
-      this.#forget(series);
+    for (const series of this.#series.values()) {
+      if (keepsWindow(series.profile, before, plan)) this.#watchSpikes(series, plan);
+      else this.#removeSeries(series);
     }
-    for (const { role, tracker } of this.#feeds.values()) if (role === 'tracker') this.#beginAll(tracker!);
+    for (const { role, tracker } of this.#feeds.values()) if (role === 'tracker') this.#openAllSeries(tracker!);
+  }
+
+  #watchSpikes(series: Series, { settings }: StreamPlan): void {
+    this.#emitSpikes(series, series.endSpikes(settings.spikes.signals));
+    series.watchSpikes(settings.spikes);
+  }
+
+  #removeSeries(series: Series): void {
+    const { tracker, profile } = series;
+    this.#series.delete(seriesKey(tracker, profile));
+    this.#emitSpikes(series, series.endSpikes());
+    series.dispose();
+    this.#events.emit({ type: 'retired', stream: this.name, tracker, profile });
   }
 
   #retire(tracker: string | null): void {
-    for (const [key, series] of this.#series) {
-      if (tracker !== null && series.tracker !== tracker) continue;
-      this.#series.delete(key);
-      this.#forget(series);
-    }
-    if (tracker === null) {
-      this.#companions.clear();
-      return;
-    }
-    this.#companions.delete(tracker);
+    for (const series of this.#series.values())
+      if (tracker === null || series.tracker === tracker) this.#removeSeries(series);
+    this.#companions.drop(tracker);
+    if (tracker === null) return;
     this.#feeds.delete(tracker);
     this.#pairing.dropTracker(tracker);
   }
 
-  #watchSpikes(series: Series, { settings }: StreamPlan): void {
-    this.#tellSpikes(series, series.endSpikes(settings.spikes.signals));
-    series.watchSpikes(settings.spikes);
-  }
-
-  #forget(series: Series): void {
-    this.#tellSpikes(series, series.endSpikes());
-    series.dispose();
-    this.#emit({ type: 'retired', stream: this.name, tracker: series.tracker, profile: series.profile });
-  }
-
-  /** The spikes that last, as they began. */
   spikes(): SpikeEvent[] {
     return [...this.#spikes.values()];
   }
 
-  /** Number of the last stored frame of each feed. */
-  feeds(): FeedInfo[] {
+  #feedInfos(): FeedInfo[] {
     const heard = new Map(this.#pairing.feeds().map((feed) => [feed.tracker ?? '', feed]));
     return [...this.#feeds].map(([key, feed]) => {
       const { lastReceivedMs = 0, silent = false, ended = false } = heard.get(key) ?? {};
       return { ...feed, lastReceivedMs, silent, ended };
     });
-  }
-
-  standing(): Standing {
-    return { plan: this.#plan, info: this.info(), spikes: this.spikes(), deadlineMs: this.deadline() };
   }
 
   info(): StreamInfo {
@@ -452,7 +342,7 @@ export class Stream {
       dimensions: this.#dimensions,
       windowFrames: settings.windowFrames,
       profiles: Object.keys(profiles),
-      feeds: this.feeds(),
+      feeds: this.#feedInfos(),
       series: [...this.#series.values()].map(({ tracker, profile, mark, report, ended }) => ({
         tracker,
         profile,
@@ -463,11 +353,14 @@ export class Stream {
     };
   }
 
-  /** The newest report of every series. */
+  status(): StreamStatus {
+    return { plan: this.#plan, info: this.info(), spikes: this.spikes(), deadlineMs: this.deadline() };
+  }
+
   reports(): ReportEvent[] {
     return [...this.#series.values()].flatMap(({ tracker, profile, report, mark, spikes }): ReportEvent[] => {
       if (!report || !mark) return [];
-      const scores = this.#companions.get(tracker)?.reading;
+      const scores = this.#companions.reading(tracker);
       return [newestReport({ stream: this.name, tracker, profile }, mark, report, spikes, scores)];
     });
   }
@@ -491,89 +384,31 @@ export class Stream {
   }
 
   toJSON(): StreamState {
+    const companions = this.#companions.toJSON();
     return {
       version: 1,
       plan: this.#plan,
       pairing: this.#pairing.toJSON(),
       feeds: [...this.#feeds.values()],
       series: [...this.#series.values()].map((series) => series.toJSON()),
-      ...(this.#companions.size > 0
-        ? { companions: [...this.#companions].map(([tracker, companion]) => [tracker, companion.toJSON()]) }
-        : {}),
+      ...(companions.length > 0 ? { companions } : {}),
       dimensions: this.#dimensions,
-      eventCount: this.#eventCount,
-      lastEntry: this.#lastEntry,
+      ...this.#events.toJSON(),
       spikes: this.spikes(),
-      ...(this.#heavy ? { heavy: true } : {}),
+      ...(this.heavy ? { heavy: true } : {}),
     };
   }
 
-  /** Whether a state is that of a heavy stream. */
-  static isHeavy(json: unknown): boolean {
-    return (json as StreamState).heavy === true;
+  snapshot(save: (snapshot: StreamSnapshot) => void): void {
+    save({ state: this.toJSON(), position: this.position });
   }
 
-  /** Lets go of what its series hold outside of the heap. */
   dispose(): void {
     for (const series of this.#series.values()) series.dispose();
-  }
-
-  /** Goes on exactly where `toJSON` was called. */
-  static fromJSON(name: string, json: unknown, options: StreamOptions = {}): Stream {
-    const state = json as StreamState;
-    if (state.version !== 1)
-      throw new Error(`the snapshot of stream ${name} has format ${state.version}, expected 1; use another data.dir`);
-    const stream = new Stream(name, state.plan, options);
-    stream.#pairing = Pairing.fromJSON(state.pairing, state.plan.settings.pairing, isGeodetic(state.plan));
-    for (const feed of state.feeds) stream.#feeds.set(feed.tracker ?? '', feed);
-    for (const one of state.series)
-      stream.#series.set(
-        seriesKey(one.tracker, one.profile),
-        Series.fromJSON(one, stream.#solve, state.plan.settings.spikes),
-      );
-    for (const [tracker, companion] of state.companions ?? []) stream.#startCompanion(tracker, companion);
-    stream.#dimensions = state.dimensions;
-    stream.#eventCount = state.eventCount;
-    stream.#lastEntry = state.lastEntry;
-    for (const event of state.spikes ?? []) stream.#spikes.set(spikeKey(event), event);
-    stream.#heavy = Stream.isHeavy(json);
-    return stream;
   }
 }
 
 /** The key of a series within its stream. */
 export const seriesKey = (tracker: string, profile: string) => keyOfSeries('', tracker, profile);
 
-/** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
-export function idleAmong(
-  feeds: readonly Pick<FeedInfo, 'role' | 'tracker' | 'lastReceivedMs'>[],
-  { settings }: StreamPlan,
-  nowMs: number,
-): string | null | undefined {
-  const oldest = nowMs - settings.idleMinutes * 60_000;
-  if (feeds.every((feed) => feed.lastReceivedMs < oldest)) return null;
-  return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
-}
-
 const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${seriesKey(tracker, profile)}\n${signal}`;
-
-const isGeodetic = (plan: StreamPlan) => Object.values(plan.profiles).some(({ distance }) => distance === 'geodesic');
-
-/** Boxes by IoU; points by the distance of the first profile, at most as far as configured. */
-function similarityRule({ shape, settings, profiles }: StreamPlan): SimilarityRule {
-  if (shape === 'box') return { kind: 'iou' };
-  const [{ distance, cutoff }] = Object.values(profiles);
-  const kind = distance === 'geodesic' ? 'geodesic' : 'euclidean';
-  return { kind, zeroDistance: settings.scores.zeroDistance ?? 2 * cutoff };
-}
-
-/** What a companion depends on: when it changes, it begins anew. */
-const companionTerms = (plan: StreamPlan) =>
-  JSON.stringify([plan.settings.scores, plan.settings.windowFrames, similarityRule(plan)]);
-
-function windowParams({ settings, profiles }: StreamPlan, profile: string): WindowParams {
-  const { windowFrames, settleFrames } = settings;
-  const params = { ...profiles[profile], windowFrames };
-  // a frame settles before it leaves the window
-  return settleFrames === null ? params : { ...params, settleFrames: Math.min(settleFrames, windowFrames - 1) };
-}

@@ -1,6 +1,6 @@
 /**
- * A thread that works on heavy streams. What `threads.ts` sends for one stream is done and answered in order; streams take
- * turns, record by record, so that none waits for the backlog of another. Who asks for a window wants it as it is now.
+ * A worker: the thread that heavy streams run in. What `workers.ts` sends for one stream is done and answered in order;
+ * streams take turns, record by record, so that none waits for the backlog of another. A window is wanted as it is now.
  */
 import { deserialize } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -9,25 +9,33 @@ import type { SolveOptions } from '../metric/solve-options.js';
 import { packSnapshot } from '../store/log.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';
-import { Stream, type StreamPlan } from './stream.js';
-import type { Gauges, SentEvent, SentReport, SentStep, Taken, ThreadAnswer, ThreadTask } from './workers.js';
+import type { StreamPlan } from './plan.js';
+import { Stream } from './stream.js';
+import type {
+  Adopted,
+  Gauges,
+  PackedSnapshot,
+  SentEvent,
+  SentReport,
+  SentStep,
+  WorkerAnswer,
+  WorkerTask,
+} from './workers.js';
 
 const options = workerData as SolveOptions;
 const streams = new Map<string, Stream>();
-/** of the last record of each */
-const positions = new Map<string, number>();
-/** records after which series may have begun anew, without a report yet */
+/** records after which series may have started anew, without a report yet */
 const CHANGES: readonly LogRecord['kind'][] = ['open', 'configure', 'retire'];
 
 /** what waits, by stream; the one whose turn it is stands first */
-const waiting = new Map<string, ThreadTask[]>();
+const waiting = new Map<string, WorkerTask[]>();
 
-parentPort!.on('message', (task: ThreadTask) => {
+parentPort!.on('message', (task: WorkerTask) => {
   if (task.type === 'window' && streams.has(task.stream)) answer(task);
   else enqueue(task);
 });
 
-function enqueue(task: ThreadTask): void {
+function enqueue(task: WorkerTask): void {
   if (waiting.size === 0) setImmediate(next);
   const queue = waiting.get(task.stream);
   if (queue) queue.push(task);
@@ -43,37 +51,32 @@ function next(): void {
   if (waiting.size > 0) setImmediate(next);
 }
 
-function answer(task: ThreadTask): void {
-  parentPort!.postMessage(answerTo(task));
+function answer(task: WorkerTask): void {
+  parentPort!.postMessage(
+    task.type === 'apply' ? apply(task) : { type: 'answer', ask: task.ask, value: valueFor(task) },
+  );
 }
 
-function answerTo(task: ThreadTask): ThreadAnswer {
-  if (task.type === 'apply') return apply(task);
-  return { type: 'answer', ask: task.ask, value: resultOf(task) };
-}
-
-function resultOf(task: Exclude<ThreadTask, { type: 'apply' }>): unknown {
-  if (task.type === 'take') return take(task);
+function valueFor(task: Exclude<WorkerTask, { type: 'apply' }>): unknown {
+  if (task.type === 'adopt') return adopt(task);
   const stream = streams.get(task.stream);
   if (task.type === 'window') return stream?.window(task.tracker, task.profile);
-  return stream && { state: packSnapshot(stream.toJSON()), position: positions.get(task.stream)! };
+  return stream && packedSnapshot(stream);
 }
 
-function take({ stream: name, state, position }: Extract<ThreadTask, { type: 'take' }>): Taken {
-  const stream = Stream.fromJSON(name, deserialize(state), options);
+function adopt({ stream: name, state, position }: Extract<WorkerTask, { type: 'adopt' }>): Adopted {
+  const stream = Stream.fromJSON(name, { state: deserialize(state), position }, options);
   streams.set(name, stream);
-  positions.set(name, position);
-  return { standing: stream.standing(), reports: stream.reports().map(sent) };
+  return { status: stream.status(), reports: stream.reports().map(sent) };
 }
 
-function apply({ stream: name, position, record: bytes }: Extract<ThreadTask, { type: 'apply' }>): ThreadAnswer {
+function packedSnapshot(stream: Stream): PackedSnapshot {
+  return { state: packSnapshot(stream.toJSON()), position: stream.position };
+}
+
+function apply({ stream: name, position, record: bytes }: Extract<WorkerTask, { type: 'apply' }>): WorkerAnswer {
   const record = new RecordReader(Buffer.from(bytes.buffer), 0).read();
-  let stream = streams.get(name);
-  if (!stream && record.kind === 'open' && record.settings) {
-    stream = new Stream(name, record.settings as StreamPlan, options);
-    streams.set(name, stream);
-  }
-  positions.set(name, position);
+  const stream = streams.get(name) ?? open(record);
   const steps: SentStep[] = [];
   let error: string | null = null;
   try {
@@ -83,16 +86,23 @@ function apply({ stream: name, position, record: bytes }: Extract<ThreadTask, { 
     error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
   }
   if (record.kind === 'retire' && record.tracker === null) streams.delete(name);
-  if (!streams.has(name)) positions.delete(name);
   return {
     type: 'applied',
     stream: name,
     steps,
-    standing: stream?.standing() ?? null,
+    status: stream?.status() ?? null,
     reports: stream && CHANGES.includes(record.kind) ? stream.reports().map(sent) : null,
     gone: !streams.has(name),
     error,
   };
+}
+
+/** The stream that a record opens, if it does. */
+function open(record: LogRecord): Stream | undefined {
+  if (record.kind !== 'open' || !record.settings) return undefined;
+  const stream = new Stream(record.stream, record.settings as StreamPlan, options);
+  streams.set(record.stream, stream);
+  return stream;
 }
 
 const sentEvent = (event: LiveEvent): SentEvent => (event.type === 'report' ? sent(event) : event);

@@ -10,7 +10,8 @@ import type { SimilarityRule } from '../../src/scores/similarity.js';
 import { SCORE_NAMES } from '../../src/scores/totals.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import type { LogRecord } from '../../src/store/record.js';
-import { Stream, type StreamPlan } from '../../src/stream/stream.js';
+import type { StreamPlan } from '../../src/stream/plan.js';
+import { Stream } from '../../src/stream/stream.js';
 import type { ReportEvent } from '../../src/wire/events.js';
 import type { Role } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
@@ -73,7 +74,7 @@ class Driver {
 
   /** Goes on from a snapshot, as after a restart. */
   restart(): void {
-    this.stream = Stream.fromJSON('gate', structuredClone(this.stream.toJSON()));
+    this.stream = Stream.fromJSON('gate', { state: structuredClone(this.stream.toJSON()), position: 0 });
   }
 
   #apply(record: Omit<LogRecord, 'stream' | 'atMs'>): ReportEvent[] {

@@ -14,7 +14,7 @@ import { eventKey, Log, packSnapshot } from '../../src/store/log.js';
 import type { LogRecord } from '../../src/store/record.js';
 import { EventHistory } from '../../src/stream/history.js';
 import { Series } from '../../src/stream/series.js';
-import { type Back, Threads } from '../../src/stream/workers.js';
+import { type PackedSnapshot, type WorkerResult, Workers } from '../../src/stream/workers.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
@@ -548,28 +548,42 @@ describe('streams in threads', function () {
       }
     }
 
-    const startThreads = () => {
-      const backs: Back[] = [];
+    const startWorkers = () => {
+      const results: WorkerResult[] = [];
       const fail = (error: unknown) => assert.fail(String(error));
-      return { backs, threads: new Threads(1, {}, (back) => backs.push(back), fail) };
+      const workers = new Workers({ threads: 1, budgetMs: 60_000, auditEvery: 0 }, fail);
+      const adopt = async () => {
+        const snapshot = { state: packSnapshot(await stateOf()), position: 99 };
+        return workers.adopt('s', snapshot, (result) => results.push(result));
+      };
+      return { results, workers, adopt };
     };
 
     it('a snapshot says by itself up to which record it goes', async () => {
-      const { backs, threads } = startThreads();
+      const { results, workers, adopt } = startWorkers();
       try {
-        const stream = threads.take('s', { state: packSnapshot(await stateOf()), position: 99 });
-        const first = stream.snapshot();
-        assert.equal(stream.snapshot(), first, 'one at a time');
+        const stream = await adopt();
+        const positions: number[] = [];
+        const states = new Set<unknown>();
+        const save = ({ state, position }: PackedSnapshot) => {
+          states.add(state);
+          positions.push(position);
+        };
+        const first = [stream.snapshot(save), stream.snapshot(save)];
         stream.apply(record('tick'), 100);
         stream.apply(record('tick'), 105);
-        assert.equal((await first)!.position, 99);
-        const second = stream.snapshot();
+        await Promise.all(first);
+        assert.deepEqual(positions.splice(0), [99, 99]);
+        assert.equal(states.size, 1, 'one at a time');
+        const second = stream.snapshot(save);
         stream.apply(record('retire'), 110);
-        assert.equal((await second)!.position, 105);
-        assert.equal(await stream.snapshot(), undefined);
-        await until('all are back', () => backs.length === 3);
+        await second;
+        assert.deepEqual(positions.splice(0), [105]);
+        await stream.snapshot(save);
+        assert.deepEqual(positions, [], 'nothing is saved of a stream that is retired');
+        await until('all are back', () => results.length === 3);
         assert.deepEqual(
-          backs.map(({ position, gone }) => [position, gone]),
+          results.map(({ position, gone }) => [position, gone]),
           [
             [100, false],
             [105, false],
@@ -577,27 +591,17 @@ describe('streams in threads', function () {
           ],
         );
       } finally {
-        await threads.stop();
+        await workers.stop();
       }
     });
 
-    it('nobody waits for what was dropped, nor for a thread that was stopped', async () => {
-      const { backs, threads } = startThreads();
-      try {
-        const stream = threads.take('s', { state: packSnapshot(await stateOf()), position: 99 });
-        stream.apply(record('retire'), 100);
-        for (let n = 0; n < 5; n++) stream.expect();
-        const waits = stream.shrunk(1);
-        await until('the retirement is back', () => backs.length === 1);
-        stream.drop();
-        await waits;
-        await stream.shrunk(1);
-        await threads.stop();
-        assert.equal(await stream.window('t', PROFILE), undefined);
-        assert.equal(await stream.snapshot(), undefined);
-      } finally {
-        await threads.stop();
-      }
+    it('nobody waits for a worker that was stopped', async () => {
+      const { workers, adopt } = startWorkers();
+      const stream = await adopt();
+      await stream.ready;
+      await workers.stop();
+      assert.equal(await stream.window('t', PROFILE), undefined);
+      await stream.snapshot(() => assert.fail('there is nothing to save'));
     });
   });
 });

@@ -7,7 +7,8 @@ import { packFrame } from '../../src/metric/frame.js';
 import type { InputError } from '../../src/metric/input-error.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import type { LogRecord } from '../../src/store/record.js';
-import { Stream, type StreamPlan } from '../../src/stream/stream.js';
+import type { StreamPlan } from '../../src/stream/plan.js';
+import { Stream } from '../../src/stream/stream.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FrameRules } from '../../src/wire/frame-check.js';
 import {
@@ -87,7 +88,7 @@ function played(plan: StreamPlan, records: LogRecord[]): unknown[] {
   let stream = new Stream('gate', plan);
   const told: LiveEvent[] = [];
   records.forEach((record, n) => {
-    if (n === 67) stream = Stream.fromJSON('gate', deserialize(serialize(stream.toJSON())));
+    if (n === 67) stream = Stream.fromJSON('gate', { state: deserialize(serialize(stream.toJSON())), position: 0 });
     for (const { events } of stream.apply(record, n + 1)) told.push(...events);
   });
   return told.map((event) => {

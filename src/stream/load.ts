@@ -1,0 +1,38 @@
+/**
+ * How long the solves of one stream take, and whether that makes it heavy: too slow for the thread that serves the
+ * sockets. Once heavy, always heavy. A pause of the machine now and then makes no stream heavy.
+ */
+
+/** the share of long solves is that of about so many; with few, a busy machine would make light streams heavy */
+const LOAD_SOLVES = 256;
+/** with a larger share of long solves than this a stream is heavy */
+const LONG_SHARE = 0.1;
+/** so is one with so many of them in a row */
+const LONG_IN_A_ROW = 4;
+
+export class Load {
+  #longShare = 0;
+  #longInARow = 0;
+  #heavy: boolean;
+
+  constructor(
+    /** milliseconds: a solve is long from here on; absent: nothing makes the stream heavy */
+    readonly longMs: number | undefined,
+    heavy = false,
+  ) {
+    this.#heavy = heavy;
+  }
+
+  get heavy(): boolean {
+    return this.#heavy;
+  }
+
+  /** A solve took so long; one that was cut makes the stream heavy at once. */
+  add(solveMs: number, cut: boolean): void {
+    if (this.longMs === undefined || this.#heavy) return;
+    const long = solveMs >= this.longMs ? 1 : 0;
+    this.#longShare += (long - this.#longShare) / LOAD_SOLVES;
+    this.#longInARow = long * (this.#longInARow + 1);
+    this.#heavy = cut || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * A stream wherever it runs: in this thread (Stream) or in a worker (WorkerStream). Whoever holds one applies records to
+ * it in the order of the log and reads what has become of them; only `apply` tells where the work is done.
+ */
+import type { LogRecord } from '../store/record.js';
+import type { ReportEvent, SpikeEvent } from '../wire/events.js';
+import type { StreamPlan } from './plan.js';
+import type { StreamInfo, StreamStatus, WindowView } from './status.js';
+import type { Applied } from './stream-events.js';
+
+/** The state of a stream after its record at this position; packed when it comes from a worker. */
+export interface StreamSnapshot<State = unknown> {
+  state: State;
+  position: number;
+}
+
+export interface RunningStream {
+  readonly name: string;
+  readonly plan: StreamPlan;
+  /** its solves take so long that they should be done in a worker */
+  readonly heavy: boolean;
+  /** position of the oldest record that was sent to a worker and is not back yet; infinity when there is none */
+  readonly firstPending: number;
+  /** records that an answer of this stream has to wait for, those of other streams in the same worker included */
+  readonly queuedAhead: number;
+  /** in the middle of a record, where no snapshot can be made */
+  readonly inRecord: boolean;
+
+  /**
+   * Applies a record. Gives what comes of it, step by step: further steps are worked on while it is read, to its end.
+   * Null when the record was sent to a worker, which gives its result later.
+   */
+  apply(record: LogRecord, position: number): Iterable<Applied> | null;
+
+  /** Epoch milliseconds at which a tick has something to do; infinity when only new input matters. */
+  deadline(): number;
+  /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
+  idle(nowMs: number): string | null | undefined;
+  info(): StreamInfo;
+  status(): StreamStatus;
+  /** The newest report of every series. */
+  reports(): ReportEvent[];
+  /** The spikes that last, as they began. */
+  spikes(): SpikeEvent[];
+  /** The window of a series as it is now; undefined when there is none. */
+  window(tracker: string, profile: string): WindowView | undefined | Promise<WindowView | undefined>;
+
+  /**
+   * Hands its snapshot to `save`, before this returns or, from a worker, before what it returns resolves; not at all
+   * when the stream has been retired. The state must be packed before the next record is applied.
+   */
+  snapshot(save: (snapshot: StreamSnapshot) => void): void | Promise<void>;
+  /** Frees what it holds elsewhere: memory outside of the heap, or its place in a worker. */
+  dispose(): void;
+}

@@ -1,0 +1,64 @@
+/**
+ * A stream as it is shown to people, programs and other threads. Everything here is plain data: it can be sent to
+ * another thread as it is.
+ */
+import type { Evaluation, Report } from '../metric/evaluation.js';
+import type { WindowParams } from '../metric/sliding-window.js';
+import type { Mark, SpikeEvent } from '../wire/events.js';
+import type { Role } from '../wire/feed.js';
+import type { Shape } from '../wire/objects.js';
+import type { SeriesId } from '../wire/series-key.js';
+import type { StreamPlan } from './plan.js';
+import type { RetainedFrame } from './series.js';
+
+export interface FeedInfo {
+  role: Role;
+  tracker: string | null;
+  /** number of the last frame that was stored */
+  seq: number;
+  /** epoch milliseconds */
+  lastReceivedMs: number;
+  silent: boolean;
+  ended: boolean;
+}
+
+export interface StreamInfo {
+  stream: string;
+  shape: Shape;
+  /** coordinates of its points; 0 when it has boxes, or none were seen */
+  dimensions: number;
+  windowFrames: number;
+  profiles: string[];
+  feeds: FeedInfo[];
+  series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
+}
+
+/** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */
+export interface WindowView extends SeriesId, Mark {
+  params: WindowParams;
+  evaluation: Evaluation;
+  newest: Report['newest'];
+  settled: Report['settled'];
+  lifetime: Report['lifetime'];
+  frames: RetainedFrame[];
+}
+
+/** What others want to know of a stream at any time. */
+export interface StreamStatus {
+  plan: StreamPlan;
+  info: StreamInfo;
+  spikes: SpikeEvent[];
+  /** epoch milliseconds at which a tick has something to do */
+  deadlineMs: number;
+}
+
+/** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
+export function idleAmong(
+  feeds: readonly Pick<FeedInfo, 'role' | 'tracker' | 'lastReceivedMs'>[],
+  { settings }: StreamPlan,
+  nowMs: number,
+): string | null | undefined {
+  const oldest = nowMs - settings.idleMinutes * 60_000;
+  if (feeds.every((feed) => feed.lastReceivedMs < oldest)) return null;
+  return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
+}
