@@ -1,0 +1,89 @@
+/**
+ * Crowds: everybody close to everybody, chains of thousands, thousands on one spot. Nothing recurses over them, one frame alone is an assignment problem
+ * whose answer is exact, and what takes longer than the budget comes with an honest bound.
+ */
+
+import assert from 'node:assert/strict';
+import { evaluate, type Frame, type Params, SlidingWindow } from '../../src/index.js';
+import { bestMatching } from '../../src/metric/assignment.js';
+import { type Random, randomFrom } from '../kit/random.js';
+import { close } from '../kit/verifier.js';
+
+const PARAMS = { distance: 'euclidean', cutoff: 10, exponent: 1, switchPenalty: 5 } as const satisfies Params;
+
+const scattered = (prefix: string, count: number, side: number, random: Random) =>
+  Array.from({ length: count }, (_, n) => ({ id: `${prefix}${n}`, point: [side * random(), side * random()] }));
+
+const cluster = (count: number, side: number, random: Random): Frame => ({
+  reference: scattered('t', count, side, random),
+  tracker: scattered('k', count, side, random),
+});
+
+/** The least cost of a frame alone, by the dense table. */
+function assignmentCost({ reference, tracker }: Frame, { cutoff, exponent }: Params): number {
+  const unit = cutoff ** exponent;
+  const place = (object: Frame['reference'][number]) => (object as { point: number[] }).point;
+  const benefit = new Float64Array(reference.length * tracker.length);
+  reference.forEach((x, i) => {
+    tracker.forEach((y, j) => {
+      const d = Math.hypot(...place(x).map((value, n) => value - place(y)[n]));
+      benefit[i * tracker.length + j] = d < cutoff ? unit - d ** exponent : 0;
+    });
+  });
+  const matching = bestMatching(benefit, reference.length, tracker.length);
+  const earned = matching.reduce((sum, j, i) => (j < 0 ? sum : sum + benefit[i * tracker.length + j]), 0);
+  return (unit / 2) * (reference.length + tracker.length) - earned;
+}
+
+describe('a crowd', () => {
+  it.skip('of 40 by 40 in one frame is exact, whatever was rounded', () => {
+    for (let seed = 1; seed <= 20; seed++)
+      for (const exponent of [1, 2]) {
+        const frame = cluster(40, 6, randomFrom(seed));
+        const params = { ...PARAMS, exponent };
+        const { cost, exact, gap } = evaluate([frame], params);
+        close(cost.total, assignmentCost(frame, params), 1e-9, `seed ${seed}`);
+        assert.deepEqual([exact, gap], [true, 0], `seed ${seed}, exponent ${exponent}`);
+      }
+  });
+
+  it.skip('of 90 by 90 within one cut-off is solved, and so is every push after it', () => {
+    const random = randomFrom(1);
+    const frame = cluster(90, 6, random);
+    const window = new SlidingWindow({ ...PARAMS, windowFrames: 5 });
+    const { cost, exact } = window.push(frame);
+    assert.ok(exact);
+    close(cost.total, assignmentCost(frame, PARAMS), 1e-9, 'the first frame');
+    for (let k = 0; k < 7; k++) {
+      const report = window.push({ reference: scattered('t', 2, 6, random), tracker: scattered('k', 2, 6, random) });
+      assert.ok(report.exact, `push ${k}`);
+    }
+    window.dispose();
+  });
+
+  it.skip('in a chain of 6,000 neighbours is solved, and so is every push after it', () => {
+    // each truth has its own track and the next truth's within reach
+    const frame: Frame = {
+      reference: Array.from({ length: 6000 }, (_, n) => ({ id: `t${n}`, point: [8 * n, 0] })),
+      tracker: Array.from({ length: 6000 }, (_, n) => ({ id: `k${n}`, point: [8 * n + 3, 0] })),
+    };
+    const window = new SlidingWindow({ ...PARAMS, windowFrames: 3 });
+    for (let k = 0; k < 2; k++) {
+      const { cost, exact } = window.push(frame);
+      assert.deepEqual([cost.total, exact], [3 * 6000 * (k + 1), true], `push ${k}`);
+    }
+    window.dispose();
+  });
+
+  it.skip('of 2,000 on one spot ends within the budget, with an honest bound', () => {
+    const spot = (prefix: string) => Array.from({ length: 2000 }, (_, n) => ({ id: `${prefix}${n}`, point: [0, 0] }));
+    const window = new SlidingWindow({ ...PARAMS, windowFrames: 3 }, { budgetMs: 200 });
+    for (let k = 0; k < 2; k++) {
+      const { cost, lowerBound, exact, gap } = window.push({ reference: spot('t'), tracker: spot('k') });
+      assert.ok(lowerBound <= 0, `push ${k}: nothing is wrong, the bound is ${lowerBound}`);
+      if (exact) assert.equal(cost.total, 0, `push ${k}`);
+      else assert.ok(gap > 0, `push ${k}`);
+    }
+    window.dispose();
+  }).timeout(20_000);
+});
