@@ -1,17 +1,19 @@
 /**
  * The evaluator as one object: `startApp(config)` opens the store, recovers, opens the port, and gives back its
- * addresses and `stop`. Everything that was started is on one clean-up stack, undone in reverse order, also when the
- * start fails half way.
+ * addresses and `stop`. Everything that was started is on one clean-up stack. Who hears of events is put there before the
+ * pipeline, who brings frames after it; undone in reverse, also when the start fails half way, first nothing more comes in,
+ * then what has come takes effect, and at last those who listen have heard of it.
  */
 import { readFileSync } from 'node:fs';
-import { Notifier } from './alerts/notify.js';
+import { Notifier } from './alerts/notifier.js';
 import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecrets } from './config/config.js';
-import { EdgeServer } from './edge/http.js';
+import { Access } from './edge/access.js';
+import { Edge } from './edge/edge.js';
+import { Sockets } from './edge/sockets.js';
 import { Live } from './live/pipeline.js';
-import { startSources } from './sources/index.js';
+import { startSources } from './sources/sources.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
-import { Telemetry } from './telemetry/telemetry.js';
-import type { SpikeEvent } from './wire/events.js';
+import { Meters } from './telemetry/meters.js';
 
 export interface App {
   urls: {
@@ -22,7 +24,7 @@ export interface App {
     metrics: string;
   };
   live: Live;
-  telemetry: Telemetry;
+  meters: Meters;
   logger: Logger;
   /** Stops accepting, stores and acks what has come, closes connections with 1001, and closes the store. */
   stop(): Promise<void>;
@@ -38,70 +40,68 @@ export const version = (): string =>
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 
 export async function startApp(config: Config, options: AppOptions = {}): Promise<App> {
-  const { env = process.env } = options;
-  const logger =
-    options.logger ??
-    createLogger({
-      level: config.logging.level,
-      secrets: [
-        ...tokenSecrets(config, env).map(({ secret }) => secret),
-        ...sourceSecrets(config, env),
-        ...notifySecrets(config, env),
-      ],
-    });
-  const cleanUp: Array<() => Promise<void>> = [];
-  let stopped: Promise<void> | null = null;
-  const stop = () => {
-    stopped ??= undo(cleanUp);
-    return stopped;
-  };
+  const { env = process.env, logger = configuredLogger(config, env) } = options;
+  const cleanUp = new CleanUp();
   try {
-    const live = await Live.open(config, { now: Date.now }, logger);
-    cleanUp.push(() => live.stop());
-    const startNotifier = prepareNotifier(config, env, live, logger);
-    const telemetry = new Telemetry({ seriesMax: config.limits.series, version: version() });
-    const server = new EdgeServer({ config, live, telemetry, logger, version: version(), env });
-    cleanUp.unshift(() => server.close());
-    const http = await server.listen();
-    const notifier = startNotifier(http);
-    telemetry.notifications = () => notifier.counts();
-    cleanUp.unshift(() => notifier.stop());
-    cleanUp.push(() => server.quiesce());
-    const sources = startSources({ config, desk: server.desk, telemetry, logger, env });
-    cleanUp.push(() => sources.stop());
-    cleanUp.push(async () => live.hasten());
-    logger.info('listening', { url: http, dataDir: config.data.dir });
-    return { urls: urlsOf(http), live, telemetry, logger, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-/** Tells the receivers of the configuration about spikes: from the first event on, though where the page is comes later. */
-function prepareNotifier(config: Config, env: NodeJS.ProcessEnv, live: Live, logger: Logger) {
-  const early: SpikeEvent[] = [];
-  let note = (event: SpikeEvent): unknown => early.push(event);
-  live.events$.subscribe((event) => {
-    if (event.type === 'spike') note(event);
-  });
-  return (pageUrl: string): Notifier => {
-    const parts = {
+    const notifier = new Notifier({
       settings: config.notify,
       receivers: notifyReceivers(config, env),
       dir: config.data.dir,
       logger,
-      pageUrl,
-    };
-    const notifier = new Notifier(parts, live.spikes());
-    note = (event) => notifier.note(event);
-    for (const event of early) notifier.note(event);
-    return notifier;
-  };
+    });
+    cleanUp.push(() => notifier.stop());
+    const meters = new Meters(config.limits.series);
+    const access = new Access(config, env);
+    const sockets = new Sockets({ config, access, meters, logger });
+    cleanUp.push(() => sockets.close());
+
+    const live = await Live.open(config, { now: Date.now }, logger);
+    cleanUp.push(() => live.stop());
+    live.events$.subscribe((event) => {
+      if (event.type === 'spike') notifier.observe(event);
+    });
+
+    const build = { version: version(), node: process.version };
+    const notifications = () => notifier.counts();
+    const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications });
+    cleanUp.push(() => edge.quiesce());
+    const http = await edge.listen();
+    notifier.start(http, live.spikes());
+    const sources = startSources({ config, desk: edge.desk, meters, logger, env });
+    cleanUp.push(() => sources.stop());
+    cleanUp.push(() => live.hasten());
+    logger.info('listening', { url: http, dataDir: config.data.dir });
+    return { urls: urlsOf(http), live, meters, logger, stop: () => cleanUp.run() };
+  } catch (error) {
+    await cleanUp.run();
+    throw error;
+  }
 }
 
-async function undo(cleanUp: Array<() => Promise<void>>): Promise<void> {
-  for (let next = cleanUp.pop(); next; next = cleanUp.pop()) await next();
+/** A logger at the configured level that hides every secret of the configuration. */
+function configuredLogger(config: Config, env: NodeJS.ProcessEnv): Logger {
+  const tokens = tokenSecrets(config, env).map(({ secret }) => secret);
+  const secrets = [...tokens, ...sourceSecrets(config, env), ...notifySecrets(config, env)];
+  return createLogger({ level: config.logging.level, secrets });
+}
+
+/** What was started, undone from the last to the first, and only once, whoever asks. */
+class CleanUp {
+  readonly #actions: Array<() => Promise<void> | void> = [];
+  #done: Promise<void> | null = null;
+
+  push(action: () => Promise<void> | void): void {
+    this.#actions.push(action);
+  }
+
+  run(): Promise<void> {
+    this.#done ??= this.#undo();
+    return this.#done;
+  }
+
+  async #undo(): Promise<void> {
+    for (let next = this.#actions.pop(); next; next = this.#actions.pop()) await next();
+  }
 }
 
 function urlsOf(http: string): App['urls'] {

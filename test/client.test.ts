@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { ClientError, type ClientEvents, type ClientOptions, connect, type FeedClient } from '../src/client.js';
-import { type Edge, startEdge } from './kit/edge-harness.js';
+import { type RunningEdge, startEdge } from './kit/edge-harness.js';
 
 /** Stands between client and server and cuts the connection when told, without any goodbye. */
 class Wire {
@@ -76,7 +76,7 @@ const boxFrame = (k: number) => ({
 const KEY = 'gate-7/tracker/sort';
 
 describe('client', () => {
-  let edge: Edge;
+  let edge: RunningEdge;
   let client: FeedClient;
   let wire: Wire | null = null;
 
@@ -130,14 +130,14 @@ describe('client', () => {
     open({ batchFrames: 3 });
     for (let k = 1; k <= 20; k++) await client.send(boxFrame(k));
     await event(client, 'open');
-    while (edge.server.desk.waitingFrames < 4) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(edge.server.desk.waitingFrames, 4);
-    assert.equal(edge.telemetry.counts.pauses, 0);
+    while (edge.edge.desk.waitingFrames < 4) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(edge.edge.desk.waitingFrames, 4);
+    assert.equal(edge.meters.counts.pauses, 0);
     edge.live.gate = null;
     store();
     await client.flush();
     assert.equal(stored().length, 20);
-    assert.equal(edge.telemetry.counts.pauses, 0);
+    assert.equal(edge.meters.counts.pauses, 0);
   });
 
   it('loses and repeats nothing when the connection is cut again and again', async () => {
@@ -273,7 +273,7 @@ describe('client', () => {
     await client.send(boxFrame(1));
     await client.flush();
     assert.deepEqual(stored(), [1]);
-    assert.equal(edge.telemetry.refusals.get('token_unknown'), 1);
+    assert.equal(edge.meters.refusals.get('token_unknown'), 1);
   });
 
   it('refuses a frame that is larger than a message may be', async () => {

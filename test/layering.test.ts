@@ -23,10 +23,10 @@ const OWNERS: Record<string, string> = {
   esbuild: 'src/page/build.ts',
   highs: 'src/metric/program/highs.ts',
   mqtt: 'src/sources/mqtt.ts',
-  'prom-client': 'src/telemetry/telemetry.ts',
+  'prom-client': 'src/telemetry/exposition.ts',
   rxjs: 'src/live/pipeline.ts',
   uplot: 'src/page/plots.ts',
-  ws: 'src/edge/http.ts',
+  ws: 'src/edge/sockets.ts',
   yaml: 'src/config/',
   zod: 'src/config/',
 };

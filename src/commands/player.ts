@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ClientOptions, connect, type FeedClient } from '../client.js';
-import { WebSocket } from '../edge/http.js';
+import { WebSocket } from '../edge/sockets.js';
 
 /** A longer delay is not made up for: the scene just continues later. */
 const CATCH_UP_MAX_MS = 1000;

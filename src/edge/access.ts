@@ -27,6 +27,8 @@ export interface Refusal {
   message: string;
 }
 
+export const refusal = (code: HttpCode, message: string): Refusal => ({ code, message });
+
 const ANYONE: Identity = { name: 'anyone', roles: new Set(['ingest', 'read']), covers: () => true, coversAll: true };
 
 const digest = (secret: string) => createHash('sha256').update(secret).digest('base64');
@@ -112,4 +114,12 @@ export function offeredProtocols(request: IncomingMessage): string[] {
     .split(',')
     .map((protocol) => protocol.trim())
     .filter(Boolean);
+}
+
+/** Path and query of a request; what is no address at all has none. */
+export function targetOf(request: IncomingMessage): { pathname: string; searchParams: URLSearchParams } {
+  const url = request.url ?? '/';
+  return URL.canParse(url, 'http://localhost')
+    ? new URL(url, 'http://localhost')
+    : { pathname: url, searchParams: new URLSearchParams() };
 }

@@ -1,53 +1,36 @@
 /**
- * One feed on its way to the disk. An Intake hands frames to the pipeline in the order of their numbers, knows which
- * are stored, recognises what comes twice, and outlives the connection that brought them.
+ * The frames of one feed on their way to the disk. A FeedQueue hands them to the pipeline in the order of their numbers,
+ * knows which are stored, recognises what comes twice, and outlives the connection that brought them.
  * Invariant: `acked` is n only when every frame up to n is stored or was rejected. While the disk takes nothing, frames
  * wait here; the connection is not read from meanwhile, so they are bounded by the credit.
  */
-import type { ResolvedStream, SettingsPatch } from '../config/config.js';
 import type { FeedId } from '../wire/feed.js';
-import type { FeedPart, Shape } from '../wire/objects.js';
-
-/** What the pipeline offers to feeds. */
-export interface IngestTarget {
-  /** `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not */
-  openFeed(
-    feed: FeedId,
-    settings?: SettingsPatch,
-    shape?: Shape,
-  ): { nextSeq: number; plan: ResolvedStream } | { code: string; path: string; message: string };
-  /**
-   * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
-   * going to be. Parts that become durable together get the same promise.
-   */
-  ingest(feed: FeedId, part: FeedPart, receivedMs: number): Promise<void>;
-  end(feed: FeedId): Promise<void>;
-  reportRejected(feed: FeedId, code: string): void;
-}
+import type { FeedPart } from '../wire/objects.js';
+import type { FeedPort } from './live-port.js';
 
 /** The connection that a feed has at the moment. */
-export interface IntakeSession {
+export interface FeedSession {
   readonly id: string;
   /** the oldest waiting frames are stored */
   progressed(): void;
-  /** whether to read on may have changed */
+  /** whether it may be read from may have changed */
   regulate(): void;
-  /** another connection takes over */
+  /** another connection resumes the feed */
   superseded(): void;
   /** the pipeline failed */
   failed(): void;
 }
 
-export interface IntakeOwner {
-  readonly target: IngestTarget;
+export interface QueueOwner {
+  readonly port: FeedPort;
   /** runs the action when it is time to try the disk again */
-  later(action: () => void): void;
-  /** the disk stopped taking frames, or with null takes them again */
-  stallChanged(intake: Intake, fault: string | null): void;
+  retryLater(action: () => void): void;
+  /** the disk takes no more frames, or with null takes them again */
+  stallChanged(queue: FeedQueue, fault: string | null): void;
   /** something failed that is not the disk */
-  fault(intake: Intake, error: unknown): void;
+  failed(queue: FeedQueue, error: unknown): void;
   /** nothing waits and nobody is connected */
-  forget(intake: Intake): void;
+  discard(queue: FeedQueue): void;
 }
 
 interface Entry {
@@ -66,13 +49,12 @@ interface Group {
 
 export const isStorageFault = (error: unknown): boolean => (error as { name?: string } | null)?.name === 'StorageFault';
 
-/** One feed's frames on their way to the disk. */
-export class Intake {
+export class FeedQueue {
   /** everything up to this number is stored or was rejected */
   acked = 0;
   /** highest number that came in */
   lastSeq = 0;
-  session: IntakeSession | null = null;
+  session: FeedSession | null = null;
   #queue: Entry[] = [];
   #head = 0;
   #underway = 0;
@@ -82,7 +64,7 @@ export class Intake {
 
   constructor(
     readonly feed: FeedId,
-    readonly owner: IntakeOwner,
+    readonly owner: QueueOwner,
   ) {}
 
   /** Frames not stored yet. */
@@ -95,16 +77,16 @@ export class Intake {
     return this.#stalled;
   }
 
-  /** Begins or goes on; returns the number of the first frame that is not durable. */
-  start(nextSeq: number): number {
+  /** A connection opens or resumes the feed; returns the number of the first frame that is not durable. */
+  open(nextSeq: number): number {
     // what is accepted but not durable is still in the queue
     if (this.waiting === 0) this.acked = Math.max(this.acked, nextSeq - 1);
     this.lastSeq = Math.max(this.lastSeq, this.acked);
     return Math.floor(this.acked) + 1;
   }
 
-  /** Takes a frame; false when its number came before. */
-  offer(part: FeedPart, receivedMs: number): boolean {
+  /** Adds a frame; false when its number came before. */
+  enqueue(part: FeedPart, receivedMs: number): boolean {
     if (part.seq <= this.lastSeq) return false;
     this.lastSeq = part.seq;
     const entry = { seq: part.seq, part, receivedMs };
@@ -121,7 +103,7 @@ export class Intake {
     this.#advance();
   }
 
-  /** Resolves when everything taken so far is stored. */
+  /** Resolves when everything enqueued so far is stored. */
   drained(): Promise<void> {
     if (this.waiting === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -131,7 +113,7 @@ export class Intake {
 
   #store(entry: Entry): void {
     this.#underway++;
-    const stored = this.owner.target.ingest(this.feed, entry.part!, entry.receivedMs);
+    const stored = this.owner.port.ingest(this.feed, entry.part!, entry.receivedMs);
     if (this.#newest?.stored === stored && !this.#newest.over) this.#newest.entries.push(entry);
     else this.#await({ stored, entries: [entry], over: false });
   }
@@ -159,7 +141,7 @@ export class Intake {
   #failed(group: Group, error: unknown): void {
     this.#close(group);
     if (!isStorageFault(error)) {
-      this.owner.fault(this, error);
+      this.owner.failed(this, error);
       return;
     }
     if (!this.#stalled) {
@@ -167,7 +149,7 @@ export class Intake {
       this.owner.stallChanged(this, (error as Error).message);
     }
     // the order of frames holds only when nothing else is underway
-    if (this.#underway === 0) this.owner.later(() => this.#probe());
+    if (this.#underway === 0) this.owner.retryLater(() => this.#probe());
   }
 
   /** Tries the oldest frame alone; the others follow once it is stored. */
@@ -197,6 +179,6 @@ export class Intake {
 
   #idle(): void {
     for (const resolve of this.#drained.splice(0)) resolve();
-    if (!this.session) this.owner.forget(this);
+    if (!this.session) this.owner.discard(this);
   }
 }

@@ -11,8 +11,8 @@ import type { Role } from '../wire/feed.js';
 import { checkFrame, type FrameRules, TIME_MAX_SECONDS } from '../wire/frame-check.js';
 import type { FramePart } from '../wire/objects.js';
 
-/** What came of a message. */
-export interface Translated {
+/** The frames that came of a message. */
+export interface ForeignFrames {
   /** frames to be stored, with their numbers */
   parts: FramePart[];
   /** first mistake; the message is used up */
@@ -21,11 +21,11 @@ export interface Translated {
   upTo: number;
 }
 
-export class Translation {
+export class ForeignMessages {
   #decoder: Decoder;
   /** number of the last frame given out; a fraction within a message */
   #given: number;
-  /** number of the last message taken */
+  /** number of the last message decoded */
   #last: number;
   #held = false;
 
@@ -48,8 +48,8 @@ export class Translation {
     return this.#held;
   }
 
-  /** Takes a message in its envelope; null when its number came before. */
-  take(raw: unknown): Translated | null {
+  /** Decodes a message in its envelope; null when its number came before. */
+  decode(raw: unknown): ForeignFrames | null {
     const envelope = checkEnvelope(raw);
     if (envelope instanceof Fault) return this.#refused(envelope);
     const { seq, message, stamp } = envelope;
@@ -60,21 +60,21 @@ export class Translation {
     this.#held = decoded.held;
     // while nothing comes out, everything since the last frame is held
     const heldFrom = decoded.parts.length > 0 ? before : Math.floor(this.#given);
-    const translated = this.#number(decoded, decoded.held ? heldFrom : seq);
+    const frames = this.#number(decoded, decoded.held ? heldFrom : seq);
     if (this.#held && seq - Math.floor(this.#given) >= this.creditFrames) return this.#tooLong(seq);
-    return translated;
+    return frames;
   }
 
   /** Gives out what is held. */
-  flush(): Translated {
+  flush(): ForeignFrames {
     const decoded = this.#decoder.flush();
     this.#held = decoded.held;
     return this.#number(decoded, this.#last);
   }
 
-  #number(decoded: Decoded, upTo: number): Translated {
-    const translated: Translated = { parts: [], fault: null, upTo };
-    const good = this.#checked(decoded, translated);
+  #number(decoded: Decoded, upTo: number): ForeignFrames {
+    const frames: ForeignFrames = { parts: [], fault: null, upTo };
+    const good = this.#checked(decoded, frames);
     // what is held keeps the last whole number: the frames before it lie between two of them
     const count = this.#held ? good.length + 1 : good.length;
     const from = this.#held ? Math.max(upTo, this.#given) : this.#given;
@@ -83,17 +83,17 @@ export class Translation {
       part.seq = n + 1 < count ? from + (room * (n + 1)) / count : upTo;
     });
     this.#given = Math.max(this.#given, good.at(-1)?.seq ?? 0, upTo);
-    translated.parts = good;
-    return translated;
+    frames.parts = good;
+    return frames;
   }
 
-  #checked(decoded: Decoded, translated: Translated): FramePart[] {
+  #checked(decoded: Decoded, frames: ForeignFrames): FramePart[] {
     const [problem] = decoded.problems;
-    if (problem) translated.fault = this.#faultOf(problem, decoded.problems.length);
+    if (problem) frames.fault = this.#faultOf(problem, decoded.problems.length);
     return decoded.parts.flatMap((part) => {
       const checked = this.#check(part);
       if (!(checked instanceof Fault)) return [checked];
-      translated.fault ??= numbered(checked, this.#last);
+      frames.fault ??= numbered(checked, this.#last);
       return [];
     });
   }
@@ -109,7 +109,7 @@ export class Translation {
     return new Fault(code ?? 'frame_invalid', place, text, show(value), this.#last);
   }
 
-  #refused(envelope: Fault): Translated {
+  #refused(envelope: Fault): ForeignFrames {
     // with a number of its own it is used up, without one nothing is known to be
     const { seq } = envelope;
     if (seq !== undefined && seq > this.#last) this.#last = seq;
@@ -118,7 +118,7 @@ export class Translation {
     return { parts: [], fault: envelope, upTo };
   }
 
-  #tooLong(seq: number): Translated {
+  #tooLong(seq: number): ForeignFrames {
     this.#decoder = this.format.decoder(this.role);
     this.#held = false;
     this.#given = seq;

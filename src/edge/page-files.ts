@@ -85,13 +85,8 @@ function encodingFor(accepted: string, { bodies }: PageFile): keyof PageFile['bo
   return bodies.br && takes('br') ? 'br' : bodies.gzip && takes('gzip') ? 'gzip' : 'plain';
 }
 
-let built: PageFiles | undefined;
-
-/** The page beside this program, read when it is first asked for. */
-export function pageFiles(): PageFiles {
-  built ??= new PageFiles(new URL('../../page/', import.meta.url));
-  return built;
-}
+/** The page beside this program. */
+export const builtPage = (): PageFiles => new PageFiles(new URL('../../page/', import.meta.url));
 
 const LIST = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>TGOSPA Live</title></head>

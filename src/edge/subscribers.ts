@@ -5,9 +5,11 @@
  * Invariant: what waits for a subscriber is bounded by the number of series plus limits.liveEvents.
  */
 import type { Config } from '../config/config.js';
-import { CLOSE_CODES, type CloseCode } from '../wire/codes.js';
+import { CLOSE_CODES } from '../wire/codes.js';
 import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.js';
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
+import { type Identity, type Refusal, refusal } from './access.js';
+import type { Conversation, Peer } from './peer.js';
 
 export interface Filter {
   stream?: string;
@@ -21,18 +23,26 @@ export interface Filter {
   everyMs?: number;
 }
 
-/** The other end of a subscription. */
-export interface Reader {
-  /** `done` is called when the text has left the process */
-  send(text: string, done: () => void): void;
-  backlogBytes(): number;
-  close(code: CloseCode, reason: string): void;
+/** What a reader asks for in the query of its address. */
+export function readFilter(query: URLSearchParams, { covers }: Identity): Filter | Refusal {
+  const wanted = (key: string) => query.get(key) ?? undefined;
+  const everyMs = Number(query.get('everyMs') ?? 0);
+  const objects = query.get('objects') ?? '0';
+  if (!(everyMs === 0 || (everyMs >= 50 && everyMs <= 60_000)))
+    return refusal('request_invalid', 'everyMs must be from 50 to 60000 milliseconds, or 0 for every report');
+  if (objects !== '0' && objects !== '1')
+    return refusal('request_invalid', 'objects must be 1, for reports with the objects of their frame, or 0');
+  const series = { stream: wanted('stream'), tracker: wanted('tracker'), profile: wanted('profile') };
+  return { ...series, covers, objects: objects === '1', everyMs };
 }
 
 interface Counts {
   coalesced: number;
   slowClosed: number;
 }
+
+/** how long a reader that was closed for being slow may take to answer */
+const SLOW_PATIENCE_MS = 1000;
 
 const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, tracker, profile);
 
@@ -53,7 +63,7 @@ class Publication {
 }
 
 /** Passes events on to every subscriber, and the newest report of each series to newcomers. */
-export class LiveBoard {
+export class Subscribers {
   #subscriptions = new Set<Subscription>();
   #newest = new Map<string, Publication>();
 
@@ -74,13 +84,13 @@ export class LiveBoard {
     for (const subscription of this.#subscriptions) subscription.offer(publication);
   }
 
-  /** Takes a report over that was published before this board was there. */
+  /** A report that was published before anybody could subscribe. */
   restore(event: ReportEvent): void {
     this.#newest.set(keyOf(event), new Publication(event));
   }
 
-  subscribe(reader: Reader, filter: Filter): Subscription {
-    const subscription = new Subscription(this, reader, filter);
+  subscribe(peer: Peer, filter: Filter): Subscription {
+    const subscription = new Subscription(this, peer, filter);
     this.#subscriptions.add(subscription);
     for (const publication of this.#newest.values()) subscription.offer(publication);
     subscription.caughtUp();
@@ -93,7 +103,9 @@ export class LiveBoard {
 }
 
 /** One connection to /v1/live. */
-export class Subscription {
+export class Subscription implements Conversation {
+  /** what readers say is never long enough to stop reading */
+  readonly paused = false;
   #events: Publication[] = [];
   #reports = new Map<string, { publication: Publication; skipped: number }>();
   #progressMs: number;
@@ -102,30 +114,37 @@ export class Subscription {
   #due = true;
 
   constructor(
-    readonly board: LiveBoard,
-    readonly reader: Reader,
+    readonly subscribers: Subscribers,
+    readonly peer: Peer,
     readonly filter: Filter,
   ) {
-    this.#progressMs = board.now();
+    this.#progressMs = subscribers.now();
     if (filter.everyMs) this.#pace = setInterval(() => this.#tick(), filter.everyMs).unref();
   }
 
   offer(publication: Publication): void {
     const { event } = publication;
     if (!this.#wants(event)) return;
-    if (event.type === 'report' && this.#pace !== null && !this.#due) this.#keepReport(publication, event);
+    if (event.type === 'report' && this.#pace !== null && !this.#due) this.#enqueueReport(publication, event);
     else if (this.#idle && this.#roomy) this.#send(publication.text(this.filter.objects));
-    else this.#keep(publication);
+    else this.#enqueue(publication);
   }
 
-  /** A newcomer has been told what there is; from now on its pace counts. */
+  /** A newcomer has the newest reports; from now on its pace counts. */
   caughtUp(): void {
     this.#due = this.#pace === null || this.#reports.size > 0;
   }
 
+  /** Readers have nothing to say; a ping is answered so that a page can tell a dead connection from a quiet one. */
+  receive(bytes: Buffer): void {
+    if (bytes.length < 64 && bytes.includes('"ping"')) this.peer.send('{"type":"pong"}');
+  }
+
+  receiveBinary(): void {}
+
   closed(): void {
     if (this.#pace) clearInterval(this.#pace);
-    this.board.leave(this);
+    this.subscribers.leave(this);
     this.#events = [];
     this.#reports.clear();
   }
@@ -135,7 +154,7 @@ export class Subscription {
   }
 
   get #roomy(): boolean {
-    return this.reader.backlogBytes() <= this.board.limits.liveBufferBytes;
+    return this.peer.backlogBytes() <= this.subscribers.limits.liveBufferBytes;
   }
 
   #wants(event: LiveEvent): boolean {
@@ -153,39 +172,39 @@ export class Subscription {
     this.#due = true;
     if (this.#roomy) this.#forward();
     this.#due = this.#reports.size > 0;
-    if (this.#due && this.board.now() - this.#progressMs > this.board.limits.liveStallMs) this.#giveUp();
+    if (this.#due && this.subscribers.now() - this.#progressMs > this.subscribers.limits.liveStallMs) this.#closeSlow();
   }
 
-  #keepReport(publication: Publication, event: ReportEvent): void {
+  #enqueueReport(publication: Publication, event: ReportEvent): void {
     const key = keyOf(event);
     const older = this.#reports.get(key);
-    if (older && this.#due) this.board.counts.coalesced++;
+    if (older && this.#due) this.subscribers.counts.coalesced++;
     this.#reports.set(key, { publication, skipped: older ? older.skipped + 1 : 0 });
   }
 
-  #keep(publication: Publication): void {
+  #enqueue(publication: Publication): void {
     const { event } = publication;
-    if (event.type === 'report') this.#keepReport(publication, event);
+    if (event.type === 'report') this.#enqueueReport(publication, event);
     else this.#events.push(publication);
-    const { liveEvents, liveStallMs } = this.board.limits;
-    if (this.#events.length > liveEvents || this.board.now() - this.#progressMs > liveStallMs) this.#giveUp();
+    const { liveEvents, liveStallMs } = this.subscribers.limits;
+    if (this.#events.length > liveEvents || this.subscribers.now() - this.#progressMs > liveStallMs) this.#closeSlow();
   }
 
-  #giveUp(): void {
-    this.board.counts.slowClosed++;
+  #closeSlow(): void {
+    this.subscribers.counts.slowClosed++;
     this.closed();
-    this.reader.close(4008, CLOSE_CODES[4008].meaning);
+    this.peer.close(4008, CLOSE_CODES[4008].meaning, SLOW_PATIENCE_MS);
   }
 
   #send(text: string): void {
     // a peer that had nothing to take was not slow
-    if (this.reader.backlogBytes() === 0) this.#progressMs = this.board.now();
-    this.reader.send(text, () => this.#progressed());
+    if (this.peer.backlogBytes() === 0) this.#progressMs = this.subscribers.now();
+    this.peer.send(text, () => this.#progressed());
   }
 
-  /** Something left for the peer: go on with what waits, events first. */
+  /** Something left for the peer: what waits follows, events first. */
   #progressed(): void {
-    this.#progressMs = this.board.now();
+    this.#progressMs = this.subscribers.now();
     this.#forward();
   }
 

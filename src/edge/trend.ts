@@ -70,7 +70,7 @@ class Trend {
   }
 }
 
-export class TrendBoard {
+export class Trends {
   #trends = new Map<string, Trend>();
 
   constructor(
@@ -78,7 +78,7 @@ export class TrendBoard {
     readonly seriesMax: number,
   ) {}
 
-  note(event: LiveEvent): void {
+  observe(event: LiveEvent): void {
     if (event.type !== 'report' && event.type !== 'retired') return;
     const { stream, tracker, profile } = event;
     const key = seriesKey(stream, tracker, profile);

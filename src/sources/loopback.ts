@@ -1,9 +1,11 @@
 /**
- * A WebSocket to the ingest desk of this same process: sources feed the evaluator by the very conversation that clients
+ * A WebSocket to the feed desk of this same process: sources feed the evaluator by the very conversation that clients
  * have, with its checks, acks, credit and resume, and without a network in between.
  */
 import type { WebSocketConstructor, WebSocketLike } from '../client.js';
-import type { IngestDesk, Session } from '../edge/session.js';
+import type { FeedDesk } from '../edge/feed-desk.js';
+import type { Peer } from '../edge/peer.js';
+import { Session } from '../edge/session.js';
 
 export interface LoopbackPort {
   /** for `connect` */
@@ -13,7 +15,7 @@ export interface LoopbackPort {
 }
 
 /** Opens a way to the desk; `name` stands in the log. */
-export function loopback(desk: IngestDesk, name: string): LoopbackPort {
+export function loopback(desk: FeedDesk, name: string): LoopbackPort {
   let newest: Loopback | null = null;
   class Way extends Loopback {
     constructor() {
@@ -36,10 +38,10 @@ class Loopback implements WebSocketLike {
   /** sent while the desk does not read; bounded by the credit */
   #unread: string[] = [];
 
-  constructor(desk: IngestDesk, name: string) {
-    const peer = {
-      send: (text: string) => this.#later(() => this.onmessage?.({ data: text } as never)),
-      close: (code: number, reason: string) => this.#gone(code, reason),
+  constructor(desk: FeedDesk, name: string) {
+    const peer: Peer = {
+      send: (text) => this.#later(() => this.onmessage?.({ data: text } as never)),
+      close: (code, reason) => this.#gone(code, reason),
       pause: () => {
         this.#paused = true;
       },
@@ -56,7 +58,7 @@ class Loopback implements WebSocketLike {
       covers: () => true,
       coversAll: true,
     };
-    this.#session = desk.connect(peer, identity);
+    this.#session = new Session(desk, peer, identity);
     this.#later(() => {
       if (this.readyState !== 0) return;
       this.readyState = 1;

@@ -3,7 +3,7 @@
  * library, because everything that comes must be bounded: payload, and what waits. Compression and fragments are not asked
  * for, and refused. The bridge keeps `queueLength` messages while we do not read, and drops the oldest beyond.
  */
-import { WebSocket } from '../edge/http.js';
+import { WebSocket } from '../edge/sockets.js';
 import { Backoff, type RosbridgeSettings, type Source, SourceFeed, type SourceParts, textOf } from './source.js';
 
 export class RosbridgeSource implements Source {

@@ -7,7 +7,7 @@
 import { adapters } from '../../adapters/index.js';
 import { ClientError, connect, type FeedClient, type Reject } from '../client.js';
 import type { Config } from '../config/config.js';
-import type { IngestDesk } from '../edge/session.js';
+import type { FeedDesk } from '../edge/feed-desk.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { SourceMeter, SourceReject } from '../telemetry/source-meters.js';
 import { type LoopbackPort, loopback } from './loopback.js';
@@ -24,7 +24,7 @@ export type FeedSettings = Pick<
 
 export interface SourceParts {
   config: Config;
-  desk: IngestDesk;
+  desk: FeedDesk;
   meter: SourceMeter;
   logger: Logger;
   env: NodeJS.ProcessEnv;

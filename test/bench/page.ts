@@ -11,7 +11,7 @@ import type { Browser, Page } from 'playwright-core';
 import { startApp } from '../../src/app.js';
 import { connect } from '../../src/client.js';
 import { readConfig } from '../../src/config/config.js';
-import { WebSocket } from '../../src/edge/http.js';
+import { WebSocket } from '../../src/edge/sockets.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { launch } from '../kit/browser.js';
 import { until } from '../kit/system.js';

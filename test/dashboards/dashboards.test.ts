@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { files } from '../../dashboards/grafana/generate.js';
-import { METRICS } from '../../src/telemetry/telemetry.js';
+import { METRICS } from '../../src/telemetry/catalogue.js';
 import { queriesOf, variablesIn } from '../kit/dashboard-queries.js';
 
 const folder = fileURLToPath(new URL('../../../dashboards/grafana/', import.meta.url));

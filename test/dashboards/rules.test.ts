@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { METRICS } from '../../src/telemetry/telemetry.js';
+import { METRICS } from '../../src/telemetry/catalogue.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
 import { hasProgram, skipUnless } from '../kit/system.js';
 

@@ -3,10 +3,10 @@ import { strict as assert } from 'node:assert';
 import fc from 'fast-check';
 import { formatByName } from '../../adapters/index.js';
 import type { Format } from '../../adapters/kit/adapter.js';
-import { Translation } from '../../src/edge/foreign-messages.js';
+import { ForeignMessages } from '../../src/edge/foreign-messages.js';
 import type { FrameRules } from '../../src/wire/frame-check.js';
 import type { FramePart } from '../../src/wire/objects.js';
-import { type Edge, hello, Probe, startEdge } from '../kit/edge-harness.js';
+import { hello, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
 import { keyOf } from '../kit/fake-live.js';
 import { until } from '../kit/system.js';
 
@@ -20,17 +20,17 @@ const rules: FrameRules = {
 };
 const mot = formatByName('motchallenge') as Format;
 const line = (frame: number, id: number) => `${frame},${id},1,1,1,1`;
-const open = (lastSeq = 0, credit = 256) => new Translation(mot, 'tracker', rules, credit, lastSeq);
+const open = (lastSeq = 0, credit = 256) => new ForeignMessages(mot, 'tracker', rules, credit, lastSeq);
 const shown = (parts: FramePart[]) => parts.map(({ seq, k, objects }) => [seq, k, objects.map(({ id }) => id).join()]);
 
 describe('translation', () => {
   it('numbers a frame by the last message that is wholly in it', () => {
     const translation = open();
-    const first = translation.take({ seq: 1, message: line(1, 7) })!;
+    const first = translation.decode({ seq: 1, message: line(1, 7) })!;
     assert.deepEqual([first.parts, first.upTo, translation.held], [[], 0, true]);
-    const second = translation.take({ seq: 2, message: line(1, 8) })!;
+    const second = translation.decode({ seq: 2, message: line(1, 8) })!;
     assert.deepEqual([second.parts, second.upTo], [[], 0], 'nothing is acked while the frame is held');
-    const third = translation.take({ seq: 3, message: line(2, 7) })!;
+    const third = translation.decode({ seq: 3, message: line(2, 7) })!;
     assert.deepEqual(shown(third.parts), [[2.5, 1, '7,8']]);
     const rest = translation.flush();
     assert.deepEqual(shown(rest.parts), [[3, 2, '7']]);
@@ -39,7 +39,7 @@ describe('translation', () => {
 
   it('gives several frames of one message increasing numbers', () => {
     const translation = open(4);
-    const { parts } = translation.take({ seq: 5, message: [1, 2, 3].map((frame) => line(frame, 7)).join('\n') })!;
+    const { parts } = translation.decode({ seq: 5, message: [1, 2, 3].map((frame) => line(frame, 7)).join('\n') })!;
     assert.deepEqual(
       shown(parts).map(([, k]) => k),
       [1, 2],
@@ -50,37 +50,37 @@ describe('translation', () => {
 
   it('recognises numbers that came before', () => {
     const translation = open(2.5);
-    assert.equal(translation.take({ seq: 2, message: line(1, 7) }), null);
-    assert.ok(translation.take({ seq: 3, message: line(1, 7) }));
-    assert.equal(translation.take({ seq: 3, message: line(1, 7) }), null);
+    assert.equal(translation.decode({ seq: 2, message: line(1, 7) }), null);
+    assert.ok(translation.decode({ seq: 3, message: line(1, 7) }));
+    assert.equal(translation.decode({ seq: 3, message: line(1, 7) }), null);
   });
 
   it('does not let a rejected message acknowledge those that are held', () => {
     const translation = open();
-    translation.take({ seq: 1, message: line(1, 7) });
-    const wrong = translation.take({ seq: 2, message: 'nonsense' })!;
+    translation.decode({ seq: 1, message: line(1, 7) });
+    const wrong = translation.decode({ seq: 2, message: 'nonsense' })!;
     assert.equal(wrong.upTo, 0);
     assert.deepEqual([wrong.fault?.code, wrong.fault?.path, wrong.fault?.seq], ['frame_invalid', 'message:1:1', 2]);
-    const stranger = translation.take({ seq: 3, message: line(1, 8), fps: 5 })!;
+    const stranger = translation.decode({ seq: 3, message: line(1, 8), fps: 5 })!;
     assert.deepEqual([stranger.upTo, stranger.fault?.code, stranger.fault?.path], [0, 'message_invalid', 'fps']);
     assert.deepEqual(shown(translation.flush().parts), [[3, 1, '7']]);
   });
 
   it('refuses a frame that the checks of native frames refuse, and uses its messages up', () => {
     const translation = open();
-    translation.take({ seq: 1, message: `${line(1, 7)}\n${line(1, 7)}` });
-    const { parts, fault, upTo } = translation.take({ seq: 2, message: line(2, 7) })!;
+    translation.decode({ seq: 1, message: `${line(1, 7)}\n${line(1, 7)}` });
+    const { parts, fault, upTo } = translation.decode({ seq: 2, message: line(2, 7) })!;
     assert.deepEqual([parts, fault?.code, upTo], [[], 'id_duplicate', 1]);
     assert.deepEqual(shown(translation.flush().parts), [[2, 2, '7']]);
   });
 
   it('gives up a frame that needs as many messages as the credit', () => {
     const translation = open(0, 3);
-    translation.take({ seq: 1, message: line(1, 1) });
-    translation.take({ seq: 2, message: line(1, 2) });
-    const { fault, upTo } = translation.take({ seq: 3, message: line(1, 3) })!;
+    translation.decode({ seq: 1, message: line(1, 1) });
+    translation.decode({ seq: 2, message: line(1, 2) });
+    const { fault, upTo } = translation.decode({ seq: 3, message: line(1, 3) })!;
     assert.deepEqual([fault?.code, upTo, translation.held], ['frame_unfinished', 3, false]);
-    translation.take({ seq: 4, message: line(2, 1) });
+    translation.decode({ seq: 4, message: line(2, 1) });
     assert.deepEqual(shown(translation.flush().parts), [[4, 2, '1']]);
   });
 
@@ -109,7 +109,7 @@ describe('translation', () => {
   /** What one connection without cuts makes of the messages. */
   function framesOf(texts: string[]): Map<number, string> {
     const translation = open();
-    const parts = texts.flatMap((message, n) => translation.take({ seq: n + 1, message })!.parts);
+    const parts = texts.flatMap((message, n) => translation.decode({ seq: n + 1, message })!.parts);
     return byFrame([...parts, ...translation.flush().parts]);
   }
 
@@ -124,7 +124,7 @@ describe('translation', () => {
       const translation = open(from);
       const offered = texts
         .slice(from, from + count)
-        .flatMap((message, n) => translation.take({ seq: from + n + 1, message })!.parts);
+        .flatMap((message, n) => translation.decode({ seq: from + n + 1, message })!.parts);
       if (from + count >= texts.length) offered.push(...translation.flush().parts);
       for (const part of offered.slice(0, kept)) store(part);
     }
@@ -140,7 +140,7 @@ describe('translation', () => {
 });
 
 describe('a feed of foreign messages', () => {
-  let edge: Edge;
+  let edge: RunningEdge;
   const feed = keyOf({ stream: 'gate-7', role: 'tracker', tracker: 'sort' });
   afterEach(() => edge.stop());
 

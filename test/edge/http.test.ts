@@ -11,7 +11,7 @@ import WebSocket from 'ws';
 import { pointProfileLines } from '../../src/config/config.js';
 import type { Report } from '../../src/index.js';
 import type { LiveEvent } from '../../src/wire/events.js';
-import { type Edge, frame, hello, Probe, startEdge } from '../kit/edge-harness.js';
+import { frame, hello, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
 import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
 
 /** GET with a name of the caller's choice in the Host header, which fetch does not allow. */
@@ -46,7 +46,7 @@ const gateOf = (live: FakeLive): (() => void) => {
 const KEY = 'gate-7/tracker/sort';
 
 describe('server', () => {
-  let edge: Edge;
+  let edge: RunningEdge;
 
   afterEach(async () => {
     await edge?.stop();
@@ -95,7 +95,7 @@ describe('server', () => {
       probe.send({ type: 'ping' });
       // the answer to the ping comes after everything before it was read
       assert.equal((await probe.next()).type, 'pong');
-      assert.equal(edge.server.desk.waitingFrames, 3);
+      assert.equal(edge.edge.desk.waitingFrames, 3);
       store();
       assert.deepEqual(await probe.next(), { type: 'ack', seq: 3 });
       assert.deepEqual(
@@ -127,7 +127,7 @@ describe('server', () => {
         edge.live.parts.get(KEY)!.map((part) => part.seq),
         [1, 2, 3, 4],
       );
-      assert.equal(edge.telemetry.feedMeter({ stream: 'gate-7', role: 'tracker', tracker: 'sort' }).duplicates, 2);
+      assert.equal(edge.meters.feedMeter({ stream: 'gate-7', role: 'tracker', tracker: 'sort' }).duplicates, 2);
     });
 
     it('recognises frames that are resent while their first copies are still being stored', async () => {
@@ -211,14 +211,14 @@ describe('server', () => {
       const total = 1500;
       for (let seq = 1; seq <= total; seq++) probe.send(frame(seq, { objects }));
       // 16 MB do not fit into the buffers of a loopback connection: the rest stays with the sender
-      await until(() => [...edge.server.desk.sessions].some((session) => session.paused));
+      await until(() => [...edge.edge.desk.sessions].some((session) => session.paused));
       await new Promise((resolve) => setImmediate(resolve));
-      assert.ok(edge.server.desk.waitingFrames < 200, `${edge.server.desk.waitingFrames} frames are buffered`);
+      assert.ok(edge.edge.desk.waitingFrames < 200, `${edge.edge.desk.waitingFrames} frames are buffered`);
       assert.ok(probe.socket.bufferedAmount > 1_000_000);
       store();
       while ((await probe.nextOf('ack')).seq !== total);
       assert.equal(edge.live.parts.get(KEY)!.length, total);
-      assert.ok(edge.telemetry.counts.pauses > 0);
+      assert.ok(edge.meters.counts.pauses > 0);
     });
 
     it('gives the event loop back after a slice, whatever has come', async () => {
@@ -239,7 +239,7 @@ describe('server', () => {
       while ((await probe.nextOf('ack')).seq !== 500);
       // one read of a socket is 64 kB, six of these frames; without the slice thirty-two reads come together
       assert.ok(Math.max(...perTurn) <= 20, `${Math.max(...perTurn)} frames in one turn`);
-      assert.equal(edge.telemetry.counts.pauses, 0);
+      assert.equal(edge.meters.counts.pauses, 0);
     });
 
     it('slows a client down that exceeds limits.framesPerSecond', async () => {
@@ -374,7 +374,7 @@ describe('server', () => {
       probe.send(hello({ stream: 'gate-8' }));
       assert.equal((await probe.nextOf('reject')).code, 'streams_exceeded');
       assert.equal((await probe.closed).code, 4429);
-      assert.equal(edge.telemetry.refusals.get('streams_exceeded'), 1);
+      assert.equal(edge.meters.refusals.get('streams_exceeded'), 1);
     });
 
     it('rejects broken JSON, binary messages and unknown types without closing', async () => {
@@ -428,7 +428,7 @@ describe('server', () => {
       deaf.socket.pause();
       await edge.stop();
       assert.equal((await probe.closed).code, 1001);
-      await until(() => edge.telemetry.surroundings!.connections().live === 0);
+      await until(() => edge.sockets.counts().live === 0);
       deaf.socket.terminate();
     });
 
@@ -484,7 +484,7 @@ tokens:
       );
       assert.deepEqual(await codeOf(Probe.refused(ingest, { protocols: ['chat'] })), [400, 'subprotocol_unknown']);
       assert.deepEqual(await codeOf(Probe.refused(`${edge.ws}/v2/ingest`)), [404, 'not_found']);
-      assert.equal(edge.telemetry.refusals.get('token_missing'), 1);
+      assert.equal(edge.meters.refusals.get('token_missing'), 1);
     });
 
     it('closes a hello for a stream that the token is not good for', async () => {
@@ -543,7 +543,7 @@ tokens:
       const [first] = await Promise.all([Probe.open(`${edge.ws}/v1/live`), Probe.open(`${edge.ws}/v1/live`)]);
       assert.deepEqual(await codeOf(Probe.refused(`${edge.ws}/v1/live`)), [503, 'connections_exceeded']);
       await first.close();
-      await until(() => edge.telemetry.surroundings!.connections().live === 1);
+      await until(() => edge.sockets.counts().live === 1);
       await Probe.open(`${edge.ws}/v1/live`);
       await edge.stop();
       edge = await startEdge('limits: { connectionsPerAddress: 1 }');
@@ -668,7 +668,7 @@ tokens:
           profile: 'online-surveillance',
           k,
         } as LiveEvent);
-      assert.ok(edge.telemetry.counts.coalesced > 1000);
+      assert.ok(edge.meters.counts.coalesced > 1000);
       reader.socket.resume();
       let skipped = 0;
       let reports = 0;
@@ -684,7 +684,7 @@ tokens:
       }
       assert.equal(reports + skipped, total);
       assert.equal(switches, 50);
-      assert.equal(edge.telemetry.counts.coalesced, skipped);
+      assert.equal(edge.meters.counts.coalesced, skipped);
     });
 
     it('closes a reader that takes nothing for limits.liveStallMs', async () => {
@@ -693,7 +693,7 @@ tokens:
       reader.socket.pause();
       await until(() => {
         for (let k = 1; k <= 100; k++) edge.live.emit(fakeReportEvent({ k }));
-        return edge.telemetry.counts.slowClosed === 1;
+        return edge.meters.counts.slowClosed === 1;
       });
       reader.socket.resume();
       assert.equal((await reader.closed).code, 4008);
@@ -704,9 +704,9 @@ tokens:
       const reader = await Probe.open(`${edge.ws}/v1/live`);
       reader.socket.pause();
       const padding = 'x'.repeat(1000);
-      for (let k = 1; k <= 20_000 && edge.telemetry.counts.slowClosed === 0; k++)
+      for (let k = 1; k <= 20_000 && edge.meters.counts.slowClosed === 0; k++)
         edge.live.emit({ type: 'switch', stream: 'gate-7', k, padding } as unknown as LiveEvent);
-      assert.equal(edge.telemetry.counts.slowClosed, 1);
+      assert.equal(edge.meters.counts.slowClosed, 1);
       reader.socket.resume();
       assert.equal((await reader.closed).code, 4008);
     });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { PageFiles } from '../../src/edge/page-files.js';
-import { type Edge, Probe, startEdge } from '../kit/edge-harness.js';
+import { Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
 import { fakeReportEvent } from '../kit/fake-live.js';
 
 const SCRIPT = 'console.log(1);'.repeat(50);
@@ -115,7 +115,7 @@ describe('page files', () => {
 });
 
 describe('what the page reads', () => {
-  let edge: Edge;
+  let edge: RunningEdge;
   before(async () => {
     edge = await startEdge('limits: { trendFrames: 100 }');
   });
@@ -139,7 +139,7 @@ describe('what the page reads', () => {
     assert.equal((await slow.next()).type, 'switch');
     const report = await slow.next();
     assert.deepEqual([report.k, report.skipped], [50, 49]);
-    const before = edge.telemetry.counts.coalesced;
+    const before = edge.meters.counts.coalesced;
     assert.equal(before, 0, 'a chosen pace is not slowness');
     await slow.close();
   });

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert';
-import { TrendBoard } from '../../src/edge/trend.js';
+import { Trends } from '../../src/edge/trend.js';
 import type { ReportEvent } from '../../src/wire/events.js';
 import { fakeReport } from '../kit/fake-live.js';
 
@@ -20,8 +20,8 @@ function report(k: number, changes: Partial<ReportEvent> = {}): ReportEvent {
 }
 
 const board = (framesMax: number, count: number, seriesMax = 10) => {
-  const trends = new TrendBoard(framesMax, seriesMax);
-  for (let k = 1; k <= count; k++) trends.note(report(k));
+  const trends = new Trends(framesMax, seriesMax);
+  for (let k = 1; k <= count; k++) trends.observe(report(k));
   return trends;
 };
 
@@ -57,25 +57,25 @@ describe('trend', () => {
 
   it('replaces a frame that is reported again at the end, and starts over when numbers go back', () => {
     const trends = board(100, 5);
-    trends.note(report(5, { receivedMs: 9 }));
+    trends.observe(report(5, { receivedMs: 9 }));
     assert.deepEqual(trends.list(all, 10)[0].atMs, [1001, 1002, 1003, 1004, 9]);
-    trends.note(report(2));
+    trends.observe(report(2));
     assert.deepEqual(trends.list(all, 10)[0].k, [2]);
   });
 
   it('forgets retired series, and the oldest beyond the limit', () => {
     const trends = board(10, 2, 2);
-    trends.note(report(1, { tracker: 'b' }));
-    trends.note(report(1, { tracker: 'c' }));
+    trends.observe(report(1, { tracker: 'b' }));
+    trends.observe(report(1, { tracker: 'c' }));
     const names = () => trends.list(all, 10).map(({ tracker }) => tracker);
     assert.deepEqual(names(), ['b', 'c']);
-    trends.note({ type: 'retired', stream: 'gate-7', tracker: 'b', profile: 'online-surveillance' });
+    trends.observe({ type: 'retired', stream: 'gate-7', tracker: 'b', profile: 'online-surveillance' });
     assert.deepEqual(names(), ['c']);
   });
 
   it('shows only what matches and what may be seen', () => {
     const trends = board(10, 2);
-    trends.note(report(1, { stream: 'yard' }));
+    trends.observe(report(1, { stream: 'yard' }));
     const streams = (filter: object) => trends.list({ ...all, ...filter }, 10).map(({ stream }) => stream);
     assert.deepEqual(streams({}), ['gate-7', 'yard']);
     assert.deepEqual(streams({ stream: 'yard' }), ['yard']);

@@ -2,17 +2,20 @@
 import { once } from 'node:events';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config/config.js';
-import { EdgeServer } from '../../src/edge/http.js';
+import { Access } from '../../src/edge/access.js';
+import { Edge } from '../../src/edge/edge.js';
+import { Sockets } from '../../src/edge/sockets.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { Telemetry } from '../../src/telemetry/telemetry.js';
+import { Meters } from '../../src/telemetry/meters.js';
 import { FakeLive } from './fake-live.js';
 
-export interface Edge {
+export interface RunningEdge {
   url: string;
   ws: string;
   live: FakeLive;
-  server: EdgeServer;
-  telemetry: Telemetry;
+  edge: Edge;
+  sockets: Sockets;
+  meters: Meters;
   logLines: string[];
   stop(): Promise<void>;
 }
@@ -24,24 +27,23 @@ export function configOf(text: string, env: NodeJS.ProcessEnv = {}): Config {
 export async function startEdge(
   text = '',
   { live = new FakeLive(), env = {} as NodeJS.ProcessEnv } = {},
-): Promise<Edge> {
+): Promise<RunningEdge> {
   const config = configOf(text, env);
   live.config = config;
-  const telemetry = new Telemetry({
-    processMetrics: false,
-    version: '1.2.3',
-    node: 'v20',
-    seriesMax: config.limits.series,
-  });
+  const meters = new Meters(config.limits.series);
+  const access = new Access(config, env);
   const logLines: string[] = [];
   const logger = createLogger({ level: 'debug', write: (line) => logLines.push(line) });
-  const server = new EdgeServer({ config, live, telemetry, logger, version: '1.2.3', env });
-  const url = await server.listen();
+  const sockets = new Sockets({ config, access, meters, logger });
+  const build = { version: '1.2.3', node: 'v20' };
+  const parts = { config, live, sockets, access, meters, logger, build, notifications: () => [] };
+  const edge = new Edge({ ...parts, processMetrics: false });
+  const url = await edge.listen();
   const stop = async () => {
-    await server.quiesce();
-    await server.close();
+    await edge.quiesce();
+    await sockets.close();
   };
-  return { url, ws: url.replace(/^http/, 'ws'), live, server, telemetry, logLines, stop };
+  return { url, ws: url.replace(/^http/, 'ws'), live, edge, sockets, meters, logLines, stop };
 }
 
 type Message = Record<string, unknown> & { type: string };

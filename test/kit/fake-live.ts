@@ -1,10 +1,11 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
-import type { LivePort } from '../../src/edge/http.js';
+import type { LivePort } from '../../src/edge/live-port.js';
 import type { Report } from '../../src/metric/evaluation.js';
 import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
-import { type FeedPart, type FramePart, listed } from '../../src/wire/objects.js';
+import type { FeedPart, FramePart } from '../../src/wire/objects.js';
+import { listed } from '../../src/wire/objects.js';
 
 export class StorageFault extends Error {
   override readonly name = 'StorageFault';

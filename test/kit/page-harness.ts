@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { type App, startApp } from '../../src/app.js';
 import { connect, type FeedClient } from '../../src/client.js';
 import { readConfig } from '../../src/config/config.js';
-import { WebSocket } from '../../src/edge/http.js';
+import { WebSocket } from '../../src/edge/sockets.js';
 import type { Frame } from '../../src/metric/evaluation.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from './settings.js';

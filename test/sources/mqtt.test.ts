@@ -52,7 +52,7 @@ describe('MQTT', function () {
     },
   });
   const labels = 'source="site",kind="mqtt"';
-  const connected = () => until('it is subscribed', () => bench.app.telemetry.sources.get('site')!.connected && true);
+  const connected = () => until('it is subscribed', () => bench.app.meters.sources.get('site')!.connected && true);
   const publish = async (topic: string, payload: string | Buffer, qos: 0 | 1 = 1) => {
     publisher ??= await connectAsync(broker.url, { reconnectPeriod: 20 });
     await publisher.publishAsync(topic, payload, { qos });
@@ -177,7 +177,7 @@ describe('MQTT', function () {
     await both(1, 10);
     await bench.untilFrames('s', 't', 10);
     await broker.stop('SIGTERM');
-    await until('the loss is seen', () => !bench.app.telemetry.sources.get('site')!.connected);
+    await until('the loss is seen', () => !bench.app.meters.sources.get('site')!.connected);
     await broker.start();
     await connected();
     await both(11, 20);
@@ -193,7 +193,7 @@ describe('MQTT', function () {
     await both(1, 3);
     await until('all have come', () => arrived.length === 6 && true);
     await broker.stop();
-    await until('the loss is seen', () => !bench.app.telemetry.sources.get('site')!.connected);
+    await until('the loss is seen', () => !bench.app.meters.sources.get('site')!.connected);
     await broker.start();
     await connected();
     release();

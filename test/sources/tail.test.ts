@@ -170,7 +170,7 @@ describe('a growing file', function () {
       limits: { creditFrames: 4 },
     });
     await until('everything is stored', () => bench.storedSeq('s', 't') === 100 && true);
-    assert.equal(app.telemetry.sources.get('tracks')!.waiting(), 0);
+    assert.equal(app.meters.sources.get('tracks')!.waiting(), 0);
   });
 
   it('is refused for good when its feed is, says why, and stops as quickly as ever', async () => {

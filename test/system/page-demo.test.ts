@@ -8,7 +8,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { WebSocket } from '../../src/edge/http.js';
+import { WebSocket } from '../../src/edge/sockets.js';
 import { CHROMIUM, launch } from '../kit/browser.js';
 import { Screen } from '../kit/page-harness.js';
 import { Program } from '../kit/program.js';

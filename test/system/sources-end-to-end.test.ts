@@ -112,7 +112,7 @@ describe('sources, end to end', function () {
         limits: NO_HURRY,
         streams: STREAMS,
       });
-      await until('it is subscribed', () => bench.app.telemetry.sources.get('home')!.connected);
+      await until('it is subscribed', () => bench.app.meters.sources.get('home')!.connected);
       const alive = { reference: new Set<string>(), tracker: new Set<string>() };
       for (const [n, frame] of frames.entries()) {
         const events = FEEDS.flatMap((role) => frigateEvents(role, frame[role] as Boxed[], timeOf(n + 1), alive[role]));

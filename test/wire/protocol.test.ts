@@ -6,7 +6,7 @@ import { CLOSE_CODES, HTTP_CODES, REJECT_CODES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
-import { configOf, type Edge, frame, Probe, startEdge } from '../kit/edge-harness.js';
+import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
 
 const page = readFileSync(new URL('../../../src/wire/PROTOCOL.md', import.meta.url), 'utf8');
 
@@ -75,7 +75,7 @@ describe('protocol', () => {
     const conversations = [...page.matchAll(/```conversation\n([\s\S]*?)```/g)].map((match) =>
       match[1].trim().split('\n'),
     );
-    let edge: Edge | undefined;
+    let edge: RunningEdge | undefined;
     afterEach(async () => {
       await edge?.stop();
       edge = undefined;

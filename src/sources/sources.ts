@@ -1,8 +1,9 @@
 /** The pull sources of a configuration, started and stopped together. */
 import type { Config } from '../config/config.js';
-import type { IngestDesk } from '../edge/session.js';
+import type { FeedDesk } from '../edge/feed-desk.js';
 import type { Logger } from '../telemetry/logger.js';
-import type { SourceKind, SourceMeter } from '../telemetry/source-meters.js';
+import type { Meters } from '../telemetry/meters.js';
+import type { SourceKind } from '../telemetry/source-meters.js';
 import { MqttSource } from './mqtt.js';
 import { RosbridgeSource } from './rosbridge.js';
 import type { Source, SourceParts } from './source.js';
@@ -10,18 +11,18 @@ import { TailSource } from './tail.js';
 
 interface SourcesParts {
   config: Config;
-  desk: IngestDesk;
+  desk: FeedDesk;
   logger: Logger;
   env: NodeJS.ProcessEnv;
-  telemetry: { sourceMeter(source: string, kind: SourceKind): SourceMeter };
+  meters: Meters;
 }
 
 /** Starts every source; none waits for its connection. */
-export function startSources({ telemetry, ...rest }: SourcesParts): Source {
+export function startSources({ meters, ...rest }: SourcesParts): Source {
   const { mqtt, rosbridge, tail } = rest.config.sources;
   const parts = (name: string, kind: SourceKind): SourceParts => ({
     ...rest,
-    meter: telemetry.sourceMeter(name, kind),
+    meter: meters.openSource(name, kind),
   });
   const running: Source[] = [
     ...mqtt.map((settings) => new MqttSource(settings, parts(settings.name, 'mqtt'))),

@@ -1,7 +1,10 @@
 import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { METRICS, prefersOpenMetrics, Telemetry, type TelemetryOptions } from '../../src/telemetry/telemetry.js';
+import { METRICS } from '../../src/telemetry/catalogue.js';
+import { Exposition, prefersOpenMetrics } from '../../src/telemetry/exposition.js';
+import { Meters } from '../../src/telemetry/meters.js';
+import type { Surroundings } from '../../src/telemetry/spec.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { fakeReport, fakeReportEvent } from '../kit/fake-live.js';
 
@@ -14,13 +17,35 @@ function assertGolden(text: string, name: string): void {
   assert.equal(text, readFileSync(file, 'utf8'));
 }
 
-/** A telemetry in which everything has happened once. */
-function eventful(options: TelemetryOptions = {}): Telemetry {
-  const telemetry = new Telemetry({ processMetrics: false, version: '1.2.3', node: 'v20', ...options });
+const SURROUNDINGS: Surroundings = {
+  connections: () => ({ ingest: 2, live: 1 }),
+  pausedConnections: () => 1,
+  waitingFrames: () => 12,
+  ready: () => true,
+  streams: () => ['gate-7'],
+  storage: () => ({
+    bytes: 4096,
+    queuedRecords: 3,
+    backlogRecords: 4,
+    threadStreams: 1,
+    commits: 77,
+    faults: 0,
+    commitMs: 2.5,
+    oldestMs: 1_763_250_000_000,
+  }),
+  notifications: () => [['oncall', { sent: 4, failed: 2, dropped: 0, waiting: 1 }]],
+};
+
+const exposed = (meters: Meters, processMetrics = false) =>
+  new Exposition({ meters, surroundings: SURROUNDINGS, build: { version: '1.2.3', node: 'v20' } }, { processMetrics });
+
+/** Meters of a program in which everything has happened once. */
+function eventful(): Meters {
+  const meters = new Meters(5000);
   const tracker = { stream: 'gate-7', role: 'tracker' as const, tracker: 'sort' };
   const reference = { stream: 'gate-7', role: 'reference' as const, tracker: null };
-  Object.assign(telemetry.feedMeter(tracker), { frames: 100, objects: 1234, lastReceivedMs: 1_763_251_200_500 });
-  Object.assign(telemetry.feedMeter(reference), {
+  Object.assign(meters.feedMeter(tracker), { frames: 100, objects: 1234, lastReceivedMs: 1_763_251_200_500 });
+  Object.assign(meters.feedMeter(reference), {
     frames: 101,
     objects: 1300,
     lastReceivedMs: 1_763_251_200_250,
@@ -33,8 +58,8 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
       : { active: false, score: 0.1, expected: 0.02, observed: 0, count: 0 };
   const spikes = { signals: ['missed', 'switch'], gauge };
   const scores = { k: 99, frames: 60, values: { HOTA: 0.625, IDSW: 3 } };
-  telemetry.observe(fakeReportEvent({ spikes, scores }), receivedMs + 4);
-  telemetry.observe(
+  meters.observe(fakeReportEvent({ spikes, scores }), receivedMs + 4);
+  meters.observe(
     fakeReportEvent({
       profile: 'weighted',
       report: fakeReport({
@@ -49,69 +74,51 @@ function eventful(options: TelemetryOptions = {}): Telemetry {
     receivedMs + 700,
   );
   const message = '';
-  telemetry.observe({ type: 'late', ...tracker, count: 2, message }, 0);
-  telemetry.observe({ type: 'missing', ...tracker, count: 3, message }, 0);
-  telemetry.observe({ type: 'gap', ...reference, count: 4, message }, 0);
-  telemetry.observe({ type: 'duplicate', ...reference, count: 1, message }, 0);
-  telemetry.observe({ type: 'silence', ...reference, since: 0, over: false }, 0);
-  telemetry.observe({ type: 'rejected', ...tracker, code: 'frame_invalid', count: 2 }, 0);
-  telemetry.observe({ type: 'rejected', ...tracker, code: 'made up by a peer', count: 1 }, 0);
-  telemetry.observe({ type: 'switch' } as LiveEvent, 0);
-  telemetry.refused('token_missing');
-  telemetry.refused('streams_exceeded');
-  Object.assign(telemetry.counts, { pauses: 5, coalesced: 6, slowClosed: 1, overflow: 0 });
-  const source = telemetry.sourceMeter('gate-cameras', 'mqtt');
+  meters.observe({ type: 'late', ...tracker, count: 2, message }, 0);
+  meters.observe({ type: 'missing', ...tracker, count: 3, message }, 0);
+  meters.observe({ type: 'gap', ...reference, count: 4, message }, 0);
+  meters.observe({ type: 'duplicate', ...reference, count: 1, message }, 0);
+  meters.observe({ type: 'silence', ...reference, since: 0, over: false }, 0);
+  meters.observe({ type: 'rejected', ...tracker, code: 'frame_invalid', count: 2 }, 0);
+  meters.observe({ type: 'rejected', ...tracker, code: 'made up by a peer', count: 1 }, 0);
+  meters.observe({ type: 'switch' } as LiveEvent, 0);
+  meters.refused('token_missing');
+  meters.refused('streams_exceeded');
+  Object.assign(meters.counts, { pauses: 5, coalesced: 6, slowClosed: 1, overflow: 0 });
+  const source = meters.openSource('gate-cameras', 'mqtt');
   Object.assign(source, { connected: true, messages: 9, bytes: 900, faults: 1, lastMs: 1_763_251_200_000 });
   source.rejects.payload_too_large = 2;
-  telemetry.notifications = () => [['oncall', { sent: 4, failed: 2, dropped: 0, waiting: 1 }]];
-  telemetry.surroundings = {
-    connections: () => ({ ingest: 2, live: 1 }),
-    pausedConnections: () => 1,
-    waitingFrames: () => 12,
-    ready: () => true,
-    streams: () => ['gate-7'],
-    storage: () => ({
-      bytes: 4096,
-      queuedRecords: 3,
-      backlogRecords: 4,
-      threadStreams: 1,
-      commits: 77,
-      faults: 0,
-      commitMs: 2.5,
-      oldestMs: 1_763_250_000_000,
-    }),
-  };
-  return telemetry;
+  return meters;
 }
 
 const samples = (text: string, name: string) =>
   text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
 
-describe('telemetry', () => {
+describe('exposition', () => {
   it('writes the golden text', async () => {
-    const { contentType, body } = await eventful().expose('text/plain');
+    const { contentType, body } = await exposed(eventful()).write('text/plain');
     assert.equal(contentType, 'text/plain; version=0.0.4; charset=utf-8');
     assertGolden(body, 'metrics.txt');
   });
 
   it('writes the golden OpenMetrics', async () => {
-    const { contentType, body } = await eventful().expose(OPENMETRICS);
+    const { contentType, body } = await exposed(eventful()).write(OPENMETRICS);
     assert.equal(contentType, 'application/openmetrics-text; version=1.0.0; charset=utf-8');
     assertGolden(body, 'metrics.openmetrics');
   });
 
   it('writes the same text before, after and during an OpenMetrics scrape', async () => {
-    const telemetry = eventful({ processMetrics: true });
+    const exposition = exposed(eventful(), true);
     const ours = (text: string) => text.split('\n').filter((line) => /^(# (HELP|TYPE) )?tgospa_/.test(line));
-    const before = ours((await telemetry.expose()).body);
-    const [during] = await Promise.all([telemetry.expose(), telemetry.expose(OPENMETRICS)]);
+    const before = ours((await exposition.write()).body);
+    const [during] = await Promise.all([exposition.write(), exposition.write(OPENMETRICS)]);
     assert.deepEqual(ours(during.body), before);
-    assert.deepEqual(ours((await telemetry.expose()).body), before);
+    assert.deepEqual(ours((await exposition.write()).body), before);
     assert.ok(before.some((line) => line.startsWith('tgospa_switches_total{')));
   });
 
   it('has the names and labels that stay', async () => {
-    const { body } = await eventful().expose();
+    const { body } = await exposed(eventful()).write();
     const series = 'stream="gate-7",tracker="sort",profile="online-surveillance"';
     for (const line of [
       `tgospa_window_distance{${series}} 1.13`,
@@ -153,43 +160,47 @@ describe('telemetry', () => {
   });
 
   it('removes the series of a retired stream, and its feeds with the last of them', async () => {
-    const telemetry = eventful();
-    telemetry.observe(fakeReportEvent({ stream: 'yard' }), 0);
+    const meters = eventful();
+    const exposition = exposed(meters);
+    meters.observe(fakeReportEvent({ stream: 'yard' }), 0);
     const retire = (profile: string) =>
-      telemetry.observe({ type: 'retired', stream: 'gate-7', tracker: 'sort', profile }, 0);
+      meters.observe({ type: 'retired', stream: 'gate-7', tracker: 'sort', profile }, 0);
     retire('weighted');
-    assert.equal(samples((await telemetry.expose()).body, 'tgospa_window_distance').length, 2);
-    assert.equal(samples((await telemetry.expose()).body, 'tgospa_feed_frames_total').length, 2);
+    assert.equal(samples((await exposition.write()).body, 'tgospa_window_distance').length, 2);
+    assert.equal(samples((await exposition.write()).body, 'tgospa_feed_frames_total').length, 2);
     retire('online-surveillance');
-    const { body } = await telemetry.expose();
+    const { body } = await exposition.write();
     assert.ok(!body.includes('gate-7'));
     assert.equal(samples(body, 'tgospa_window_distance').length, 1);
   });
 
   it('forgets the feeds of a stream that is gone without ever having had a series', async () => {
-    const telemetry = eventful();
-    telemetry.feedMeter({ stream: 'lonely', role: 'reference', tracker: null });
-    assert.ok(!(await telemetry.expose()).body.includes('lonely'));
+    const meters = eventful();
+    const exposition = exposed(meters);
+    meters.feedMeter({ stream: 'lonely', role: 'reference', tracker: null });
+    assert.ok(!(await exposition.write()).body.includes('lonely'));
   });
 
   it('leaves out series above the cap and counts their reports', async () => {
-    const telemetry = new Telemetry({ processMetrics: false, seriesMax: 2 });
-    for (let n = 0; n < 10; n++) telemetry.observe(fakeReportEvent({ stream: `s${n % 5}` }), 0);
-    const { body } = await telemetry.expose();
+    const meters = new Meters(2);
+    const exposition = exposed(meters);
+    for (let n = 0; n < 10; n++) meters.observe(fakeReportEvent({ stream: `s${n % 5}` }), 0);
+    const { body } = await exposition.write();
     assert.equal(samples(body, 'tgospa_frames_total').length, 2);
     assert.deepEqual(samples(body, 'tgospa_series_overflow_total'), ['tgospa_series_overflow_total 6']);
   });
 
   it('never puts an object id or any other text of a peer into a label', async () => {
-    const telemetry = eventful();
+    const meters = eventful();
+    const exposition = exposed(meters);
     const report = fakeReport({
       newest: {
         ...fakeReport().newest,
         assignment: [{ truth: 'id-of-a-truth', track: 'id-of-a-track', distance: 0.1 }],
       },
     });
-    telemetry.observe(fakeReportEvent({ report }), 0);
-    const { body } = await telemetry.expose();
+    meters.observe(fakeReportEvent({ report }), 0);
+    const { body } = await exposition.write();
     assert.ok(!body.includes('id-of-a') && !body.includes('made up'));
     assert.equal(
       samples(body, 'tgospa_frames_rejected_total').filter((line) => line.includes('reason="other"')).length,
@@ -198,11 +209,12 @@ describe('telemetry', () => {
   });
 
   it('serves other work between metrics when there are thousands of series', async () => {
-    const telemetry = new Telemetry({ processMetrics: false });
-    for (let n = 0; n < 2000; n++) telemetry.observe(fakeReportEvent({ stream: `s${n}` }), 0);
+    const meters = new Meters(5000);
+    const exposition = exposed(meters);
+    for (let n = 0; n < 2000; n++) meters.observe(fakeReportEvent({ stream: `s${n}` }), 0);
     let turns = 0;
     const count = setInterval(() => turns++, 0);
-    const { body } = await telemetry.expose();
+    const { body } = await exposition.write();
     clearInterval(count);
     assert.equal(samples(body, 'tgospa_frames_total').length, 2000);
     assert.ok(turns > 5, `${turns} turns of the event loop`);
@@ -237,7 +249,7 @@ describe('telemetry', () => {
   });
 
   it('passes promtool check metrics, with the metrics of the process', async function () {
-    const { body } = await eventful({ processMetrics: true }).expose();
+    const { body } = await exposed(eventful(), true).write();
     const result = spawnSync('promtool', ['check', 'metrics'], { input: body, encoding: 'utf8' });
     if (result.error) {
       if (process.env.TGOSPA_REQUIRE_SYSTEM === '1')

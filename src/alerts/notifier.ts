@@ -8,6 +8,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
+import type { NotificationCounts } from '../telemetry/spec.js';
 import type { SpikeEvent } from '../wire/events.js';
 import { type Alert, alertmanagerMessage, alertOf, keyOf, resolved, webhookMessage } from './alert.js';
 
@@ -17,51 +18,53 @@ export interface NotifierParts {
   /** folder of the file that remembers */
   dir: string;
   logger: Pick<Logger, 'info' | 'warn'>;
-  /** address of the page, where the configuration has none */
-  pageUrl: string;
   now?: () => number;
-}
-
-/** What became of alerts, by receiver. */
-export interface NotifyCounts {
-  sent: number;
-  failed: number;
-  dropped: number;
-  waiting: number;
 }
 
 const FILE = 'notifications.json';
 
 export class Notifier {
-  readonly #deliveries: Delivery[];
+  readonly #parts: NotifierParts;
   readonly #file: string;
-  readonly #repeat: NodeJS.Timeout | null;
   readonly #now: () => number;
+  /** spikes observed before the start; null once it has started */
+  #early: SpikeEvent[] | null = [];
+  #deliveries: Delivery[] = [];
+  #repeat: NodeJS.Timeout | null = null;
 
-  /** `active` are the spikes that were going on when the evaluator stopped. */
-  constructor(parts: NotifierParts, active: SpikeEvent[]) {
-    const { settings, receivers, dir, now = Date.now } = parts;
-    this.#now = now;
-    this.#file = join(dir, FILE);
-    const told = this.#load(parts.logger);
-    const save = () => this.#save();
-    this.#deliveries = receivers.map((receiver) => new Delivery(receiver, parts, told[receiver.name] ?? [], save));
-    for (const delivery of this.#deliveries) delivery.recover(active, now());
-    const repeats = receivers.some(({ type }) => type === 'alertmanager');
-    this.#repeat = repeats ? setInterval(() => this.#repeatAll(), settings.repeatMs) : null;
-    this.#repeat?.unref();
+  /** Sends nothing yet: alerts say where the page is, which is known once the port is open. */
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+    this.#now = parts.now ?? Date.now;
+    this.#file = join(parts.dir, FILE);
   }
 
-  note(event: SpikeEvent): void {
-    for (const delivery of this.#deliveries) delivery.note(event, event.atMs ?? this.#now());
+  /** `pageUrl` is the address of the page where the configuration has none, `active` the spikes that last. */
+  start(pageUrl: string, active: SpikeEvent[]): void {
+    const { settings, receivers } = this.#parts;
+    const told = this.#load();
+    const parts = { ...this.#parts, pageUrl: settings.pageUrl ?? pageUrl, save: () => this.#save() };
+    this.#deliveries = receivers.map((receiver) => new Delivery(receiver, parts, told[receiver.name] ?? []));
+    for (const delivery of this.#deliveries) delivery.recover(active, this.#now());
+    if (receivers.some(({ type }) => type === 'alertmanager'))
+      this.#repeat = setInterval(() => this.#repeatAll(), settings.repeatMs).unref();
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const event of early) this.observe(event);
+  }
+
+  /** A spike has begun or is over. */
+  observe(event: SpikeEvent): void {
+    if (this.#early) this.#early.push(event);
+    else for (const delivery of this.#deliveries) delivery.observe(event, event.atMs ?? this.#now());
   }
 
   /** By receiver. */
-  counts(): Array<[receiver: string, counts: NotifyCounts]> {
+  counts(): Array<[receiver: string, counts: NotificationCounts]> {
     return this.#deliveries.map((delivery) => [delivery.receiver.name, delivery.counts]);
   }
 
-  /** What waits is let go: it is made up for after the next start. */
+  /** What waits is dropped: it is made up for after the next start. */
   async stop(): Promise<void> {
     if (this.#repeat) clearInterval(this.#repeat);
     await Promise.all(this.#deliveries.map((delivery) => delivery.stop()));
@@ -71,13 +74,13 @@ export class Notifier {
     for (const delivery of this.#deliveries) delivery.repeat();
   }
 
-  #load(logger: NotifierParts['logger']): Record<string, Alert[]> {
+  #load(): Record<string, Alert[]> {
     try {
       const { version, told } = JSON.parse(readFileSync(this.#file, 'utf8'));
       return version === 1 ? told : {};
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        logger.warn('notifications_unreadable', { file: FILE, error });
+        this.#parts.logger.warn('notifications_unreadable', { file: FILE, error });
       return {};
     }
   }
@@ -89,9 +92,15 @@ export class Notifier {
   }
 }
 
+interface DeliveryParts extends Pick<NotifierParts, 'settings' | 'logger'> {
+  pageUrl: string;
+  /** writes down what receivers have been told */
+  save(): void;
+}
+
 /** Everything that is going to one receiver. */
 class Delivery {
-  readonly counts: NotifyCounts = { sent: 0, failed: 0, dropped: 0, waiting: 0 };
+  readonly counts: NotificationCounts = { sent: 0, failed: 0, dropped: 0, waiting: 0 };
   #queue: Alert[] = [];
   /** firing alerts that the receiver knows of, or may know of */
   readonly #told = new Map<string, Alert>();
@@ -102,9 +111,8 @@ class Delivery {
 
   constructor(
     readonly receiver: Receiver,
-    readonly parts: NotifierParts,
+    readonly parts: DeliveryParts,
     told: Alert[],
-    readonly save: () => void,
   ) {
     for (const alert of told) this.#told.set(alert.key, alert);
   }
@@ -114,7 +122,7 @@ class Delivery {
   }
 
   get #pageUrl(): string {
-    const url = this.parts.settings.pageUrl ?? this.parts.pageUrl;
+    const url = this.parts.pageUrl;
     return url.endsWith('/') ? url : `${url}/`;
   }
 
@@ -123,7 +131,7 @@ class Delivery {
     return signals.includes(signal) && streams.some((pattern) => matches(pattern, stream));
   }
 
-  note(event: SpikeEvent, nowMs: number): void {
+  observe(event: SpikeEvent, nowMs: number): void {
     if (!this.#wants(event)) return;
     if (event.phase === 'start') {
       const alert = alertOf(event, this.receiver.labels, this.#pageUrl);
@@ -263,7 +271,7 @@ class Delivery {
 
   #remember(): void {
     try {
-      this.save();
+      this.parts.save();
     } catch (error) {
       this.parts.logger.warn('notifications_not_saved', { file: FILE, error });
     }

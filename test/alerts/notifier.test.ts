@@ -5,8 +5,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Notifier, type NotifyCounts } from '../../src/alerts/notify.js';
+import { Notifier } from '../../src/alerts/notifier.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
+import type { NotificationCounts } from '../../src/telemetry/spec.js';
 import type { SpikeEvent } from '../../src/wire/events.js';
 import { freePort, until } from '../kit/system.js';
 
@@ -88,7 +89,12 @@ describe('notify', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  function start(yaml: string, active: SpikeEvent[] = [], env: NodeJS.ProcessEnv = {}): Notifier {
+  function start(
+    yaml: string,
+    active: SpikeEvent[] = [],
+    env: NodeJS.ProcessEnv = {},
+    early: SpikeEvent[] = [],
+  ): Notifier {
     const { config } = readConfig({ text: yaml, env });
     const write = (event: string, fields = {}) => logged.push(JSON.stringify({ event, ...fields }));
     const parts = {
@@ -96,11 +102,12 @@ describe('notify', () => {
       receivers: notifyReceivers(config, env),
       dir,
       logger: { info: write, warn: write },
-      pageUrl: 'http://127.0.0.1:9477',
       now: () => START_MS + 60_000,
     };
-    const notifier = new Notifier(parts, active);
+    const notifier = new Notifier(parts);
     open.push(notifier);
+    for (const event of early) notifier.observe(event);
+    notifier.start('http://127.0.0.1:9477', active);
     return notifier;
   }
 
@@ -108,17 +115,28 @@ describe('notify', () => {
   const webhook = (url: string, settings = '  retryFirstMs: 5\n') =>
     receiver(`    type: webhook\n    url: ${url}/hook\n`, settings);
   const alertmanager = (url: string, settings = '  retryFirstMs: 5\n') => receiver(`    url: ${url}\n`, settings);
-  const counts = (notifier: Notifier): NotifyCounts => notifier.counts()[0][1];
+  const counts = (notifier: Notifier): NotificationCounts => notifier.counts()[0][1];
   const statuses = () =>
     inbox.taken.flatMap(({ body }) => body.alerts.map((alert: { status: string }) => alert.status));
   const reached = (count: number) => until(`${count} messages`, () => inbox.taken.length >= count);
   const idle = (notifier: Notifier) => until('nothing waits', () => counts(notifier).waiting === 0);
 
+  it('sends what was observed before the page had an address once it has one, and each spike once', async () => {
+    const notifier = start(webhook(await inbox.open()), [spike()], {}, [spike(), spike({ tracker: 'other' })]);
+    await reached(2);
+    await idle(notifier);
+    assert.deepEqual(
+      inbox.taken.map(({ body }) => body.groupLabels.tracker),
+      ['sort', 'other'],
+    );
+    assert.match(inbox.taken[1].body.alerts[0].generatorURL, /^http:\/\/127\.0\.0\.1:9477\//);
+  });
+
   it('sends a webhook what Alertmanager would send, and the resolution', async () => {
     const notifier = start(webhook(await inbox.open()));
-    notifier.note(spike());
+    notifier.observe(spike());
     await reached(1);
-    notifier.note(over());
+    notifier.observe(over());
     await reached(2);
     const labels = {
       alertname: 'TrackerMissSpike',
@@ -168,7 +186,7 @@ describe('notify', () => {
 
   it('names each signal as the rules and the runbook do', async () => {
     const notifier = start(webhook(await inbox.open()));
-    for (const signal of ['missed', 'false', 'switch', 'localization'] as const) notifier.note(spike({ signal }));
+    for (const signal of ['missed', 'false', 'switch', 'localization'] as const) notifier.observe(spike({ signal }));
     await idle(notifier);
     const alerts = inbox.taken.flatMap(({ body }) => body.alerts);
     const rules = readFileSync(new URL('../../../dashboards/prometheus/rules.yml', import.meta.url), 'utf8');
@@ -184,9 +202,9 @@ describe('notify', () => {
     const url = await inbox.open();
     const text = receiver(`    url: ${url}/am/\n    tokenEnv: AM\n    labels: { team: night }\n`, '  repeatMs: 10\n');
     const notifier = start(text, [], { AM: 'very-secret-token' });
-    notifier.note(spike());
+    notifier.observe(spike());
     await reached(3);
-    notifier.note(over());
+    notifier.observe(over());
     await until('resolved', () => inbox.taken.some(({ body }) => body[0].endsAt));
     const count = inbox.taken.length;
     const [{ path, authorization, body }] = inbox.taken;
@@ -202,9 +220,9 @@ describe('notify', () => {
   it('tries again until the receiver takes it, first what came first', async () => {
     const notifier = start(webhook(await inbox.open()));
     inbox.answers = [503, 500, 429];
-    notifier.note(spike());
-    notifier.note(over());
-    notifier.note(spike({ signal: 'false', n: 3 }));
+    notifier.observe(spike());
+    notifier.observe(over());
+    notifier.observe(spike({ signal: 'false', n: 3 }));
     await idle(notifier);
     assert.deepEqual(statuses(), ['firing', 'resolved', 'firing']);
     assert.equal(counts(notifier).failed, 3);
@@ -214,7 +232,7 @@ describe('notify', () => {
   it('reaches a receiver that comes up later', async () => {
     const port = await freePort();
     const notifier = start(webhook(`http://127.0.0.1:${port}`, '  retryFirstMs: 5\n  retryMaxMs: 20\n'));
-    notifier.note(spike());
+    notifier.observe(spike());
     await until('a failure', () => counts(notifier).failed >= 2);
     await inbox.open(port);
     await idle(notifier);
@@ -224,7 +242,7 @@ describe('notify', () => {
   it('waits twice as long after each failure', async () => {
     const notifier = start(webhook(await inbox.open(), '  retryFirstMs: 1\n  retryMaxMs: 4\n'));
     inbox.answers = [500, 500, 500, 500, 500];
-    notifier.note(spike());
+    notifier.observe(spike());
     await idle(notifier);
     assert.deepEqual(
       logged.map((line) => JSON.parse(line).retryMs),
@@ -235,9 +253,9 @@ describe('notify', () => {
   it('does not try again what was refused', async () => {
     const notifier = start(webhook(await inbox.open()));
     inbox.answers = [400];
-    notifier.note(spike());
+    notifier.observe(spike());
     await idle(notifier);
-    notifier.note(spike({ signal: 'switch' }));
+    notifier.observe(spike({ signal: 'switch' }));
     await idle(notifier);
     assert.deepEqual(counts(notifier), { sent: 1, failed: 1, dropped: 0, waiting: 0 });
     assert.match(logged[0], /notification_refused.*answered 400/);
@@ -248,7 +266,7 @@ describe('notify', () => {
     const notifier = start(
       webhook(`http://127.0.0.1:${port}`, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'),
     );
-    for (let n = 0; n < 10; n++) notifier.note(spike({ tracker: `t${n}` }));
+    for (let n = 0; n < 10; n++) notifier.observe(spike({ tracker: `t${n}` }));
     assert.deepEqual([counts(notifier).dropped, counts(notifier).waiting], [7, 3]);
     await inbox.open(port);
     await idle(notifier);
@@ -261,12 +279,12 @@ describe('notify', () => {
   it('takes back what is over, however much has begun meanwhile', async () => {
     const url = await inbox.open();
     const notifier = start(webhook(url, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'));
-    notifier.note(spike());
+    notifier.observe(spike());
     await idle(notifier);
     // as good as down
     inbox.answers = Array.from({ length: 3 }, () => 503);
-    notifier.note(over());
-    for (let n = 0; n < 10; n++) notifier.note(spike({ tracker: `t${n}` }));
+    notifier.observe(over());
+    for (let n = 0; n < 10; n++) notifier.observe(spike({ tracker: `t${n}` }));
     await idle(notifier);
     const told = inbox.taken.map(({ body }) => `${body.groupLabels.tracker} ${body.status}`);
     assert.deepEqual(told, ['sort firing', 'sort resolved', 't8 firing', 't9 firing']);
@@ -277,9 +295,9 @@ describe('notify', () => {
     const notifier = start(
       receiver(`    type: webhook\n    url: ${url}\n    streams: ["gate-*"]\n    signals: [switch]\n`),
     );
-    notifier.note(spike({ stream: 'hall', signal: 'switch' }));
-    notifier.note(spike({ signal: 'missed' }));
-    notifier.note(spike({ stream: 'gate-9', signal: 'switch' }));
+    notifier.observe(spike({ stream: 'hall', signal: 'switch' }));
+    notifier.observe(spike({ signal: 'missed' }));
+    notifier.observe(spike({ stream: 'gate-9', signal: 'switch' }));
     await idle(notifier);
     assert.deepEqual(
       inbox.taken.map(({ body }) => body.commonLabels.stream),
@@ -290,8 +308,8 @@ describe('notify', () => {
   it('takes back after a restart what ended meanwhile, and goes on with what lasts', async () => {
     const url = await inbox.open();
     const first = start(webhook(url));
-    first.note(spike());
-    first.note(spike({ signal: 'false' }));
+    first.observe(spike());
+    first.observe(spike({ signal: 'false' }));
     await idle(first);
     await first.stop();
     const before = inbox.taken.length;
@@ -307,8 +325,8 @@ describe('notify', () => {
       ],
     );
     // the same event again, as after a crash, is no news
-    second.note(spike());
-    second.note(over());
+    second.observe(spike());
+    second.observe(over());
     await idle(second);
     assert.deepEqual(statuses().slice(-1), ['resolved']);
     assert.equal(statuses().filter((status) => status === 'firing').length, 3);
@@ -317,7 +335,7 @@ describe('notify', () => {
   it('tells an Alertmanager at once after a restart what goes on', async () => {
     const url = await inbox.open();
     const first = start(alertmanager(url));
-    first.note(spike());
+    first.observe(spike());
     await idle(first);
     await first.stop();
     const second = start(alertmanager(url), [spike()]);
@@ -330,7 +348,7 @@ describe('notify', () => {
     writeFileSync(join(dir, 'notifications.json'), '{"version":1,"to');
     const notifier = start(webhook(await inbox.open()));
     assert.match(logged[0], /notifications_unreadable/);
-    notifier.note(spike());
+    notifier.observe(spike());
     await idle(notifier);
     assert.equal(JSON.parse(readFileSync(join(dir, 'notifications.json'), 'utf8')).told.oncall.length, 1);
   });

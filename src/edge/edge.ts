@@ -1,0 +1,132 @@
+/**
+ * The edge of the evaluator, put together: feeds come in at the desk, events of the pipeline go out to subscribers, trends
+ * and meters, and everything is served on the sockets it is given.
+ */
+import type { Config } from '../config/config.js';
+import { Exposition } from '../telemetry/exposition.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Meters } from '../telemetry/meters.js';
+import type { Surroundings } from '../telemetry/spec.js';
+import type { LiveEvent } from '../wire/events.js';
+import type { Access } from './access.js';
+import { FeedDesk } from './feed-desk.js';
+import { Http } from './http.js';
+import type { LivePort } from './live-port.js';
+import { builtPage } from './page-files.js';
+import { Session } from './session.js';
+import { type Endpoint, type Sockets, within } from './sockets.js';
+import { readFilter, Subscribers } from './subscribers.js';
+import { Trends } from './trend.js';
+
+export interface EdgeParts {
+  config: Config;
+  live: LivePort;
+  sockets: Sockets;
+  access: Access;
+  meters: Meters;
+  logger: Logger;
+  build: { version: string; node: string };
+  notifications: Surroundings['notifications'];
+  /** metrics of the process itself besides; true unless given */
+  processMetrics?: boolean;
+}
+
+export class Edge {
+  readonly desk: FeedDesk;
+  readonly subscribers: Subscribers;
+  readonly trends: Trends;
+  readonly #parts: EdgeParts;
+  readonly #http: Http;
+
+  constructor(parts: EdgeParts) {
+    const { config, live, access, meters, logger, build, processMetrics } = parts;
+    const { limits } = config;
+    this.#parts = parts;
+    const dimensions = new Map(live.streams().map((info) => [info.stream, info.dimensions]));
+    this.desk = new FeedDesk(config, live, meters, logger, dimensions);
+    this.subscribers = new Subscribers(limits, meters.counts);
+    this.trends = new Trends(limits.trendFrames, limits.series);
+    this.#http = new Http({
+      config,
+      access,
+      live,
+      meters,
+      logger,
+      trends: this.trends,
+      exposition: new Exposition({ meters, surroundings: this.#surroundings(), build }, { processMetrics }),
+      page: builtPage(),
+      version: build.version,
+      health: () => this.#health(),
+    });
+    for (const report of live.reports()) {
+      meters.restore(report);
+      this.subscribers.restore(report);
+      this.trends.observe(report);
+    }
+    live.events$.subscribe((event) => this.#publish(event));
+  }
+
+  /** Opens the port; resolves with its URL. */
+  listen(): Promise<string> {
+    const endpoints = new Map<string, Endpoint>([
+      ['/v1/ingest', this.#ingest()],
+      ['/v1/live', this.#live()],
+    ]);
+    const answer: Http['answer'] = (request, response) => this.#http.answer(request, response);
+    return this.#parts.sockets.listen({ endpoints, answer });
+  }
+
+  /** Stops accepting, stores and acks what has come, and closes the feeds. */
+  async quiesce(): Promise<void> {
+    const { sockets, config } = this.#parts;
+    sockets.refuseMore();
+    this.desk.freeze();
+    // what a stuck disk does not take in time was not acked, and is sent again after the next start
+    await within(config.limits.stopMs, this.desk.drain());
+    this.desk.stop(1001, 'stopping');
+  }
+
+  #ingest(): Endpoint {
+    const open: Endpoint['open'] = (_query, identity) => (peer) => new Session(this.desk, peer, identity);
+    return { name: 'ingest', role: 'ingest', open };
+  }
+
+  #live(): Endpoint {
+    const open: Endpoint['open'] = (query, identity) => {
+      const filter = readFilter(query, identity);
+      return 'code' in filter ? filter : (peer) => this.subscribers.subscribe(peer, filter);
+    };
+    return { name: 'live', role: 'read', open };
+  }
+
+  #publish(event: LiveEvent): void {
+    this.#parts.meters.observe(event, Date.now());
+    this.subscribers.publish(event);
+    this.trends.observe(event);
+    if (event.type === 'retired') this.#retired(event.stream);
+  }
+
+  /** A stream that is gone may come back with other objects. */
+  #retired(name: string): void {
+    if (!this.#parts.live.streams().some(({ stream }) => stream === name)) this.desk.rules.forget(name);
+  }
+
+  #health(): { ready: boolean; reasons: string[] } {
+    const { ready, reasons } = this.#parts.live.health();
+    if (!this.#parts.sockets.stopping) return { ready, reasons };
+    return { ready: false, reasons: [...reasons, 'the server is stopping'] };
+  }
+
+  #surroundings(): Surroundings {
+    const { live, sockets, notifications } = this.#parts;
+    return {
+      connections: () => sockets.counts(),
+      pausedConnections: () => this.desk.pausedSessions,
+      waitingFrames: () => this.desk.waitingFrames,
+      ready: () => this.#health().ready,
+      streams: () => live.streams().map(({ stream }) => stream),
+      storage: () => live.storage(),
+      notifications,
+    };
+  }
+}

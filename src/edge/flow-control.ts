@@ -1,0 +1,98 @@
+/**
+ * Whether an ingest connection is read from. Four things can stop it: too many frames wait to be stored (the credit), the
+ * peer sends too fast (the rate), the disk takes nothing, or it is somebody else's turn. When none of them holds any
+ * longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true.
+ */
+import type { Config } from '../config/config.js';
+import type { Holdable } from './fair-turns.js';
+import type { Peer } from './peer.js';
+import { RateLimit } from './rate-limit.js';
+
+/** What waits to be stored, as far as reading on depends on it. */
+interface Backlog {
+  readonly waiting: number;
+  /** the disk takes nothing */
+  readonly stalled: boolean;
+}
+
+export class FlowControl implements Holdable {
+  readonly #rate: RateLimit;
+  #rateTimer: NodeJS.Timeout | null = null;
+  #backlog: Backlog | null = null;
+  #paused = false;
+  #behind = false;
+  #full = false;
+  #held = false;
+  #frozen = false;
+  #closed = false;
+
+  constructor(
+    readonly peer: Pick<Peer, 'pause' | 'resume'>,
+    readonly limits: Pick<Config['limits'], 'creditFrames' | 'framesPerSecond'>,
+    /** called when the peer has fallen behind its limits */
+    readonly fellBehind: () => void,
+  ) {
+    const { framesPerSecond } = limits;
+    this.#rate = new RateLimit(framesPerSecond / 1000, framesPerSecond, performance.now());
+  }
+
+  /** Whether the connection is currently not read from. */
+  get paused(): boolean {
+    return this.#paused;
+  }
+
+  /** Whether that is for its credit, its rate or the disk, and not only to let others have a turn. */
+  get behind(): boolean {
+    return this.#behind;
+  }
+
+  /** From now on the credit counts what waits here. */
+  follow(backlog: Backlog): void {
+    this.#backlog = backlog;
+  }
+
+  /** Counts frames; when they come too fast, reading resumes once the rate has recovered. */
+  spend(frames: number): void {
+    const waitMs = this.#rate.spend(frames, performance.now());
+    if (this.#rateTimer || waitMs === 0) return;
+    this.#rateTimer = setTimeout(() => {
+      this.#rateTimer = null;
+      // whatever else had already come by then
+      this.spend(0);
+      this.regulate();
+    }, waitMs);
+  }
+
+  /** Not read from while it is held. */
+  hold(held: boolean): void {
+    this.#held = held;
+    this.regulate();
+  }
+
+  /** Not read from again. */
+  freeze(): void {
+    this.#frozen = true;
+    this.regulate();
+  }
+
+  /** The connection is gone. */
+  close(): void {
+    this.#closed = true;
+    if (this.#rateTimer) clearTimeout(this.#rateTimer);
+  }
+
+  /** Pauses or resumes the peer, when something that this depends on has changed. */
+  regulate(): void {
+    const { creditFrames } = this.limits;
+    const { waiting, stalled } = this.#backlog ?? { waiting: 0, stalled: false };
+    this.#full = waiting > creditFrames || (this.#full && waiting > creditFrames / 2);
+    const behind = this.#full || this.#rateTimer !== null || stalled;
+    if (behind && !this.#behind) this.fellBehind();
+    this.#behind = behind;
+    const paused = !this.#closed && (behind || this.#held || this.#frozen);
+    if (paused === this.#paused) return;
+    this.#paused = paused;
+    if (paused) this.peer.pause();
+    else this.peer.resume();
+  }
+}

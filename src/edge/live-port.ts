@@ -1,0 +1,35 @@
+/** What the edge needs of the pipeline: the half that feeds write to, and the half that readers look at. */
+import type { ResolvedStream, SettingsPatch } from '../config/config.js';
+import type { StorageGauges } from '../telemetry/spec.js';
+import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import type { FeedId } from '../wire/feed.js';
+import type { FeedPart, Shape } from '../wire/objects.js';
+
+/** What the pipeline offers to feeds. */
+export interface FeedPort {
+  /** `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not */
+  openFeed(
+    feed: FeedId,
+    settings?: SettingsPatch,
+    shape?: Shape,
+  ): { nextSeq: number; plan: ResolvedStream } | { code: string; path: string; message: string };
+  /**
+   * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
+   * going to be. Parts that become durable together get the same promise.
+   */
+  ingest(feed: FeedId, part: FeedPart, receivedMs: number): Promise<void>;
+  end(feed: FeedId): Promise<void>;
+  reportRejected(feed: FeedId, code: string): void;
+}
+
+/** What the pipeline offers to readers besides. */
+export interface LivePort extends FeedPort {
+  readonly events$: { subscribe(next: (event: LiveEvent) => void): unknown };
+  streams(): Array<{ stream: string; dimensions: number }>;
+  /** the newest report of every series */
+  reports(): ReportEvent[];
+  storage(): StorageGauges;
+  window(stream: string, tracker: string, profile: string): unknown;
+  recentEvents(stream?: string): LiveEvent[];
+  health(): { ready: boolean; reasons: string[] };
+}

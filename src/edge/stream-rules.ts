@@ -1,0 +1,38 @@
+/** What frames of a stream must look like. Its feeds share the rules, so that the first point fixes the dimension for all. */
+import { type Config, pointProfileLines, type ResolvedStream } from '../config/config.js';
+import type { FrameRules } from '../wire/frame-check.js';
+
+export class StreamRules {
+  readonly #rules = new Map<string, FrameRules>();
+
+  constructor(
+    readonly limits: Config['limits'],
+    /** dimension of the points of streams that were there before */
+    readonly dimensions: ReadonlyMap<string, number>,
+  ) {}
+
+  of(stream: string, plan: ResolvedStream): FrameRules {
+    const rules = this.#rules.get(stream) ?? this.#newRules(stream, plan);
+    rules.shape = plan.shape;
+    rules.geodesic = Object.values(plan.profiles).some((params) => params.distance === 'geodesic');
+    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.dimensions.get(stream) ?? 0);
+    this.#rules.set(stream, rules);
+    return rules;
+  }
+
+  /** A retired stream may come back with other objects. */
+  forget(stream: string): void {
+    this.#rules.delete(stream);
+  }
+
+  #newRules(stream: string, { shape }: ResolvedStream): FrameRules {
+    return {
+      objectsMax: this.limits.objects,
+      idLengthMax: this.limits.idLength,
+      shape,
+      dimensions: 0,
+      geodesic: false,
+      pointRemedy: `configure a profile for points in tgospa.yaml:\n${pointProfileLines(stream)}`,
+    };
+  }
+}

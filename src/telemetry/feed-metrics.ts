@@ -1,0 +1,87 @@
+/** The metrics of a feed: what it brought, and what was wrong with it. The tracker label of the reference is empty. */
+import type { FeedId } from '../wire/feed.js';
+import type { FeedMeter } from './meters.js';
+import type { Labels, Sample, Sampled, Scrape } from './spec.js';
+
+const FEED = ['stream', 'role', 'tracker'];
+
+const labelsOf = ({ stream, role, tracker }: FeedId): Labels => ({ stream, role, tracker: tracker ?? '' });
+
+const perFeed = (value: (meter: FeedMeter) => number | undefined) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const meter of meters.feeds.values()) {
+      const sample = value(meter);
+      if (sample !== undefined) yield [labelsOf(meter.feed), sample];
+    }
+  };
+
+function* perReason({ meters }: Scrape): Iterable<Sample> {
+  for (const { feed, rejected } of meters.feeds.values())
+    for (const [reason, count] of rejected) yield [{ ...labelsOf(feed), reason }, count];
+}
+
+export const FEED_METRICS: readonly Sampled[] = [
+  {
+    name: 'tgospa_feed_frames_total',
+    type: 'counter',
+    labels: FEED,
+    help: 'Frames accepted from a feed since the start of the process; the tracker label of the reference is empty.',
+    read: perFeed((m) => m.frames),
+  },
+  {
+    name: 'tgospa_feed_objects_total',
+    type: 'counter',
+    labels: FEED,
+    help: 'Objects in the frames accepted from a feed.',
+    read: perFeed((m) => m.objects),
+  },
+  {
+    name: 'tgospa_feed_last_frame_timestamp_seconds',
+    type: 'gauge',
+    labels: FEED,
+    help: 'When the last accepted frame of a feed came in, in seconds since 1970; absent before the first one.',
+    read: perFeed((m) => (m.lastReceivedMs > 0 ? m.lastReceivedMs / 1000 : undefined)),
+  },
+  {
+    name: 'tgospa_feed_silent',
+    type: 'gauge',
+    labels: FEED,
+    help: '1 while a feed is silent: a silent tracker misses everything, a silent reference suspends judgement.',
+    read: perFeed((m) => Number(m.silent)),
+  },
+  {
+    name: 'tgospa_frames_late_total',
+    type: 'counter',
+    labels: FEED,
+    help: 'Frames that came after their step was closed.',
+    read: perFeed((m) => m.late),
+  },
+  {
+    name: 'tgospa_frames_duplicate_total',
+    type: 'counter',
+    labels: FEED,
+    help: 'Frames that came twice: sequence numbers that were stored already, or steps the feed had delivered.',
+    read: perFeed((m) => m.duplicates),
+  },
+  {
+    name: 'tgospa_frames_missing_total',
+    type: 'counter',
+    labels: FEED,
+    help: 'Steps that were closed without a part of the feed.',
+    read: perFeed((m) => m.missing),
+  },
+  {
+    name: 'tgospa_frames_gap_total',
+    type: 'counter',
+    labels: FEED,
+    help: 'Steps that no feed delivered.',
+    read: perFeed((m) => m.gaps),
+  },
+  {
+    name: 'tgospa_frames_rejected_total',
+    type: 'counter',
+    labels: [...FEED, 'reason'],
+    help: 'Messages of a feed answered by a reject, by its code.',
+    read: perReason,
+  },
+];

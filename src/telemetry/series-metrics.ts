@@ -1,0 +1,227 @@
+/** The metrics of a series (stream, tracker, profile): its window, what is settled, its spikes, scores and audits. */
+import type { Audit, Count } from '../metric/evaluation.js';
+import type { SpikeReading } from '../wire/events.js';
+import type { SeriesMeter } from './meters.js';
+import type { Sample, Sampled, Scrape } from './spec.js';
+
+const SERIES = ['stream', 'tracker', 'profile'];
+const KINDS = ['proper', 'missed', 'false'] as const;
+const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
+
+const perSeries = (value: (meter: SeriesMeter) => number) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const meter of meters.series.values()) yield [meter.labels, value(meter)];
+  };
+
+const perSeriesAnd = <K extends string>(
+  label: string,
+  keys: readonly K[],
+  value: (meter: SeriesMeter, key: K) => number | undefined,
+) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const meter of meters.series.values()) {
+      for (const key of keys) {
+        const sample = value(meter, key);
+        if (sample !== undefined) yield [{ ...meter.labels, [label]: key }, sample];
+      }
+    }
+  };
+
+const perAudit = (value: (audit: Audit) => number) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const { labels, report } of meters.series.values()) if (report.audit) yield [labels, value(report.audit)];
+  };
+
+const perSignal = (value: (gauge: ReturnType<SpikeReading['gauge']>) => number) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const { labels, spikes } of meters.series.values())
+      for (const signal of spikes?.signals ?? []) yield [{ ...labels, signal }, value(spikes!.gauge(signal))];
+  };
+
+/** Scores belong to a tracker, whatever profiles it is judged under. */
+function* perScore({ meters }: Scrape): Iterable<Sample> {
+  const seen = new Set<string>();
+  for (const { labels, scores } of meters.series.values()) {
+    const { stream, tracker } = labels;
+    const key = `${stream}\n${tracker}`;
+    if (!scores || seen.has(key)) continue;
+    seen.add(key);
+    for (const [score, value] of Object.entries(scores.values)) yield [{ stream, tracker, score }, value];
+  }
+}
+
+const settled = (key: keyof Count) => perSeries((meter) => meter.report.settled.count[key]);
+
+/** A mean over no pairs is 0: nothing was off. */
+const finite = (value: number) => (Number.isFinite(value) ? value : 0);
+
+export const SERIES_METRICS: readonly Sampled[] = [
+  {
+    name: 'tgospa_window_distance',
+    type: 'gauge',
+    labels: SERIES,
+    help: 'TGOSPA of the sliding window: the p-th root of its cost, in the unit of the distance.',
+    read: perSeries((m) => m.report.distance),
+  },
+  {
+    name: 'tgospa_window_cost',
+    type: 'gauge',
+    labels: [...SERIES, 'component'],
+    help: 'Cost of the sliding window to the p-th power, by component (localization, missed, false, switch); their sum is the distance to the p-th power.',
+    read: perSeriesAnd('component', COMPONENTS, (m, key) => m.report.cost[key]),
+  },
+  {
+    name: 'tgospa_window_instances',
+    type: 'gauge',
+    labels: [...SERIES, 'kind'],
+    help: 'Instances in the sliding window, by kind (proper, missed, false).',
+    read: perSeriesAnd('kind', KINDS, (m, key) => m.report.count[key]),
+  },
+  {
+    name: 'tgospa_window_switches',
+    type: 'gauge',
+    labels: SERIES,
+    help: 'Track switches in the sliding window; halves are changes to or from no track.',
+    read: perSeries((m) => m.report.count.switches),
+  },
+  {
+    name: 'tgospa_window_localization_error',
+    type: 'gauge',
+    labels: SERIES,
+    help: 'Mean localization error of the proper pairs in the sliding window, in the unit of the distance; 0 without pairs.',
+    read: perSeries((m) => finite(m.report.meanLocalizationError)),
+  },
+  {
+    name: 'tgospa_window_frames',
+    type: 'gauge',
+    labels: SERIES,
+    help: 'Frames in the sliding window; grows until the window is full.',
+    read: perSeries((m) => m.report.frames),
+  },
+  {
+    name: 'tgospa_window_gap_ratio',
+    type: 'gauge',
+    labels: SERIES,
+    help: 'Distance of the reported cost from its proven lower bound, relative; 0 when it is proven exact.',
+    read: perSeries((m) => finite(m.report.gap)),
+  },
+  {
+    name: 'tgospa_frame_instances',
+    type: 'gauge',
+    labels: [...SERIES, 'kind'],
+    help: 'Instances in the newest frame, by kind (proper, missed, false).',
+    read: perSeriesAnd('kind', KINDS, (m, key) => m.report.newest.count[key]),
+  },
+  {
+    name: 'tgospa_frames_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Settled frames.',
+    read: perSeries((m) => m.report.settled.frames),
+  },
+  {
+    name: 'tgospa_proper_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Proper pairs in settled frames.',
+    read: settled('proper'),
+  },
+  {
+    name: 'tgospa_missed_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Missed truths in settled frames.',
+    read: settled('missed'),
+  },
+  {
+    name: 'tgospa_false_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'False tracks in settled frames.',
+    read: settled('false'),
+  },
+  {
+    name: 'tgospa_switches_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Track switches in settled frames; halves are changes to or from no track.',
+    read: settled('switches'),
+  },
+  {
+    name: 'tgospa_lifetime_cost',
+    type: 'gauge',
+    labels: [...SERIES, 'bound'],
+    help: 'Cost of the whole stream so far to the p-th power, by bound (lower, upper); absent under time weights.',
+    read: perSeriesAnd('bound', ['lower', 'upper'] as const, (m, key) => m.report.lifetime?.[key]),
+  },
+  {
+    name: 'tgospa_solves_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Window reports since the start of the process.',
+    read: perSeries((m) => m.solves),
+  },
+  {
+    name: 'tgospa_solves_uncertified_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Window reports whose cost was not proven exact to a millionth, since the start of the process.',
+    read: perSeries((m) => m.uncertified),
+  },
+  {
+    name: 'tgospa_spike_active',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: '1 while a signal (missed, false, switch, localization) is worse than usual: a spike.',
+    read: perSignal((gauge) => Number(gauge.active)),
+  },
+  {
+    name: 'tgospa_spikes_total',
+    type: 'counter',
+    labels: [...SERIES, 'signal'],
+    help: 'Spikes that have begun, by signal.',
+    read: perSignal((gauge) => gauge.count),
+  },
+  {
+    name: 'tgospa_spike_score',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: 'Evidence that a signal has got worse, as a share of its threshold; a spike begins at 1.',
+    read: perSignal((gauge) => gauge.score),
+  },
+  {
+    name: 'tgospa_spike_expected_rate',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: 'What is usual, as learned: missed truths, false tracks or switches per frame with as many truths as now; for localization the mean error.',
+    read: perSignal((gauge) => gauge.expected),
+  },
+  {
+    name: 'tgospa_spike_observed_rate',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: 'What was observed in the last frames, in the same units.',
+    read: perSignal((gauge) => gauge.observed),
+  },
+  {
+    name: 'tgospa_window_score',
+    type: 'gauge',
+    labels: ['stream', 'tracker', 'score'],
+    help: 'Companion scores of the sliding window: HOTA, MOTA, IDF1 and their parts (0 to 1), IDSW, Frag, MT, PT, ML (counts); absent unless scores.enabled.',
+    read: perScore,
+  },
+  {
+    name: 'tgospa_audits_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Windows solved again by the other engine; absent unless evaluation.auditEvery is set.',
+    read: perAudit((audit) => audit.checked),
+  },
+  {
+    name: 'tgospa_audit_disagreements_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Audited windows on which the engines disagreed; anything but 0 is a fault of this program.',
+    read: perAudit((audit) => audit.disagreements),
+  },
+];

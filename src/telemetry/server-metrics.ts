@@ -1,0 +1,191 @@
+/** The metrics of the program as a whole: how fast it is, its connections, subscribers, notifications, log and build. */
+import { type Sample, type Scrape, type Spec, type StorageGauges, single } from './spec.js';
+
+const RESULTS = ['sent', 'failed', 'dropped'] as const;
+
+function* perReceiver({ surroundings }: Scrape): Iterable<Sample> {
+  for (const [receiver, counts] of surroundings.notifications())
+    for (const result of RESULTS) yield [{ receiver, result }, counts[result]];
+}
+
+const stored = (value: (storage: StorageGauges) => number | undefined) =>
+  single(({ surroundings }) => value(surroundings.storage()));
+
+export const SERVER_METRICS: readonly Spec[] = [
+  {
+    name: 'tgospa_frame_latency_seconds',
+    type: 'histogram',
+    labels: [],
+    help: 'Time from the arrival of the last part of a frame to its report.',
+    histogram: ({ latency }) => latency,
+  },
+  {
+    name: 'tgospa_solve_duration_seconds',
+    type: 'histogram',
+    labels: [],
+    help: 'Time of one window update.',
+    histogram: ({ solve }) => solve,
+  },
+  {
+    name: 'tgospa_streams',
+    type: 'gauge',
+    labels: [],
+    help: 'Streams in memory.',
+    read: single(({ surroundings }) => surroundings.streams().length),
+  },
+  {
+    name: 'tgospa_series',
+    type: 'gauge',
+    labels: [],
+    help: 'Exported combinations of stream, tracker and profile.',
+    read: single(({ meters }) => meters.series.size),
+  },
+  {
+    name: 'tgospa_series_overflow_total',
+    type: 'counter',
+    labels: [],
+    help: 'Reports that were not exported because limits.series is reached.',
+    read: single(({ meters }) => meters.counts.overflow),
+  },
+  {
+    name: 'tgospa_connections',
+    type: 'gauge',
+    labels: ['endpoint'],
+    help: 'Open WebSocket connections, by endpoint (ingest, live).',
+    read: ({ surroundings }) =>
+      Object.entries(surroundings.connections()).map(([endpoint, count]): Sample => [{ endpoint }, count]),
+  },
+  {
+    name: 'tgospa_connections_refused_total',
+    type: 'counter',
+    labels: ['reason'],
+    help: 'Requests, connections and hellos that were refused, by code; streams_exceeded and trackers_exceeded are the overflow of the caps.',
+    read: ({ meters }) => [...meters.refusals].map(([reason, count]): Sample => [{ reason }, count]),
+  },
+  {
+    name: 'tgospa_ingest_waiting_frames',
+    type: 'gauge',
+    labels: [],
+    help: 'Frames taken and not stored yet.',
+    read: single(({ surroundings }) => surroundings.waitingFrames()),
+  },
+  {
+    name: 'tgospa_ingest_paused_connections',
+    type: 'gauge',
+    labels: [],
+    help: 'Connections that are not read from, because of credit, rate or a full disk.',
+    read: single(({ surroundings }) => surroundings.pausedConnections()),
+  },
+  {
+    name: 'tgospa_ingest_pauses_total',
+    type: 'counter',
+    labels: [],
+    help: 'Times a connection was paused.',
+    read: single(({ meters }) => meters.counts.pauses),
+  },
+  {
+    name: 'tgospa_live_reports_coalesced_total',
+    type: 'counter',
+    labels: [],
+    help: 'Reports left out for subscribers that read too slowly.',
+    read: single(({ meters }) => meters.counts.coalesced),
+  },
+  {
+    name: 'tgospa_live_slow_closed_total',
+    type: 'counter',
+    labels: [],
+    help: 'Subscribers closed because they were hopelessly slow.',
+    read: single(({ meters }) => meters.counts.slowClosed),
+  },
+  {
+    name: 'tgospa_notifications_total',
+    type: 'counter',
+    labels: ['receiver', 'result'],
+    help: 'Alerts about spikes to a receiver of the section notify, by result (sent, failed, dropped); a failed delivery is tried again unless it was refused.',
+    read: perReceiver,
+  },
+  {
+    name: 'tgospa_notifications_waiting',
+    type: 'gauge',
+    labels: ['receiver'],
+    help: 'Alerts that a receiver has not taken yet.',
+    read: ({ surroundings }) =>
+      surroundings.notifications().map(([receiver, counts]): Sample => [{ receiver }, counts.waiting]),
+  },
+];
+
+export const LOG_METRICS: readonly Spec[] = [
+  {
+    name: 'tgospa_log_bytes',
+    type: 'gauge',
+    labels: [],
+    help: 'Size of the log on disk.',
+    read: stored((storage) => storage.bytes),
+  },
+  {
+    name: 'tgospa_log_queued_records',
+    type: 'gauge',
+    labels: [],
+    help: 'Log records waiting for the next group commit.',
+    read: stored((storage) => storage.queuedRecords),
+  },
+  {
+    name: 'tgospa_log_commits_total',
+    type: 'counter',
+    labels: [],
+    help: 'Group commits since the start of the process.',
+    read: stored((storage) => storage.commits),
+  },
+  {
+    name: 'tgospa_log_faults_total',
+    type: 'counter',
+    labels: [],
+    help: 'Commits that failed, for example because the disk was full.',
+    read: stored((storage) => storage.faults),
+  },
+  {
+    name: 'tgospa_log_backlog_records',
+    type: 'gauge',
+    labels: [],
+    help: 'Log records that are durable and not evaluated yet.',
+    read: stored((storage) => storage.backlogRecords),
+  },
+  {
+    name: 'tgospa_thread_streams',
+    type: 'gauge',
+    labels: [],
+    help: 'Streams that are evaluated in threads because their solves take longer than evaluation.inlineMs.',
+    read: stored((storage) => storage.threadStreams),
+  },
+  {
+    name: 'tgospa_log_last_commit_seconds',
+    type: 'gauge',
+    labels: [],
+    help: 'Duration of the last group commit, with its flush to disk.',
+    read: stored((storage) => storage.commitMs / 1000),
+  },
+  {
+    name: 'tgospa_log_oldest_record_timestamp_seconds',
+    type: 'gauge',
+    labels: [],
+    help: 'When the oldest record of the log was written, in seconds since 1970; absent when there is none.',
+    read: stored((storage) => storage.oldestMs / 1000 || undefined),
+  },
+];
+
+export const PROGRAM_METRICS: readonly Spec[] = [
+  {
+    name: 'tgospa_ready',
+    type: 'gauge',
+    labels: [],
+    help: '1 when /readyz says ready.',
+    read: single(({ surroundings }) => Number(surroundings.ready())),
+  },
+  {
+    name: 'tgospa_build_info',
+    type: 'gauge',
+    labels: ['version', 'node'],
+    help: 'Always 1; the labels name the version of the program and of Node.',
+    read: ({ build }) => [[build, 1]],
+  },
+];

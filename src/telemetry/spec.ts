@@ -1,0 +1,81 @@
+/**
+ * What a metric of the catalogue is: name, labels and help, and how a scrape reads it. A scrape makes the samples from
+ * scratch, so what is gone from the state is gone from /metrics.
+ */
+import type { Histogram } from './histogram.js';
+import type { Meters } from './meters.js';
+
+export type Labels = Record<string, string>;
+export type Sample = [labels: Labels, value: number];
+
+/** Sizes and times of the store. */
+export interface StorageGauges {
+  bytes: number;
+  commits: number;
+  faults: number;
+  /** waiting for the next commit */
+  queuedRecords: number;
+  /** durable and not applied yet */
+  backlogRecords: number;
+  /** streams that are evaluated in threads */
+  threadStreams: number;
+  /** duration of the last commit */
+  commitMs: number;
+  /** epoch milliseconds of the oldest record; 0 when there is none */
+  oldestMs: number;
+}
+
+/** Alerts to one receiver. */
+export interface NotificationCounts {
+  sent: number;
+  failed: number;
+  dropped: number;
+  waiting: number;
+}
+
+/** What the rest of the program says about itself when it is asked. */
+export interface Surroundings {
+  connections(): { ingest: number; live: number };
+  pausedConnections(): number;
+  waitingFrames(): number;
+  ready(): boolean;
+  streams(): string[];
+  storage(): StorageGauges;
+  /** what became of alerts, by receiver */
+  notifications(): Array<[receiver: string, counts: NotificationCounts]>;
+}
+
+/** Everything that samples are made of. */
+export interface Scrape {
+  meters: Meters;
+  surroundings: Surroundings;
+  build: Labels;
+}
+
+interface Named {
+  name: string;
+  labels: string[];
+  help: string;
+}
+
+/** A metric whose samples are made at each scrape. */
+export interface Sampled extends Named {
+  type: 'gauge' | 'counter';
+  read(scrape: Scrape): Iterable<Sample>;
+}
+
+/** A metric that is observed as it happens. */
+export interface Observed extends Named {
+  type: 'histogram';
+  histogram(meters: Meters): Histogram;
+}
+
+export type Spec = Sampled | Observed;
+
+/** A metric without labels; absent while its value is undefined. */
+export const single =
+  (value: (scrape: Scrape) => number | undefined) =>
+  (scrape: Scrape): Iterable<Sample> => {
+    const sample = value(scrape);
+    return sample === undefined ? [] : [[{}, sample]];
+  };
