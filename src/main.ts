@@ -62,8 +62,8 @@ process.exitCode = await main(process.argv.slice(2));
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === 'help' && args.length > 0) return main([...args, '--help']);
-  if (name === undefined || ['--help', '-h', 'help'].includes(name)) return say(help());
-  if (['--version', '-V', '-v'].includes(name)) return say(version());
+  if (name === undefined || ['--help', '-h', 'help'].includes(name)) return print(help());
+  if (['--version', '-V', '-v'].includes(name)) return print(version());
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!command) return complain(2, `tgospa: unknown command "${name}"${remedyFor(name)}\nTry: tgospa --help`);
   try {
@@ -93,7 +93,7 @@ function explain(name: string, error: unknown): number {
   throw error;
 }
 
-/** A file in the wrong format has the same mistake on every line: a few of each kind say as much as thousands. */
+/** A file in the wrong format has the same mistake on every line: a few of each kind are enough. */
 function withoutRepeats(error: InputError): Error {
   const seen = new Map<string, number>();
   const kept = error.problems.filter(({ message }) => {
@@ -140,7 +140,7 @@ function version(): string {
   return JSON.parse(readFileSync(file, 'utf8')).version;
 }
 
-function say(text: string): number {
+function print(text: string): number {
   stdout.write(`${text}\n`);
   return 0;
 }

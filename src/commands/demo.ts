@@ -1,7 +1,7 @@
 /**
  * `tgospa demo`: the evaluator at work within a minute. Starts it, and beside it a simulated scene whose reference and
- * two trackers, a good one and one with scripted faults, are sent over real WebSockets by the package's own client. Shows
- * what the evaluator reports on them in one line, and runs until stopped.
+ * two trackers, a good one and one with scripted faults, are sent over real WebSockets by the package's own client.
+ * Shows what the evaluator reports on them in one line, and runs until stopped.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -104,7 +104,7 @@ async function startSomewhere({ port, host }: Job, dir: string, { err }: Console
 }
 
 function start(port: number, host: string, dir: string): Promise<App> {
-  // whatever the environment says about tokens is meant for a real evaluator
+  // tokens in the environment are meant for a real evaluator
   const { config } = readConfig({ overrides: { listen: { port, host, insecure: true }, data: { dir } }, env: {} });
   return startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
 }
@@ -152,7 +152,7 @@ async function play(
 const framesOf = (scene: SimulatedScene, tracker: string) =>
   scene.trackers.find(({ name }) => name === tracker)!.frames;
 
-/** What the faulty tracker says when it is good: the good one's tracks under its own names. */
+/** The faulty tracker while it is good: the good one's tracks under its own names. */
 const asFaultyNames = (frame: Frame): Frame => ({
   ...frame,
   tracker: frame.tracker.map((object) => ({ ...object, id: object.id.replace(/^a/, 'c') })),

@@ -14,7 +14,7 @@ export function openFeed(options: Omit<ClientOptions, 'WebSocket'>): FeedClient 
   return connect({ ...options, WebSocket });
 }
 
-/** Says when the next frame is due. */
+/** Schedules frames: waits until the next one is due. */
 export class Pace {
   #startMs = performance.now();
   #count = 0;

@@ -1,6 +1,6 @@
 /**
- * Charts as inline SVG: layers that stand on each other, lines, and bars, over one pair of axes. Colours come from the style
- * sheet by class (`localization`, `s0`, ...). A chart is as wide as the page and scales with it.
+ * Charts as inline SVG: layers that stand on each other, lines, and bars, over one pair of axes. Colours come from the
+ * style sheet by class (`localization`, `s0`, ...). A chart is as wide as the page and scales with it.
  */
 
 import { type Content, html, type Markup } from './markup.js';
@@ -34,7 +34,7 @@ export interface Mark {
 
 export interface Chart {
   caption: Content;
-  /** what a screen reader says */
+  /** what a screen reader reads */
   description: string;
   x: Axis;
   y: Axis;
@@ -46,7 +46,7 @@ export interface Chart {
 
 const WIDTH = 1000;
 const MARGIN = { left: 64, right: 16, top: 20, bottom: 40 };
-/** more points than this in one line cannot be told apart on paper or screen */
+/** more points than this in one line cannot be distinguished on paper or screen */
 const POINTS_MAX = 2000;
 
 /** A chart with caption and legend. */

@@ -1,5 +1,6 @@
 /**
- * The frame of a report: one HTML file that needs nothing else, no script and no network; its own policy says so to the browser.
+ * The frame of a report: one HTML file that needs nothing else, no script and no network; its own policy says so to
+ * the browser.
  */
 
 import { type Content, html, Markup } from './markup.js';
@@ -60,7 +61,7 @@ export interface Column<Row> {
   hint?: string;
 }
 
-/** A table; `best` tells which rows stand out. */
+/** A table; rows that are `best` stand out. */
 export function table<Row>(
   rows: readonly Row[],
   columns: ReadonlyArray<Column<Row>>,

@@ -1,6 +1,6 @@
 /**
- * The assignment ribbon: one row per truth, time from left to right, coloured by the track that follows it; a thin line where it is missed,
- * nothing where it is not there. A change of colour is a change of identity.
+ * The assignment ribbon: one row per truth, time from left to right, coloured by the track that follows it; a thin
+ * line where it is missed, nothing where it is not there. A change of colour is a change of identity.
  */
 
 import { ticks } from './chart.js';

@@ -1,13 +1,13 @@
 /**
- * How reports look: one style sheet, light or dark as the reader's system is. Charts use its classes and never name a colour:
- * `localization`, `missed`, `false`, `switch` for the components, `s0` to `s7` for anything else. The colours can be told
- * apart with every common kind of colour blindness (after Okabe and Ito).
+ * How reports look: one style sheet, light or dark as the reader's system is. Charts use its classes and never name a
+ * colour: `localization`, `missed`, `false`, `switch` for the components, `s0` to `s7` for anything else. The colours
+ * can be told apart with every common kind of colour blindness (after Okabe and Ito).
  */
 
 /** Number of the classes `s0`, `s1`, ... */
 export const SERIES_COLOURS = 8;
 
-/** The class of the n-th series of a chart; after the last colour it begins again. */
+/** The class of the n-th series of a chart; after the last colour comes the first again. */
 export function seriesClass(index: number): string {
   return `s${index % SERIES_COLOURS}`;
 }

@@ -1,6 +1,6 @@
 /**
- * The built-in scene: seven walkers cross a 1280 x 720 picture in 300 frames, seen by three simulated trackers with known
- * faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents.
+ * The built-in scene: seven walkers cross a 1280 x 720 picture in 300 frames, seen by three simulated trackers with
+ * known faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents.
  * Invariant: seeded, so the same frames on every machine; the faults built in are listed, so that what is found can be
  * compared with them.
  */

@@ -5,7 +5,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Writable } from 'node:stream';
 import { type App, startApp } from '../../src/app.js';
 import { UsageError } from '../../src/commands/console/options.js';
 import { runReplay } from '../../src/commands/replay.js';
@@ -13,16 +12,9 @@ import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, InputError, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
+import { outputOf } from '../kit/cli-harness.js';
 import { metric } from '../kit/end-to-end-harness.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
-
-class Text extends Writable {
-  text = '';
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
-    this.text += chunk;
-    done();
-  }
-}
 
 /** Passes bytes on, and cuts each of its first connections after so many of them. */
 class CuttingProxy {
@@ -107,12 +99,8 @@ describe('replay', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function replay(args: string[], signal = new AbortController().signal) {
-    const out = new Text();
-    const err = new Text();
-    const screen = { columns: 80, colors: false };
-    await runReplay(args, { out, err, screen, progress: false }, signal);
-    return { out: out.text, err: err.text };
+  function replay(args: string[], signal = new AbortController().signal) {
+    return outputOf((words, console) => runReplay(words, console, signal), args);
   }
 
   const files = () => ['--reference', file('crossing'), '--tracker', file('steady'), '--tracker', file('faulty')];
@@ -176,12 +164,17 @@ describe('replay', () => {
   });
 
   it('tells every mistake of the command line together', async () => {
-    await assert.rejects(replay(['--fps', '0', '--url', 'nowhere', '--stream', ' ']), (error) => {
-      assert.ok(error instanceof UsageError);
-      for (const option of ['--reference', '--tracker', '--fps', '--url', '--stream'])
-        assert.ok(error.message.includes(option), `${option} is not in ${error.message}`);
-      return true;
-    });
+    await assert.rejects(
+      replay(['--fps', '0', '--url', 'nowhere', '--stream', ' ', '--loup', 'x.txt', '--stream', 'b']),
+      (error) => {
+        assert.ok(error instanceof UsageError);
+        for (const option of ['--loup; did you mean --loop?', '--stream is given twice'])
+          assert.ok(error.message.includes(option), `${option} is not in ${error.message}`);
+        for (const option of ['--reference', '--tracker', '--fps', '--url', '--stream must'])
+          assert.ok(error.message.includes(option), `${option} is not in ${error.message}`);
+        return true;
+      },
+    );
     assert.match((await replay(['--help'])).out, /Usage: tgospa replay/);
   });
 });

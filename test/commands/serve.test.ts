@@ -147,6 +147,12 @@ describe('serve', () => {
     writeFileSync(join(folder, 'example.yaml'), example.stdout);
     assert.equal(once_(['--check', '--config', 'example.yaml']).status, 0);
     assert.match(once_(['--help']).stdout, /--port PORT/);
-    assert.equal(once_(['--prot', '1']).status, 2);
+    const wrong = once_(['--prot', '1', '--check=yes', 'here']);
+    assert.equal(wrong.status, 2);
+    assert.deepEqual(wrong.stderr.split('\n').slice(0, 3), [
+      'tgospa serve: unknown option --prot; did you mean --port?',
+      'tgospa serve: --check takes no value, got "yes"',
+      'tgospa serve: "here" is not an option; tgospa serve --help lists them all',
+    ]);
   });
 });

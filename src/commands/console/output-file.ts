@@ -1,4 +1,6 @@
-/** Files that a command writes beside its output. Invariant: one that cannot be written is an InputError with a remedy. */
+/**
+ * Files that a command writes beside its output. Invariant: one that cannot be written is an InputError with a remedy.
+ */
 
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { InputError } from '../../metric/input-error.js';

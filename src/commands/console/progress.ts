@@ -1,7 +1,7 @@
 /**
- * One line on the terminal that says how far long work has come, while the main thread is busy computing.
+ * One line on the terminal that shows how far long work has got, while the main thread is busy computing.
  * A thread of its own draws it (progress-thread.ts); the main thread only counts, in shared memory.
- * Invariant: after stop() the line is gone and nothing is drawn any more.
+ * Invariant: after stop() the line is gone and nothing more is drawn.
  */
 
 import { writeSync } from 'node:fs';

@@ -1,5 +1,6 @@
 /**
- * Text tables: aligned columns, optionally coloured like a heat map, folded into blocks when they are wider than the terminal.
+ * Text tables: aligned columns, optionally coloured like a heat map, folded into blocks when they are wider than the
+ * terminal.
  * Invariant: without colours the text is the same, character for character, minus the escape sequences.
  */
 
@@ -11,7 +12,7 @@ export interface Column {
   title: string;
   align: 'left' | 'right';
   cells: string[];
-  /** repeated at the left of every block, shortened when it takes too much room */
+  /** repeated at the left of every block, shortened when it is too wide */
   key?: boolean;
   /** colours cells from best to worst by these numbers */
   heat?: { values: number[]; best: 'low' | 'high' };
@@ -27,8 +28,8 @@ export interface Screen {
 type Terminal = Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>;
 
 /**
- * What can be shown there. Colours of the palette of 256 are also sent to terminals that call themselves plain `xterm`, as those of containers do: they
- * announce 16 and show them all.
+ * What can be shown there. Colours of the palette of 256 are also sent to terminals that call themselves plain
+ * `xterm`, as those of containers do: they announce 16 and show them all.
  */
 export function screenOf(terminal: Terminal): Screen {
   if (terminal.isTTY !== true) return { columns: Number.POSITIVE_INFINITY, colors: false };
@@ -36,7 +37,7 @@ export function screenOf(terminal: Terminal): Screen {
 }
 
 const GAP = 2;
-/** A key column takes at most this share of the screen. */
+/** A key column is at most this share of the screen wide. */
 const KEY_SHARE_MAX = 0.3;
 // 256-colour backgrounds, green over yellow to red, all light enough for black text
 const RAMP = [114, 150, 186, 222, 216, 210];

@@ -10,7 +10,7 @@ const LINES = 8;
 const AXIS_CHARS = 8;
 const COLUMNS_MAX = 90;
 
-// drawn from the ground up, in the order of the components
+// drawn from the bottom up, in the order of the components
 const LAYERS: Array<{ component: keyof FrameCost; letter: string; color: number }> = [
   { component: 'localization', letter: 'l', color: 75 },
   { component: 'missed', letter: 'm', color: 203 },
@@ -41,7 +41,7 @@ function totalOf(cost: FrameCost): number {
   return cost.localization + cost.missed + cost.false + cost.switch;
 }
 
-/** Several frames share a column: the dearest speaks for them. */
+/** Several frames share a column, which shows the one with the highest cost. */
 function highestPerColumn(costs: FrameCost[], width: number): FrameCost[] {
   return Array.from({ length: width }, (_, column) => {
     const from = Math.floor((column * costs.length) / width);
@@ -50,7 +50,7 @@ function highestPerColumn(costs: FrameCost[], width: number): FrameCost[] {
   });
 }
 
-/** The layer of each line of a bar, from the ground up. */
+/** The layer of each line of a bar, from the bottom up. */
 function stackOf(cost: FrameCost, top: number): number[] {
   const stack: number[] = [];
   let height = 0;

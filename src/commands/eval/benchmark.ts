@@ -20,7 +20,7 @@ export async function runBenchmark(job: Job, files: JobFiles, command: string, c
   const found = findStudy(files.reference, files.trackers);
   checkStudyFiles(job);
   const { profiles, solve, scores } = job;
-  const terms = { profiles, solve, scores, reading: readingOf(files, found.layout) };
+  const terms = { profiles, solve, scores, reading: readingIn(files, found.layout) };
   const study = await withProgress(console.progress, (progress) =>
     runStudy({ ...found, reference: files.reference }, terms, job.threads, progress),
   );
@@ -31,7 +31,7 @@ export async function runBenchmark(job: Job, files: JobFiles, command: string, c
 }
 
 /** The layout decides the format where none was named. */
-function readingOf({ reading, formatGiven }: JobFiles, layout: LayoutName): PairReading {
+function readingIn({ reading, formatGiven }: JobFiles, layout: LayoutName): PairReading {
   if (layout !== 'kitti' || formatGiven) return reading;
   const { preprocess } = reading;
   if (preprocess) throw new UsageError(`--preprocess ${preprocess} is not for KITTI; leave it out`);

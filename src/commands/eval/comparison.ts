@@ -94,7 +94,9 @@ function shortened(sentences: string[], what: string): string[] {
   return more > 0 ? [...sentences.slice(0, SENTENCES_MAX), `And ${more} more ${what}.`] : sentences;
 }
 
-/** The same for single sequences, each sentence with the name of its own; sequences on which all agree are passed over. */
+/**
+ * The same for single sequences, each sentence with the name of its own; sequences on which all agree are passed over.
+ */
 export function sequenceDisagreements({ results, sequences }: Study, profile: NamedProfile): string[] {
   const found = sequences.flatMap((sequence) => {
     const compared = results.flatMap(({ sequence: of, tracker, profile: under, evaluation, scores }) =>

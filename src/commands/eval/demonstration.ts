@@ -38,7 +38,7 @@ const INTRODUCTION =
   'The built-in scene: seven people cross a picture in 300 frames, watched by three simulated trackers. TGOSPA gives each ' +
   'one distance to the truth, the smaller the better, and splits its cost exactly into localization, missed, false and switch.';
 const NEXT_STEPS = [
-  'Go on with your own files in MOTChallenge format:',
+  'Continue with your own files in MOTChallenge format:',
   '  npx tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',
   '  npx tgospa eval --reference gt.txt --tracker a.txt --window 60 --csv out.csv',
   '  npx tgospa eval --help',

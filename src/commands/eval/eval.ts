@@ -1,6 +1,6 @@
 /**
- * `tgospa eval`: which of its four modes a command line asks for. Feeds compared with each other (symmetric.ts), folders
- * (benchmark.ts), and one sequence: as a whole (one-sequence.ts) or by a sliding window (window-series.ts).
+ * `tgospa eval`: which of its four modes a command line asks for. Feeds compared with each other (symmetric.ts),
+ * folders (benchmark.ts), and one sequence: as a whole (one-sequence.ts) or by a sliding window (window-series.ts).
  */
 
 import { type Console, write, writeNotes } from '../console/console.js';
@@ -16,7 +16,7 @@ import { checkStudyFiles } from './study-files.js';
 import { runSymmetric } from './symmetric.js';
 import { runWindow } from './window-series.js';
 
-/** Runs the command; throws UsageError, InputError, or what the file system says. */
+/** Runs the command; throws UsageError, InputError, or an error of the file system. */
 export async function runEval(args: string[], console: Console): Promise<void> {
   const line = evalLine(args);
   if (line.has('help')) return write(console.out, `${evalHelp()}\n`);

@@ -5,8 +5,8 @@
 
 import { InputError, type Params, presets, profile, type SolveOptions } from '../../index.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
-import { FILE_OPTIONS, type FileFormats, readFileFormats, specOf } from '../files/formats.js';
-import type { PairReading, Preprocessing } from '../files/pair-reader.js';
+import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
+import { type PairReading, readingOf } from '../files/pair-reader.js';
 import type { NamedProfile } from './verdict.js';
 
 /** What is to be done. */
@@ -114,7 +114,7 @@ const GROUPS: OptionGroup[] = [
   },
 ];
 
-// the parameters one may give instead of a profile, by the names the library knows them
+// parameters that replace a profile, by the names that the library has for them
 const WORDS: Record<string, string> = {
   cutoff: 'cutoff',
   'admissible-error': 'admissibleError',
@@ -182,16 +182,11 @@ function readFiles(line: CommandLine): JobFiles | null {
   const twice = trackers.find((file, index) => trackers.indexOf(file) < index);
   if (twice !== undefined) line.wrong(`--tracker ${twice} is given twice`);
   const formats = readFormatsToJudge(line);
-  return formats && { reference: reference ?? '', trackers, formats, ...readReading(line, formats) };
-}
-
-function readReading(line: CommandLine, formats: FileFormats): Pick<JobFiles, 'reading' | 'formatGiven'> {
-  const reading: PairReading = {
-    formats: { reference: specOf(formats.reference), tracker: specOf(formats.tracker) },
-    preprocess: line.text('preprocess') as Preprocessing | undefined,
-  };
+  if (!formats) return null;
+  const reading = readingOf(line, formats);
   if (line.has('symmetric')) reading.symmetric = line.has('annotations') ? 'annotations' : 'trackers';
-  return { reading, formatGiven: line.has('format') || line.has('reference-format') };
+  const formatGiven = line.has('format') || line.has('reference-format');
+  return { reference: reference ?? '', trackers, formats, reading, formatGiven };
 }
 
 function readFormatsToJudge(line: CommandLine): FileFormats | null {
@@ -249,7 +244,7 @@ function checkedProfile(line: CommandLine, name: string, words: Params): NamedPr
   }
 }
 
-/** The library speaks of admissibleError, the command line of --admissible-error. */
+/** The library's admissibleError is the command line's --admissible-error. */
 function inOptionNames(message: string): string {
   const optionOf = new Map(
     Object.entries({ ...WORDS, 'miss-share': 'missShare' }).map(([option, word]) => [word, option]),

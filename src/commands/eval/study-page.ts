@@ -1,6 +1,6 @@
 /**
- * A study as one HTML file: who is best under each profile and why, what the other scores say, every sequence, and for each tracker its cost over
- * time with the assignment ribbon.
+ * A study as one HTML file: who is best under each profile and why, what the other scores say, every sequence, and for
+ * each tracker its cost over time with the assignment ribbon.
  */
 
 import { drawChart, legend, stack } from '../../report/chart.js';

@@ -1,5 +1,6 @@
 /**
- * A study for people and programs that read text: rankings and tables for the terminal, rows for spreadsheets, entries for JSON.
+ * A study for people and programs that read text: rankings and tables for the terminal, rows for spreadsheets, entries
+ * for JSON.
  */
 
 import { SCORE_NAMES } from '../../scores/totals.js';
@@ -60,7 +61,10 @@ const CSV_HEAD =
   'sequence,tracker,profile,frames,distance,costTotal,costLocalization,costMissed,costFalse,costSwitch,' +
   'proper,missed,false,switches,meanLocalizationError,exact,gap';
 
-/** One row for every sequence, tracker and profile, and, of several sequences, one `combined` for every tracker and profile. */
+/**
+ * One row for every sequence, tracker and profile, and, of several sequences, one `combined` for every tracker and
+ * profile.
+ */
 export function studyCsv(study: Study): string {
   const scored = study.results.some(({ scores }) => scores !== null);
   // one sequence combined is that sequence

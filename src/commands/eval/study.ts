@@ -1,7 +1,7 @@
 /**
  * A whole benchmark: every tracker on every sequence, on all cores, and combined over the sequences that all trackers
- * have. Costs add up over sequences as they do over frames (no switch happens between two of them); companion scores are
- * combined as TrackEval does.
+ * have. Costs add up over sequences as they do over frames (no switch happens between two of them); companion scores
+ * are combined as TrackEval does.
  */
 
 import { availableParallelism } from 'node:os';
@@ -138,7 +138,7 @@ export function combine(tracker: string, profile: NamedProfile, index: number, v
   };
 }
 
-/** Several sequences as one: everything that adds up is added, and the roots are taken again. */
+/** Several sequences as one: costs and counts are added, and distances follow from the sums. */
 export function sumOf(parts: Summary[], exponent: number): Summary {
   const add = <K extends string>(keys: readonly K[], pick: (part: Summary) => Record<K, number>) =>
     Object.fromEntries(keys.map((key) => [key, parts.reduce((sum, part) => sum + pick(part)[key], 0)])) as Record<
@@ -167,7 +167,7 @@ export function sumOf(parts: Summary[], exponent: number): Summary {
   };
 }
 
-/** Gives the cells to threads, one at a time each, and collects what they answer, in the order of the cells. */
+/** Assigns the cells to threads, one at a time each, and collects their answers in the order of the cells. */
 async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, watch?: StudyWatch): Promise<Answer[]> {
   const answers: Answer[] = new Array(cells.length);
   const tasks = cells.map(({ pair }, index): Task => ({ index, pair })).values();

@@ -1,6 +1,6 @@
 /**
- * Feeds compared with each other, none of them believed: two trackers without ground truth, or two annotators. TGOSPA is
- * a metric, so the distance is the same both ways; what would be missed and false is what only one of the two has.
+ * Feeds compared with each other, none of them believed: two trackers without ground truth, or two annotators. TGOSPA
+ * is a metric, so the distance is the same both ways; what would be missed and false is what only one of the two has.
  */
 
 import { existsSync, readdirSync } from 'node:fs';

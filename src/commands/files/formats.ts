@@ -39,7 +39,9 @@ export interface FileFormats {
   tracker: Format;
 }
 
-/** Finds the formats and checks their options. `referenceOptions` come from options of their own, such as --all-rows. */
+/**
+ * Finds the formats and checks their options. `referenceOptions` come from options of their own, such as --all-rows.
+ */
 export function readFormats(line: CommandLine, referenceOptions: Record<string, unknown> = {}): FileFormats | null {
   const name = line.text('format') ?? DEFAULT_FORMAT;
   const tracker = readFormat(line, '', name, line.texts('option'), {});
@@ -82,7 +84,10 @@ function readFormat(
   return null;
 }
 
-/** The same with FILE_OPTIONS: --classes and --all-rows belong to the reference, --preprocess to two MOTChallenge files. */
+/**
+ * The same with FILE_OPTIONS: --classes and --all-rows belong to the reference, --preprocess to two MOTChallenge
+ * files.
+ */
 export function readFileFormats(line: CommandLine): FileFormats | null {
   const options: Record<string, unknown> = {};
   if (line.has('classes')) options.classes = readClasses(line);

@@ -1,8 +1,8 @@
 /**
  * Finds the sequences and trackers of a study in folders, as the benchmarks lay them out:
  *
- *   MOTChallenge   reference/SEQUENCE/gt/gt.txt (or gt.txt without the folder gt); the folder above, with train/ in it, does too
- *   KITTI          reference/0000.txt, ...; the folder above, with label_02/ in it, does too
+ *   MOTChallenge   reference/SEQUENCE/gt/gt.txt, or SEQUENCE/gt.txt; or the folder above, with train/ in it
+ *   KITTI          reference/0000.txt, ...; or the folder above, with label_02/ in it
  *   trackers       TRACKER/SEQUENCE.txt or TRACKER/data/SEQUENCE.txt; a folder of such folders stands for all of them
  *
  * MOT17 has three public detectors per sequence: TRACKER/MOT17-09-FRCNN.txt belongs to the reference MOT17-09.

@@ -1,8 +1,8 @@
 /**
- * The one reader of pairs of files: a reference and a tracker become the frames of both. MOTChallenge files are read with
- * everything the benchmark knows (classes, flags, distractors), other formats through their adapters.
- * Invariant: both files of a pair are read before anything is reported, and the mistakes of a reference are reported once,
- * however many trackers are compared with it.
+ * The one reader of pairs of files: a reference and a tracker become the frames of both. MOTChallenge files are read
+ * with everything the benchmark knows (classes, flags, distractors), other formats through their adapters.
+ * Invariant: both files of a pair are read before anything is reported, and the mistakes of a reference are reported
+ * once, however many trackers are compared with it.
  */
 
 import {
@@ -18,10 +18,9 @@ import { alignRecordings, objectsAt, type Recording } from '../../../adapters/ki
 import type { Frame, Obj } from '../../metric/evaluation.js';
 import { InputError, noting, type Problem, together } from '../../metric/input-error.js';
 import type { WireObject } from '../../wire/objects.js';
-import { type FormatSpec, isPlainMot } from './formats.js';
+import type { CommandLine } from '../console/options.js';
+import { type FileFormats, type FormatSpec, isPlainMot, specOf } from './formats.js';
 import { readRecordedFile, readText } from './recordings.js';
-
-export type { Preprocessing };
 
 /** How the files of all pairs are read. Plain, so that it can be sent to a thread. */
 export interface PairReading {
@@ -29,6 +28,14 @@ export interface PairReading {
   preprocess?: Preprocessing;
   /** the first file is another tracker's or annotator's, not a benchmark's reference */
   symmetric?: 'trackers' | 'annotations';
+}
+
+/** How a command line with FILE_OPTIONS wants its files to be read. */
+export function readingOf(line: CommandLine, { reference, tracker }: FileFormats): PairReading {
+  return {
+    formats: { reference: specOf(reference), tracker: specOf(tracker) },
+    preprocess: line.text('preprocess') as Preprocessing | undefined,
+  };
 }
 
 export interface FilePair {

@@ -1,14 +1,14 @@
 /**
- * The command line of `tgospa tune`. Invariant: a TuneJob that is returned can be carried out, as far as that can be said
- * before a file is read; otherwise one UsageError lists every mistake.
+ * The command line of `tgospa tune`. Invariant: a TuneJob that is returned can be carried out, as far as that can be
+ * said before a file is read; otherwise one UsageError lists every mistake.
  */
 
 import { DISTANCES, type DistanceName } from '../../metric/params.js';
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from '../../tuning/tuning.js';
 import { NAME_PATTERN, NAME_RULE } from '../../wire/feed.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
-import { FILE_OPTIONS, type FileFormats, readFileFormats, specOf } from '../files/formats.js';
-import type { Preprocessing } from '../files/pair-reader.js';
+import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
+import { readingOf } from '../files/pair-reader.js';
 import type { SampleFiles, TuneGroup } from './samples.js';
 
 export interface TuneJob {
@@ -166,11 +166,8 @@ function readFiles(line: CommandLine): SampleFiles | null {
   const groups = readGroups(line);
   const formats = readFormatsToTune(line);
   if (!formats) return null;
-  const reading = {
-    formats: { reference: specOf(formats.reference), tracker: specOf(formats.tracker) },
-    preprocess: line.text('preprocess') as Preprocessing | undefined,
-  };
-  return { groups, reading, ofFolders: formats.reference.adapter.frameOfFile !== undefined };
+  const ofFolders = formats.reference.adapter.frameOfFile !== undefined;
+  return { groups, reading: readingOf(line, formats), ofFolders };
 }
 
 function readFormatsToTune(line: CommandLine): FileFormats | null {
@@ -228,7 +225,7 @@ function readPlateau(line: CommandLine): [number, number] {
   return [numbers[0], numbers[1]];
 }
 
-/** The library speaks of growthShare, the command line of --growth-share. */
+/** The library's growthShare is the command line's --growth-share. */
 export function inOptionNames(message: string): string {
   const optionOf = new Map(Object.entries({ ...WORDS, plateau: 'plateau' }).map(([option, word]) => [word, option]));
   // of words that are ordinary English too, only the one at the beginning is a name

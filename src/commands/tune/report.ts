@@ -1,6 +1,6 @@
 /**
- * The report on a tuning: one HTML file with the choice and what it means, the two increment plots with the intervals, pairs to
- * look at in order of distance, and what each tracker would score. Needs no script and no network.
+ * The report on a tuning: one HTML file with the choice and what it means, the two increment plots with the intervals,
+ * pairs to look at in order of distance, and what each tracker would score. Needs no script and no network.
  */
 
 import type { Box, FrameCost, Obj } from '../../metric/evaluation.js';
@@ -186,7 +186,10 @@ function drawPoints([x, y]: [number, number], cutoff: number, label: string): Ma
   return html`<svg viewBox="0 0 ${CARD} ${CARD}" role="img" aria-label="${label}"><circle class="grid" cx="${middle}" cy="${middle}" r="${one(cutoff * scale)}"/><path class="axis" d="M${middle} ${middle}L${at[0]} ${at[1]}"/><circle class="dot s0" cx="${middle}" cy="${middle}" r="4"/><path class="outline s1" d="M${at[0] - 4} ${at[1] - 4}l8 8m0 -8l-8 8"/></svg>`;
 }
 
-/** From truth to track, right and up, as long as their distance; of more than two coordinates the first two give the direction. */
+/**
+ * From truth to track, right and up, as long as their distance; of more than two coordinates the first two give the
+ * direction.
+ */
 function offsetOf(truth: Obj, track: Obj, distance: number, tuning: Tuning): [number, number] {
   const from = pointOf(truth);
   const to = pointOf(track);

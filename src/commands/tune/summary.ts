@@ -1,6 +1,6 @@
 /**
- * A tuning in text: the increments drawn in characters, the intervals, the choice and what it means, the scores, and the profile
- * as a section of the configuration.
+ * A tuning in text: the increments drawn in characters, the intervals, the choice and what it means, the scores, and
+ * the profile as a section of the configuration.
  */
 
 import type { FrameCost } from '../../metric/evaluation.js';
@@ -39,7 +39,7 @@ export function drawSummary(tuning: Tuning, screen: Screen): string {
   if (warnings.length > 0)
     sections.push([bold('Beware', screen), ...warnings.flatMap((text) => wrapText(`  ! ${text}`, room, '    '))]);
   if (candidate) {
-    // the columns speak for themselves: no line of titles
+    // these columns need no titles
     sections.push([bold('Proposal', screen), ...drawTable(choiceColumns(tuning, candidate), screen).slice(1)]);
     if (tuning.alternatives.length > 0)
       sections.push(

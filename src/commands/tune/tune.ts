@@ -15,7 +15,7 @@ import { drawReport } from './report.js';
 import { readSamples, type Samples } from './samples.js';
 import { drawSummary, profileYaml } from './summary.js';
 
-/** Runs the command; throws UsageError, InputError, or what the file system says. */
+/** Runs the command; throws UsageError, InputError, or an error of the file system. */
 export async function runTune(args: string[], console: Console): Promise<void> {
   const line = tuneLine(args);
   if (line.has('help')) return write(console.out, `${tuneHelp()}\n`);

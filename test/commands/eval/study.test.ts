@@ -1,39 +1,20 @@
-/** Whole benchmarks in folders: what is found, judged, combined, compared and drawn. */
+/** Whole benchmarks in folders: what is judged, combined and drawn. */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { type Compared, disagreements, placesOf } from '../../../src/commands/eval/comparison.js';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import { sumOf } from '../../../src/commands/eval/study.js';
-import { findStudy } from '../../../src/commands/files/layout.js';
-import { evaluate, type Frame, type Obj, presets } from '../../../src/index.js';
+import { evaluate, type Frame, presets } from '../../../src/index.js';
 import { scoreFrames, scoreTotals } from '../../../src/scores/score-window.js';
 import { addTotals, type Scores, scoresOf } from '../../../src/scores/totals.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
+import { outputOf, rowsOf, SceneFolder } from '../../kit/cli-harness.js';
 import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
 
-const shared = new URL('../../../../../shared/', import.meta.url);
-const data = (path: string) => fileURLToPath(new URL(`data/${path}`, shared));
-const PLAIN = { columns: Number.POSITIVE_INFINITY, colors: false };
 const profile = presets['online-surveillance'];
 const scene = crossingScene().trackers;
-
-async function run(args: string[]): Promise<{ out: string; err: string }> {
-  const out = new PassThrough();
-  const err = new PassThrough();
-  const both = Promise.all([text(out), text(err)]);
-  await runEval(args, { out, err, screen: PLAIN, progress: false });
-  out.end();
-  err.end();
-  const [outText, errText] = await both;
-  return { out: outText, err: errText };
-}
 
 interface Entry {
   sequence: string | null;
@@ -46,16 +27,8 @@ interface Entry {
   scores: Scores;
 }
 
+const run = (args: string[]) => outputOf(runEval, args);
 const runJson = async (args: string[]): Promise<Entry[]> => JSON.parse((await run([...args, '--json'])).out);
-
-/** A feed as MOTChallenge writes it, its ids as numbers. */
-function motRows(frames: Frame[], feed: keyof Frame, tail: string): string {
-  const numbers = new Map<string, number>();
-  const number = (id: string) => numbers.get(id) ?? numbers.set(id, numbers.size + 1).size;
-  const row = (object: Obj, frame: number) =>
-    `${frame},${number(object.id)},${(object as { box: number[] }).box},${tail}\n`;
-  return frames.map((frame, index) => frame[feed].map((object) => row(object, index + 1)).join('')).join('');
-}
 
 function close(actual: number, expected: number, what: string): void {
   assert.ok(
@@ -65,12 +38,9 @@ function close(actual: number, expected: number, what: string): void {
 }
 
 describe('a study', () => {
-  let folder: string;
-  const at = (...path: string[]) => join(folder, ...path);
-  const put = (path: string, content: string) => {
-    mkdirSync(dirname(at(path)), { recursive: true });
-    writeFileSync(at(path), content);
-  };
+  let folder: SceneFolder;
+  const at = (...path: string[]) => folder.at(...path);
+  const put = (path: string, content: string) => folder.put(path, content);
   /** the two sequences: the whole scene, and its beginning */
   const parts: Record<string, (frames: Frame[]) => Frame[]> = {
     'SEQ-01': (frames) => frames,
@@ -78,14 +48,14 @@ describe('a study', () => {
   };
 
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tgospa-study-'));
+    folder = new SceneFolder();
     for (const [sequence, part] of Object.entries(parts)) {
-      put(`train/${sequence}/gt/gt.txt`, motRows(part(scene[0].frames), 'reference', '1,1,1'));
+      put(`train/${sequence}/gt/gt.txt`, rowsOf(part(scene[0].frames), 'reference'));
       for (const { name, frames } of scene)
-        put(`results/${name}/${sequence}-FRCNN.txt`, motRows(part(frames), 'tracker', '0.9,-1,-1,-1'));
+        put(`results/${name}/${sequence}-FRCNN.txt`, rowsOf(part(frames), 'tracker'));
     }
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => folder.remove());
 
   const folders = () => ['--reference', at('train'), '--tracker', at('results')];
 
@@ -160,114 +130,35 @@ describe('a study', () => {
     await assert.rejects(run([...folders(), '--window', '5']), /--window needs files, not folders/);
   });
 
-  describe('in folders', () => {
-    it('finds trackers in the folder itself, in data/, and in folders of trackers', () => {
-      put('flat/SEQ-01.txt', '');
-      put('with-data/T1/data/SEQ-01.txt', '');
-      const names = (tracker: string) => findStudy(at('train'), [at(tracker)]).trackers;
-      assert.deepEqual(names('flat'), ['flat']);
-      assert.deepEqual(names('with-data'), ['T1']);
-      assert.deepEqual(names('results'), scene.map(({ name }) => name).sort());
-    });
+  it('combines only what every tracker has, and says so', async () => {
+    put('partial/A/SEQ-01.txt', rowsOf(scene[0].frames, 'tracker'));
+    put('partial/B/SEQ-01.txt', rowsOf(scene[1].frames, 'tracker'));
+    put('partial/B/SEQ-02.txt', rowsOf(parts['SEQ-02'](scene[1].frames), 'tracker'));
+    const { out, err } = await run(['--reference', at('train'), '--tracker', at('partial'), '--json']);
+    assert.match(err, /A has no file for SEQ-02; combined results are over the sequences all trackers have/);
+    const combined = (JSON.parse(out) as Entry[]).filter(({ sequence }) => sequence === null);
+    assert.deepEqual(
+      combined.map(({ frames }) => frames),
+      [300, 300],
+    );
+  });
 
-    it('finds the sequences below train/, and leaves out those no tracker has', () => {
-      const study = findStudy(folder, [at('flat')]);
-      assert.equal(study.layout, 'motchallenge');
-      assert.deepEqual(
-        study.sequences.map(({ name }) => name),
-        ['SEQ-01'],
-      );
-      assert.deepEqual(study.notes, ['1 of 2 sequences of the reference have no tracker file and are left out']);
-    });
-
-    it('combines only what every tracker has, and says so', async () => {
-      put('partial/A/SEQ-01.txt', motRows(scene[0].frames, 'tracker', '1,-1,-1,-1'));
-      put('partial/B/SEQ-01.txt', motRows(scene[1].frames, 'tracker', '1,-1,-1,-1'));
-      put('partial/B/SEQ-02.txt', motRows(parts['SEQ-02'](scene[1].frames), 'tracker', '1,-1,-1,-1'));
-      const { out, err } = await run(['--reference', at('train'), '--tracker', at('partial'), '--json']);
-      assert.match(err, /A has no file for SEQ-02; combined results are over the sequences all trackers have/);
-      const combined = (JSON.parse(out) as Entry[]).filter(({ sequence }) => sequence === null);
-      assert.deepEqual(
-        combined.map(({ frames }) => frames),
-        [300, 300],
-      );
-    });
-
-    it('takes several public detectors of a sequence apart', () => {
-      put('detectors/SEQ-01-FRCNN.txt', '');
-      put('detectors/SEQ-01-SDP.txt', '');
-      const { sequences } = findStudy(at('train'), [at('detectors')]);
-      assert.deepEqual(
-        sequences.map(({ name }) => name),
-        ['SEQ-01-FRCNN', 'SEQ-01-SDP'],
-      );
-    });
-
-    it('knows the layout of KITTI', () => {
-      put('kitti/label_02/0000.txt', '');
-      put('kitti/results/X/0000.txt', '');
-      const { layout, sequences } = findStudy(at('kitti'), [at('kitti', 'results')]);
-      assert.equal(layout, 'kitti');
-      assert.deepEqual(
-        sequences.map(({ name }) => name),
-        ['0000'],
-      );
-    });
-
-    it('says what it expected where it found nothing', () => {
-      assert.throws(() => findStudy(at('flat'), [at('results')]), /holds no sequences; expected SEQUENCE\/gt\/gt\.txt/);
-      assert.throws(
-        () => findStudy(at('train'), [at('train')]),
-        /holds no result for any sequence; expected a file such as SEQ-01\.txt/,
-      );
+  it('reports the mistakes of a reference once, whichever threads read it', async () => {
+    put('bad-train/SEQ-01/gt/gt.txt', 'x,1,0,0,5,10,1,1,1\n');
+    for (const name of ['one', 'two', 'three']) put(`of-bad/${name}/SEQ-01.txt`, '1,1,0,0,5,10,1,-1,-1,-1\n');
+    await assert.rejects(run(['--reference', at('bad-train'), '--tracker', at('of-bad')]), (error: Error) => {
+      assert.equal(error.message.match(/gt\.txt:1/g)?.length, 1, error.message);
+      return true;
     });
   });
 
-  describe('without a reference', () => {
-    const [first, second] = [scene[1].frames, scene[2].frames];
-    before(() => {
-      put('a.txt', motRows(first, 'tracker', '1,-1,-1,-1'));
-      put('b.txt', motRows(second, 'tracker', '1,-1,-1,-1'));
-    });
-
-    interface Pair {
-      first: string;
-      second: string;
-      distance: number;
-      count: Entry['count'];
-    }
-    const compare = async (...args: string[]): Promise<Pair[]> =>
-      JSON.parse((await run(['--symmetric', ...args, '--json'])).out);
-
-    it('compares two trackers, the same both ways with missed and false exchanged', async () => {
-      const [ab] = await compare('--tracker', at('a.txt'), '--tracker', at('b.txt'));
-      const [ba] = await compare('--tracker', at('b.txt'), '--tracker', at('a.txt'));
-      const expected = evaluate(
-        first.map((frame, k) => ({ reference: frame.tracker, tracker: second[k].tracker })),
-        profile,
-      );
-      close(ab.distance, expected.distance, 'distance');
-      close(ba.distance, ab.distance, 'the other way');
-      assert.equal(ba.count.missed, ab.count.false);
-      assert.ok(ab.distance > 0);
-    });
-
-    it('compares every two of several feeds, folders too, and says it in sentences', async () => {
-      const three = ['A', 'B', 'C'].map((_, n) => at('results', scene[n].name));
-      const { out } = await run(['--symmetric', '--scores', ...three.flatMap((path) => ['--tracker', path])]);
-      assert.equal(out.match(/ agree on [\d,]+ objects/g)?.length, 3);
-      assert.match(out, /only first/);
-      const self = await run(['--symmetric', '--tracker', at('a.txt'), '--reference', at('a.txt')]);
-      assert.match(self.out, /a and .*a are the same\./);
-    });
-
-    it('counts rows of annotators by flag and class', async () => {
-      put('annotator.txt', '1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,0,1,1\n1,3,90,0,10,10,1,7,1\n');
-      put('other.txt', '1,1,0,0,10,10,1,1,1\n');
-      const both = ['--tracker', at('annotator.txt'), '--tracker', at('other.txt')];
-      assert.equal((await compare(...both, '--annotations'))[0].distance, 0);
-      assert.equal((await compare(...both))[0].count.missed, 2);
-    });
+  it('combines what is not proven with an honest gap', () => {
+    const { perFrame: _, ...exact } = evaluate(scene[2].frames, profile);
+    const open = { ...exact, exact: false, lowerBound: exact.cost.total * 0.8, gap: 0.2 };
+    const sum = sumOf([exact, open], profile.exponent);
+    assert.equal(sum.exact, false);
+    close(sum.gap, 0.1, 'gap');
+    assert.equal(sum.count.switches, 2 * exact.count.switches);
   });
 
   describe('report', function () {
@@ -329,101 +220,5 @@ describe('a study', () => {
         assert.ok(readFileSync(picture).length > 20_000, `the ${name} page is empty`);
       }
     });
-  });
-
-  describe('on real sequences', () => {
-    before(function () {
-      skipUnless(this, existsSync(data('MOT17')), '../shared/data is needed here');
-    });
-
-    it('has the numbers of TrackEval by the command itself, with its preprocessing', async function () {
-      this.timeout(300_000);
-      const rows: Array<{ tracker: string; sequence: string; preprocessing: boolean; scores: Record<string, number> }> =
-        JSON.parse(readFileSync(new URL('reference/trackeval.json', shared), 'utf8'));
-      const chosen = rows.filter(({ sequence }) => sequence === 'MOT17-09-FRCNN');
-      assert.equal(chosen.length, 8);
-      for (const preprocessing of [true, false]) {
-        const wanted = chosen.filter((row) => row.preprocessing === preprocessing);
-        const files = wanted.flatMap(({ tracker, sequence }) => [
-          '--tracker',
-          data(`MOT17/results/${tracker}/${sequence}.txt`),
-        ]);
-        const rules = preprocessing ? ['--preprocess', 'motchallenge'] : [];
-        const entries = await runJson([
-          '--reference',
-          data('MOT17/train/MOT17-09/gt/gt.txt'),
-          ...files,
-          '--scores',
-          ...rules,
-        ]);
-        wanted.forEach(({ tracker, scores }, index) => {
-          for (const [name, value] of Object.entries(entries[index].scores))
-            if (name in scores) assert.ok(Math.abs(value - scores[name]) <= 1e-6, `${tracker}: ${name} ${value}`);
-        });
-      }
-    });
-
-    it('judges KITTI trackers by their folders', async function () {
-      this.timeout(300_000);
-      skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
-      const entries = await runJson([
-        ...['--reference', data('KITTI/label_02'), '--tracker', data('KITTI/results')],
-        ...['--format', 'kitti', '--option', 'types=Car', '--scores'],
-      ]);
-      assert.equal(entries.filter(({ sequence }) => sequence !== null).length, 10);
-      const combined = entries.filter(({ sequence }) => sequence === null);
-      assert.deepEqual(combined.map(({ tracker }) => tracker).sort(), ['CIWT', 'YOLOX-OC-SORT']);
-      for (const { scores, count } of combined) {
-        assert.ok(scores.HOTA > 0.3 && scores.HOTA < 1, `HOTA ${scores.HOTA}`);
-        assert.ok(count.proper > 1000);
-      }
-    });
-  });
-});
-
-describe('TGOSPA beside the other scores', () => {
-  const NOTHING = scoreFrames([]);
-  const compared = (name: string, cost: [number, number, number, number], scores: Partial<Scores>): Compared => {
-    const [localization, missed, falses, change] = cost;
-    const total = localization + missed + falses + change;
-    return {
-      name,
-      evaluation: { distance: total, cost: { localization, missed, false: falses, switch: change, total } },
-      scores: { ...NOTHING, ...scores },
-    };
-  };
-
-  it('gives equal values one place', () => {
-    assert.deepEqual(placesOf([3, 1, 3, 2], 'high'), [1, 4, 1, 3]);
-    assert.deepEqual(placesOf([3, 1, 3, 2], 'low'), [3, 1, 3, 2]);
-  });
-
-  it('says where they disagree, and what TGOSPA sees there', () => {
-    const list = [
-      compared('calm', [5, 3, 0, 0], { HOTA: 0.6, MOTA: 0.7, IDF1: 0.5 }),
-      compared('wild', [4, 2, 1, 6], { HOTA: 0.65, MOTA: 0.6, IDF1: 0.55 }),
-    ];
-    assert.deepEqual(disagreements(list, 'p'), [
-      'HOTA and IDF1 put wild before calm (0.650 to 0.600, 0.550 to 0.500); TGOSPA (p) puts calm first (8 to 13): ' +
-        'it pays less for switch (0 to 6) and false (0 to 1), although it pays more for localization (5 to 4) and missed (3 to 2).',
-    ]);
-  });
-
-  it('says when they agree, and nothing about a single tracker', () => {
-    const best = compared('best', [1, 0, 0, 0], { HOTA: 0.9, MOTA: 0.9, IDF1: 0.9 });
-    const worst = compared('worst', [2, 0, 0, 0], { HOTA: 0.8, MOTA: 0.8, IDF1: 0.8 });
-    assert.deepEqual(disagreements([worst, best], 'p'), [
-      'TGOSPA (p), HOTA, MOTA and IDF1 agree on the order of the trackers.',
-    ]);
-    assert.deepEqual(disagreements([best], 'p'), []);
-  });
-
-  it('combines what is not proven with an honest gap', () => {
-    const { perFrame: _, ...exact } = evaluate(scene[2].frames, profile);
-    const open = { ...exact, exact: false, lowerBound: exact.cost.total * 0.8, gap: 0.2 };
-    const sum = sumOf([exact, open], profile.exponent);
-    assert.equal(sum.exact, false);
-    close(sum.gap, 0.1, 'gap');
-    assert.equal(sum.count.switches, 2 * exact.count.switches);
   });
 });

@@ -1,13 +1,12 @@
-/** `tgospa tune` as its users meet it: files in; summary, profile, report or JSON out, and one clear message when something is wrong. */
+/**
+ * `tgospa tune` as its users meet it: files in; summary, profile, report or JSON out, and one clear message when
+ * something is wrong.
+ */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { readTuneJob, tuneHelp, tuneLine } from '../../../src/commands/tune/options.js';
 import { drawReport } from '../../../src/commands/tune/report.js';
 import { drawSummary, profileYaml } from '../../../src/commands/tune/summary.js';
@@ -15,51 +14,37 @@ import { runTune } from '../../../src/commands/tune/tune.js';
 import { paramsByName, readConfig } from '../../../src/config/config.js';
 import { type Frame, InputError, type Obj, profile, type Tuning, tune } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { usageMistakes as mistakesOf, rowsOf } from '../../kit/cli-harness.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
+import {
+  ESCAPES,
+  usageMistakes as mistakesOf,
+  outputOf,
+  PLAIN,
+  resultOf,
+  rowsOf,
+  SceneFolder,
+} from '../../kit/cli-harness.js';
+import { skipUnless } from '../../kit/system.js';
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
 const data = new URL('../../../../../shared/data/MOT17/', import.meta.url);
-const PLAIN = { columns: Number.POSITIVE_INFINITY, colors: false };
-const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
-const [steady, loose, faulty] = crossingScene().trackers;
+const [steady] = crossingScene().trackers;
 const quick = ['--no-scores'];
 
-async function run(args: string[], screen = PLAIN): Promise<{ out: string; err: string; error: unknown }> {
-  const out = new PassThrough();
-  const err = new PassThrough();
-  const both = Promise.all([text(out), text(err)]);
-  let error: unknown = null;
-  await runTune(args, { out, err, screen, progress: false }).catch((reason) => {
-    error = reason;
-  });
-  out.end();
-  err.end();
-  const [outText, errText] = await both;
-  return { out: outText, err: errText, error };
-}
-
-/** Runs and expects no complaint. */
-async function done(args: string[], screen = PLAIN): Promise<{ out: string; err: string }> {
-  const { out, err, error } = await run(args, screen);
-  assert.equal(error, null);
-  return { out, err };
-}
+const run = (args: string[]) => resultOf(runTune, args);
+const done = (args: string[], screen = PLAIN) => outputOf(runTune, args, screen);
 
 const usageMistakes = (args: string[]) => mistakesOf((words) => readTuneJob(tuneLine(words)), args);
 
 describe('tgospa tune', () => {
-  let folder: string;
+  let folder: SceneFolder;
   let files: string[];
-  const at = (...parts: string[]) => join(folder, ...parts);
+  const at = (...parts: string[]) => folder.at(...parts);
 
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'tgospa-tune-'));
-    writeFileSync(at('gt.txt'), rowsOf(steady.frames, 'reference'));
-    for (const { name, frames } of [steady, loose, faulty]) writeFileSync(at(`${name}.txt`), rowsOf(frames, 'tracker'));
-    files = ['--reference', at('gt.txt'), '--tracker', at('steady.txt'), '--tracker', at('faulty.txt')];
+    folder = new SceneFolder();
+    files = folder.args('steady', 'faulty');
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => folder.remove());
 
   describe('the summary', () => {
     it('shows increments, intervals, trackers, the choice, its meaning, scores and the profile', async () => {
@@ -308,7 +293,7 @@ describe('tgospa tune', () => {
       const { error, out } = await run(['--reference', at('nowhere.txt'), '--tracker', at('bad.txt')]);
       assert.ok(error instanceof InputError);
       assert.deepEqual(
-        error.problems.map(({ path }) => path.slice(folder.length + 1)),
+        error.problems.map(({ path }) => path.slice(folder.path.length + 1)),
         ['nowhere.txt', 'bad.txt:1:9'],
       );
       assert.equal(out, '');
@@ -343,96 +328,6 @@ describe('tgospa tune', () => {
       const { out } = await done(['--help']);
       assert.equal(out, `${tuneHelp()}\n`);
       for (const line of out.split('\n')) assert.ok(line.length <= 120, line);
-    });
-  });
-
-  describe('the report', () => {
-    it('is one file without scripts and links, with two plots, pairs in order, and every tracker in every profile', async () => {
-      const { err } = await done([...files, '--html', at('report.html')]);
-      assert.match(err, /wrote the report to .*report\.html/);
-      const html = readFileSync(at('report.html'), 'utf8');
-      assert.doesNotMatch(html, /<script|<link|https?:|src=/);
-      assert.equal([...html.matchAll(/<figure>/g)].length, 2);
-      assert.match(html, /N\(c\)[\s\S]*L\(c\)/);
-      for (const title of ['rapid growth', 'plateau', 'c = 0.', 'a = 0.']) assert.ok(html.includes(title), title);
-      const shown = [...html.matchAll(/<strong>([\d.]+)<\/strong> (?:a|no) pair/g)].map(([, value]) => Number(value));
-      assert.ok(shown.length >= 10);
-      assert.deepEqual(
-        shown,
-        [...shown].sort((a, b) => a - b),
-      );
-      for (const name of ['tuned', 'detector-training', 'online-surveillance', 'offline-scene-understanding'])
-        assert.match(html, new RegExp(`<strong>${name}</strong>[\\s\\S]*?steady[\\s\\S]*?</table>`));
-      assert.ok(html.includes(`tgospa tune --reference ${at('gt.txt')}`));
-    });
-
-    it('draws boxes to scale', () => {
-      const frames: Frame[] = [
-        { reference: [{ id: 'a', box: [10, 20, 40, 80] }], tracker: [{ id: '1', box: [10, 20, 40, 40] }] },
-      ];
-      const html = drawReport(tune([{ tracker: 'x', frames }], { scores: false, plateau: [0.2, 0.4] }), '');
-      const [truth, track] = [
-        ...html.matchAll(/<rect class="outline[^"]*" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"/g),
-      ];
-      assert.deepEqual(truth.slice(1).map(Number), [34, 8, 52, 104]);
-      assert.deepEqual(track.slice(1).map(Number), [34, 8, 52, 52]);
-    });
-
-    it('draws points where they lie, north up, with the cut-off around the truth', () => {
-      const frames = (to: number[]): Frame[] => [
-        { reference: [{ id: 'a', point: [60, 10] }], tracker: [{ id: '1', point: to }] },
-      ];
-      const draw = (to: number[]) => {
-        const options = { scores: false, distance: 'geodesic', reach: 1000, cutoff: 500, exponent: 1 } as const;
-        const html = drawReport(tune([{ tracker: 'x', frames: frames(to) }], options), '');
-        const [, x, y] = html.match(/<path class="outline s1" d="M([\d.]+) ([\d.]+)l8 8/) ?? assert.fail('no cross');
-        return [Math.round(Number(x) + 4), Math.round(Number(y) + 4)];
-      };
-      const metres = 180 / Math.PI / 6_371_008.8;
-      assert.deepEqual(draw([60 + 250 * metres, 10]), [60, 34]);
-      assert.deepEqual(draw([60, 10 + 500 * metres]), [86, 60]);
-    });
-
-    it('cannot be broken by a name', () => {
-      const tuning = tune([{ tracker: '<b>"x"&', frames: steady.frames }], { scores: false });
-      assert.ok(!drawReport(tuning, '<script>').includes('<b>"x"'));
-      assert.ok(!drawReport(tuning, '<script>').includes('<script>'));
-    });
-  });
-
-  describe('the report in a browser', function () {
-    this.timeout(SYSTEM_TIMEOUT_MS);
-    before(function () {
-      skipUnless(this, hasProgram('chromium'), 'chromium is needed here');
-    });
-
-    it('opens without an error and shows plots, pairs and scores', async () => {
-      await done([...files, '--html', at('report.html')]);
-      const url = pathToFileURL(at('report.html')).href;
-      const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--enable-logging=stderr', '--v=0'];
-      const profileFolder = `--user-data-dir=${at('chromium')}`;
-      const { status, stdout, stderr } = spawnSync('chromium', [...flags, profileFolder, '--dump-dom', url], {
-        encoding: 'utf8',
-        timeout: 120_000,
-      });
-      assert.equal(status, 0, stderr);
-      assert.doesNotMatch(stderr, /CONSOLE/);
-      assert.match(stdout, /<title>Choosing the parameters<\/title>/);
-      assert.equal([...stdout.matchAll(/<figure>/g)].length, 2);
-      // what the parser did not understand would be missing or moved
-      assert.match(stdout, /<section id="scores">[\s\S]*<table>[\s\S]*<\/table>[\s\S]*<\/section>/);
-      assert.ok([...stdout.matchAll(/<svg [^>]*role="img"/g)].length > 12);
-      const picture = at('report.png');
-      const shot = spawnSync(
-        'chromium',
-        [...flags, profileFolder, `--screenshot=${picture}`, '--window-size=900,1400', url],
-        {
-          encoding: 'utf8',
-          timeout: 120_000,
-        },
-      );
-      assert.equal(shot.status, 0, shot.stderr);
-      assert.ok(readFileSync(picture).length > 20_000, 'the page is not empty');
     });
   });
 

@@ -1,0 +1,68 @@
+/** Folders as the benchmarks lay them out: which sequences and trackers are found in them. */
+
+import assert from 'node:assert/strict';
+import { findStudy } from '../../../src/commands/files/layout.js';
+import { SceneFolder } from '../../kit/cli-harness.js';
+
+describe('a study in folders', () => {
+  let folder: SceneFolder;
+  const at = (...path: string[]) => folder.at(...path);
+  const put = (path: string, content: string) => folder.put(path, content);
+
+  before(() => {
+    folder = new SceneFolder();
+    for (const sequence of ['SEQ-01', 'SEQ-02']) {
+      put(`train/${sequence}/gt/gt.txt`, '');
+      for (const name of ['faulty', 'loose', 'steady']) put(`results/${name}/${sequence}-FRCNN.txt`, '');
+    }
+  });
+  after(() => folder.remove());
+
+  it('finds trackers in the folder itself, in data/, and in folders of trackers', () => {
+    put('flat/SEQ-01.txt', '');
+    put('with-data/T1/data/SEQ-01.txt', '');
+    const names = (tracker: string) => findStudy(at('train'), [at(tracker)]).trackers;
+    assert.deepEqual(names('flat'), ['flat']);
+    assert.deepEqual(names('with-data'), ['T1']);
+    assert.deepEqual(names('results'), ['faulty', 'loose', 'steady']);
+  });
+
+  it('finds the sequences below train/, and leaves out those no tracker has', () => {
+    const study = findStudy(folder.path, [at('flat')]);
+    assert.equal(study.layout, 'motchallenge');
+    assert.deepEqual(
+      study.sequences.map(({ name }) => name),
+      ['SEQ-01'],
+    );
+    assert.deepEqual(study.notes, ['1 of 2 sequences of the reference have no tracker file and are left out']);
+  });
+
+  it('takes several public detectors of a sequence apart', () => {
+    put('detectors/SEQ-01-FRCNN.txt', '');
+    put('detectors/SEQ-01-SDP.txt', '');
+    const { sequences } = findStudy(at('train'), [at('detectors')]);
+    assert.deepEqual(
+      sequences.map(({ name }) => name),
+      ['SEQ-01-FRCNN', 'SEQ-01-SDP'],
+    );
+  });
+
+  it('knows the layout of KITTI', () => {
+    put('kitti/label_02/0000.txt', '');
+    put('kitti/results/X/0000.txt', '');
+    const { layout, sequences } = findStudy(at('kitti'), [at('kitti', 'results')]);
+    assert.equal(layout, 'kitti');
+    assert.deepEqual(
+      sequences.map(({ name }) => name),
+      ['0000'],
+    );
+  });
+
+  it('says what it expected where it found nothing', () => {
+    assert.throws(() => findStudy(at('flat'), [at('results')]), /holds no sequences; expected SEQUENCE\/gt\/gt\.txt/);
+    assert.throws(
+      () => findStudy(at('train'), [at('train')]),
+      /holds no result for any sequence; expected a file such as SEQ-01\.txt/,
+    );
+  });
+});
