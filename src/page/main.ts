@@ -107,7 +107,7 @@ function open(): void {
   const next = routeOf(location.hash);
   if (view instanceof SeriesView && next.view === 'series' && sameSeries(route, next)) {
     route = next;
-    if (next.k !== null) view.goTo(next.k);
+    view.addressChanged(next.k);
     return;
   }
   view?.close();

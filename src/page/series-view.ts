@@ -48,6 +48,8 @@ export class SeriesView {
   #events: EventTable;
   #readout = h('p', { class: 'note readout' });
   #wanted: number | null;
+  /** as this view found or made it */
+  #address = location.hash;
   #hovered: number | null = null;
   #scheduled = 0;
   #late: number | undefined;
@@ -224,6 +226,12 @@ export class SeriesView {
     this.#schedule();
   }
 
+  /** The address has changed, but not the series. */
+  addressChanged(k: number | null): void {
+    this.#address = location.hash;
+    if (k !== null) this.goTo(k);
+  }
+
   /** Pauses at a frame. The window is asked for again, so that every assignment shown is the window's. */
   goTo(k: number): void {
     this.#wanted = k;
@@ -246,7 +254,7 @@ export class SeriesView {
   follow(): void {
     this.#wanted = null;
     this.#player.mode = 'follow';
-    history.replaceState(null, '', seriesLink(this.route.id, { with: this.route.with ?? undefined }));
+    this.#keepAddress(undefined);
     this.#dirty = true;
     this.#schedule();
   }
@@ -352,17 +360,19 @@ export class SeriesView {
     const lost = retained ? '' : `frame ${this.#wanted} is not retained; this is the nearest`;
     this.#transport.show({ mode: this.#player.mode, first: buffer?.frames[0]?.k ?? 0, newest, shown, latency, lost });
     this.said(seriesState(this.board, this.#first, this.route.id));
-    if (this.#player.mode === 'paused') this.#keepAddress(shown);
+    if (this.#player.mode === 'paused') this.#keepAddress(this.#wanted ?? shown);
   }
 
   #frameOf({ frames }: SeriesFeed, shown: number): ShownFrame | undefined {
     return frames?.frames[frames.indexOf(shown)];
   }
 
-  #keepAddress(k: number): void {
-    const wanted = this.#wanted ?? k;
-    const hash = seriesLink(this.route.id, { k: wanted, with: this.route.with ?? undefined });
-    if (location.hash !== hash) history.replaceState(null, '', hash);
+  /** Puts the frame into the address, unless somebody wishes to go elsewhere and the page has not heard of it yet. */
+  #keepAddress(k: number | undefined): void {
+    const hash = seriesLink(this.route.id, { k, with: this.route.with ?? undefined });
+    if (location.hash === hash || location.hash !== this.#address) return;
+    history.replaceState(null, '', hash);
+    this.#address = location.hash;
   }
 
   #showPlots(shown: number, nowMs: number): void {

@@ -205,6 +205,26 @@ describe('page', function () {
       await screen.page.getByText('frame 3 is not retained').waitFor();
     });
 
+    it('goes where the address says, even if it draws before it hears of that', async () => {
+      await screen.page.addInitScript(`{
+        const own = requestAnimationFrame.bind(window);
+        const pending = new Set();
+        const run = (draw, nowMs) => pending.delete(draw) && draw(nowMs);
+        window.requestAnimationFrame = (draw) => {
+          pending.add(draw);
+          return own((nowMs) => run(draw, nowMs));
+        };
+        window.drawNow = () => [...pending].forEach((draw) => run(draw, performance.now()));
+      }`);
+      await goToFrame('faulty', 150);
+      await screen.page.evaluate(`{
+        location.hash = '#/?q=crossing';
+        document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft', bubbles: true }));
+        drawNow();
+      }`);
+      await screen.shows({ view: 'overview', series: 2 });
+    });
+
     it('goes where the ribbon is clicked', async () => {
       await goToFrame('faulty', 150);
       const box = (await screen.page.locator('.ribbon canvas').boundingBox())!;
