@@ -1,4 +1,4 @@
-/** The HTTP interface of the evaluator, with the token of whoever looks. The shapes are those of the wire contract. */
+/** The HTTP interface of the evaluator, called with the reader's token. The shapes are those of the wire contract. */
 import type { Assigned, Evaluation, FrameEvaluation, Obj } from '../metric/evaluation.js';
 import type { Params } from '../metric/params.js';
 import type { Costs, SeriesId } from './format.js';
@@ -50,7 +50,7 @@ export interface ReportMessage extends SeriesId {
   objects?: { reference: Obj[]; tracker: Obj[] };
 }
 
-/** Any event but a report; what other kinds there are is not for the page to know. */
+/** Any event but a report; the page shows kinds it does not know as well. */
 export interface EventMessage {
   type: string;
   stream: string;

@@ -1,6 +1,6 @@
 /**
- * What the page knows about everything: the newest figures of every series, the state of the feeds, events and spikes
- * that last. One slow connection to /v1/live feeds it, and a question to /v1/streams every few seconds.
+ * What the page knows about all series: their newest figures, the state of the feeds, events and active spikes. It
+ * reads one paced connection to /v1/live, and /v1/streams every few seconds.
  * Invariant: events and sparklines are bounded; everything else is bounded by the number of series.
  */
 import {
@@ -52,30 +52,30 @@ export class Board {
   #listeners = new Set<() => void>();
   #announced = false;
   #loads = 0;
-  /** events that came while the history was on its way; null at other times */
+  /** events received while the history was being fetched; null otherwise */
   #arrived: EventMessage[] | null = null;
-  /** stream: number of the last event that came with the history, and may come once more */
+  /** stream -> number of its last event in the history, which the connection may repeat */
   #known = new Map<string, number>();
 
   constructor() {
     this.#socket = new LiveSocket(
       { everyMs: String(REPORT_MS) },
       {
-        message: (message) => this.#take(message as ReportMessage | EventMessage),
+        message: (message) => this.#receive(message as ReportMessage | EventMessage),
         state: (state) => this.#connected(state),
       },
     );
-    setInterval(() => void this.#askStreams(), STREAMS_MS);
+    setInterval(() => void this.#fetchStreams(), STREAMS_MS);
     void this.#load();
   }
 
-  /** Calls back after changes, at most once per turn. */
+  /** Calls back after changes, at most once per turn of the event loop; returns the way to stop that. */
   listen(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Age of a server's time in milliseconds. */
+  /** How long ago a moment of the server's clock was, in milliseconds. */
   ageMs(serverMs: number): number {
     return Date.now() + this.clockMs - serverMs;
   }
@@ -93,7 +93,7 @@ export class Board {
   #connected(state: SocketState): void {
     const before = this.connection;
     this.connection = state;
-    // whatever happened meanwhile is asked for
+    // fetch what happened in the meantime
     if (state.open && !before?.open) void this.#load();
     this.#announce();
   }
@@ -101,7 +101,7 @@ export class Board {
   async #load(): Promise<void> {
     const load = ++this.#loads;
     this.#arrived = [];
-    await this.#askStreams();
+    await this.#fetchStreams();
     try {
       const [{ events }, { series }] = await Promise.all([getEvents(), getSparklines(SPARK_POINTS)]);
       if (load !== this.#loads) return;
@@ -114,7 +114,7 @@ export class Board {
     this.#announce();
   }
 
-  /** Begins with the history; what came while it was on its way follows, unless it is in there. */
+  /** Starts from the history, then adds the events received meanwhile that it does not contain. */
   #replaceEvents(events: EventMessage[]): void {
     const arrived = this.#arrived ?? [];
     this.#arrived = null;
@@ -122,15 +122,15 @@ export class Board {
     this.spikes.clear();
     this.#known.clear();
     for (const event of events) {
-      this.#noteSpike(event);
-      // a stream that comes back counts from one again
+      this.#updateSpikes(event);
+      // a stream that returns numbers its events from one again
       if (event.type === 'retired') this.#known.delete(event.stream);
       else if (event.n !== undefined) this.#known.set(event.stream, event.n);
     }
     for (const event of arrived) this.#event(event);
   }
 
-  async #askStreams(): Promise<void> {
+  async #fetchStreams(): Promise<void> {
     try {
       const { nowMs, streams } = await getStreams();
       this.clockMs = nowMs - Date.now();
@@ -179,7 +179,7 @@ export class Board {
     return entry;
   }
 
-  #take(message: ReportMessage | EventMessage): void {
+  #receive(message: ReportMessage | EventMessage): void {
     if (message.type === 'report') this.#report(message as ReportMessage);
     else this.#event(message as EventMessage);
     this.#announce();
@@ -202,12 +202,12 @@ export class Board {
     }
     this.#list(event);
     if (this.events.length > EVENTS_MAX) this.events.shift();
-    this.#noteSpike(event);
+    this.#updateSpikes(event);
     if (event.type === 'retired') this.series.delete(keyOf(event as unknown as SeriesId));
-    if (event.type === 'silence') void this.#askStreams();
+    if (event.type === 'silence') void this.#fetchStreams();
   }
 
-  /** Events of a stream that repeat each other are one, with their counts added up, as in the history of the evaluator. */
+  /** Repeated events of a stream become one with their counts added, as in the evaluator's own history. */
   #list(event: EventMessage): void {
     const at = this.events.findLastIndex(({ stream }) => stream === event.stream);
     const last = this.events[at];
@@ -215,7 +215,7 @@ export class Board {
     else this.events[at] = { ...event, count: (last.count ?? 1) + (event.count ?? 1) };
   }
 
-  #noteSpike(event: EventMessage): void {
+  #updateSpikes(event: EventMessage): void {
     const { type, stream, tracker, profile } = event;
     if (type !== 'spike' || !tracker || !profile) return;
     const signal = String(event.signal ?? 'spike');
@@ -234,7 +234,7 @@ export class Board {
   }
 }
 
-/** Kinds that come once for each frame while something is wrong. */
+/** Kinds that are emitted for every frame while something is wrong. */
 const REPEATED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
 
 const repeats = (last: EventMessage, event: EventMessage): boolean =>

@@ -24,7 +24,7 @@ const COMMON: BuildOptions = {
   logLevel: 'warning',
 };
 
-/** Bundles and gives the name of what came out. */
+/** Bundles one entry; resolves to the name of the output file. */
 async function bundle(entry: string, options: BuildOptions = {}): Promise<string> {
   const { metafile } = await build({ ...COMMON, ...options, entryPoints: [join(source, entry)] });
   const [file] = Object.keys(metafile!.outputs);

@@ -1,4 +1,7 @@
-/** Which part of the world a scene shows: zoom and pan, shared by scenes side by side. Screen sizes are in device pixels. */
+/**
+ * Which part of the world a scene shows: zoom and pan, shared by scenes side by side. Screen sizes are in device
+ * pixels.
+ */
 import type { Bounds } from './frames.js';
 
 const MARGIN = 0.06;
@@ -14,7 +17,7 @@ export class Camera {
   #fitted: Bounds | null = null;
   #size = [0, 0];
 
-  /** Shows all of the bounds, and moves only when something has left the picture. */
+  /** Shows all of the bounds; moves only when something has left the picture. */
   fit(bounds: Bounds, width: number, height: number): void {
     if (!this.fitting || !(bounds.right >= bounds.left) || width === 0) return;
     const same = this.#size[0] === width && this.#size[1] === height;

@@ -21,7 +21,7 @@ export function h<K extends keyof HTMLElementTagNameMap>(
   return element;
 }
 
-/** Writes text only when it is another: writing makes the browser lay out anew. */
+/** Writes text only when it differs: every write makes the browser lay out again. */
 export function setText(element: HTMLElement, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -30,7 +30,7 @@ export function toggle(element: HTMLElement, shown: boolean): void {
   if (element.hidden === shown) element.hidden = !shown;
 }
 
-/** Offers text as a file. */
+/** Downloads text as a file. */
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
   const link = h('a', { href: url, download: name });
@@ -40,7 +40,7 @@ export function download(name: string, type: string, text: string): void {
   setTimeout(() => URL.revokeObjectURL(url), 1000);
 }
 
-/** Tells whether an element is on the screen, as far as known; what is not need not be drawn often. */
+/** Watches whether an element is on the screen; what is not need not be drawn often. */
 export function watchVisible(element: Element, changed: () => void): { visible: boolean; close(): void } {
   const state = { visible: true, close: () => observer.disconnect() };
   const observer = new IntersectionObserver(([entry]) => {

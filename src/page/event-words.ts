@@ -11,7 +11,7 @@ export const kindOf = ({ type }: EventMessage): Kind => (KINDS.includes(type as 
 const feedOf = ({ role, tracker }: EventMessage) =>
   role === 'reference' || !tracker ? 'reference' : `tracker ${tracker}`;
 
-/** One sentence about an event; kinds this page does not know are told by their own message. */
+/** One sentence about an event; kinds this page does not know are described by their own message. */
 export function sentenceOf(event: EventMessage): string {
   const { type, message } = event;
   const text = (key: string) => String(event[key] ?? 'no track');
@@ -19,14 +19,14 @@ export function sentenceOf(event: EventMessage): string {
     return `truth ${text('truth')}: ${text('from')} → ${text('to')}, ${count(Number(event.switches ?? 1))} switch`;
   if (type === 'silence') return `${feedOf(event)} ${event.over ? 'is back' : 'is silent'}`;
   if (type === 'spike') return spikeSentence(event);
-  if (type === 'retired') return 'series retired: nothing has come for long';
+  if (type === 'retired') return 'series retired: no frame for too long';
   const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
   return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
 }
 
 function spikeSentence(event: EventMessage): string {
   const { signal, phase, observed, expected, objects } = event;
-  const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'is over' : 'began'}`;
+  const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'ended' : 'started'}`;
   const figures =
     typeof observed === 'number' && typeof expected === 'number'
       ? `: ${number(observed)} per frame, ${number(expected)} expected`
@@ -49,7 +49,7 @@ const CSV_COLUMNS = ['atMs', 'time', 'type', 'stream', 'tracker', 'profile', 'k'
 export function csvOf(events: EventMessage[]): string {
   const cell = (value: unknown) => {
     const text = value == null ? '' : String(value);
-    // no formulas: a sheet would run them
+    // a spreadsheet would run a cell that looks like a formula
     const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };

@@ -1,4 +1,6 @@
-/** The events as a list: who, when, how much; a click shows the moment in scene and ribbon; the list can be taken along. */
+/**
+ * The events as a list: who, when, how much. A click shows the moment in scene and ribbon; the list can be exported.
+ */
 import type { EventMessage } from './api.js';
 import type { Board } from './board.js';
 import { download, h, setText } from './dom.js';
@@ -7,7 +9,7 @@ import { clock, type Route } from './format.js';
 
 const REDRAW_MS = 500;
 
-/** Rows of events, newest first; only what is new is built. */
+/** Rows of events, newest first; only new rows are built. */
 export class EventTable {
   readonly element: HTMLElement;
   #body = h('tbody');
@@ -67,7 +69,7 @@ export class EventsView {
   #search: HTMLInputElement;
   #kinds = new Map<string, HTMLInputElement>();
   #stop: () => void;
-  #late: number | undefined;
+  #timer: number | undefined;
 
   constructor(
     readonly board: Board,
@@ -108,7 +110,7 @@ export class EventsView {
 
   close(): void {
     this.#stop();
-    clearTimeout(this.#late);
+    clearTimeout(this.#timer);
   }
 
   focusSearch(): void {
@@ -116,8 +118,8 @@ export class EventsView {
   }
 
   #soon(): void {
-    this.#late ??= window.setTimeout(() => {
-      this.#late = undefined;
+    this.#timer ??= window.setTimeout(() => {
+      this.#timer = undefined;
       this.#draw();
     }, REDRAW_MS);
   }

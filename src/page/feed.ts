@@ -1,7 +1,7 @@
 /**
- * One series that is being looked at: its own connection to /v1/live with the objects of every frame, the frames it
- * retains, and its costs over a longer time. The window is asked for when it begins, after every cut, and when somebody
- * looks closely (pause, scrub), because only then is every assignment that of the whole window.
+ * The one series being looked at: its own connection to /v1/live with the objects of every frame, the frames it
+ * retains, and its costs over a longer time. The window is fetched at the start, after every reconnection, and when
+ * somebody looks closely (pause, scrub): only then is every assignment that of the whole window.
  */
 import { ApiError, getTrend, getWindow, type ReportMessage, type WindowState } from './api.js';
 import { COMPONENTS, type Costs, type SeriesId } from './format.js';
@@ -9,7 +9,7 @@ import { FrameBuffer, type NewFrame } from './frames.js';
 import { LiveSocket, type SocketState } from './socket.js';
 
 const TREND_MAX = 3600;
-/** A window that has more objects than this is not asked for while the scene runs. */
+/** A window with more objects than this is not fetched while the scene is running. */
 const REFRESH_OBJECTS_MAX = 6000;
 const REFRESH_MS = 4000;
 
@@ -33,14 +33,14 @@ export class SeriesFeed {
   trend = emptyTrend();
   /** newest report */
   report: ReportMessage | null = null;
-  /** as it was last asked for; its objects are those of the wire */
+  /** as last fetched; its objects are those of the wire */
   window: WindowState | null = null;
   connection: SocketState | null = null;
   fault: ApiError | null = null;
-  /** reports left out because we are too slow, and when the last of them was */
+  /** reports the server skipped because this page is too slow, and when it last did */
   skipped = 0;
   skippedAtMs = Number.NEGATIVE_INFINITY;
-  /** from the arrival of the newest frame at the evaluator until here, by our clock */
+  /** from the arrival of the newest frame at the evaluator to its report here, by our clock */
   latencyMs = Number.NaN;
   #early: ReportMessage[] = [];
   #socket: LiveSocket;
@@ -56,8 +56,8 @@ export class SeriesFeed {
     this.#socket = new LiveSocket(
       { stream, tracker, profile, objects: '1' },
       {
-        // events come by the board's connection
-        message: (message) => message.type === 'report' && this.#take(message as ReportMessage),
+        // events arrive over the board's connection
+        message: (message) => message.type === 'report' && this.#apply(message as ReportMessage),
         state: (state) => this.#connected(state),
       },
     );
@@ -104,22 +104,22 @@ export class SeriesFeed {
       column.splice(0, column.length - TREND_MAX);
   }
 
-  /** Asks for the window; resolves when its assignments are in the frames. */
+  /** Fetches the window; resolves when its assignments are in the frames. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#askWindow().finally(() => {
+    this.#refreshing ??= this.#fetchWindow().finally(() => {
       this.#refreshing = null;
       this.#refreshedMs = performance.now();
     });
     return this.#refreshing;
   }
 
-  /** Asks for the window now and then while the scene runs, unless that would disturb it. */
+  /** Fetches the window now and then while the scene is running, unless it is too large. */
   refreshSometimes(): void {
     const objects = this.window?.frames.reduce((sum, f) => sum + f.reference.length + f.tracker.length, 0) ?? 0;
     if (objects <= REFRESH_OBJECTS_MAX && performance.now() - this.#refreshedMs > REFRESH_MS) void this.refresh();
   }
 
-  async #askWindow(): Promise<void> {
+  async #fetchWindow(): Promise<void> {
     try {
       const window = await getWindow(this.id);
       if (this.#closed) return;
@@ -138,22 +138,22 @@ export class SeriesFeed {
   }
 
   #failed(error: unknown): void {
-    // a cut is told by the socket
+    // a lost connection is reported by the socket
     if (error instanceof ApiError) this.fault = error;
   }
 
-  #take(report: ReportMessage): void {
-    // numbers that go back mean that the series has begun again
-    if (this.report && report.k < this.report.k) this.#startOver();
+  #apply(report: ReportMessage): void {
+    // a lower number means that the series has restarted
+    if (this.report && report.k < this.report.k) this.#restart();
     this.fault = null;
-    // the first one is as old as it is
+    // the first report may be of any age
     if (this.report && report.receivedMs > 0) this.latencyMs = Date.now() - report.receivedMs;
     this.report = report;
     if (report.skipped) this.#tooSlow(report.skipped);
     this.#pushTrend(report.k, report.receivedMs, report.window.distance, report.window.cost);
     if (this.frames) this.#pushFrame(report);
     else if (this.#early.push(report) > 600) this.#early.shift();
-    // a series that has only begun had no window to ask for
+    // a series that has just started had no window to fetch before
     if (!this.frames) void this.refresh();
     this.changed(false);
   }
@@ -162,7 +162,7 @@ export class SeriesFeed {
     if (objects && this.frames) this.frames.push({ k, t, ...objects, ...newest });
   }
 
-  #startOver(): void {
+  #restart(): void {
     this.frames = null;
     this.trend = emptyTrend();
   }

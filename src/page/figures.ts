@@ -10,7 +10,7 @@ export interface Figure {
   cost: Costs;
 }
 
-/** Distance and costs of the window that ends at frame k; undefined when they are not known any more. */
+/** Distance and costs of the window that ends at frame k; undefined when they are no longer retained. */
 export function figureAt({ trend }: SeriesFeed, k: number): Figure | undefined {
   let low = 0;
   let high = trend.k.length - 1;

@@ -1,7 +1,7 @@
 /**
- * The frames of one series that the page can show: objects in flat arrays, who is assigned to whom, and what follows from
- * it (missed, false, switched). New frames come from /v1/live with the assignment of that moment; /v1/window replaces it by
- * the window's assignment, which is cheapest over all its frames together.
+ * The frames of one series that the page can show: objects in flat arrays, who is assigned to whom, and what follows
+ * from it (missed, false, switched). New frames arrive over /v1/live with the assignment of that moment; /v1/window
+ * replaces it with the window's, which is the cheapest over all its frames together.
  * Invariant: frames are in order of k; at most FRAMES_MAX of them, and OBJECTS_MAX objects in all, the newest ones.
  */
 import type { Assigned, Count, Obj } from '../metric/evaluation.js';
@@ -32,7 +32,7 @@ export interface ShownFrame {
   trackOf: Int32Array;
   /** 1 for every track without a proper pair */
   isFalse: Uint8Array;
-  /** truths whose track is another than the last they had */
+  /** truths whose track differs from the last one they had */
   switched: string[];
 }
 
@@ -48,7 +48,7 @@ export type NewFrame = { k: number; t?: number; reference: Obj[]; tracker: Obj[]
 
 export class FrameBuffer {
   frames: ShownFrame[] = [];
-  /** of everything that was ever added */
+  /** of everything ever appended */
   readonly bounds: Bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   #objects = 0;
   #lastTrack = new Map<string, string>();
@@ -77,7 +77,7 @@ export class FrameBuffer {
     return frame?.k === k ? frame : undefined;
   }
 
-  /** Adds the newest frame; one that is not newer is known already. */
+  /** Appends the newest frame; one that is not newer is already known. */
   push(next: NewFrame): void {
     if (this.newest && next.k <= this.newest.k) return;
     const frame = this.#shown(next);
@@ -86,7 +86,7 @@ export class FrameBuffer {
     this.#trim();
   }
 
-  /** Takes over a whole window: objects of frames that are not known yet, and the assignment of all. */
+  /** Merges a whole window: the objects of frames not known yet, and the assignment of all. */
   merge(window: NewFrame[]): void {
     if (window.length === 0) return;
     const first = window[0].k;

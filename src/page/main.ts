@@ -1,4 +1,7 @@
-/** The page: header, the view that the address names, keys, and the state of things. */
+/**
+ * The page: header, the view named by the address, keyboard, and one banner for what is wrong. Exactly one view exists
+ * at a time; it is closed before the next one opens.
+ */
 import { setToken } from './api.js';
 import { Board } from './board.js';
 import { h } from './dom.js';
@@ -11,10 +14,10 @@ import { toggleTheme } from './theme.js';
 
 const KEYS: Array<[string, string]> = [
   ['space', 'pause, or follow again'],
-  ['← →', 'one frame back or on; with shift, ten'],
+  ['← →', 'one frame back or forward; with shift, ten'],
   ['Home, End', 'oldest retained frame; follow the newest'],
   ['P', 'replay the retained frames'],
-  ['+ −, F', 'zoom; show everything'],
+  ['+ −, F', 'zoom; fit everything'],
   ['/', 'search'],
   ['O, E', 'overview, events'],
   ['T', 'dark or light'],
@@ -28,7 +31,7 @@ const banner = new Banner();
 const main = h('main', { id: 'main', tabIndex: -1 });
 let view: View | null = null;
 let route: Route | null = null;
-let seriesSaid: State | null = null;
+let seriesBanner: State | null = null;
 
 const help = h(
   'dialog',
@@ -51,8 +54,8 @@ const tokenForm = h(
       board.retry();
     },
   },
-  h('h2', {}, 'This evaluator asks for a token'),
-  h('p', {}, 'Enter one with the role read. It stays in this tab until the tab is closed.'),
+  h('h2', {}, 'This evaluator requires a token'),
+  h('p', {}, 'Enter one with the role read. It is kept until this tab is closed.'),
   h('label', {}, 'Token ', tokenInput),
   h('button', { type: 'submit' }, 'Connect'),
 );
@@ -97,8 +100,8 @@ document.body.append(
   help,
 );
 
-function say(): void {
-  banner.show(boardState(board) ?? (view instanceof SeriesView ? seriesSaid : null));
+function showBanner(): void {
+  banner.show(boardState(board) ?? (view instanceof SeriesView ? seriesBanner : null));
   if (tokenForm.hidden === board.tokenNeeded) tokenForm.hidden = !board.tokenNeeded;
   document.body.dataset.connection = board.connection === null ? 'connecting' : board.connection.open ? 'open' : 'gone';
 }
@@ -112,7 +115,7 @@ function open(): void {
   }
   view?.close();
   route = next;
-  seriesSaid = null;
+  seriesBanner = null;
   for (const key of ['newest', 'shown', 'mode', 'series', 'events']) delete document.body.dataset[key];
   view = viewOf(next);
   document.body.dataset.view = next.view;
@@ -121,15 +124,15 @@ function open(): void {
     if (name === next.view) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   main.replaceChildren(view.element);
-  say();
+  showBanner();
 }
 
 function viewOf(next: Route): View {
   if (next.view === 'overview') return new Overview(board, next);
   if (next.view === 'events') return new EventsView(board, next);
   return new SeriesView(board, next, (state) => {
-    seriesSaid = state;
-    say();
+    seriesBanner = state;
+    showBanner();
   });
 }
 
@@ -148,7 +151,7 @@ function pressed(event: KeyboardEvent): void {
   if (act(event.key, event.shiftKey, target)) event.preventDefault();
 }
 
-/** True when the key meant something. */
+/** True when the key has a meaning in this view. */
 function act(key: string, shift: boolean, target: HTMLElement): boolean {
   switch (key) {
     case '/':
@@ -173,7 +176,7 @@ function act(key: string, shift: boolean, target: HTMLElement): boolean {
 }
 
 function actOnSeries(series: SeriesView, key: string, shift: boolean, target: HTMLElement): boolean {
-  // a slider has the arrow keys to itself, a button the space bar
+  // a focused slider keeps the arrow keys, a button the space bar
   const slider = target.matches('input[type=range]');
   const steps = key === 'ArrowLeft' ? -1 : key === 'ArrowRight' ? 1 : 0;
   if (steps !== 0 && !slider) series.step(steps * (shift ? 10 : 1));
@@ -188,9 +191,9 @@ function actOnSeries(series: SeriesView, key: string, shift: boolean, target: HT
   return true;
 }
 
-board.listen(say);
-// the seconds until the next try run down
-setInterval(say, 1000);
+board.listen(showBanner);
+// the countdown to the next attempt
+setInterval(showBanner, 1000);
 addEventListener('hashchange', open);
 addEventListener('keydown', pressed);
 open();

@@ -1,4 +1,7 @@
-/** All series, the worst first: distance now and lately, what it is made of, how fresh it is, spikes that last. */
+/**
+ * All series, the worst first: distance, its recent course, its components, the age of the last frame, active spikes.
+ * Rows are kept and filled anew; only what changed is written.
+ */
 import type { Board, SeriesState } from './board.js';
 import { h, setText } from './dom.js';
 import { duration, keyOf, number, type Route, seriesLink } from './format.js';
@@ -19,7 +22,7 @@ interface Row {
   stack: HTMLElement;
   fresh: HTMLElement;
   spikes: HTMLElement;
-  /** what it shows already */
+  /** what the row shows at present */
   shown: { cost: object | null; sparked: number | null };
 }
 
@@ -52,7 +55,7 @@ export class Overview {
       ...Object.entries(ORDERS).map(([value, text]) => h('option', { value }, text)),
     );
     this.#order.value = route.query.get('order') ?? 'worst';
-    const head = ['Series', 'Distance', 'Lately', 'Components', 'Fresh', 'Spikes'].map((text) =>
+    const head = ['Series', 'Distance', 'Recent', 'Components', 'Updated', 'Spikes'].map((text) =>
       h('th', { scope: 'col' }, text),
     );
     this.element = h(
@@ -73,7 +76,7 @@ export class Overview {
       this.#empty,
     );
     this.#stop = board.listen(() => this.#soon());
-    // freshness grows older by itself
+    // ages grow without any message
     this.#timer = window.setInterval(() => this.draw(), 1000);
     this.draw();
   }
@@ -118,7 +121,7 @@ export class Overview {
     for (const [key, row] of this.#rows) if (!present.has(key)) this.#drop(key, row);
     shown.forEach((series, n) => {
       const row = this.#row(series);
-      // moving a row costs a layout; most stay
+      // moving a row costs a layout; most stay where they are
       if (this.#body.children[n] !== row.element) this.#body.insertBefore(row.element, this.#body.children[n] ?? null);
       this.#fill(row, series);
     });
@@ -154,7 +157,7 @@ export class Overview {
     if (known) return known;
     const { stream, tracker, profile } = series;
     const link = h('a', { href: seriesLink(series) }, h('b', {}, stream), ` / ${tracker}`, h('small', {}, profile));
-    const spark = h('canvas', { class: 'spark', role: 'img', 'aria-label': 'distance lately' });
+    const spark = h('canvas', { class: 'spark', role: 'img', 'aria-label': 'recent distance' });
     const row: Row = {
       element: h('tr', { 'data-series': `${stream}/${tracker}/${profile}` }),
       link,

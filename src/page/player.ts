@@ -1,6 +1,6 @@
 /**
- * Which frame is shown: the newest as it comes (follow), one that stays (paused), or one after the other at the pace they
- * came (play). Pure: the view tells it the time and which frames there are.
+ * Which frame is shown: the newest as it arrives (follow), a fixed one (paused), or one after the other at their
+ * original pace (play). Pure: the view passes in the time and the frames there are.
  */
 
 export type Mode = 'follow' | 'paused' | 'play';
@@ -9,7 +9,7 @@ const USUAL_MS = 50;
 
 export class Player {
   mode: Mode = 'follow';
-  /** frames per recorded frame time; infinity: one frame per picture */
+  /** relative to the original pace; infinity: one frame per picture */
   speed = 1;
   #k = 0;
   #dueMs = 0;

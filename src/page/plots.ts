@@ -1,6 +1,6 @@
 /**
  * The score over time: distance, and under it the four components stacked, over the window and beyond. Both share one
- * cursor; events stand on the axis; a click goes to the frame. This file owns uPlot.
+ * cursor; events are marked on the axis; a click goes to the frame. This file owns uPlot.
  */
 import uPlot from 'uplot';
 import type { EventMessage } from './api.js';

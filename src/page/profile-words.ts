@@ -1,6 +1,6 @@
 /**
- * The metric's parameters in the words people use: back from numbers to words for a start, forth by the kernel's own
- * `profile`, and as lines for tgospa.yaml.
+ * The metric's parameters in words: from the numbers in force to words, back through the kernel's own `profile`, and as
+ * lines for tgospa.yaml.
  */
 import { type Params, type ProfileWords, profile } from '../metric/params.js';
 
@@ -16,7 +16,7 @@ export interface Wish {
   missShare: number;
 }
 
-/** Six digits are what a slider can mean, and what one wants to read in a file. */
+/** Six digits: as much as a slider can mean, and as little as reads well in a file. */
 export const tidy = (value: number) => Number(value.toPrecision(6));
 
 /** The words for parameters in force. */

@@ -1,6 +1,7 @@
 /**
- * The assignment ribbon: one row per truth, time to the right, coloured by the track assigned, hatched where the truth is
- * missed, empty where it is absent. A swap, a fragmentation or a passing change is seen at a glance; a click goes there.
+ * The assignment ribbon: one row per truth, time to the right, coloured by the track assigned, hatched where the truth
+ * is missed, empty where it is absent. Swaps, broken tracks and interim changes are obvious at a glance; a click goes
+ * there.
  */
 import { h, setText } from './dom.js';
 import type { FrameBuffer, ShownFrame } from './frames.js';
@@ -11,7 +12,7 @@ const HEAD = 4;
 const LABEL = 64;
 const CELL = 5;
 const ROWS_MAX = 150;
-/** Apart from each other for most eyes, on light and dark; the id is written into each run as well. */
+/** Distinguishable for most eyes, on light and dark; each run also carries the id. */
 const HUES = [
   '#4e79a7',
   '#f28e2b',
@@ -86,7 +87,7 @@ export class Ribbon {
     const columns = Math.min(buffer.frames.length, Math.floor(room / CELL));
     this.#cell = Math.max(CELL, Math.min(24, Math.floor(room / Math.max(1, columns))));
     const last = buffer.frames.length - columns;
-    // keep still while the shown frame is inside
+    // do not move while the shown frame is inside
     const inside = shown >= this.#first && shown < this.#first + columns && this.#first <= last;
     if (shown === buffer.frames.length - 1) this.#first = last;
     else if (!inside) this.#first = Math.max(0, Math.min(last, shown - (columns >> 1)));
@@ -122,7 +123,7 @@ export class Ribbon {
     const at = hovered === null ? -1 : this.#frames.findIndex(({ k }) => k === hovered) - this.#first;
     if (at >= 0) this.#line(at, columns, height, colours.faint, 1);
     const left = rows.size - count;
-    setText(this.#note, left > 0 ? `and ${left} truths more, not shown` : '');
+    setText(this.#note, left > 0 ? `and ${left} more truths, not shown` : '');
   }
 
   #run({ from, to, track }: Run, y: number): void {
@@ -132,7 +133,7 @@ export class Ribbon {
     context.fillStyle = track === null ? this.#hatched() : hueOf(track);
     context.fillRect(x, y + 2, width, ROW - 4);
     if (track === null) return;
-    // a change is an edge, not only another colour
+    // a change is marked by an edge, not by colour alone
     context.fillStyle = theme().back;
     context.fillRect(x, y + 1, 1.5, ROW - 2);
     const text = short(track, Math.floor((width - 6) / 6.2));
@@ -167,7 +168,7 @@ export class Ribbon {
   }
 }
 
-/** The rows that are drawn, for those who check them: truth, then runs of frames under one track. */
+/** The rows that are drawn: each truth with its runs of frames under one track. */
 export function rowsOf(frames: ShownFrame[], first: number, columns: number): Map<string, Run[]> {
   const rows = new Map<string, Run[]>();
   for (let column = 0; column < columns; column++) {

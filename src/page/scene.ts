@@ -1,8 +1,8 @@
 /**
  * The scene at one frame: the reference blue and solid, the tracker red and dashed (points: discs and diamonds), ids,
  * trails, lines between assigned objects, and marks: a cross on what is missed, a ring on what is false, a double arrow
- * where the track of a truth has changed. Everything is put on whole pixels and drawn in few calls per style, because
- * that is what a computer without a graphics card does fast.
+ * where the track of a truth has changed. Everything lies on whole pixels and is drawn in few calls per style, because
+ * that is fast without a graphics card.
  */
 import type { Camera } from './camera.js';
 import { h } from './dom.js';
@@ -35,7 +35,7 @@ export class Scene {
     readonly options: SceneOptions,
     readonly changed: () => void,
   ) {
-    // sizes are told, never asked for: asking makes the browser lay out
+    // the observer reports sizes; reading them would make the browser lay out
     this.#observer = new ResizeObserver(([entry]) => this.#resize(entry.contentRect.width, entry.contentRect.height));
     this.#observer.observe(this.canvas);
     this.#listen();
@@ -137,7 +137,7 @@ export class Scene {
     this.#atlas = new Atlas(this.#ratio);
   }
 
-  /** Solid boxes one by one, dashed ones as thin lines in one path: both are what software draws fast. */
+  /** Solid boxes one by one, dashed ones as thin lines in one path: the fastest of each in software rendering. */
   #objects(side: Side, colours: Theme, line: number, dashed: boolean): void {
     const { scale, left, top } = this.camera;
     const context = this.#context;
@@ -199,7 +199,7 @@ export class Scene {
       if (trackOf[i] < 0) continue;
       const [x, y] = this.#middle(reference, i);
       const [toX, toY] = this.#middle(tracker, trackOf[i]);
-      // below that, there is nothing to see
+      // shorter lines cannot be seen
       if (Math.abs(toX - x) + Math.abs(toY - y) < 3) continue;
       context.moveTo(x + 0.5, y + 0.5);
       context.lineTo(toX + 0.5, toY + 0.5);
@@ -213,7 +213,7 @@ export class Scene {
     return [Math.round((at[o] + at[o + 2] / 2 - left) * scale), Math.round((at[o + 1] + at[o + 3] / 2 - top) * scale)];
   }
 
-  /** The id of a truth stands on top of it, that of its track beside: one picture for a pair. */
+  /** The id of a truth on top of it, with the id of its track next to it: one picture per pair. */
   #truthIds({ reference, tracker, trackOf }: ShownFrame, colours: Theme): void {
     for (let i = 0; i < trackOf.length; i++) {
       const truth = reference.ids[i];
@@ -226,7 +226,7 @@ export class Scene {
     }
   }
 
-  /** Ids of tracks without a truth hang below. */
+  /** Ids of false tracks go below. */
   #falseIds({ tracker, isFalse }: ShownFrame, colours: Theme): void {
     for (let j = 0; j < isFalse.length; j++) {
       if (!isFalse[j]) continue;
@@ -297,7 +297,7 @@ export class Scene {
 const metres = (length: number) =>
   length >= 1000 ? `${Number((length / 1000).toPrecision(1))} km` : `${Number(length.toPrecision(1))} m`;
 
-/** A dashed box of hairlines, two side by side; a large one has longer dashes, so that there are never many. */
+/** A dashed box of hairlines, two side by side; large boxes get longer dashes, which bounds their number. */
 function addDashes(
   context: CanvasRenderingContext2D,
   x: number,

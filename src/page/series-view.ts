@@ -1,6 +1,6 @@
 /**
- * One series, or two trackers of one stream side by side: scene, figures, time, ribbon, events, and what if. Drawing
- * happens only in animation frames and only after a change; text, plots and ribbon follow at a slower pace.
+ * One series, or two trackers of one stream side by side: scene, figures, time, ribbon, events, and what if. It draws
+ * only in animation frames and only after a change; text, plots and ribbon are updated at a slower pace.
  */
 import type { EventMessage } from './api.js';
 import type { Board } from './board.js';
@@ -22,7 +22,7 @@ import { WhatIf } from './what-if.js';
 
 const TEXT_MS = 100;
 const PLOTS_MS = 300;
-/** for what is not on the screen */
+/** pace of what is not on the screen */
 const HIDDEN_MS = 2000;
 
 type SeriesRoute = Extract<Route, { view: 'series' }>;
@@ -63,7 +63,7 @@ export class SeriesView {
   constructor(
     readonly board: Board,
     readonly route: SeriesRoute,
-    readonly said: (state: State | null) => void,
+    readonly showState: (state: State | null) => void,
   ) {
     this.#wanted = route.k;
     const changed = () => this.#schedule();
@@ -94,7 +94,7 @@ export class SeriesView {
       ribbon: watchVisible(this.#ribbon.element, changed),
     };
     this.#stops = [board.listen(changed), onThemeChange(changed)];
-    // silence and age go on without any news
+    // silences and ages grow without any message
     const timer = window.setInterval(changed, 1000);
     this.#stops.push(() => clearInterval(timer));
   }
@@ -178,11 +178,11 @@ export class SeriesView {
       options(beside, ['', ...trackers], other ?? '');
     };
     fill();
-    this.#stopsLater(this.board.listen(fill));
-    return h('div', { class: 'pickers' }, h('label', {}, 'Profile ', profile), h('label', {}, 'Beside ', beside));
+    this.#onClose(this.board.listen(fill));
+    return h('div', { class: 'pickers' }, h('label', {}, 'Profile ', profile), h('label', {}, 'Compare with ', beside));
   }
 
-  #stopsLater(stop: () => void): void {
+  #onClose(stop: () => void): void {
     queueMicrotask(() => this.#stops.push(stop));
   }
 
@@ -213,7 +213,7 @@ export class SeriesView {
       ...boxes,
       button('+', 'zoom in', () => this.zoom(1.3)),
       button('−', 'zoom out', () => this.zoom(1 / 1.3)),
-      h('button', { type: 'button', title: 'show everything (F)', onclick: () => this.fit() }, 'fit'),
+      h('button', { type: 'button', title: 'fit everything (F)', onclick: () => this.fit() }, 'Fit'),
     );
   }
 
@@ -232,11 +232,11 @@ export class SeriesView {
     if (k !== null) this.goTo(k);
   }
 
-  /** Pauses at a frame. The window is asked for again, so that every assignment shown is the window's. */
+  /** Pauses at a frame, and fetches the window, so that every assignment shown is the window's. */
   goTo(k: number): void {
     this.#wanted = k;
     this.#player.pauseAt(k);
-    this.#closely();
+    this.#inspect();
   }
 
   step(steps: number): void {
@@ -268,7 +268,7 @@ export class SeriesView {
     this.#schedule();
   }
 
-  #closely(): void {
+  #inspect(): void {
     this.#dirty = true;
     for (const { feed } of this.#panels) void feed.refresh();
     this.#schedule();
@@ -283,7 +283,7 @@ export class SeriesView {
     this.#schedule();
   }
 
-  /** News of a feed; a whole window changes everything that is shown. */
+  /** A feed has changed; a whole window changes everything that is shown. */
   #arrived(whole: boolean): void {
     this.#dirty ||= whole;
     this.#schedule();
@@ -300,12 +300,12 @@ export class SeriesView {
       if (feed.frames) scene.draw(feed.frames, feed.frames.indexOf(shown));
       else scene.clear();
     }
-    const waitMs = this.#follows(shown, nowMs);
+    const waitMs = this.#drawDue(shown, nowMs);
     if (this.#player.mode === 'play') this.#schedule();
-    else if (waitMs > 0) this.#later(waitMs);
+    else if (waitMs > 0) this.#scheduleIn(waitMs);
   }
 
-  /** The frame to show: the same for all panels, so the newest is what all of them have. */
+  /** The frame to show: the same in all panels, so the newest is the newest that all of them have. */
   #pick(nowMs: number): number {
     const buffers = this.#panels.flatMap(({ feed }) => (feed.frames?.newest ? [feed.frames] : []));
     if (buffers.length === 0) return this.#wanted ?? 0;
@@ -317,7 +317,7 @@ export class SeriesView {
     return count === 0 ? newest : this.#player.at((n) => frames[n].k, count, nowMs, this.#frameMs());
   }
 
-  /** Time between frames as they came. */
+  /** Time between frames at their original pace. */
   #frameMs(): number {
     const { atMs } = this.#first.trend;
     const count = Math.min(50, atMs.length - 1);
@@ -325,15 +325,15 @@ export class SeriesView {
     return spanMs > 0 ? Math.min(500, Math.max(5, spanMs / count)) : 50;
   }
 
-  #later(waitMs: number): void {
+  #scheduleIn(waitMs: number): void {
     this.#late ??= window.setTimeout(() => {
       this.#late = undefined;
       this.#schedule();
     }, waitMs);
   }
 
-  /** Text, plots and ribbon, when their time has come; gives how long the next of them has to wait. */
-  #follows(shown: number, nowMs: number): number {
+  /** Updates text, plots and ribbon where they are due; returns the time until the next one is, 0 when none waits. */
+  #drawDue(shown: number, nowMs: number): number {
     const textDue = this.#dirty || nowMs - this.#textMs >= TEXT_MS;
     const plotsDue = this.#dirty || nowMs - this.#plotsMs >= PLOTS_MS;
     if (textDue) this.#showText(shown);
@@ -359,7 +359,7 @@ export class SeriesView {
     const retained = this.#wanted === null || buffer === null || buffer?.find(this.#wanted) !== undefined;
     const lost = retained ? '' : `frame ${this.#wanted} is not retained; this is the nearest`;
     this.#transport.show({ mode: this.#player.mode, first: buffer?.frames[0]?.k ?? 0, newest, shown, latency, lost });
-    this.said(seriesState(this.board, this.#first, this.route.id));
+    this.showState(seriesState(this.board, this.#first, this.route.id));
     if (this.#player.mode === 'paused') this.#keepAddress(this.#wanted ?? shown);
   }
 
@@ -386,7 +386,7 @@ export class SeriesView {
     if (due('plots')) this.#plots.draw(trend, events, shown, window?.params.windowFrames ?? 60);
     if (frames && due('ribbon')) this.#ribbon.draw(frames, frames.indexOf(shown), this.#hovered);
     this.#events.show(events, 'No events yet.');
-    // for those who wait for a frame to be shown, everywhere
+    // tests wait for these
     const { dataset } = document.body;
     dataset.newest = String(Math.min(...this.#panels.map(({ feed }) => feed.frames?.newest?.k ?? -1)));
     dataset.shown = String(shown);
@@ -405,6 +405,6 @@ export class SeriesView {
 function options(select: HTMLSelectElement, values: string[], chosen: string): void {
   if (chosen && !values.includes(chosen)) values.push(chosen);
   if (select.options.length === values.length && values.every((value, n) => select.options[n].value === value)) return;
-  select.replaceChildren(...values.map((value) => h('option', { value }, value || 'nobody')));
+  select.replaceChildren(...values.map((value) => h('option', { value }, value || 'none')));
   select.value = chosen;
 }

@@ -1,7 +1,7 @@
 /**
- * One connection to /v1/live that comes back by itself: after a cut at once, then ever more slowly, with some chance in
- * it so that many pages do not come back together. A connection that says nothing for a while is asked; one that does
- * not answer is given up.
+ * One connection to /v1/live that reconnects by itself, with exponential back-off and jitter, so that many pages do not
+ * return at the same moment. A connection that has been quiet for a while is pinged; one that does not answer is
+ * closed.
  */
 import { protocols } from './api.js';
 
@@ -28,7 +28,7 @@ export class LiveSocket {
     readonly query: Record<string, string>,
     readonly events: SocketEvents,
   ) {
-    this.#watch = window.setInterval(() => this.#listen(), QUIET_MS / 2);
+    this.#watch = window.setInterval(() => this.#checkAlive(), QUIET_MS / 2);
     this.#connect();
   }
 
@@ -57,14 +57,14 @@ export class LiveSocket {
     };
   }
 
-  #listen(): void {
+  #checkAlive(): void {
     const quietMs = performance.now() - this.#heardMs;
     if (this.#socket?.readyState !== WebSocket.OPEN || quietMs < QUIET_MS) return;
     if (quietMs > 2.5 * QUIET_MS) this.#socket.close();
     else this.#socket.send('{"type":"ping"}');
   }
 
-  /** Tries at once, for example with another token. */
+  /** Reconnects at once, for example with another token. */
   reconnect(): void {
     clearTimeout(this.#retry);
     hangUp(this.#socket);
@@ -79,7 +79,7 @@ export class LiveSocket {
   }
 }
 
-/** Nothing more is heard of it. One that is not there yet is closed when it is: before that, browsers complain. */
+/** Closes silently. A socket that is still connecting is closed once it is open: browsers log an error otherwise. */
 function hangUp(socket: WebSocket | null): void {
   if (!socket) return;
   socket.onmessage = socket.onclose = null;

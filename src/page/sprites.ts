@@ -1,7 +1,7 @@
 /**
  * Small pictures that are drawn often: ids and marks. Each is drawn once into a sheet and copied from there, which is
  * many times cheaper than drawing text or curves. Sheets are small, because a browser copies a whole sheet when it is
- * drawn into after it was copied from; when all are full, the oldest starts over.
+ * drawn into after it was copied from; when all are full, the oldest is reused.
  */
 
 const SIZE = 256;
@@ -44,7 +44,7 @@ export class Atlas {
     target.drawImage(place.sheet, place.x, place.y, width, height, x, y - height, width, height);
   }
 
-  /** Draws a picture of this size with its middle at x, y; `paint` is called when it is not there yet. */
+  /** Draws a picture of this size with its middle at x, y; `paint` is called when it is not in a sheet yet. */
   mark(target: CanvasRenderingContext2D, key: string, size: number, paint: Paint, x: number, y: number): void {
     const place = this.#places.get(key) ?? this.#paint(key, size, paint);
     const half = size >> 1;

@@ -1,4 +1,7 @@
-/** What is happening when the figures do not simply flow, and what to do about it: one banner at a time, the gravest first. */
+/**
+ * What is wrong when figures do not simply arrive, and what to do about it. One banner at a time, the most serious
+ * first.
+ */
 import type { StreamState } from './api.js';
 import type { Board } from './board.js';
 import { h, setText } from './dom.js';
@@ -15,7 +18,7 @@ export interface State {
 
 const SLOW_MS = 10_000;
 
-/** What concerns everything. */
+/** The state of the whole page; null when all is well. */
 export function boardState(board: Board): State | null {
   if (board.tokenNeeded) return null;
   const { connection } = board;
@@ -24,8 +27,8 @@ export function boardState(board: Board): State | null {
     return {
       name: 'gone',
       grave: true,
-      title: 'The evaluator does not answer.',
-      text: `What you see is what it said last. Trying again ${seconds > 0 ? `in ${seconds} s` : 'now'}. Check that tgospa serve is running and that this computer reaches it.`,
+      title: 'The evaluator is not responding.',
+      text: `You are looking at the last figures received. Trying again ${seconds > 0 ? `in ${seconds} s` : 'now'}. Check that tgospa serve is running and can be reached from this computer.`,
     };
   }
   if (!board.loaded || board.series.size > 0) return null;
@@ -40,7 +43,7 @@ function emptyState(): State {
     name: 'empty',
     grave: false,
     title: 'No feed has sent anything yet.',
-    text: 'Send the reference and a tracker of one stream, each over its own WebSocket. The first messages:',
+    text: 'Send the reference and a tracker of one stream, each over its own WebSocket, starting like this:',
     code: `${url}\n-> {"type":"hello","stream":"gate-7","role":"reference"}\n-> {"type":"frame","seq":1,"k":1,"objects":[{"id":"p1","box":[910,482,98,110]}]}`,
   };
 }
@@ -54,12 +57,12 @@ function halfState({ stream, feeds }: StreamState): State {
       ? `Stream ${stream} has a reference, but no tracker yet.`
       : `Stream ${stream} has a tracker, but no reference yet.`,
     text: hasReference
-      ? 'Connect a tracker with "role":"tracker" and its name; it is judged from its first frame on.'
-      : 'Connect what is believed (annotations, transponders, a second tracker) with "role":"reference"; judging begins with it.',
+      ? 'Connect a tracker with "role":"tracker" and its name. It is judged from its first frame.'
+      : 'Connect what is to be believed (annotations, transponders, a second tracker) with "role":"reference". Judging starts with its first frame.',
   };
 }
 
-/** What concerns one series. */
+/** The state of one series; null when all is well. */
 export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State | null {
   const stream = board.streams.get(id.stream);
   const reference = stream?.feeds.find(({ role }) => role === 'reference');
@@ -69,8 +72,8 @@ export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State
     return {
       name: 'slow',
       grave: false,
-      title: 'This page does not keep up.',
-      text: `${feed.skipped} reports were left out so far; frames are missing here, none in the evaluation. Close other tabs, hide trails and ids, or use a faster connection.`,
+      title: 'This page cannot keep up.',
+      text: `${feed.skipped} reports were skipped so far. Frames are missing on this page only; the evaluation has all of them. Close other tabs, hide trails and ids, or use a faster connection.`,
     };
   const since = (ms: number) => (ms > 0 ? ` for ${duration(board.ageMs(ms))}` : '');
   if (reference?.silent)
@@ -78,45 +81,45 @@ export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State
       name: 'reference-silent',
       grave: true,
       title: `The reference of ${id.stream} has been silent${since(reference.lastReceivedMs)}.`,
-      text: 'Nothing can be judged without it: the figures are those of its last frame. Check the process that sends the reference; judging goes on with its next frame.',
+      text: 'Nothing can be judged without it: the figures are those of its last frame. Check the process that sends the reference. Judging resumes with its next frame.',
     };
   if (tracker?.silent)
     return {
       name: 'tracker-silent',
       grave: true,
       title: `Tracker ${id.tracker} has been silent${since(tracker.lastReceivedMs)}.`,
-      text: 'The reference goes on, so everything it sees counts as missed. Check the tracker and its connection.',
+      text: 'The reference is still sending, so everything in it counts as missed. Check the tracker and its connection.',
     };
   if (tracker?.ended)
     return {
       name: 'ended',
       grave: false,
       title: `Tracker ${id.tracker} has ended its feed.`,
-      text: 'These are its last frames, settled. It begins anew when it connects again.',
+      text: 'These are its last frames, all settled. A new run starts when it connects again and sends a frame.',
     };
   return null;
 }
 
 function missingState(fault: { code: string; message: string }, stream: StreamState | undefined, id: SeriesId): State {
   if (fault.code !== 'not_found')
-    return { name: 'fault', grave: true, title: 'The evaluator refuses to show this.', text: fault.message };
+    return { name: 'fault', grave: true, title: 'The evaluator refused this request.', text: fault.message };
   const known = stream?.series.some(({ tracker, profile }) => tracker === id.tracker && profile === id.profile);
   return known
     ? {
         name: 'no-frames',
         grave: false,
         title: 'No frame has been judged yet.',
-        text: 'A frame is judged when the reference and the tracker have both sent it, or one of them is late. Check that both send the same frame numbers, or times within the tolerance.',
+        text: 'A frame is judged once the reference and the tracker have both sent it, or one of them is late. Check that both use the same frame numbers, or times within the tolerance.',
       }
     : {
         name: 'unknown',
         grave: false,
         title: `There is no series ${id.stream} / ${id.tracker} / ${id.profile}.`,
-        text: 'It may have been retired, or never existed. The overview lists all there are.',
+        text: 'It may have been retired, or it never existed. The overview lists all series.',
       };
 }
 
-/** The place where the state is told; screen readers hear it change. */
+/** Shows the state; screen readers announce it when it changes. */
 export class Banner {
   #title = h('strong');
   #text = h('span');

@@ -1,4 +1,6 @@
-/** Colours for canvases, read from the style sheet once per theme: reading a style makes the browser compute it. */
+/**
+ * Colours for canvases, read from the style sheet once per theme, because reading a style makes the browser compute it.
+ */
 
 export interface Theme {
   back: string;

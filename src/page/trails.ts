@@ -1,6 +1,6 @@
 /**
- * Where objects came from: a layer of its own, opaque, that fades a little with every frame and gets only the newest
- * steps drawn. Fading in whole steps of brightness never quite ends, so the layer is drawn anew from the frames now and
+ * Where objects came from: an opaque layer of its own that fades a little with every frame and gets only the newest
+ * steps drawn. Fading in whole steps of brightness never quite ends, so the layer is redrawn from the frames now and
  * then, and whenever the view has moved or time has jumped.
  */
 import type { Camera } from './camera.js';
@@ -14,7 +14,7 @@ const STRENGTH = 0.8;
 const FADE = 0.07;
 /** the layer is brought up to date after this many frames at once */
 const STEP = 3;
-/** and drawn anew after this many */
+/** and redrawn after this many */
 const REDRAW_FRAMES = 90;
 
 export class Trails {

@@ -1,4 +1,4 @@
-/** The controls of time: pause, follow, step, scrub, play; and where one is. */
+/** The controls of time (pause, follow, step, scrub, replay) and the position they lead to. */
 import { h, setText } from './dom.js';
 import type { Mode } from './player.js';
 
@@ -19,7 +19,7 @@ export interface Position {
   lost: string;
 }
 
-const SPEEDS = { '¼ speed': 0.25, 'as it came': 1, '4 times': 4, 'every picture': Number.POSITIVE_INFINITY };
+const SPEEDS = { '¼ speed': 0.25, 'normal speed': 1, '4× speed': 4, 'every frame': Number.POSITIVE_INFINITY };
 
 export class Transport {
   readonly element: HTMLElement;
@@ -27,14 +27,17 @@ export class Transport {
   #slider: HTMLInputElement;
   #where = h('output', { class: 'where' });
   #badge = h('span', { class: 'badge mode' });
-  #latency = h('span', { class: 'note', title: 'from the arrival of a frame at the evaluator until here' });
+  #latency = h('span', {
+    class: 'note',
+    title: 'from the arrival of a frame at the evaluator to its report on this page',
+  });
   #lost = h('span', { class: 'note', role: 'status' });
 
   constructor(on: TransportEvents) {
-    /** Words name a button; a sign needs a label. */
+    /** A button with words is its own label; one with a symbol needs one. */
     const button = (text: string, label: string, onclick: () => void) =>
       h('button', { type: 'button', 'aria-label': /\w/.test(text) ? null : label, title: label, onclick }, text);
-    this.#pause = button('Pause', 'pause or follow (space)', () => on.toggle());
+    this.#pause = button('Pause', 'pause or resume (space)', () => on.toggle());
     this.#slider = h('input', {
       type: 'range',
       min: '0',
@@ -49,18 +52,18 @@ export class Transport {
       { 'aria-label': 'speed of replay' },
       ...Object.keys(SPEEDS).map((name) => h('option', { value: name }, name)),
     );
-    speed.value = 'as it came';
+    speed.value = 'normal speed';
     this.element = h(
       'div',
       { class: 'transport', role: 'group', 'aria-label': 'time' },
       this.#pause,
       button('◀', 'one frame back (left)', () => on.step(-1)),
-      button('▶', 'one frame on (right)', () => on.step(1)),
+      button('▶', 'one frame forward (right)', () => on.step(1)),
       this.#slider,
       this.#where,
       button('Replay', 'play the retained frames (P)', () => on.play(SPEEDS[speed.value as keyof typeof SPEEDS])),
       speed,
-      button('Follow', 'go on with the newest (End)', () => on.follow()),
+      button('Follow', 'follow the newest frame (End)', () => on.follow()),
       this.#badge,
       this.#latency,
       this.#lost,
@@ -72,7 +75,7 @@ export class Transport {
     if (min !== String(first)) this.#slider.min = String(first);
     if (max !== String(newest)) this.#slider.max = String(newest);
     if (this.#slider.value !== String(shown)) this.#slider.value = String(shown);
-    setText(this.#pause, mode === 'paused' ? 'Go on' : 'Pause');
+    setText(this.#pause, mode === 'paused' ? 'Resume' : 'Pause');
     setText(this.#where, `frame ${shown}${shown === newest ? '' : ` of ${first}–${newest}`}`);
     setText(this.#badge, mode === 'follow' ? 'live' : mode === 'play' ? 'replay' : 'paused');
     this.#badge.dataset.mode = mode;

@@ -1,6 +1,7 @@
 /**
- * What if: sliders for the parameters, in people's words. The kernel itself judges the window again in a thread of the
- * browser; the window's own figures and the new ones stand side by side, and the wish can be copied as a profile.
+ * What if: sliders for the parameters, in words. The kernel itself judges the window again in a worker of the browser;
+ * old and new figures are shown side by side, and the choice can be copied as a profile.
+ * Invariant: at most one question is with the worker; of those asked meanwhile only the last is sent.
  */
 import type { Evaluation } from '../metric/evaluation.js';
 import type { Params } from '../metric/params.js';
@@ -19,7 +20,7 @@ interface Slider {
   row: HTMLElement;
   input: HTMLInputElement;
   output: HTMLElement;
-  say: (value: number) => string;
+  describe: (value: number) => string;
 }
 
 const NOTIONS: Record<SwitchNotion, string> = {
@@ -35,7 +36,7 @@ export class WhatIf {
   #wish: Wish | null = null;
   #asked = 0;
   #busy = false;
-  /** asked for while an answer was on its way; the last one counts */
+  /** the last question asked while another was being answered */
   #next: Params | null = null;
   #sliders = new Map<SliderKey, Slider>();
   #notions = h('div', { class: 'choices', role: 'radiogroup', 'aria-label': 'which switches count' });
@@ -44,9 +45,9 @@ export class WhatIf {
   #table = h('table', { class: 'figures' });
   #bars = h('div', { class: 'bars' });
   #yaml = h('pre', { class: 'yaml', tabIndex: 0, 'aria-label': 'profile as YAML' });
-  #said = h('span', { class: 'note', role: 'status' });
+  #status = h('span', { class: 'note', role: 'status' });
 
-  constructor(readonly takeWindow: () => Promise<WindowState | null>) {
+  constructor(readonly fetchWindow: () => Promise<WindowState | null>) {
     const controls = h(
       'div',
       { class: 'sliders' },
@@ -73,10 +74,10 @@ export class WhatIf {
     const buttons = h(
       'p',
       { class: 'buttons' },
-      h('button', { type: 'button', onclick: () => void this.open(true) }, 'Take the newest window'),
-      h('button', { type: 'button', onclick: () => this.#reset() }, 'Back to the profile'),
+      h('button', { type: 'button', onclick: () => void this.open(true) }, 'Use the newest window'),
+      h('button', { type: 'button', onclick: () => this.#reset() }, 'Reset to the profile'),
       h('button', { type: 'button', onclick: () => void this.#copy() }, 'Copy as profile'),
-      this.#said,
+      this.#status,
     );
     const results = h(
       'div',
@@ -90,10 +91,10 @@ export class WhatIf {
     this.element = h('div', { class: 'what-if' }, controls, results);
   }
 
-  /** Takes the window of now, unless there is one already. */
+  /** Fetches the current window, unless there is one already and `anew` is not set. */
   async open(anew = false): Promise<void> {
     if (this.#window && !anew) return;
-    const window = await this.takeWindow();
+    const window = await this.fetchWindow();
     if (!window) return;
     const first = this.#window === null;
     this.#window = window;
@@ -110,14 +111,14 @@ export class WhatIf {
   #start(): void {
     if (this.#worker) return;
     this.#worker = new Worker(WORKER_FILE, { type: 'module' });
-    this.#worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#take(data);
+    this.#worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#receive(data);
   }
 
-  #slider(key: SliderKey, label: string, say: (value: number) => string): HTMLElement {
+  #slider(key: SliderKey, label: string, describe: (value: number) => string): HTMLElement {
     const output = h('output', { class: 'note' });
     const input = h('input', { type: 'range', oninput: () => this.#set(key, Number(input.value)) });
     const row = h('label', { class: 'slider' }, h('span', {}, label), input, output);
-    this.#sliders.set(key, { row, input, output, say });
+    this.#sliders.set(key, { row, input, output, describe });
     return row;
   }
 
@@ -125,7 +126,7 @@ export class WhatIf {
     if (!this.#wish) return;
     const { cutoff } = this.#wish;
     this.#wish[key] = tidy(value);
-    // what is relative to the cut-off moves with it
+    // these are relative to the cut-off, and scale with it
     if (key === 'cutoff')
       for (const part of ['admissibleError', 'shortSwitchDistance'] as const)
         this.#wish[part] = tidy((this.#wish[part] * value) / cutoff);
@@ -157,13 +158,13 @@ export class WhatIf {
   }
 
   #range(key: SliderKey, min: number, max: number, value: number, step = (max - min) / 200): void {
-    const { input, output, say } = this.#sliders.get(key)!;
+    const { input, output, describe } = this.#sliders.get(key)!;
     input.min = String(min);
     input.max = String(max);
     input.step = step === 1 || step === 0.05 ? String(step) : 'any';
     input.value = String(value);
-    setText(output, say(value));
-    input.setAttribute('aria-valuetext', say(value));
+    setText(output, describe(value));
+    input.setAttribute('aria-valuetext', describe(value));
   }
 
   #showNotions(chosen: SwitchNotion): void {
@@ -190,7 +191,7 @@ export class WhatIf {
   }
 
   #ask(): void {
-    // weights by age have no words here, and stay as they are
+    // weights by age have no slider and stay as they are
     const { weights } = this.#window!.params;
     let params: Params;
     try {
@@ -201,7 +202,7 @@ export class WhatIf {
     }
     setText(
       this.#formula,
-      `that is exponent p = ${number(params.exponent)}, switch penalty γ = ${number(params.switchPenalty)}`,
+      `This gives exponent p = ${number(params.exponent)}, switch penalty γ = ${number(params.switchPenalty)}.`,
     );
     this.element.dataset.params = JSON.stringify(params);
     this.element.dataset.state = 'working';
@@ -215,7 +216,7 @@ export class WhatIf {
     this.#worker?.postMessage({ number: ++this.#asked, params } satisfies Question);
   }
 
-  #take(answer: Answer): void {
+  #receive(answer: Answer): void {
     this.#busy = false;
     if (this.#next) {
       this.#send(this.#next);
@@ -234,7 +235,10 @@ export class WhatIf {
     const { frames, profile } = this.#window!;
     const first = frames[0]?.k ?? 0;
     const proof = now.exact ? 'exact' : `not proven: the gap is ${number(now.gap * 100)} %`;
-    setText(this.#which, `Frames ${first} to ${this.#window!.k}, judged again in ${number(ms)} ms here (${proof}).`);
+    setText(
+      this.#which,
+      `Frames ${first} to ${this.#window!.k}, judged again in your browser in ${number(ms)} ms (${proof}).`,
+    );
     const row = (label: string, of: (one: Summary) => string, name = '') =>
       h(
         'tr',
@@ -265,16 +269,16 @@ export class WhatIf {
     const text = this.#yaml.textContent ?? '';
     try {
       await navigator.clipboard.writeText(text);
-      setText(this.#said, 'copied; paste it into tgospa.yaml');
+      setText(this.#status, 'copied; paste it into tgospa.yaml');
     } catch {
-      // pages that come without TLS may not use the clipboard
+      // without TLS the clipboard is not available
       getSelection()?.selectAllChildren(this.#yaml);
-      setText(this.#said, 'selected; press Ctrl-C');
+      setText(this.#status, 'selected; press Ctrl-C');
     }
   }
 }
 
-/** Shares of the four components as one bar; the figures are its text. */
+/** The shares of the four components as one bar, with the percentages as its text. */
 export function stackBar(cost: Summary['cost'] | Record<(typeof COMPONENTS)[number], number>, label = ''): HTMLElement {
   const total = COMPONENTS.reduce((sum, name) => sum + cost[name], 0);
   const said = COMPONENTS.map((name) => `${name} ${total > 0 ? Math.round((cost[name] / total) * 100) : 0} %`).join(

@@ -113,7 +113,7 @@ try {
     if (k % 50 === 0) await reached(page, k);
   }
   const pid = await processOf(browser);
-  await page.getByLabel('speed of replay').selectOption('every picture');
+  await page.getByLabel('speed of replay').selectOption('every frame');
   await page.getByRole('button', { name: 'Replay' }).click();
   if (profileFile) {
     await session.send('Profiler.enable');

@@ -133,7 +133,7 @@ describe('page', function () {
         return route.fulfill({ json: { events } });
       });
       await screen.go(evaluator, '#/events');
-      await screen.page.getByText('missed spike began').waitFor();
+      await screen.page.getByText('missed spike started').waitFor();
       await screen.page.keyboard.press('o');
       await screen.shows({ view: 'overview', series: 2 });
       const cells = await screen.page.locator('.spikes').allInnerTexts();
@@ -245,7 +245,7 @@ describe('page', function () {
 
     it('replays the retained frames and then follows', async () => {
       await goToFrame('faulty', 150);
-      await screen.page.getByLabel('speed of replay').selectOption('every picture');
+      await screen.page.getByLabel('speed of replay').selectOption('every frame');
       await screen.page.getByRole('button', { name: 'Replay' }).click();
       await screen.shows({ newest: FRAMES, shown: FRAMES, mode: 'follow' });
     });
@@ -580,7 +580,7 @@ describe('page states', function () {
     await screen.go(evaluator, seriesHash('faulty'));
     await screen.shows({ newest: 61 });
     await evaluator.send('crossing', { faulty: framesOf('faulty').slice(61, 62) }, 62);
-    await screen.page.getByText('17 reports were left out').waitFor();
+    await screen.page.getByText('17 reports were skipped').waitFor();
     await screen.shot('state-slow');
     assert.deepEqual(screen.complaints, []);
   });
