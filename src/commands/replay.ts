@@ -9,6 +9,7 @@ import { ClientError, type ClientObject, type FeedClient, type Reject } from '..
 import { InputError, type Problem } from '../index.js';
 import { NAME_PATTERN } from '../wire/feed.js';
 import { type Console, stopSignal, write, writeNotes } from './console/console.js';
+import { whole } from './console/numbers.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 import { Progress } from './console/progress.js';
 import { DEFAULT_FORMAT, type FileFormats, FORMAT_OPTIONS, readFormats } from './files/formats.js';
@@ -213,7 +214,7 @@ class Replay {
     if (refusal) throw refusal;
     const { stream } = this.job;
     const names = this.#feeds.flatMap(({ tracker }) => tracker ?? []).join(', ');
-    const rate = Math.round(this.#sentFrames / Math.max(seconds, 0.001)).toLocaleString('en-US');
+    const rate = whole(Math.round(this.#sentFrames / Math.max(seconds, 0.001)));
     const what = this.signal.aborted ? 'stopped after' : 'stored and settled';
     const how = `${seconds.toFixed(1)} s (${rate} frames/s)`;
     this.console.out.write(`stream ${stream}, trackers ${names}: ${what} ${this.#sentFrames} frames in ${how}\n`);

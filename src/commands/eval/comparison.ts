@@ -4,9 +4,10 @@
  */
 
 import { SCORE_NAMES, type ScoreName, type Scores } from '../../scores/totals.js';
+import { short } from '../console/numbers.js';
 import { type Column, drawTable, type Screen, wrapText } from '../console/table.js';
 import type { Study } from './study.js';
-import { COMPONENTS, type NamedProfile, type Summary, short } from './verdict.js';
+import { COMPONENTS, type NamedProfile, type Summary } from './verdict.js';
 
 export interface Compared {
   name: string;

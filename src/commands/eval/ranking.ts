@@ -4,6 +4,7 @@
  */
 
 import type { Evaluation, FrameCost } from '../../metric/evaluation.js';
+import { exactness, percent, whole } from '../console/numbers.js';
 import { type Column, drawTable, type Screen, wrapText } from '../console/table.js';
 import { COMPONENTS } from './verdict.js';
 
@@ -90,10 +91,6 @@ function count(title: string, values: number[], best: 'low' | 'high' = 'low'): C
   return { title, align: 'right', cells: values.map((value) => value.toFixed(decimals)), heat: { values, best } };
 }
 
-function exactness({ exact, gap }: Pick<Evaluation, 'exact' | 'gap'>): string {
-  return exact ? 'yes' : `gap ${percent(gap)}`;
-}
-
 /** Where the cost of a tracker comes from, in plain words, the dearest component first. */
 export function sentenceOn({ name, evaluation }: Contender): string {
   const { cost, count, meanLocalizationError } = evaluation;
@@ -113,13 +110,4 @@ export function sentenceOn({ name, evaluation }: Contender): string {
   const free = COMPONENTS.filter((component) => !(cost[component] > 0));
   const rest = free.length > 0 ? `; nothing for ${free.join(', ')}` : '';
   return `${name}: ${parts.join(', ')}${rest}.`;
-}
-
-function whole(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-function percent(share: number): string {
-  if (share > 0 && share < 0.0005) return '< 0.1 %';
-  return `${(share * 100).toFixed(share < 0.0995 ? 1 : 0)} %`;
 }

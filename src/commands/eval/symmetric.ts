@@ -8,6 +8,7 @@ import { basename, join } from 'node:path';
 import { InputError } from '../../metric/input-error.js';
 import type { Scores } from '../../scores/totals.js';
 import { type Console, write, writeNotes } from '../console/console.js';
+import { whole } from '../console/numbers.js';
 import { withProgress } from '../console/progress.js';
 import { type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
 import { isFolder, type SequenceFiles } from '../files/layout.js';
@@ -152,7 +153,6 @@ function columnsOf(list: Comparison[]): Column[] {
 
 function sentenceOn({ first, second, evaluation }: Comparison): string {
   const { count, meanLocalizationError, distance } = evaluation;
-  const whole = (value: number) => value.toLocaleString('en-US');
   if (distance === 0) return `${first} and ${second} are the same.`;
   const near = count.proper > 0 ? `, ${meanLocalizationError.toPrecision(3)} apart on average` : '';
   const names = count.switches === 1 ? 'once' : `${whole(count.switches)} times`;

@@ -10,6 +10,7 @@ import type { SolveOptions } from '../../metric/solve-options.js';
 import { scoreTotals } from '../../scores/score-window.js';
 import type { SimilarityRule } from '../../scores/similarity.js';
 import type { Totals } from '../../scores/totals.js';
+import { short } from '../console/numbers.js';
 
 export const COMPONENTS: ReadonlyArray<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
@@ -24,11 +25,6 @@ export function describeParams({ distance, cutoff, exponent, switchPenalty, miss
   words.push(switchPenalty === 0 ? 'no switches' : `switch penalty ${short(switchPenalty)}`);
   if (missShare !== undefined && missShare !== 0.5) words.push(`miss share ${short(missShare)}`);
   return words.join(', ');
-}
-
-/** Four digits, no zeros after them. */
-export function short(value: number): string {
-  return String(Number(value.toPrecision(4)));
 }
 
 /** An evaluation without its frames. */

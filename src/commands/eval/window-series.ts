@@ -10,13 +10,14 @@ import { packFrame } from '../../metric/frame.js';
 import { ScoreWindow } from '../../scores/score-window.js';
 import { SCORE_NAMES, type Scores } from '../../scores/totals.js';
 import { type Console, write } from '../console/console.js';
+import { short } from '../console/numbers.js';
 import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
 import { drawTimeline, timelineLegend } from '../console/timeline.js';
 import type { Job } from './options.js';
 import type { Sequence, SequenceTracker } from './sequence.js';
 import { csvField } from './study-table.js';
-import { framesFor, type NamedProfile, short, similarityRule } from './verdict.js';
+import { framesFor, type NamedProfile, similarityRule } from './verdict.js';
 
 const SWITCHES_LISTED_MAX = 20;
 const CSV_COLUMNS = [

@@ -11,22 +11,20 @@ import type { IntervalName } from '../../tuning/intervals.js';
 import type { ExamplePair } from '../../tuning/pairs.js';
 import type { Candidate, Tuning } from '../../tuning/tuning.js';
 import { digits, inUnit } from '../../tuning/words.js';
+import { exactness, percent, whole } from '../console/numbers.js';
 import {
+  COMPONENTS,
   choiceRows,
   choiceWords,
   digits5,
-  exactness,
   INTERVAL_WORDS,
   NOT_PROVEN,
-  percent,
   profileYaml,
   rankedScores,
   remarkOn,
-  whole,
 } from './summary.js';
 
 const CLASSES: Record<IntervalName, string> = { growth: 's0', plateau: 's2', distant: 's4', none: 's7' };
-const COMPONENTS: Array<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 /** Pairs drawn; one that is not drawn looks much like its neighbours. */
 const CARDS_MAX = 32;
 const CARD = 120;

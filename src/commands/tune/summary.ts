@@ -8,6 +8,7 @@ import type { IntervalName } from '../../tuning/intervals.js';
 import type { TuningScore } from '../../tuning/scores.js';
 import { ADMISSIBLE_SHARE_MAX, type Candidate, type Choice, type Tuning } from '../../tuning/tuning.js';
 import { digits, inUnit } from '../../tuning/words.js';
+import { exactness, percent, whole } from '../console/numbers.js';
 import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
 
 /** What the four intervals are called and mean. */
@@ -24,7 +25,7 @@ const PLOT_CHARS_MAX = 80;
 const TEXT_CHARS_MAX = 100;
 const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 const COLORS: Record<IntervalName, number> = { growth: 75, plateau: 114, distant: 221, none: 245 };
-const COMPONENTS: Array<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
+export const COMPONENTS: Array<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
 /** The summary, ready to print. */
 export function drawSummary(tuning: Tuning, screen: Screen): string {
@@ -274,22 +275,8 @@ function scoreColumns(scores: TuningScore[]): Column[] {
   ];
 }
 
-/** Proven, or how far from it. */
-export function exactness({ exact, gap }: TuningScore): string {
-  return exact ? 'yes' : `gap ${percent(gap)}`;
-}
-
 export function digits5(value: number): string {
   return value === 0 ? '0' : value >= 1e5 ? whole(Math.round(value)) : value.toPrecision(5);
-}
-
-export function whole(value: number): string {
-  return value.toLocaleString('en-US');
-}
-
-export function percent(share: number): string {
-  if (share > 0 && share < 0.0005) return '< 0.1 %';
-  return `${(share * 100).toFixed(share > 0 && share < 0.0995 ? 1 : 0)} %`;
 }
 
 /** The candidate as a section of the configuration file, with a comment on where it comes from. */
