@@ -18,34 +18,58 @@ export type PairDistance = (a: Numbers, i: number, b: Numbers, j: number, stride
 
 const EARTH_RADIUS_M = 6_371_008.8;
 const RADIANS = Math.PI / 180;
+const TWELVE_ROOT = Math.sqrt(12);
 /** up to so many pairs of objects it is faster to look at all of them than to sort */
 const SCAN_MAX = 640;
 /** up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on average */
 const INSERTION_SORT_MAX = 80;
 const MOVES_PER_TRACK_MAX = 20;
+/** the share of a coordinate that may be lost where a centre is computed */
+const ROUNDED = 2 ** -51;
 /** times a number of tracks it is a whole number that a double can hold */
 const STEPS = 2 ** 32;
+
+/** Products and sums of squares below have lost digits, or underflowed; those above may have overflowed. */
+const SMALLEST = 1e-290;
+const LARGEST = 1e300;
+
+/** How far two intervals overlap; at most 0 when they do not. From their difference, which keeps its digits however far away they are. */
+function overlap(start: number, length: number, otherStart: number, otherLength: number): number {
+  const shift = otherStart - start;
+  return shift >= 0 ? Math.min(otherLength, length - shift) : Math.min(length, otherLength + shift);
+}
 
 function iou(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
   const bj = j * 4;
-  const overlapX = Math.min(a[ai] + a[ai + 2], b[bj] + b[bj + 2]) - Math.max(a[ai], b[bj]);
+  const overlapX = overlap(a[ai], a[ai + 2], b[bj], b[bj + 2]);
   if (overlapX <= 0) return 1;
-  const overlapY = Math.min(a[ai + 1] + a[ai + 3], b[bj + 1] + b[bj + 3]) - Math.max(a[ai + 1], b[bj + 1]);
+  const overlapY = overlap(a[ai + 1], a[ai + 3], b[bj + 1], b[bj + 3]);
   if (overlapY <= 0) return 1;
-  if (a[ai] === b[bj] && a[ai + 1] === b[bj + 1] && a[ai + 2] === b[bj + 2] && a[ai + 3] === b[bj + 3]) return 0;
   const common = overlapX * overlapY;
-  return Math.max(0, 1 - common / (a[ai + 2] * a[ai + 3] + b[bj + 2] * b[bj + 3] - common));
+  const union = a[ai + 2] * a[ai + 3] + b[bj + 2] * b[bj + 3] - common;
+  if (common > SMALLEST && union < LARGEST) return Math.max(0, 1 - common / union);
+  return scaledIou(a[ai + 2], a[ai + 3], b[bj + 2], b[bj + 3], overlapX, overlapY);
+}
+
+/** The same where areas leave the range of numbers: in units of the larger sides. */
+function scaledIou(aw: number, ah: number, bw: number, bh: number, overlapX: number, overlapY: number): number {
+  const width = Math.max(aw, bw);
+  const height = Math.max(ah, bh);
+  const common = (overlapX / width) * (overlapY / height);
+  const union = (aw / width) * (ah / height) + (bw / width) * (bh / height) - common;
+  // two strips across each other, so thin that next to nothing is common
+  return union > 0 ? Math.max(0, 1 - common / union) : 1;
 }
 
 function hausdorff(a: Numbers, i: number, b: Numbers, j: number): number {
   const ai = i * 4;
   const bj = j * 4;
-  const left = Math.abs(a[ai] - b[bj]);
-  const top = Math.abs(a[ai + 1] - b[bj + 1]);
-  const right = Math.abs(a[ai] + a[ai + 2] - (b[bj] + b[bj + 2]));
-  const bottom = Math.abs(a[ai + 1] + a[ai + 3] - (b[bj + 1] + b[bj + 3]));
-  return Math.max(left, top, right, bottom);
+  const dx = a[ai] - b[bj];
+  const dy = a[ai + 1] - b[bj + 1];
+  const right = dx + (a[ai + 2] - b[bj + 2]);
+  const bottom = dy + (a[ai + 3] - b[bj + 3]);
+  return Math.max(Math.abs(dx), Math.abs(dy), Math.abs(right), Math.abs(bottom));
 }
 
 function wasserstein(a: Numbers, i: number, b: Numbers, j: number): number {
@@ -55,7 +79,8 @@ function wasserstein(a: Numbers, i: number, b: Numbers, j: number): number {
   const dh = a[ai + 3] - b[bj + 3];
   const dx = a[ai] - b[bj] + dw / 2;
   const dy = a[ai + 1] - b[bj + 1] + dh / 2;
-  return Math.sqrt(dx * dx + dy * dy + (dw * dw + dh * dh) / 12);
+  const sum = dx * dx + dy * dy + (dw * dw + dh * dh) / 12;
+  return sum > SMALLEST ? Math.sqrt(sum) : Math.hypot(dx, dy, dw / TWELVE_ROOT, dh / TWELVE_ROOT);
 }
 
 function euclidean(a: Numbers, i: number, b: Numbers, j: number, stride: number): number {
@@ -64,7 +89,14 @@ function euclidean(a: Numbers, i: number, b: Numbers, j: number, stride: number)
     const delta = a[i * stride + d] - b[j * stride + d];
     sum += delta * delta;
   }
-  return Math.sqrt(sum);
+  return sum > SMALLEST ? Math.sqrt(sum) : tinyEuclidean(a, i, b, j, stride);
+}
+
+/** The same where squares underflow. */
+function tinyEuclidean(a: Numbers, i: number, b: Numbers, j: number, stride: number): number {
+  let length = 0;
+  for (let d = 0; d < stride; d++) length = Math.hypot(length, a[i * stride + d] - b[j * stride + d]);
+  return length;
 }
 
 function geodesic(a: Numbers, i: number, b: Numbers, j: number): number {
@@ -121,8 +153,10 @@ export class PairFinder {
     for (let i = 0; i < truthCount; i++) {
       const low = axisLow(name, a, i, stride);
       const high = axisHigh(name, a, i, low);
-      if (few) this.scan(a, i, b, stride, low - reach, high + reach, trackCount);
-      else this.sweep(a, i, b, stride, low - reach, high + reach, trackCount);
+      // a little farther, for what was rounded
+      const far = reach + Math.abs(low) * ROUNDED;
+      if (few) this.scan(a, i, b, stride, low - far, high + far, trackCount);
+      else this.sweep(a, i, b, stride, low - far, high + far, trackCount);
     }
   }
 

@@ -115,7 +115,8 @@ function packFeed(
   const coordinates = room && room.length >= count * stride ? room : new Float64Array(count * stride);
   if (!isList(given) && fits(given, wantsBoxes, stride, distance)) {
     for (let n = 0; n < given.coordinates.length; n++) coordinates[n] = given.coordinates[n];
-    return { ids: before && equal(given.ids, before.ids) ? before.ids : given.ids, coordinates };
+    // a copy: the list may be filled with other ids for the next frame
+    return { ids: before && equal(given.ids, before.ids) ? before.ids : given.ids.slice(), coordinates };
   }
   const objects = isList(given) ? given : unpack(given);
   const ids = packIds(objects, before?.ids);
@@ -245,7 +246,11 @@ function equal(ids: readonly string[], others: readonly string[]): boolean {
   return true;
 }
 
-const onEarth = (latitude: number, longitude: number) => Math.abs(latitude) <= 90 && Math.abs(longitude) <= 360;
+const LATITUDE_MAX = 90;
+const LONGITUDE_MAX = 360;
+
+const onEarth = (latitude: number, longitude: number) =>
+  Math.abs(latitude) <= LATITUDE_MAX && Math.abs(longitude) <= LONGITUDE_MAX;
 
 /** Says what is wrong with an object that did not pass. */
 function objectProblems(
@@ -299,15 +304,21 @@ function objectProblems(
         message: `the ${d === 2 ? 'width' : 'height'} of a box must be above 0; drop the object or repair it`,
       });
   }
-  if (
-    distance === 'geodesic' &&
-    list.every((v) => typeof v === 'number' && Number.isFinite(v)) &&
-    !onEarth(list[0], list[1])
-  ) {
-    problems.push({
-      path: `${place}.${key}`,
-      value: list,
-      message: 'must be [latitude, longitude] in degrees, latitude within -90 and 90',
-    });
-  }
+  if (distance === 'geodesic') earthProblems(list, `${place}.${key}`, problems);
 }
+
+/** Says which of latitude and longitude is nowhere on Earth. */
+function earthProblems(list: unknown[], path: string, problems: Problem[]): void {
+  [LATITUDE_MAX, LONGITUDE_MAX].forEach((most, d) => {
+    const degrees = list[d];
+    if (!finite(degrees) || Math.abs(degrees) <= most) return;
+    const name = d === 0 ? 'latitude' : 'longitude';
+    problems.push({
+      path,
+      value: list,
+      message: `must be [latitude, longitude] in degrees, ${name} within -${most} and ${most}`,
+    });
+  });
+}
+
+const finite = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);

@@ -149,7 +149,7 @@ function pointFault(object: unknown, n: number, rules: FrameRules, dimensions: n
       'frame_invalid',
       `objects[${n}].point`,
       point,
-      'expected [latitude,longitude] in degrees, latitude within -90 and 90',
+      `expected [latitude,longitude] in degrees, ${Math.abs(point[0]) <= 90 ? 'longitude within -360 and 360' : 'latitude within -90 and 90'}`,
     );
   return undefined;
 }

@@ -33,17 +33,21 @@ export const DISTANCE: Record<
   (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number
 > = {
   iou: (a, i, b, j) => {
-    const width = Math.min(a[i] + a[i + 2], b[j] + b[j + 2]) - Math.max(a[i], b[j]);
-    const height = Math.min(a[i + 1] + a[i + 3], b[j + 1] + b[j + 3]) - Math.max(a[i + 1], b[j + 1]);
-    const common = Math.max(0, width) * Math.max(0, height);
-    return Math.max(0, 1 - common / (a[i + 2] * a[i + 3] + b[j + 2] * b[j + 3] - common));
+    // from the differences of the corners, which are right however far away the boxes are
+    const common = [0, 1].map((axis) => {
+      const [shift, own, other] = [b[j + axis] - a[i + axis], a[i + axis + 2], b[j + axis + 2]];
+      return Math.max(0, shift > 0 ? Math.min(own - shift, other) : Math.min(own, other + shift));
+    });
+    const [bw, bh] = [b[j + 2] / a[i + 2], b[j + 3] / a[i + 3]];
+    const share = (common[0] / a[i + 2]) * (common[1] / a[i + 3]);
+    return Math.max(0, 1 - share / (1 + bw * bh - share));
   },
   hausdorff: (a, i, b, j) =>
     Math.max(
       Math.abs(a[i] - b[j]),
       Math.abs(a[i + 1] - b[j + 1]),
-      Math.abs(a[i] + a[i + 2] - b[j] - b[j + 2]),
-      Math.abs(a[i + 1] + a[i + 3] - b[j + 1] - b[j + 3]),
+      Math.abs(a[i] - b[j] + (a[i + 2] - b[j + 2])),
+      Math.abs(a[i + 1] - b[j + 1] + (a[i + 3] - b[j + 3])),
     ),
   wasserstein: (a, i, b, j) => {
     const [aw, ah, bw, bh] = [a[i + 2], a[i + 3], b[j + 2], b[j + 3]];

@@ -51,3 +51,42 @@ describe('the search for close pairs', () => {
     });
   }
 });
+
+describe('a distance', () => {
+  const boxes = (...lists: number[][]) => lists.flat();
+
+  it('of boxes that are tiny, huge or far away is that of the same boxes in reach', () => {
+    const near = [boxes([0, 0, 48, 64]), boxes([16, 0, 48, 64])];
+    for (const scale of [1e-170, 1e-100, 1, 1e100, 1e150])
+      for (const name of ['iou', 'hausdorff', 'wasserstein'] as const) {
+        const [a, b] = near.map((list) => list.map((value) => value * scale));
+        const expected = distances[name](near[0], 0, near[1], 0, 4) * (name === 'iou' ? 1 : scale);
+        const actual = distances[name](a, 0, b, 0, 4);
+        assert.ok(Math.abs(actual - expected) <= 1e-12 * expected, `${name} of boxes times ${scale}: ${actual}`);
+      }
+    const [a, b] = near.map((list) => list.map((value, n) => (n < 2 ? value + 1e17 : value)));
+    for (const name of ['iou', 'hausdorff', 'wasserstein'] as const)
+      assert.equal(distances[name](a, 0, b, 0, 4), distances[name](near[0], 0, near[1], 0, 4), `${name} at 1e17`);
+  });
+
+  it('is a number, and the same there and back, whatever the boxes', () => {
+    const sizes = [5e-324, 1e-300, 1e-170, 1e-3, 1, 48, 1e17, 1e160, 1e300, 1.7e308];
+    const places = [0, 1e-170, -3, 1e17, -1e17, 1e300, -1.7e308];
+    const random = randomFrom(3);
+    const one = (list: number[]) => list[Math.floor(random() * list.length)];
+    for (let n = 0; n < 5000; n++) {
+      const [a, b] = [0, 1].map(() => [one(places), one(places), one(sizes), one(sizes)]);
+      for (const name of ['iou', 'hausdorff', 'wasserstein'] as const) {
+        const there = distances[name](a, 0, b, 0, 4);
+        assert.ok(there >= 0, `${name} of ${a} and ${b}: ${there}`);
+        assert.equal(distances[name](b, 0, a, 0, 4), there, `${name} of ${a} and ${b}`);
+        assert.equal(distances[name](a, 0, a, 0, 4), 0, `${name} of ${a} to itself`);
+      }
+    }
+  });
+
+  it('of points that are tiny is not lost', () => {
+    assert.equal(distances.euclidean([0, 0], 0, [3e-170, 4e-170], 0, 2), 5e-170);
+    assert.equal(distances.euclidean([0, 3e-170], 0, [0, 3e-170], 0, 2), 0);
+  });
+});

@@ -213,6 +213,10 @@ describe('wrong frames', () => {
       () => evaluate(frame([{ id: 'a', point: [100, 0] }], []), { ...points, distance: 'geodesic' }),
       /latitude within -90 and 90/,
     );
+    complains(
+      () => evaluate(frame([{ id: 'a', point: [10, 400] }], []), { ...points, distance: 'geodesic' }),
+      /longitude within -360 and 360/,
+    );
     complains(() => evaluate([{ reference: [] }] as unknown as Frame[], params), /^frames\[0\]: must be \{ reference/);
   });
 
@@ -304,5 +308,20 @@ describe('wrong frames', () => {
   it('are shortened in the message when they are very many', () => {
     const many = Array.from({ length: 100 }, () => ({ id: 'same', box: [0, 0, 1, 0] }));
     assert.throws(() => evaluate(frame(many), params), /199 problems[\s\S]*and 179 more/);
+  });
+});
+
+describe('packed objects', () => {
+  it('may be packed into the same lists for the next frame', () => {
+    const pack = (ids: string[], coordinates: number[]) => ({ shape: 'point' as const, stride: 1, ids, coordinates });
+    const [truths, tracks] = [pack(['a'], [0]), pack(['A'], [0])];
+    const window = new SlidingWindow({ ...points, switchPenalty: 0.5, windowFrames: 5 });
+    const copies = new SlidingWindow({ ...points, switchPenalty: 0.5, windowFrames: 5 });
+    for (const id of ['A', 'B', 'C']) {
+      tracks.ids[0] = id;
+      const { count } = window.push({ reference: truths, tracker: tracks });
+      const expected = copies.push({ reference: pack(['a'], [0]), tracker: pack([id], [0]) });
+      assert.deepEqual(count, expected.count, id);
+    }
   });
 });
