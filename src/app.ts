@@ -1,8 +1,8 @@
 /**
  * The evaluator as one object: `startApp(config)` opens the store, recovers, opens the port, and gives back its
- * addresses and `stop`. Everything that was started is on one clean-up stack. Who hears of events is put there before the
- * pipeline, who brings frames after it; undone in reverse, also when the start fails half way, first nothing more comes in,
- * then what has come takes effect, and at last those who listen have heard of it.
+ * addresses and `stop`. Everything that was started is on one clean-up stack. Who hears of events is put there before
+ * the pipeline, who brings frames after it; undone in reverse, also when the start fails half way, first nothing more
+ * comes in, then what has come takes effect, and at last those who listen have heard of it.
  */
 import { readFileSync } from 'node:fs';
 import { Notifier } from './alerts/notifier.js';

@@ -2,7 +2,7 @@
  * The client of `tgospa.v1`, for Node and browsers: keeps what it was given until the server has stored it, and comes
  * back after every cut. Frames are numbered here, sent within the credit, and resent from the last ack.
  * Invariant: a frame leaves the buffer only when it is acked, rejected by the server, or dropped by the chosen policy;
- * each of the three is told by an event.
+ * each of the three has its event.
  * Imports nothing, so that it also runs where there is no Node.
  */
 
@@ -201,7 +201,7 @@ export class FeedClient {
     return (this.#buffer[0]?.local ?? this.#locals + 1) - 1;
   }
 
-  /** Leaves a number out, where numbers mean something to the caller; it counts as taken. */
+  /** Leaves a number out, where numbers mean something to the caller; it counts as sent. */
   skip(): void {
     this.#locals++;
   }
@@ -214,17 +214,17 @@ export class FeedClient {
     return this.#state === 'open';
   }
 
-  /** Takes a frame; resolves once it is in the buffer, with how many this client has taken. */
+  /** Accepts a frame; resolves once it is in the buffer, with how many this client has accepted. */
   send(frame: ClientFrame): Promise<number> {
-    return this.#keep(frame);
+    return this.#enqueue(frame);
   }
 
-  /** Takes a message of a foreign format, as `send` takes a frame. */
+  /** Accepts a message of a foreign format, as `send` does a frame. */
   sendMessage(message: ClientMessage): Promise<number> {
-    return this.#keep(message);
+    return this.#enqueue(message);
   }
 
-  async #keep(frame: ClientFrame | ClientMessage): Promise<number> {
+  async #enqueue(frame: ClientFrame | ClientMessage): Promise<number> {
     this.#assertUsable();
     const tail = JSON.stringify(frame).slice(1);
     if (this.#tooLarge(tail)) throw new ClientError('payload_too_large', tooLargeMessage(this.#welcome!));
@@ -242,7 +242,7 @@ export class FeedClient {
     return new Promise((resolve, reject) => this.#flushWaiters.push({ resolve, reject }));
   }
 
-  /** Tells the server that the feed is finished; resolves when it has settled what was left. */
+  /** Ends the feed; resolves when the server has judged what was left. */
   end(): Promise<void> {
     if (this.#failure) return Promise.reject(this.#failure);
     if (this.#ended) return Promise.resolve();
@@ -251,7 +251,7 @@ export class FeedClient {
     return new Promise((resolve, reject) => this.#endWaiters.push({ resolve, reject }));
   }
 
-  /** Flushes, unless told not to, and closes for good. */
+  /** Flushes, unless `flush` is false, and closes for good. */
   async close({ flush = true }: { flush?: boolean } = {}): Promise<void> {
     try {
       if (flush && this.#state !== 'closed') await this.flush();
@@ -378,7 +378,7 @@ export class FeedClient {
     this.#pump();
   }
 
-  /** Everything up to this number is settled. */
+  /** Everything up to this number is stored or was rejected. */
   #drop(seq: number): void {
     const local = seq - this.#offset!;
     let count = 0;
@@ -426,12 +426,12 @@ export class FeedClient {
     if (this.#state !== 'open') return;
     const { credit, maxPayloadBytes } = this.#welcome!;
     while (this.#sent < this.#buffer.length && this.#sent < credit) {
-      if (this.#tooLarge(this.#buffer[this.#sent].tail)) this.#giveUpLarge();
+      if (this.#tooLarge(this.#buffer[this.#sent].tail)) this.#rejectLarge();
       else this.#sendBatch(Math.min(credit, this.#buffer.length), maxPayloadBytes);
     }
     // the last foreign message may be held until the end is said, so its ack cannot be waited for
-    const unsettled = this.#foreign ? this.#buffer.length - this.#sent : this.#buffer.length;
-    if (this.#ending && !this.#ending.sent && !this.#ended && unsettled === 0) {
+    const unacked = this.#foreign ? this.#buffer.length - this.#sent : this.#buffer.length;
+    if (this.#ending && !this.#ending.sent && !this.#ended && unacked === 0) {
       this.#ending.sent = true;
       this.#socket!.send('{"type":"end"}');
     }
@@ -443,8 +443,8 @@ export class FeedClient {
     return tail.length * 3 > limit && new TextEncoder().encode(tail).length > limit;
   }
 
-  /** A frame that was taken before the limit was known. */
-  #giveUpLarge(): void {
+  /** A frame that was accepted before the limit was known. */
+  #rejectLarge(): void {
     const { local } = this.#buffer[this.#sent];
     this.#release(this.#sent, 1);
     this.#emit('reject', {

@@ -1,4 +1,7 @@
-/** Who is told about spikes straight away: Alertmanagers and webhooks. Secrets stay in the environment or in files of their own. */
+/**
+ * Who is told about spikes straight away: Alertmanagers and webhooks. Secrets stay in the environment or in files of
+ * their own.
+ */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { SIGNALS } from '../spikes/signals.js';

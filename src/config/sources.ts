@@ -1,4 +1,6 @@
-/** Pull sources: brokers, robots and files that the evaluator reads by itself. Passwords are named here, never written. */
+/**
+ * Pull sources: brokers, robots and files that the evaluator reads by itself. Passwords are named here, never written.
+ */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { adapters, formatByName, type NamedFormat } from '../../adapters/index.js';
@@ -24,7 +26,7 @@ const feedShape = {
   ),
 };
 
-function tellRole(feed: { role: string; tracker?: string }, issue: z.core.$RefinementCtx): void {
+function checkRole(feed: { role: string; tracker?: string }, issue: z.core.$RefinementCtx): void {
   if ((feed.role === 'tracker') === (feed.tracker !== undefined)) return;
   const message =
     feed.role === 'tracker' ? 'is needed: a tracker has a name' : 'must be left out: the reference has none';
@@ -33,7 +35,7 @@ function tellRole(feed: { role: string; tracker?: string }, issue: z.core.$Refin
 
 const feeds = <T extends z.core.$ZodLooseShape>(shape: T) =>
   z
-    .array(z.strictObject({ ...shape, ...feedShape }).superRefine(tellRole as never))
+    .array(z.strictObject({ ...shape, ...feedShape }).superRefine(checkRole as never))
     .min(1)
     .max(256)
     .meta({ description: 'what is subscribed to, and where it goes' });
@@ -132,7 +134,7 @@ const tail = z
     path: text('file that another program appends to; every line is a message'),
     ...feedShape,
   })
-  .superRefine(tellRole as never)
+  .superRefine(checkRole as never)
   .meta({ description: 'a file' });
 
 export const sources = (context: Context) =>

@@ -1,6 +1,6 @@
 /**
- * The edge of the evaluator, put together: feeds come in at the desk, events of the pipeline go out to subscribers, trends
- * and meters, and everything is served on the sockets it is given.
+ * The edge of the evaluator, put together: feeds come in at the desk, events of the pipeline go out to subscribers,
+ * trends and meters, and everything is served on the sockets it is given.
  */
 import type { Config } from '../config/config.js';
 import { Exposition } from '../telemetry/exposition.js';

@@ -1,7 +1,7 @@
 /**
- * Keeps busy connections from taking the event loop for themselves: a socket hands over many messages in one turn of it.
- * Once messages have used `sliceMs` of a turn, every connection that goes on receiving is held. Those held are released
- * in later turns, a few at a time, because all of them together would take too long again.
+ * Keeps busy connections from taking the event loop for themselves: a socket hands over many messages in one turn of
+ * it. Once messages have used `sliceMs` of a turn, every connection that still receives is held. Those held are
+ * released in later turns, a few at a time, because all of them together would take too long again.
  */
 
 /** A connection that can be held and released. */

@@ -1,6 +1,6 @@
 /**
- * The frames of one feed on their way to the disk. A FeedQueue hands them to the pipeline in the order of their numbers,
- * knows which are stored, recognises what comes twice, and outlives the connection that brought them.
+ * The frames of one feed on their way to the disk. A FeedQueue hands them to the pipeline in the order of their
+ * numbers, knows which are stored, recognises what comes twice, and outlives the connection that brought them.
  * Invariant: `acked` is n only when every frame up to n is stored or was rejected. While the disk takes nothing, frames
  * wait here; the connection is not read from meanwhile, so they are bounded by the credit.
  */

@@ -1,7 +1,7 @@
 /**
- * Whether an ingest connection is read from. Four things can stop it: too many frames wait to be stored (the credit), the
- * peer sends too fast (the rate), the disk takes nothing, or it is somebody else's turn. When none of them holds any
- * longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true.
+ * Whether an ingest connection is read from. Four things can stop it: too many frames wait to be stored (the credit),
+ * the peer sends too fast (the rate), the disk takes nothing, or it is somebody else's turn. When none of them holds
+ * any longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true.
  */
 import type { Config } from '../config/config.js';
 import type { Holdable } from './fair-turns.js';

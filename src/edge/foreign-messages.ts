@@ -17,30 +17,30 @@ export interface ForeignFrames {
   parts: FramePart[];
   /** first mistake; the message is used up */
   fault: Fault | null;
-  /** everything up to this number is given out, but for what is held */
+  /** everything up to this number is emitted, but for what is held */
   upTo: number;
 }
 
 export class ForeignMessages {
   #decoder: Decoder;
-  /** number of the last frame given out; a fraction within a message */
-  #given: number;
+  /** number of the last frame emitted; a fraction within a message */
+  #emittedSeq: number;
   /** number of the last message decoded */
-  #last: number;
+  #lastSeq: number;
   #held = false;
 
   constructor(
     readonly format: Format,
     readonly role: Role,
     readonly rules: FrameRules,
-    /** a frame may be spread over fewer messages than this, or the client would wait for an ack and the server for more */
+    /** a frame must need fewer messages than this: or the client would wait for an ack, and the server for the rest */
     readonly creditFrames: number,
     /** number of the last frame that came before this connection */
     lastSeq: number,
   ) {
     this.#decoder = format.decoder(role);
-    this.#given = lastSeq;
-    this.#last = Math.floor(lastSeq);
+    this.#emittedSeq = lastSeq;
+    this.#lastSeq = Math.floor(lastSeq);
   }
 
   /** Whether a frame waits for more messages. */
@@ -53,23 +53,23 @@ export class ForeignMessages {
     const envelope = checkEnvelope(raw);
     if (envelope instanceof Fault) return this.#refused(envelope);
     const { seq, message, stamp } = envelope;
-    if (seq <= this.#last) return null;
-    const before = this.#last;
-    this.#last = seq;
+    if (seq <= this.#lastSeq) return null;
+    const before = this.#lastSeq;
+    this.#lastSeq = seq;
     const decoded = this.#decoder.decode(message, stamp);
     this.#held = decoded.held;
     // while nothing comes out, everything since the last frame is held
-    const heldFrom = decoded.parts.length > 0 ? before : Math.floor(this.#given);
+    const heldFrom = decoded.parts.length > 0 ? before : Math.floor(this.#emittedSeq);
     const frames = this.#number(decoded, decoded.held ? heldFrom : seq);
-    if (this.#held && seq - Math.floor(this.#given) >= this.creditFrames) return this.#tooLong(seq);
+    if (this.#held && seq - Math.floor(this.#emittedSeq) >= this.creditFrames) return this.#tooLong(seq);
     return frames;
   }
 
-  /** Gives out what is held. */
+  /** Emits what is held. */
   flush(): ForeignFrames {
     const decoded = this.#decoder.flush();
     this.#held = decoded.held;
-    return this.#number(decoded, this.#last);
+    return this.#number(decoded, this.#lastSeq);
   }
 
   #number(decoded: Decoded, upTo: number): ForeignFrames {
@@ -77,12 +77,12 @@ export class ForeignMessages {
     const good = this.#checked(decoded, frames);
     // what is held keeps the last whole number: the frames before it lie between two of them
     const count = this.#held ? good.length + 1 : good.length;
-    const from = this.#held ? Math.max(upTo, this.#given) : this.#given;
+    const from = this.#held ? Math.max(upTo, this.#emittedSeq) : this.#emittedSeq;
     const room = Math.floor(from) + 1 - from;
     good.forEach((part, n) => {
       part.seq = n + 1 < count ? from + (room * (n + 1)) / count : upTo;
     });
-    this.#given = Math.max(this.#given, good.at(-1)?.seq ?? 0, upTo);
+    this.#emittedSeq = Math.max(this.#emittedSeq, good.at(-1)?.seq ?? 0, upTo);
     frames.parts = good;
     return frames;
   }
@@ -93,7 +93,7 @@ export class ForeignMessages {
     return decoded.parts.flatMap((part) => {
       const checked = this.#check(part);
       if (!(checked instanceof Fault)) return [checked];
-      frames.fault ??= numbered(checked, this.#last);
+      frames.fault ??= numbered(checked, this.#lastSeq);
       return [];
     });
   }
@@ -106,22 +106,22 @@ export class ForeignMessages {
     const place = path === '' ? 'message' : /^\d/.test(path) ? `message:${path}` : `message${dotted(path)}`;
     const more = count > 1 ? ` (and ${count - 1} more mistakes)` : '';
     const text = `${place} ${message}${more}`;
-    return new Fault(code ?? 'frame_invalid', place, text, show(value), this.#last);
+    return new Fault(code ?? 'frame_invalid', place, text, show(value), this.#lastSeq);
   }
 
   #refused(envelope: Fault): ForeignFrames {
     // with a number of its own it is used up, without one nothing is known to be
     const { seq } = envelope;
-    if (seq !== undefined && seq > this.#last) this.#last = seq;
-    const upTo = seq === undefined || this.#held ? Math.floor(this.#given) : this.#last;
-    if (!this.#held) this.#given = Math.max(this.#given, upTo);
+    if (seq !== undefined && seq > this.#lastSeq) this.#lastSeq = seq;
+    const upTo = seq === undefined || this.#held ? Math.floor(this.#emittedSeq) : this.#lastSeq;
+    if (!this.#held) this.#emittedSeq = Math.max(this.#emittedSeq, upTo);
     return { parts: [], fault: envelope, upTo };
   }
 
   #tooLong(seq: number): ForeignFrames {
     this.#decoder = this.format.decoder(this.role);
     this.#held = false;
-    this.#given = seq;
+    this.#emittedSeq = seq;
     const message = `a frame is spread over ${this.creditFrames} messages or more; put more of it into one message, or raise limits.creditFrames (now ${this.creditFrames})`;
     return { parts: [], fault: new Fault('frame_unfinished', 'message', message, undefined, seq), upTo: seq };
   }

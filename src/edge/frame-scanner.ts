@@ -1,6 +1,6 @@
 /**
- * Reads frames straight from the bytes of a message: what `JSON.parse` and `checkFrame` would give, packed, in a fraction of
- * their time, because nothing is built that nobody wants and ids that came before are not made again.
+ * Reads frames straight from the bytes of a message: what `JSON.parse` and `checkFrame` would give, packed, in a
+ * fraction of their time, because nothing is built that nobody wants and ids that came before are not made again.
  * Invariant: it answers only for messages that are certainly right. Anything else, a mistake or merely something
  * unusual (an escape, a letter beyond ASCII, a repeated key), is null, and the general way decides and explains.
  */
@@ -61,8 +61,8 @@ const KEYS = {
   class: bytesOf('class'),
   confidence: bytesOf('confidence'),
 };
-const ID_BEGINS = bytesOf('"id":');
-const BOX_BEGINS = bytesOf(',"box":');
+const ID_START = bytesOf('"id":');
+const BOX_START = bytesOf(',"box":');
 
 export class FrameScanner {
   #bytes: Uint8Array = new Uint8Array(0);
@@ -73,7 +73,7 @@ export class FrameScanner {
   /** the frame in which an id came last */
   readonly #stamps = new Uint32Array(PLACES);
   #stamp = 0;
-  /** an id of this frame was pushed out of the table, so the table cannot tell whether one came twice */
+  /** an id of this frame was pushed out of the table, so the table does not know whether one came twice */
   #crowded = false;
   readonly #seen = new Set<string>();
   // the objects of the frame being read, behind them those of earlier frames; what is handed on is cut to measure
@@ -209,9 +209,9 @@ export class FrameScanner {
     const isBox = this.#rules.shape === 'box';
     this.#expect(OPEN_OBJECT);
     // as most write it: the id, the box, and nothing else
-    if (this.#begins(ID_BEGINS)) {
+    if (this.#accepts(ID_START)) {
       id = this.#id(n);
-      if (isBox && this.#begins(BOX_BEGINS)) {
+      if (isBox && this.#accepts(BOX_START)) {
         this.#box();
         placed = true;
       }
@@ -252,8 +252,8 @@ export class FrameScanner {
     if (id === null || !placed) throw UNUSUAL;
   }
 
-  /** Past these bytes, when they are next. */
-  #begins(word: Uint8Array): boolean {
+  /** Reads past these bytes, when they are next. */
+  #accepts(word: Uint8Array): boolean {
     const bytes = this.#bytes;
     const at = this.#at;
     for (let n = 0; n < word.length; n++) if (bytes[at + n] !== word[n]) return false;
@@ -288,7 +288,7 @@ export class FrameScanner {
     if (this.#rules.geodesic && !onEarth) throw UNUSUAL;
   }
 
-  /** The next coordinate: most are a few digits with a fraction, and are read here, without a detour by way of a boxed number. */
+  /** The next coordinate: most are a few digits with a fraction, read here without making a boxed number of them. */
   #coordinate(): void {
     const bytes = this.#bytes;
     if (bytes[this.#at] <= SPACE) this.#space();
@@ -399,13 +399,13 @@ export class FrameScanner {
     if (length === 0 || length > this.#rules.idLengthMax) throw UNUSUAL;
     if (length > REMEMBERED_LENGTH) {
       this.#crowded = true;
-      return this.#note(n, this.#slice(start, at), NOWHERE);
+      return this.#register(n, this.#slice(start, at), NOWHERE);
     }
     const first = (hash ^ (hash >>> 15)) & (PLACES - 1);
     // each id has two places, so that it is rare for a frame to have more ids for them than there is room
     for (let place = first; ; place ^= 1) {
       const id = this.#ids[place];
-      if (id.length === length && this.#reads(id, start)) return this.#note(n, id, place);
+      if (id.length === length && this.#reads(id, start)) return this.#register(n, id, place);
       if (place !== first) break;
     }
     const place = this.#stamps[first] === this.#stamp ? first ^ 1 : first;
@@ -414,7 +414,7 @@ export class FrameScanner {
       this.#stamps[place] = 0;
     }
     this.#ids[place] = this.#slice(start, at);
-    return this.#note(n, this.#ids[place], place);
+    return this.#register(n, this.#ids[place], place);
   }
 
   /** Most objects stand where they stood in the frame before, or one further: null when this one does not. */
@@ -428,12 +428,12 @@ export class FrameScanner {
       if (place === NOWHERE || this.#ids[place] !== id || id.length > this.#rules.idLengthMax) return null;
       this.#expected = at + 1;
       this.#at = start + id.length + 1;
-      return this.#note(n, id, place);
+      return this.#register(n, id, place);
     }
     return null;
   }
 
-  #note(n: number, id: string, place: number): string {
+  #register(n: number, id: string, place: number): string {
     if (place !== NOWHERE) {
       if (this.#stamps[place] === this.#stamp) throw UNUSUAL; // twice in one frame
       this.#stamps[place] = this.#stamp;
@@ -527,7 +527,7 @@ const isPlain = (letter: number): boolean => letter >= SPACE && letter < DELETE 
 
 /**
  * (value * 10^more + rest) / 10^scale, rounded once: worked out in pairs of doubles (Dekker), to about 100 bits. NaN in
- * the rare case that these do not tell to which side to round.
+ * the rare case that these do not decide to which side to round.
  */
 function longQuotient(value: number, rest: number, more: number, scale: number): number {
   const divisor = POWERS[scale];

@@ -1,6 +1,6 @@
 /**
- * What is answered over HTTP: the page, health, /metrics, and the JSON of /v1. ROUTES is the table of addresses, with the
- * role a token needs for each; whoever asks without it is refused before anything is looked up.
+ * What is answered over HTTP: the page, health, /metrics, and the JSON of /v1. ROUTES is the table of addresses, with
+ * the role a token needs for each; whoever asks without it is refused before anything is looked up.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
@@ -76,7 +76,7 @@ const metrics: Handler = async ({ exposition }, { identity, accept }) => {
 };
 
 const streams: Handler = ({ live }, { identity }) =>
-  // ages are told by the server's clock
+  // ages count by the server's clock
   json({ nowMs: Date.now(), streams: live.streams().filter(({ stream }) => identity.covers(stream)) });
 
 const window: Handler = async ({ live }, { query, identity }) => {

@@ -1,7 +1,8 @@
 /**
- * The live page as files: `npm run build` puts them, each also compressed, into dist/page; they are read once, at start.
- * Names of scripts and styles carry a hash of their content, so browsers may keep them for ever; the document itself is
- * asked for again each time and answered with 304 while it is the same. Without a build there is a plain list of addresses.
+ * The live page as files: `npm run build` puts them, each also compressed, into dist/page; they are read once, at
+ * start. Names of scripts and styles carry a hash of their content, so browsers may keep them for ever; the document
+ * itself is asked for again each time and answered with 304 while it is the same. Without a build there is a plain list
+ * of addresses.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -81,8 +82,8 @@ function pageFile(name: string, bodies: PageFile['bodies']): PageFile {
 }
 
 function encodingFor(accepted: string, { bodies }: PageFile): keyof PageFile['bodies'] {
-  const takes = (name: string) => new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(\\.0*)?\\b)`).test(accepted);
-  return bodies.br && takes('br') ? 'br' : bodies.gzip && takes('gzip') ? 'gzip' : 'plain';
+  const accepts = (name: string) => new RegExp(`\\b${name}\\b(?!\\s*;\\s*q=0(\\.0*)?\\b)`).test(accepted);
+  return bodies.br && accepts('br') ? 'br' : bodies.gzip && accepts('gzip') ? 'gzip' : 'plain';
 }
 
 /** The page beside this program. */

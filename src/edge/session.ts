@@ -213,7 +213,7 @@ export class Session implements FeedSession, Conversation {
     const { feed } = queue;
     const { limits } = desk.config;
     const nextSeq = queue.open(acceptedSeq);
-    // its counters begin at 0, not with the first frame
+    // its counters start at 0, not with the first frame
     desk.meters.feedMeter(feed);
     clearTimeout(this.#helloTimer);
     this.#queue = queue;
@@ -326,7 +326,7 @@ export class Session implements FeedSession, Conversation {
     this.desk.logger.info('feed_ended', { ...queue.feed, session: this.id });
   }
 
-  /** Answers a mistake after which the connection goes on; a frame uses up its number. */
+  /** Answers a mistake that leaves the connection open; a frame uses up its number. */
   #reject(fault: Fault, usedUp: number | null = fault.seq ?? null): void {
     if (usedUp !== null) this.#queue?.skip(usedUp);
     this.#answer(fault);

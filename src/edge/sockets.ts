@@ -1,6 +1,6 @@
 /**
- * Every socket of the server: the port, the WebSocket connections on it, and their heartbeats. Whether a peer may connect
- * is decided before its connection is upgraded; what it says is the business of the endpoint it connects to.
+ * Every socket of the server: the port, the WebSocket connections on it, and their heartbeats. Whether a peer may
+ * connect is decided before its connection is upgraded; what it says is the business of the endpoint it connects to.
  * This file owns the library ws.
  */
 import { readFileSync } from 'node:fs';
@@ -119,7 +119,7 @@ export class Sockets {
     return counts;
   }
 
-  /** Accepts no more connections; those there are go on. */
+  /** Accepts no more connections; those there are stay. */
   refuseMore(): void {
     this.#stopping = true;
     this.#http.close();

@@ -1,4 +1,7 @@
-/** What frames of a stream must look like. Its feeds share the rules, so that the first point fixes the dimension for all. */
+/**
+ * What frames of a stream must look like. Its feeds share the rules, so that the first point fixes the dimension for
+ * all.
+ */
 import { type Config, pointProfileLines, type ResolvedStream } from '../config/config.js';
 import type { FrameRules } from '../wire/frame-check.js';
 

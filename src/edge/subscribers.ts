@@ -167,7 +167,7 @@ export class Subscription implements Conversation {
     );
   }
 
-  /** The time of a paced reader has come: what waits goes out, then reports gather again. */
+  /** A paced reader is due: what waits goes out, then reports gather again. */
   #tick(): void {
     this.#due = true;
     if (this.#roomy) this.#forward();
@@ -197,7 +197,7 @@ export class Subscription implements Conversation {
   }
 
   #send(text: string): void {
-    // a peer that had nothing to take was not slow
+    // a peer that had nothing to read was not slow
     if (this.peer.backlogBytes() === 0) this.#progressMs = this.subscribers.now();
     this.peer.send(text, () => this.#progressed());
   }

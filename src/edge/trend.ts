@@ -33,7 +33,7 @@ class Trend {
     const { cost, distance } = report;
     const last =
       this.#count > 0 ? this.#rows[((this.#count - 1) % this.#room) * COLUMNS.length] : Number.NEGATIVE_INFINITY;
-    // at its end a series reports its last frame once more; one that begins again starts over
+    // at its end a series reports its last frame once more; one that starts again has a new trend
     if (k < last) this.#count = 0;
     else if (k === last) this.#count--;
     if (this.#count === this.#room && this.#room < this.framesMax) this.#grow();

@@ -17,13 +17,13 @@ export interface LoopbackPort {
 /** Opens a way to the desk; `name` stands in the log. */
 export function loopback(desk: FeedDesk, name: string): LoopbackPort {
   let newest: Loopback | null = null;
-  class Way extends Loopback {
+  class Newest extends Loopback {
     constructor() {
       super(desk, name);
       newest = this;
     }
   }
-  return { WebSocket: Way, onlyHeld: () => newest?.onlyHeld ?? true };
+  return { WebSocket: Newest, onlyHeld: () => newest?.onlyHeld ?? true };
 }
 
 class Loopback implements WebSocketLike {

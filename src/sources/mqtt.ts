@@ -1,8 +1,8 @@
 /**
  * MQTT: subscribes to topics of a broker and feeds what comes. With QoS 1 a message is acknowledged when it is durable
- * here, so the broker keeps for us what a crash would lose; acknowledgements go out in the order of the messages, as the
- * standard demands. The session persists at the broker, which delivers after a cut what was not acknowledged; what we
- * know to be stored, or on its way, is then not taken twice.
+ * here, so the broker keeps for us what a crash would lose; acknowledgements go out in the order of the messages, as
+ * the standard demands. The session persists at the broker, which delivers after a cut what was not acknowledged; what
+ * we know to be stored, or on its way, is then not enqueued twice.
  *
  * This file owns the library mqtt. It acknowledges by itself as soon as a message was handled, one after the other. We
  * let it go on at once without an acknowledgement and send that ourselves, by a method its types leave out: the version
@@ -16,7 +16,7 @@ import { Backoff, type MqttSettings, type Source, SourceFeed, type SourceParts, 
 interface Delivery {
   messageId: number;
   payload: Uint8Array;
-  /** feeds that have not settled it yet */
+  /** feeds that are not done with it yet */
   open: number;
   /** connection on which it must be acknowledged */
   connection: number;
@@ -119,12 +119,12 @@ export class MqttSource implements Source {
     }, waitMs);
   }
 
-  /** Takes a message in; the next one is handled when there is room for it. */
+  /** Handles a message; the next one follows when there is room for it. */
   async #handle(packet: IPublishPacket, done: (error?: Error) => void): Promise<void> {
     const later = packet.qos === 1 && this.settings.acknowledge === 'stored';
     const delivery = later ? this.#deliver(packet) : null;
-    if (delivery !== 'known') await this.#take(packet, () => delivery && this.#settled(delivery));
-    // an error lets the library go on without an acknowledgement
+    if (delivery !== 'known') await this.#dispatch(packet, () => delivery && this.#concluded(delivery));
+    // with an error the library handles the next one without an acknowledgement
     done(later ? NOT_YET : undefined);
   }
 
@@ -143,7 +143,7 @@ export class MqttSource implements Source {
     return delivery;
   }
 
-  async #take(packet: IPublishPacket, settled: () => void): Promise<void> {
+  async #dispatch(packet: IPublishPacket, concluded: () => void): Promise<void> {
     const { meter, config } = this.parts;
     const payload = bytesOf(packet);
     meter.messages++;
@@ -153,14 +153,14 @@ export class MqttSource implements Source {
     const wanted = this.#feeds.filter(({ filter }) => matches(filter, packet.topic));
     if (text === null || wanted.length === 0) {
       this.#refuse(payload, wanted[0]?.feed ?? this.#feeds[0].feed);
-      settled();
+      concluded();
       return;
     }
     let open = wanted.length;
     const one = () => {
-      if (--open === 0) settled();
+      if (--open === 0) concluded();
     };
-    await Promise.all(wanted.map(({ feed }) => feed.take(text, one)));
+    await Promise.all(wanted.map(({ feed }) => feed.enqueue(text, one)));
   }
 
   #refuse(payload: Uint8Array, feed: SourceFeed): void {
@@ -174,7 +174,7 @@ export class MqttSource implements Source {
     else feed.refuse('message_invalid', 'came on a topic that was not asked for, or is not UTF-8', '');
   }
 
-  #settled(delivery: Delivery): void {
+  #concluded(delivery: Delivery): void {
     delivery.open = 0;
     this.#acknowledge();
   }
@@ -192,7 +192,7 @@ export class MqttSource implements Source {
   async stop(): Promise<void> {
     this.#stopping = true;
     if (this.#timer) clearTimeout(this.#timer);
-    // what comes now is not taken, and not acknowledged: the broker has it for us next time
+    // what comes now is neither enqueued nor acknowledged: the broker has it for us next time
     this.#client.handleMessage = (_packet, done) => done(NOT_YET);
     const heldComesAgain = this.settings.qos === 1 && this.settings.acknowledge === 'stored';
     await Promise.all(this.#feeds.map(({ feed }) => feed.finish({ heldComesAgain })));

@@ -1,7 +1,7 @@
 /**
  * rosbridge v2: subscribes to topics of a robot and feeds the messages. Written on plain WebSocket rather than on a
- * library, because everything that comes must be bounded: payload, and what waits. Compression and fragments are not asked
- * for, and refused. The bridge keeps `queueLength` messages while we do not read, and drops the oldest beyond.
+ * library, because everything that comes must be bounded: payload, and what waits. Compression and fragments are not
+ * asked for, and refused. The bridge keeps `queueLength` messages while we do not read, and drops the oldest beyond.
  */
 import { WebSocket } from '../edge/sockets.js';
 import { Backoff, type RosbridgeSettings, type Source, SourceFeed, type SourceParts, textOf } from './source.js';
@@ -13,9 +13,9 @@ export class RosbridgeSource implements Source {
   #timer: NodeJS.Timeout | null = null;
   #heartbeat: NodeJS.Timeout | null = null;
   #heard = true;
-  #taking = 0;
+  #pending = 0;
   /** one message after the other */
-  #taken: Promise<void> = Promise.resolve();
+  #enqueued: Promise<void> = Promise.resolve();
   #stopping = false;
 
   constructor(
@@ -111,15 +111,15 @@ export class RosbridgeSource implements Source {
       return;
     }
     const body = JSON.stringify(message.msg);
-    for (const { feed } of wanted) this.#take(socket, () => feed.take(body));
+    for (const { feed } of wanted) this.#enqueue(socket, () => feed.enqueue(body));
   }
 
-  /** Reads on only while there is room. */
-  #take(socket: WebSocket, take: () => Promise<void>): void {
-    this.#taking++;
+  /** Reads only while there is room. */
+  #enqueue(socket: WebSocket, enqueue: () => Promise<void>): void {
+    this.#pending++;
     socket.pause();
-    this.#taken = this.#taken.then(take).then(() => {
-      if (--this.#taking === 0 && !this.#stopping && socket === this.#socket) socket.resume();
+    this.#enqueued = this.#enqueued.then(enqueue).then(() => {
+      if (--this.#pending === 0 && !this.#stopping && socket === this.#socket) socket.resume();
     });
   }
 

@@ -1,8 +1,8 @@
 /**
- * What all pull sources share: the parts they are made of, the wait before coming back, and the SourceFeed, which takes
- * messages into a feed of a stream and says when each of them is durable.
- * Invariant: `settled` of a message is called once, in order, when the message is on disk or was refused for good; never
- * for one that a restart would have to fetch again.
+ * What all pull sources share: the parts they are made of, the wait before coming back, and the SourceFeed, which
+ * brings messages into a feed of a stream and says when each of them is durable.
+ * Invariant: `concluded` of a message is called once, in order, when the message is on disk or was refused for good;
+ * never for one that a restart would have to fetch again.
  */
 import { adapters } from '../../adapters/index.js';
 import { ClientError, connect, type FeedClient, type Reject } from '../client.js';
@@ -32,7 +32,7 @@ export interface SourceParts {
 
 /** A running source. */
 export interface Source {
-  /** Reads nothing more, waits until what was taken is stored and acknowledged, and closes. */
+  /** Reads nothing more, waits until what was fetched is stored and acknowledged, and closes. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export class Backoff {
 
 interface Waiting {
   local: number;
-  settled: () => void;
+  concluded: () => void;
 }
 
 /** how often a source that stops looks whether it may */
@@ -77,8 +77,8 @@ export class SourceFeed {
   readonly #closingSoon = new Promise<void>((resolve) => {
     this.#whenClosing = resolve;
   });
-  #toldMs = Number.NEGATIVE_INFINITY;
-  #untold = 0;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+  #unlogged = 0;
   #lastReject: Reject | null = null;
 
   constructor(
@@ -104,13 +104,13 @@ export class SourceFeed {
       backoffMaxMs: config.sources.backoffMaxMs,
       WebSocket: this.#port.WebSocket,
     });
-    this.#client.on('open', () => this.#settle());
-    this.#client.on('ack', () => this.#settle());
+    this.#client.on('open', () => this.#conclude());
+    this.#client.on('ack', () => this.#conclude());
     this.#client.on('reject', (reject) => this.#rejected(reject));
     this.#client.on('close', () => this.#closed());
   }
 
-  /** Messages taken and not stored yet. */
+  /** Messages enqueued and not stored yet. */
   get waiting(): number {
     return this.#client.pending;
   }
@@ -125,24 +125,24 @@ export class SourceFeed {
     });
   }
 
-  /** Takes a message; resolves when there is room for the next one. */
-  async take(text: string, settled: () => void = () => {}): Promise<void> {
+  /** Adds a message; resolves when there is room for the next one. */
+  async enqueue(text: string, concluded: () => void = () => {}): Promise<void> {
     const sending = this.#send(text);
     if (sending === null) {
       this.refuse('message_invalid', 'is no JSON object, which a native frame is', text);
       this.skip();
-      settled();
+      concluded();
       return;
     }
     try {
-      this.#waiting.push({ local: await sending, settled });
-      this.#settle();
+      this.#waiting.push({ local: await sending, concluded });
+      this.#conclude();
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
       if (error.code === 'payload_too_large') {
         this.refuse('payload_too_large', error.message, text);
         this.skip();
-        settled();
+        concluded();
         return;
       }
       // refused for good: nothing is acknowledged, and nothing more is read
@@ -167,17 +167,17 @@ export class SourceFeed {
   /** A message that reaches no feed. */
   refuse(reason: SourceReject, message: string, text: string): void {
     this.parts.meter.rejects[reason]++;
-    this.#tell(reason, { message, value: text.slice(0, 200) });
+    this.#logReject(reason, { message, value: text.slice(0, 200) });
   }
 
-  /** Resolves when everything taken is stored or was refused, or the feed is closed. */
+  /** Resolves when everything enqueued is stored or was refused, or the feed is closed. */
   async drained(): Promise<void> {
     await Promise.race([this.#client.flush().catch(() => {}), this.#closingSoon]);
   }
 
   /**
-   * Waits for what was taken, as long as a stop may last, and closes. A frame that is not complete is not waited for where
-   * its messages come again: it would be stored without its rest.
+   * Waits for what was enqueued, as long as a stop may last, and closes. A frame that is not complete is not waited for
+   * where its messages come again: it would be stored without its rest.
    */
   async finish({ heldComesAgain }: { heldComesAgain: boolean }): Promise<void> {
     const patience = setTimeout(() => this.#whenClosing(), this.parts.config.limits.stopMs);
@@ -198,30 +198,30 @@ export class SourceFeed {
     await this.#client.close({ flush: false });
   }
 
-  #settle(): void {
+  #conclude(): void {
     const { settled } = this.#client;
-    while (this.#waiting.length > 0 && this.#waiting[0].local <= settled) this.#waiting.shift()!.settled();
+    while (this.#waiting.length > 0 && this.#waiting[0].local <= settled) this.#waiting.shift()!.concluded();
   }
 
   #rejected(reject: Reject): void {
     const { code, path, message } = reject;
     this.#lastReject = reject;
-    this.#tell(code, { path, message });
-    this.#settle();
+    this.#logReject(code, { path, message });
+    this.#conclude();
   }
 
   /** A sender that only makes mistakes must not fill the log. */
-  #tell(code: string, fields: object): void {
+  #logReject(code: string, fields: object): void {
     const now = performance.now();
-    if (now - this.#toldMs < REJECT_LINES_EVERY_MS) {
-      this.#untold++;
+    if (now - this.#loggedMs < REJECT_LINES_EVERY_MS) {
+      this.#unlogged++;
       return;
     }
     const { stream, role, tracker } = this.settings;
-    const line = { source: this.name, stream, role, tracker, code, ...fields, untold: this.#untold };
+    const line = { source: this.name, stream, role, tracker, code, ...fields, untold: this.#unlogged };
     this.parts.logger.warn('source_rejected', line);
-    this.#toldMs = now;
-    this.#untold = 0;
+    this.#loggedMs = now;
+    this.#unlogged = 0;
   }
 
   #closed(): void {

@@ -1,11 +1,11 @@
 /**
- * A file that another program appends to: every line is a message. A line counts when its end has been written; when the
- * file is rotated away (renamed, replaced or truncated), what is left of it is read first, then the new one.
+ * A file that another program appends to: every line is a message. A line counts when its end has been written; when
+ * the file is rotated away (renamed, replaced or truncated), what is left of it is read first, then the new one.
  *
  * Lines are numbered through all files, and the number of a line is the number of its message in the feed. So the log
- * itself knows how far we are: after a restart the first line that is not stored is the one to read next. A note beside
- * the log says which file that number belongs to, and a place in it from which lines can be counted.
- * Invariant: the note is never ahead of the log.
+ * itself knows how far we are: after a restart the first line that is not stored is the one to read next. A checkpoint
+ * beside the log says which file that number belongs to, and a place in it from which lines can be counted.
+ * Invariant: the checkpoint is never ahead of the log.
  */
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ interface Identity {
 }
 
 /** In this file, line number `lines`, counted through all files, ends at `offset`. */
-interface Note {
+interface Checkpoint {
   version: 1;
   file: Identity;
   lines: number;
@@ -29,8 +29,8 @@ interface Note {
 
 const CHUNK_BYTES = 256 * 1024;
 const HEAD_BYTES = 256;
-/** lines between two notes: what is counted again at the next start */
-const NOTE_EVERY_LINES = 10_000;
+/** lines between two checkpoints: what is counted again at the next start */
+const CHECKPOINT_LINES = 10_000;
 /** files of a folder that are looked at for one that was renamed */
 const FOLDER_MAX = 1000;
 
@@ -39,11 +39,11 @@ export class TailSource implements Source {
   readonly #backoff: Backoff;
   #file: FileHandle | null = null;
   #identity: Identity = { inode: 0, head: '', headBytes: 0 };
-  #note: Note | null = null;
+  #checkpoint: Checkpoint | null = null;
   /** bytes read, and what of them is no whole line yet */
   #offset = 0;
   #rest = Buffer.alloc(0);
-  /** lines taken, counted through all files */
+  /** lines enqueued, counted through all files */
   #lines = 0;
   /** inside a line that is too long */
   #skipping = false;
@@ -90,26 +90,27 @@ export class TailSource implements Source {
 
   /** Finds the first line that is not stored; `stored` lines are, through all files. */
   async #start(stored: number): Promise<void> {
-    const note = await this.#readNote();
+    const checkpoint = await this.#readCheckpoint();
     this.#lines = stored;
-    const path = note ? await this.#whereIs(note) : this.settings.path;
+    const path = checkpoint ? await this.#find(checkpoint) : this.settings.path;
     if (path === null) {
       // it is gone, with whatever was not read of it
       const { settings, parts } = this;
       const how = 'while the evaluator was away, and the rest of it is gone';
       parts.logger.warn('source_rotated', { source: settings.name, path: settings.path, how, lines: stored });
-      await this.#begin(settings.path);
+      await this.#openFromStart(settings.path);
       return;
     }
     await this.#open(path);
     // a feed that was retired meanwhile counts from the start again, the file does not
-    const behind = !note || stored < note.lines ? stored : note.lines;
-    const offset = note?.offset ?? 0;
-    this.#offset = note && stored < note.lines ? offset : await this.#endOfLine(stored, note ? behind : 0, offset);
+    const behind = !checkpoint || stored < checkpoint.lines ? stored : checkpoint.lines;
+    const offset = checkpoint?.offset ?? 0;
+    this.#offset =
+      checkpoint && stored < checkpoint.lines ? offset : await this.#endOfLine(stored, checkpoint ? behind : 0, offset);
     await this.#mark(this.#identity, this.#lines, this.#offset);
   }
 
-  /** The end of line `wanted`, counted from a place that is known; a file that is too short begins anew. */
+  /** The end of line `wanted`, counted from a place that is known; a file that is too short is read from its start. */
   async #endOfLine(wanted: number, lines: number, offset: number): Promise<number> {
     const chunk = Buffer.alloc(CHUNK_BYTES);
     while (lines < wanted) {
@@ -126,16 +127,16 @@ export class TailSource implements Source {
     return offset;
   }
 
-  /** Where the file of the note is now: in its place, under another name in the same folder, or null. */
-  async #whereIs(note: Note): Promise<string | null> {
+  /** Where the file of the checkpoint is now: in its place, under another name in the same folder, or null. */
+  async #find(checkpoint: Checkpoint): Promise<string | null> {
     const { path } = this.settings;
     const folder = dirname(path);
     const others = (await readdir(folder)).slice(0, FOLDER_MAX).map((name) => join(folder, name));
     for (const candidate of [path, ...others]) {
       const found = await stat(candidate).catch(() => null);
-      if (found?.ino !== note.file.inode || !found.isFile() || found.size < note.offset) continue;
+      if (found?.ino !== checkpoint.file.inode || !found.isFile() || found.size < checkpoint.offset) continue;
       const file = await open(candidate, 'r');
-      const same = hash(await headOf(file, note.file.headBytes)) === note.file.head;
+      const same = hash(await headOf(file, checkpoint.file.headBytes)) === checkpoint.file.head;
       await file.close();
       if (same) return candidate;
     }
@@ -144,8 +145,8 @@ export class TailSource implements Source {
     return null;
   }
 
-  /** Begins a file from its start. The note goes on with the file before until a line of this one is stored. */
-  async #begin(path: string): Promise<void> {
+  /** Reads a file from its start. The checkpoint stays in the file before until a line of this one is stored. */
+  async #openFromStart(path: string): Promise<void> {
     await this.#open(path);
     this.#offset = 0;
   }
@@ -175,7 +176,7 @@ export class TailSource implements Source {
     const chunk = Buffer.alloc(Math.min(CHUNK_BYTES, size - this.#offset));
     const { bytesRead } = await file.read(chunk, 0, chunk.length, this.#offset);
     this.#offset += bytesRead;
-    if (bytesRead > 0) await this.#takeLines(chunk.subarray(0, bytesRead));
+    if (bytesRead > 0) await this.#enqueueLines(chunk.subarray(0, bytesRead));
     if (bytesRead > 0 || this.#stopping) return true;
     // between its renaming and the first line of the next file there may be none of this name
     const now = await stat(this.settings.path).catch(() => null);
@@ -192,7 +193,7 @@ export class TailSource implements Source {
     if (hash(now.subarray(0, headBytes)) !== head) return false;
     if (now.length > headBytes) {
       Object.assign(this.#identity, { head: hash(now), headBytes: now.length });
-      if (this.#note?.file === this.#identity) await this.#writeNote(this.#note);
+      if (this.#checkpoint?.file === this.#identity) await this.#writeCheckpoint(this.#checkpoint);
     }
     return true;
   }
@@ -200,19 +201,19 @@ export class TailSource implements Source {
   async #change(how: 'rotated' | 'truncated'): Promise<void> {
     const { name, path } = this.settings;
     // nobody is going to end this line
-    if (how === 'rotated' && this.#rest.length > 0) await this.#takeLines(Buffer.from('\n'));
+    if (how === 'rotated' && this.#rest.length > 0) await this.#enqueueLines(Buffer.from('\n'));
     if (this.#stopping) return;
     this.parts.logger.info('source_rotated', { source: name, path, how, lines: this.#lines });
-    await this.#begin(path);
+    await this.#openFromStart(path);
   }
 
-  async #takeLines(bytes: Buffer): Promise<void> {
+  async #enqueueLines(bytes: Buffer): Promise<void> {
     let from = 0;
     for (let end = bytes.indexOf(10); end >= 0 && !this.#stopping; end = bytes.indexOf(10, from)) {
       const line = Buffer.concat([this.#rest, bytes.subarray(from, end)]);
       this.#rest = Buffer.alloc(0);
       from = end + 1;
-      await this.#takeLine(line, this.#offset - bytes.length + from);
+      await this.#enqueueLine(line, this.#offset - bytes.length + from);
     }
     this.#rest = Buffer.concat([this.#rest, bytes.subarray(from)]);
     if (this.#rest.length <= this.parts.config.sources.payloadBytes) return;
@@ -222,7 +223,7 @@ export class TailSource implements Source {
   }
 
   /** Every line uses up its number, also an empty one and one that is refused. */
-  async #takeLine(line: Buffer, end: number): Promise<void> {
+  async #enqueueLine(line: Buffer, end: number): Promise<void> {
     const { meter, config } = this.parts;
     const lines = ++this.#lines;
     meter.messages++;
@@ -238,44 +239,44 @@ export class TailSource implements Source {
       this.#feed.skip();
     } else {
       const file = this.#identity;
-      await this.#feed.take(text, () => this.#stored(file, lines, end));
+      await this.#feed.enqueue(text, () => this.#stored(file, lines, end));
     }
   }
 
   #stored(file: Identity, lines: number, offset: number): void {
-    if (this.#note?.file === file && lines - this.#note.lines < NOTE_EVERY_LINES) return;
-    // a note that cannot be written costs time at the next start, nothing else
+    if (this.#checkpoint?.file === file && lines - this.#checkpoint.lines < CHECKPOINT_LINES) return;
+    // a checkpoint that cannot be written costs time at the next start, nothing else
     this.#mark(file, lines, offset).catch(() => {});
   }
 
   async #mark(file: Identity, lines: number, offset: number): Promise<void> {
-    this.#note = { version: 1, file, lines, offset };
-    await this.#writeNote(this.#note);
+    this.#checkpoint = { version: 1, file, lines, offset };
+    await this.#writeCheckpoint(this.#checkpoint);
   }
 
-  get #notePath(): string {
+  get #checkpointPath(): string {
     return join(this.parts.config.data.dir, 'sources', `${encodeURIComponent(this.settings.name)}.json`);
   }
 
-  async #readNote(): Promise<Note | null> {
+  async #readCheckpoint(): Promise<Checkpoint | null> {
     try {
-      const note = JSON.parse(await readFile(this.#notePath, 'utf8')) as Note;
-      return note.version === 1 ? note : null;
+      const checkpoint = JSON.parse(await readFile(this.#checkpointPath, 'utf8')) as Checkpoint;
+      return checkpoint.version === 1 ? checkpoint : null;
     } catch {
       return null;
     }
   }
 
   /** One after the other: the last one counts. */
-  #writeNote(note: Note): Promise<void> {
-    const text = `${JSON.stringify(note)}\n`;
-    const written = this.#written.then(() => this.#replaceNote(text));
+  #writeCheckpoint(checkpoint: Checkpoint): Promise<void> {
+    const text = `${JSON.stringify(checkpoint)}\n`;
+    const written = this.#written.then(() => this.#replaceCheckpoint(text));
     this.#written = written.catch(() => {});
     return written;
   }
 
-  async #replaceNote(text: string): Promise<void> {
-    const path = this.#notePath;
+  async #replaceCheckpoint(text: string): Promise<void> {
+    const path = this.#checkpointPath;
     await mkdir(dirname(path), { recursive: true });
     const file = await open(`${path}.new`, 'w');
     try {

@@ -1,4 +1,6 @@
-/** Every metric, in the order of /metrics and of METRICS.md, the catalogue for people; a test holds the two together. */
+/**
+ * Every metric, in the order of /metrics and of METRICS.md, the catalogue for people; a test holds the two together.
+ */
 import { FEED_METRICS } from './feed-metrics.js';
 import { SERIES_METRICS } from './series-metrics.js';
 import { LOG_METRICS, PROGRAM_METRICS, SERVER_METRICS } from './server-metrics.js';

@@ -1,6 +1,6 @@
 /**
- * The text of /metrics, in the format of Prometheus or as OpenMetrics. Samples are made from scratch at every scrape, so
- * a series that is gone from the meters is gone from the text. This file owns the library prom-client.
+ * The text of /metrics, in the format of Prometheus or as OpenMetrics. Samples are made from scratch at every scrape,
+ * so a series that is gone from the meters is gone from the text. This file owns the library prom-client.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { METRICS } from './catalogue.js';

@@ -1,4 +1,6 @@
-/** The metrics of the program as a whole: how fast it is, its connections, subscribers, notifications, log and build. */
+/**
+ * The metrics of the program as a whole: how fast it is, its connections, subscribers, notifications, log and build.
+ */
 import { type Sample, type Scrape, type Spec, type StorageGauges, single } from './spec.js';
 
 const RESULTS = ['sent', 'failed', 'dropped'] as const;

@@ -131,7 +131,9 @@ describe('translation', () => {
     return stored;
   }
 
-  /** Frames whose lines fell into a resent and a stored message come again in part; pairing drops them by their number. */
+  /**
+   * Frames whose lines fell into a resent and a stored message come again in part; pairing drops them by their number.
+   */
   function byFrame(parts: FramePart[]): Map<number, string> {
     const frames = new Map<number, string>();
     for (const { k, objects } of parts) if (!frames.has(k!)) frames.set(k!, objects.map((object) => object.id).join());

@@ -1,0 +1,202 @@
+/**
+ * The alerts on their way to one receiver: a bounded queue, sent in batches, tried again with growing waits.
+ * Invariant: at most `queueAlerts` wait; the firing alert of a spike goes out before its resolution; an alert is
+ * written down as firing before it is sent.
+ */
+import type { Config, Receiver } from '../config/config.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { NotificationCounts } from '../telemetry/spec.js';
+import type { SpikeEvent } from '../wire/events.js';
+import { type Alert, alertmanagerMessage, alertOf, keyOf, resolved, webhookMessage } from './alert.js';
+
+export interface DeliveryParts {
+  settings: Config['notify'];
+  logger: Pick<Logger, 'info' | 'warn'>;
+  /** address of the page */
+  pageUrl: string;
+  /** writes down which alerts receivers know as firing */
+  save(): void;
+}
+
+export class Delivery {
+  readonly counts: NotificationCounts = { sent: 0, failed: 0, dropped: 0, waiting: 0 };
+  #queue: Alert[] = [];
+  /** firing alerts that the receiver knows of, or may know of */
+  readonly #firing = new Map<string, Alert>();
+  #failures = 0;
+  #retry: NodeJS.Timeout | null = null;
+  #sending: Promise<void> | null = null;
+  readonly #abort = new AbortController();
+
+  constructor(
+    readonly receiver: Receiver,
+    readonly parts: DeliveryParts,
+    firing: Alert[],
+  ) {
+    for (const alert of firing) this.#firing.set(alert.key, alert);
+  }
+
+  get firing(): Alert[] {
+    return [...this.#firing.values()];
+  }
+
+  get #pageUrl(): string {
+    const url = this.parts.pageUrl;
+    return url.endsWith('/') ? url : `${url}/`;
+  }
+
+  #wants({ stream, signal }: SpikeEvent): boolean {
+    const { streams, signals } = this.receiver;
+    return signals.includes(signal) && streams.some((pattern) => matches(pattern, stream));
+  }
+
+  observe(event: SpikeEvent, nowMs: number): void {
+    if (!this.#wants(event)) return;
+    if (event.phase === 'start') {
+      const alert = alertOf(event, this.receiver.labels, this.#pageUrl);
+      // events may come again after a crash
+      if (this.#firing.get(alert.key)?.startsAt !== alert.startsAt) this.#enqueue(alert);
+      return;
+    }
+    const key = keyOf(event);
+    const firing =
+      this.#queue.findLast((alert) => alert.key === key && alert.endsAt === undefined) ?? this.#firing.get(key);
+    if (firing) this.#enqueue(resolved(firing, nowMs));
+  }
+
+  /** After a start: alerts of spikes that last are sent where they are not known, the others are resolved. */
+  recover(active: SpikeEvent[], nowMs: number): void {
+    const lasting = new Map(active.filter((event) => this.#wants(event)).map((event) => [keyOf(event), event]));
+    for (const [key, alert] of this.#firing) if (!lasting.has(key)) this.#enqueue(resolved(alert, nowMs));
+    for (const [key, event] of lasting)
+      if (this.receiver.type === 'alertmanager' || !this.#firing.has(key))
+        this.#enqueue(this.#firing.get(key) ?? alertOf(event, this.receiver.labels, this.#pageUrl));
+  }
+
+  /** An Alertmanager forgets what is not sent again. */
+  repeat(): void {
+    if (this.receiver.type !== 'alertmanager') return;
+    const waiting = new Set(this.#queue.map(({ key }) => key));
+    for (const [key, alert] of this.#firing) if (!waiting.has(key)) this.#enqueue(alert);
+  }
+
+  #enqueue(alert: Alert): void {
+    const last = this.#queue.findLast(({ key }) => key === alert.key);
+    if (last && (last.endsAt === undefined) === (alert.endsAt === undefined)) return;
+    this.#queue.push(alert);
+    while (this.#queue.length > this.parts.settings.queueAlerts) {
+      // who knows of an alert must hear of its end, so the oldest that fires is dropped first
+      const oldest = this.#queue.findIndex(({ key, endsAt }) => endsAt === undefined || !this.#firing.has(key));
+      this.#queue.splice(Math.max(0, oldest), 1);
+      this.counts.dropped++;
+    }
+    this.counts.waiting = this.#queue.length;
+    if (!this.#retry) this.#start();
+  }
+
+  #start(): void {
+    if (this.#sending || this.#abort.signal.aborted) return;
+    // events of the same moment go out together
+    this.#sending = Promise.resolve()
+      .then(() => this.#sendAll())
+      .finally(() => {
+        this.#sending = null;
+      });
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#queue.length > 0 && !this.#abort.signal.aborted) {
+      const batch = this.#nextBatch();
+      const fault = await this.#send(batch);
+      if (this.#abort.signal.aborted) return;
+      if (fault?.temporary) {
+        this.#retryLater(fault.message);
+        return;
+      }
+      this.#concluded(batch, fault?.message);
+    }
+  }
+
+  /** The oldest alerts that fit into one message; one spike's start and end never share it. */
+  #nextBatch(): Alert[] {
+    const batch: Alert[] = [];
+    const keys = new Set<string>();
+    const [{ labels: first }] = this.#queue;
+    for (const alert of this.#queue) {
+      const { labels, key } = alert;
+      const fits =
+        this.receiver.type === 'alertmanager' || (labels.stream === first.stream && labels.tracker === first.tracker);
+      if (!fits || keys.has(key) || batch.length === this.parts.settings.batchAlerts) break;
+      keys.add(key);
+      batch.push(alert);
+    }
+    return batch;
+  }
+
+  #concluded(batch: Alert[], fault: string | undefined): void {
+    const gone = new Set(batch);
+    this.#queue = this.#queue.filter((alert) => !gone.has(alert));
+    this.counts.waiting = this.#queue.length;
+    this.#failures = 0;
+    for (const { key, endsAt } of batch) if (endsAt !== undefined) this.#firing.delete(key);
+    this.parts.save();
+    if (fault === undefined) this.counts.sent += batch.length;
+    else {
+      this.counts.failed += batch.length;
+      this.parts.logger.warn('notification_refused', { receiver: this.receiver.name, message: fault });
+    }
+  }
+
+  #retryLater(message: string): void {
+    const { retryFirstMs, retryMaxMs } = this.parts.settings;
+    const waitMs = Math.min(retryMaxMs, retryFirstMs * 2 ** this.#failures++);
+    this.counts.failed++;
+    this.parts.logger.warn('notification_failed', { receiver: this.receiver.name, message, retryMs: waitMs });
+    this.#retry = setTimeout(() => {
+      this.#retry = null;
+      this.#start();
+    }, waitMs);
+    this.#retry.unref();
+  }
+
+  /** What went wrong; a temporary fault is worth another try. */
+  async #send(batch: Alert[]): Promise<{ message: string; temporary: boolean } | null> {
+    for (const alert of batch) if (alert.endsAt === undefined) this.#firing.set(alert.key, alert);
+    this.parts.save();
+    const { url, type, name, token } = this.receiver;
+    const isAlertmanager = type === 'alertmanager';
+    const message = isAlertmanager ? alertmanagerMessage(batch) : webhookMessage(name, batch, this.#pageUrl);
+    try {
+      const response = await fetch(isAlertmanager ? `${url.replace(/\/+$/, '')}/api/v2/alerts` : url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'tgospa-live',
+          ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+        },
+        body: JSON.stringify(message),
+        redirect: 'manual',
+        signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(this.parts.settings.timeoutMs)]),
+      });
+      await response.body?.cancel();
+      if (response.ok) return null;
+      const temporary = response.status >= 500 || response.status === 429 || response.status === 408;
+      return { message: `answered ${response.status}`, temporary };
+    } catch (error) {
+      const { message: text, cause } = error as Error & { cause?: Error };
+      return { message: cause?.message ?? text, temporary: true };
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#retry) clearTimeout(this.#retry);
+    this.#abort.abort();
+    await this.#sending;
+  }
+}
+
+/** `*` stands for any characters. */
+function matches(pattern: string, text: string): boolean {
+  const escaped = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${escaped.join('.*')}$`).test(text);
+}
