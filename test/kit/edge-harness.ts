@@ -1,5 +1,7 @@
 /** Starts the edge on a free loopback port and talks to it as a peer would; waits for events, never for time. */
 import { once } from 'node:events';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { connect as connectTcp } from 'node:net';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { Access } from '../../src/edge/access.js';
@@ -141,3 +143,45 @@ export const frame = (seq: number, changes: object = {}) => ({
   objects: [{ id: '7', box: [10, 20, 30, 40] }],
   ...changes,
 });
+
+/** GET with a name of the caller's choice in the Host header, which fetch does not allow. */
+export function get(
+  url: string,
+  headers: Record<string, string> = {},
+  method = 'GET',
+): Promise<{ status: number; headers: IncomingHttpHeaders; body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(url, { headers, method, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk) => chunks.push(chunk));
+      response.on('end', () =>
+        resolve({ status: response.statusCode!, headers: response.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    outgoing.on('error', reject).end();
+  });
+}
+
+/** What a raw request is answered, for requests that no client would send. */
+export function raw(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connectTcp(port, '127.0.0.1', () => socket.write(text));
+    socket.on('data', (chunk) => {
+      answer += chunk;
+    });
+    socket.on('end', () => resolve(answer));
+    socket.on('error', reject);
+  });
+}
+
+/** Waits for a condition that no event announces, turn by turn of the event loop. */
+export async function untilTurn(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
+/** Status and code of a refusal. */
+export const codeOf = async (answer: Promise<{ status: number; body: { code: string } }>) => {
+  const { status, body } = await answer;
+  return [status, body.code];
+};

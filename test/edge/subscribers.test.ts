@@ -1,0 +1,150 @@
+/** Readers of /v1/live: what they get, and what they get when they are slow. */
+import { strict as assert } from 'node:assert';
+import type { Report } from '../../src/index.js';
+import type { LiveEvent } from '../../src/wire/events.js';
+import { get, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge-harness.js';
+import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
+
+describe('subscribers', () => {
+  let edge: RunningEdge;
+
+  afterEach(async () => {
+    await edge?.stop();
+  });
+
+  it('sends reports without their frames, and events as they are', async () => {
+    edge = await startEdge();
+    const reader = await Probe.open(`${edge.ws}/v1/live`);
+    const event = fakeReportEvent();
+    edge.live.emit(event);
+    const report = await reader.next();
+    const { perFrame, newest, settled, lifetime, frame: at, events, ...window } = event.report as Report;
+    assert.deepEqual(report, {
+      type: 'report',
+      stream: 'gate-7',
+      tracker: 'sort',
+      profile: 'online-surveillance',
+      k: 100,
+      frame: at,
+      receivedMs: event.receivedMs,
+      solveMs: 0.2,
+      window,
+      newest,
+      settled,
+      lifetime,
+    });
+    assert.deepEqual([perFrame, events], [[], []]);
+    const change: LiveEvent = {
+      type: 'switch',
+      stream: 'gate-7',
+      tracker: 'sort',
+      profile: 'online-surveillance',
+      k: 70,
+      truth: '6',
+      from: '25',
+      to: '28',
+      switches: 1,
+    };
+    edge.live.emit(change);
+    assert.deepEqual(await reader.next(), change);
+  });
+
+  it('filters by stream, tracker and profile', async () => {
+    edge = await startEdge();
+    const reader = await Probe.open(`${edge.ws}/v1/live?stream=gate-7&tracker=sort&profile=fine`);
+    for (const changes of [
+      { stream: 'yard', profile: 'fine' },
+      { tracker: 'other', profile: 'fine' },
+      { profile: 'coarse' },
+      { profile: 'fine' },
+    ])
+      edge.live.emit(fakeReportEvent(changes));
+    edge.live.emit({
+      type: 'silence',
+      stream: 'gate-7',
+      role: 'reference',
+      tracker: null,
+      since: 1,
+      over: false,
+    } as LiveEvent);
+    const first = await reader.next();
+    assert.deepEqual([first.stream, first.tracker, first.profile], ['gate-7', 'sort', 'fine']);
+    assert.equal((await reader.next()).type, 'silence', 'a silent reference concerns every tracker');
+  });
+
+  it('greets a newcomer with the newest report of each series, and forgets retired ones', async () => {
+    edge = await startEdge();
+    edge.live.emit(fakeReportEvent({ k: 1 }));
+    edge.live.emit(fakeReportEvent({ k: 2 }));
+    edge.live.emit(fakeReportEvent({ tracker: 'gone', k: 9 }));
+    edge.live.emit({ type: 'retired', stream: 'gate-7', tracker: 'gone', profile: 'online-surveillance' });
+    const reader = await Probe.open(`${edge.ws}/v1/live`);
+    edge.live.emit(fakeReportEvent({ k: 3 }));
+    assert.deepEqual([(await reader.next()).k, (await reader.next()).k], [2, 3]);
+  });
+
+  it('greets a newcomer with what was reported before a restart', async () => {
+    const live = new FakeLive();
+    live.recovered = [fakeReportEvent({ k: 41 })];
+    edge = await startEdge('', { live });
+    assert.equal((await (await Probe.open(`${edge.ws}/v1/live`)).next()).k, 41);
+    assert.match(String((await get(`${edge.url}/metrics`)).body), /tgospa_frames_total\{stream="gate-7"[^}]*\} 70/);
+  });
+
+  it('coalesces reports for a slow reader, keeps every event, and says how many reports are left out', async () => {
+    edge = await startEdge('limits: { liveBufferBytes: 1000 }');
+    const reader = await Probe.open(`${edge.ws}/v1/live`);
+    reader.socket.pause();
+    const total = 20_000;
+    for (let k = 1; k <= total; k++) edge.live.emit(fakeReportEvent({ k }));
+    for (let k = 1; k <= 50; k++)
+      edge.live.emit({
+        type: 'switch',
+        stream: 'gate-7',
+        tracker: 'sort',
+        profile: 'online-surveillance',
+        k,
+      } as LiveEvent);
+    assert.ok(edge.meters.counts.coalesced > 1000);
+    reader.socket.resume();
+    let skipped = 0;
+    let reports = 0;
+    let switches = 0;
+    for (let last = 0; last < total; ) {
+      const message = await reader.next();
+      if (message.type === 'switch') switches++;
+      else {
+        reports++;
+        skipped += (message.skipped as number) ?? 0;
+        last = message.k as number;
+      }
+    }
+    assert.equal(reports + skipped, total);
+    assert.equal(switches, 50);
+    assert.equal(edge.meters.counts.coalesced, skipped);
+  });
+
+  it('closes a reader that takes nothing for limits.liveStallMs', async () => {
+    edge = await startEdge('limits: { liveBufferBytes: 1000, liveStallMs: 20 }');
+    const reader = await Probe.open(`${edge.ws}/v1/live`);
+    reader.socket.pause();
+    await untilTurn(() => {
+      for (let k = 1; k <= 100; k++) edge.live.emit(fakeReportEvent({ k }));
+      return edge.meters.counts.slowClosed === 1;
+    });
+    reader.socket.resume();
+    assert.equal((await reader.closed).code, 4008);
+  });
+
+  it('closes a reader that is hopelessly slow with 4008', async () => {
+    edge = await startEdge('limits: { liveBufferBytes: 1000, liveEvents: 100 }');
+    const reader = await Probe.open(`${edge.ws}/v1/live`);
+    reader.socket.pause();
+    const padding = 'x'.repeat(1000);
+    for (let k = 1; k <= 20_000 && edge.meters.counts.slowClosed === 0; k++)
+      edge.live.emit({ type: 'switch', stream: 'gate-7', k, padding } as unknown as LiveEvent);
+    assert.equal(edge.meters.counts.slowClosed, 1);
+    reader.socket.resume();
+    assert.equal((await reader.closed).code, 4008);
+  });
+});
