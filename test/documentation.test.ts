@@ -139,6 +139,21 @@ describe('the documentation', () => {
     }
   });
 
+  it('names source files that exist, in the floor plan and the decisions', () => {
+    const sources = ['src', 'adapters', 'test'].flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => `/${folder}/${file}`),
+    );
+    for (const page of ['src/README.md', 'src/DECISIONS.md']) {
+      const named = [...read(page).matchAll(/`((?:\.\.\/)?[\w/-]+\.ts)`/g)].map(([, file]) => file.replace('../', ''));
+      assert.ok(named.length > 1, `no file was found in ${page}`);
+      for (const file of named)
+        assert.ok(
+          sources.some((source) => source.endsWith(`/${file}`)),
+          `${page} names ${file}, which does not exist`,
+        );
+    }
+  });
+
   it('keeps the floor plan on 150 lines and decisions at about 60 words', () => {
     assert.ok(read('src/README.md').split('\n').length <= 151, 'src/README.md has more than 150 lines');
     const decisions = read('src/DECISIONS.md')
