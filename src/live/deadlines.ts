@@ -1,9 +1,12 @@
 /**
  * What time brings: ticks for streams whose deadlines have passed, and the retirement of what nobody uses any more. Each
- * becomes a log record like any input, and a stream has at most one of them on its way.
+ * becomes a log record like any input, and a stream has at most one of them on its way. Nobody waits for such a record:
+ * what the disk does not take is due again later.
  */
+import { type Log, StorageFault } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import type { RunningStream } from '../stream/running-stream.js';
+import type { OpenFeeds } from './open-feeds.js';
 
 export class Deadlines {
   /** streams with a tick or a retirement on its way through the log */
@@ -12,6 +15,8 @@ export class Deadlines {
 
   constructor(
     readonly streams: Iterable<RunningStream>,
+    readonly feeds: OpenFeeds,
+    readonly log: Log,
     /** milliseconds between two searches for idle streams */
     readonly idleCheckMs: number,
   ) {}
@@ -28,6 +33,19 @@ export class Deadlines {
       records.push(record);
     }
     return records;
+  }
+
+  /** Appends a record that nobody waits for. */
+  append(record: LogRecord): void {
+    try {
+      this.log.append(record).catch(() => {});
+    } catch (error) {
+      if (!(error instanceof StorageFault)) throw error;
+      this.release(record.stream);
+      return;
+    }
+    // whoever sends from now on opens what is retired anew, behind this record
+    if (record.kind === 'retire') this.feeds.retire(record.stream, record.tracker);
   }
 
   /** Nothing of this stream is on its way any more: it was applied, or not stored. */

@@ -122,8 +122,12 @@ export class OpenFeeds {
     }
   }
 
-  /** A record has become durable. */
-  committed(record: LogRecord): void {
+  /** These records have become durable. */
+  committed(records: readonly LogRecord[]): void {
+    for (const record of records) this.#committed(record);
+  }
+
+  #committed(record: LogRecord): void {
     const entry = 'role' in record ? this.#entries.get(record.stream) : undefined;
     const feed = entry?.feeds.get(keyOf(record as { tracker: string | null }));
     if (!entry || !feed) return;

@@ -7,12 +7,11 @@
  * Streams (applied), EventHistory (published).
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject } from 'rxjs';
+import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
 import type { Config, SettingsPatch } from '../config/config.js';
-import { Log, type LogGauges, StorageFault } from '../store/log.js';
+import { Log, type LogGauges } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
-import type { RunningStream } from '../stream/running-stream.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
 import { Workers } from '../stream/workers.js';
 import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
@@ -20,7 +19,7 @@ import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
 import { type Admission, OpenFeeds, type Refusal } from './open-feeds.js';
-import { planAtStart, recover, resumption } from './recovery.js';
+import { Recovery } from './recovery.js';
 import { Snapshots } from './snapshots.js';
 import { type Logger, type Published, Streams } from './streams.js';
 
@@ -45,6 +44,7 @@ export class Live {
   readonly #streams: Streams;
   readonly #feeds: OpenFeeds;
   readonly #deadlines: Deadlines;
+  readonly #recovery: Recovery;
   readonly #committed$ = new Subject<{ first: number; records: LogRecord[] }>();
   readonly #results$ = new Subject<Published>();
   readonly #direct$ = new Subject<LiveEvent>();
@@ -70,11 +70,15 @@ export class Live {
       snapshots: this.#snapshots,
       logger,
       lastPosition: log.lastPosition,
-      onApplied: (record) => this.#applied(record),
+      onApplied: (record) => {
+        this.#deadlines.release(record.stream);
+        this.#feeds.applied(record);
+      },
       onResult: (published) => this.#results$.next(published),
     });
     this.#feeds = new OpenFeeds(config, log, this.#streams, () => clock.now());
-    this.#deadlines = new Deadlines(this.#streams, evaluation.idleCheckMs);
+    this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation.idleCheckMs);
+    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger);
     this.#cleanUp = [
       () => workers.stop(),
       () => log.kill(),
@@ -92,9 +96,9 @@ export class Live {
       applied: () => (live.#committed$.observed ? live.#streams.appliedPosition : log.publishedUpTo),
       committed: (first, records) => live.#committed$.next({ first, records }),
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
-      faultChanged: (fault) => live.#faultChanged(fault),
+      faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
     });
-    const live = new Live(config, clock, logger, log, new Workers(config.evaluation, failWith(logger)));
+    const live = new Live(config, clock, logger, log, new Workers(config.evaluation, logger));
     try {
       await live.#recover();
     } catch (error) {
@@ -105,22 +109,13 @@ export class Live {
   }
 
   async #recover(): Promise<void> {
-    const began = performance.now();
     await this.#history.load();
-    const unpublished = await recover(this.log, this.#streams, this.#results$);
+    const unpublished = await this.#recovery.replay(this.#results$);
     this.#wire();
-    for (const stream of this.#streams) this.#resume(stream);
+    this.#recovery.resume(this.clock.now());
     setImmediate(() => {
       for (const event of unpublished) this.#direct$.next(event);
     });
-    const ms = Math.round(performance.now() - began);
-    if (this.#streams.size > 0) this.logger.info('recovered', { streams: this.#streams.size, ms });
-  }
-
-  #resume(stream: RunningStream): void {
-    const plan = planAtStart(stream, this.config, this.logger);
-    this.#feeds.restore(stream.info(), plan);
-    for (const record of resumption(stream, plan, this.clock.now())) this.#append(record);
   }
 
   /**
@@ -129,50 +124,19 @@ export class Live {
    */
   #wire(): void {
     const { sliceMs, tickMs } = this.config.evaluation;
-    const queued$ = this.#committed$.pipe(map(({ first, records }) => this.#enqueue(first, records)));
-    const applied$ = queued$.pipe(concatMap((queue) => inSlices(this.#streams.apply(queue), sliceMs)));
+    const applied$ = this.#committed$.pipe(
+      tap(({ records }) => this.#feeds.committed(records)),
+      map(({ first, records }) => this.#streams.enqueue(first, records)),
+      concatMap((queue) => inSlices(this.#streams.apply(queue), sliceMs)),
+    );
     const results$ = this.#results$.pipe(mergeMap(({ events }) => events));
     const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
       filter(() => this.health().ready),
       mergeMap(() => this.#deadlines.due(this.clock.now())),
     );
     const wiring = merge(applied$, results$, this.#direct$).subscribe(this.#events$);
-    wiring.add(due$.subscribe((record) => this.#append(record)));
+    wiring.add(due$.subscribe((record) => this.#deadlines.append(record)));
     this.#cleanUp.push(() => wiring.unsubscribe());
-  }
-
-  #enqueue(first: number, records: LogRecord[]) {
-    for (const record of records) this.#feeds.committed(record);
-    return this.#streams.enqueue(first, records);
-  }
-
-  #applied(record: LogRecord): void {
-    this.#deadlines.release(record.stream);
-    this.#feeds.applied(record);
-  }
-
-  /** Logs something that nobody waits for; what the disk does not take now is due again later. */
-  #append(record: LogRecord): void {
-    try {
-      this.log.append(record).catch(() => {});
-    } catch (error) {
-      if (!(error instanceof StorageFault)) throw error;
-      this.#deadlines.release(record.stream);
-      return;
-    }
-    // whoever sends from now on opens what is about to be forgotten anew, behind this record
-    if (record.kind === 'retire') this.#feeds.retire(record.stream, record.tracker);
-  }
-
-  #faultChanged(fault: StorageFault | null): void {
-    this.#deadlines.releaseAll();
-    if (fault) {
-      this.logger.error('storage_fault', { code: fault.code, message: fault.message });
-      this.#feeds.revert();
-      return;
-    }
-    this.logger.info('storage_recovered', { dir: this.config.data.dir });
-    for (const { name } of this.#streams) this.#append({ kind: 'resume', stream: name, atMs: this.clock.now() });
   }
 
   /** What happens, as it happens; never fails. After a crash the last events may come again, with the same `n`. */
@@ -266,16 +230,6 @@ export class Live {
     this.#stopping = true;
     for (let undo = this.#cleanUp.pop(); undo; undo = this.#cleanUp.pop()) await undo();
   }
-}
-
-/** What ran in a worker that failed is nowhere else; the log has it, and a restart finds it there. */
-function failWith(logger: Logger) {
-  return (error: unknown): never => {
-    const message =
-      'a thread of the evaluation failed; nothing acked is lost: start again, and should it repeat, set evaluation.threads to 0';
-    logger.error('thread_failed', { message, error });
-    throw error;
-  };
 }
 
 /** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */

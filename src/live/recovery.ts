@@ -1,14 +1,16 @@
 /**
- * From what the store holds to running streams: their snapshots, then the records after them. The state is then that of
- * the log, whatever happened to the process before.
+ * Recovery from a restart and from a fault of the disk. After a restart the streams are those of the snapshots with the
+ * records after them applied: the state of the log, whatever happened to the process. After either, streams resume: the
+ * time away counts for nobody.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, completePairing, resolveStream } from '../config/config.js';
-import type { Log } from '../store/log.js';
-import type { LogRecord } from '../store/record.js';
+import type { Log, StorageFault } from '../store/log.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { LiveEvent } from '../wire/events.js';
+import type { Deadlines } from './deadlines.js';
+import type { OpenFeeds } from './open-feeds.js';
 import type { Logger, Published, Streams } from './streams.js';
 
 /** What workers make of the records they apply. */
@@ -16,50 +18,83 @@ interface Results {
   subscribe(next: (published: Published) => void): { unsubscribe(): void };
 }
 
-/** Restores the streams; returns the events that the process before may not have published. */
-export async function recover(log: Log, streams: Streams, results: Results): Promise<LiveEvent[]> {
-  const { publishedUpTo } = log;
-  const unpublished: LiveEvent[] = [];
-  const keep = ({ position, events }: Published) => {
-    if (position > publishedUpTo) unpublished.push(...events);
-  };
-  const subscription = results.subscribe(keep);
-  await restore(log, streams);
-  await replay(log, streams, keep);
-  subscription.unsubscribe();
-  return unpublished;
-}
+export class Recovery {
+  readonly #startedMs = performance.now();
 
-async function restore(log: Log, streams: Streams): Promise<void> {
-  for await (const snapshot of log.snapshots()) {
-    if (snapshot.state === null) continue;
-    const state = snapshot.state as { plan: StreamPlan };
-    await streams.restore({ ...snapshot, state: { ...state, plan: completePlan(state.plan) } });
+  constructor(
+    readonly config: Config,
+    readonly log: Log,
+    readonly streams: Streams,
+    readonly feeds: OpenFeeds,
+    readonly deadlines: Deadlines,
+    readonly logger: Logger,
+  ) {}
+
+  /** Restores the streams; returns the events that the process before may not have published. */
+  async replay(results: Results): Promise<LiveEvent[]> {
+    const { publishedUpTo } = this.log;
+    const unpublished: LiveEvent[] = [];
+    const keep = ({ position, events }: Published) => {
+      if (position > publishedUpTo) unpublished.push(...events);
+    };
+    const subscription = results.subscribe(keep);
+    await this.#restoreSnapshots();
+    await this.#replayRecords(keep);
+    subscription.unsubscribe();
+    return unpublished;
   }
-}
 
-async function replay(log: Log, streams: Streams, publish: (published: Published) => void): Promise<void> {
-  for await (const { position, record } of log.records()) {
-    if ('settings' in record && record.settings) record.settings = completePlan(record.settings as StreamPlan);
-    for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });
-    await streams.caughtUp(record.stream);
+  async #restoreSnapshots(): Promise<void> {
+    for await (const snapshot of this.log.snapshots()) {
+      if (snapshot.state === null) continue;
+      const state = snapshot.state as { plan: StreamPlan };
+      await this.streams.restore({ ...snapshot, state: { ...state, plan: completePlan(state.plan) } });
+    }
   }
-  await streams.drained();
-}
 
-/** How a recovered stream is judged from now on: by the configuration of this start, where that is possible. */
-export function planAtStart({ name, plan }: RunningStream, config: Config, logger: Logger): StreamPlan {
-  const resolved = resolveStream(config, name, plan.patch);
-  if (!('message' in resolved)) return { ...resolved, patch: plan.patch };
-  logger.warn('settings_kept', { stream: name, ...resolved });
-  return plan;
-}
+  async #replayRecords(publish: (published: Published) => void): Promise<void> {
+    const { streams } = this;
+    for await (const { position, record } of this.log.records()) {
+      if ('settings' in record && record.settings) record.settings = completePlan(record.settings as StreamPlan);
+      for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });
+      await streams.caughtUp(record.stream);
+    }
+    await streams.drained();
+  }
 
-/** With these records a recovered stream goes on: the time away counts for nobody, and a changed plan takes effect. */
-export function resumption({ name: stream, plan }: RunningStream, next: StreamPlan, atMs: number): LogRecord[] {
-  const resume: LogRecord = { kind: 'resume', stream, atMs };
-  const unchanged = isDeepStrictEqual(plan, JSON.parse(JSON.stringify(next)));
-  return unchanged ? [resume] : [resume, { kind: 'configure', stream, atMs, settings: next }];
+  /** Recovered streams go on, under the configuration of this start. */
+  resume(atMs: number): void {
+    for (const stream of this.streams) {
+      const { name, plan } = stream;
+      const next = this.#planNow(stream);
+      this.feeds.restore(stream.info(), next);
+      this.deadlines.append({ kind: 'resume', stream: name, atMs });
+      if (!isDeepStrictEqual(plan, JSON.parse(JSON.stringify(next))))
+        this.deadlines.append({ kind: 'configure', stream: name, atMs, settings: next });
+    }
+    const ms = Math.round(performance.now() - this.#startedMs);
+    if (this.streams.size > 0) this.logger.info('recovered', { streams: this.streams.size, ms });
+  }
+
+  /** The plan of a stream under the present configuration; the old one where that does not fit the stream. */
+  #planNow({ name, plan }: RunningStream): StreamPlan {
+    const resolved = resolveStream(this.config, name, plan.patch);
+    if (!('message' in resolved)) return { ...resolved, patch: plan.patch };
+    this.logger.warn('settings_kept', { stream: name, ...resolved });
+    return plan;
+  }
+
+  /** The disk takes nothing any more, or with null it does again. */
+  faultChanged(fault: StorageFault | null, atMs: number): void {
+    this.deadlines.releaseAll();
+    if (fault) {
+      this.logger.error('storage_fault', { code: fault.code, message: fault.message });
+      this.feeds.revert();
+      return;
+    }
+    this.logger.info('storage_recovered', { dir: this.config.data.dir });
+    for (const { name } of this.streams) this.deadlines.append({ kind: 'resume', stream: name, atMs });
+  }
 }
 
 /** A plan as this version would have stored it. */

@@ -83,7 +83,7 @@ export class Workers {
 
   constructor(
     { threads, budgetMs, auditEvery }: Pick<Config['evaluation'], 'threads' | 'budgetMs' | 'auditEvery'>,
-    readonly onFault: (error: unknown) => void,
+    readonly logger: { error(event: string, fields: Record<string, unknown>): void },
   ) {
     this.count = threads ?? Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
     this.#options = { budgetMs, auditEvery };
@@ -106,8 +106,16 @@ export class Workers {
 
   #emptiest(): WorkerThread {
     if (this.#threads.length < this.count && this.#threads.every((thread) => thread.streams.size > 0))
-      this.#threads.push(new WorkerThread(this.#options, this.onFault));
+      this.#threads.push(new WorkerThread(this.#options, (error) => this.#fail(error)));
     return this.#threads.reduce((a, b) => (b.streams.size < a.streams.size ? b : a));
+  }
+
+  /** What ran in the worker is nowhere else; the log has it, and a restart finds it there. */
+  #fail(error: unknown): never {
+    const message =
+      'a thread of the evaluation failed; nothing acked is lost: start again, and should it repeat, set evaluation.threads to 0';
+    this.logger.error('thread_failed', { message, error });
+    throw error;
   }
 
   async stop(): Promise<void> {

@@ -550,8 +550,7 @@ describe('streams in threads', function () {
 
     const startWorkers = () => {
       const results: WorkerResult[] = [];
-      const fail = (error: unknown) => assert.fail(String(error));
-      const workers = new Workers({ threads: 1, budgetMs: 60_000, auditEvery: 0 }, fail);
+      const workers = new Workers({ threads: 1, budgetMs: 60_000, auditEvery: 0 }, quiet);
       const adopt = async () => {
         const snapshot = { state: packSnapshot(await stateOf()), position: 99 };
         return workers.adopt('s', snapshot, (result) => results.push(result));

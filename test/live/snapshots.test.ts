@@ -1,0 +1,68 @@
+/** When streams are snapshotted: by their records, in turns, when the log needs it, and at the end. */
+import assert from 'node:assert/strict';
+import { Snapshots } from '../../src/live/snapshots.js';
+import type { Log } from '../../src/store/log.js';
+import type { RunningStream, StreamSnapshot } from '../../src/stream/running-stream.js';
+
+/** Remembers what was saved, as `stream@position`; a retired stream as `stream retired@position`. */
+class FakeLog {
+  saved: string[] = [];
+  gauges = { queuedBytes: 0 };
+  settings = { commitBytes: 1 };
+  saveSnapshot = (stream: string, position: number, state: unknown) =>
+    this.saved.push(state === null ? `${stream} retired@${position}` : `${stream}@${position}`);
+}
+
+interface Progress {
+  position?: number;
+  inRecord?: boolean;
+  queuedAhead?: number;
+}
+
+const streamAt = (name: string, { position = 1, inRecord = false, queuedAhead = 0 }: Progress = {}): RunningStream => {
+  const snapshot = (save: (snapshot: StreamSnapshot) => void) => save({ state: {}, position });
+  return { name, inRecord, queuedAhead, snapshot } as Partial<RunningStream> as RunningStream;
+};
+
+function start(everyRecords: number, pauseMs: number) {
+  const log = new FakeLog();
+  return { log, snapshots: new Snapshots(log as unknown as Log, everyRecords, pauseMs) };
+}
+
+describe('snapshots', () => {
+  it('are made after so many records of a stream', () => {
+    const { log, snapshots } = start(3, 0);
+    for (let position = 1; position <= 7; position++) snapshots.count(streamAt('a', { position }));
+    assert.deepEqual(log.saved, ['a@3', 'a@6']);
+  });
+
+  it('of streams of the same age take turns, but do not wait for ever', () => {
+    const { log, snapshots } = start(3, 1e9);
+    for (let position = 1; position <= 6; position++)
+      for (const name of ['a', 'b']) snapshots.count(streamAt(name, { position }));
+    assert.deepEqual(log.saved, ['a@3', 'b@6']);
+  });
+
+  it('are made when the log is held back, but not in the middle of a record', () => {
+    const { log, snapshots } = start(3, 0);
+    snapshots.saveHolders([streamAt('a'), streamAt('b', { inRecord: true })]);
+    assert.deepEqual(log.saved, ['a@1']);
+  });
+
+  it('are made at the end of what has changed and need not be waited for', async () => {
+    const { log, snapshots } = start(3, 0);
+    const [changed, saved, busy] = [streamAt('changed'), streamAt('saved'), streamAt('busy', { queuedAhead: 1 })];
+    for (const stream of [changed, saved, busy]) snapshots.count(stream);
+    snapshots.save(saved);
+    await snapshots.saveLast([changed, saved, busy]);
+    assert.deepEqual(log.saved, ['saved@1', 'changed@1']);
+  });
+
+  it('end with a mark when a stream is retired', () => {
+    const { log, snapshots } = start(3, 0);
+    for (let position = 1; position <= 2; position++) snapshots.count(streamAt('a', { position }));
+    snapshots.retire('a', 9);
+    snapshots.count(streamAt('a', { position: 10 }));
+    assert.deepEqual(log.saved, ['a retired@9']);
+  });
+});
