@@ -1,7 +1,7 @@
 /**
- * What time brings: ticks for streams whose deadlines have passed, and the retirement of what nobody uses any more. Each
- * becomes a log record like any input, and a stream has at most one of them on its way. Nobody waits for such a record:
- * what the disk does not take is due again later.
+ * What time brings: ticks for streams whose deadlines have passed, and the retirement of what nobody uses any more.
+ * Each becomes a log record like any input, and a stream has at most one of them on its way. Nobody waits for such a
+ * record: what the disk does not take is due again later.
  */
 import { type Log, StorageFault } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';

@@ -3,22 +3,15 @@
  * accepted is ahead of what is durable; after a fault of the disk the two are the same again, and the rest must be sent
  * once more.
  */
-import { isDeepStrictEqual } from 'node:util';
-import { type Config, pointProfileLines, resolveStream, type SettingsPatch } from '../config/config.js';
+import { type Config, resolveStream, type SettingsPatch } from '../config/config.js';
 import { type Log, StorageFault } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { StreamInfo } from '../stream/status.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
+import { exceeded, type Refusal, refuseSettings, refuseShape } from './refusal.js';
 import type { Streams } from './streams.js';
-
-/** A refused hello. */
-export interface Refusal {
-  code: string;
-  path: string;
-  message: string;
-}
 
 /** A hello that was accepted: the number of the first frame that is not stored, and how the stream is judged. */
 export interface Admission {
@@ -260,46 +253,3 @@ const newFeed = (id: FeedId): OpenFeed => ({
   admitted: Promise.resolve(),
   over: Promise.resolve(),
 });
-
-const exceeded = (limit: 'streams' | 'trackersPerStream', path: string, fact: string, most: number): Refusal => ({
-  code: limit === 'streams' ? 'streams_exceeded' : 'trackers_exceeded',
-  path,
-  message: `${fact}; raise limits.${limit} (now ${most}), or wait until an idle one is retired`,
-});
-
-function refuseShape({ shape: expected, settings }: StreamPlan, stream: string, shape?: Shape): Refusal | null {
-  if (shape === undefined || shape === expected) return null;
-  const profiles = settings.profiles.join(', ');
-  if (shape === 'box')
-    return {
-      code: 'settings_invalid',
-      path: 'shape',
-      message: `stream ${stream} is judged by ${profiles}, which compares points; send points, or configure a profile for boxes`,
-    };
-  return {
-    code: 'profile_missing',
-    path: 'stream',
-    message: `points have no natural cut-off, and stream ${stream} is judged by ${profiles}, which compares boxes; add to tgospa.yaml, with your own numbers:\n${pointProfileLines(stream)}`,
-  };
-}
-
-/** The first setting of a hello that differs from those the stream runs with. */
-function refuseSettings(settings: object, patch: object, path = 'settings'): Refusal | null {
-  for (const [key, wanted] of Object.entries(patch)) {
-    if (wanted === undefined) continue;
-    const place = `${path}.${key}`;
-    const running = (settings as Record<string, unknown>)[key];
-    const nested = typeof wanted === 'object' && wanted !== null && !Array.isArray(wanted);
-    if (nested) {
-      const inner = refuseSettings(running as object, wanted, place);
-      if (inner) return inner;
-    } else if (!isDeepStrictEqual(running, wanted)) {
-      return {
-        code: 'settings_invalid',
-        path: place,
-        message: `${place} is ${JSON.stringify(wanted)}, but the stream runs with ${JSON.stringify(running)}; leave it out, or use another stream name`,
-      };
-    }
-  }
-  return null;
-}

@@ -3,8 +3,8 @@
  * acked and applied to its stream, in the order of the log, and what comes of it is published. Time is an input too:
  * when something is due, a tick is logged like any frame. So the state after a crash is that of the log.
  *
- * This file is the wiring, and owns the library rxjs. State lives in plain classes: OpenFeeds (accepted), Log (durable),
- * Streams (applied), EventHistory (published).
+ * This file is the wiring, and owns the library rxjs. State lives in plain classes: OpenFeeds (accepted), Log
+ * (durable), Streams (applied), EventHistory (published).
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
@@ -18,13 +18,14 @@ import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
-import { type Admission, OpenFeeds, type Refusal } from './open-feeds.js';
+import { type Admission, OpenFeeds } from './open-feeds.js';
 import { Recovery } from './recovery.js';
+import type { Refusal } from './refusal.js';
 import { Snapshots } from './snapshots.js';
 import { type Logger, type Published, Streams } from './streams.js';
 
 export type { StreamInfo, WindowView } from '../stream/status.js';
-export type { Refusal } from './open-feeds.js';
+export type { Refusal } from './refusal.js';
 
 /** Where time comes from. */
 export interface Clock {

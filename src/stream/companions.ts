@@ -17,7 +17,7 @@ export class Companions {
     for (const [tracker, state] of states) this.#start(tracker, state);
   }
 
-  /** The companion of a tracker, started where `framesBefore` are already in its window; undefined while scores are off. */
+  /** The companion of a tracker, whose window has `framesBefore` when it starts; undefined while scores are off. */
   of(tracker: string, framesBefore: () => number): Companion | undefined {
     // settings of an older snapshot have none
     if (!this.#plan.settings.scores?.enabled) return undefined;

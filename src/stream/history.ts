@@ -9,7 +9,7 @@ type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
 
 export class EventHistory {
   #events = new Map<string, LiveEvent>();
-  /** the greatest key; a thread may tell of something earlier */
+  /** the greatest key; events of a worker may come later than they happened */
   #last = '';
   #sorted = true;
   /** feed: key of its last refused input */

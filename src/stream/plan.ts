@@ -1,13 +1,25 @@
 /**
- * How a stream is judged: its settings and profiles, complete, and what windows and pairing need to know of them. A plan
- * is plain data: it is stored with the first hello of a stream, and only a `configure` record replaces it.
+ * How a stream is judged: its settings and profiles, complete, and what follows from them for parts, pairing and
+ * windows. A plan is plain data: it is stored with the first hello of a stream, and only a `configure` record replaces
+ * it.
  */
 import type { ResolvedStream, SettingsPatch } from '../config/config.js';
 import type { WindowParams } from '../metric/sliding-window.js';
+import { type FeedPart, listed, type WireObject } from '../wire/objects.js';
 
 /** A resolved stream, and what of it a hello asked for. */
 export interface StreamPlan extends ResolvedStream {
   patch: SettingsPatch;
+}
+
+/** A part with those of its objects that count. */
+export function filtered(part: FeedPart, { settings }: StreamPlan): FeedPart {
+  const { classes, minConfidence } = settings.filter;
+  if (classes === null && minConfidence === null) return part;
+  const counts = ({ class: kind, confidence }: WireObject) =>
+    (classes === null || (kind !== undefined && classes.includes(kind))) &&
+    (minConfidence === null || confidence === undefined || confidence >= minConfidence);
+  return { ...part, objects: listed(part.objects).filter(counts) };
 }
 
 /** Whether points are latitude and longitude. */

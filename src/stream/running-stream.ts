@@ -1,6 +1,6 @@
 /**
- * A stream wherever it runs: in this thread (Stream) or in a worker (WorkerStream). Whoever holds one applies records to
- * it in the order of the log and reads what has become of them; only `apply` tells where the work is done.
+ * A stream wherever it runs: in this thread (Stream) or in a worker (WorkerStream). Whoever holds one applies records
+ * to it in the order of the log and reads what has become of them; only `apply` tells where the work is done.
  */
 import type { LogRecord } from '../store/record.js';
 import type { ReportEvent, SpikeEvent } from '../wire/events.js';

@@ -10,12 +10,12 @@ import type { SpikeNews } from '../spikes/watch.js';
 import type { LogRecord } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
 import type { FeedId, Role } from '../wire/feed.js';
-import { dimensionsOf, type FeedPart, listed, type WireObject } from '../wire/objects.js';
+import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { type CompanionStates, Companions } from './companions.js';
 import { Load } from './load.js';
 import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
-import { isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
+import { filtered, isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { type Pushed, Series, type SeriesState } from './series.js';
 import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
@@ -157,7 +157,8 @@ export class Stream implements RunningStream {
     switch (record.kind) {
       case 'part':
         this.#feed(record).seq = record.part.seq;
-        return this.#pairing.push(record.role, record.tracker, this.#filtered(record.part), atMs);
+        this.#dimensions ||= dimensionsOf(record.part.objects);
+        return this.#pairing.push(record.role, record.tracker, filtered(record.part, this.#plan), atMs);
       case 'open':
         this.#feed(record);
         return record.role === 'reference'
@@ -187,16 +188,6 @@ export class Stream implements RunningStream {
       this.#feeds.set(key, feed);
     }
     return feed;
-  }
-
-  #filtered(part: FeedPart): FeedPart {
-    const { classes, minConfidence } = this.#plan.settings.filter;
-    this.#dimensions ||= dimensionsOf(part.objects);
-    if (classes === null && minConfidence === null) return part;
-    const counts = ({ class: kind, confidence }: WireObject) =>
-      (classes === null || (kind !== undefined && classes.includes(kind))) &&
-      (minConfidence === null || confidence === undefined || confidence >= minConfidence);
-    return { ...part, objects: listed(part.objects).filter(counts) };
   }
 
   #openAllSeries(tracker: string): void {

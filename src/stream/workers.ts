@@ -1,7 +1,7 @@
 /**
  * Streams whose solves are heavy run in workers, so that sockets and all other streams never wait for them. A
- * WorkerStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that came
- * back last. Records are applied in order, and none is dropped.
+ * WorkerStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that
+ * came back last. Records are applied in order, and none is dropped.
  *
  * This file owns the threads; what runs inside is `worker.ts`. A worker is started when the first stream needs it. One
  * that dies takes the process with it: its streams exist nowhere else, and a restart finds them in the log.
