@@ -1,4 +1,4 @@
-/** `tgospa eval` as its users meet it: files in; a ranking or JSON out, and one clear message when something is wrong. */
+/** `tgospa eval` as its users meet it: files in; a ranking or JSON out, and a clear message when something is wrong. */
 
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
