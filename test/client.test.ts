@@ -130,8 +130,8 @@ describe('client', () => {
     open({ batchFrames: 3 });
     for (let k = 1; k <= 20; k++) await client.send(boxFrame(k));
     await event(client, 'open');
-    while (edge.edge.desk.waitingFrames < 4) await new Promise((resolve) => setImmediate(resolve));
-    assert.equal(edge.edge.desk.waitingFrames, 4);
+    while (edge.desk.waitingFrames < 4) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(edge.desk.waitingFrames, 4);
     assert.equal(edge.meters.counts.pauses, 0);
     edge.live.gate = null;
     store();

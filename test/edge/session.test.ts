@@ -66,7 +66,7 @@ describe('session', () => {
     probe.send({ type: 'ping' });
     // the answer to the ping comes after everything before it was read
     assert.equal((await probe.next()).type, 'pong');
-    assert.equal(edge.edge.desk.waitingFrames, 3);
+    assert.equal(edge.desk.waitingFrames, 3);
     store();
     assert.deepEqual(await probe.next(), { type: 'ack', seq: 3 });
     assert.deepEqual(
@@ -182,9 +182,9 @@ describe('session', () => {
     const total = 1500;
     for (let seq = 1; seq <= total; seq++) probe.send(frame(seq, { objects }));
     // 16 MB do not fit into the buffers of a loopback connection: the rest stays with the sender
-    await untilTurn(() => [...edge.edge.desk.sessions].some((session) => session.paused));
+    await untilTurn(() => [...edge.desk.sessions].some((session) => session.paused));
     await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(edge.edge.desk.waitingFrames < 200, `${edge.edge.desk.waitingFrames} frames are buffered`);
+    assert.ok(edge.desk.waitingFrames < 200, `${edge.desk.waitingFrames} frames are buffered`);
     assert.ok(probe.socket.bufferedAmount > 1_000_000);
     store();
     while ((await probe.nextOf('ack')).seq !== total);

@@ -6,6 +6,7 @@ import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { Access } from '../../src/edge/access.js';
 import { Edge } from '../../src/edge/edge.js';
+import type { FeedDesk } from '../../src/edge/feed-desk.js';
 import { Sockets } from '../../src/edge/sockets.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { Meters } from '../../src/telemetry/meters.js';
@@ -15,7 +16,7 @@ export interface RunningEdge {
   url: string;
   ws: string;
   live: FakeLive;
-  edge: Edge;
+  desk: FeedDesk;
   sockets: Sockets;
   meters: Meters;
   logLines: string[];
@@ -45,7 +46,7 @@ export async function startEdge(
     await edge.quiesce();
     await sockets.close();
   };
-  return { url, ws: url.replace(/^http/, 'ws'), live, edge, sockets, meters, logLines, stop };
+  return { url, ws: url.replace(/^http/, 'ws'), live, desk: edge.desk, sockets, meters, logLines, stop };
 }
 
 type Message = Record<string, unknown> & { type: string };
