@@ -262,7 +262,7 @@ export class FeedClient {
 
   #assertUsable(): void {
     if (this.#failure) throw this.#failure;
-    if (this.#ending) throw new ClientError('feed_ended', 'this feed was ended; open another client to go on');
+    if (this.#ending) throw new ClientError('feed_ended', 'this feed was ended; open another client to continue');
   }
 
   async #makeRoom(): Promise<void> {

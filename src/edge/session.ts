@@ -167,7 +167,8 @@ export class Session implements FeedSession, Conversation {
           'the first message must be a hello: {"type":"hello","stream":...,"role":...}',
         ),
       );
-    else this.#reject(new Fault('feed_ended', 'type', 'this feed has ended; say hello on a new connection to go on'));
+    else
+      this.#reject(new Fault('feed_ended', 'type', 'this feed has ended; say hello on a new connection to continue'));
     return false;
   }
 

@@ -175,7 +175,7 @@ export class Sockets {
 
   #crowded(request: IncomingMessage): Refusal | undefined {
     const { connections, connectionsPerAddress } = this.#parts.config.limits;
-    if (this.#stopping) return refusal('stopping', 'the server is stopping; come back later');
+    if (this.#stopping) return refusal('stopping', 'the server is stopping; try again later');
     if (this.#connections.size >= connections)
       return refusal('connections_exceeded', `${connections} connections are open; raise limits.connections`);
     let same = 0;

@@ -53,7 +53,7 @@ const FAULTS: Fault[] = [
   { from: 80, to: 104, what: 'walker 1 is lost for 25 frames' },
   { from: 122, to: 122, what: 'walkers 2 and 3 meet and exchange their tracks' },
   { from: 150, to: 189, what: 'a ghost track stands where nobody is' },
-  { from: 170, to: 170, what: "walker 4's track breaks and goes on under a new id" },
+  { from: 170, to: 170, what: "walker 4's track breaks and continues under a new id" },
   { from: 230, to: 230, what: "walker 4's track breaks once more" },
   { from: 240, to: 279, what: 'a burst of clutter: single false boxes' },
 ];

@@ -140,7 +140,8 @@ export class Lane {
   push(role: Role, part: FeedPart, receivedMs: number, optional = false): readonly Outcome[] {
     const { state } = this;
     if (state.finished) return [];
-    if (state[role].ended) this.#tell('late', role, part, 1, 'came after the feed had ended; say hello again to go on');
+    if (state[role].ended)
+      this.#tell('late', role, part, 1, 'arrived after the feed had ended; say hello again to continue');
     else if (state.by === null) {
       state.undecided.push({ role, part, receivedMs, ...(optional ? { optional } : {}) });
       this.#decide(false);
@@ -285,7 +286,7 @@ export class Lane {
     const gone = history.shift()!;
     if (sampled === 'reference') return;
     if (gone.x > reference.frontier)
-      this.#tell('missing', 'reference', gone.part, 1, 'did not come in time; judgement is suspended');
+      this.#tell('missing', 'reference', gone.part, 1, 'did not arrive in time; judgement is suspended');
     reference.frontier = Math.max(reference.frontier, history[0].x - (this.#tolerance || 1));
   }
 
@@ -556,7 +557,7 @@ export class Lane {
   }
 
   #judgeMissing(r: Placed): void {
-    this.#tell('missing', 'tracker', r.part, 1, 'did not come in time; it is judged with no tracks');
+    this.#tell('missing', 'tracker', r.part, 1, 'did not arrive in time; it is judged with no tracks');
     this.#step(r.part.objects, [], r);
   }
 
@@ -566,7 +567,7 @@ export class Lane {
     tracker.pending.shift();
     tracker.dropped.push(y.x);
     if (tracker.dropped.length > this.settings.bufferFrames) tracker.dropped.shift();
-    this.#tell('missing', 'reference', y.part, 1, 'did not come in time; judgement is suspended');
+    this.#tell('missing', 'reference', y.part, 1, 'did not arrive in time; judgement is suspended');
   }
 
   /** The tracker is held: every reference part is a step, judged with the tracks it last spoke of. */

@@ -91,8 +91,8 @@ function switchWords(params: Params, { usualError }: Surroundings): string[] {
   const words = [
     `A switch costs as much as ${times(price)}.`,
     lasting === 1
-      ? `A lasting change (one track ends, another goes on) counts from the first frame on, at your usual error of ${inUnit(error, distance)}.`
-      : `A lasting change (one track ends, another goes on) counts as a switch when the truth is ${lasting} frames or more with each of the two, at your usual error of ${inUnit(error, distance)} (${lastingFrames(params, 0)} or more if there were no error). With fewer, those frames count as missed and false instead.`,
+      ? `A lasting change (one track ends, another continues) counts from the first frame on, at your usual error of ${inUnit(error, distance)}.`
+      : `A lasting change (one track ends, another continues) counts as a switch when the truth is ${lasting} frames or more with each of the two, at your usual error of ${inUnit(error, distance)} (${lastingFrames(params, 0)} or more if there were no error). With fewer, those frames count as missed and false instead.`,
   ];
   const reach = interimDistance(params);
   const interim = interimFrames(params, error);
@@ -105,7 +105,7 @@ function switchWords(params: Params, { usualError }: Surroundings): string[] {
       `A change there and back, while the first track is away, counts (as two switches) from ${interim} frames on; a shorter one counts as missed and false frames only.`,
     );
   words.push(
-    'A gap in a track, after which it goes on under the same name, is never a switch: it costs its misses only.',
+    'A gap in a track, after which it continues under the same name, is never a switch: it costs its misses only.',
   );
   return words;
 }

@@ -47,14 +47,14 @@ export const REJECT_CODES = {
     close: null,
     meaning: 'a field of the frame is missing, unknown, of the wrong type or out of range',
   },
-  id_duplicate: { close: null, meaning: 'an id stands twice in one frame' },
+  id_duplicate: { close: null, meaning: 'the same id twice in one frame' },
   objects_exceeded: { close: null, meaning: 'more objects than limits.objects' },
   shape_mismatch: {
     close: null,
     meaning: 'points where the stream has boxes, boxes where it has points, or another dimension',
   },
   frame_unfinished: { close: null, meaning: 'a frame spread over more messages than limits.creditFrames' },
-  feed_ended: { close: null, meaning: 'a frame after end; say hello on a new connection to go on' },
+  feed_ended: { close: null, meaning: 'a frame after end; say hello on a new connection to continue' },
 } as const satisfies Record<string, { close: CloseCode | null; meaning: string }>;
 
 export type RejectCode = keyof typeof REJECT_CODES;

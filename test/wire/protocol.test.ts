@@ -60,7 +60,7 @@ describe('protocol', () => {
         Object.entries(REJECT_CODES).map(([code, { meaning, close }]) => [
           `\`${code}\``,
           meaning,
-          close ? `closes with ${close}` : 'goes on',
+          close ? `closes with ${close}` : 'stays open',
         ]),
       );
     });

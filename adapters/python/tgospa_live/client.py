@@ -214,7 +214,7 @@ class FeedClient:
         if self._failure is not None:
             raise self._failure
         if self._ending:
-            raise ClientError("feed_ended", "this feed was ended; open another client to go on")
+            raise ClientError("feed_ended", "this feed was ended; open another client to continue")
 
     async def _until(self, condition: Callable[[], bool]) -> None:
         async with self._changed:

@@ -173,7 +173,7 @@ function trackerNotes(tracker: MotFeed, reference: MotFeed): string[] {
     );
   if (reference.rowCount > 0 && lastFrame > reference.lastFrame)
     notes.push(
-      `warning: ${file} goes on to frame ${lastFrame}, ${reference.file} ends with frame ${reference.lastFrame}: all that is tracked after it is false`,
+      `warning: ${file} continues to frame ${lastFrame}, ${reference.file} ends with frame ${reference.lastFrame}: all that is tracked after it is false`,
     );
   return notes;
 }

@@ -33,7 +33,7 @@ describe('pairs of files', () => {
       assert.match((await run(args)).err, /odd\.txt: 1 of 3 rows count .*--all-rows/);
       assert.match(
         (await run([...args, '--all-rows'])).err,
-        /^warning: .*steady\.txt goes on to frame 300, .*odd\.txt ends with frame 1: [^\n]*\n$/,
+        /^warning: .*steady\.txt continues to frame 300, .*odd\.txt ends with frame 1: [^\n]*\n$/,
       );
       assert.match((await run([...args, '--classes', '3'])).err, /^warning: none of the 3 rows/);
     });
@@ -117,7 +117,7 @@ describe('pairs of files', () => {
       const args = ['--reference', folder.put('odd-gt.txt', `${truth}1,2,50,0,10,10,0,8,1\n`)];
       args.push('--tracker', folder.at('steady.txt'));
       const { err } = await run(args);
-      assert.match(err, /odd-gt\.txt: 2 of 3 rows count .*\nwarning: .*steady\.txt goes on to frame 300/);
+      assert.match(err, /odd-gt\.txt: 2 of 3 rows count .*\nwarning: .*steady\.txt continues to frame 300/);
       assert.equal((await outputOf(runTune, [...args, '--no-scores', '--plateau', '0.2,0.4'])).err, err);
     });
   });
