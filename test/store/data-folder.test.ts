@@ -1,0 +1,78 @@
+/** A data folder written by an earlier version opens, and everything goes on as if nothing had been between. */
+import assert from 'node:assert/strict';
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readConfig } from '../../src/config/config.js';
+import { Live } from '../../src/live/pipeline.js';
+import type { LiveEvent } from '../../src/wire/events.js';
+import { CUT, clockAt, LENGTH, openFeeds, type SceneTarget, sceneConfig, sendScene } from '../kit/data-folder-scene.js';
+import { quiet, TestClock } from '../kit/live-harness.js';
+
+const FOLDERS = fileURLToPath(new URL('../../../test/cases/data-folders', import.meta.url));
+
+/** What must not depend on restarts. */
+function told(event: LiveEvent): unknown {
+  if (event.type !== 'report') return event;
+  const { solveMs: _solveMs, objects: _objects, spikes, report, ...rest } = event;
+  const { solver: _solver, perFrame: _perFrame, ...plain } = JSON.parse(JSON.stringify(report));
+  return { ...rest, report: plain, gauges: spikes?.signals.map((signal) => spikes.gauge(signal)) };
+}
+
+describe('a data folder of an earlier version', function () {
+  this.timeout(60_000);
+  const clock = new TestClock();
+  let dir: string;
+  const open: Live[] = [];
+
+  const start = async (config: object): Promise<Live> => {
+    const live = await Live.open(readConfig({ text: JSON.stringify(config), env: {} }).config, clock, quiet);
+    open.push(live);
+    return live;
+  };
+
+  /** The events after the cut, by stream. */
+  async function goOn(live: Live): Promise<Map<string, unknown[]>> {
+    const events = new Map<string, unknown[]>();
+    live.events$.subscribe((event) => {
+      if ((event.atMs ?? 0) <= clockAt(CUT)) return;
+      events.set(event.stream, [...(events.get(event.stream) ?? []), told(event)]);
+    });
+    const target = live as unknown as SceneTarget;
+    clock.nowMs = clockAt(CUT + 1);
+    openFeeds(target, true);
+    await sendScene(target, clock, CUT + 1, LENGTH);
+    for (const { stream, feeds } of live.streams())
+      for (const { role, tracker } of feeds) await live.end({ stream, role, tracker });
+    await live.stop();
+    return events;
+  }
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'tgospa-folder-'));
+  });
+  afterEach(async () => {
+    for (const live of open.splice(0)) await live.kill();
+    rmSync(dir, { recursive: true, force: true });
+  });
+
+  for (const name of readdirSync(FOLDERS).filter((entry) => !entry.endsWith('.md')))
+    it(`${name} opens and goes on`, async () => {
+      clock.nowMs = clockAt(0);
+      const whole = await start(sceneConfig(join(dir, 'whole')));
+      openFeeds(whole as unknown as SceneTarget, false);
+      await sendScene(whole as unknown as SceneTarget, clock, 1, CUT);
+      const expected = await goOn(whole);
+      assert.deepEqual([...expected.keys()].sort(), ['belt', 'dock', 'field', 'gate', 'harbour', 'yard']);
+
+      cpSync(join(FOLDERS, name), join(dir, name), { recursive: true });
+      clock.nowMs = clockAt(CUT);
+      const live = await start(sceneConfig(join(dir, name)));
+      assert.equal(live.storage().threadStreams, 1, 'the harbour was heavy');
+      const lasting = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
+      assert.ok(lasting.includes('deep missed'), `a spike lasts: ${lasting}`);
+      const events = await goOn(live);
+      for (const [stream, list] of expected) assert.deepEqual(events.get(stream), list, stream);
+    });
+});
