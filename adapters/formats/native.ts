@@ -5,7 +5,7 @@
 
 import { Fault } from '../../src/wire/fault.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
-import type { Shape } from '../../src/wire/objects.js';
+import type { Shape, WireObject } from '../../src/wire/objects.js';
 import { attempt, defineAdapter, Mistake, type Part } from '../kit/adapter.js';
 import { fieldsOf, jsonOf, refuseStamp } from '../kit/fields.js';
 import { FRAME_OPTIONS, shiftedFrame } from '../kit/placement.js';
@@ -37,12 +37,12 @@ export const native = defineAdapter({
       const { seq: _seq, ...raw } = fieldsOf(jsonOf(message));
       const part = checkFrame({ ...raw, seq: 1 }, rules);
       if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
-      const { k, t, objects } = part;
+      const { k, t } = part;
       return [
         {
           ...(k === undefined ? {} : { k: shiftedFrame(k, frameOffset, 'k') }),
           ...(t === undefined ? {} : { t }),
-          objects,
+          objects: raw.objects as WireObject[],
         },
       ];
     };

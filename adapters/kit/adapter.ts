@@ -17,11 +17,15 @@
 import type { Problem } from '../../src/metric/input-error.js';
 import type { RejectCode } from '../../src/wire/codes.js';
 import type { Role } from '../../src/wire/feed.js';
-import type { FramePart, Shape } from '../../src/wire/objects.js';
+import type { Shape, WireObject } from '../../src/wire/objects.js';
 import { type GivenOptions, type OptionTable, type OptionValues, readOptions } from './options.js';
 
-/** One feed's objects at one step: at least one of `k` (frame number) and `t` (seconds). */
-export type Part = Omit<FramePart, 'seq'>;
+/** One feed's objects at one moment, one by one: at least one of `k` (frame number) and `t` (seconds). */
+export interface Part {
+  k?: number;
+  t?: number;
+  objects: WireObject[];
+}
 
 /** What is wrong with a message; `path` is within it: `objects[3].box.x1` in JSON, `line:column` in text. */
 export interface MessageProblem extends Problem {

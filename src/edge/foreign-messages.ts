@@ -9,12 +9,12 @@ import type { Decoded, Decoder, Format, MessageProblem, Part, Stamp } from '../.
 import { Fault, fault, show } from '../wire/fault.js';
 import type { Role } from '../wire/feed.js';
 import { checkFrame, type FrameRules, TIME_MAX_SECONDS } from '../wire/frame-check.js';
-import type { FramePart } from '../wire/objects.js';
+import type { FeedPart } from '../wire/objects.js';
 
 /** The frames that came of a message. */
 export interface ForeignFrames {
   /** frames to be stored, with their numbers */
-  parts: FramePart[];
+  parts: FeedPart[];
   /** first mistake; the message is used up */
   fault: Fault | null;
   /** everything up to this number is emitted, but for what is held */
@@ -87,7 +87,7 @@ export class ForeignMessages {
     return frames;
   }
 
-  #checked(decoded: Decoded, frames: ForeignFrames): FramePart[] {
+  #checked(decoded: Decoded, frames: ForeignFrames): FeedPart[] {
     const [problem] = decoded.problems;
     if (problem) frames.fault = this.#faultOf(problem, decoded.problems.length);
     return decoded.parts.flatMap((part) => {
@@ -98,7 +98,7 @@ export class ForeignMessages {
     });
   }
 
-  #check(part: Part): FramePart | Fault {
+  #check(part: Part): FeedPart | Fault {
     return checkFrame({ ...part, seq: 1 }, this.rules);
   }
 

@@ -11,8 +11,7 @@ import { Fault } from '../wire/fault.js';
 import type { FeedId } from '../wire/feed.js';
 import { checkFrame, type FrameRules } from '../wire/frame-check.js';
 import { checkHello, type Hello, type Outgoing, parseMessage } from '../wire/messages.js';
-import type { FeedPart } from '../wire/objects.js';
-import { countOf, dimensionsOf } from '../wire/objects.js';
+import { dimensionsOf, type FeedPart } from '../wire/objects.js';
 import type { Identity } from './access.js';
 import type { FeedDesk } from './feed-desk.js';
 import { type FeedQueue, type FeedSession, isStorageFault } from './feed-queue.js';
@@ -293,7 +292,7 @@ export class Session implements FeedSession, Conversation {
         continue;
       }
       meter.frames++;
-      meter.objects += countOf(part.objects);
+      meter.objects += part.objects.ids.length;
       meter.lastReceivedMs = receivedMs;
       if (rules.shape === 'point') rules.dimensions = dimensionsOf(part.objects) || rules.dimensions;
     }

@@ -3,8 +3,9 @@
  * Each becomes a log record like any input, and a stream has at most one of them on its way. Nobody waits for such a
  * record: what the disk does not take is due again later.
  */
-import { type Log, StorageFault } from '../store/log.js';
+import type { Log } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
+import { StorageFault } from '../store/storage-fault.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { OpenFeeds } from './open-feeds.js';
 

@@ -4,8 +4,9 @@
  * once more.
  */
 import { type Config, resolveStream, type SettingsPatch } from '../config/config.js';
-import { type Log, StorageFault } from '../store/log.js';
+import type { Log } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
+import { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { StreamInfo } from '../stream/status.js';
 import type { FeedId } from '../wire/feed.js';

@@ -5,7 +5,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, completePairing, resolveStream } from '../config/config.js';
-import type { Log, StorageFault } from '../store/log.js';
+import type { Log } from '../store/log.js';
+import type { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { LiveEvent } from '../wire/events.js';

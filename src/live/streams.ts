@@ -4,7 +4,8 @@
  * thread is yielded by `apply`, that of a worker is given to `onResult`.
  */
 import type { Config } from '../config/config.js';
-import { packSnapshot, type Snapshot, type Stored } from '../store/log.js';
+import { packSnapshot } from '../store/formats.js';
+import type { Snapshot, Stored } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import type { EventHistory } from '../stream/history.js';
 import type { StreamPlan } from '../stream/plan.js';

@@ -1,6 +1,6 @@
 /**
  * Watches one series for spikes: takes every frame's glance, tells when a spike begins and ends. While one lasts, nothing is learned.
- * State is one flat array and three lists of ids; `toJSON` and `fromJSON` go on exactly, so that what is found does not depend on restarts.
+ * State is one flat array and three lists of ids; `fromJSON` resumes exactly where `toJSON` was called, so that what is found does not depend on restarts.
  */
 
 import type { Glance } from '../metric/evaluation.js';
@@ -49,10 +49,10 @@ export interface SpikeGauge {
   count: number;
 }
 
-/** Everything a SpikeWatch knows. Plain JSON. */
+/** Everything a SpikeWatch knows. Plain JSON; its version stands in store/formats.ts. */
 export interface SpikeState {
-  version: 1;
-  numbers: number[];
+  /** the numbers of each piece; a piece that is missing, or of another length, begins anew */
+  pieces: Partial<Record<Piece, number[]>>;
   held: string[];
   missed: string[];
   false: string[];
@@ -60,14 +60,19 @@ export interface SpikeState {
 }
 
 const COMMON = { seen: 0, pendingHalves: 1, owedHalves: 2, objects: 3, counts: 4 } as const;
-const COMMON_SIZE = COMMON.counts + SIGNALS.length;
-const SIZES: Record<Signal, number> = {
+/** The state is one flat array: these pieces, one behind the other. */
+const SIZES = {
+  common: COMMON.counts,
+  counts: SIGNALS.length,
   missed: runDetectorSize(MISSED),
   false: runDetectorSize(FALSE),
   switch: runDetectorSize(SWITCH),
   localization: errorDetectorSize(),
-};
-const STATE_SIZE = COMMON_SIZE + SIGNALS.reduce((sum, signal) => sum + SIZES[signal] + EPISODE_SIZE, 0);
+  episodes: SIGNALS.length * EPISODE_SIZE,
+} as const;
+type Piece = keyof typeof SIZES;
+const PIECES = Object.keys(SIZES) as Piece[];
+const STATE_SIZE = PIECES.reduce((sum, piece) => sum + SIZES[piece], 0);
 /** Errors below this share of the cut-off are all the same: nothing is off. */
 const LEAST_ERROR_SHARE = 0.01;
 
@@ -102,20 +107,23 @@ export class SpikeWatch {
     this.#wire();
   }
 
-  /** Every part works on its own piece of the one state. */
+  /** Every detector works on its own piece of the one state. */
   #wire(): void {
-    let at = COMMON_SIZE;
-    const piece = (size: number) => {
-      at += size;
-      return this.#state.subarray(at - size, at);
-    };
     const settings = this.#settings;
-    this.#missed = new RunDetector(MISSED, piece(SIZES.missed), settings);
-    this.#false = new RunDetector(FALSE, piece(SIZES.false), settings);
-    this.#switch = new RunDetector(SWITCH, piece(SIZES.switch), settings);
-    this.#error = new ErrorDetector(piece(SIZES.localization), settings);
-    for (const signal of SIGNALS)
-      this.#episodes[signal] = new Episode(piece(EPISODE_SIZE), settings, SMOOTH_FRAMES[signal]);
+    this.#missed = new RunDetector(MISSED, this.#piece('missed'), settings);
+    this.#false = new RunDetector(FALSE, this.#piece('false'), settings);
+    this.#switch = new RunDetector(SWITCH, this.#piece('switch'), settings);
+    this.#error = new ErrorDetector(this.#piece('localization'), settings);
+    const episodes = this.#piece('episodes');
+    SIGNALS.forEach((signal, n) => {
+      const own = episodes.subarray(n * EPISODE_SIZE, (n + 1) * EPISODE_SIZE);
+      this.#episodes[signal] = new Episode(own, settings, SMOOTH_FRAMES[signal]);
+    });
+  }
+
+  #piece(name: Piece): Float64Array {
+    const before = PIECES.slice(0, PIECES.indexOf(name)).reduce((sum, piece) => sum + SIZES[piece], 0);
+    return this.#state.subarray(before, before + SIZES[name]);
   }
 
   /** Takes in the newest frame, which has the number `k`; what begins or ends with it. */
@@ -303,8 +311,7 @@ export class SpikeWatch {
 
   toJSON(): SpikeState {
     return {
-      version: 1,
-      numbers: Array.from(this.#state),
+      pieces: Object.fromEntries(PIECES.map((name) => [name, Array.from(this.#piece(name))])),
       held: this.#held,
       missed: [...this.#missedIds],
       false: [...this.#falseIds],
@@ -312,7 +319,7 @@ export class SpikeWatch {
     };
   }
 
-  /** Goes on exactly where `toJSON` was called; from another version's state, it begins anew. */
+  /** Resumes exactly where `toJSON` was called; without a state it begins anew. */
   static fromJSON(
     state: SpikeState | undefined,
     settings: SpikeSettings,
@@ -320,8 +327,11 @@ export class SpikeWatch {
     cutoff: number,
   ): SpikeWatch {
     const watch = new SpikeWatch(settings, exponent, cutoff);
-    if (state?.version !== 1 || state.numbers.length !== STATE_SIZE) return watch;
-    watch.#state.set(state.numbers);
+    if (!state) return watch;
+    for (const name of PIECES) {
+      const numbers = state.pieces[name];
+      if (numbers?.length === SIZES[name]) watch.#piece(name).set(numbers);
+    }
     watch.#held = [...state.held];
     watch.#missedIds = new Set(state.missed);
     watch.#falseIds = new Set(state.false);

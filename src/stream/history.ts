@@ -2,7 +2,8 @@
  * The event history: the last events of all streams but their reports, oldest first, bounded, and stored in the log
  * under keys that sort as the events happened. Adding a key again replaces its event.
  */
-import { eventKey, type Log } from '../store/log.js';
+import { eventKey } from '../store/commit.js';
+import type { Log } from '../store/log.js';
 import { type LiveEvent, mergeEvents } from '../wire/events.js';
 
 type Rejected = Extract<LiveEvent, { type: 'rejected' }>;

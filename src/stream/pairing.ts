@@ -13,32 +13,12 @@
  */
 
 import type { PairingSettings } from '../config/config.js';
-import type { Irregularity, Silence } from '../wire/events.js';
+import type { Silence } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
-import type { FeedPart, ObjectList } from '../wire/objects.js';
-import { Lane, type LaneState } from './lane.js';
-
-/** What both feeds say about one moment. */
-export interface Step {
-  type: 'step';
-  tracker: string;
-  /** frame number; by time, when no feed has numbers, the number of the step, from 1 */
-  k: number;
-  /** epoch seconds */
-  t?: number;
-  reference: ObjectList;
-  tracks: ObjectList;
-  /** when the last part of the step arrived, epoch milliseconds */
-  receivedMs: number;
-}
-
-/** A tracker has ended and nothing of it is left to judge. */
-export interface Finished {
-  type: 'finished';
-  tracker: string;
-}
-
-export type Outcome = Step | Irregularity | Silence | Finished;
+import type { FeedPart } from '../wire/objects.js';
+import { Lane } from './lane.js';
+import type { LaneState } from './lane-state.js';
+import type { Outcome } from './step.js';
 
 interface FeedState {
   lastReceivedMs: number;
@@ -196,14 +176,14 @@ export class Pairing {
   }
 
   #pushReference(part: FeedPart, out: Outcome[]): void {
-    const told: string[] = [];
+    const reported: string[] = [];
     for (const [name, lane] of this.#lanes) {
       this.#silenceTracker(name, lane, out);
       for (const outcome of lane.push('reference', part, this.#nowMs)) {
         // what is wrong with the reference is said once, not by every lane
         const own = 'role' in outcome && outcome.role === 'reference' && outcome.type !== 'missing';
-        if (own && told.includes(outcome.type)) continue;
-        if (own) told.push(outcome.type);
+        if (own && reported.includes(outcome.type)) continue;
+        if (own) reported.push(outcome.type);
         out.push(outcome);
       }
     }

@@ -5,7 +5,7 @@
  */
 import type { ResolvedStream, SettingsPatch } from '../config/config.js';
 import type { WindowParams } from '../metric/sliding-window.js';
-import { type FeedPart, listed, type WireObject } from '../wire/objects.js';
+import { type FeedPart, select } from '../wire/objects.js';
 
 /** A resolved stream, and what of it a hello asked for. */
 export interface StreamPlan extends ResolvedStream {
@@ -16,10 +16,10 @@ export interface StreamPlan extends ResolvedStream {
 export function filtered(part: FeedPart, { settings }: StreamPlan): FeedPart {
   const { classes, minConfidence } = settings.filter;
   if (classes === null && minConfidence === null) return part;
-  const counts = ({ class: kind, confidence }: WireObject) =>
-    (classes === null || (kind !== undefined && classes.includes(kind))) &&
-    (minConfidence === null || confidence === undefined || confidence >= minConfidence);
-  return { ...part, objects: listed(part.objects).filter(counts) };
+  const counts = (kind: string | null, confidence: number | null) =>
+    (classes === null || (kind !== null && classes.includes(kind))) &&
+    (minConfidence === null || confidence === null || confidence >= minConfidence);
+  return { ...part, objects: select(part.objects, counts) };
 }
 
 /** Whether points are latitude and longitude. */

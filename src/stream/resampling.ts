@@ -2,7 +2,7 @@
  * What a feed says between two of its parts: the last part held, or both neighbours joined by straight lines. Pure
  * functions on a list of parts in the order of their places.
  */
-import { type FeedPart, listed, type ObjectList, type WireObject } from '../wire/objects.js';
+import type { FeedPart, PackedList } from '../wire/objects.js';
 
 /** A part in a lane; `x` is its place on the axis, after jumps have been straightened out. */
 export interface Placed {
@@ -32,7 +32,7 @@ export function heldAt(list: Placed[], x: number, ageMax: number): Placed | unde
 }
 
 /** The objects between the part before this place and the one behind it; null when the first is older than `ageMax`. */
-export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: boolean): ObjectList | null {
+export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: boolean): PackedList | null {
   const before = heldAt(list, x, ageMax);
   if (!before) return null;
   const after = list[list.indexOf(before) + 1];
@@ -40,21 +40,22 @@ export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: bo
   return interpolate(before.part.objects, after.part.objects, (x - before.x) / (after.x - before.x), geodetic);
 }
 
-/** Objects of both frames move in a straight line; those that are only in the first stay where they were. */
-function interpolate(before: ObjectList, after: ObjectList, share: number, geodetic: boolean): WireObject[] {
-  const next = new Map(listed(after).map((object) => [object.id, object]));
-  return listed(before).map((object) => {
-    const goal = next.get(object.id);
-    if (object.box && goal?.box) {
-      const from = object.box;
-      return { ...object, box: goal.box.map((value, d) => between(from[d], value, share)) as typeof from };
+/** Objects of both parts move in a straight line; those that are only in the first stay where they were. */
+function interpolate(before: PackedList, after: PackedList, share: number, geodetic: boolean): PackedList {
+  const { ids, shape, stride } = before;
+  if (after.shape !== shape || after.stride !== stride) return before;
+  const coordinates = before.coordinates.slice();
+  const places = new Map(after.ids.map((id, n) => [id, n * stride]));
+  for (let n = 0; n < ids.length; n++) {
+    const goal = places.get(ids[n]);
+    if (goal === undefined) continue;
+    const place = n * stride;
+    for (let d = 0; d < stride; d++) {
+      const along = geodetic && d === 1 ? longitudeBetween : between;
+      coordinates[place + d] = along(before.coordinates[place + d], after.coordinates[goal + d], share);
     }
-    if (!object.point || goal?.point?.length !== object.point.length) return object;
-    const from = object.point;
-    const point = goal.point.map((value, d) => between(from[d], value, share));
-    if (geodetic) point[1] = longitudeBetween(from[1], goal.point[1], share);
-    return { ...object, point };
-  });
+  }
+  return { ...before, coordinates };
 }
 
 const between = (from: number, to: number, share: number) => from + (to - from) * share;

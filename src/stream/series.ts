@@ -4,8 +4,7 @@
  */
 
 import { evaluate, SlidingWindow, type WindowParams, type WindowSnapshot } from '../index.js';
-import type { Box, Obj, Report } from '../metric/evaluation.js';
-import type { LooseFrame } from '../metric/frame.js';
+import type { Obj, Report } from '../metric/evaluation.js';
 import type { Params } from '../metric/params.js';
 import type { FeedSnapshot } from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
@@ -13,7 +12,8 @@ import type { FrameView } from '../metric/window/frame-record.js';
 import type { Signal } from '../spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from '../spikes/watch.js';
 import { type Mark, type MarkedSwitch, summarize } from '../wire/events.js';
-import type { Step } from './pairing.js';
+import { unpack } from '../wire/objects.js';
+import type { Step } from './step.js';
 
 export interface Pushed {
   mark: Mark;
@@ -87,7 +87,7 @@ export class Series {
   /** Takes a step in. A step that throws InputError leaves no trace. */
   push(step: Step): Pushed {
     const began = performance.now();
-    const report = this.#window.push({ reference: step.reference, tracker: step.tracks } as LooseFrame);
+    const report = this.#window.push({ reference: step.reference, tracker: step.tracks });
     const solveMs = performance.now() - began;
     const mark: Mark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
@@ -149,11 +149,9 @@ export class Series {
   }
 
   #unpack({ frames, stride }: WindowSnapshot): RetainedFrame[] {
-    const isBox = BOX_DISTANCES.includes(this.params.distance);
-    const object = (id: string, coordinates: number[]): Obj =>
-      isBox ? { id, box: coordinates as Box } : { id, point: coordinates };
-    const objects = ([ids, coordinates]: FeedSnapshot): Obj[] =>
-      ids.map((id, n) => object(id, Array.from(coordinates.slice(n * stride, (n + 1) * stride))));
+    const shape = BOX_DISTANCES.includes(this.params.distance) ? 'box' : 'point';
+    const objects = ([ids, coordinates]: FeedSnapshot) =>
+      unpack({ shape, stride, ids, coordinates: Array.from(coordinates) }) as Obj[];
     return frames.map((frame, n) => ({
       ...this.#marks[n],
       reference: objects(frame.reference),

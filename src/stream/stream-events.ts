@@ -2,7 +2,7 @@
  * The events of one stream: numbered without gaps, and entered into the event history, where those that repeat each
  * other share one entry. Numbers and keys follow from the records alone, so that a replay gives the same ones.
  */
-import { eventKey } from '../store/log.js';
+import { eventKey } from '../store/commit.js';
 import { type LiveEvent, mergeEvents } from '../wire/events.js';
 
 /** An entry of the event history; one with a key that is already there replaces it. */

@@ -14,11 +14,12 @@ import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { type CompanionStates, Companions } from './companions.js';
 import { Load } from './load.js';
-import { type Outcome, Pairing, type PairingState, type Step } from './pairing.js';
+import { Pairing, type PairingState } from './pairing.js';
 import { filtered, isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { type Pushed, Series, type SeriesState } from './series.js';
 import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
+import type { Outcome, Step } from './step.js';
 import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
 
 export interface StreamOptions extends SolveOptions {
@@ -34,7 +35,6 @@ interface FeedState {
 
 /** Everything a Stream knows. Plain data. */
 interface StreamState extends StreamEventsState {
-  version: 1;
   plan: StreamPlan;
   pairing: PairingState;
   feeds: FeedState[];
@@ -91,8 +91,6 @@ export class Stream implements RunningStream {
   /** Continues exactly where the snapshot was made; its state is what `toJSON` gave. */
   static fromJSON(name: string, { state, position }: StreamSnapshot, options: StreamOptions = {}): Stream {
     const known = state as StreamState;
-    if (known.version !== 1)
-      throw new Error(`the snapshot of stream ${name} has format ${known.version}, expected 1; use another data.dir`);
     return new Stream(name, known.plan, options, { state: known, position });
   }
 
@@ -377,7 +375,6 @@ export class Stream implements RunningStream {
   toJSON(): StreamState {
     const companions = this.#companions.toJSON();
     return {
-      version: 1,
       plan: this.#plan,
       pairing: this.#pairing.toJSON(),
       feeds: [...this.#feeds.values()],

@@ -2,11 +2,10 @@
  * A worker: the thread that heavy streams run in. What `workers.ts` sends for one stream is done and answered in order;
  * streams take turns, record by record, so that none waits for the backlog of another. A window is wanted as it is now.
  */
-import { deserialize } from 'node:v8';
 import { parentPort, workerData } from 'node:worker_threads';
 import '../index.js';
 import type { SolveOptions } from '../metric/solve-options.js';
-import { packSnapshot } from '../store/log.js';
+import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';
 import type { StreamPlan } from './plan.js';
@@ -65,7 +64,11 @@ function valueFor(task: Exclude<WorkerTask, { type: 'apply' }>): unknown {
 }
 
 function adopt({ stream: name, state, position }: Extract<WorkerTask, { type: 'adopt' }>): Adopted {
-  const stream = Stream.fromJSON(name, { state: deserialize(state), position }, options);
+  const stream = Stream.fromJSON(
+    name,
+    { state: unpackSnapshot(state, `the snapshot of stream ${name}`), position },
+    options,
+  );
   streams.set(name, stream);
   return { status: stream.status(), reports: stream.reports().map(sent) };
 }

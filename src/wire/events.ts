@@ -6,7 +6,7 @@ import type { Evaluation, Report, SwitchEvent } from '../metric/evaluation.js';
 import type { ScoreReading } from '../scores/companion.js';
 import type { SpikeGauge, SpikeNews } from '../spikes/watch.js';
 import type { FeedId, Role } from './feed.js';
-import { listed, type ObjectList } from './objects.js';
+import { type PackedList, unpack } from './objects.js';
 import type { SeriesId } from './series-key.js';
 
 export type { ScoreReading };
@@ -34,7 +34,7 @@ export interface ReportEvent extends SeriesId, Mark, Numbered {
   report: PublishedReport;
   solveMs: number;
   /** what both feeds saw at this frame; absent from a report that was recovered, and after the end of a feed */
-  objects?: { reference: ObjectList; tracker: ObjectList };
+  objects?: { reference: PackedList; tracker: PackedList };
   /** the series' spike detector, read when somebody asks; absent while detection is off */
   spikes?: SpikeReading;
   /** the companion scores, in the reports in which they were worked out; absent while they are off */
@@ -139,7 +139,7 @@ export function reportMessage(event: ReportEvent, withObjects = false): Record<s
     lifetime,
     ...(scores ? { scores } : {}),
     ...(withObjects && objects
-      ? { objects: { reference: listed(objects.reference), tracker: listed(objects.tracker) } }
+      ? { objects: { reference: unpack(objects.reference), tracker: unpack(objects.tracker) } }
       : {}),
   };
 }

@@ -3,7 +3,7 @@
  * edge checks it again. Written by hand, because every frame that the scanner leaves alone comes through here.
  */
 import { Fault, fault } from './fault.js';
-import type { FramePart, Shape, WireObject } from './objects.js';
+import { type FeedPart, pack, type Shape, type WireObject } from './objects.js';
 
 /** What a frame of a session must satisfy. */
 export interface FrameRules {
@@ -29,8 +29,8 @@ export const POINT_DIMENSIONS_MAX = 8;
 export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Checks one frame, or says what is wrong with it first. The objects are kept as they are, not copied. */
-export function checkFrame(raw: unknown, rules: FrameRules): FramePart | Fault {
+/** Checks one frame and packs its objects, or says what is wrong with it first. */
+export function checkFrame(raw: unknown, rules: FrameRules): FeedPart | Fault {
   if (!isPlainObject(raw))
     return fault('frame_invalid', '', raw, 'a frame is an object with seq, k and/or t, and objects');
   const { seq, k, t, objects } = raw;
@@ -39,7 +39,7 @@ export function checkFrame(raw: unknown, rules: FrameRules): FramePart | Fault {
     return Number.isSafeInteger(seq)
       ? new Fault(wrong.code, wrong.path, wrong.message, wrong.value, seq as number)
       : wrong;
-  const part: FramePart = { seq: seq as number, objects: objects as WireObject[] };
+  const part: FeedPart = { seq: seq as number, objects: pack(objects as WireObject[]) };
   if (k !== undefined) part.k = k as number;
   if (t !== undefined) part.t = t as number;
   return part;

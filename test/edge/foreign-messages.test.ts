@@ -5,7 +5,7 @@ import { formatByName } from '../../adapters/index.js';
 import type { Format } from '../../adapters/kit/adapter.js';
 import { ForeignMessages } from '../../src/edge/foreign-messages.js';
 import type { FrameRules } from '../../src/wire/frame-check.js';
-import type { FramePart } from '../../src/wire/objects.js';
+import type { FeedPart } from '../../src/wire/objects.js';
 import { hello, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
 import { keyOf } from '../kit/fake-live.js';
 import { until } from '../kit/system.js';
@@ -21,7 +21,7 @@ const rules: FrameRules = {
 const mot = formatByName('motchallenge') as Format;
 const line = (frame: number, id: number) => `${frame},${id},1,1,1,1`;
 const open = (lastSeq = 0, credit = 256) => new ForeignMessages(mot, 'tracker', rules, credit, lastSeq);
-const shown = (parts: FramePart[]) => parts.map(({ seq, k, objects }) => [seq, k, objects.map(({ id }) => id).join()]);
+const shown = (parts: FeedPart[]) => parts.map(({ seq, k, objects }) => [seq, k, objects.ids.join()]);
 
 describe('translation', () => {
   it('numbers a frame by the last message that is wholly in it', () => {
@@ -114,9 +114,9 @@ describe('translation', () => {
   }
 
   /** Connections that are cut after some messages, when only some of their frames were stored. */
-  function sendAll(texts: string[], cuts: Array<[number, number]>): FramePart[] {
-    const stored: FramePart[] = [];
-    const store = (part: FramePart) => {
+  function sendAll(texts: string[], cuts: Array<[number, number]>): FeedPart[] {
+    const stored: FeedPart[] = [];
+    const store = (part: FeedPart) => {
       if (part.seq > (stored.at(-1)?.seq ?? 0)) stored.push(part);
     };
     for (const [count, kept] of [...cuts, [texts.length, Number.POSITIVE_INFINITY]]) {
@@ -134,9 +134,9 @@ describe('translation', () => {
   /**
    * Frames whose lines fell into a resent and a stored message come again in part; pairing drops them by their number.
    */
-  function byFrame(parts: FramePart[]): Map<number, string> {
+  function byFrame(parts: FeedPart[]): Map<number, string> {
     const frames = new Map<number, string>();
-    for (const { k, objects } of parts) if (!frames.has(k!)) frames.set(k!, objects.map((object) => object.id).join());
+    for (const { k, objects } of parts) if (!frames.has(k!)) frames.set(k!, objects.ids.join());
     return frames;
   }
 });

@@ -5,7 +5,8 @@ import { FrameScanner } from '../../src/edge/frame-scanner.js';
 import { Fault } from '../../src/wire/fault.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { parseMessage } from '../../src/wire/messages.js';
-import { type FramePart, listed } from '../../src/wire/objects.js';
+import { dimensionsOf, unpack } from '../../src/wire/objects.js';
+import type { StoredPart } from '../kit/fake-live.js';
 
 const SEED = 20261116;
 const RULES: FrameRules = {
@@ -19,19 +20,19 @@ const RULES: FrameRules = {
 
 /** What the scanner gives, with the objects one by one. */
 const scan = (text: string, rules = RULES, scanner = new FrameScanner()) =>
-  scanner.scan(Buffer.from(text), rules)?.map((part) => ({ ...part, objects: listed(part.objects) })) ?? null;
+  scanner.scan(Buffer.from(text), rules)?.map((part) => ({ ...part, objects: unpack(part.objects) })) ?? null;
 
 /** The general way, frame by frame as a session does it; null when anything is wrong. */
-function general(text: string, given: FrameRules): FramePart[] | null {
+function general(text: string, given: FrameRules): StoredPart[] | null {
   const rules = { ...given };
   const message = parseMessage(text);
   if (message instanceof Fault || (message.type !== 'frame' && message.type !== 'frames')) return null;
-  const parts: FramePart[] = [];
+  const parts: StoredPart[] = [];
   for (const raw of message.type === 'frame' ? [message.raw] : message.raw) {
     const part = checkFrame(raw, rules);
     if (part instanceof Fault) return null;
-    if (rules.shape === 'point' && part.objects.length > 0) rules.dimensions = part.objects[0].point!.length;
-    parts.push(part);
+    rules.dimensions = dimensionsOf(part.objects) || rules.dimensions;
+    parts.push({ ...part, objects: unpack(part.objects) });
   }
   return parts;
 }

@@ -4,8 +4,7 @@ import type { LivePort } from '../../src/edge/live-port.js';
 import type { Report } from '../../src/metric/evaluation.js';
 import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
-import type { FeedPart, FramePart } from '../../src/wire/objects.js';
-import { listed } from '../../src/wire/objects.js';
+import { type FeedPart, unpack, type WireObject } from '../../src/wire/objects.js';
 
 export class StorageFault extends Error {
   override readonly name = 'StorageFault';
@@ -13,9 +12,14 @@ export class StorageFault extends Error {
 
 export const keyOf = ({ stream, role, tracker }: FeedId) => `${stream}/${role}/${tracker ?? ''}`;
 
+/** A part with its objects one by one. */
+export interface StoredPart extends Omit<FeedPart, 'objects'> {
+  objects: WireObject[];
+}
+
 export class FakeLive implements LivePort {
   config = readConfig({ env: {} }).config;
-  parts = new Map<string, FramePart[]>();
+  parts = new Map<string, StoredPart[]>();
   rejected: string[] = [];
   ended: string[] = [];
   /** while set, frames wait for it before they are stored */
@@ -58,7 +62,7 @@ export class FakeLive implements LivePort {
     if (this.gate) await this.gate;
     if (this.diskFull) throw new StorageFault('no space left on device');
     const parts = this.parts.get(keyOf(feed))!;
-    if (part.seq > (parts.at(-1)?.seq ?? 0)) parts.push({ ...part, objects: [...listed(part.objects)] });
+    if (part.seq > (parts.at(-1)?.seq ?? 0)) parts.push({ ...part, objects: unpack(part.objects) });
   }
 
   async end(feed: FeedId): Promise<void> {

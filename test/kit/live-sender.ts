@@ -6,7 +6,7 @@
 import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { FeedId } from '../../src/wire/feed.js';
-import type { WireObject } from '../../src/wire/objects.js';
+import { pack, type WireObject } from '../../src/wire/objects.js';
 
 const [dir, count] = process.argv.slice(2);
 const frames = Number(count);
@@ -41,8 +41,8 @@ process.send!({ resumedAt: next[0] });
 for (let first = Math.min(...next); first <= frames; first += 25) {
   const acks: Promise<void>[] = [];
   for (let k = first; k < Math.min(first + 25, frames + 1); k++) {
-    acks.push(live.ingest(reference, { seq: k, k, objects: objectsAt(k, false) }, Date.now()));
-    if (k % 13 > 0) acks.push(live.ingest(tracker, { seq: k, k, objects: objectsAt(k, true) }, Date.now()));
+    acks.push(live.ingest(reference, { seq: k, k, objects: pack(objectsAt(k, false)) }, Date.now()));
+    if (k % 13 > 0) acks.push(live.ingest(tracker, { seq: k, k, objects: pack(objectsAt(k, true)) }, Date.now()));
   }
   await Promise.all(acks);
   process.send!({ acked: Math.min(first + 24, frames) });

@@ -5,9 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import type { PairingSettings } from '../../src/config/config.js';
-import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
+import { Pairing } from '../../src/stream/pairing.js';
+import type { Outcome, Step } from '../../src/stream/step.js';
 import type { Role } from '../../src/wire/feed.js';
-import { countOf, type FramePart, type WireObject } from '../../src/wire/objects.js';
+import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js';
 import { pairingSettings } from './settings.js';
 
 export const COLUMN_MS = 10;
@@ -15,17 +16,17 @@ export const START_MS = 1_000_000;
 
 export const box = (id: string, left = 0): WireObject => ({ id, box: [left, 0, 10, 10] });
 
-export const partAt = (k: number, extra: Partial<FramePart> = {}): FramePart => ({
+export const partAt = (k: number, extra: Partial<FeedPart> = {}): FeedPart => ({
   seq: 1,
   k,
-  objects: [box(`o${k}`)],
+  objects: pack([box(`o${k}`)]),
   ...extra,
 });
 /** By time: the number is the time in columns since the start. */
-export const timedPart = (column: number, objects = [box('a', column)]): FramePart => ({
+export const timedPart = (column: number, objects = [box('a', column)]): FeedPart => ({
   seq: 1,
   t: (START_MS + column * COLUMN_MS) / 1000,
-  objects,
+  objects: pack(objects),
 });
 
 export interface Played {
@@ -39,7 +40,7 @@ export interface Played {
 export function play(
   settings: Partial<PairingSettings>,
   drawing: string,
-  toPart: (value: number) => FramePart = (k) => partAt(k),
+  toPart: (value: number) => FeedPart = (k) => partAt(k),
   between: (pairing: Pairing) => Pairing = (p) => p,
 ): Played {
   const rows = drawing
@@ -88,7 +89,7 @@ function draw(drawn: Map<string, string[]>, row: string, column: number, mark: s
   drawn.set(row, cells);
 }
 
-export const stepText = (step: Step) => `${step.k}${countOf(step.tracks) === 0 ? '!' : ''}`;
+export const stepText = (step: Step) => `${step.k}${step.tracks.ids.length === 0 ? '!' : ''}`;
 
 export function noteText(outcome: Exclude<Outcome, Step>): string {
   if (outcome.type === 'finished') return `finished ${outcome.tracker}`;

@@ -13,7 +13,7 @@ import { type Clock, Live } from '../../src/live/pipeline.js';
 import { Log } from '../../src/store/log.js';
 import type { LiveEvent, PublishedReport } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
-import type { FramePart, WireObject } from '../../src/wire/objects.js';
+import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
@@ -111,8 +111,8 @@ describe('live', () => {
       const k = first + n;
       const atMs = START_MS + k;
       return [
-        live.ingest(feed(stream), { seq: k, k, objects: reference }, atMs),
-        live.ingest(feed(stream, tracker), { seq: k, k, objects: tracks }, atMs),
+        live.ingest(feed(stream), { seq: k, k, objects: pack(reference) }, atMs),
+        live.ingest(feed(stream, tracker), { seq: k, k, objects: pack(tracks) }, atMs),
       ];
     });
     await Promise.all(parts);
@@ -196,9 +196,9 @@ describe('live', () => {
     live.openFeed(feed('s', 'blind'));
     for (const [n, { reference, tracks }] of scene.entries()) {
       const k = n + 1;
-      live.ingest(feed('s'), { seq: k, k, objects: reference }, START_MS + k);
-      live.ingest(feed('s', 'good'), { seq: k, k, objects: tracks }, START_MS + k);
-      await live.ingest(feed('s', 'blind'), { seq: k, k, objects: [] }, START_MS + k);
+      live.ingest(feed('s'), { seq: k, k, objects: pack(reference) }, START_MS + k);
+      live.ingest(feed('s', 'good'), { seq: k, k, objects: pack(tracks) }, START_MS + k);
+      await live.ingest(feed('s', 'blind'), { seq: k, k, objects: pack([]) }, START_MS + k);
     }
     for (const id of [feed('s'), feed('s', 'good'), feed('s', 'blind')]) await live.end(id);
     const last = (tracker: string) =>
@@ -235,14 +235,14 @@ describe('live', () => {
     openBoth(live, 's');
     const box: [number, number, number, number] = [0, 0, 10, 10];
     const done = until(live, reportOf(1));
-    await live.ingest(feed('s'), { seq: 1, k: 1, objects: [{ id: 'a', box, class: 'car' }] }, START_MS);
+    await live.ingest(feed('s'), { seq: 1, k: 1, objects: pack([{ id: 'a', box, class: 'car' }]) }, START_MS);
     const tracks: WireObject[] = [
       { id: '1', box, class: 'car', confidence: 0.9 },
       { id: '2', box, class: 'car', confidence: 0.4 },
       { id: '3', box, class: 'tree', confidence: 0.9 },
       { id: '4', box },
     ];
-    await live.ingest(feed('s', 't'), { seq: 1, k: 1, objects: tracks }, START_MS);
+    await live.ingest(feed('s', 't'), { seq: 1, k: 1, objects: pack(tracks) }, START_MS);
     const { report } = (await done) as { report: PublishedReport };
     assert.deepEqual(report.count, { proper: 1, missed: 0, false: 0, switches: 0 });
   });
@@ -337,7 +337,7 @@ describe('live', () => {
     openBoth(live, 's');
     const scene = makeScene(1, 3);
     await send(live, 's', scene.slice(0, 2));
-    await live.ingest(feed('s'), { seq: 3, k: 3, objects: scene[2].reference }, clock.nowMs);
+    await live.ingest(feed('s'), { seq: 3, k: 3, objects: pack(scene[2].reference) }, clock.nowMs);
     const missed = until(live, reportOf(3));
     clock.nowMs += 120;
     const { report } = (await missed) as { report: PublishedReport };
@@ -369,8 +369,8 @@ describe('live', () => {
     const idle = until(live, (e) => e.type === 'retired' && e.tracker === 'idle');
     clock.nowMs += 50_000;
     const judged = until(live, reportOf(4));
-    await live.ingest(feed('s'), { seq: 4, k: 4, objects: [] }, clock.nowMs);
-    await live.ingest(feed('s', 't'), { seq: 4, k: 4, objects: [] }, clock.nowMs);
+    await live.ingest(feed('s'), { seq: 4, k: 4, objects: pack([]) }, clock.nowMs);
+    await live.ingest(feed('s', 't'), { seq: 4, k: 4, objects: pack([]) }, clock.nowMs);
     // what is stored but not judged yet has not been heard
     await judged;
     clock.nowMs += 20_000;
@@ -382,8 +382,8 @@ describe('live', () => {
     assert.deepEqual(live.reports(), []);
     // a client that was connected all the time goes on with its numbers; the limit of one stream is free again
     const back = until(live, reportOf(6));
-    await live.ingest(feed('s'), { seq: 6, k: 6, objects: [] }, clock.nowMs);
-    await live.ingest(feed('s', 't'), { seq: 6, k: 6, objects: [] }, clock.nowMs);
+    await live.ingest(feed('s'), { seq: 6, k: 6, objects: pack([]) }, clock.nowMs);
+    await live.ingest(feed('s', 't'), { seq: 6, k: 6, objects: pack([]) }, clock.nowMs);
     assert.equal(((await back) as { report: PublishedReport }).report.frame, 0);
     await live.kill();
     const again = await start(configure({ limits: { streams: 1 } }), clock);
@@ -401,9 +401,9 @@ describe('live', () => {
     const scene = makeScene(9, 40);
     for (const [n, { reference, tracks }] of scene.entries()) {
       const k = n + 1;
-      await live.ingest(feed('s'), { seq: k, k, objects: reference }, START_MS + k);
+      await live.ingest(feed('s'), { seq: k, k, objects: pack(reference) }, START_MS + k);
       // every third frame is skipped twice in a row
-      if (k % 9 < 6) await live.ingest(feed('s', 't'), { seq: k, k, objects: tracks }, START_MS + k);
+      if (k % 9 < 6) await live.ingest(feed('s', 't'), { seq: k, k, objects: pack(tracks) }, START_MS + k);
     }
     await live.end(feed('s', 't'));
     await live.end(feed('s'));
@@ -435,17 +435,17 @@ describe('live', () => {
     }
     const { stream, role, tracker } = feed('s', 't');
     log.append({ kind: 'configure', stream, atMs: START_MS, settings: forget(structuredClone(plan)) });
-    const part = { seq: 2, k: 2, objects: scene[1].tracks };
+    const part = { seq: 2, k: 2, objects: pack(scene[1].tracks) };
     log.append({ kind: 'part', stream, atMs: START_MS, role, tracker, part });
     await log.close();
     const again = await start();
     const done = until(again, reportOf(3));
     const ingested = [scene[1], scene[2]].map(({ reference }, n) =>
-      again.ingest(feed('s'), { seq: n + 2, k: n + 2, objects: reference }, START_MS + n),
+      again.ingest(feed('s'), { seq: n + 2, k: n + 2, objects: pack(reference) }, START_MS + n),
     );
     await Promise.all([
       ...ingested,
-      again.ingest(feed('s', 't'), { seq: 3, k: 3, objects: scene[2].tracks }, START_MS + 3),
+      again.ingest(feed('s', 't'), { seq: 3, k: 3, objects: pack(scene[2].tracks) }, START_MS + 3),
     ]);
     await done;
     assert.equal(again.streams()[0].series[0].frames, 3);
@@ -500,7 +500,10 @@ describe('live', () => {
         assert.equal((fault as Error | null)?.name, 'StorageFault');
         assert.equal(live.health().ready, false);
         assert.match(live.health().reasons[0], /full|are free/);
-        await assert.rejects(live.ingest(feed('s'), { seq: 999, k: 999, objects: [] }, START_MS), /full|are free/);
+        await assert.rejects(
+          live.ingest(feed('s'), { seq: 999, k: 999, objects: pack([]) }, START_MS),
+          /full|are free/,
+        );
         // time goes by, but that is nobody's fault
         clock.nowMs += 3_600_000 / 2;
         unlinkSync(join(disk, 'filler'));
@@ -528,7 +531,9 @@ describe('live', () => {
     openBoth(live, 's');
     const scene = makeScene(21, 800, 15);
     await send(live, 's', scene.slice(0, 1));
-    const parts = scene.map((f, n) => live.ingest(feed('s'), { seq: n + 2, k: n + 2, objects: f.reference }, START_MS));
+    const parts = scene.map((f, n) =>
+      live.ingest(feed('s'), { seq: n + 2, k: n + 2, objects: pack(f.reference) }, START_MS),
+    );
     await Promise.all(parts);
     const done = until(live, reportOf(801));
     let turns = 0;
@@ -538,7 +543,7 @@ describe('live', () => {
       if (running) setImmediate(count);
     };
     // the tracker skips 799 frames that the reference has
-    await live.ingest(feed('s', 't'), { seq: 2, k: 801, objects: [] }, START_MS);
+    await live.ingest(feed('s', 't'), { seq: 2, k: 801, objects: pack([]) }, START_MS);
     const began = performance.now();
     setImmediate(count);
     await done;
@@ -548,16 +553,16 @@ describe('live', () => {
   });
 
   /** Inputs of two streams with everything that can go wrong, in one fixed order with fixed times. */
-  function script(seed: number, frames: number): Array<{ id: FeedId; part: FramePart; atMs: number }> {
+  function script(seed: number, frames: number): Array<{ id: FeedId; part: FeedPart; atMs: number }> {
     const next = randomFrom(seed);
-    const inputs: Array<{ id: FeedId; part: FramePart; atMs: number }> = [];
+    const inputs: Array<{ id: FeedId; part: FeedPart; atMs: number }> = [];
     const scenes = { a: makeScene(seed, frames), b: makeScene(seed + 1, frames, 3) };
     const seqs = new Map<string, number>();
     const push = (id: FeedId, k: number, objects: WireObject[]) => {
       const key = `${id.stream} ${id.tracker}`;
       const seq = (seqs.get(key) ?? 0) + 1;
       seqs.set(key, seq);
-      inputs.push({ id, part: { seq, k, objects }, atMs: START_MS + inputs.length });
+      inputs.push({ id, part: { seq, k, objects: pack(objects) }, atMs: START_MS + inputs.length });
     };
     for (let k = 1; k <= frames; k++) {
       for (const stream of ['a', 'b'] as const) {

@@ -8,6 +8,7 @@ import type { LogRecord } from '../../src/store/record.js';
 import type { EventHistory } from '../../src/stream/history.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
 import type { WorkerResult, WorkerStream, Workers } from '../../src/stream/workers.js';
+import { NO_OBJECTS } from '../../src/wire/objects.js';
 import { quiet, START_MS } from '../kit/live-harness.js';
 
 const { config } = readConfig({ text: '{"evaluation":{"backlogFrames":1}}', env: {} });
@@ -139,7 +140,7 @@ describe('streams', () => {
 
   it('go on with the next record when one fails, here or in a worker', async () => {
     const broken = { ...plan, settings: { ...plan.settings, filter: undefined } };
-    const part = { seq: 1, k: 1, objects: [] };
+    const part = { seq: 1, k: 1, objects: NO_OBJECTS };
     const here = start();
     const records: LogRecord[] = [
       hello(broken),

@@ -14,7 +14,7 @@ import type { StreamPlan } from '../../src/stream/plan.js';
 import { Stream } from '../../src/stream/stream.js';
 import type { ReportEvent } from '../../src/wire/events.js';
 import type { Role } from '../../src/wire/feed.js';
-import type { WireObject } from '../../src/wire/objects.js';
+import { pack, type WireObject } from '../../src/wire/objects.js';
 import { crowd } from '../bench/crowd.js';
 
 const WINDOW = 20;
@@ -67,7 +67,7 @@ class Driver {
         kind: 'part',
         role,
         tracker,
-        part: { seq: ++this.#seq, k, objects: objects as WireObject[] },
+        part: { seq: ++this.#seq, k, objects: pack(objects as WireObject[]) },
       } as never);
     return [...part('reference', null, frame.reference), ...part('tracker', 'sort', frame.tracker)];
   }

@@ -11,7 +11,7 @@ import { Live } from '../../src/live/pipeline.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import type { LiveEvent, SpikeEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
-import type { WireObject } from '../../src/wire/objects.js';
+import { pack, type WireObject } from '../../src/wire/objects.js';
 import { Chance } from '../bench/spike-scene.js';
 import { Probe } from '../kit/edge-harness.js';
 import { metric } from '../kit/end-to-end-harness.js';
@@ -54,8 +54,8 @@ describe('spikes of a running evaluator', function () {
     const stored: Promise<void>[] = [];
     for (let k = from; k <= to; k++) {
       const { truths, tracks } = sceneFrame(chance, k);
-      stored.push(live.ingest(reference, { seq: k, k, objects: truths }, START_MS + 33 * k));
-      stored.push(live.ingest(tracker, { seq: k, k, objects: tracks }, START_MS + 33 * k));
+      stored.push(live.ingest(reference, { seq: k, k, objects: pack(truths) }, START_MS + 33 * k));
+      stored.push(live.ingest(tracker, { seq: k, k, objects: pack(tracks) }, START_MS + 33 * k));
     }
     await Promise.all(stored);
     await until(`frame ${to}`, () => live.streams()[0]?.series[0]?.k === to);

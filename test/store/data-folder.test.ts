@@ -7,10 +7,18 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
+import { pack } from '../../src/wire/objects.js';
 import { CUT, clockAt, LENGTH, openFeeds, type SceneTarget, sceneConfig, sendScene } from '../kit/data-folder-scene.js';
 import { quiet, TestClock } from '../kit/live-harness.js';
 
 const FOLDERS = fileURLToPath(new URL('../../../test/cases/data-folders', import.meta.url));
+
+const targetOf = (live: Live): SceneTarget => ({
+  openFeed: (feed) => live.openFeed(feed),
+  ingest: (feed, part, receivedMs) => live.ingest(feed, { ...part, objects: pack(part.objects) }, receivedMs),
+  stop: () => live.stop(),
+  kill: () => live.kill(),
+});
 
 /** What must not depend on restarts. */
 function told(event: LiveEvent): unknown {
@@ -39,7 +47,7 @@ describe('a data folder of an earlier version', function () {
       if ((event.atMs ?? 0) <= clockAt(CUT)) return;
       events.set(event.stream, [...(events.get(event.stream) ?? []), told(event)]);
     });
-    const target = live as unknown as SceneTarget;
+    const target = targetOf(live);
     clock.nowMs = clockAt(CUT + 1);
     openFeeds(target, true);
     await sendScene(target, clock, CUT + 1, LENGTH);
@@ -61,8 +69,8 @@ describe('a data folder of an earlier version', function () {
     it(`${name} opens and goes on`, async () => {
       clock.nowMs = clockAt(0);
       const whole = await start(sceneConfig(join(dir, 'whole')));
-      openFeeds(whole as unknown as SceneTarget, false);
-      await sendScene(whole as unknown as SceneTarget, clock, 1, CUT);
+      openFeeds(targetOf(whole), false);
+      await sendScene(targetOf(whole), clock, 1, CUT);
       const expected = await goOn(whole);
       assert.deepEqual([...expected.keys()].sort(), ['belt', 'dock', 'field', 'gate', 'harbour', 'yard']);
 

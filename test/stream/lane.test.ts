@@ -1,16 +1,17 @@
 /** Feeds that publish only now and then, with time drawn as text: see pairing-harness.ts. */
 import assert from 'node:assert/strict';
-import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
-import { type FramePart, listed } from '../../src/wire/objects.js';
+import { Pairing } from '../../src/stream/pairing.js';
+import type { Outcome, Step } from '../../src/stream/step.js';
+import { type FeedPart, pack, unpack } from '../../src/wire/objects.js';
 import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from '../kit/pairing-harness.js';
 import { pairingSettings } from '../kit/settings.js';
 
 /** `k:track` for every step: which part of the tracker each reference frame was judged with. */
 const judgedWith = ({ outcomes }: Played | { outcomes: Outcome[] }) =>
-  outcomes.filter((o): o is Step => o.type === 'step').map((s) => `${s.k}:${listed(s.tracks)[0]?.id ?? '-'}`);
+  outcomes.filter((o): o is Step => o.type === 'step').map((s) => `${s.k}:${unpack(s.tracks)[0]?.id ?? '-'}`);
 
 const lefts = ({ outcomes }: Played) =>
-  outcomes.filter((o): o is Step => o.type === 'step').map((s) => listed(s.tracks)[0]?.box?.[0] ?? null);
+  outcomes.filter((o): o is Step => o.type === 'step').map((s) => unpack(s.tracks)[0]?.box?.[0] ?? null);
 
 describe('a held tracker', () => {
   const held = { heldTrackers: ['t'] };
@@ -59,7 +60,7 @@ describe('a held tracker', () => {
       { ...held, holdMaxFrames: 10 },
       `reference  1  2  3  4  5  .
        t          1  .  3  .  5  .`,
-      (k) => partAt(k, k === 3 ? { objects: [] } : {}),
+      (k) => partAt(k, k === 3 ? { objects: pack([]) } : {}),
     );
     assert.deepEqual(judgedWith(played), ['1:o1', '2:o1', '3:-', '4:-', '5:o5']);
     assert.ok(!played.notes.some((note) => note.includes('missing')), 'it was there and said so');
@@ -71,7 +72,7 @@ describe('a held tracker', () => {
       { ...held, latenessFrames: 0 },
       `reference  .  1  2
        t          1,1  .  2`,
-      (k) => partAt(k, k === 1 ? { objects: [box(words.shift() ?? 'o1')] } : {}),
+      (k) => partAt(k, k === 1 ? { objects: pack([box(words.shift() ?? 'o1')]) } : {}),
     );
     // one of the three parts with number 1 is the reference's
     assert.deepEqual(judgedWith(played)[0], '1:second');
@@ -95,7 +96,7 @@ describe('a held tracker', () => {
       pairingSettings({ ...held, by: 'time', toleranceMs: 2, holdMaxMs: 10_000, latenessMs: 50 }),
     );
     pairing.openTracker('t', START_MS);
-    const at = (ms: number): FramePart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: [box('a', ms)] });
+    const at = (ms: number): FeedPart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: pack([box('a', ms)]) });
     const outcomes: Outcome[] = [];
     const events = [17, 63, 64, 251];
     for (let ms = 0; ms <= 400; ms++) {
@@ -106,7 +107,7 @@ describe('a held tracker', () => {
     outcomes.push(...pairing.advance(START_MS + 1000));
     const steps = outcomes.filter((o): o is Step => o.type === 'step');
     assert.deepEqual(
-      steps.map((s) => listed(s.tracks)[0]?.box?.[0] ?? null),
+      steps.map((s) => unpack(s.tracks)[0]?.box?.[0] ?? null),
       [null, 17, 64, 64, 64, 64, 64, 251, 251, 251, 251],
     );
     assert.deepEqual(
@@ -196,7 +197,7 @@ describe('a held reference by frame number', () => {
     expectSteps(played, '1  .  .  2,3,4  .  .  .');
     const references = played.outcomes
       .filter((o): o is Step => o.type === 'step')
-      .map((s) => listed(s.reference)[0].id);
+      .map((s) => unpack(s.reference)[0].id);
     assert.deepEqual(references, ['o1', 'o1', 'o1', 'o4']);
   });
 
@@ -205,10 +206,10 @@ describe('a held reference by frame number', () => {
       { reference: 'linear', holdMaxFrames: 5 },
       `reference  0  .  2
        t          0  1  2`,
-      (k) => partAt(k, { objects: [box('a', 10 * k)] }),
+      (k) => partAt(k, { objects: pack([box('a', 10 * k)]) }),
     );
     assert.deepEqual(
-      played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => listed(s.reference)[0].box![0]),
+      played.outcomes.filter((o): o is Step => o.type === 'step').map((s) => unpack(s.reference)[0].box![0]),
       [0, 10, 20],
     );
   });

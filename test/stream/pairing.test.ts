@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PairingSettings } from '../../src/config/config.js';
-import { type Outcome, Pairing, type Step } from '../../src/stream/pairing.js';
+import { Pairing } from '../../src/stream/pairing.js';
+import type { Outcome, Step } from '../../src/stream/step.js';
 import type { Irregularity } from '../../src/wire/events.js';
 import type { Role } from '../../src/wire/feed.js';
-import { countOf, type FramePart, listed } from '../../src/wire/objects.js';
+import { type FeedPart, pack, unpack } from '../../src/wire/objects.js';
 import {
   box,
   COLUMN_MS,
@@ -33,8 +34,8 @@ describe('pairing by frame number', () => {
       type: 'step',
       tracker: 't',
       k: 1,
-      reference: [box('o1')],
-      tracks: [box('o1')],
+      reference: pack([box('o1')]),
+      tracks: pack([box('o1')]),
       receivedMs: START_MS + 10,
     });
   });
@@ -236,7 +237,7 @@ describe('pairing by frame number', () => {
     pairing.openTracker('t', START_MS);
     pairing.push('reference', null, partAt(1), START_MS);
     pairing.push('tracker', 't', partAt(1), START_MS);
-    const [outcome] = pairing.push('tracker', 't', { seq: 2, t: 1, objects: [] }, START_MS) as Irregularity[];
+    const [outcome] = pairing.push('tracker', 't', { seq: 2, t: 1, objects: pack([]) }, START_MS) as Irregularity[];
     assert.equal(outcome.type, 'late');
     assert.match(outcome.message, /has no frame number, but the stream is paired by frame; send k, or set pairing\.by/);
   });
@@ -275,7 +276,7 @@ describe('pairing when numbers jump', () => {
   it('follows restart after restart', () => {
     const loops = Array.from({ length: 30 }, () => '1,150,300').join(' ');
     const played = play(settings, `reference ${loops}\nt ${loops}`);
-    assert.equal(played.outcomes.filter((o) => o.type === 'step' && countOf(o.tracks) > 0).length, 90);
+    assert.equal(played.outcomes.filter((o) => o.type === 'step' && o.tracks.ids.length > 0).length, 90);
   });
 
   it('takes a step back within restartFrames for a late part', () => {
@@ -305,7 +306,7 @@ describe('pairing when numbers jump', () => {
       `reference  900  901  9000000  903  904  905  906
        t          900  901  902      903  904  905  906`,
     );
-    const judged = played.outcomes.filter((o): o is Step => o.type === 'step' && countOf(o.tracks) > 0);
+    const judged = played.outcomes.filter((o): o is Step => o.type === 'step' && o.tracks.ids.length > 0);
     assert.deepEqual(
       judged.map((s) => s.k).filter((k) => k >= 904),
       [904, 905, 906],
@@ -339,7 +340,7 @@ describe('pairing when numbers jump', () => {
     );
     const steps = played.outcomes.filter((o): o is Step => o.type === 'step');
     assert.equal(steps.at(-1)!.k, 2);
-    assert.equal(countOf(steps.at(-1)!.tracks), 1);
+    assert.equal(steps.at(-1)!.tracks.ids.length, 1);
   });
 
   it('restarts below restartFrames when a feed said hello again after its end', () => {
@@ -366,12 +367,12 @@ describe('pairing by time', () => {
   const numbers = (played: Played) =>
     played.outcomes
       .filter((o): o is Step => o.type === 'step')
-      .map((s) => [Math.round((s.t! * 1000 - START_MS) / COLUMN_MS), countOf(s.reference), countOf(s.tracks)]);
+      .map((s) => [Math.round((s.t! * 1000 - START_MS) / COLUMN_MS), s.reference.ids.length, s.tracks.ids.length]);
 
   it('joins parts within the tolerance and numbers the steps', () => {
     const pairing = new Pairing(pairingSettings({ toleranceMs: 5 }));
     pairing.openTracker('t', START_MS);
-    const at = (ms: number): FramePart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: [box('a', ms)] });
+    const at = (ms: number): FeedPart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: pack([box('a', ms)]) });
     const outcomes = [
       ...pairing.push('reference', null, at(0), START_MS),
       ...pairing.push('tracker', 't', at(4), START_MS + 5),
@@ -382,7 +383,7 @@ describe('pairing by time', () => {
     ];
     assert.deepEqual(
       outcomes.map((o) =>
-        o.type === 'step' ? [o.k, o.t, countOf(o.tracks)] : `${o.type} ${(o as Irregularity).role}`,
+        o.type === 'step' ? [o.k, o.t, o.tracks.ids.length] : `${o.type} ${(o as Irregularity).role}`,
       ),
       [
         [1, START_MS / 1000, 1],
@@ -434,7 +435,7 @@ describe('pairing by time', () => {
     ]);
     const lefts = played.outcomes
       .filter((o): o is Step => o.type === 'step')
-      .map((s) => listed(s.reference)[0].box![0]);
+      .map((s) => unpack(s.reference)[0].box![0]);
     assert.deepEqual(lefts, [0, 0, 0, 0, 0, 5, 5]);
   });
 
@@ -464,7 +465,7 @@ describe('pairing by time', () => {
       timedPart(4, [box('a', 40), box('new', 1)]),
       START_MS + 40,
     ) as Step[];
-    assert.deepEqual(step.reference, [box('a', 10), box('gone', 7)]);
+    assert.deepEqual(unpack(step.reference), [box('a', 10), box('gone', 7)]);
   });
 
   it('interpolates across the 180th meridian the short way', () => {
@@ -474,7 +475,7 @@ describe('pairing by time', () => {
     pairing.push('reference', null, timedPart(0, ship(179)), START_MS);
     pairing.push('tracker', 't', timedPart(3, ship(0)), START_MS + 30);
     const [step] = pairing.push('reference', null, timedPart(4, ship(-179)), START_MS + 40) as Step[];
-    assert.deepEqual(listed(step.reference)[0].point, [10, -179.5]);
+    assert.deepEqual(unpack(step.reference)[0].point, [10, -179.5]);
   });
 
   it('falls back to holding when the next reference does not come', () => {
@@ -485,7 +486,7 @@ describe('pairing by time', () => {
       timedPart,
     );
     expectSteps(played, '.  .  .  1');
-    assert.equal(listed((played.outcomes[0] as Step).reference)[0].box![0], 0);
+    assert.equal(unpack((played.outcomes[0] as Step).reference)[0].box![0], 0);
   });
 
   it('lets a silent tracker miss every reference frame since it was last heard', () => {
@@ -519,7 +520,7 @@ describe('pairing by time', () => {
     );
     const lefts = played.outcomes
       .filter((o): o is Step => o.type === 'step')
-      .map((s) => listed(s.reference)[0].box![0]);
+      .map((s) => unpack(s.reference)[0].box![0]);
     assert.deepEqual(lefts, [0, 0, 0, 0, 2, 2]);
     assert.deepEqual(played.notes, ['4 late reference']);
   });
@@ -532,7 +533,7 @@ describe('pairing by time', () => {
        t          500  .    .  501  0  1`,
       timedPart,
     );
-    assert.equal(both.outcomes.filter((o) => o.type === 'step' && countOf(o.tracks) > 0).length, 4);
+    assert.equal(both.outcomes.filter((o) => o.type === 'step' && o.tracks.ids.length > 0).length, 4);
     const one = play(
       settings,
       `reference  500  501  502  503  504
@@ -549,7 +550,7 @@ describe('pairing by time', () => {
 /** Arrivals of one feed: numbers in order, each with a delay below the limit. */
 interface Arrival {
   feed: string;
-  part: FramePart;
+  part: FeedPart;
   atMs: number;
 }
 
@@ -602,11 +603,11 @@ const scene = (overtake: number) =>
             if (row[f] === 0) return;
             const delay = spread ? delays[(step * 4 + f * 7) % delays.length] : 0;
             last = Math.max(last + 0.01, step * 20 + delay);
-            const part: FramePart = {
+            const part: FeedPart = {
               seq: step + 1,
               k: step,
               t: step * 0.02 + f * 0.001,
-              objects: [box(`${feed}${step}`)],
+              objects: pack([box(`${feed}${step}`)]),
             };
             own.push({ feed, part, atMs: last });
           });
@@ -708,7 +709,7 @@ describe('pairing, whatever the order of arrival', () => {
               pairing.push(
                 role,
                 feed,
-                { seq: 1, ...(k === undefined ? {} : { k }), ...(t === undefined ? {} : { t }), objects: [] },
+                { seq: 1, ...(k === undefined ? {} : { k }), ...(t === undefined ? {} : { t }), objects: pack([]) },
                 now,
               ),
             );

@@ -6,18 +6,19 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deserialize } from 'node:v8';
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
 import { Live } from '../../src/live/pipeline.js';
-import { eventKey, Log, packSnapshot } from '../../src/store/log.js';
+import { eventKey } from '../../src/store/commit.js';
+import { packSnapshot } from '../../src/store/formats.js';
+import { Log } from '../../src/store/log.js';
 import type { LogRecord } from '../../src/store/record.js';
 import { EventHistory } from '../../src/stream/history.js';
 import { Series } from '../../src/stream/series.js';
 import { type PackedSnapshot, type WorkerResult, Workers } from '../../src/stream/workers.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
-import type { WireObject } from '../../src/wire/objects.js';
+import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
@@ -94,7 +95,7 @@ describe('streams in threads', function () {
   const send = (live: Live, id: FeedId, scenes: Scene[], first = 1): Promise<void>[] =>
     scenes.map(({ reference, tracks }, n) => {
       const objects = id.role === 'reference' ? reference : tracks;
-      return live.ingest(id, { seq: first + n, k: first + n, objects }, clock.nowMs);
+      return live.ingest(id, { seq: first + n, k: first + n, objects: pack(objects) }, clock.nowMs);
     });
 
   const sendBoth = (live: Live, stream: string, scenes: Scene[], first = 1): Promise<void>[] =>
@@ -447,13 +448,14 @@ describe('streams in threads', function () {
     for (const [n, { reference, tracks }] of swamp(8).entries()) {
       // the time of the last one is over when it is looked at first
       if (n === 7) stepMs = 10;
-      series.push({ type: 'step', tracker: 't', k: n, reference, tracks, receivedMs: 0 });
+      const objects = { reference: pack(reference), tracks: pack(tracks) };
+      series.push({ type: 'step', tracker: 't', k: n, ...objects, receivedMs: 0 });
     }
     assert.equal(series.report!.exact, false);
-    const moved = Series.fromJSON(deserialize(packSnapshot(series.toJSON())), { budgetMs: 60_000 });
+    const moved = Series.fromJSON(structuredClone(series.toJSON()), { budgetMs: 60_000 });
     assert.deepEqual(moved.report!.perFrame, series.report!.perFrame);
     assert.deepEqual(moved.report!.newest, series.report!.newest);
-    const again = Series.fromJSON(deserialize(packSnapshot(moved.toJSON())), {});
+    const again = Series.fromJSON(structuredClone(moved.toJSON()), {});
     assert.deepEqual(again.report!.perFrame, series.report!.perFrame);
   });
 
@@ -520,7 +522,7 @@ describe('streams in threads', function () {
           clock.nowMs += 1100;
           const parts = Array.from({ length: 250 }, (_, m) => {
             const seq = n * 250 + m + 1;
-            return live.ingest(feed('other'), { seq, k: seq, objects }, clock.nowMs);
+            return live.ingest(feed('other'), { seq, k: seq, objects: pack(objects) }, clock.nowMs);
           });
           await Promise.all(parts);
           await settled(live);

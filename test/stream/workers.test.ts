@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
-import type { WireObject } from '../../src/wire/objects.js';
+import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
 import { randomFrom } from '../kit/random.js';
 import { until } from '../kit/system.js';
@@ -59,8 +59,12 @@ describe('threads', function () {
   /** Sends frames from number `from` on; one promise for each frame, of its ack. */
   const send = (live: Live, stream: string, frames: Frame[], from = 1): Promise<void>[] =>
     frames.flatMap(({ reference, tracker }, n) => [
-      live.ingest(feed(stream), { seq: from + n, k: from + n, objects: reference as WireObject[] }, clock.nowMs),
-      live.ingest(feed(stream, 't'), { seq: from + n, k: from + n, objects: tracker as WireObject[] }, clock.nowMs),
+      live.ingest(feed(stream), { seq: from + n, k: from + n, objects: pack(reference as WireObject[]) }, clock.nowMs),
+      live.ingest(
+        feed(stream, 't'),
+        { seq: from + n, k: from + n, objects: pack(tracker as WireObject[]) },
+        clock.nowMs,
+      ),
     ]);
 
   const openFeeds = (live: Live, stream: string) => {
@@ -110,7 +114,7 @@ describe('threads', function () {
     let acked = 0;
     const acks = send(live, 'heavy', detections(210).slice(10), 11).map((ack) => ack.then(() => acked++));
     const reference = calm(200).map((frame, n) =>
-      live.ingest(feed('light'), { seq: n + 1, k: n + 1, objects: frame.reference as WireObject[] }, clock.nowMs),
+      live.ingest(feed('light'), { seq: n + 1, k: n + 1, objects: pack(frame.reference as WireObject[]) }, clock.nowMs),
     );
     await Promise.all(reference);
     assert.ok(acked < acks.length, 'the light stream did not wait for the heavy one');

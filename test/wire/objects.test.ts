@@ -1,4 +1,4 @@
-/** Packed or one by one: a stream makes the same of both, whatever its settings ask of the objects. */
+/** Objects packed and one by one, by the scanner and the general way: the same, whatever the settings of a stream ask of them. */
 import assert from 'node:assert/strict';
 import { deserialize, serialize } from 'node:v8';
 import { readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
@@ -12,13 +12,13 @@ import { Stream } from '../../src/stream/stream.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FrameRules } from '../../src/wire/frame-check.js';
 import {
-  countOf,
   dimensionsOf,
   type FeedPart,
-  isPacked,
-  listed,
-  type ObjectList,
+  type PackedList,
+  pack,
   type Shape,
+  select,
+  unpack,
   type WireObject,
 } from '../../src/wire/objects.js';
 
@@ -45,9 +45,13 @@ function decorated(objects: readonly WireObject[], shape: Shape): WireObject[] {
   }));
 }
 
-function scanned(part: FeedPart, shape: Shape): FeedPart {
+interface PlainPart extends Omit<FeedPart, 'objects'> {
+  objects: WireObject[];
+}
+
+function scanned(part: PlainPart, shape: Shape): FeedPart {
   const parts = scanner.scan(Buffer.from(JSON.stringify({ type: 'frame', ...part })), { ...RULES, shape });
-  assert.ok(parts && isPacked(parts[0].objects));
+  assert.ok(parts);
   return parts[0];
 }
 
@@ -62,7 +66,7 @@ function planOf(patch: SettingsPatch): StreamPlan {
 }
 
 /** Both feeds; the reference comes at every second frame only, its last parts behind the tracker's, so that some wait. */
-function recordsOf(shape: Shape, by: 'k' | 't', packed: boolean): LogRecord[] {
+function recordsOf(shape: Shape, by: 'k' | 't', scan: boolean): LogRecord[] {
   const records: LogRecord[] = [
     { kind: 'open', stream: 'gate', atMs: 1000, role: 'reference', tracker: null },
     { kind: 'open', stream: 'gate', atMs: 1000, role: 'tracker', tracker: 'sort' },
@@ -70,7 +74,7 @@ function recordsOf(shape: Shape, by: 'k' | 't', packed: boolean): LogRecord[] {
   const add = (role: 'reference' | 'tracker', n: number, objects: readonly unknown[]) => {
     const when = by === 'k' ? { k: n } : { t: 1_763_251_200 + n / 25 };
     const plain = { seq: n, ...when, objects: decorated(objects as WireObject[], shape) };
-    const part = packed ? scanned(plain, shape) : plain;
+    const part = scan ? scanned(plain, shape) : { ...plain, objects: pack(plain.objects) };
     records.push({
       ...{ kind: 'part', stream: 'gate', atMs: 1000 + n * 40, part },
       ...(role === 'tracker' ? { role, tracker: 'sort' } : { role, tracker: null }),
@@ -95,7 +99,7 @@ function played(plan: StreamPlan, records: LogRecord[]): unknown[] {
     if (event.type !== 'report') return event;
     const { report, objects, solveMs: _solveMs, spikes: _spikes, ...rest } = event;
     const { cost, count, settled, newest } = report;
-    const seen = objects && [listed(objects.reference), listed(objects.tracker)];
+    const seen = objects && [unpack(objects.reference), unpack(objects.tracker)];
     return { ...rest, cost, count, settled, newest, seen };
   });
 }
@@ -114,26 +118,46 @@ describe('packed objects', () => {
     ['points between others', 'point', 't', { ...points, pairing: { reference: 'linear' } }],
   ];
   for (const [name, shape, by, patch] of cases)
-    it(`are judged as ${name} one by one would be`, () => {
+    it(`from the scanner are judged as ${name} read the general way`, () => {
       const plan = planOf(patch);
       const told = played(plan, recordsOf(shape, by, true));
       assert.deepStrictEqual(told, played(plan, recordsOf(shape, by, false)));
       assert.ok(told.filter((event) => (event as LiveEvent).type === 'report').length > 40);
     });
 
-  it('are counted and measured as one by one', () => {
+  it('are what the scanner makes of them, and come back as they were', () => {
     for (const shape of ['box', 'point'] as const) {
-      for (const objects of [[], decorated(scene[30].tracker as WireObject[], shape)]) {
-        const packed: ObjectList = scanned({ seq: 1, k: 1, objects }, shape).objects;
-        assert.deepEqual(listed(packed), objects);
-        assert.equal(countOf(packed), objects.length);
-        assert.equal(dimensionsOf(packed), dimensionsOf(objects));
-      }
+      const objects = decorated(scene[30].tracker as WireObject[], shape);
+      assert.deepEqual(scanned({ seq: 1, k: 1, objects }, shape).objects, pack(objects));
+      assert.deepEqual(unpack(pack(objects)), objects);
+      assert.equal(dimensionsOf(pack(objects)), shape === 'point' ? 2 : 0);
+      for (const none of [pack([]), scanned({ seq: 1, k: 1, objects: [] }, shape).objects])
+        assert.deepEqual([unpack(none), dimensionsOf(none)], [[], 0]);
     }
   });
 
+  it('are selected by class and confidence as one by one', () => {
+    const objects = decorated(scene[30].tracker as WireObject[], 'box');
+    const cases: Array<(kind: string | null, confidence: number | null) => boolean> = [
+      (kind) => kind === 'car',
+      (kind) => kind === null,
+      (_kind, confidence) => confidence === null || confidence > 0.25,
+      () => true,
+      () => false,
+    ];
+    for (const wanted of cases)
+      assert.deepEqual(
+        unpack(select(pack(objects), wanted)),
+        objects.filter((object) => wanted(object.class ?? null, object.confidence ?? null)),
+      );
+  });
+
   it('that a distance cannot compare are refused in the same words', () => {
-    const problemsOf = (tracker: ObjectList, distance: 'iou' | 'euclidean' | 'geodesic', stride: number) => {
+    const problemsOf = (
+      tracker: readonly WireObject[] | PackedList,
+      distance: 'iou' | 'euclidean' | 'geodesic',
+      stride: number,
+    ) => {
       try {
         packFrame({ reference: [], tracker: tracker as never }, distance, stride, 'frame');
       } catch (error) {

@@ -6,6 +6,7 @@ import { CLOSE_CODES, HTTP_CODES, REJECT_CODES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
+import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
 import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
 
 const page = readFileSync(new URL('../../../src/wire/PROTOCOL.md', import.meta.url), 'utf8');
@@ -120,10 +121,13 @@ describe('protocol', () => {
         {
           seq: 3,
           t: 1.5,
-          objects: [{ id: 'a', box: [-1, 0, 0.5, 2], class: 'car', confidence: 0.5 }],
+          objects: {
+            ...{ shape: 'box', stride: 4, ids: ['a'], coordinates: [-1, 0, 0.5, 2] },
+            ...{ classes: ['car'], confidences: [0.5] },
+          },
         },
       );
-      assert.deepEqual(checkFrame({ seq: 1, k: 0, objects: [] }, points), { seq: 1, k: 0, objects: [] });
+      assert.deepEqual(checkFrame({ seq: 1, k: 0, objects: [] }, points), { seq: 1, k: 0, objects: NO_OBJECTS });
     });
 
     it('keeps points of one dimension', () => {
@@ -232,14 +236,16 @@ describe('protocol', () => {
         fc.property(anyFrame, (raw) => {
           const part = checkFrame(raw, boxes);
           if (part instanceof Fault) return;
+          const objects = unpack(part.objects);
           assert.ok(
-            part.objects.every(
-              (object) => object.box!.every(Number.isFinite) && object.box![2] > 0 && object.box![3] > 0,
-            ),
+            objects.every((object) => object.box!.every(Number.isFinite) && object.box![2] > 0 && object.box![3] > 0),
           );
-          assert.equal(new Set(part.objects.map((object) => object.id)).size, part.objects.length);
-          for (const object of part.objects)
-            for (const key of Object.keys(object)) assert.ok(['id', 'box', 'class', 'confidence'].includes(key));
+          assert.equal(new Set(objects.map((object) => object.id)).size, objects.length);
+          const { objects: sent } = raw as unknown as { objects: object[] };
+          assert.deepEqual(
+            objects,
+            sent.map((object) => ({ ...object })),
+          );
         }),
         { seed: 20261116, numRuns: 2000 },
       );

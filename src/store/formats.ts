@@ -1,0 +1,154 @@
+/**
+ * Every format in which the program keeps state, with its version, and the way from the version before to the one of today. FORMATS.md is
+ * the page for people, and a test holds the two together.
+ *
+ * Invariants: whoever changes what is stored raises the version here and adds a migration; nobody else looks at versions. A snapshot
+ * carries the versions of everything in it. What this program cannot read is refused with a sentence, never guessed at.
+ */
+import { deserialize, serialize } from 'node:v8';
+import { type PackedList, pack, type WireObject } from '../wire/objects.js';
+
+export const FORMATS = {
+  database: { version: 2, holds: 'the keys of the LevelDB folder: commits, snapshots, events, the version itself' },
+  commit: { version: 1, holds: 'records that became durable together, behind a header with their checksum' },
+  record: { version: 1, holds: 'one input that changes the state of a stream' },
+  event: { version: 1, holds: 'one event of the history, as JSON' },
+  stream: { version: 2, holds: 'a stream: its settings, feeds, pairing, series, companions and event numbers' },
+  pairing: { version: 2, holds: 'the feeds of a stream, and reference parts that came before any tracker' },
+  lane: { version: 2, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
+  series: { version: 1, holds: 'the numbers and times of the frames in a window, and the newest report' },
+  window: { version: 1, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
+  spikes: { version: 2, holds: 'what a spike detector has learned, and the spikes that last' },
+  companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
+} as const satisfies Record<string, { version: number; holds: string }>;
+
+/** What a snapshot of a stream consists of, from the outside in. */
+const IN_SNAPSHOT = ['stream', 'pairing', 'lane', 'series', 'window', 'spikes', 'companion'] as const;
+type SnapshotFormat = (typeof IN_SNAPSHOT)[number];
+type Versions = Record<SnapshotFormat, number>;
+
+const TODAY = Object.fromEntries(IN_SNAPSHOT.map((name) => [name, FORMATS[name].version])) as Versions;
+/** of snapshots that do not say */
+const UNSAID = Object.fromEntries(IN_SNAPSHOT.map((name) => [name, 1])) as Versions;
+
+/** A state that this program cannot read. */
+export class FormatError extends Error {
+  override readonly name = 'FormatError';
+}
+
+/** The state of a stream as the store holds it. */
+export const packSnapshot = (state: unknown): Uint8Array => serialize({ formats: TODAY, state });
+
+/** The state of a stream, of today's versions whatever the stored ones are. `place` names it in mistakes. */
+export function unpackSnapshot(bytes: Uint8Array, place: string): unknown {
+  const stored = deserialize(bytes) as { formats: Versions; state: unknown } | { version: number };
+  const { formats, state } =
+    'formats' in stored ? stored : { formats: { ...UNSAID, stream: stored.version }, state: stored };
+  for (const name of IN_SNAPSHOT) requireReadable(name, formats[name], place);
+  for (const name of IN_SNAPSHOT) migrate(name, formats[name], state as SnapshotState);
+  return state;
+}
+
+/** Refuses a version that is newer than this program, or older than its migrations reach. */
+export function requireReadable(name: keyof typeof FORMATS, version: unknown, place: string): void {
+  const { version: today } = FORMATS[name];
+  const oldest = name === 'database' ? today : 1;
+  if (Number.isInteger(version) && (version as number) >= oldest && (version as number) <= today) return;
+  const part = name === 'database' ? '' : ` of ${name}`;
+  const reads = oldest === today ? `${today}` : `${oldest} to ${today}`;
+  throw new FormatError(
+    `${place} was written by format ${version}${part} and this program reads format ${reads}; use another data.dir, or the program that wrote it`,
+  );
+}
+
+/** As much of a snapshot as migrations look at. */
+interface SnapshotState {
+  version?: number;
+  pairing: { early: Array<{ part: StoredPart }>; lanes: Record<string, StoredLane> };
+  series: Array<{ spikes?: StoredSpikes }>;
+}
+
+interface StoredPart {
+  /** version 1: one by one or packed */
+  objects: readonly WireObject[] | PackedList;
+}
+
+interface StoredSide {
+  pending: Array<{ part: StoredPart }>;
+  /** version 1 */
+  frontier?: number;
+  closedUpTo?: number;
+}
+
+interface StoredLane {
+  reference: StoredSide;
+  tracker: StoredSide;
+  undecided: Array<{ part: StoredPart }>;
+  history: Array<{ part: StoredPart }>;
+  sampled?: string | null;
+}
+
+interface StoredSpikes {
+  version?: number;
+  /** version 1 */
+  numbers?: number[];
+}
+
+/** [n]: from version n to n + 1, in place. */
+const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: SnapshotState) => void>>> = {
+  stream: {
+    1: (state) => {
+      delete state.version;
+    },
+  },
+  pairing: { 1: ({ pairing }) => pairing.early.forEach(packPart) },
+  lane: { 1: ({ pairing }) => Object.values(pairing.lanes).forEach(renewLane) },
+  spikes: {
+    1: ({ series }) => {
+      for (const { spikes } of series) if (spikes) nameNumbers(spikes);
+    },
+  },
+};
+
+function migrate(name: SnapshotFormat, from: number, state: SnapshotState): void {
+  for (let version = from; version < FORMATS[name].version; version++) MIGRATIONS[name]![version](state);
+}
+
+/** Version 2 has objects packed only. */
+function packPart({ part }: { part: StoredPart }): void {
+  if (Array.isArray(part.objects)) part.objects = pack(part.objects);
+}
+
+/** Version 2 says up to where steps are closed by that name, and always which feed is sampled. */
+function renewLane(lane: StoredLane): void {
+  for (const side of [lane.reference, lane.tracker]) {
+    side.closedUpTo = side.frontier;
+    delete side.frontier;
+    side.pending.forEach(packPart);
+  }
+  lane.undecided.forEach(packPart);
+  lane.history.forEach(packPart);
+  lane.sampled ??= lane.history.length > 0 ? 'reference' : null;
+}
+
+/** Where the numbers of version 1 stood: common ones, how many spikes there were, four detectors, four episodes. */
+const SPIKE_NUMBERS = [
+  ['common', 4],
+  ['counts', 4],
+  ...[['missed', 40] as const, ['false', 40] as const, ['switch', 36] as const, ['localization', 33] as const],
+  ['episodes', 4 * 8],
+] as const;
+
+/** Version 2 has the numbers of each part of a detector by its name. */
+function nameNumbers(spikes: StoredSpikes): void {
+  const { numbers = [] } = spikes;
+  const pieces: Record<string, number[]> = {};
+  let at = 0;
+  for (const [name, size] of SPIKE_NUMBERS) {
+    pieces[name] = numbers.slice(at, at + size);
+    at += size;
+  }
+  delete spikes.version;
+  delete spikes.numbers;
+  Object.assign(spikes, { pieces: numbers.length === at ? pieces : {} });
+}

@@ -1,0 +1,28 @@
+/**
+ * The disk does not take any more for now. What was acked is safe; what waits must be sent again later. An operating fault, not a bug: it
+ * travels to whoever waits, and is over when the store takes writes again.
+ */
+
+export type StorageFaultCode = 'storage_full' | 'storage_failed' | 'storage_behind' | 'storage_closed';
+
+export class StorageFault extends Error {
+  override readonly name = 'StorageFault';
+
+  constructor(
+    readonly code: StorageFaultCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** Whatever the database has thrown, as a fault of the store in this folder. */
+export function asStorageFault(error: unknown, dir: string): StorageFault {
+  if (error instanceof StorageFault) return error;
+  const cause = (error as Error).cause ?? error;
+  const text = (cause as Error).message;
+  return /no space|ENOSPC|quota/i.test(text)
+    ? new StorageFault('storage_full', `the disk of ${dir} is full; free some space (${text})`, { cause })
+    : new StorageFault('storage_failed', `${dir} cannot be written: ${text}`, { cause });
+}

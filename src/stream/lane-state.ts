@@ -1,0 +1,96 @@
+/**
+ * Everything a lane knows, as plain JSON, so that it can be stored: both feeds on one axis, and what waits. Its version and what became of
+ * earlier ones stand in store/formats.ts.
+ */
+import type { Role } from '../wire/feed.js';
+import type { FeedPart } from '../wire/objects.js';
+import type { Placed } from './resampling.js';
+
+/** One feed as a lane sees it. */
+export interface Side {
+  pending: Placed[];
+  /** numbering the feed is in; grows with restarts of the reference */
+  epoch: number;
+  /** highest number of this numbering as it came, and its place */
+  raw: number;
+  high: number;
+  /** nothing up to here is still to come, unless late */
+  horizon: number;
+  /** places above the horizon that have been delivered */
+  ahead: number[];
+  /** steps are closed up to here: what comes now is late */
+  closedUpTo: number;
+  /** last places delivered, to tell a duplicate from a late part */
+  recent: number[];
+  /** last places given up for want of the other feed */
+  dropped: number[];
+  delivered: boolean;
+  ended: boolean;
+  /** said hello again after its end: a number at or below the last one is a new numbering */
+  reopened: boolean;
+}
+
+export interface LaneState {
+  by: 'frame' | 'time' | null;
+  reference: Side;
+  tracker: Side;
+  /** parts that came before it was known what to pair by */
+  undecided: Array<{ role: Role; part: FeedPart; receivedMs: number; optional?: boolean }>;
+  /** what to add to a number of each epoch */
+  offsets: Record<number, number>;
+  /** the feed whose parts are held or interpolated; null when both are taken as they come */
+  sampled: Role | null;
+  /** its parts that may still be needed, the first at or before the place up to which steps are closed */
+  history: Placed[];
+  silent: boolean;
+  steps: number;
+  endedMs: number;
+  finished: boolean;
+}
+
+/** before every place */
+export const LOWEST = -Number.MAX_VALUE;
+
+const newSide = (): Side => ({
+  pending: [],
+  epoch: 0,
+  raw: LOWEST,
+  high: LOWEST,
+  horizon: LOWEST,
+  ahead: [],
+  closedUpTo: LOWEST,
+  recent: [],
+  dropped: [],
+  delivered: false,
+  ended: false,
+  reopened: false,
+});
+
+export const newLane = (): LaneState => ({
+  by: null,
+  reference: newSide(),
+  tracker: newSide(),
+  undecided: [],
+  offsets: { 0: 0 },
+  sampled: null,
+  history: [],
+  silent: false,
+  steps: 0,
+  endedMs: 0,
+  finished: false,
+});
+
+/** Forgets what waits and all numbers. */
+export function resetPlaces(state: LaneState): void {
+  state.reference = { ...newSide(), ended: state.reference.ended };
+  state.tracker = { ...newSide(), ended: state.tracker.ended };
+  state.history = [];
+  state.offsets = { 0: 0 };
+}
+
+export function closeUpTo(side: Side, x: number): void {
+  side.closedUpTo = Math.max(side.closedUpTo, x);
+}
+
+export const hasReached = (side: Side, x: number) => side.ended || side.horizon >= x;
+export const hasPassed = (side: Side, x: number) => side.ended || side.horizon > x;

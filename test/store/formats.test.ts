@@ -1,0 +1,102 @@
+/** Formats of stored state: the page for people, versions inside snapshots, and what is refused. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { deserialize, serialize } from 'node:v8';
+import { FORMATS, FormatError, packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
+
+const page = readFileSync(new URL('../../../src/store/FORMATS.md', import.meta.url), 'utf8');
+
+/** Rows of the table under a heading, as cells. */
+function table(heading: string): string[][] {
+  const [, section] = page.split(`${heading}\n`);
+  return section
+    .split('\n## ')[0]
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .split('|')
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll('`', '')),
+    );
+}
+
+const emptyState = () => ({ plan: {}, pairing: { early: [], lanes: {} }, series: [] });
+
+describe('stored formats', () => {
+  it('are listed on their page with their versions', () => {
+    assert.deepEqual(
+      table('# What is stored, and in which format'),
+      Object.entries(FORMATS).map(([name, { version, holds }]) => [name, String(version), holds]),
+    );
+  });
+
+  it('have a row on the page for every version that a snapshot may come from', () => {
+    const rows = table('## What became of earlier versions').map(([name, from, to]) => `${name} ${from} ${to}`);
+    const snapshots = Object.entries(FORMATS).filter(([name]) => name !== 'database');
+    const expected = snapshots.flatMap(([name, { version }]) =>
+      Array.from({ length: version - 1 }, (_, n) => `${name} ${n + 1} ${n + 2}`),
+    );
+    assert.deepEqual(rows, expected);
+  });
+
+  it('stand inside every snapshot', () => {
+    const { formats } = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number> };
+    assert.deepEqual(Object.keys(formats), ['stream', 'pairing', 'lane', 'series', 'window', 'spikes', 'companion']);
+    for (const [name, version] of Object.entries(formats))
+      assert.equal(version, FORMATS[name as keyof typeof FORMATS].version);
+    assert.deepEqual(unpackSnapshot(packSnapshot(emptyState()), 'it'), emptyState());
+  });
+
+  it('of a later program are refused with what to do', () => {
+    const later = (name: string) => {
+      const stored = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number> };
+      stored.formats[name] = 9;
+      return serialize(stored);
+    };
+    for (const name of ['stream', 'lane', 'window', 'spikes'])
+      assert.throws(
+        () => unpackSnapshot(later(name), 'the snapshot of stream gate'),
+        (error: Error) =>
+          error instanceof FormatError &&
+          new RegExp(
+            `^the snapshot of stream gate was written by format 9 of ${name} and this program reads format 1.*; use another data.dir, or the program that wrote it$`,
+          ).test(error.message),
+        name,
+      );
+    assert.throws(
+      () => unpackSnapshot(serialize({ version: 7 }), 'it'),
+      /^FormatError: it was written by format 7 of stream/,
+    );
+    assert.throws(
+      () => unpackSnapshot(serialize({}), 'it'),
+      /^FormatError: it was written by format undefined of stream/,
+    );
+  });
+
+  it('of version 1 become those of today', () => {
+    const part = { k: 1, objects: [{ id: 'a', box: [1, 2, 3, 4], class: 'car' }] };
+    const packed = { shape: 'box', stride: 4, ids: ['a'], coordinates: [1, 2, 3, 4], classes: ['car'] };
+    const side = () => ({ pending: [{ x: 1, part: { ...part } }], frontier: 5 });
+    const lane = { reference: side(), tracker: side(), undecided: [], history: [{ x: 0, part: { ...part } }] };
+    const numbers = Array.from({ length: 189 }, (_, n) => n);
+    const state = {
+      ...{ version: 1, plan: {} },
+      pairing: { early: [{ part: { ...part } }], lanes: { sort: lane } },
+      series: [{ spikes: { version: 1, numbers, held: ['a'] } }, {}],
+    };
+    const after = unpackSnapshot(serialize(state), 'it') as typeof state;
+    assert.equal('version' in after, false);
+    assert.deepEqual(after.pairing.early[0].part.objects, packed);
+    const { reference, history, sampled } = after.pairing.lanes.sort as unknown as Record<string, never>;
+    assert.deepEqual(reference, { pending: [{ x: 1, part: { k: 1, objects: packed } }], closedUpTo: 5 });
+    assert.deepEqual([history, sampled], [[{ x: 0, part: { k: 1, objects: packed } }], 'reference']);
+    const { pieces, ...rest } = after.series[0].spikes as unknown as { pieces: Record<string, number[]> };
+    assert.deepEqual(rest, { held: ['a'] });
+    assert.deepEqual(Object.values(pieces).flat(), numbers);
+    assert.deepEqual(
+      Object.entries(pieces).map(([name, list]) => `${name} ${list[0]}`),
+      ['common 0', 'counts 4', 'missed 8', 'false 48', 'switch 88', 'localization 124', 'episodes 157'],
+    );
+  });
+});
