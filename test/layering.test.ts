@@ -19,7 +19,7 @@ interface Layer {
 /** Each outside library has one owner: a file, or a folder when it ends with a slash, with the file beside it. */
 const OWNERS: Record<string, string> = {
   '@grafana/grafana-foundation-sdk': 'dashboards/grafana/grafana.ts',
-  'classic-level': 'src/store/log.ts',
+  'classic-level': 'src/store/database.ts',
   esbuild: 'src/page/build.ts',
   highs: 'src/metric/program/highs.ts',
   mqtt: 'src/sources/mqtt.ts',
