@@ -12,7 +12,6 @@ import {
   TIME_MAX_SECONDS,
 } from '../wire/frame-check.js';
 import type { FeedPart, PackedList } from '../wire/objects.js';
-import { EXACT_DIGITS, LONG_DIGITS, longQuotient, POWERS } from './decimals.js';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -31,8 +30,13 @@ const SPACE = 0x20;
 const DELETE = 0x7f;
 const LOWER_CASE = 0x20;
 
+/** A whole number of at most 15 digits and a power of ten up to 22 are exact, so their quotient is rounded once. */
+const EXACT_DIGITS = 15;
+/** as many as the shortest text of a double ever needs, and some */
+const LONG_DIGITS = 19;
 /** whole numbers of so many digits are exact, and below COORDINATE_MAX */
 const PLAIN_DIGITS = 12;
+const POWERS = Float64Array.from({ length: 23 }, (_, n) => Number(`1e${n}`));
 
 /** Ids are remembered in a table of this many places, the last one in each; a power of two. */
 const PLACES = 1 << 14;
@@ -520,3 +524,29 @@ function filled<T>(list: Array<T | null>, count: number): Array<T | null> {
 }
 
 const isPlain = (letter: number): boolean => letter >= SPACE && letter < DELETE && letter !== BACKSLASH;
+
+/**
+ * (value * 10^more + rest) / 10^scale, rounded once: worked out in pairs of doubles (Dekker), to about 100 bits. NaN in
+ * the rare case that these do not decide to which side to round.
+ */
+function longQuotient(value: number, rest: number, more: number, scale: number): number {
+  const divisor = POWERS[scale];
+  const product = value * POWERS[more];
+  const high = product + rest;
+  const low = productError(value, POWERS[more], product) + (rest - (high - product));
+  const quotient = high / divisor;
+  const times = quotient * divisor;
+  const correction = (high - times - productError(quotient, divisor, times) + low) / divisor;
+  const doubt = Math.abs(correction) * 2 ** -40 + quotient * 2 ** -98;
+  const result = quotient + (correction - doubt);
+  return result === quotient + (correction + doubt) ? result : Number.NaN;
+}
+
+/** What rounding took away: a * b - product, exactly. */
+function productError(a: number, b: number, product: number): number {
+  const aHigh = a * 134217729 - (a * 134217729 - a);
+  const bHigh = b * 134217729 - (b * 134217729 - b);
+  const aLow = a - aHigh;
+  const bLow = b - bHigh;
+  return aHigh * bHigh - product + aHigh * bLow + aLow * bHigh + aLow * bLow;
+}
