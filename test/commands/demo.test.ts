@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Probe } from '../kit/edge-harness.js';
+import { skipInFastRun } from '../kit/system.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
@@ -22,6 +23,9 @@ describe('demo', () => {
   let child: ChildProcess | null = null;
   let output = '';
 
+  before(function () {
+    skipInFastRun(this);
+  });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-demo-test-'));
     output = '';

@@ -17,6 +17,7 @@ import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js'
 import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
+import { skipInFastRun } from '../kit/system.js';
 
 /** A tmpfs of so many megabytes, or null where that is not allowed. */
 function mountSmallDisk(dir: string, megabytes: number): string | null {
@@ -674,6 +675,7 @@ describe('live', () => {
     });
 
     it(`comes to the same in threads, with crashes and without, seed ${seed}`, async function () {
+      skipInFastRun(this);
       this.timeout(300_000);
       const defaults = {
         windowFrames: 20,
@@ -702,6 +704,7 @@ describe('live', () => {
   }
 
   it('loses nothing to kill -9 of the process, and ends as if nothing had happened', async function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     const frames = 900;
     const calm = await sendInProcess(dir, frames);

@@ -11,6 +11,7 @@ import { useSimplex } from '../../src/metric/solve-options.js';
 import { crowd } from '../bench/crowd.js';
 import { randomFrom } from '../kit/random.js';
 import { randomCase } from '../kit/scenes.js';
+import { skipInFastRun } from '../kit/system.js';
 import { verify } from '../kit/verifier.js';
 import { quarry } from './hunt.js';
 
@@ -81,6 +82,9 @@ const detections = (frames: Frame[]): Frame[] =>
   }));
 
 describe('a push that is out of time', () => {
+  before(function () {
+    skipInFastRun(this);
+  });
   it('reports an assignment, a bound below the optimum and a gap, and recovers', () => {
     let open = 0;
     for (let seed = 1; seed <= 40; seed++) {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, type Obj, type Params, type Report, SlidingWindow } from '../../src/index.js';
 import { randomCase } from '../kit/scenes.js';
+import { skipInFastRun } from '../kit/system.js';
 import { close } from '../kit/verifier.js';
 
 const params: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 2 };
@@ -155,7 +156,8 @@ describe('a report', () => {
 });
 
 describe('memory', () => {
-  it('is bounded by the window, however many ids come and go', () => {
+  it('is bounded by the window, however many ids come and go', function () {
+    skipInFastRun(this);
     const window = new SlidingWindow({ ...params, windowFrames: 30 });
     const size = () => JSON.stringify(window.toJSON()).length;
     let early = 0;

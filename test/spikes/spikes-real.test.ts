@@ -7,6 +7,7 @@ import { type SpikeNews, SpikeWatch } from '../../src/spikes/watch.js';
 import { Chance } from '../bench/spike-scene.js';
 import { configOf } from '../kit/edge-harness.js';
 import { mot17 } from '../kit/end-to-end-harness.js';
+import { skipInFastRun } from '../kit/system.js';
 
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
 const SEQUENCES = ['02', '04', '05', '09', '10', '11', '13'].map((number) => `MOT17-${number}`);
@@ -108,6 +109,7 @@ describe('spikes on real streams', function () {
   const sequences = new Map<string, Frame[]>();
 
   before(function () {
+    skipInFastRun(this);
     for (const name of SEQUENCES) {
       const frames = mot17(name, TRACKER);
       if (!frames) this.skip();

@@ -22,7 +22,7 @@ import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
-import { until } from '../kit/system.js';
+import { skipInFastRun, until } from '../kit/system.js';
 
 const PROFILE = 'online-surveillance';
 
@@ -114,6 +114,9 @@ describe('streams in threads', function () {
     }
   }
 
+  before(function () {
+    skipInFastRun(this);
+  });
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'tgospa-trouble-'));
     clock = new TestClock();
