@@ -11,7 +11,7 @@ import { type ClientFrame, connect } from '../src/client.js';
 import { readConfig } from '../src/config/config.js';
 import { evaluate, type Frame, presets } from '../src/index.js';
 import { createLogger } from '../src/telemetry/logger.js';
-import { hello, Probe } from './kit/edge-harness.js';
+import { hello, Probe } from './kit/edge.js';
 
 const quiet = createLogger({ level: 'silent' });
 

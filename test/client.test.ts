@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, createServer, type Socket } from 'node:net';
 import WebSocket from 'ws';
 import { ClientError, type ClientEvents, type ClientOptions, connect, type FeedClient } from '../src/client.js';
-import { type RunningEdge, startEdge } from './kit/edge-harness.js';
+import { type RunningEdge, startEdge } from './kit/edge.js';
 
 /** Stands between client and server and cuts the connection when told, without any goodbye. */
 class Wire {

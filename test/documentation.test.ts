@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 import { startApp } from '../src/app.js';
 import { readConfig } from '../src/config/config.js';
 import { createLogger } from '../src/telemetry/logger.js';
-import { metric } from './kit/end-to-end-harness.js';
+import { metric } from './kit/exposition.js';
 import { until } from './kit/system.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

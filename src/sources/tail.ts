@@ -181,6 +181,8 @@ export class TailSource implements Source {
     // between its renaming and the first line of the next file there may be none of this name
     const now = await stat(this.settings.path).catch(() => null);
     if (!now || now.ino === this.#identity.inode) return false;
+    // what was written since its end was seen is read first
+    if ((await file.stat()).size > this.#offset) return true;
     await this.#change('rotated');
     return true;
   }

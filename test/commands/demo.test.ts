@@ -1,16 +1,14 @@
 /** The demo as people run it: the real command in a process of its own, read over its own addresses. */
 import { strict as assert } from 'node:assert';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Probe } from '../kit/edge-harness.js';
+import { Probe } from '../kit/edge.js';
+import { MAIN, Program } from '../kit/program.js';
 import { skipInFastRun } from '../kit/system.js';
-
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
 interface Event {
   type: string;
@@ -20,53 +18,30 @@ interface Event {
 
 describe('demo', () => {
   let folder: string;
-  let child: ChildProcess | null = null;
-  let output = '';
+  let demo: Program | undefined;
 
   before(function () {
     skipInFastRun(this);
   });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-demo-test-'));
-    output = '';
   });
   afterEach(async () => {
-    if (child && child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-    child = null;
+    await demo?.end('SIGKILL');
+    demo = undefined;
     rmSync(folder, { recursive: true, force: true });
   });
 
   function start(args: string[]): void {
-    output = '';
     // its temporary folder is made inside ours, so that what it leaves behind can be seen
-    child = spawn(process.execPath, [MAIN, 'demo', ...args], {
-      env: { PATH: process.env.PATH, TMPDIR: folder, TGOSPA_TOKEN: 'belongs-to-another-evaluator' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    for (const stream of [child.stdout!, child.stderr!])
-      stream.on('data', (chunk) => {
-        output += chunk;
-      });
+    demo = Program.tgospa(['demo', ...args], { env: { TMPDIR: folder, TGOSPA_TOKEN: 'belongs-to-another-evaluator' } });
   }
 
-  /** Resolves with the match once the output has it. */
-  async function shown(pattern: RegExp): Promise<RegExpExecArray> {
-    for (;;) {
-      const match = pattern.exec(output);
-      if (match) return match;
-      if (child!.exitCode !== null) assert.fail(`exited with ${child!.exitCode}: ${output}`);
-      await Promise.race([once(child!.stdout!, 'data'), once(child!.stderr!, 'data'), once(child!, 'exit')]);
-    }
-  }
+  const shown = (pattern: RegExp) => demo!.shows(pattern);
 
   async function stop(signal: NodeJS.Signals): Promise<number> {
     const began = performance.now();
-    child!.kill(signal);
-    const [code] = await once(child!, 'exit');
-    assert.equal(code, 0, output);
+    assert.equal(await demo!.end(signal), 0, demo!.output);
     return performance.now() - began;
   }
 

@@ -1,53 +1,32 @@
 /** The real command in a process of its own. */
 import { strict as assert } from 'node:assert';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { frame, hello, Probe } from '../kit/edge-harness.js';
+import { frame, hello, Probe } from '../kit/edge.js';
+import { MAIN, Program } from '../kit/program.js';
 
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const ENV = { PATH: process.env.PATH };
 
 describe('serve', () => {
   let folder: string;
-  let child: ChildProcess | null = null;
-  let output = '';
+  let server: Program | undefined;
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-serve-'));
-    output = '';
   });
   afterEach(async () => {
-    if (child && child.exitCode === null && child.signalCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
-    child = null;
+    await server?.end('SIGKILL');
+    server = undefined;
     rmSync(folder, { recursive: true, force: true });
   });
 
   /** Starts the server; resolves with its address once it listens. */
   async function start(args: string[] = [], env: NodeJS.ProcessEnv = {}): Promise<string> {
-    output = '';
-    child = spawn(process.execPath, [MAIN, 'serve', '--port', '0', '--data', join(folder, 'data'), ...args], {
-      cwd: folder,
-      env: { ...ENV, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    child.stderr!.on('data', (chunk) => {
-      output += chunk;
-    });
-    return new Promise((resolve, reject) => {
-      child!.stdout!.on('data', (chunk) => {
-        output += chunk;
-        const url = /listening on http:\/\/(\S+)/.exec(output);
-        if (url) resolve(`ws://${url[1]}`);
-      });
-      child!.on('exit', (code) => reject(new Error(`exited with ${code}: ${output}`)));
-    });
+    server = Program.tgospa(['serve', '--port', '0', '--data', join(folder, 'data'), ...args], { cwd: folder, env });
+    const [, address] = await server.shows(/listening on http:\/\/(\S+)/);
+    return `ws://${address}`;
   }
 
   const once_ = (args: string[], env: NodeJS.ProcessEnv = {}) =>
@@ -62,9 +41,7 @@ describe('serve', () => {
     for (let seq = 1; seq <= 20; seq++) probe.send(frame(seq));
     while ((await probe.nextOf('ack')).seq !== 20);
     const began = performance.now();
-    child!.kill('SIGTERM');
-    const [code] = await once(child!, 'exit');
-    assert.equal(code, 0, output);
+    assert.equal(await server!.end('SIGTERM'), 0, server!.output);
     assert.ok(performance.now() - began < 4000);
     assert.equal((await probe.closed).code, 1001);
     assert.equal((await reader.closed).code, 1001);
@@ -107,8 +84,8 @@ describe('serve', () => {
     const probe = await Probe.open(`${url}/v1/ingest`, { protocols: ['tgospa.v1', `bearer.${SECRET}`] });
     probe.send(hello());
     await probe.nextOf('welcome');
-    child!.kill('SIGTERM');
-    await once(child!, 'exit');
+    await server!.end('SIGTERM');
+    const { output } = server!;
     assert.ok(!output.includes(SECRET) && !output.includes('wrong-0123456789abc'), output);
     const lines = output
       .trim()

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert';
 import type { IncomingMessage } from 'node:http';
 import { Access, type Identity, type Refusal } from '../../src/edge/access.js';
-import { configOf } from '../kit/edge-harness.js';
+import { configOf } from '../kit/edge.js';
 
 const env = { A: 'token-a-0123456789', B: 'token-b-0123456789' };
 const tokens = (streams: string) =>

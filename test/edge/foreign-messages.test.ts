@@ -6,7 +6,7 @@ import type { Format } from '../../adapters/kit/adapter.js';
 import { ForeignMessages } from '../../src/edge/foreign-messages.js';
 import type { FrameRules } from '../../src/wire/frame-check.js';
 import type { FeedPart } from '../../src/wire/objects.js';
-import { hello, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
+import { hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { keyOf } from '../kit/fake-live.js';
 import { until } from '../kit/system.js';
 

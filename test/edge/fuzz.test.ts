@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import { CLOSE_CODES, REJECT_CODES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
 import { parseMessage } from '../../src/wire/messages.js';
-import { frame, hello, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
+import { frame, hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
 
 const validMessages = [

@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { gunzipSync } from 'node:zlib';
 import type { LiveEvent } from '../../src/wire/events.js';
-import { codeOf, get, hello, Probe, type RunningEdge, raw, startEdge } from '../kit/edge-harness.js';
+import { codeOf, get, hello, Probe, type RunningEdge, raw, startEdge } from '../kit/edge.js';
 import { fakeReportEvent } from '../kit/fake-live.js';
 
 describe('http', () => {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { PageFiles } from '../../src/edge/page-files.js';
-import { Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
+import { Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { fakeReportEvent } from '../kit/fake-live.js';
 
 const SCRIPT = 'console.log(1);'.repeat(50);

@@ -1,7 +1,7 @@
 /** The conversation with a feed, over a real socket and with a pipeline that stores when the test lets it. */
 import { strict as assert } from 'node:assert';
 import { pointProfileLines } from '../../src/config/config.js';
-import { frame, hello, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge-harness.js';
+import { frame, hello, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
 import type { FakeLive } from '../kit/fake-live.js';
 
 const gateOf = (live: FakeLive): (() => void) => {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { request as requestTls } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
-import { codeOf, frame, hello, Probe, type RunningEdge, raw, startEdge, untilTurn } from '../kit/edge-harness.js';
+import { codeOf, frame, hello, Probe, type RunningEdge, raw, startEdge, untilTurn } from '../kit/edge.js';
 
 describe('sockets', () => {
   let edge: RunningEdge;

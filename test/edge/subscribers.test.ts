@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import type { Report } from '../../src/index.js';
 import type { LiveEvent } from '../../src/wire/events.js';
-import { get, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge-harness.js';
+import { get, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
 import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
 
 describe('subscribers', () => {

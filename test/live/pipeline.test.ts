@@ -14,7 +14,7 @@ import { Log } from '../../src/store/log.js';
 import type { LiveEvent, PublishedReport } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
 import { skipInFastRun } from '../kit/system.js';

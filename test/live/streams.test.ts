@@ -9,7 +9,7 @@ import type { EventHistory } from '../../src/stream/history.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
 import type { WorkerResult, WorkerStream, Workers } from '../../src/stream/workers.js';
 import { NO_OBJECTS } from '../../src/wire/objects.js';
-import { quiet, START_MS } from '../kit/live-harness.js';
+import { quiet, START_MS } from '../kit/live.js';
 
 const { config } = readConfig({ text: '{"evaluation":{"backlogFrames":1}}', env: {} });
 const plan = { ...resolveStream(config, 's', {}), patch: {} } as StreamPlan;

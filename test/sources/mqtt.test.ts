@@ -1,19 +1,15 @@
 /** MQTT as a source, against a real broker; through the real evaluator. */
 import { strict as assert } from 'node:assert';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { connectAsync, type MqttClient } from 'mqtt';
 import type { WindowView } from '../../src/live/pipeline.js';
 import { matches } from '../../src/sources/mqtt.js';
 import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
-import { frameText, SourceBench } from '../kit/source-harness.js';
+import { Program } from '../kit/program.js';
+import { UNTIMED_PAIRING } from '../kit/settings.js';
+import { frameText, SourceBench } from '../kit/sources.js';
 import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
-
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
-const PATIENT = { latenessMs: 600_000, silenceMs: 600_000 };
 
 describe('MQTT', function () {
   this.timeout(SYSTEM_TIMEOUT_MS);
@@ -137,7 +133,7 @@ describe('MQTT', function () {
     const port = await freePort();
     const file = join(bench.folder, 'tgospa.yaml');
     const text = { listen: { port }, data: { dir: join(bench.folder, 'data') }, ...settings() };
-    writeFileSync(file, JSON.stringify({ ...text, streams: { s: { windowFrames: 1000, pairing: PATIENT } } }));
+    writeFileSync(file, JSON.stringify({ ...text, streams: { s: { windowFrames: 1000, pairing: UNTIMED_PAIRING } } }));
     const ask = async (path: string) => {
       const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
       return answer?.ok ? answer.text() : null;
@@ -146,8 +142,8 @@ describe('MQTT', function () {
       const text = await ask('/v1/window?stream=s&tracker=t&profile=online-surveillance');
       return text === null ? null : (JSON.parse(text) as WindowView).evaluation;
     };
-    const serve = () => spawn(process.execPath, [MAIN, 'serve', '--config', file], { stdio: 'ignore' });
-    let child = serve();
+    const serve = () => Program.tgospa(['serve', '--config', file]);
+    let evaluator = serve();
     try {
       // from its first subscription on, the broker keeps what comes for us
       await until('it is subscribed', async () =>
@@ -155,18 +151,16 @@ describe('MQTT', function () {
       );
       for (let k = 0; k < 200; k += 50) {
         await both(k + 1, k + 25);
-        child.kill('SIGKILL');
-        await once(child, 'exit');
+        await evaluator.end('SIGKILL');
         await both(k + 26, k + 50);
-        child = serve();
+        evaluator = serve();
         // now and then it gets to work before it is killed again
         if (k % 100 === 0) await until('it works', async () => ((await judged())?.frames ?? 0) > k);
       }
       await until('all is judged', async () => (await judged())?.frames === 200);
       assert.equal((await judged())!.distance, 0);
     } finally {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
+      await evaluator.end('SIGKILL');
     }
   });
 

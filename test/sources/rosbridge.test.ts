@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { Backoff } from '../../src/sources/source.js';
 import { muteServer, RosbridgeServer } from '../kit/rosbridge-server.js';
-import { SourceBench } from '../kit/source-harness.js';
+import { SourceBench } from '../kit/sources.js';
 import { until } from '../kit/system.js';
 
 const frame = (k: number) => ({ k, objects: [{ id: 'a', box: [k % 500, 10, 20, 40] }] });

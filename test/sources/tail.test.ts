@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { appendFileSync, copyFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { frameText, SourceBench } from '../kit/source-harness.js';
+import { frameText, SourceBench } from '../kit/sources.js';
 import { until } from '../kit/system.js';
 
 describe('a growing file', function () {
@@ -70,6 +70,24 @@ describe('a growing file', function () {
     await settled(30);
     assert.equal(bench.logged('source_rotated').length, 1);
     assert.equal(bench.storedSeq('s', 't'), 30);
+  });
+
+  it('loses nothing that is written while it is rotated, however often', async () => {
+    const rotations = 60;
+    writeFileSync(truths, lines(1, 3 * rotations));
+    writeFileSync(tracks, lines(1, 1));
+    await bench.start(settings());
+    for (let n = 0; n < rotations; n++) {
+      const first = 3 * n + 1;
+      await until(`line ${first} is read`, () => bench.storedSeq('s', 't') >= first);
+      // at another moment of its reading each time
+      for (let turn = n % 7; turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+      renameSync(tracks, `${tracks}.${n}`);
+      appendFileSync(`${tracks}.${n}`, lines(first + 1, first + 2));
+      writeFileSync(tracks, n + 1 < rotations ? lines(first + 3, first + 3) : '');
+    }
+    await settled(3 * rotations);
+    assert.equal(bench.storedSeq('s', 't'), 3 * rotations);
   });
 
   it('may be truncated and written again, shorter, or longer than it was', async () => {

@@ -13,8 +13,8 @@ import type { LiveEvent, SpikeEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { Chance } from '../bench/spike-scene.js';
-import { Probe } from '../kit/edge-harness.js';
-import { metric } from '../kit/end-to-end-harness.js';
+import { Probe } from '../kit/edge.js';
+import { metric } from '../kit/exposition.js';
 import { until } from '../kit/system.js';
 
 const START_MS = 1_763_251_200_000;

@@ -5,8 +5,8 @@ import type { Box } from '../../src/metric/evaluation.js';
 import { SIGNALS, type Signal } from '../../src/spikes/signals.js';
 import { type SpikeNews, SpikeWatch } from '../../src/spikes/watch.js';
 import { Chance } from '../bench/spike-scene.js';
-import { configOf } from '../kit/edge-harness.js';
-import { mot17 } from '../kit/end-to-end-harness.js';
+import { configOf } from '../kit/edge.js';
+import { mot17 } from '../kit/mot17.js';
 import { skipInFastRun } from '../kit/system.js';
 
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';

@@ -9,7 +9,7 @@ import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
 import { CUT, clockAt, LENGTH, openFeeds, type SceneTarget, sceneConfig, sendScene } from '../kit/data-folder-scene.js';
-import { quiet, TestClock } from '../kit/live-harness.js';
+import { quiet, TestClock } from '../kit/live.js';
 
 const FOLDERS = fileURLToPath(new URL('../../../test/cases/data-folders', import.meta.url));
 

@@ -1,9 +1,9 @@
-/** Feeds that publish only now and then, with time drawn as text: see pairing-harness.ts. */
+/** Feeds that publish only now and then, with time drawn as text: see kit/pairing.ts. */
 import assert from 'node:assert/strict';
 import { Pairing } from '../../src/stream/pairing.js';
 import type { Outcome, Step } from '../../src/stream/step.js';
 import { type FeedPart, pack, unpack } from '../../src/wire/objects.js';
-import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from '../kit/pairing-harness.js';
+import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from '../kit/pairing.js';
 import { pairingSettings } from '../kit/settings.js';
 
 /** `k:track` for every step: which part of the tracker each reference frame was judged with. */

@@ -1,4 +1,4 @@
-/** Pairing, with time drawn as text: see pairing-harness.ts. */
+/** Pairing, with time drawn as text: see kit/pairing.ts. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PairingSettings } from '../../src/config/config.js';
@@ -18,7 +18,7 @@ import {
   squeeze,
   stepText,
   timedPart,
-} from '../kit/pairing-harness.js';
+} from '../kit/pairing.js';
 import { pairingSettings } from '../kit/settings.js';
 
 describe('pairing by frame number', () => {

@@ -19,7 +19,7 @@ import { type PackedSnapshot, type WorkerResult, Workers } from '../../src/strea
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
 import { skipInFastRun, until } from '../kit/system.js';

@@ -8,7 +8,7 @@ import { evaluate, type Frame, presets } from '../../src/index.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live-harness.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { until } from '../kit/system.js';
 

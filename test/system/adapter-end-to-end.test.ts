@@ -15,9 +15,9 @@ import { runEval } from '../../src/commands/eval/eval.js';
 import { readConfig } from '../../src/config/config.js';
 import { type Evaluation, evaluate, type Frame, presets } from '../../src/index.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { Probe } from '../kit/edge-harness.js';
-import { mot17 } from '../kit/end-to-end-harness.js';
+import { Probe } from '../kit/edge.js';
 import { filesOf, type PlainFrame, secondsOf, WRITERS, type Written } from '../kit/format-writers.js';
+import { mot17 } from '../kit/mot17.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system.js';
 

@@ -12,8 +12,9 @@ import { type ClientFrame, connect, type FeedClient, type WebSocketConstructor }
 import { readConfig } from '../../src/config/config.js';
 import { type Evaluation, evaluate, type Frame, presets, type Report, SlidingWindow } from '../../src/index.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { Probe } from '../kit/edge-harness.js';
-import { metric, mot17 } from '../kit/end-to-end-harness.js';
+import { Probe } from '../kit/edge.js';
+import { metric } from '../kit/exposition.js';
+import { mot17 } from '../kit/mot17.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 
 const SEQUENCE = 'MOT17-09';

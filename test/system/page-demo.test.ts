@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { WebSocket } from '../../src/edge/sockets.js';
 import { CHROMIUM, launch } from '../kit/browser.js';
-import { Screen } from '../kit/page-harness.js';
+import { Screen } from '../kit/page.js';
 import { Program } from '../kit/program.js';
 import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 

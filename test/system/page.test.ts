@@ -10,8 +10,8 @@ import { paramsByName, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Params, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { CHROMIUM, launch } from '../kit/browser.js';
-import { metric } from '../kit/end-to-end-harness.js';
-import { Evaluator, Screen } from '../kit/page-harness.js';
+import { metric } from '../kit/exposition.js';
+import { Evaluator, Screen } from '../kit/page.js';
 import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

@@ -6,23 +6,21 @@ import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { connectAsync } from 'mqtt';
 import type { Frame } from '../../src/index.js';
-import { mot17 } from '../kit/end-to-end-harness.js';
 import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
+import { MOT17, mot17 } from '../kit/mot17.js';
+import { MAIN } from '../kit/program.js';
 import { RosbridgeServer } from '../kit/rosbridge-server.js';
-import { SourceBench } from '../kit/source-harness.js';
+import { SourceBench } from '../kit/sources.js';
 import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
-const MOT17 = fileURLToPath(new URL('../../../../shared/data/MOT17/', import.meta.url));
 const FILES = {
   reference: `${MOT17}train/${SEQUENCE}/gt/gt.txt`,
   tracker: `${MOT17}results/${TRACKER}/${SEQUENCE}-FRCNN.txt`,
 };
-const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const FEEDS = ['reference', 'tracker'] as const;
 const STREAMS = { s: { windowFrames: 1000, pairing: { by: 'time', toleranceMs: 5, latenessMs: 6e5, silenceMs: 6e5 } } };
 /** A frame is complete when the next one begins, however long that takes on a busy machine. */

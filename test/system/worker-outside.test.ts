@@ -10,12 +10,12 @@ import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { crowd } from '../bench/crowd.js';
-import { Probe } from '../kit/edge-harness.js';
+import { Probe } from '../kit/edge.js';
 import { Program } from '../kit/program.js';
 import { randomFrom } from '../kit/random.js';
 import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
 
-const DIES = new URL('../kit/thread-that-dies.js', import.meta.url).href;
+const DIES = new URL('../kit/failing-worker.js', import.meta.url).href;
 const PROFILE = 'online-surveillance';
 const WINDOW_FRAMES = 30;
 const IN_THREAD = { budgetMs: 60_000, inlineMs: 0, threads: 1 };

@@ -7,7 +7,7 @@ import { Fault } from '../../src/wire/fault.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
-import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge-harness.js';
+import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 
 const page = readFileSync(new URL('../../../src/wire/PROTOCOL.md', import.meta.url), 'utf8');
 

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import type { Evaluation, Params, Scores } from '../../../src/index.js';
-import { outputOf } from '../../kit/cli-harness.js';
+import { outputOf } from '../../kit/command-line.js';
 import { skipUnless } from '../../kit/system.js';
 
 interface Entry extends Evaluation {

@@ -8,7 +8,7 @@ import { drawReport } from '../../../src/commands/tune/report.js';
 import { runTune } from '../../../src/commands/tune/tune.js';
 import { type Frame, InputError, tune } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { outputOf, resultOf, SceneFolder } from '../../kit/cli-harness.js';
+import { outputOf, resultOf, SceneFolder } from '../../kit/command-line.js';
 import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
 
 const [steady] = crossingScene().trackers;

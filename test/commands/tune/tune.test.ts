@@ -22,7 +22,7 @@ import {
   resultOf,
   rowsOf,
   SceneFolder,
-} from '../../kit/cli-harness.js';
+} from '../../kit/command-line.js';
 import { skipUnless } from '../../kit/system.js';
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
