@@ -1,6 +1,7 @@
 /**
- * CVAT XML 1.1 for video: <track id label> with a <box frame xtl ytl xbr ybr outside> for each frame. `outside="1"` says
- * that the object is not to be seen. Frames and pixels count from 0. A message is a whole document: all its frames.
+ * CVAT XML 1.1 for video: <track id label> with a <box frame xtl ytl xbr ybr outside> for each frame. `outside="1"`
+ * says that the object is not to be seen. Frames and pixels count from 0. A message is a whole document: all its
+ * frames.
  */
 
 import type { WireObject } from '../../src/wire/objects.js';
@@ -16,7 +17,10 @@ import {
 } from '../kit/placement.js';
 import { XmlReader } from '../kit/xml.js';
 
-/** Frames between the first and the last that a document may have, so that a stray number does not make a million empty ones. */
+/**
+ * Frames between the first and the last that a document may have, so that a stray number does not make a million empty
+ * ones.
+ */
 const FRAMES_MAX = 100_000;
 /** Shapes a track may have that are no boxes. */
 const OTHER_SHAPES = new Set(['polygon', 'polyline', 'points', 'cuboid', 'skeleton', 'mask', 'ellipse']);

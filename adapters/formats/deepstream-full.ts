@@ -58,7 +58,7 @@ class FullDecoder implements Decoder {
   #parts(message: unknown): Part[] {
     const raw = fieldsOf(jsonOf(message));
     const sensor = isFields(raw.sensor) ? raw.sensor.id : undefined;
-    if (!this.#sensors.takes(sensor, 'sensor.id')) return [];
+    if (!this.#sensors.accepts(sensor, 'sensor.id')) return [];
     const made = raw['@timestamp'];
     const t = timeWithin(isoSeconds(made, '@timestamp') + this.options.timeOffset, '@timestamp', made);
     return this.#gathering.add([{ stamp: { t }, object: this.#object(inner(raw, 'object')) }]);

@@ -1,7 +1,7 @@
 /**
  * NVIDIA DeepStream's own dump of tracks (kitti-track-output-dir): one file per frame, named APP_STREAM_FRAME.txt, with
- * lines `label id 0.0 0 0.0 left top right bottom 0.0 x7 confidence`. Unlike KITTI tracking the label comes first and no
- * column is the frame: it comes from the file's name, or beside the message.
+ * lines `label id 0.0 0 0.0 left top right bottom 0.0 x7 confidence`. Unlike KITTI tracking the label comes first and
+ * no column is the frame: it comes from the file's name, or beside the message.
  */
 
 import type { WireObject } from '../../src/wire/objects.js';

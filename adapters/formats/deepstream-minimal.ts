@@ -40,7 +40,7 @@ class MinimalDecoder extends WholeFrames {
 
   #parts(message: unknown): Part[] {
     const raw = fieldsOf(jsonOf(message));
-    if (!this.#sensors.takes(raw.sensorId, 'sensorId')) return [];
+    if (!this.#sensors.accepts(raw.sensorId, 'sensorId')) return [];
     const part: Part = { k: this.#placement.frame(frameNumber(raw.id, 'id'), 'id'), objects: [] };
     if (this.options.time === 'message') part.t = isoSeconds(raw['@timestamp'], '@timestamp');
     each(list(raw, 'objects'), 'objects', (text) => {

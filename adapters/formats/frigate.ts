@@ -1,8 +1,8 @@
 /**
  * Frigate's events: {"type":"new"|"update"|"end","before":{...},"after":{...}}, from MQTT (frigate/events) or from its
- * WebSocket, where {"topic":"events","payload":"..."} holds them as text. Each event is about one object, and objects are
- * told about only when something changes or every few seconds. So the decoder remembers every object until it ends, or
- * until nothing was heard of it for maxAgeSeconds, and a frame is everything that is there at the time of an event.
+ * WebSocket, where {"topic":"events","payload":"..."} holds them as text. Each event is about one object, and objects
+ * are told about only when something changes or every few seconds. So the decoder remembers every object until it ends,
+ * or until nothing was heard of it for maxAgeSeconds, and a frame is everything that is there at the time of an event.
  * Events of the same frame_time are one frame. Objects that Frigate still takes for false positives do not count.
  */
 
@@ -81,7 +81,7 @@ class FrigateDecoder implements Decoder {
   }
 
   #after(after: Fields, ended: boolean): Part[] {
-    if (!this.#cameras.takes(after.camera, 'camera')) return [];
+    if (!this.#cameras.accepts(after.camera, 'camera')) return [];
     const id = identity(after.id, 'id');
     const time = timeWithin(number(after, 'frame_time') + this.options.timeOffset, 'frame_time', after.frame_time);
     const object = ended || after.false_positive === true ? null : this.#object(id, after);

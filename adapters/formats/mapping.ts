@@ -1,8 +1,8 @@
 /**
- * Any JSON, by a mapping in the options: paths to the objects, their id, box or point, class and confidence, and to the frame
- * number or time; units and conventions are said, never guessed. A path is keys and indexes, `tracks[0].pos.x`; keys with
- * other characters stand in quotes, `["@id"]`. Without `objects` a message is one object, and objects of one frame or time
- * are gathered until another one begins.
+ * Any JSON, by a mapping in the options: paths to the objects, their id, box or point, class and confidence, and to the
+ * frame number or time; units and conventions are said, never guessed. A path is keys and indexes, `tracks[0].pos.x`;
+ * keys with other characters stand in quotes, `["@id"]`. Without `objects` a message is one object, and objects of one
+ * frame or time are gathered until another one begins.
  */
 
 import type { Box } from '../../src/metric/evaluation.js';

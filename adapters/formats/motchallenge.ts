@@ -22,7 +22,10 @@ const FRAMES_MAX = 1_000_000;
 
 const PEDESTRIAN = 1;
 const IOU_MATCH_MIN = 0.5 - Number.EPSILON;
-/** Classes a tracker is neither rewarded nor punished for: on a vehicle, static, distractor, reflection; MOT20 adds vehicles. */
+/**
+ * Classes a tracker is neither rewarded nor punished for: on a vehicle, static, distractor, reflection; MOT20 adds
+ * vehicles.
+ */
 const DISTRACTORS = { motchallenge: [2, 7, 8, 12], mot20: [2, 6, 7, 8, 12] };
 
 /** `motchallenge`: distractors of MOT16 and MOT17; `mot20` counts non-motorised vehicles among them too. */
@@ -147,7 +150,10 @@ function hasSoundColumns(scanner: Scanner, columns: number): boolean {
   return sound;
 }
 
-/** Whole numbers of any size, as text; `0.0` is `0`. -1 is a detection: a trajectory of its own, named by frame and line. */
+/**
+ * Whole numbers of any size, as text; `0.0` is `0`. -1 is a detection: a trajectory of its own, named by frame and
+ * line.
+ */
 function readId(scanner: Scanner): string {
   const value = scanner.values[1];
   if (value >= 0 && Number.isSafeInteger(value)) return String(value);
@@ -203,7 +209,10 @@ function withoutDistractors(truths: MotRow[], tracks: MotRow[], distractors: num
   });
 }
 
-/** For each track the index of its truth, or -1, in the matching of the greatest total overlap, among pairs with IoU >= 0.5. */
+/**
+ * For each track the index of its truth, or -1, in the matching of the greatest total overlap, among pairs with IoU >=
+ * 0.5.
+ */
 function matchByOverlap(truths: MotRow[], tracks: MotRow[]): Int32Array {
   const truthBoxes = packBoxes(truths);
   const trackBoxes = packBoxes(tracks);

@@ -85,7 +85,10 @@ export class OnvifScene {
     this.#sources = new OneSource('source', options.source);
   }
 
-  /** The parts of a message's frames; `path` gives a frame's place in it. Ids that a refused message announces are not followed. */
+  /**
+   * The parts of a message's frames; `path` gives a frame's place in it. Ids that a refused message announces are not
+   * followed.
+   */
   parts(frames: readonly OnvifFrame[], path: (index: number) => string): Part[] {
     const undo: Array<[id: string, first: string | undefined]> = [];
     try {
@@ -101,7 +104,7 @@ export class OnvifScene {
 
   /** null when it is of another source */
   #part(frame: OnvifFrame, path: string): Part | null {
-    if (!this.#sources.takes(frame.source, `${path}Source`)) return null;
+    if (!this.#sources.accepts(frame.source, `${path}Source`)) return null;
     const made = isoSeconds(frame.utcTime, `${path}UtcTime`);
     const t = timeWithin(made + this.options.timeOffset, `${path}UtcTime`, frame.utcTime);
     const objects = frame.objects.flatMap(

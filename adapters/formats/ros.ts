@@ -84,7 +84,7 @@ abstract class RosDecoder extends WholeFrames {
   #frame(msg: Fields): Part[] {
     const header = inner(msg, 'header');
     const frameId = under('header', () => text(header, 'frame_id'));
-    return this.#frames.takes(frameId, 'header.frame_id') ? [this.#part(msg, header)] : [];
+    return this.#frames.accepts(frameId, 'header.frame_id') ? [this.#part(msg, header)] : [];
   }
 
   #part(msg: Fields, header: Fields): Part {

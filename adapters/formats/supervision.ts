@@ -1,7 +1,8 @@
 /**
- * Supervision's JSONSink and CSVSink: rows x_min, y_min, x_max, y_max, class_id, confidence, tracker_id, then the fields of
- * `data` and of custom_data, among them the frame number. Absent values are empty texts, and numbers may be texts.
- * Both sinks give the same rows, so they share this file; JSON comes as a list of rows, CSV with its header line.
+ * Supervision's JSONSink and CSVSink: rows x_min, y_min, x_max, y_max, class_id, confidence, tracker_id, then the
+ * fields of `data` and of custom_data, among them the frame number. Absent values are empty texts, and numbers may be
+ * texts. Both sinks give the same rows, so they share this file; JSON comes as a list of rows, CSV with its header
+ * line.
  */
 
 import type { WireObject } from '../../src/wire/objects.js';

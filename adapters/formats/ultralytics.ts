@@ -1,6 +1,6 @@
 /**
- * Ultralytics `Results.to_json()` or `summary()`: a list of {name, class, confidence, box {x1 y1 x2 y2}, track_id} for one
- * image. It has no frame number, so that comes beside the message; and nothing in it tells pixels from normalized
+ * Ultralytics `Results.to_json()` or `summary()`: a list of {name, class, confidence, box {x1 y1 x2 y2}, track_id} for
+ * one image. It has no frame number, so that comes beside the message; and nothing in it tells pixels from normalized
  * coordinates, so that is an option. Oriented boxes have four corners x1..x4, y1..y4.
  */
 

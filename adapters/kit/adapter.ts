@@ -1,10 +1,10 @@
 /**
- * What an adapter is: it turns the messages of one foreign format into frame parts of a feed. To add a format, write one
- * file that exports `defineAdapter({...})`, and give it a row in index.ts; the contract test then covers it.
+ * What an adapter is: it turns the messages of one foreign format into frame parts of a feed. To add a format, write
+ * one file that exports `defineAdapter({...})`, and give it a row in index.ts; the contract test then covers it.
  *
- * An adapter makes a Decoder for each feed. A decoder gets messages one after the other (parsed JSON, or text) and gives
- * back the frames they complete. It may hold what is not complete yet, and says so; `flush` gives it out.
- * A file is read by the same decoder (recording.ts).
+ * An adapter makes a Decoder for each feed. A decoder gets messages one after the other (parsed JSON, or text) and
+ * gives back the frames they complete. It may hold what is not complete yet, and says so; `flush` gives it out. A file
+ * is read by the same decoder (recording.ts).
  *
  * Rules that the contract test holds every adapter to:
  * - whatever comes in, a decoder never throws: what is wrong is a problem with path, value and expectation, and the
@@ -145,7 +145,9 @@ export class Mistake {
   }
 }
 
-/** Runs one step of a decoder: what it gives out, or the mistake it ran into. Everything else that is thrown is a bug. */
+/**
+ * Runs one step of a decoder: what it gives out, or the mistake it ran into. Everything else that is thrown is a bug.
+ */
 export function attempt(step: () => Part[], held: () => boolean): Decoded {
   try {
     return { parts: step(), problems: [], held: held() };

@@ -1,6 +1,6 @@
 /**
- * Reads fields of foreign JSON: each function gives a value of the right type or throws a Mistake that names path, value
- * and expectation. Paths are made only when something is wrong, so that right messages cost nothing extra.
+ * Reads fields of foreign JSON: each function gives a value of the right type or throws a Mistake that names path,
+ * value and expectation. Paths are made only when something is wrong, so that right messages cost nothing extra.
  */
 
 import { TIME_MAX_SECONDS } from '../../src/wire/frame-check.js';

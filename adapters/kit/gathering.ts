@@ -1,6 +1,6 @@
 /**
- * Objects that come one by one, gathered into frames: a frame is complete when an object of another one comes.
- * Rows and messages of a message that is refused halfway must leave no trace, so objects are first listed and then added.
+ * Objects that come one by one, gathered into frames: a frame is complete when an object of another one comes. Rows and
+ * messages of a message that is refused halfway must leave no trace, so objects are first listed and then added.
  */
 
 import type { WireObject } from '../../src/wire/objects.js';
@@ -34,7 +34,7 @@ export class Gathering {
     const parts: Part[] = [];
     for (const sighting of sightings) {
       if (this.#stamp === null || !this.#belongs(this.#stamp, sighting)) {
-        if (this.#stamp) parts.push(this.#take());
+        if (this.#stamp) parts.push(this.#complete());
         this.#stamp = sighting.stamp;
       }
       if (sighting.object === null) continue;
@@ -45,7 +45,7 @@ export class Gathering {
   }
 
   flush(): Decoded {
-    return { parts: this.#stamp ? [this.#take()] : [], problems: [], held: false };
+    return { parts: this.#stamp ? [this.#complete()] : [], problems: [], held: false };
   }
 
   #belongs({ k, t }: Stamp, { stamp, object }: Sighting): boolean {
@@ -53,7 +53,7 @@ export class Gathering {
     return t === stamp.t || Math.abs(t! - stamp.t!) <= this.toleranceSeconds;
   }
 
-  #take(): Part {
+  #complete(): Part {
     const part: Part = { ...this.#stamp!, objects: this.#objects };
     this.#stamp = null;
     this.#objects = [];

@@ -108,7 +108,10 @@ function isNumber(value: unknown, { above, min }: { above?: number; min?: number
 const numberWords = ({ above, min }: { above?: number; min?: number }) =>
   `a number${above === undefined ? '' : ` above ${above}`}${min === undefined ? '' : ` from ${min}`}`;
 
-/** One `key=value` of a command line as the JSON value its option wants; what does not fit stays text and is refused later. */
+/**
+ * One `key=value` of a command line as the JSON value its option wants; what does not fit stays text and is refused
+ * later.
+ */
 export function optionFromText(table: OptionTable, key: string, text: string): unknown {
   const kind = Object.hasOwn(table, key) ? table[key].kind : 'text';
   switch (kind) {

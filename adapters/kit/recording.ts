@@ -1,9 +1,9 @@
 /**
- * Recorded files in any format: the text of a file becomes the frames of a feed, by the same decoder that reads the feed
- * live; and the frames of several files are laid side by side.
- * A file of a JSON format holds one message per line, or is one JSON document: a message, or a list of them. A line may also be
- * {"k":1,"message":...}, as messages are sent, which is how formats without frame numbers get theirs.
- * Invariant: the frames of a recording are in order, each comes once, and all of them pass the checks of native frames.
+ * Recorded files in any format: the text of a file becomes the frames of a feed, by the same decoder that reads the
+ * feed live; and the frames of several files are laid side by side. A file of a JSON format holds one message per line,
+ * or is one JSON document: a message, or a list of them. A line may also be {"k":1,"message":...}, as messages are
+ * sent, which is how formats without frame numbers get theirs. Invariant: the frames of a recording are in order, each
+ * comes once, and all of them pass the checks of native frames.
  */
 
 import { InputError, type Problem } from '../../src/metric/input-error.js';
@@ -47,20 +47,20 @@ export function readRecording(file: string, sources: readonly Source[], format: 
   const problems: Problem[] = [];
   const parts: Part[] = [];
   const notes: string[] = [];
-  const take = (place: string, decoded: Decoded) => {
+  const collect = (place: string, decoded: Decoded) => {
     for (const note of decoded.notes ?? []) notes.push(`${file}: ${note}`);
     for (const problem of decoded.problems) problems.push(placed(place, problem));
     for (const part of decoded.parts) parts.push(part);
   };
   const { adapter, values } = format;
-  if (adapter.readText && sources.length === 1) take(file, adapter.readText(sources[0].text, values, role));
+  if (adapter.readText && sources.length === 1) collect(file, adapter.readText(sources[0].text, values, role));
   else {
     const decoder: Decoder = format.decoder(role);
     for (const { place, message, stamp } of messagesOf(file, sources, format, problems)) {
       if (problems.length >= PROBLEMS_MAX) break;
-      take(place, decoder.decode(message, stamp));
+      collect(place, decoder.decode(message, stamp));
     }
-    take(file, decoder.flush());
+    collect(file, decoder.flush());
   }
   const merged = mergeParts(parts);
   for (const part of problems.length > 0 ? [] : merged) check(part, file, format, problems);

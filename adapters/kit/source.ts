@@ -14,7 +14,7 @@ export class OneSource {
   ) {}
 
   /** Whether a message of this source belongs to the feed; absent names count as one source. */
-  takes(value: unknown, path: string): boolean {
+  accepts(value: unknown, path: string): boolean {
     if (value !== undefined && value !== null && typeof value !== 'string')
       throw new Mistake(path, value, 'must be text');
     const name = value ?? null;

@@ -1,9 +1,9 @@
 /**
  * A small reader of XML: elements, attributes and text, one after the other, without building a tree. Names lose their
  * namespace prefix. Nothing is ever expanded: a document type is refused, and of the entities only the five that every
- * document has, and characters by number, are read. Attribute values are found when the tag is read and made into text or
- * numbers only when asked for.
- * Invariant: tags are closed in the order they were opened, and nesting is at most DEPTH_MAX.
+ * document has, and characters by number, are read. Attribute values are found when the tag is read and made into text
+ * or numbers only when asked for. Invariant: tags are closed in the order they were opened, and nesting is at most
+ * DEPTH_MAX.
  */
 
 import { Mistake } from './adapter.js';
@@ -59,7 +59,9 @@ export class XmlReader {
     if (text.charCodeAt(0) === 0xfeff) this.#at = 1;
   }
 
-  /** Goes to the next tag: 'open', 'close', or 'end' when the document is over. An empty element is opened, then closed. */
+  /**
+   * Goes to the next tag: 'open', 'close', or 'end' when the document is over. An empty element is opened, then closed.
+   */
   next(): 'open' | 'close' | 'end' {
     if (this.#closing) return this.#close();
     const text = this.#text;

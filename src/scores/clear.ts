@@ -1,11 +1,11 @@
 /**
- * CLEAR (Bernardin and Stiefelhagen 2008, as in TrackEval): frame by frame the matching of greatest similarity among pairs from 0.5 on,
- * where pairs of the frame before come first. Frames in which one feed is empty are passed over: the frame "before" is the last
- * with both.
+ * CLEAR (Bernardin and Stiefelhagen 2008, as in TrackEval): frame by frame the matching of greatest similarity among
+ * pairs from 0.5 on, where pairs of the frame before come first. Frames in which one feed is empty are passed over: the
+ * frame "before" is the last with both.
  *
- * Kept for a sliding window by running sums: a frame that enters or leaves costs its own matches and nothing else. When the oldest frame
- * leaves, the next one no longer has a frame before it; where that could change its matching it is matched again, and so are those
- * behind it until one comes out as it was.
+ * Kept for a sliding window by running sums: a frame that enters or leaves costs its own matches and nothing else. When
+ * the oldest frame leaves, the next one no longer has a frame before it; where that could change its matching it is
+ * matched again, and so are those behind it until one comes out as it was.
  */
 
 import { Matcher } from './matching.js';
@@ -140,7 +140,10 @@ export class Clear {
     this.fragmentations--;
   }
 
-  /** Matches a frame; pairs of `before`, the last frame that counts, come first. True when it comes out other than it was. */
+  /**
+   * Matches a frame; pairs of `before`, the last frame that counts, come first. True when it comes out other than it
+   * was.
+   */
   #match(serial: number, before: ClearFrame | null): boolean {
     const frame = this.frames.scored(serial);
     const clear = this.frames.clear(serial);

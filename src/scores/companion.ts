@@ -1,6 +1,6 @@
 /**
- * The companion scores of a live window, worked out from its frames once in `strideFrames` frames. They depend on the frames alone, not on
- * a profile, so a tracker has one companion however many profiles it is judged under.
+ * The companion scores of a live window, worked out from its frames once in `strideFrames` frames. They depend on the
+ * frames alone, not on a profile, so a tracker has one companion however many profiles it is judged under.
  */
 
 import type { FrameView } from '../metric/window/frame-record.js';

@@ -1,7 +1,7 @@
 /**
- * HOTA (Luiten et al. 2021, as in TrackEval). Two passes over the frames: the first adds up how well each truth goes together with each track
- * over all frames; the second matches every frame by similarity times that. The matching does not depend on the threshold; a pair
- * counts at the thresholds its similarity reaches.
+ * HOTA (Luiten et al. 2021, as in TrackEval). Two passes over the frames: the first adds up how well each truth goes
+ * together with each track over all frames; the second matches every frame by similarity times that. The matching does
+ * not depend on the threshold; a pair counts at the thresholds its similarity reaches.
  */
 
 import { Matcher } from './matching.js';

@@ -1,6 +1,7 @@
 /**
- * Identity (Ristani et al. 2016): each truth gets at most one track for the whole time, so that as many objects as possible agree from
- * similarity 0.5 on. The counts of agreeing frames are kept by the roster; what is left is one matching of trajectories.
+ * Identity (Ristani et al. 2016): each truth gets at most one track for the whole time, so that as many objects as
+ * possible agree from similarity 0.5 on. The counts of agreeing frames are kept by the roster; what is left is one
+ * matching of trajectories.
  */
 
 import { Matcher } from './matching.js';

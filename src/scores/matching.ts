@@ -1,6 +1,6 @@
 /**
- * The matching of greatest total weight between rows and columns when only few pairs have a weight. Rows and columns may stay
- * unmatched. Shortest augmenting paths over the pairs that exist, with duals
+ * The matching of greatest total weight between rows and columns when only few pairs have a weight. Rows and columns
+ * may stay unmatched. Shortest augmenting paths over the pairs that exist, with duals
  *
  *   rowDual[i] + columnDual[j] >= weight[i, j],  both >= 0,  equality on matched pairs,
  *
@@ -32,8 +32,8 @@ export class Matcher {
   #done = new Uint8Array(64);
 
   /**
-   * Pairs are ordered by row; weights are above 0. `rows` and `columns` bound what `row` and `column` hold; only the first `count`
-   * entries are read.
+   * Pairs are ordered by row; weights are above 0. `rows` and `columns` bound what `row` and `column` hold; only the
+   * first `count` entries are read.
    */
   match(count: number, row: Int32Array, column: Int32Array, weight: Float64Array, rows: number, columns: number): void {
     this.#reserve(rows, columns);

@@ -1,6 +1,6 @@
 /**
- * Who is in the window: trajectories and the pairs of them that were ever alike, under small numbers that are used again when a
- * trajectory or a pair has left. Frames are kept as flat arrays of these numbers and are recycled.
+ * Who is in the window: trajectories and the pairs of them that were ever alike, under small numbers that are used
+ * again when a trajectory or a pair has left. Frames are kept as flat arrays of these numbers and are recycled.
  */
 
 import type { FrameView } from '../metric/window/frame-record.js';

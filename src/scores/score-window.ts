@@ -1,7 +1,7 @@
 /**
- * The companion scores of the last T frames, or of a whole sequence (T frames long). A frame that enters or leaves costs what its own
- * objects cost; CLEAR is then a matter of reading sums, Identity and HOTA are worked out when asked for.
- * Promise: after every push `totals()` is what a fresh window over the same frames would give.
+ * The companion scores of the last T frames, or of a whole sequence (T frames long). A frame that enters or leaves
+ * costs what its own objects cost; CLEAR is then a matter of reading sums, Identity and HOTA are worked out when asked
+ * for. Promise: after every push `totals()` is what a fresh window over the same frames would give.
  */
 
 import type { Frame } from '../metric/evaluation.js';

@@ -1,6 +1,7 @@
 /**
- * How alike a truth and a track are, from 0 to 1: IoU for boxes (as TrackEval computes it, digit by digit), 1 - distance /
- * zeroDistance for points. Pairs with similarity 0 are never listed. Found once per frame and shared by all scores.
+ * How alike a truth and a track are, from 0 to 1: IoU for boxes (as TrackEval computes it, digit by digit), 1 -
+ * distance / zeroDistance for points. Pairs with similarity 0 are never listed. Found once per frame and shared by all
+ * scores.
  */
 
 import { distances } from '../metric/distance.js';
@@ -15,7 +16,9 @@ const DEGREES_PER_METRE = (180 / Math.PI / 6_371_008.8) * (1 + 1e-9);
 /** up to so many tracks the sweep needs no sorting */
 const SCAN_MAX = 12;
 
-/** Pairs of one frame, ordered by truth. Arrays are reused from frame to frame; only the first `count` entries count. */
+/**
+ * Pairs of one frame, ordered by truth. Arrays are reused from frame to frame; only the first `count` entries count.
+ */
 export class SimilarityFinder {
   count = 0;
   truth = new Int32Array(64);

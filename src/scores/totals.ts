@@ -1,6 +1,6 @@
 /**
- * What the companion scores are made of. Every part of `Totals` is a sum over frames or trajectories of one sequence, so sequences are
- * combined by adding, exactly as TrackEval combines them; `scoresOf` divides last.
+ * What the companion scores are made of. Every part of `Totals` is a sum over frames or trajectories of one sequence,
+ * so sequences are combined by adding, exactly as TrackEval combines them; `scoresOf` divides last.
  */
 
 /** The localization thresholds of HOTA: 0.05, 0.10, ... 0.95. */
@@ -15,7 +15,10 @@ export interface Totals {
   tracks: number;
   truthIds: number;
   trackIds: number;
-  /** CLEAR: pairs, their similarity, changes of track, interruptions; truths tracked for most, part, little of their time */
+  /**
+   * CLEAR: pairs, their similarity, changes of track, interruptions; truths tracked for most, part, little of their
+   * time
+   */
   matched: number;
   similarity: number;
   switches: number;
@@ -31,7 +34,10 @@ export interface Totals {
   hotaSimilarity: number[];
 }
 
-/** The scores under the names the field knows them by. Ratios from 0 to 1 (MOTA may be below 0), counts for IDSW, Frag, MT, PT, ML. */
+/**
+ * The scores under the names the field knows them by. Ratios from 0 to 1 (MOTA may be below 0), counts for IDSW, Frag,
+ * MT, PT, ML.
+ */
 export type Scores = {
   HOTA: number;
   DetA: number;

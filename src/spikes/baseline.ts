@@ -1,6 +1,7 @@
 /**
- * What is usual, learned: sums over the past with exponential forgetting, taken in block by block, pulled towards a prior while little
- * is known, and read one and a half standard errors high, because a baseline that is too low cries wolf and one a little too high is only a little slower.
+ * What is usual, learned: sums over the past with exponential forgetting, taken in block by block, pulled towards a
+ * prior while little is known, and read one and a half standard errors high, because a baseline that is too low cries
+ * wolf and one a little too high is only a little slower.
  */
 
 /** Frames between two updates of a baseline; what is in force stays the same in between. */

@@ -41,13 +41,13 @@ export class Episode {
     return this.state[AT.lasted] === 0 ? this.state[AT.bad] : this.state[AT.sum] / this.state[AT.lasted];
   }
 
-  note(level: number): void {
+  observe(level: number): void {
     const { state } = this;
     if (state[AT.frames] < this.smoothFrames) state[AT.frames]++;
     state[AT.fast] += (level - state[AT.fast]) / state[AT.frames];
   }
 
-  begin(firstFrame: number, observed: number): void {
+  start(firstFrame: number, observed: number): void {
     const { state } = this;
     state[AT.active] = 1;
     state[AT.firstFrame] = firstFrame;

@@ -1,10 +1,12 @@
 /**
- * Spikes of the localization error. The mean error of the proper pairs of a frame is taken as its logarithm y, so that a rise is a
- * shift d = log(factor), whatever the scene. Errors persist from frame to frame: y is an autoregression around its usual mean,
+ * Spikes of the localization error. The mean error of the proper pairs of a frame is taken as its logarithm y, so that
+ * a rise is a shift d = log(factor), whatever the scene. Errors persist from frame to frame: y is an autoregression
+ * around its usual mean,
  *   y(k) - u = a (y(k-1) - u) + noise,   variance of the noise V / pairs
- * A shift shows in full in the noise of its first frame and by (1 - a) d afterwards; the log likelihood ratio of noise z (in
- * standard deviations) under a shift of s of them is s z - s^2 / 2. Both are tested by one mixture, so that a jump is found at once and one that
- * creeps in a little later. u, a, V and the spread of what adds up over a block are learned.
+ * A shift shows in full in the noise of its first frame and by (1 - a) d afterwards; the log likelihood ratio of noise
+ * z (in standard deviations) under a shift of s of them is s z - s^2 / 2. Both are tested by one mixture, so that a
+ * jump is found at once and one that creeps in a little later. u, a, V and the spread of what adds up over a block are
+ * learned.
  */
 import { BLOCK_FRAMES, keptPerBlock } from './baseline.js';
 import { type Finding, Mixture, mixtureSize } from './mixture.js';

@@ -1,14 +1,16 @@
 /**
- * The sequential test that all signals share: a mixture of Shiryaev-Roberts statistics, one for each kind of change looked for.
+ * The sequential test that all signals share: a mixture of Shiryaev-Roberts statistics, one for each kind of change
+ * looked for.
  *
  *     R_j(k) = R_j(k-1) * L_j(k) + F_j(k)          alarm when  sum of w_j R_j(k)  >=  A,   sum of w_j = 1
  *
- * L_j is the likelihood ratio of frame k when change j was there before, F_j when it begins at k. Before any change both have the mean 1, so
- * sum of w_j R_j(k) - k is a martingale: the mean number of frames to a false alarm is at least A, whatever changes are looked for. The
- * threshold needs no calibration; it is the setting `falseAlarmFrames` itself.
+ * L_j is the likelihood ratio of frame k when change j was there before, F_j when it begins at k. Before any change
+ * both have the mean 1, so sum of w_j R_j(k) - k is a martingale: the mean number of frames to a false alarm is at
+ * least A, whatever changes are looked for. The threshold needs no calibration; it is the setting `falseAlarmFrames`
+ * itself.
  *
- * Beside each R_j run its moments: R_j weighs every possible beginning by its likelihood, so the weighted mean of beginnings is
- * the estimated first frame, and the weighted mean of what was observed since is the observed rate.
+ * Beside each R_j run its moments: R_j weighs every possible beginning by its likelihood, so the weighted mean of
+ * beginnings is the estimated first frame, and the weighted mean of what was observed since is the observed rate.
  */
 
 /** Numbers of state for each kind of change: R, and R times first frame, sum observed, frames observed. */

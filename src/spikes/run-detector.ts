@@ -1,15 +1,17 @@
 /**
  * Spikes of things that are counted: missed truths, false tracks, switches.
  *
- * Misses and false tracks come in runs, so frames are not independent, but the beginnings of runs nearly are. A frame brings
+ * Misses and false tracks come in runs, so frames are not independent, but the beginnings of runs nearly are. A frame
+ * brings
  *   x  runs that begin, out of e objects that might (truths held the frame before), or at a rate per frame (false tracks, switches)
  *   y  runs that end, out of m that might
  *   v  objects in a run now: what is shown to people
- * With odds of a beginning `rise` times the usual p, and odds of an end `stay` times the usual q, the log likelihood ratio is
+ * With odds of a beginning `rise` times the usual p, and odds of an end `stay` times the usual q, the log likelihood
+ * ratio is
  *   x log(rise) - e log(1 + p (rise - 1))  +  y log(stay) - m log(1 + q (stay - 1))
- * and, where beginnings come at a rate r per frame, - r (rise - 1) instead of the second term. Changes of kind `burst` begin with many runs in one
- * frame, which then stay. Real runs come in clusters: the ratio is taken to the power 1/f, f being the variance of what begins in
- * a block of frames over its mean, learned like everything else.
+ * and, where beginnings come at a rate r per frame, - r (rise - 1) instead of the second term. Changes of kind `burst`
+ * begin with many runs in one frame, which then stay. Real runs come in clusters: the ratio is taken to the power 1/f,
+ * f being the variance of what begins in a block of frames over its mean, learned like everything else.
  */
 import { BLOCK_FRAMES, keptPerBlock, type Prior, plainRate, upperRate } from './baseline.js';
 import { type Finding, Mixture, mixtureSize } from './mixture.js';
@@ -160,7 +162,10 @@ export class RunDetector {
     }
   }
 
-  /** Beginnings to be expected in a frame with so many objects: the larger of what frames and objects lead one to expect. */
+  /**
+   * Beginnings to be expected in a frame with so many objects: the larger of what frames and objects lead one to
+   * expect.
+   */
   #rate(objects: number): number {
     return Math.max(this.state[AT.beginRate], this.state[AT.beginPerObject] * objects);
   }

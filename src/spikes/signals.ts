@@ -1,6 +1,7 @@
 /**
- * The four signals, and what is looked for in each: the kinds of change with their weights, and what is believed about an unknown
- * tracker. Found by simulation (`npm run bench -- spikes`), with real trackers as the judge of what must not be a spike.
+ * The four signals, and what is looked for in each: the kinds of change with their weights, and what is believed about
+ * an unknown tracker. Found by simulation (`npm run bench -- spikes`), with real trackers as the judge of what must not
+ * be a spike.
  */
 import type { RunTraits } from './run-detector.js';
 

@@ -1,6 +1,7 @@
 /**
- * Watches one series for spikes: takes every frame's glance, tells when a spike begins and ends. While one lasts, nothing is learned.
- * State is one flat array and three lists of ids; `fromJSON` resumes exactly where `toJSON` was called, so that what is found does not depend on restarts.
+ * Watches one series for spikes: takes every frame's glance, tells when a spike begins and ends. While one lasts,
+ * nothing is learned. State is one flat array and three lists of ids; `fromJSON` resumes exactly where `toJSON` was
+ * called, so that what is found does not depend on restarts.
  */
 
 import type { Glance } from '../metric/evaluation.js';
@@ -147,7 +148,7 @@ export class SpikeWatch {
     const episode = this.#episodes[signal];
     const level = this.#level(signal);
     if (signal === 'localization' && this.#pairs === 0) return;
-    episode.note(level);
+    episode.observe(level);
     if (episode.active) {
       const ending = episode.follow(level, this.#expected(signal));
       if (ending) news.push(this.#end(signal, k, ending));
@@ -158,7 +159,7 @@ export class SpikeWatch {
     const { score } = detector;
     const { firstFrame, observed } = detector.finding();
     const expected = this.#expected(signal);
-    episode.begin(Math.min(firstFrame, k), observed);
+    episode.start(Math.min(firstFrame, k), observed);
     for (const one of SIGNALS) this.#detector(one).dropBlock();
     this.#state[COMMON.counts + SIGNALS.indexOf(signal)]++;
     const objects = this.#concerned(signal, glance, switched).slice(0, this.#settings.objectsMax);
@@ -287,8 +288,8 @@ export class SpikeWatch {
   }
 
   /**
-   * Switches come to light a few frames late and may be taken back, so what counts is how many more there are in the frames that are not
-   * settled yet than there were at most before.
+   * Switches come to light a few frames late and may be taken back, so what counts is how many more there are in the
+   * frames that are not settled yet than there were at most before.
    */
   #countSwitches({ pendingHalves, settledHalves }: Glance, truths: number): void {
     const counts = this.#counts.switch;

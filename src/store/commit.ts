@@ -1,6 +1,6 @@
 /**
- * A group commit: records that become durable together, with one flush. Its key says where it stands in the log, its header what it holds
- * and how far the program was when it was written; a checksum covers all of it.
+ * A group commit: records that become durable together, with one flush. Its key says where it stands in the log, its
+ * header what it holds and how far the program was when it was written; a checksum covers all of it.
  */
 import { crc32 } from 'node:zlib';
 import { type LogRecord, RecordWriter } from './record.js';

@@ -1,6 +1,6 @@
 /**
- * Which records are covered by snapshots of their streams, and so are no longer needed to recover. Invariant: every record before `floor()`
- * is covered.
+ * Which records are covered by snapshots of their streams, and so are no longer needed to recover. Invariant: every
+ * record before `floor()` is covered.
  */
 
 /** streams named at a time */

@@ -1,7 +1,8 @@
 /**
  * The LevelDB folder under data.dir. This file owns the library classic-level.
  *
- * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `e<position><index>` events, `m` version.
+ * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `e<position><index>` events, `m`
+ * version.
  */
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';

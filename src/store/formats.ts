@@ -1,9 +1,10 @@
 /**
- * Every format in which the program keeps state, with its version, and the way from the version before to the one of today. FORMATS.md is
- * the page for people, and a test holds the two together.
+ * Every format in which the program keeps state, with its version, and the way from the version before to the one of
+ * today. FORMATS.md is the page for people, and a test holds the two together.
  *
- * Invariants: whoever changes what is stored raises the version here and adds a migration; nobody else looks at versions. A snapshot
- * carries the versions of everything in it. What this program cannot read is refused with a sentence, never guessed at.
+ * Invariants: whoever changes what is stored raises the version here and adds a migration; nobody else looks at
+ * versions. A snapshot carries the versions of everything in it. What this program cannot read is refused with a
+ * sentence, never guessed at.
  */
 import { deserialize, serialize } from 'node:v8';
 import { type PackedList, pack, type WireObject } from '../wire/objects.js';

@@ -1,6 +1,6 @@
 /**
- * The room on the disk, looked at before every commit but not more often than needed: a store that fills its disk cannot even be
- * compacted, so the last of it is left free.
+ * The room on the disk, looked at before every commit but not more often than needed: a store that fills its disk
+ * cannot even be compacted, so the last of it is left free.
  */
 import { statfsSync } from 'node:fs';
 import { StorageFault } from './storage-fault.js';

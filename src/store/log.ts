@@ -1,10 +1,10 @@
 /**
  * The durable log, the snapshots and the event history, in one database.
  *
- * Invariants: `append` resolves only after its record was flushed to disk (one fdatasync per group commit); records have
- * one order, that of `append`; a record is dropped only when a snapshot of its stream covers it. One commit is underway
- * at a time and is atomic. A failed write is a StorageFault for everybody who waits; the store is then reopened until it
- * takes writes again, and a commit that reached the disk after all is found there and counts.
+ * Invariants: `append` resolves only after its record was flushed to disk (one fdatasync per group commit); records
+ * have one order, that of `append`; a record is dropped only when a snapshot of its stream covers it. One commit is
+ * underway at a time and is atomic. A failed write is a StorageFault for everybody who waits; the store is then
+ * reopened until it takes writes again, and a commit that reached the disk after all is found there and counts.
  */
 import { Batch, commitKey, HEADER_BYTES, keyBehind, parseKey, readHeader, writeHeader } from './commit.js';
 import { Coverage } from './coverage.js';
@@ -150,8 +150,8 @@ export class Log {
   }
 
   /**
-   * Accepts a record, or throws a StorageFault at once. Resolves when the record is durable; rejects with a StorageFault
-   * when it is not going to be.
+   * Accepts a record, or throws a StorageFault at once. Resolves when the record is durable; rejects with a
+   * StorageFault when it is not going to be.
    */
   append(record: LogRecord): Promise<void> {
     if (this.#closed) throw new StorageFault('storage_closed', 'the log is closed');

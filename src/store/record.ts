@@ -1,9 +1,9 @@
 /**
  * What the log holds: every input that changes the state of a stream, in the order in which it took effect. The state
- * of a stream is a function of its records and of nothing else.
- * Frame parts, the hot path, are binary (about 3 microseconds for 20 boxes, a seventh of JSON): strings are two bytes of
- * length and UTF-8, numbers are doubles, little-endian, or hundredths in four bytes where that is the very same number.
- * The rare kinds are JSON. What is read equals what was written.
+ * of a stream is a function of its records and of nothing else. Frame parts, the hot path, are binary (about 3
+ * microseconds for 20 boxes, a seventh of JSON): strings are two bytes of length and UTF-8, numbers are doubles,
+ * little-endian, or hundredths in four bytes where that is the very same number. The rare kinds are JSON. What is read
+ * equals what was written.
  */
 
 import type { Role } from '../wire/feed.js';

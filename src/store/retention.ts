@@ -1,6 +1,6 @@
 /**
- * How much of the log is kept: the oldest commits go when the log is too large or too old, as far as snapshots cover them, and their space
- * is reclaimed once that is worthwhile.
+ * How much of the log is kept: the oldest commits go when the log is too large or too old, as far as snapshots cover
+ * them, and their space is reclaimed once that is worthwhile.
  */
 import { type ParsedKey, parseKey } from './commit.js';
 import { COMMITS, type Database } from './database.js';
@@ -48,7 +48,9 @@ export class Retention {
     return tooOld || bytesWritten - this.bytesDropped > maxBytes;
   }
 
-  /** Hands out the keys of commits to be deleted, none of which holds a record from `floor` on; true: more should go. */
+  /**
+   * Hands out the keys of commits to be deleted, none of which holds a record from `floor` on; true: more should go.
+   */
   async drop(
     db: Database,
     bytesWritten: number,

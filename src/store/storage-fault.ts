@@ -1,6 +1,6 @@
 /**
- * The disk does not take any more for now. What was acked is safe; what waits must be sent again later. An operating fault, not a bug: it
- * travels to whoever waits, and is over when the store takes writes again.
+ * The disk does not take any more for now. What was acked is safe; what waits must be sent again later. An operating
+ * fault, not a bug: it travels to whoever waits, and is over when the store takes writes again.
  */
 
 export type StorageFaultCode = 'storage_full' | 'storage_failed' | 'storage_behind' | 'storage_closed';

@@ -1,5 +1,6 @@
 /**
- * What is said about a part that is not as it should be: which part of which feed, what is wrong with it, and the remedy.
+ * What is said about a part that is not as it should be: which part of which feed, what is wrong with it, and the
+ * remedy.
  */
 import type { PairingSettings } from '../config/config.js';
 import type { Irregularity } from '../wire/events.js';

@@ -1,6 +1,6 @@
 /**
- * Everything a lane knows, as plain JSON, so that it can be stored: both feeds on one axis, and what waits. Its version and what became of
- * earlier ones stand in store/formats.ts.
+ * Everything a lane knows, as plain JSON, so that it can be stored: both feeds on one axis, and what waits. Its version
+ * and what became of earlier ones stand in store/formats.ts.
  */
 import type { Role } from '../wire/feed.js';
 import type { FeedPart } from '../wire/objects.js';

@@ -1,7 +1,7 @@
 /**
  * The reference and one tracker, joined into steps on one axis: frame numbers or times. Steps close in the order of the
- * axis; when, is said in pairing.ts. One of the feeds may be sampled: its parts are then no steps of their own but speak
- * for the places between them, held or interpolated, up to a greatest age.
+ * axis; when, is said in pairing.ts. One of the feeds may be sampled: its parts are then no steps of their own but
+ * speak for the places between them, held or interpolated, up to a greatest age.
  *
  * Numbers that jump: numbering.ts.
  */

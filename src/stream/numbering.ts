@@ -1,9 +1,9 @@
 /**
- * Frame numbers, or times, as places on the one axis of a lane. A feed whose number falls back by more than restartFrames (restartMs by
- * time) begins a new numbering, an epoch: it is put behind everything so far, and meets the other feed there when that restarts too,
- * whichever comes first. A smaller step back is a late part. A tracker that jumps, in either direction, to where the reference is joins it
- * there; a reference that jumps back to where the tracker is brings the tracker with it. So one wrong number costs the frames near it and
- * nothing more.
+ * Frame numbers, or times, as places on the one axis of a lane. A feed whose number falls back by more than
+ * restartFrames (restartMs by time) begins a new numbering, an epoch: it is put behind everything so far, and meets the
+ * other feed there when that restarts too, whichever comes first. A smaller step back is a late part. A tracker that
+ * jumps, in either direction, to where the reference is joins it there; a reference that jumps back to where the
+ * tracker is brings the tracker with it. So one wrong number costs the frames near it and nothing more.
  */
 import type { Role } from '../wire/feed.js';
 import { type LaneState, LOWEST, resetPlaces, type Side } from './lane-state.js';
@@ -16,8 +16,8 @@ const EPOCHS_MAX = 4;
 const PLACE_MAX = 2 ** 50;
 
 /**
- * The place of the next number of a feed. `jump` is how far a number may fall back; `restarted` is told of a new numbering, before it takes
- * effect, with the highest number of the old one.
+ * The place of the next number of a feed. `jump` is how far a number may fall back; `restarted` is told of a new
+ * numbering, before it takes effect, with the highest number of the old one.
  */
 export function placeOf(
   state: LaneState,

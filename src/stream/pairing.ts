@@ -1,6 +1,6 @@
 /**
- * Joins the feeds of one stream into steps: what the reference and a tracker say about the same moment (DESIGN 5).
- * A pure state machine: it knows no clock but the times handed to it, and its state is plain JSON.
+ * Joins the feeds of one stream into steps: what the reference and a tracker say about the same moment (DESIGN 5). A
+ * pure state machine: it knows no clock but the times handed to it, and its state is plain JSON.
  *
  * Each tracker is paired with the reference in a lane of its own, so a slow tracker holds up nobody else. A lane works
  * on one axis, frame numbers or times, and closes steps in the order of that axis. A step closes when both feeds have
@@ -8,8 +8,9 @@
  * parts), it has ended, or latenessMs are over since the other feed delivered it. Any arrival order within these limits
  * gives the same steps. A step without the tracker is judged with no tracks; without the reference it is not judged.
  *
- * A tracker that publishes only on change, or every n-th frame, is held: its last part speaks for every step up to a greatest
- * age, so that its silence between two messages is no miss. The same for a reference, which may also be interpolated.
+ * A tracker that publishes only on change, or every n-th frame, is held: its last part speaks for every step up to a
+ * greatest age, so that its silence between two messages is no miss. The same for a reference, which may also be
+ * interpolated.
  */
 
 import type { PairingSettings } from '../config/config.js';
@@ -157,7 +158,7 @@ export class Pairing {
     return { nowMs: this.#nowMs, reference: this.#reference, trackers, lanes, early: this.#early };
   }
 
-  /** Goes on exactly where `toJSON` was called; takes the state over. */
+  /** Resumes exactly where `toJSON` was called; owns the state from then on. */
   static fromJSON(state: PairingState, settings: PairingSettings, geodetic = false): Pairing {
     const pairing = new Pairing(settings, geodetic);
     pairing.#nowMs = state.nowMs;

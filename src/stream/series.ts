@@ -111,7 +111,7 @@ export class Series {
     return this.#spikes;
   }
 
-  /** Watches for spikes as told from now on, going on from what `before` has learned; not at all without signals. */
+  /** Watches for spikes by these settings from now on, with what `before` has learned; not at all without signals. */
   watchSpikes(settings: SpikeSettings | undefined, before = this.#spikes): void {
     const { exponent, cutoff } = this.params;
     const on = settings !== undefined && settings.signals.length > 0;

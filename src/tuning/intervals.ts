@@ -1,15 +1,15 @@
 /**
- * Which cut-offs would make a difference. Of all pairs assigned at a large cut-off, N(c) counts those whose distance falls
- * into the step at c, and L(c) adds up their distances: what a slightly larger cut-off would gain in proper pairs and cost
- * in localization. Along c there are four intervals:
+ * Which cut-offs would make a difference. Of all pairs assigned at a large cut-off, N(c) counts those whose distance
+ * falls into the step at c, and L(c) adds up their distances: what a slightly larger cut-off would gain in proper pairs
+ * and cost in localization. Along c there are four intervals:
  *
  *   growth    right pairs: most increments are here, a cut-off inside would split good pairs
  *   plateau   few increments, all alike: where the cut-off lies matters little, so it belongs here
  *   distant   an occasional pair, most likely a wrong one
  *   none      no pair at all
  *
- * They follow each other without a gap from 0 to the reach; growth ends where increments fall below a share of the highest one,
- * the plateau where they fall below a smaller share.
+ * They follow each other without a gap from 0 to the reach; growth ends where increments fall below a share of the
+ * highest one, the plateau where they fall below a smaller share.
  */
 
 /** Increments by step: step n covers distances from n * width up to (n + 1) * width. */

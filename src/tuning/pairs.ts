@@ -1,6 +1,6 @@
 /**
- * The pairs that samples hold: every frame assigned on its own (GOSPA, exponent 1) at a cut-off so large that it keeps nearly
- * every pair apart from the absurd. Their distances are the material that parameters are chosen from.
+ * The pairs that samples hold: every frame assigned on its own (GOSPA, exponent 1) at a cut-off so large that it keeps
+ * nearly every pair apart from the absurd. Their distances are the material that parameters are chosen from.
  */
 
 import { distances } from '../metric/distance.js';
@@ -116,7 +116,9 @@ export function labelOf({ tracker, sequence }: { tracker: string; sequence?: str
   return sequence === undefined ? tracker : `${tracker}, ${sequence}`;
 }
 
-/** Up to where pairs are looked for: 1 for `iou`; else ten times the usual distance of nearest neighbours, rounded up. */
+/**
+ * Up to where pairs are looked for: 1 for `iou`; else ten times the usual distance of nearest neighbours, rounded up.
+ */
 export function reachOf(samples: readonly TuningSample[], distance: DistanceName): number {
   if (distance === 'iou') return 1;
   const nearest = overSomeFrames(samples, distance, (frame) => mutualDistances(frame, distance));
@@ -166,7 +168,9 @@ function nearestOther({ ids, coordinates }: PackedFeed, stride: number, distance
   });
 }
 
-/** Distances of those that are nearest to each other: most of them are right pairs, even where many objects are missed. */
+/**
+ * Distances of those that are nearest to each other: most of them are right pairs, even where many objects are missed.
+ */
 function mutualDistances({ reference, tracker, stride }: PackedFrame, distance: DistanceName): number[] {
   const between = distances[distance];
   const truthCount = reference.ids.length;

@@ -1,6 +1,6 @@
 /**
- * What each tracker would score under some profiles: TGOSPA of each of its samples, added up over them. A score that was not
- * proven within its time carries the bound and the gap, and says so.
+ * What each tracker would score under some profiles: TGOSPA of each of its samples, added up over them. A score that
+ * was not proven within its time carries the bound and the gap, and says so.
  */
 
 import { evaluate } from '../metric/evaluate.js';
@@ -69,8 +69,9 @@ export function scoreSamples(
 }
 
 /**
- * Detections under a profile in which only lasting changes count leave so much undecided that the frontier overflows at every
- * frame, which no budget cuts short; dual ascent from the start keeps to its time (measured: 0.7 s instead of 10 s).
+ * Detections under a profile in which only lasting changes count leave so much undecided that the frontier overflows at
+ * every frame, which no budget cuts short; dual ascent from the start keeps to its time (measured: 0.7 s instead of 10
+ * s).
  */
 function solveOptions(frames: Frame[], { cutoff, switchPenalty }: Params, budgetMs: number): SolveOptions {
   return switchPenalty > cutoff && areDetections(frames) ? { budgetMs, frontierMax: 0 } : { budgetMs };

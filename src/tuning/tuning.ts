@@ -1,10 +1,12 @@
 /**
- * Choosing the metric's parameters from sample data, by the published method: assign every frame at a large cut-off, look at
- * the increments of pairs and localization along the cut-off, find the plateau, and put cut-off and admissible error into it;
- * the exponent follows from them. The switch penalty is a matter of what shall count, so it is asked for in those words.
+ * Choosing the metric's parameters from sample data, by the published method: assign every frame at a large cut-off,
+ * look at the increments of pairs and localization along the cut-off, find the plateau, and put cut-off and admissible
+ * error into it; the exponent follows from them. The switch penalty is a matter of what shall count, so it is asked for
+ * in those words.
  *
- * Unless told otherwise the cut-off is the middle of the plateau and the admissible error its beginning (but from half to three
- * quarters of the cut-off: below, the exponent would fall below 1, above, it explodes). From the published plateaus this gives the published choices.
+ * Unless told otherwise the cut-off is the middle of the plateau and the admissible error its beginning (but from half
+ * to three quarters of the cut-off: below, the exponent would fall below 1, above, it explodes). From the published
+ * plateaus this gives the published choices.
  */
 
 import { InputError, type Problem } from '../metric/input-error.js';
@@ -36,7 +38,9 @@ import { explain, inUnit } from './words.js';
 export interface TuningOptions {
   /** `iou` for boxes and `euclidean` for points unless given */
   distance?: DistanceName;
-  /** the large cut-off, up to which pairs are looked for; 1 for `iou`, else ten times the usual distance unless given */
+  /**
+   * the large cut-off, up to which pairs are looked for; 1 for `iou`, else ten times the usual distance unless given
+   */
   reach?: number;
   /** steps of the histogram between 0 and the reach */
   steps?: number;
@@ -51,7 +55,10 @@ export interface TuningOptions {
   cutoff?: number;
   admissibleError?: number;
   exponent?: number;
-  /** one of these three; without any, no switches for detections, and otherwise half the admissible error as short distance */
+  /**
+   * one of these three; without any, no switches for detections, and otherwise half the admissible error as short
+   * distance
+   */
   shortSwitchDistance?: number;
   longSwitchFrames?: number;
   switchPenalty?: number;
@@ -133,7 +140,10 @@ const EXPONENT_WORDS = ['admissibleError', 'exponent'] as const;
 const SWITCH_WORDS = ['shortSwitchDistance', 'longSwitchFrames', 'switchPenalty'] as const;
 /** Fewer pairs than this are too few to trust a histogram of them. */
 const PAIRS_MIN = 200;
-/** A cut-off given without a plateau gets this share of it as admissible error, as the published detector profile has it. */
+/**
+ * A cut-off given without a plateau gets this share of it as admissible error, as the published detector profile has
+ * it.
+ */
 const ADMISSIBLE_SHARE = 2 / 3;
 /** The largest share of the cut-off that is proposed, the largest that was published: exponent 2.41. */
 export const ADMISSIBLE_SHARE_MAX = 0.75;
@@ -308,7 +318,10 @@ function candidateOf(
   return { name, words, params, explanation: explain(params, { windowFrames, usualError }) };
 }
 
-/** The published three: strict, and the cut-off at the end of the plateau with the admissible error at its beginning or middle. */
+/**
+ * The published three: strict, and the cut-off at the end of the plateau with the admissible error at its beginning or
+ * middle.
+ */
 function alternativesOf({ plateauFrom, plateauTo }: Boundaries, candidate: Candidate | null): Choice[] {
   const middle = tidy((plateauFrom + plateauTo) / 2);
   const choices = [

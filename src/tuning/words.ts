@@ -1,7 +1,7 @@
 /**
- * What a set of parameters means, in plain words: what will count and what will not, from how many frames on, how close.
- * Every number follows from the metric: an instance without a partner costs c^p / 2, a pair d^p, a switch gamma^p, and the
- * cheapest way to explain a scene is the one that is charged.
+ * What a set of parameters means, in plain words: what will count and what will not, from how many frames on, how
+ * close. Every number follows from the metric: an instance without a partner costs c^p / 2, a pair d^p, a switch
+ * gamma^p, and the cheapest way to explain a scene is the one that is charged.
  */
 
 import { type DistanceName, type Params, windowWarning } from '../metric/params.js';
@@ -40,8 +40,8 @@ function worth({ cutoff, exponent }: Params, error: number): number {
 }
 
 /**
- * Frames that a truth must be with its new track, and must have been with the old one, for the change to be a switch: the
- * smallest n with n * (c^p - d^p) > gamma^p.
+ * Frames that a truth must be with its new track, and must have been with the old one, for the change to be a switch:
+ * the smallest n with n * (c^p - d^p) > gamma^p.
  */
 export function lastingFrames(params: Params, error: number): number {
   return moreThan(params.switchPenalty ** params.exponent / worth(params, error));

@@ -1,6 +1,6 @@
 /**
- * Every code that leaves the server: of closed connections, of rejected messages, of refused HTTP requests. PROTOCOL.md lists them for
- * people, and a test holds the two together.
+ * Every code that leaves the server: of closed connections, of rejected messages, of refused HTTP requests. PROTOCOL.md
+ * lists them for people, and a test holds the two together.
  */
 
 /** Close codes, with whether a client should come back. 1002, 1007, 1008 and 1009 come from the WebSocket library. */

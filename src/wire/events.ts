@@ -1,6 +1,6 @@
 /**
- * Everything the pipeline publishes, as one union, and a report as subscribers see it. Whoever counts, shows, stores or passes events on
- * takes its types from here; the fields of a report are written down once, in `summarize`.
+ * Everything the pipeline publishes, as one union, and a report as subscribers see it. Whoever counts, shows, stores or
+ * passes events on takes its types from here; the fields of a report are written down once, in `summarize`.
  */
 import type { Evaluation, Report, SwitchEvent } from '../metric/evaluation.js';
 import type { ScoreReading } from '../scores/companion.js';

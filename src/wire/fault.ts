@@ -1,6 +1,6 @@
 /**
- * A peer's mistake as a value: what came, where, what was expected, and the remedy. It is never thrown; it travels to the sender as a
- * message of type reject.
+ * A peer's mistake as a value: what came, where, what was expected, and the remedy. It is never thrown; it travels to
+ * the sender as a message of type reject.
  */
 import type { RejectCode } from './codes.js';
 

@@ -1,6 +1,7 @@
 /**
- * The check of a frame against the rules of its session: what leaves it is typed, finite and within its limits, and nothing behind the
- * edge checks it again. Written by hand, because every frame that the scanner leaves alone comes through here.
+ * The check of a frame against the rules of its session: what leaves it is typed, finite and within its limits, and
+ * nothing behind the edge checks it again. Written by hand, because every frame that the scanner leaves alone comes
+ * through here.
  */
 import { Fault, fault } from './fault.js';
 import { type FeedPart, pack, type Shape, type WireObject } from './objects.js';

@@ -1,6 +1,7 @@
 /**
- * The messages of `tgospa.v1`: what a client may say and what it is answered. PROTOCOL.md is the page for people, and a test holds the
- * two together. Only the outside of a message is read here; frames are checked in frame-check.ts, the fields of a hello by a schema.
+ * The messages of `tgospa.v1`: what a client may say and what it is answered. PROTOCOL.md is the page for people, and a
+ * test holds the two together. Only the outside of a message is read here; frames are checked in frame-check.ts, the
+ * fields of a hello by a schema.
  */
 import { Fault, fault, type RejectMessage, show } from './fault.js';
 import type { FeedId, Role } from './feed.js';

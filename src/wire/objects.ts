@@ -1,7 +1,7 @@
 /**
- * The objects of one feed at one moment, in two forms. Packed, ids and coordinates in one list each, is how they travel from the edge to
- * the log and into the window's flat arrays: nearly nobody on the way looks at a single object. One by one is for people: JSON, files, the
- * page. Both forms are plain data and are not changed once they are made.
+ * The objects of one feed at one moment, in two forms. Packed, ids and coordinates in one list each, is how they travel
+ * from the edge to the log and into the window's flat arrays: nearly nobody on the way looks at a single object. One by
+ * one is for people: JSON, files, the page. Both forms are plain data and are not changed once they are made.
  */
 import type { Box } from '../metric/evaluation.js';
 import type { PackedObjects } from '../metric/frame.js';

@@ -1,6 +1,6 @@
 /**
- * The key of a series in maps: its names in one text. It is put together once and then looked up: joining and hashing the names anew
- * took half a microsecond, for every report and every map.
+ * The key of a series in maps: its names in one text. It is put together once and then looked up: joining and hashing
+ * the names anew took half a microsecond, for every report and every map.
  */
 
 /** A tracker of a stream judged under one profile: what has a window, reports and Prometheus labels of its own. */

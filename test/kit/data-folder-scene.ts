@@ -1,7 +1,8 @@
 /**
- * What the data folders in test/cases/data-folders are made of: streams that leave something of every kind behind when they are cut (parts
- * that wait, a numbering begun anew, learned spikes, a spike that lasts, scores, a heavy stream, records behind the snapshots), and how
- * they go on. It knows nothing of the program but these calls, so that any version of it can write a folder.
+ * What the data folders in test/cases/data-folders are made of: streams that leave something of every kind behind when
+ * they are cut (parts that wait, a numbering begun anew, learned spikes, a spike that lasts, scores, a heavy stream,
+ * records behind the snapshots), and how they go on. It knows nothing of the program but these calls, so that any
+ * version of it can write a folder.
  */
 
 export interface SceneFeed {

@@ -1,4 +1,7 @@
-/** Spike detection on MOT17: faults put into the stream of a good tracker are found and named; without them there is nothing to find. */
+/**
+ * Spike detection on MOT17: faults put into the stream of a good tracker are found and named; without them there is
+ * nothing to find.
+ */
 import assert from 'node:assert/strict';
 import { type Frame, type Obj, presets, SlidingWindow } from '../../src/index.js';
 import type { Box } from '../../src/metric/evaluation.js';

@@ -367,7 +367,9 @@ function mountSmallDisk(dir: string, megabytes: number): string | null {
   }
 }
 
-/** Runs a process that appends and prints what is acked, kills it once `count` more are acked, returns the last acked. */
+/**
+ * Runs a process that appends and prints what is acked, kills it once `count` more are acked, returns the last acked.
+ */
 async function writeUntilKilled(dir: string, count: number): Promise<number> {
   const script = `
     import { Log } from ${JSON.stringify(new URL('../../src/store/log.js', import.meta.url).href)};

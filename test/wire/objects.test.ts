@@ -1,4 +1,7 @@
-/** Objects packed and one by one, by the scanner and the general way: the same, whatever the settings of a stream ask of them. */
+/**
+ * Objects packed and one by one, by the scanner and the general way: the same, whatever the settings of a stream ask of
+ * them.
+ */
 import assert from 'node:assert/strict';
 import { deserialize, serialize } from 'node:v8';
 import { readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
@@ -65,7 +68,9 @@ function planOf(patch: SettingsPatch): StreamPlan {
   return { ...resolved, patch };
 }
 
-/** Both feeds; the reference comes at every second frame only, its last parts behind the tracker's, so that some wait. */
+/**
+ * Both feeds; the reference comes at every second frame only, its last parts behind the tracker's, so that some wait.
+ */
 function recordsOf(shape: Shape, by: 'k' | 't', scan: boolean): LogRecord[] {
   const records: LogRecord[] = [
     { kind: 'open', stream: 'gate', atMs: 1000, role: 'reference', tracker: null },
