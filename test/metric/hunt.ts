@@ -1,5 +1,5 @@
 /**
- * Hunts for a window that reports otherwise than its frames solved from scratch: `node dist/test/metric/hunt.js [seconds] [first seed]`.
+ * Hunts for a window that reports otherwise than its frames solved from scratch: `npm run hunt -- [seconds] [first seed]`.
  * Scenes are small and on a coarse grid, so that exact ties are everywhere; the limits of the engines are so low that knots
  * overflow, components are handed back and forth, and ascent leaves work to simplex. A finding is printed as the call that repeats it.
  */
