@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { PageFiles } from '../../src/edge/page-files.js';
+import { pack } from '../../src/wire/objects.js';
 import { Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { fakeReportEvent } from '../kit/fake-live.js';
 
@@ -125,7 +126,8 @@ describe('what the page reads', () => {
     const objects = { reference: [{ id: 'p', box: [1, 2, 3, 4] as [number, number, number, number] }], tracker: [] };
     const drawing = await Probe.open(`${edge.ws}/v1/live?objects=1`);
     const reading = await Probe.open(`${edge.ws}/v1/live`);
-    edge.live.emit({ ...fakeReportEvent({ k: 7 }), objects } as never);
+    const packed = { reference: pack(objects.reference), tracker: pack(objects.tracker) };
+    edge.live.emit(fakeReportEvent({ k: 7, objects: packed }));
     assert.deepEqual((await drawing.next()).objects, objects);
     assert.equal('objects' in (await reading.next()), false);
     await Promise.all([drawing.close(), reading.close()]);
