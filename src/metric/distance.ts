@@ -7,7 +7,7 @@
  *   euclidean    of points of any dimension
  *   geodesic     great circle on the sphere of mean Earth radius, metres                       [latitude, longitude]
  *
- * Crowds are pruned by sweeping along the first axis: objects farther apart there than `reach` cannot be close.
+ * Crowds are pruned by sweeping along the first axis: objects farther apart there, or along the second, than `reach` cannot be close.
  */
 
 import type { PackedFrame } from './frame.js';
@@ -117,17 +117,22 @@ export class PairFinder {
   track = new Int32Array(64);
   distance = new Float64Array(64);
   private readonly pairDistance: PairDistance;
-  /** how far apart on the first axis two objects closer than the cut-off may be */
+  /** how far apart along an axis two objects closer than the cut-off may be; a degree of longitude may be next to nothing */
   private readonly reach: number;
-  /** of each track: where it begins and ends on the first axis */
+  private readonly secondReach: number;
+  /** of each track: where it begins and ends along the first axis, and along the second */
   private low = new Float64Array(64);
   private high = new Float64Array(64);
+  private top = new Float64Array(64);
+  private bottom = new Float64Array(64);
   private widest = 0;
   /** tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and their ends in this order */
   private order = new Int32Array(64);
   private ordered = 0;
   private sortedLow = new Float64Array(64);
   private sortedHigh = new Float64Array(64);
+  private sortedTop = new Float64Array(64);
+  private sortedBottom = new Float64Array(64);
 
   constructor(
     private readonly name: DistanceName,
@@ -136,6 +141,7 @@ export class PairFinder {
     this.pairDistance = distances[name];
     if (name === 'iou') this.reach = 0;
     else this.reach = name === 'geodesic' ? (cutoff / EARTH_RADIUS_M / RADIANS) * (1 + 1e-9) : cutoff;
+    this.secondReach = name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
   }
 
   find(frame: PackedFrame): void {
@@ -149,14 +155,17 @@ export class PairFinder {
     if (!few) this.sortTracks(trackCount);
     const a = reference.coordinates;
     const b = tracker.coordinates;
-    const { name, reach } = this;
+    const { name, reach, secondReach } = this;
     for (let i = 0; i < truthCount; i++) {
-      const low = axisLow(name, a, i, stride);
-      const high = axisHigh(name, a, i, low);
+      const low = lowOf(name, a, i, stride, 0);
+      const top = lowOf(name, a, i, stride, 1);
       // a little farther, for what was rounded
       const far = reach + Math.abs(low) * ROUNDED;
-      if (few) this.scan(a, i, b, stride, low - far, high + far, trackCount);
-      else this.sweep(a, i, b, stride, low - far, high + far, trackCount);
+      const farther = secondReach + Math.abs(top) * ROUNDED;
+      const right = highOf(name, a, i, 0, low) + far;
+      const bottom = highOf(name, a, i, 1, top) + farther;
+      if (few) this.scan(a, i, b, stride, low - far, right, top - farther, bottom, trackCount);
+      else this.sweep(a, i, b, stride, low - far, right, top - farther, bottom, trackCount);
     }
   }
 
@@ -164,21 +173,25 @@ export class PairFinder {
     if (this.low.length < count) {
       this.low = new Float64Array(count * 2);
       this.high = new Float64Array(count * 2);
+      this.top = new Float64Array(count * 2);
+      this.bottom = new Float64Array(count * 2);
     }
-    const { name, low, high } = this;
+    const { name, low, high, top, bottom } = this;
     let widest = 0;
     for (let j = 0; j < count; j++) {
-      const begin = axisLow(name, c, j, stride);
-      const end = axisHigh(name, c, j, begin);
+      const begin = lowOf(name, c, j, stride, 0);
+      const end = highOf(name, c, j, 0, begin);
       low[j] = begin;
       high[j] = end;
+      top[j] = lowOf(name, c, j, stride, 1);
+      bottom[j] = highOf(name, c, j, 1, top[j]);
       if (end - begin > widest) widest = end - begin;
     }
     // a little more, for what was rounded
     this.widest = widest * (1 + 1e-9);
   }
 
-  /** Tests the tracks whose interval on the first axis comes near the truth's. */
+  /** Tests the tracks that come near the truth along both axes. */
   private scan(
     a: Float64Array,
     i: number,
@@ -186,13 +199,16 @@ export class PairFinder {
     stride: number,
     left: number,
     right: number,
+    above: number,
+    below: number,
     trackCount: number,
   ): void {
-    const { low, high } = this;
-    for (let j = 0; j < trackCount; j++) if (low[j] <= right && high[j] >= left) this.test(a, i, b, j, stride);
+    const { low, high, top, bottom } = this;
+    for (let j = 0; j < trackCount; j++)
+      if (low[j] <= right && high[j] >= left && top[j] <= below && bottom[j] >= above) this.test(a, i, b, j, stride);
   }
 
-  /** The same without a look at those that are far away; what is found is put in the tracks' own order. */
+  /** The same without a look at those that are far away along the first axis; what is found is put in the tracks' own order. */
   private sweep(
     a: Float64Array,
     i: number,
@@ -200,10 +216,12 @@ export class PairFinder {
     stride: number,
     left: number,
     right: number,
+    above: number,
+    below: number,
     trackCount: number,
   ): void {
     const from = this.count;
-    const { sortedLow, sortedHigh, order } = this;
+    const { sortedLow, sortedHigh, sortedTop, sortedBottom, order } = this;
     // skip what ends before the truth begins
     let start = 0;
     let end = trackCount;
@@ -214,7 +232,8 @@ export class PairFinder {
     }
     const last = right + this.widest;
     for (let n = start; n < trackCount && sortedHigh[n] <= last; n++)
-      if (sortedLow[n] <= right) this.test(a, i, b, order[n], stride);
+      if (sortedTop[n] <= below && sortedBottom[n] >= above && sortedLow[n] <= right)
+        this.test(a, i, b, order[n], stride);
     if (this.count > from + 1) this.sortFound(from);
   }
 
@@ -223,6 +242,8 @@ export class PairFinder {
       this.order = new Int32Array(count * 2);
       this.sortedLow = new Float64Array(count * 2);
       this.sortedHigh = new Float64Array(count * 2);
+      this.sortedTop = new Float64Array(count * 2);
+      this.sortedBottom = new Float64Array(count * 2);
       this.ordered = 0;
     }
     const { low, high, order, sortedLow, sortedHigh } = this;
@@ -250,7 +271,13 @@ export class PairFinder {
         return;
       }
     }
-    for (let n = 0; n < count; n++) sortedLow[n] = low[order[n]];
+    const { top, bottom, sortedTop, sortedBottom } = this;
+    for (let n = 0; n < count; n++) {
+      const j = order[n];
+      sortedLow[n] = low[j];
+      sortedTop[n] = top[j];
+      sortedBottom[n] = bottom[j];
+    }
   }
 
   /** Orders tracks by where they end, up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them. */
@@ -262,8 +289,10 @@ export class PairFinder {
       if (high[j] < least) least = high[j];
       if (high[j] > most) most = high[j];
     }
-    const scale = most > least ? STEPS / (most - least) : 0;
-    for (let j = 0; j < count; j++) sortedHigh[j] = Math.floor((high[j] - least) * scale) * count + j;
+    const width = most - least;
+    const scale = width > 0 && width < Number.POSITIVE_INFINITY ? STEPS / width : 0;
+    for (let j = 0; j < count; j++)
+      sortedHigh[j] = (scale === 0 ? 0 : Math.floor((high[j] - least) * scale)) * count + j;
     const keys = sortedHigh.subarray(0, count).sort();
     for (let n = 0; n < count; n++) order[n] = keys[n] - Math.floor(keys[n] / count) * count;
   }
@@ -305,12 +334,13 @@ export class PairFinder {
   }
 }
 
-/** Where an object begins on the first axis. */
-function axisLow(name: DistanceName, c: Float64Array, n: number, stride: number): number {
-  return name === 'wasserstein' ? c[n * 4] + c[n * 4 + 2] / 2 : c[n * stride];
+/** Where an object begins along the first or the second axis; 0 where there is no second. */
+function lowOf(name: DistanceName, c: Float64Array, n: number, stride: number, axis: 0 | 1): number {
+  if (name === 'wasserstein') return c[n * 4 + axis] + c[n * 4 + 2 + axis] / 2;
+  return axis < stride ? c[n * stride + axis] : 0;
 }
 
 /** Where it ends. */
-function axisHigh(name: DistanceName, c: Float64Array, n: number, low: number): number {
-  return name === 'iou' || name === 'hausdorff' ? low + c[n * 4 + 2] : low;
+function highOf(name: DistanceName, c: Float64Array, n: number, axis: 0 | 1, low: number): number {
+  return name === 'iou' || name === 'hausdorff' ? low + c[n * 4 + 2 + axis] : low;
 }
