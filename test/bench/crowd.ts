@@ -21,9 +21,9 @@ const HEIGHT = 100;
 /** ground per walker in pixels: dense enough for boxes to overlap now and then */
 const AREA_PER_WALKER = 22_000;
 
-export function crowd(objectCount: number, frameCount: number, seed: number): Frame[] {
+export function crowd(objectCount: number, frameCount: number, seed: number, areaPerWalker = AREA_PER_WALKER): Frame[] {
   const next = randomFrom(seed);
-  const side = Math.sqrt(objectCount * AREA_PER_WALKER);
+  const side = Math.sqrt(objectCount * areaPerWalker);
   let ids = 1;
   let tracks = 1;
   const spawn = (frame: number): Walker => {

@@ -1,20 +1,18 @@
 /**
- * Speed of the kernel against a cold HiGHS solve of the same windows, in one run: `npm run bench`.
- * Real sequences from ../shared/data when they are there, a seeded crowd of the same density otherwise. The last line is the
- * whole result as JSON. `npm run bench -- kernel --only simplex` measures warm simplex alone.
+ * Pushes against a cold HiGHS solve of the same windows, and warm simplex against cold, in one run; and how pushes grow with the crowd and the window.
+ * Real sequences from ../shared/data when they are there, a seeded crowd of the same density otherwise.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
-import { alignMotChallenge, readMotChallenge } from '../../adapters/formats/motchallenge.js';
-import { presets, SlidingWindow } from '../../src/index.js';
-import type { Frame, SolverSummary } from '../../src/metric/evaluation.js';
-import { packFrame } from '../../src/metric/frame.js';
-import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../src/metric/program/simplex.js';
-import { solveSettings } from '../../src/metric/solve-options.js';
-import { QUANTA } from '../../src/metric/window/quanta.js';
-import { Scene } from '../../src/metric/window/scene.js';
-import { crowd } from './crowd.js';
+import { alignMotChallenge, readMotChallenge } from '../../../adapters/formats/motchallenge.js';
+import { presets, SlidingWindow } from '../../../src/index.js';
+import type { Frame, SolverSummary } from '../../../src/metric/evaluation.js';
+import { packFrame } from '../../../src/metric/frame.js';
+import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../../src/metric/program/simplex.js';
+import { solveSettings } from '../../../src/metric/solve-options.js';
+import { QUANTA } from '../../../src/metric/window/quanta.js';
+import { Scene } from '../../../src/metric/window/scene.js';
+import { crowd } from '../crowd.js';
 
 const DATA = '../shared/data/';
 const WINDOW_FRAMES = 60;
@@ -173,22 +171,6 @@ function measure(frames: Frame[]): ReturnType<typeof slide> {
   };
 }
 
-/** Bytes allocated per push, seen as growth of the heap between collections. */
-function allocation(frames: Frame[]): number {
-  const window = new SlidingWindow({ ...params, windowFrames: WINDOW_FRAMES });
-  let bytes = 0;
-  let before = process.memoryUsage();
-  frames.forEach((frame) => {
-    window.push(frame);
-    const after = process.memoryUsage();
-    const growth = after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
-    if (growth > 0) bytes += growth;
-    before = after;
-  });
-  window.dispose();
-  return bytes / frames.length;
-}
-
 /**
  * Warm simplex: a push with solver 'lp' at every frame (`push`), and the ring over the whole window restarted from its last basis, without asking
  * first whether the old prices still prove the optimum (`ring`; `ringSimplex` those of them that left HiGHS something to solve). Against them some of the same windows cold, without presolve: by our
@@ -285,7 +267,6 @@ function sequenceRow(sequence: (typeof SEQUENCES)[number]) {
     },
     exactShare: run.exactShare,
     worstDifference: round(run.worstDifference, 2),
-    kBPerPush: round(allocation(frames) / 1000),
     warmSimplex: warm,
   };
 }
@@ -302,31 +283,25 @@ function scalingRow(objects: number) {
   return row;
 }
 
-function printSimplex(rows: { source: string; warmSimplex: ReturnType<typeof warmSimplex> }[]): void {
+/** Prints the tables; with `quick` only warm simplex against cold, over fewer frames. */
+export function coldTables(quick: boolean) {
+  if (quick) {
+    const rows = SEQUENCES.map((sequence) => {
+      const { frames, source } = loadFrames(sequence);
+      warmSimplex(frames.slice(0, 150));
+      return { source, ...warmSimplex(frames.slice(0, 200)) };
+    });
+    console.log('warm simplex against cold, without presolve:');
+    console.table(rows);
+    return { warmSimplex: rows };
+  }
+  const rows = SEQUENCES.map(sequenceRow);
+  console.log('pushes against cold solves:');
+  console.table(rows.map(({ contested, warmSimplex: _, ...row }) => ({ ...row, ...contested })));
   console.log('warm simplex against cold, without presolve:');
   console.table(rows.map(({ source, warmSimplex }) => ({ source, ...warmSimplex })));
+  console.log('scaling on a synthetic crowd of the same density:');
+  const scaling = [10, 30, 100, 300].map(scalingRow);
+  console.table(scaling);
+  return { sequences: rows, scaling };
 }
-
-const { only } = parseArgs({ options: { only: { type: 'string' } } }).values;
-if (only !== undefined && only !== 'simplex') throw new Error(`--only knows simplex, not ${only}`);
-if (only === 'simplex') {
-  const rows = SEQUENCES.map((sequence) => {
-    const { frames, source } = loadFrames(sequence);
-    warmSimplex(frames.slice(0, 150));
-    return { source, warmSimplex: warmSimplex(frames.slice(0, 300)) };
-  });
-  printSimplex(rows);
-  console.log(JSON.stringify({ windowFrames: WINDOW_FRAMES, profile: 'online-surveillance', sequences: rows }));
-  process.exit();
-}
-
-const sequences = SEQUENCES.map((sequence) => {
-  console.log(`sliding over ${sequence.name} ...`);
-  return sequenceRow(sequence);
-});
-console.table(sequences.map(({ contested, warmSimplex: _, ...row }) => ({ ...row, ...contested })));
-printSimplex(sequences);
-console.log('scaling on a synthetic crowd of the same density ...');
-const scaling = [10, 30, 100, 300].map(scalingRow);
-console.table(scaling);
-console.log(JSON.stringify({ windowFrames: WINDOW_FRAMES, profile: 'online-surveillance', sequences, scaling }));
