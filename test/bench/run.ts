@@ -7,4 +7,4 @@ if (!BENCHMARKS.includes(name)) {
   process.exit(2);
 }
 process.argv.splice(2, process.argv.length, ...args);
-await import(name === 'kernel' ? './kernel/table.js' : `./${name}.js`);
+await import(`./${name}.js`);

@@ -4,10 +4,10 @@
  */
 
 import { parseArgs } from 'node:util';
-import { coldTables } from './cold-solves.js';
-import { compareEngines, type EngineRow } from './engines.js';
-import { RESOURCE_SOURCES, resourceRow } from './resources.js';
-import { scenes } from './scenes.js';
+import { coldTables } from './kernel/cold-solves.js';
+import { compareEngines, type EngineRow } from './kernel/engines.js';
+import { RESOURCE_SOURCES, resourceRow } from './kernel/resources.js';
+import { scenes } from './kernel/scenes.js';
 
 const BAR = 30;
 
