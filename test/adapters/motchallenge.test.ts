@@ -9,6 +9,7 @@ import {
   readMotChallenge,
 } from '../../adapters/formats/motchallenge.js';
 import { type Frame, InputError } from '../../src/index.js';
+import { skipInFastRun } from '../kit/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 
@@ -228,7 +229,8 @@ describe('the preprocessing of the benchmark', () => {
       }
     });
 
-    it('leaves exactly the rows that TrackEval leaves, for all its tracker files', () => {
+    it('leaves exactly the rows that TrackEval leaves, for all its tracker files', function () {
+      skipInFastRun(this);
       const cases = JSON.parse(readFileSync(new URL('reference/trackeval.json', shared), 'utf8')) as Array<{
         tracker: string;
         sequence: string;

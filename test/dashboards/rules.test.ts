@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { METRICS } from '../../src/telemetry/catalogue.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
-import { hasProgram, skipUnless } from '../kit/system.js';
+import { hasProgram, skipInFastRun, skipUnless } from '../kit/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -91,6 +91,7 @@ describe('alert rules', () => {
   });
 
   it('pass promtool, whole and shortened', function () {
+    skipInFastRun(this);
     skipUnless(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
     const run = (args: string[], cwd: string) => {
       const { status, stdout, stderr } = spawnSync('promtool', args, { cwd, encoding: 'utf8' });

@@ -18,6 +18,7 @@ import {
   weightsValue,
 } from '../../src/metric/program/simplex.js';
 import { randomFrom } from '../kit/random.js';
+import { skipInFastRun } from '../kit/system.js';
 
 interface Case {
   name: string;
@@ -193,7 +194,8 @@ describe('simplex', () => {
   });
 
   for (const windowFrames of [1, 2, 5, 16])
-    it(`gives the cold optimum after every slide of a window of ${windowFrames}`, () => {
+    it(`gives the cold optimum after every slide of a window of ${windowFrames}`, function () {
+      if (windowFrames > 5) skipInFastRun(this);
       for (const seed of [1, 2, 3]) {
         const next = crowd(seed);
         const ring = simplex.createRing(windowFrames);
@@ -293,7 +295,8 @@ describe('simplex', () => {
     ring.dispose();
   });
 
-  it('holds its memory over ten thousand slides with ever new objects', () => {
+  it('holds its memory over ten thousand slides with ever new objects', function () {
+    skipInFastRun(this);
     const ring = simplex.createRing(4);
     const random = randomFrom(7);
     let settledBytes = 0;

@@ -14,7 +14,7 @@ import { addTotals, SCORE_NAMES, type Scores, scoresOf } from '../../src/scores/
 import { naiveScores } from '../kit/naive-scores.js';
 import { randomFrom } from '../kit/random.js';
 import { randomCase } from '../kit/scenes.js';
-import { skipUnless } from '../kit/system.js';
+import { skipInFastRun, skipUnless } from '../kit/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 
@@ -239,6 +239,7 @@ describe('TrackEval', () => {
   }
 
   it('has the same numbers for every tracker file, with and without preprocessing', function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     skipUnless(
       this,

@@ -9,7 +9,7 @@ import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
 import { Program } from '../kit/program.js';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
-import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
+import { freePort, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system.js';
 
 describe('MQTT', function () {
   this.timeout(SYSTEM_TIMEOUT_MS);
@@ -128,7 +128,8 @@ describe('MQTT', function () {
     assert.equal(duplicates, 0, 'what was acknowledged before the stop does not come again');
   });
 
-  it('loses nothing when the evaluator is killed again and again', async () => {
+  it('loses nothing when the evaluator is killed again and again', async function () {
+    skipInFastRun(this);
     await broker.start(undefined, ['max_queued_messages 0']);
     const port = await freePort();
     const file = join(bench.folder, 'tgospa.yaml');

@@ -12,6 +12,7 @@ import { type LogRecord, type PartRecord, RecordReader, RecordWriter } from '../
 import { StorageFault } from '../../src/store/storage-fault.js';
 import { type PackedList, pack, unpack, type WireObject } from '../../src/wire/objects.js';
 import { logSettings } from '../kit/settings.js';
+import { skipInFastRun } from '../kit/system.js';
 
 const partOf = (stream: string, seq: number, objectCount = 20): PartRecord => ({
   kind: 'part',
@@ -337,6 +338,7 @@ describe('log', () => {
   });
 
   it('has every acked record after kill -9 at random moments', async function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     let lastAcked = 0;
     for (let round = 0; round < 4; round++) {

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import type { Evaluation, Params, Scores } from '../../../src/index.js';
 import { outputOf } from '../../kit/command-line.js';
-import { skipUnless } from '../../kit/system.js';
+import { skipInFastRun, skipUnless } from '../../kit/system.js';
 
 interface Entry extends Evaluation {
   /** null: all sequences combined; absent for one */
@@ -42,6 +42,7 @@ describe('tgospa eval on real sequences', () => {
   });
 
   it('finishes whole sequences in seconds and below 500 MB', function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     for (const [sequence, tracker] of [
       ['MOT17-09', 'MPNTrack'],
