@@ -270,15 +270,16 @@ export class RecordReader {
     this.#at += 4;
     if (count === 0) return NO_OBJECTS;
     const ids: string[] = new Array(count);
-    const list: PackedList = { shape: 'point', stride: 0, ids, coordinates: [] };
+    const coordinates: number[] = [];
+    const list: PackedList = { shape: 'point', stride: 0, ids, coordinates };
     for (let n = 0; n < count; n++) {
       ids[n] = this.#string();
       const flags = this.bytes[this.#at++];
       // the same for all objects of a part
       list.shape = flags & HAS_BOX ? 'box' : 'point';
       list.stride = this.bytes[this.#at++];
-      for (let d = 0; d < list.stride; d++)
-        list.coordinates.push(flags & IS_COMPACT ? this.#hundredths() : this.#number());
+      if (flags & IS_COMPACT) for (let d = 0; d < list.stride; d++) coordinates.push(this.#hundredths());
+      else for (let d = 0; d < list.stride; d++) coordinates.push(this.#number());
       if (flags & HAS_CONFIDENCE) {
         list.confidences ??= new Array<null>(count).fill(null);
         list.confidences[n] = this.#number();
