@@ -2,7 +2,8 @@
  * Runs tests: `npm test` all of them, `npm test -- edge commands/eval metric/ties` those of the folders and files named, and
  * `npm run test:fast` everything that answers within a minute: no other programs, and none of the tests that are long (`kit/system.ts`).
  * Files run side by side, one more than there are processors, for many wait for other programs; those that take longest start first.
- * What comes after the first word with a dash goes to mocha: `npm test -- metric --grep weights`.
+ * What comes after the first word with a dash goes to mocha: `npm test -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are
+ * listed, not run.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -32,8 +33,8 @@ function namedBy(word: string): string[] {
   const folder = word.replace(/^(dist\/)?test(\/|$)/, '').replace(/(\.test)?\.[jt]s$|\/$/, '');
   const names = folder === '' ? all : all.filter((name) => isIn(name, folder));
   if (names.length > 0) return names;
-  const folders = [...new Set(all.map((name) => name.replace(/\/?[^/]+$/, '')))].sort().join(' ');
-  console.error(`no test is in ${word}; folders of test/ are:${folders}`);
+  const folders = [...new Set(all.map((name) => name.replace(/\/?[^/]+$/, '')))].filter(Boolean).sort().join(' ');
+  console.error(`no test is in ${word}; folders of test/ are: ${folders}`);
   return process.exit(2);
 }
 
@@ -52,6 +53,10 @@ const options = dash < 0 ? [] : args.slice(dash);
 const named = words.length > 0 ? [...new Set(words.flatMap(namedBy))] : all;
 const names = isFast ? named.filter((name) => !WITH_PROGRAMS.some((folder) => isIn(name, folder))) : named;
 names.sort((a, b) => (rankOf(a) === rankOf(b) ? (a < b ? -1 : 1) : rankOf(a) - rankOf(b)));
+if (process.env.TGOSPA_TEST_LIST === '1') {
+  console.log(names.join('\n'));
+  process.exit();
+}
 const sideBySide = names.length > 1 ? ['--parallel', '--jobs', String(availableParallelism() + 1)] : [];
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const child = spawn(
