@@ -41,6 +41,8 @@ const POWERS = Float64Array.from({ length: 23 }, (_, n) => Number(`1e${n}`));
 /** Ids are remembered in a table of this many places, the last one in each; a power of two. */
 const PLACES = 1 << 14;
 const REMEMBERED_LENGTH = 64;
+/** Longer numbers and texts go the general way: all bytes of a slice are arguments of one call. */
+const SLICE_MAX = 1024;
 const NOWHERE = -1;
 
 /** Thrown inside, one object for all: this message is not for the scanner. */
@@ -466,6 +468,7 @@ export class FrameScanner {
   }
 
   #slice(start: number, end: number): string {
+    if (end - start > SLICE_MAX) throw UNUSUAL;
     return String.fromCharCode.apply(null, this.#bytes.subarray(start, end) as unknown as number[]);
   }
 
