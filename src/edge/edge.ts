@@ -51,7 +51,7 @@ export class Edge {
       access,
       live,
       meters,
-      logger,
+      faults: this.desk.faults,
       trends: this.trends,
       exposition: new Exposition({ meters, surroundings: this.#surroundings(), build }, { processMetrics }),
       page: builtPage(),
@@ -63,7 +63,13 @@ export class Edge {
       this.subscribers.restore(report);
       this.trends.observe(report);
     }
-    live.events$.subscribe((event) => this.#publish(event));
+    live.events$.subscribe((event) => {
+      try {
+        this.#publish(event);
+      } catch (error) {
+        this.desk.faults.report('event', error, { type: event.type, stream: event.stream });
+      }
+    });
   }
 
   /** Opens the port; resolves with its URL. */
@@ -73,7 +79,7 @@ export class Edge {
       ['/v1/live', this.#live()],
     ]);
     const answer: Http['answer'] = (request, response) => this.#http.answer(request, response);
-    return this.#parts.sockets.listen({ endpoints, answer });
+    return this.#parts.sockets.listen({ endpoints, answer, faults: this.desk.faults });
   }
 
   /** Stops accepting, stores and acks what has come, and closes the feeds. */

@@ -10,6 +10,7 @@ import type { CloseCode } from '../wire/codes.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Hello, HelloReader } from '../wire/messages.js';
 import { FairTurns } from './fair-turns.js';
+import { Faults } from './faults.js';
 import { FeedQueue, type FeedSession, type QueueOwner } from './feed-queue.js';
 import { FrameScanner } from './frame-scanner.js';
 import type { FeedPort } from './live-port.js';
@@ -30,6 +31,7 @@ export class FeedDesk implements QueueOwner {
   readonly turns: FairTurns;
   readonly rules: StreamRules;
   readonly scanner = new FrameScanner();
+  readonly faults: Faults;
   readonly #queues = new Map<string, FeedQueue>();
   readonly #sessions = new Set<DeskSession>();
   readonly #retries = new Set<NodeJS.Timeout>();
@@ -44,6 +46,7 @@ export class FeedDesk implements QueueOwner {
     dimensions: ReadonlyMap<string, number> = new Map(),
   ) {
     this.readHello = helloReader(config);
+    this.faults = new Faults(meters, logger);
     this.turns = new FairTurns(config.evaluation.sliceMs);
     this.rules = new StreamRules(config.limits, dimensions);
   }

@@ -56,13 +56,30 @@ export class ForeignMessages {
     if (seq <= this.#lastSeq) return null;
     const before = this.#lastSeq;
     this.#lastSeq = seq;
-    const decoded = this.#decoder.decode(message, stamp);
+    const decoded = this.#decode(seq, message, stamp);
     this.#held = decoded.held;
     // while nothing comes out, everything since the last frame is held
     const heldFrom = decoded.parts.length > 0 ? before : Math.floor(this.#emittedSeq);
     const frames = this.#number(decoded, decoded.held ? heldFrom : seq);
     if (this.#held && seq - Math.floor(this.#emittedSeq) >= this.creditFrames) return this.#tooLong(seq);
     return frames;
+  }
+
+  #decode(seq: number, message: unknown, stamp: Stamp): Decoded {
+    try {
+      return this.#decoder.decode(message, stamp);
+    } catch (error) {
+      // nobody knows what it has left behind
+      this.#startAfter(seq);
+      throw error;
+    }
+  }
+
+  /** Forgets what is held; the next message starts a frame. */
+  #startAfter(seq: number): void {
+    this.#decoder = this.format.decoder(this.role);
+    this.#held = false;
+    this.#emittedSeq = seq;
   }
 
   /** Emits what is held. */
@@ -119,9 +136,7 @@ export class ForeignMessages {
   }
 
   #tooLong(seq: number): ForeignFrames {
-    this.#decoder = this.format.decoder(this.role);
-    this.#held = false;
-    this.#emittedSeq = seq;
+    this.#startAfter(seq);
     const message = `a frame is spread over ${this.creditFrames} messages or more; put more of it into one message, or raise limits.creditFrames (now ${this.creditFrames})`;
     return { parts: [], fault: new Fault('frame_unfinished', 'message', message, undefined, seq), upTo: seq };
   }

@@ -8,11 +8,11 @@ import { gzip } from 'node:zlib';
 import { type Config, paramsByName, type TokenRole } from '../config/config.js';
 import { presets } from '../metric/params.js';
 import type { Exposition } from '../telemetry/exposition.js';
-import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import { HTTP_CODES, type HttpCode } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, targetOf } from './access.js';
+import type { Faults } from './faults.js';
 import type { LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
 import type { Trends } from './trend.js';
@@ -26,7 +26,7 @@ export interface HttpParts {
   exposition: Exposition;
   page: PageFiles;
   meters: Meters;
-  logger: Logger;
+  faults: Faults;
   version: string;
   health(): { ready: boolean; reasons: string[] };
 }
@@ -143,7 +143,17 @@ export class Http {
     this.#parts = parts;
   }
 
+  /** Never rejects: what fails is answered with 500, or cut when its answer had begun. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      await this.#answer(request, response);
+    } catch (error) {
+      this.#parts.faults.report('request', error);
+      response.destroy();
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (this.#parts.page.serve(request, response, targetOf(request).pathname)) return;
     let answer: Answer;
     try {
@@ -169,12 +179,12 @@ export class Http {
   }
 
   #failure(error: unknown): Answer {
-    const { logger, meters } = this.#parts;
+    const { faults, meters } = this.#parts;
     if (error instanceof HttpFault) {
       meters.refused(error.code);
       return json({ code: error.code, message: error.message }, HTTP_CODES[error.code].status);
     }
-    logger.error('request_failed', { error });
+    faults.report('request', error);
     return json({ code: 'fault', message: 'the server failed to answer; its log says why' }, HTTP_CODES.fault.status);
   }
 

@@ -21,6 +21,8 @@ import { formatOf, welcomeMessage } from './greeting.js';
 import type { Conversation, Peer } from './peer.js';
 import { RateLimit } from './rate-limit.js';
 
+const SET_ASIDE = 'the server failed on this message and has set it aside; its log says why';
+
 export class Session implements FeedSession, Conversation {
   readonly id = randomUUID();
   readonly #flow: FlowControl;
@@ -71,14 +73,37 @@ export class Session implements FeedSession, Conversation {
 
   receive(bytes: Buffer, receivedMs: number): void {
     if (this.#state === 'closed') return;
-    const { turns, scanner } = this.desk;
+    const { turns } = this.desk;
     turns.enter();
-    const native = this.#state === 'open' && this.#foreign === null;
-    const parts = native ? scanner.scan(bytes, this.#rules!) : null;
-    if (parts) this.#enqueue(parts, receivedMs);
-    else this.#dispatch(bytes.toString(), receivedMs);
+    this.#guarded(() => {
+      const native = this.#state === 'open' && this.#foreign === null;
+      const parts = native ? this.#scan(bytes) : null;
+      if (parts) this.#enqueue(parts, receivedMs);
+      else this.#dispatch(bytes.toString(), receivedMs);
+    });
     this.#flow.regulate();
     turns.leave(this.#flow);
+  }
+
+  /** What the scanner fails on goes the general way. */
+  #scan(bytes: Buffer): FeedPart[] | null {
+    try {
+      return this.desk.scanner.scan(bytes, this.#rules!);
+    } catch (error) {
+      this.desk.faults.report('message', error, { ...this.feed });
+      return null;
+    }
+  }
+
+  /** A mistake of ours ends the connection at most; what was acked is kept, and the client comes back. */
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.desk.faults.report('message', error, { ...this.feed });
+      this.#answer(new Fault('fault', '', SET_ASIDE));
+      this.failed();
+    }
   }
 
   /** A binary message never means anything here. */
@@ -151,7 +176,7 @@ export class Session implements FeedSession, Conversation {
           for (const [n, raw] of message.raw.entries()) this.#admit(raw, receivedMs, `${message.type}[${n}]`);
         break;
       case 'end':
-        if (this.#ready()) void this.#end();
+        if (this.#ready()) void this.#end().catch((error) => this.desk.failed(this.#queue!, error));
         break;
     }
   }
@@ -242,8 +267,15 @@ export class Session implements FeedSession, Conversation {
   /** One frame or foreign message; `prefix` is its place in a message that holds several. */
   #admit(raw: unknown, receivedMs: number, prefix: string): void {
     if (this.#state !== 'open') return;
-    if (this.#foreign) this.#admitForeign(this.#foreign.decode(raw), receivedMs, prefix);
-    else this.#admitFrame(raw, receivedMs, prefix);
+    try {
+      if (this.#foreign) this.#admitForeign(this.#foreign.decode(raw), receivedMs, prefix);
+      else this.#admitFrame(raw, receivedMs, prefix);
+    } catch (error) {
+      // its number is used up, or the client would send it again, for ever
+      const { seq } = raw as { seq?: number };
+      this.desk.faults.report('message', error, { ...this.feed, seq });
+      this.#reject(new Fault('fault', prefix, SET_ASIDE, undefined, Number.isSafeInteger(seq) ? seq : undefined));
+    }
   }
 
   #admitFrame(raw: unknown, receivedMs: number, prefix: string): void {
@@ -272,7 +304,7 @@ export class Session implements FeedSession, Conversation {
     this.#unfinishedTimer = setTimeout(() => {
       // a client that has used up its credit, or is not read from, cannot send the rest
       if (this.paused || this.#queue!.waiting > 0) this.#armUnfinished(receivedMs);
-      else this.#admitForeign(this.#foreign!.flush(), receivedMs, '');
+      else this.#guarded(() => this.#admitForeign(this.#foreign!.flush(), receivedMs, ''));
     }, this.desk.config.limits.unfinishedMs);
   }
 

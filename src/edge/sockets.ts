@@ -20,6 +20,7 @@ import type { Meters } from '../telemetry/meters.js';
 import { type CloseCode, HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, offeredProtocols, type Refusal, refusal, targetOf } from './access.js';
+import type { Faults } from './faults.js';
 import type { Conversation, Peer } from './peer.js';
 
 /** For the commands and sources that connect as clients do. */
@@ -39,6 +40,7 @@ export interface Site {
   /** WebSocket endpoints by path */
   endpoints: ReadonlyMap<string, Endpoint>;
   answer(request: IncomingMessage, response: ServerResponse): void;
+  faults: Faults;
 }
 
 export interface SocketsParts {
@@ -90,7 +92,14 @@ export class Sockets {
   async listen(site: Site): Promise<string> {
     const { listen, limits } = this.#parts.config;
     this.#http.on('request', (request, response) => site.answer(request, response));
-    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(site, request, socket, head));
+    this.#http.on('upgrade', (request, socket, head) => {
+      try {
+        this.#upgrade(site, request, socket, head);
+      } catch (error) {
+        site.faults.report('upgrade', error);
+        socket.destroy();
+      }
+    });
     await new Promise<void>((resolve, reject) => {
       this.#http.once('error', reject);
       this.#http.listen(listen.port, listen.host, () => {

@@ -34,6 +34,9 @@ export interface SeriesMeter {
   uncertified: number;
 }
 
+/** Where the edge may fail: on a message, an HTTP request, an upgrade, or while an event is published. */
+export type FaultPlace = 'message' | 'request' | 'upgrade' | 'event';
+
 /** what rounding leaves open is far below */
 const UNCERTIFIED_GAP = 1e-6;
 
@@ -46,6 +49,8 @@ export class Meters {
   readonly sources = new Map<string, SourceMeter>();
   /** refused requests, connections and hellos, by code */
   readonly refusals = new Map<string, number>();
+  /** our own mistakes at the edge, by place */
+  readonly faults: Record<FaultPlace, number> = { message: 0, request: 0, upgrade: 0, event: 0 };
   readonly counts = { pauses: 0, coalesced: 0, slowClosed: 0, overflow: 0 };
   readonly latency = new Histogram(LATENCY_SECONDS);
   readonly solve = new Histogram(SOLVE_SECONDS);

@@ -65,6 +65,13 @@ export const SERVER_METRICS: readonly Spec[] = [
     read: ({ meters }) => [...meters.refusals].map(([reason, count]): Sample => [{ reason }, count]),
   },
   {
+    name: 'tgospa_faults_total',
+    type: 'counter',
+    labels: ['place'],
+    help: 'Mistakes of the program itself while it handled a message, request, upgrade or event; the log says which.',
+    read: ({ meters }) => Object.entries(meters.faults).map(([place, count]): Sample => [{ place }, count]),
+  },
+  {
     name: 'tgospa_ingest_waiting_frames',
     type: 'gauge',
     labels: [],

@@ -54,6 +54,7 @@ export const REJECT_CODES = {
     meaning: 'points where the stream has boxes, boxes where it has points, or another dimension',
   },
   frame_unfinished: { close: null, meaning: 'a frame spread over more messages than limits.creditFrames' },
+  fault: { close: null, meaning: 'a fault of the server on this message, which is set aside; its log says why' },
   feed_ended: { close: null, meaning: 'a frame after end; say hello on a new connection to continue' },
 } as const satisfies Record<string, { close: CloseCode | null; meaning: string }>;
 

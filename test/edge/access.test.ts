@@ -32,12 +32,12 @@ describe('access', () => {
   });
 
   it('reads * in a pattern as any characters and everything else literally', () => {
-    const identity = new Access(configOf(tokens("[gate-*, 'a.b', '*/north']"), env), env).admit(
+    const identity = new Access(configOf(tokens("[gate-*, 'a.b', '*/north', 'x*y*y']"), env), env).admit(
       bearer(env.A),
       'ingest',
     ) as Identity;
-    const covered = ['gate-7', 'gate-', 'a.b', 'site/north'];
-    const others = ['agate-7', 'axb', 'a.bc', 'north', 'site/north2'];
+    const covered = ['gate-7', 'gate-', 'a.b', 'site/north', 'xyy', 'x1y2y3y'];
+    const others = ['agate-7', 'axb', 'a.bc', 'north', 'site/north2', 'xy', 'x1y', 'yy'];
     assert.deepEqual(
       covered.filter((stream) => !identity.covers(stream)),
       [],
