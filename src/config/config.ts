@@ -134,6 +134,31 @@ export function streamSettings(config: Config, stream: string, patch: SettingsPa
   };
 }
 
+/** The first setting of a hello that goes beyond limits.hello, and beyond what the configuration itself gives. */
+export function beyondCeiling(
+  config: Config,
+  stream: string,
+  patch: SettingsPatch,
+): { path: string; message: string } | undefined {
+  const own = streamSettings(config, stream);
+  const { windowFrames, bufferFrames, idleMinutes, profiles } = config.limits.hello;
+  const asked: Array<[string, number | undefined, number, number]> = [
+    ['windowFrames', patch.windowFrames, windowFrames, own.windowFrames],
+    ['pairing.bufferFrames', patch.pairing?.bufferFrames, bufferFrames, own.pairing.bufferFrames],
+    ['idleMinutes', patch.idleMinutes, idleMinutes, own.idleMinutes],
+    ['profiles', patch.profiles?.length, profiles, own.profiles.length],
+  ];
+  for (const [path, value, ceiling, configured] of asked) {
+    const most = Math.max(ceiling, configured);
+    if (value === undefined || value <= most) continue;
+    const limit = `limits.hello.${path.replace('pairing.', '')}`;
+    const unit = path === 'profiles' ? ' profiles' : '';
+    const message = `settings.${path} asks for ${value}${unit}, and ${limit} allows ${most}; ask for less, or raise the limit`;
+    return { path, message };
+  }
+  return undefined;
+}
+
 const defined = <T extends object>(values: T): Partial<T> =>
   Object.fromEntries(Object.entries(values).filter(([, v]) => v !== undefined)) as Partial<T>;
 

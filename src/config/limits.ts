@@ -1,5 +1,17 @@
-/** Every limit of the edge. */
-import { count, field, positive, section } from './fields.js';
+/** Every limit of the edge, and how far the settings of a hello may go. */
+import { count, field, nest, positive, section } from './fields.js';
+
+/** What a stream may cost that nobody but its own client asked for. */
+const hello = nest(
+  field,
+  {
+    windowFrames: field(count(), 3000, 'longest sliding window', 'frames'),
+    bufferFrames: field(count(), 8192, 'most parts that may wait for each other', 'frames'),
+    idleMinutes: field(positive(), 1440, 'longest time without a frame', 'minutes'),
+    profiles: field(count(), 8, 'most profiles', 'profiles'),
+  },
+  'what a hello may ask for at most; the configuration itself may go beyond',
+);
 
 export const limits = section(
   {
@@ -14,6 +26,25 @@ export const limits = section(
       2048,
       'of these, from one address; more are refused with HTTP 429',
       'connections',
+    ),
+    connectionsPerToken: field(
+      count(),
+      2048,
+      'of these, with one token; more are refused with HTTP 429',
+      'connections',
+    ),
+    httpConnections: field(
+      count(),
+      2048,
+      'connections that wait with half a request or between two; one more closes the one that has waited longest',
+      'connections',
+    ),
+    httpConnectionsPerAddress: field(count(), 1024, 'of these, from one address', 'connections'),
+    requestsPerSecond: field(
+      positive(),
+      200,
+      'HTTP requests of one address, and of one token, besides those for health; more are refused with HTTP 429',
+      'requests per second',
     ),
     payloadBytes: field(
       count(1024).max(1 << 28),
@@ -31,6 +62,18 @@ export const limits = section(
     objects: field(count(), 2000, 'objects in one frame; a frame with more is rejected', 'objects'),
     idLength: field(count(), 128, 'length of an object id or class', 'characters'),
     streams: field(count(), 1000, 'streams at the same time; more are refused and counted', 'streams'),
+    streamsPerClient: field(
+      count(),
+      800,
+      'streams opened with one token, or by one address where there are no tokens; more are refused and counted',
+      'streams',
+    ),
+    newStreamsPerMinute: field(
+      positive(),
+      600,
+      'streams that one such client may open in a minute; more are refused and counted',
+      'streams per minute',
+    ),
     series: field(
       count(),
       5000,
@@ -38,6 +81,7 @@ export const limits = section(
       'series',
     ),
     trackersPerStream: field(count(), 8, 'trackers of one stream; more are refused and counted', 'trackers'),
+    hello,
     creditFrames: field(
       count(),
       256,
@@ -79,6 +123,12 @@ export const limits = section(
       1024 ** 2,
       'a feed that lets this much of what it is sent pile up unread is closed with 4008',
       'bytes',
+    ),
+    headerTimeoutMs: field(
+      positive(),
+      10_000,
+      'the header of an HTTP request must have arrived by then',
+      'milliseconds',
     ),
     httpTimeoutMs: field(positive(), 30_000, 'an HTTP request must have arrived by then', 'milliseconds'),
     liveBufferBytes: field(

@@ -14,6 +14,8 @@ import { BEARER_PREFIX } from '../wire/messages.js';
 export interface Identity {
   /** name of the token; `anyone` when none are configured */
   name: string;
+  /** whether it is a token's, and not that of everybody who reaches the port */
+  token: boolean;
   roles: ReadonlySet<TokenRole>;
   /** whether this stream may be seen or fed */
   covers(stream: string): boolean;
@@ -29,7 +31,13 @@ export interface Refusal {
 
 export const refusal = (code: HttpCode, message: string): Refusal => ({ code, message });
 
-const ANYONE: Identity = { name: 'anyone', roles: new Set(['ingest', 'read']), covers: () => true, coversAll: true };
+const ANYONE: Identity = {
+  name: 'anyone',
+  token: false,
+  roles: new Set(['ingest', 'read']),
+  covers: () => true,
+  coversAll: true,
+};
 
 const digest = (secret: string) => createHash('sha256').update(secret).digest('base64');
 
@@ -90,6 +98,7 @@ export class Access {
 function identityOf(token: { name: string; roles: TokenRole[]; streams: string[] }): Identity {
   return {
     name: token.name,
+    token: true,
     roles: new Set(token.roles),
     covers: (stream) => token.streams.some((pattern) => matches(pattern, stream)),
     coversAll: token.streams.some((pattern) => /^\*+$/.test(pattern)),

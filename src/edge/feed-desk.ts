@@ -15,6 +15,7 @@ import { FeedQueue, type FeedSession, type QueueOwner } from './feed-queue.js';
 import { FrameScanner } from './frame-scanner.js';
 import type { FeedPort } from './live-port.js';
 import { StreamRules } from './stream-rules.js';
+import { StreamShares } from './stream-shares.js';
 
 /** A session as far as the desk knows it. */
 interface DeskSession extends FeedSession {
@@ -30,6 +31,7 @@ export class FeedDesk implements QueueOwner {
   readonly readHello: HelloReader<SettingsPatch>;
   readonly turns: FairTurns;
   readonly rules: StreamRules;
+  readonly shares: StreamShares;
   readonly scanner = new FrameScanner();
   readonly faults: Faults;
   readonly #queues = new Map<string, FeedQueue>();
@@ -47,6 +49,7 @@ export class FeedDesk implements QueueOwner {
   ) {
     this.readHello = helloReader(config);
     this.faults = new Faults(meters, logger);
+    this.shares = new StreamShares(config.limits, (stream) => port.hasStream(stream));
     this.turns = new FairTurns(config.evaluation.sliceMs);
     this.rules = new StreamRules(config.limits, dimensions);
   }

@@ -4,6 +4,7 @@
  * Invariant: `acked` is n only when every frame up to n is stored or was rejected. While the disk takes nothing, frames
  * wait here; the connection is not read from meanwhile, so they are bounded by the credit.
  */
+import { Fault } from '../wire/fault.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart } from '../wire/objects.js';
 import type { FeedPort } from './live-port.js';
@@ -49,6 +50,15 @@ interface Group {
 
 export const isStorageFault = (error: unknown): boolean => (error as { name?: string } | null)?.name === 'StorageFault';
 
+/** A number further ahead is a mistake: to use it up would leave none for the frames after it. */
+export const SEQ_JUMP_MAX = 2 ** 43;
+
+export const jumpFault = (seq: number, lastSeq: number): Fault => {
+  const last = Math.floor(lastSeq);
+  const message = `seq is ${seq}, and the last one was ${last}; number your frames ${last + 1}, ${last + 2}, ${last + 3}, ...`;
+  return new Fault('frame_invalid', 'seq', message, String(seq));
+};
+
 export class FeedQueue {
   /** everything up to this number is stored or was rejected */
   acked = 0;
@@ -85,6 +95,11 @@ export class FeedQueue {
     return Math.floor(this.acked) + 1;
   }
 
+  /** Whether a number is not absurdly far ahead. */
+  reaches(seq: number): boolean {
+    return seq - this.lastSeq <= SEQ_JUMP_MAX;
+  }
+
   /** Adds a frame; false when its number came before. */
   enqueue(part: FeedPart, receivedMs: number): boolean {
     if (part.seq <= this.lastSeq) return false;
@@ -97,7 +112,7 @@ export class FeedQueue {
 
   /** A rejected frame uses up its number. */
   skip(seq: number): void {
-    if (seq <= this.lastSeq) return;
+    if (seq <= this.lastSeq || !this.reaches(seq)) return;
     this.lastSeq = seq;
     this.#queue.push({ seq, part: null, receivedMs: 0 });
     this.#advance();

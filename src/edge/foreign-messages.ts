@@ -10,6 +10,7 @@ import { Fault, fault, show } from '../wire/fault.js';
 import type { Role } from '../wire/feed.js';
 import { checkFrame, type FrameRules, TIME_MAX_SECONDS } from '../wire/frame-check.js';
 import type { FeedPart } from '../wire/objects.js';
+import { jumpFault, SEQ_JUMP_MAX } from './feed-queue.js';
 
 /** The frames that came of a message. */
 export interface ForeignFrames {
@@ -53,6 +54,7 @@ export class ForeignMessages {
     const envelope = checkEnvelope(raw);
     if (envelope instanceof Fault) return this.#refused(envelope);
     const { seq, message, stamp } = envelope;
+    if (seq - this.#lastSeq > SEQ_JUMP_MAX) return this.#refused(jumpFault(seq, this.#lastSeq));
     if (seq <= this.#lastSeq) return null;
     const before = this.#lastSeq;
     this.#lastSeq = seq;
@@ -129,7 +131,7 @@ export class ForeignMessages {
   #refused(envelope: Fault): ForeignFrames {
     // with a number of its own it is used up, without one nothing is known to be
     const { seq } = envelope;
-    if (seq !== undefined && seq > this.#lastSeq) this.#lastSeq = seq;
+    if (seq !== undefined && seq > this.#lastSeq && seq - this.#lastSeq <= SEQ_JUMP_MAX) this.#lastSeq = seq;
     const upTo = seq === undefined || this.#held ? Math.floor(this.#emittedSeq) : this.#lastSeq;
     if (!this.#held) this.#emittedSeq = Math.max(this.#emittedSeq, upTo);
     return { parts: [], fault: envelope, upTo };

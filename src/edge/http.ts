@@ -15,6 +15,7 @@ import { type Access, type Identity, targetOf } from './access.js';
 import type { Faults } from './faults.js';
 import type { LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
+import { RequestRates } from './request-rates.js';
 import type { Trends } from './trend.js';
 
 /** Everything answers are made of. */
@@ -134,13 +135,18 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/live', { role: null, handle: upgradeExpected }],
 ]);
 
-const NOBODY: Identity = { name: 'nobody', roles: new Set(), covers: () => false, coversAll: false };
+/** a probe must see that the program lives, whoever else asks from its address */
+const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/-/healthy', '/readyz', '/-/ready']);
+
+const NOBODY: Identity = { name: 'nobody', token: false, roles: new Set(), covers: () => false, coversAll: false };
 
 export class Http {
   readonly #parts: HttpParts;
+  readonly #rates: RequestRates;
 
   constructor(parts: HttpParts) {
     this.#parts = parts;
+    this.#rates = new RequestRates(parts.config.limits.requestsPerSecond);
   }
 
   /** Never rejects: what fails is answered with 500, or cut when its answer had begun. */
@@ -154,14 +160,25 @@ export class Http {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#parts.page.serve(request, response, targetOf(request).pathname)) return;
     let answer: Answer;
     try {
+      const { pathname } = targetOf(request);
+      if (!HEALTH.has(pathname)) this.#spend(`address ${request.socket.remoteAddress}`);
+      if (this.#parts.page.serve(request, response, pathname)) return;
       answer = await this.#route(request);
     } catch (error) {
       answer = this.#failure(error);
     }
     await this.#respond(request, response, answer);
+  }
+
+  #spend(client: string): void {
+    if (this.#rates.admits(client)) return;
+    const { requestsPerSecond } = this.#parts.config.limits;
+    throw new HttpFault(
+      'requests_exceeded',
+      `${client} makes more than ${requestsPerSecond} requests per second; ask less often, or raise limits.requestsPerSecond`,
+    );
   }
 
   async #route(request: IncomingMessage): Promise<Answer> {
@@ -175,6 +192,7 @@ export class Http {
       throw new HttpFault('method_forbidden', `${request.method} is not possible here; use GET`);
     const identity = route.role === null ? NOBODY : access.admit(request, route.role);
     if ('code' in identity) throw new HttpFault(identity.code, identity.message);
+    if (identity.token) this.#spend(`token ${identity.name}`);
     return route.handle(this.#parts, { query, identity, accept: request.headers.accept });
   }
 

@@ -7,6 +7,8 @@ import type { FeedPart, Shape } from '../wire/objects.js';
 
 /** What the pipeline offers to feeds. */
 export interface FeedPort {
+  /** whether a stream is open, or about to be */
+  hasStream(stream: string): boolean;
   /** `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not */
   openFeed(
     feed: FeedId,

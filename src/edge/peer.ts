@@ -1,11 +1,14 @@
 /** The two ends of a connection, whatever carries it: a WebSocket (sockets.ts), or a source of this same process. */
 import type { CloseCode } from '../wire/codes.js';
 
+/** how long a peer that reads too slowly may take to say goodbye */
+export const SLOW_PATIENCE_MS = 1000;
+
 /** The other end. */
 export interface Peer {
   /** `sent` is called when the text has left the process */
   send(text: string, sent?: () => void): void;
-  /** with `patienceMs`, a peer that has not answered by then is cut off */
+  /** a peer that has not answered within `patienceMs`, or some seconds unless given, is cut off */
   close(code: CloseCode, reason: string, patienceMs?: number): void;
   /** stop and resume reading from it */
   pause(): void;

@@ -12,6 +12,12 @@ export class RateLimit {
     this.#atMs = nowMs;
   }
 
+  /** Whether nothing was spent lately. */
+  full(nowMs: number): boolean {
+    this.spend(0, nowMs);
+    return this.#level >= this.capacity;
+  }
+
   /** Spends so many tokens; returns for how many milliseconds the spender must wait. */
   spend(count: number, nowMs: number): number {
     this.#level = Math.min(this.capacity, this.#level + (nowMs - this.#atMs) * this.perMs) - count;

@@ -14,11 +14,11 @@ import { checkHello, type Hello, type Outgoing, parseMessage } from '../wire/mes
 import { dimensionsOf, type FeedPart } from '../wire/objects.js';
 import type { Identity } from './access.js';
 import type { FeedDesk } from './feed-desk.js';
-import { type FeedQueue, type FeedSession, isStorageFault } from './feed-queue.js';
+import { type FeedQueue, type FeedSession, isStorageFault, jumpFault } from './feed-queue.js';
 import { FlowControl } from './flow-control.js';
 import { type ForeignFrames, ForeignMessages } from './foreign-messages.js';
 import { formatOf, welcomeMessage } from './greeting.js';
-import type { Conversation, Peer } from './peer.js';
+import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
 import { RateLimit } from './rate-limit.js';
 
 const SET_ASIDE = 'the server failed on this message and has set it aside; its log says why';
@@ -216,6 +216,10 @@ export class Session implements FeedSession, Conversation {
     const { desk } = this;
     const format = formatOf(hello, desk.config.formats);
     if (format instanceof Fault) return format;
+    const { stream } = hello.feed;
+    const isNew = !desk.port.hasStream(stream);
+    const exceeded = isNew ? desk.shares.refusal(this.#client) : undefined;
+    if (exceeded) return exceeded;
     const queue = desk.claim(hello, this);
     if (!queue)
       return new Fault(
@@ -229,8 +233,14 @@ export class Session implements FeedSession, Conversation {
       const code = opened.code in REJECT_CODES ? (opened.code as RejectCode) : 'hello_invalid';
       return new Fault(code, opened.path, opened.message);
     }
+    if (isNew) desk.shares.add(this.#client, stream);
     this.#welcome(queue, opened.nextSeq, opened.plan, format);
     return undefined;
+  }
+
+  /** Whose share a new stream comes from. */
+  get #client(): string {
+    return this.identity.token ? `token ${this.identity.name}` : `address ${this.peer.address}`;
   }
 
   #welcome(queue: FeedQueue, acceptedSeq: number, plan: ResolvedStream, format: Format | null): void {
@@ -319,6 +329,10 @@ export class Session implements FeedSession, Conversation {
     const rules = this.#rules!;
     const meter = this.desk.meters.feedMeter(queue.feed);
     for (const part of parts) {
+      if (!queue.reaches(part.seq)) {
+        this.#reject(jumpFault(part.seq, queue.lastSeq), null);
+        continue;
+      }
       if (!queue.enqueue(part, receivedMs)) {
         this.#countDuplicate();
         continue;
@@ -410,7 +424,7 @@ export class Session implements FeedSession, Conversation {
     this.peer.send(JSON.stringify(message));
     if (this.peer.backlogBytes() > this.desk.config.limits.backlogBytes) {
       this.closed();
-      this.peer.close(4008, CLOSE_CODES[4008].meaning);
+      this.peer.close(4008, CLOSE_CODES[4008].meaning, SLOW_PATIENCE_MS);
     }
   }
 }

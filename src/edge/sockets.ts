@@ -8,20 +8,21 @@ import {
   createServer as createHttpServer,
   type Server as HttpServer,
   type IncomingMessage,
-  type ServerResponse,
+  ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 import type { Config, TokenRole } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
-import { type CloseCode, HTTP_CODES } from '../wire/codes.js';
+import { CLOSE_CODES, type CloseCode, HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, offeredProtocols, type Refusal, refusal, targetOf } from './access.js';
 import type { Faults } from './faults.js';
-import type { Conversation, Peer } from './peer.js';
+import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
+import { WaitingConnections } from './waiting-connections.js';
 
 /** For the commands and sources that connect as clients do. */
 export { WebSocket };
@@ -54,6 +55,8 @@ interface Connection {
   socket: WebSocket;
   endpoint: Endpoint['name'];
   address: string;
+  /** name of its token; null where there are none */
+  token: string | null;
   conversation: Conversation;
   /** heartbeats since it was last heard of */
   silentBeats: number;
@@ -61,14 +64,20 @@ interface Connection {
 
 /** a connection that has answered none of so many heartbeats is given up */
 const SILENT_BEATS_MAX = 2;
-/** plain HTTP connections besides those that may be upgraded */
-const HTTP_CONNECTIONS = 256;
+/** requests of one connection that may be answered at the same time; who sends more and reads nothing is cut off */
+const PIPELINED_MAX = 16;
+/** how long any other peer may take to say goodbye */
+const PATIENCE_MS = 5000;
+/** how often connections are looked at for the timeouts of their requests */
+const TIMEOUT_CHECK_MS = 1000;
 
 export class Sockets {
   readonly #parts: SocketsParts;
   readonly #http: HttpServer;
   readonly #webSockets: WebSocketServer;
   readonly #connections = new Set<Connection>();
+  readonly #waiting: WaitingConnections;
+  readonly #underway = new WeakMap<Socket, number>();
   #heartbeat: NodeJS.Timeout | null = null;
   #stopping = false;
 
@@ -77,10 +86,13 @@ export class Sockets {
     const { limits } = parts.config;
     this.#parts = parts;
     this.#http = createServer(parts.config);
+    this.#waiting = new WaitingConnections(limits.httpConnections, limits.httpConnectionsPerAddress);
     this.#webSockets = new WebSocketServer({
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
+      // a ping is answered only while its sender reads
+      autoPong: false,
       maxPayload: limits.payloadBytes,
       maxFragments: limits.fragments,
       maxBufferedChunks: limits.bufferedChunks,
@@ -91,7 +103,8 @@ export class Sockets {
   /** Opens the port; resolves with its URL. */
   async listen(site: Site): Promise<string> {
     const { listen, limits } = this.#parts.config;
-    this.#http.on('request', (request, response) => site.answer(request, response));
+    this.#http.on('connection', (socket) => this.#waiting.accept(socket));
+    this.#http.on('request', (request, response) => this.#answer(site, request, response));
     this.#http.on('upgrade', (request, socket, head) => {
       try {
         this.#upgrade(site, request, socket, head);
@@ -161,8 +174,43 @@ export class Sockets {
     }
   }
 
+  #answer(site: Site, request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const underway = (this.#underway.get(socket) ?? 0) + 1;
+    if (underway > PIPELINED_MAX) {
+      this.#parts.meters.refused('requests_exceeded');
+      socket.destroy();
+      return;
+    }
+    this.#underway.set(socket, underway);
+    this.#waiting.requested(request);
+    response.once('close', () => {
+      const left = this.#underway.get(socket)! - 1;
+      this.#underway.set(socket, left);
+      if (left === 0) this.#waiting.answered(request);
+    });
+    site.answer(request, response);
+  }
+
+  /** Only WebSocket is spoken besides HTTP/1.1: any other offer is passed over, as HTTP allows, and answered at once. */
+  #declineUpgrade(site: Site, request: IncomingMessage, socket: Duplex): void {
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket as Socket);
+    response.once('finish', () => {
+      response.detachSocket(socket as Socket);
+      socket.end(() => socket.destroy());
+    });
+    this.#answer(site, request, response);
+  }
+
   #upgrade(site: Site, request: IncomingMessage, socket: Duplex, head: Buffer): void {
     socket.on('error', (error) => this.#parts.logger.debug('socket_error', { error }));
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+      this.#declineUpgrade(site, request, socket);
+      return;
+    }
+    this.#waiting.upgraded(request);
     const { pathname, searchParams } = targetOf(request);
     const endpoint = site.endpoints.get(pathname);
     const admitted = endpoint ? this.#admit(endpoint, request, searchParams) : noEndpoint(pathname);
@@ -170,16 +218,35 @@ export class Sockets {
       this.#refuse(socket, request, admitted as Refusal);
       return;
     }
-    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) =>
-      this.#connect(webSocket, endpoint.name, request.socket.remoteAddress ?? '', admitted),
-    );
+    this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => admitted(webSocket));
   }
 
-  #admit(endpoint: Endpoint, request: IncomingMessage, query: URLSearchParams): ReturnType<Endpoint['open']> {
+  #admit(
+    endpoint: Endpoint,
+    request: IncomingMessage,
+    query: URLSearchParams,
+  ): Refusal | ((webSocket: WebSocket) => void) {
     const refused = this.#crowded(request) ?? subprotocolRefusal(request);
     if (refused) return refused;
     const identity = this.#parts.access.admit(request, endpoint.role);
-    return 'code' in identity ? identity : endpoint.open(query, identity);
+    if ('code' in identity) return identity;
+    const token = identity.token ? identity.name : null;
+    const crowded = token === null ? undefined : this.#crowdedToken(token);
+    if (crowded) return crowded;
+    const converse = endpoint.open(query, identity);
+    if (typeof converse !== 'function') return converse;
+    const { name } = endpoint;
+    const address = request.socket.remoteAddress ?? '';
+    return (socket) => this.#connect({ socket, endpoint: name, address, token }, converse);
+  }
+
+  #crowdedToken(name: string): Refusal | undefined {
+    const { connectionsPerToken } = this.#parts.config.limits;
+    let same = 0;
+    for (const { token } of this.#connections) if (token === name) same++;
+    if (same < connectionsPerToken) return undefined;
+    const message = `${connectionsPerToken} connections with token ${name} are open; raise limits.connectionsPerToken`;
+    return refusal('token_exceeded', message);
   }
 
   #crowded(request: IncomingMessage): Refusal | undefined {
@@ -204,20 +271,20 @@ export class Sockets {
   }
 
   #connect(
-    socket: WebSocket,
-    endpoint: Endpoint['name'],
-    address: string,
+    opened: Pick<Connection, 'socket' | 'endpoint' | 'address' | 'token'>,
     converse: (peer: Peer) => Conversation,
   ): void {
     const { logger } = this.#parts;
+    const { socket, endpoint, address } = opened;
     const conversation = converse(peerOf(socket, address));
-    const connection: Connection = { socket, endpoint, address, conversation, silentBeats: 0 };
+    const connection: Connection = { ...opened, conversation, silentBeats: 0 };
     this.#connections.add(connection);
     socket.on('message', (data, isBinary) => {
       connection.silentBeats = 0;
       if (isBinary) conversation.receiveBinary((data as Buffer).length);
       else conversation.receive(data as Buffer, Date.now());
     });
+    socket.on('ping', (data) => this.#pong(socket, data));
     socket.on('pong', () => {
       connection.silentBeats = 0;
     });
@@ -228,15 +295,33 @@ export class Sockets {
       logger.debug('connection_closed', { endpoint, address, code });
     });
   }
+
+  /** Answers a ping of the WebSocket protocol, and cuts off who sends them and reads nothing. */
+  #pong(socket: WebSocket, data: Buffer): void {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (socket.bufferedAmount <= this.#parts.config.limits.backlogBytes) socket.pong(data);
+    else closeSocket(socket, 4008, CLOSE_CODES[4008].meaning, SLOW_PATIENCE_MS);
+  }
 }
 
 function createServer({ tls, limits }: Config): HttpServer {
-  const timeouts = { headersTimeout: limits.httpTimeoutMs, requestTimeout: limits.httpTimeoutMs };
+  const timeouts = {
+    headersTimeout: Math.min(limits.headerTimeoutMs, limits.httpTimeoutMs),
+    requestTimeout: limits.httpTimeoutMs,
+    connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+  };
   const server = tls
-    ? createHttpsServer({ ...timeouts, cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) })
+    ? createHttpsServer({
+        ...timeouts,
+        handshakeTimeout: limits.headerTimeoutMs,
+        cert: readFileSync(tls.certFile),
+        key: readFileSync(tls.keyFile),
+      })
     : createHttpServer(timeouts);
-  // WebSocket connections are limited before their upgrade; this is the last wall, for plain HTTP
-  server.maxConnections = limits.connections + HTTP_CONNECTIONS;
+  // who takes nothing of an answer for so long is cut off
+  server.setTimeout(limits.httpTimeoutMs);
+  // every kind has its own limit; this is the last wall, for those that are being answered
+  server.maxConnections = limits.connections + 2 * limits.httpConnections;
   return server;
 }
 
@@ -274,12 +359,12 @@ const peerOf = (socket: WebSocket, address: string): Peer => ({
   backlogBytes: () => socket.bufferedAmount,
 });
 
-function closeSocket(socket: WebSocket, code: CloseCode, reason: string, patienceMs?: number): void {
+function closeSocket(socket: WebSocket, code: CloseCode, reason: string, patienceMs = PATIENCE_MS): void {
   // a paused socket would never hear the answer
   socket.resume();
   socket.close(code, reason.slice(0, 120));
   // the close frame waits behind what the peer does not read
-  if (patienceMs !== undefined) setTimeout(() => socket.terminate(), patienceMs).unref();
+  setTimeout(() => socket.terminate(), patienceMs).unref();
 }
 
 /** Resolves with the promise, or when the time is over. */

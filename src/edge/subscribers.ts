@@ -9,7 +9,7 @@ import { CLOSE_CODES } from '../wire/codes.js';
 import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.js';
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
 import { type Identity, type Refusal, refusal } from './access.js';
-import type { Conversation, Peer } from './peer.js';
+import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
 
 export interface Filter {
   stream?: string;
@@ -40,9 +40,6 @@ interface Counts {
   coalesced: number;
   slowClosed: number;
 }
-
-/** how long a reader that was closed for being slow may take to answer */
-const SLOW_PATIENCE_MS = 1000;
 
 const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, tracker, profile);
 
@@ -110,6 +107,7 @@ export class Subscription implements Conversation {
   #reports = new Map<string, { publication: Publication; skipped: number }>();
   #progressMs: number;
   #pace: NodeJS.Timeout | null = null;
+  #gone = false;
   /** false: reports wait for their time to come */
   #due = true;
 
@@ -137,12 +135,15 @@ export class Subscription implements Conversation {
 
   /** Readers have nothing to say; a ping is answered so that a page can tell a dead connection from a quiet one. */
   receive(bytes: Buffer): void {
-    if (bytes.length < 64 && bytes.includes('"ping"')) this.peer.send('{"type":"pong"}');
+    if (bytes.length >= 64 || !bytes.includes('"ping"')) return;
+    if (this.peer.backlogBytes() <= this.subscribers.limits.backlogBytes) this.peer.send('{"type":"pong"}');
+    else this.#closeSlow();
   }
 
   receiveBinary(): void {}
 
   closed(): void {
+    this.#gone = true;
     if (this.#pace) clearInterval(this.#pace);
     this.subscribers.leave(this);
     this.#events = [];
@@ -191,6 +192,7 @@ export class Subscription implements Conversation {
   }
 
   #closeSlow(): void {
+    if (this.#gone) return;
     this.subscribers.counts.slowClosed++;
     this.closed();
     this.peer.close(4008, CLOSE_CODES[4008].meaning, SLOW_PATIENCE_MS);

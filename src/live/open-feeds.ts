@@ -3,7 +3,7 @@
  * accepted is ahead of what is durable; after a fault of the disk the two are the same again, and the rest must be sent
  * once more.
  */
-import { type Config, resolveStream, type SettingsPatch } from '../config/config.js';
+import { beyondCeiling, type Config, resolveStream, type SettingsPatch } from '../config/config.js';
 import type { Log } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
@@ -64,6 +64,10 @@ export class OpenFeeds {
     /** epoch milliseconds */
     readonly now: () => number,
   ) {}
+
+  has(stream: string): boolean {
+    return this.#entries.has(stream);
+  }
 
   /** Opens a feed within the limits. A stream's settings are those of the configuration and of its first hello. */
   open(id: FeedId, patch?: SettingsPatch, shape?: Shape): Admission | Refusal {
@@ -229,7 +233,7 @@ export class OpenFeeds {
   #newEntry(stream: string, patch: SettingsPatch): Entry | Refusal {
     const { streams } = this.config.limits;
     if (this.#entries.size >= streams) return exceeded('streams', 'stream', `${streams} streams are open`, streams);
-    const resolved = resolveStream(this.config, stream, patch);
+    const resolved = beyondCeiling(this.config, stream, patch) ?? resolveStream(this.config, stream, patch);
     if ('message' in resolved)
       return { code: 'settings_invalid', path: `settings.${resolved.path}`, message: resolved.message };
     return { plan: { ...resolved, patch }, feeds: new Map(), planDurable: false };

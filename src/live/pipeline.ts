@@ -145,6 +145,10 @@ export class Live {
     return this.#events$;
   }
 
+  hasStream(stream: string): boolean {
+    return this.#feeds.has(stream);
+  }
+
   /** Registers a feed; the first hello of a stream may bring settings. `plan` is how the stream is judged. */
   openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): Admission | Refusal {
     return this.#feeds.open(id, patch, shape);

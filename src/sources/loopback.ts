@@ -54,6 +54,7 @@ class Loopback implements WebSocketLike {
     };
     const identity = {
       name: `source ${name}`,
+      token: false,
       roles: new Set(['ingest' as const]),
       covers: () => true,
       coversAll: true,

@@ -1,6 +1,7 @@
 /**
  * The event history: the last events of all streams but their reports, oldest first, bounded, and stored in the log
- * under keys that sort as the events happened. Adding a key again replaces its event.
+ * under keys that sort as the events happened. Adding a key again replaces its event. When there are too many, the
+ * stream with the most of them loses its oldest, so that one that is rejected all the time hides nobody else's.
  */
 import { eventKey } from '../store/commit.js';
 import type { Log } from '../store/log.js';
@@ -8,11 +9,50 @@ import { type LiveEvent, mergeEvents } from '../wire/events.js';
 
 type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
 
-export class EventHistory {
+/** The events of one stream by key. */
+class StreamEventList {
   #events = new Map<string, LiveEvent>();
   /** the greatest key; events of a worker may come later than they happened */
   #last = '';
   #sorted = true;
+
+  get size(): number {
+    return this.#events.size;
+  }
+
+  get(key: string): LiveEvent | undefined {
+    return this.#events.get(key);
+  }
+
+  put(key: string, event: LiveEvent): void {
+    if (key >= this.#last) this.#last = key;
+    else if (!this.#events.has(key)) this.#sorted = false;
+    this.#events.set(key, event);
+  }
+
+  entries(): Iterable<[string, LiveEvent]> {
+    this.#sort();
+    return this.#events;
+  }
+
+  /** Takes the oldest out and returns its key. */
+  removeOldest(): string {
+    this.#sort();
+    const [oldest] = this.#events.keys();
+    this.#events.delete(oldest);
+    return oldest;
+  }
+
+  #sort(): void {
+    if (this.#sorted) return;
+    this.#events = new Map([...this.#events].sort(byKey));
+    this.#sorted = true;
+  }
+}
+
+export class EventHistory {
+  readonly #streams = new Map<string, StreamEventList>();
+  #size = 0;
   /** feed: key of its last refused input */
   readonly #rejected = new Map<string, string>();
   #rejectedCount = 0;
@@ -23,57 +63,66 @@ export class EventHistory {
   ) {}
 
   async load(): Promise<void> {
-    for (const { key, event } of await this.log.events()) {
-      this.#events.set(key, event as LiveEvent);
-      this.#last = key;
-    }
+    for (const { key, event } of await this.log.events()) this.#put(key, event as LiveEvent);
   }
 
   add(key: string, event: LiveEvent): void {
     this.#put(key, event);
     this.log.saveEvent(key, event);
-    this.#trim();
+    this.#trim(event.stream);
   }
 
   /** Refused input is not in the log: it is remembered, the same mistake of a feed as one event, but not stored. */
   addRejected(event: Rejected, position: number): void {
     const feed = `${event.stream}\n${event.tracker ?? ''}`;
     const known = this.#rejected.get(feed);
-    const last = known === undefined ? undefined : this.#events.get(known);
+    const last = known === undefined ? undefined : this.#streams.get(event.stream)?.get(known);
     const merged = last ? mergeEvents(last, event) : null;
     const key = merged ? known! : `${eventKey(position, 0xffffff)}.${hex(++this.#rejectedCount)}`;
     this.#put(key, merged ?? event);
     this.#rejected.set(feed, key);
-    this.#trim();
-  }
-
-  #put(key: string, event: LiveEvent): void {
-    if (key >= this.#last) this.#last = key;
-    else this.#sorted = false;
-    this.#events.set(key, event);
-  }
-
-  #sort(): void {
-    if (this.#sorted) return;
-    this.#events = new Map([...this.#events].sort(([a], [b]) => (a < b ? -1 : 1)));
-    this.#sorted = true;
+    this.#trim(event.stream);
   }
 
   list(stream?: string): LiveEvent[] {
-    this.#sort();
-    const all = [...this.#events.values()];
-    return stream === undefined ? all : all.filter((event) => event.stream === stream);
+    if (stream !== undefined) return [...(this.#streams.get(stream)?.entries() ?? [])].map(([, event]) => event);
+    const all = [...this.#streams.values()].flatMap((events) => [...events.entries()]);
+    return all.sort(byKey).map(([, event]) => event);
   }
 
-  #trim(): void {
-    if (this.#events.size > this.eventsMax) this.#sort();
-    while (this.#events.size > this.eventsMax) {
-      const [oldest] = this.#events.keys();
-      this.#events.delete(oldest);
-      this.log.saveEvent(oldest, null);
+  #put(key: string, event: LiveEvent): void {
+    let events = this.#streams.get(event.stream);
+    if (!events) {
+      events = new StreamEventList();
+      this.#streams.set(event.stream, events);
     }
+    const before = events.size;
+    events.put(key, event);
+    this.#size += events.size - before;
+  }
+
+  #trim(stream: string): void {
+    while (this.#size > this.eventsMax) this.#dropFrom(this.#largest(stream));
     if (this.#rejected.size > this.eventsMax) this.#rejected.clear();
+  }
+
+  #dropFrom(stream: string): void {
+    const events = this.#streams.get(stream)!;
+    this.log.saveEvent(events.removeOldest(), null);
+    this.#size--;
+    if (events.size === 0) this.#streams.delete(stream);
+  }
+
+  /** The stream with the most events; the one at hand, when it has more than an equal share. */
+  #largest(atHand: string): string {
+    const share = this.eventsMax / this.#streams.size;
+    if ((this.#streams.get(atHand)?.size ?? 0) > share) return atHand;
+    let largest = atHand;
+    for (const [stream, { size }] of this.#streams)
+      if (size > (this.#streams.get(largest)?.size ?? 0)) largest = stream;
+    return largest;
   }
 }
 
+const byKey = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1);
 const hex = (count: number) => count.toString(16).padStart(14, '0');

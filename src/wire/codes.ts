@@ -35,12 +35,15 @@ export const REJECT_CODES = {
   options_invalid: { close: 4400, meaning: 'an option of the format is missing, unknown or wrong' },
   settings_invalid: {
     close: 4400,
-    meaning: 'the stream settings of the hello contradict each other, or those of the running stream',
+    meaning: 'the stream settings of the hello contradict each other or the running stream, or go beyond limits.hello',
   },
   profile_missing: { close: 4400, meaning: 'points without a configured profile; the message holds the lines to add' },
   stream_forbidden: { close: 4403, meaning: 'the token is not good for this stream' },
   feed_taken: { close: 4409, meaning: 'another client holds this feed' },
-  streams_exceeded: { close: 4429, meaning: 'limits.streams is reached' },
+  streams_exceeded: {
+    close: 4429,
+    meaning: 'limits.streams, limits.streamsPerClient or limits.newStreamsPerMinute is reached',
+  },
   trackers_exceeded: { close: 4429, meaning: 'limits.trackersPerStream is reached' },
   rejects_exceeded: { close: 4429, meaning: 'more rejects than limits.rejectsPerMinute' },
   frame_invalid: {
@@ -74,6 +77,8 @@ export const HTTP_CODES = {
   method_forbidden: { status: 405, meaning: 'only GET and HEAD' },
   upgrade_expected: { status: 426, meaning: 'this address speaks WebSocket' },
   address_exceeded: { status: 429, meaning: 'limits.connectionsPerAddress is reached' },
+  token_exceeded: { status: 429, meaning: 'limits.connectionsPerToken is reached' },
+  requests_exceeded: { status: 429, meaning: 'more requests than limits.requestsPerSecond' },
   fault: { status: 500, meaning: 'a fault of the server' },
   connections_exceeded: { status: 503, meaning: 'limits.connections is reached' },
   stopping: { status: 503, meaning: 'the server is stopping' },

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  beyondCeiling,
   ConfigError,
   completePairing,
   describeProblem,
@@ -13,6 +14,7 @@ import {
   readConfig,
   readConfigFile,
   resolveStream,
+  type SettingsPatch,
   streamSettings,
   tokenSecrets,
 } from '../../src/config/config.js';
@@ -268,5 +270,19 @@ streams: { ships: { profiles: [metres] }, training: { profiles: [detector-traini
     for (const [, key] of schema.matchAll(/"([A-Za-z]+)":\{"(?:default|type|description|anyOf)"/g))
       if (!['items', 'additionalProperties', 'propertyNames'].includes(key))
         assert.match(exampleYaml(), new RegExp(`\\b${key}:`), key);
+  });
+
+  it('names the first setting of a hello that goes beyond limits.hello, unless the file itself goes there', () => {
+    const { config } = read('streams: { long: { windowFrames: 9000 } }');
+    const beyond = (patch: SettingsPatch, stream = 's') => beyondCeiling(config, stream, patch)?.path;
+    assert.equal(beyond({ windowFrames: 100_000 }), 'windowFrames');
+    assert.equal(beyond({ pairing: { bufferFrames: 1e9 } }), 'pairing.bufferFrames');
+    assert.equal(beyond({ idleMinutes: 1e9 }), 'idleMinutes');
+    assert.equal(beyond({ profiles: Array(9).fill('online-surveillance') }), 'profiles');
+    assert.equal(beyond({ windowFrames: 3000, idleMinutes: 1440, pairing: { bufferFrames: 8192 } }), undefined);
+    assert.equal(beyond({ windowFrames: 9000 }, 'long'), undefined);
+    assert.equal(beyond({ windowFrames: 9001 }, 'long'), 'windowFrames');
+    const { message } = beyondCeiling(config, 's', { windowFrames: 100_000 })!;
+    assert.match(message, /asks for 100000, and limits\.hello\.windowFrames allows 3000; ask for less, or raise/);
   });
 });

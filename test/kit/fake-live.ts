@@ -44,6 +44,10 @@ export class FakeLive implements LivePort {
     for (const listener of this.#listeners) listener(event);
   }
 
+  hasStream(stream: string): boolean {
+    return [...this.parts.keys()].some((key) => key.startsWith(`${stream}/`));
+  }
+
   openFeed(feed: FeedId, patch?: SettingsPatch) {
     const streams = new Set([...this.parts.keys()].map((key) => key.split('/')[0]));
     if (!streams.has(feed.stream) && streams.size >= this.streamsMax)
