@@ -7,7 +7,7 @@
  *   euclidean    of points of any dimension
  *   geodesic     great circle on the sphere of mean Earth radius, metres                       [latitude, longitude]
  *
- * Crowds are pruned by sweeping along the first axis: objects farther apart there, or along the second, than `reach` cannot be close.
+ * Crowds are pruned by sweeping along the first axis, large ones in strips along the second: objects farther apart there than `reach` cannot be close.
  */
 
 import type { PackedFrame } from './frame.js';
@@ -24,6 +24,9 @@ const SCAN_MAX = 640;
 /** up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on average */
 const INSERTION_SORT_MAX = 80;
 const MOVES_PER_TRACK_MAX = 20;
+/** so many tracks are put in strips, and so many strips there are at most for each of them */
+const STRIPS_FROM = 200;
+const STRIPS_PER_TRACK = 0.2;
 /** the share of a coordinate that may be lost where a centre is computed */
 const ROUNDED = 2 ** -51;
 /** times a number of tracks it is a whole number that a double can hold */
@@ -126,9 +129,17 @@ export class PairFinder {
   private top = new Float64Array(64);
   private bottom = new Float64Array(64);
   private widest = 0;
-  /** tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and their ends in this order */
+  private tallest = 0;
+  /** tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and their ends */
   private order = new Int32Array(64);
   private ordered = 0;
+  private orderedHigh = new Float64Array(64);
+  /** tracks by strip, and in each by where they end; where each strip begins; and, in this order, their bounds */
+  private arranged = new Int32Array(64);
+  private stripStart = new Int32Array(64);
+  private stripCount = 1;
+  private stripHeight = 0;
+  private firstTop = 0;
   private sortedLow = new Float64Array(64);
   private sortedHigh = new Float64Array(64);
   private sortedTop = new Float64Array(64);
@@ -152,7 +163,10 @@ export class PairFinder {
     if (truthCount === 0 || trackCount === 0) return;
     this.measure(tracker.coordinates, trackCount, stride);
     const few = truthCount * trackCount <= SCAN_MAX;
-    if (!few) this.sortTracks(trackCount);
+    if (!few) {
+      this.sortTracks(trackCount);
+      this.arrange(trackCount);
+    }
     const a = reference.coordinates;
     const b = tracker.coordinates;
     const { name, reach, secondReach } = this;
@@ -165,7 +179,7 @@ export class PairFinder {
       const right = highOf(name, a, i, 0, low) + far;
       const bottom = highOf(name, a, i, 1, top) + farther;
       if (few) this.scan(a, i, b, stride, low - far, right, top - farther, bottom, trackCount);
-      else this.sweep(a, i, b, stride, low - far, right, top - farther, bottom, trackCount);
+      else this.sweep(a, i, b, stride, low - far, right, top - farther, bottom);
     }
   }
 
@@ -178,6 +192,7 @@ export class PairFinder {
     }
     const { name, low, high, top, bottom } = this;
     let widest = 0;
+    let tallest = 0;
     for (let j = 0; j < count; j++) {
       const begin = lowOf(name, c, j, stride, 0);
       const end = highOf(name, c, j, 0, begin);
@@ -186,9 +201,11 @@ export class PairFinder {
       top[j] = lowOf(name, c, j, stride, 1);
       bottom[j] = highOf(name, c, j, 1, top[j]);
       if (end - begin > widest) widest = end - begin;
+      if (bottom[j] - top[j] > tallest) tallest = bottom[j] - top[j];
     }
     // a little more, for what was rounded
     this.widest = widest * (1 + 1e-9);
+    this.tallest = tallest * (1 + 1e-9);
   }
 
   /** Tests the tracks that come near the truth along both axes. */
@@ -208,7 +225,7 @@ export class PairFinder {
       if (low[j] <= right && high[j] >= left && top[j] <= below && bottom[j] >= above) this.test(a, i, b, j, stride);
   }
 
-  /** The same without a look at those that are far away along the first axis; what is found is put in the tracks' own order. */
+  /** The same without a look at those that are far away; what is found is put in the tracks' own order. */
   private sweep(
     a: Float64Array,
     i: number,
@@ -218,82 +235,135 @@ export class PairFinder {
     right: number,
     above: number,
     below: number,
-    trackCount: number,
   ): void {
     const from = this.count;
-    const { sortedLow, sortedHigh, sortedTop, sortedBottom, order } = this;
-    // skip what ends before the truth begins
-    let start = 0;
-    let end = trackCount;
-    while (start < end) {
-      const middle = (start + end) >> 1;
-      if (sortedHigh[middle] < left) start = middle + 1;
-      else end = middle;
-    }
+    const { sortedLow, sortedHigh, sortedTop, sortedBottom, arranged, stripStart } = this;
     const last = right + this.widest;
-    for (let n = start; n < trackCount && sortedHigh[n] <= last; n++)
-      if (sortedTop[n] <= below && sortedBottom[n] >= above && sortedLow[n] <= right)
-        this.test(a, i, b, order[n], stride);
+    const lastStrip = this.stripOf(below);
+    for (let strip = this.stripOf(above - this.tallest - Math.abs(above) * ROUNDED); strip <= lastStrip; strip++) {
+      const stripEnd = stripStart[strip + 1];
+      // skip what ends before the truth begins
+      let start = stripStart[strip];
+      let end = stripEnd;
+      while (start < end) {
+        const middle = (start + end) >> 1;
+        if (sortedHigh[middle] < left) start = middle + 1;
+        else end = middle;
+      }
+      for (let n = start; n < stripEnd && sortedHigh[n] <= last; n++)
+        if (sortedTop[n] <= below && sortedBottom[n] >= above && sortedLow[n] <= right)
+          this.test(a, i, b, arranged[n], stride);
+    }
     if (this.count > from + 1) this.sortFound(from);
+  }
+
+  private stripOf(top: number): number {
+    if (this.stripCount === 1) return 0;
+    const strip = Math.floor((top - this.firstTop) / this.stripHeight);
+    return strip < 0 ? 0 : strip < this.stripCount ? strip : this.stripCount - 1;
   }
 
   private sortTracks(count: number): void {
     if (this.order.length < count) {
       this.order = new Int32Array(count * 2);
+      this.orderedHigh = new Float64Array(count * 2);
+      this.arranged = new Int32Array(count * 2);
+      this.stripStart = new Int32Array(count * 2);
       this.sortedLow = new Float64Array(count * 2);
       this.sortedHigh = new Float64Array(count * 2);
       this.sortedTop = new Float64Array(count * 2);
       this.sortedBottom = new Float64Array(count * 2);
       this.ordered = 0;
     }
-    const { low, high, order, sortedLow, sortedHigh } = this;
-    if (this.ordered !== count) {
-      for (let j = 0; j < count; j++) order[j] = j;
-      if (count > INSERTION_SORT_MAX) this.sortRoughly(count);
-      this.ordered = count;
-    }
+    if (this.ordered !== count) this.sortByBuckets(count);
+    this.ordered = count;
+    if (
+      this.sortByInsertion(count, count > INSERTION_SORT_MAX ? MOVES_PER_TRACK_MAX * count : Number.POSITIVE_INFINITY)
+    )
+      return;
+    // not like the last frame at all, or most of them in few buckets
+    this.sortByKeys(count);
+    this.sortByInsertion(count, Number.POSITIVE_INFINITY);
+  }
+
+  /** Sorts what is nearly sorted; whether that took no more than so many moves. */
+  private sortByInsertion(count: number, movesMax: number): boolean {
+    const { high, order, orderedHigh } = this;
     let moves = 0;
     for (let n = 0; n < count; n++) {
       const j = order[n];
       const end = high[j];
       let m = n - 1;
-      for (; m >= 0 && sortedHigh[m] > end; m--) {
+      for (; m >= 0 && orderedHigh[m] > end; m--) {
         order[m + 1] = order[m];
-        sortedHigh[m + 1] = sortedHigh[m];
+        orderedHigh[m + 1] = orderedHigh[m];
       }
       order[m + 1] = j;
-      sortedHigh[m + 1] = end;
+      orderedHigh[m + 1] = end;
       moves += n - 1 - m;
-      // not like the last frame at all
-      if (moves > MOVES_PER_TRACK_MAX * count && count > INSERTION_SORT_MAX) {
-        this.ordered = 0;
-        this.sortTracks(count);
-        return;
-      }
+      if (moves > movesMax) return false;
     }
-    const { top, bottom, sortedTop, sortedBottom } = this;
-    for (let n = 0; n < count; n++) {
+    return true;
+  }
+
+  /** Orders tracks by where they end, up to the width of a bucket, of which there are as many as tracks. */
+  private sortByBuckets(count: number): void {
+    const { high, order, arranged: bucketOf, stripStart: bucketStart } = this;
+    const { least, most } = extremes(high, count);
+    const scale = (count - 1) / (most - least);
+    bucketStart.fill(0, 0, count);
+    for (let j = 0; j < count; j++) {
+      // 0 where the width is 0 or infinite
+      bucketOf[j] = Math.floor((high[j] - least) * scale) | 0;
+      bucketStart[bucketOf[j]]++;
+    }
+    for (let n = 1; n < count; n++) bucketStart[n] += bucketStart[n - 1];
+    for (let j = count - 1; j >= 0; j--) order[--bucketStart[bucketOf[j]]] = j;
+  }
+
+  /** Puts the tracks, ordered as they are, into strips. */
+  private arrange(count: number): void {
+    const { order, arranged, stripStart, low, high, top, bottom } = this;
+    const { sortedLow, sortedHigh, sortedTop, sortedBottom } = this;
+    this.chooseStrips(count);
+    const strips = this.stripCount;
+    stripStart.fill(0, 0, strips + 1);
+    if (strips > 1) for (let j = 0; j < count; j++) stripStart[this.stripOf(top[j])]++;
+    else stripStart[0] = count;
+    // where each strip ends, and, counted down, begins
+    for (let strip = 1; strip <= strips; strip++) stripStart[strip] += stripStart[strip - 1];
+    for (let n = count - 1; n >= 0; n--) {
       const j = order[n];
-      sortedLow[n] = low[j];
-      sortedTop[n] = top[j];
-      sortedBottom[n] = bottom[j];
+      const at = --stripStart[this.stripOf(top[j])];
+      arranged[at] = j;
+      sortedLow[at] = low[j];
+      sortedHigh[at] = high[j];
+      sortedTop[at] = top[j];
+      sortedBottom[at] = bottom[j];
     }
   }
 
-  /** Orders tracks by where they end, up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them. */
-  private sortRoughly(count: number): void {
-    const { high, order, sortedHigh } = this;
-    let least = Number.POSITIVE_INFINITY;
-    let most = Number.NEGATIVE_INFINITY;
-    for (let j = 0; j < count; j++) {
-      if (high[j] < least) least = high[j];
-      if (high[j] > most) most = high[j];
-    }
+  /** Strips as high as the tallest track and the reach; one where there are few tracks, or no second axis. */
+  private chooseStrips(count: number): void {
+    this.stripCount = 1;
+    if (count < STRIPS_FROM) return;
+    const { least, most } = extremes(this.top, count);
+    const strips = Math.min((most - least) / (this.tallest + this.secondReach), count * STRIPS_PER_TRACK);
+    if (!(strips >= 2)) return;
+    this.stripCount = Math.floor(strips);
+    this.firstTop = least;
+    this.stripHeight = (most - least) / this.stripCount;
+  }
+
+  /** The same up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them. */
+  private sortByKeys(count: number): void {
+    const { high, order, orderedHigh } = this;
+    const { least, most } = extremes(high, count);
     const width = most - least;
     const scale = width > 0 && width < Number.POSITIVE_INFINITY ? STEPS / width : 0;
     for (let j = 0; j < count; j++)
-      sortedHigh[j] = (scale === 0 ? 0 : Math.floor((high[j] - least) * scale)) * count + j;
-    const keys = sortedHigh.subarray(0, count).sort();
+      orderedHigh[j] = (scale === 0 ? 0 : Math.floor((high[j] - least) * scale)) * count + j;
+    const keys = orderedHigh.subarray(0, count).sort();
     for (let n = 0; n < count; n++) order[n] = keys[n] - Math.floor(keys[n] / count) * count;
   }
 
@@ -332,6 +402,16 @@ export class PairFinder {
     this.track = grown(this.track, new Int32Array(size));
     this.distance = grown(this.distance, new Float64Array(size));
   }
+}
+
+function extremes(list: Float64Array, count: number): { least: number; most: number } {
+  let least = list[0];
+  let most = list[0];
+  for (let n = 1; n < count; n++) {
+    if (list[n] < least) least = list[n];
+    else if (list[n] > most) most = list[n];
+  }
+  return { least, most };
 }
 
 /** Where an object begins along the first or the second axis; 0 where there is no second. */
