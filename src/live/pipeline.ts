@@ -19,6 +19,7 @@ import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
+import { Quarantine } from './quarantine.js';
 import { Recovery } from './recovery.js';
 import type { Refusal } from './refusal.js';
 import { Snapshots } from './snapshots.js';
@@ -45,6 +46,7 @@ export class Live {
   readonly #streams: Streams;
   readonly #feeds: OpenFeeds;
   readonly #deadlines: Deadlines;
+  readonly #quarantine: Quarantine;
   readonly #recovery: Recovery;
   readonly #committed$ = new Subject<{ first: number; records: LogRecord[] }>();
   readonly #results$ = new Subject<Published>();
@@ -64,8 +66,11 @@ export class Live {
     const { data, evaluation, limits } = config;
     this.#history = new EventHistory(log, limits.recentEvents);
     this.#snapshots = new Snapshots(log, data.snapshotFrames, evaluation.sliceMs * 3);
+    this.#quarantine = new Quarantine(data.dir, logger);
     this.#streams = new Streams({
       evaluation,
+      log,
+      quarantine: this.#quarantine,
       workers,
       history: this.#history,
       snapshots: this.#snapshots,
@@ -76,6 +81,7 @@ export class Live {
         this.#feeds.applied(record);
       },
       onResult: (published) => this.#results$.next(published),
+      onRestored: () => {},
     });
     this.#feeds = new OpenFeeds(config, log, this.#streams, () => clock.now());
     this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation.idleCheckMs);
@@ -83,6 +89,7 @@ export class Live {
     this.#cleanUp = [
       () => workers.stop(),
       () => log.kill(),
+      () => this.#streams.close(),
       () => this.#streams.liftLimits(),
       () => this.#feeds.close(),
       () => this.#events$.complete(),

@@ -4,7 +4,7 @@
  * time away counts for nobody.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Config, completePairing, resolveStream } from '../config/config.js';
+import { type Config, resolveStream } from '../config/config.js';
 import type { Log } from '../store/log.js';
 import type { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
@@ -12,6 +12,7 @@ import type { RunningStream } from '../stream/running-stream.js';
 import type { LiveEvent } from '../wire/events.js';
 import type { Deadlines } from './deadlines.js';
 import type { OpenFeeds } from './open-feeds.js';
+import { complete, completeState } from './restoration.js';
 import type { Logger, Published, Streams } from './streams.js';
 
 /** What workers make of the records they apply. */
@@ -41,6 +42,7 @@ export class Recovery {
     const subscription = results.subscribe(keep);
     await this.#restoreSnapshots();
     await this.#replayRecords(keep);
+    await this.streams.restored();
     subscription.unsubscribe();
     return unpublished;
   }
@@ -48,15 +50,15 @@ export class Recovery {
   async #restoreSnapshots(): Promise<void> {
     for await (const snapshot of this.log.snapshots()) {
       if (snapshot.state === null) continue;
-      const state = snapshot.state as { plan: StreamPlan };
-      await this.streams.restore({ ...snapshot, state: { ...state, plan: completePlan(state.plan) } });
+      this.streams.restore({ ...snapshot, state: completeState(snapshot.state) }, this.log.lastPosition);
     }
   }
 
   async #replayRecords(publish: (published: Published) => void): Promise<void> {
     const { streams } = this;
-    for await (const { position, record } of this.log.records()) {
-      if ('settings' in record && record.settings) record.settings = completePlan(record.settings as StreamPlan);
+    for await (const stored of this.log.records()) {
+      const { position, record } = complete(stored);
+      if (streams.readsItself(record.stream, position)) continue;
       for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });
       await streams.caughtUp(record.stream);
     }
@@ -97,9 +99,3 @@ export class Recovery {
     for (const { name } of this.streams) this.deadlines.append({ kind: 'resume', stream: name, atMs });
   }
 }
-
-/** A plan as this version would have stored it. */
-const completePlan = ({ settings, ...plan }: StreamPlan): StreamPlan => ({
-  ...plan,
-  settings: { ...settings, pairing: completePairing(settings.pairing) },
-});

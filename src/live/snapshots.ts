@@ -1,14 +1,19 @@
 /**
  * When streams are snapshotted. A record is dropped from the log only when a snapshot covers it, and recovery replays
- * what came after the last one: so a stream is snapshotted every so many records, when it moves, when the log is held
- * back by it, and at the end. A retired stream leaves a mark instead.
+ * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves, when
+ * the log is held back by it, and at the end. A retired stream leaves a mark instead.
  */
 import type { Log } from '../store/log.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
 
+/** milliseconds of work in a worker: recovery repeats no more of it than about this much */
+const WORK_MS = 3000;
+
 export class Snapshots {
   /** stream: records since its last snapshot */
   readonly #records = new Map<string, number>();
+  /** stream: milliseconds of work since its last snapshot, in a worker */
+  readonly #workMs = new Map<string, number>();
   #savedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -19,19 +24,30 @@ export class Snapshots {
     readonly pauseMs: number,
   ) {}
 
-  /** A record of this stream was applied. */
-  count(stream: RunningStream): void {
+  /** A record of this stream was applied; `workMs` is what it took in a worker. */
+  count(stream: RunningStream, workMs = 0): void {
     const records = (this.#records.get(stream.name) ?? 0) + 1;
     this.#records.set(stream.name, records);
+    if (workMs > 0 && this.#addWork(stream.name, workMs) >= WORK_MS) {
+      void this.save(stream);
+      return;
+    }
     if (records < this.everyRecords) return;
     // streams of the same age take turns: a snapshot takes milliseconds
     const soon = performance.now() < this.#savedMs + this.pauseMs;
     if (!soon || records >= 2 * this.everyRecords) this.save(stream);
   }
 
+  #addWork(name: string, workMs: number): number {
+    const sum = (this.#workMs.get(name) ?? 0) + workMs;
+    this.#workMs.set(name, sum);
+    return sum;
+  }
+
   /** Resolves when the log has it; at once unless the stream runs in a worker. */
   save(stream: RunningStream): void | Promise<void> {
     this.#records.set(stream.name, 0);
+    this.#workMs.delete(stream.name);
     return stream.snapshot((snapshot) => this.store(stream.name, snapshot));
   }
 
@@ -59,6 +75,7 @@ export class Snapshots {
   /** The stream is retired, as of the record at this position. */
   retire(name: string, position: number): void {
     this.#records.delete(name);
+    this.#workMs.delete(name);
     this.log.saveSnapshot(name, position, null);
   }
 }

@@ -2,19 +2,27 @@
  * The streams of one log, by name, wherever they run. Durable records are applied to them in the order of the log; a
  * heavy stream moves to a worker and a retired one goes. What has come of a record is published in order: that of this
  * thread is yielded by `apply`, that of a worker is given to `onResult`.
+ *
+ * A record that fails is set aside and its stream rebuilt without it, while all others go on; one that fails again and
+ * again is suspended.
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
+import { eventKey } from '../store/commit.js';
 import { packSnapshot } from '../store/formats.js';
-import type { Snapshot, Stored } from '../store/log.js';
+import type { Log, Snapshot, Stored } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import type { EventHistory } from '../stream/history.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import type { PackedSnapshot, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import type { PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
+import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
+import type { Quarantine } from './quarantine.js';
+import { isRetirement, RecordFailure, Restoration, reasonOf } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 
 export interface Logger {
@@ -36,6 +44,8 @@ export interface Queued extends Stored {
 
 interface StreamsParts {
   evaluation: Config['evaluation'];
+  log: Pick<Log, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
+  quarantine: Quarantine;
   workers: Workers;
   history: EventHistory;
   snapshots: Snapshots;
@@ -44,19 +54,40 @@ interface StreamsParts {
   lastPosition: number;
   /** a record has taken effect */
   onApplied(record: LogRecord): void;
-  /** what has come of a record in a worker */
+  /** what has come of a record in a worker, or in a stream that was rebuilt */
   onResult(published: Published): void;
+  /** a stream that was being rebuilt is there again, or suspended */
+  onRestored(stream: RunningStream): void;
 }
+
+/** Failures of a stream that are not forgiven yet. */
+interface Strikes {
+  count: number;
+  /** applied since the last one */
+  records: number;
+}
+
+/** a stream with so many failures is suspended */
+const STRIKES_MAX = 3;
+/** records without a failure after which they are forgiven */
+const FORGIVING_RECORDS = 1000;
+/** index of the event about a record that was set aside, behind those of the record itself */
+const LAST_INDEX = 0xffffff;
 
 interface Entry {
   stream: RunningStream;
   backlog: Backlog;
 }
 
-export class Streams {
+export class Streams implements WorkerOwner {
   readonly #parts: StreamsParts;
   readonly #options: StreamOptions;
+  readonly #restoration: Restoration;
   readonly #entries = new Map<string, Entry>();
+  readonly #strikes = new Map<string, Strikes>();
+  /** those that are being rebuilt */
+  readonly #restoring = new Map<DetachedStream, Promise<void>>();
+  #closed = false;
   /** of the streams in this thread, and of those that nobody knows */
   readonly #shared: Backlog;
   #backlogMax: number;
@@ -72,6 +103,9 @@ export class Streams {
       parts.workers.count === 0
         ? { budgetMs, auditEvery }
         : { budgetMs: Math.min(inlineMs, budgetMs), auditEvery, heavyMs: inlineMs };
+    const { log, workers, quarantine } = parts;
+    const { sliceMs } = parts.evaluation;
+    this.#restoration = new Restoration({ log, workers, quarantine, options: this.#options, sliceMs });
   }
 
   *[Symbol.iterator](): Generator<RunningStream> {
@@ -94,7 +128,7 @@ export class Streams {
   /** Everything up to here has been applied and published. */
   get appliedPosition(): number {
     let position = this.#handledPosition;
-    if (this.#parts.workers.pending === 0) return position;
+    if (this.#parts.workers.pending === 0 && this.#restoring.size === 0) return position;
     for (const { firstPending } of this) position = Math.min(position, firstPending - 1);
     return position;
   }
@@ -131,9 +165,10 @@ export class Streams {
     }
   }
 
-  /** False when the record was sent to a worker. */
+  /** False when what comes of the record is known later: in a worker, or when its stream has been rebuilt. */
   *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
-    const retired = record.kind === 'retire' && record.tracker === null;
+    const retired = isRetirement(record);
+    if (this.#parts.quarantine.has({ position, record })) return true;
     try {
       const steps = stream.apply(record, position);
       if (steps === null) return false;
@@ -141,9 +176,11 @@ export class Streams {
       if (retired) this.#remove(stream.name, position);
       for (const applied of steps) yield this.#publish(applied);
     } catch (error) {
-      this.#fail(record, position, error);
+      if (retired) this.#remove(stream.name, position);
+      yield this.#fail(stream, { position, record }, reasonOf(error));
+      return true;
     }
-    if (retired) return true;
+    if (retired || stream instanceof DetachedStream) return true;
     this.#parts.snapshots.count(stream);
     if (stream.heavy && this.#parts.workers.count > 0) this.#moveToWorker(stream);
     return true;
@@ -156,11 +193,11 @@ export class Streams {
   }
 
   /** What follows a record that a worker has applied. */
-  #receive({ stream, position, record, steps, gone, error }: WorkerResult): void {
+  received({ stream, position, record, steps, gone, error, workMs }: WorkerResult): void {
     const backlog = this.#backlogOf(stream.name);
-    if (error) this.#fail(record, position, error);
     const events = steps.flatMap((applied) => this.#publish(applied));
-    if (!gone) this.#parts.snapshots.count(stream);
+    if (error) events.push(...this.#fail(stream, { position, record }, error));
+    else if (!gone) this.#parts.snapshots.count(stream, workMs);
     else if (stream.pending > 0) this.#parts.snapshots.retire(stream.name, position);
     else {
       stream.dispose();
@@ -171,6 +208,24 @@ export class Streams {
     this.#parts.onResult({ position, events });
   }
 
+  /** The worker of a stream died: of its record, or of that of another stream. */
+  lost(stream: WorkerStream, reason: string, running: boolean | null): void {
+    const [first] = stream.unanswered;
+    if (running && first) {
+      const { backlog } = this.#entries.get(stream.name)!;
+      const events = this.#fail(stream, first, reason);
+      this.#finish(first.record, backlog);
+      this.#parts.onResult({ position: first.position, events });
+      return;
+    }
+    // died of nothing that could be left out, it must not die for ever
+    const struckOut = running !== false && this.#strike(stream.name) >= STRIKES_MAX;
+    const upTo = first ? first.position - 1 : this.#handledPosition;
+    const detached = this.#detach(stream, upTo, stream.unanswered);
+    if (struckOut) this.#suspend(detached, reason);
+    else this.#rebuild(detached);
+  }
+
   #publish({ events, history }: Applied): LiveEvent[] {
     for (const { key, event } of history) this.#parts.history.add(key, event);
     return events;
@@ -178,12 +233,195 @@ export class Streams {
 
   #finish(record: LogRecord, backlog: Backlog): void {
     backlog.remove();
+    if (this.#strikes.size > 0) this.#forgive(record.stream);
     this.#parts.onApplied(record);
   }
 
-  /** A fault of ours must not stop other streams, nor come back at every start. */
-  #fail({ stream, kind }: LogRecord, position: number, error: unknown): void {
-    this.#parts.logger.error('record_failed', { position, stream, kind, error });
+  /** Sets a record aside; its stream, half changed, is rebuilt without it, or suspended. Returns what to tell. */
+  #fail(stream: RunningStream, failed: Stored, reason: string): LiveEvent[] {
+    this.#parts.quarantine.add(failed, reason);
+    const suspended = this.#strike(stream.name) >= STRIKES_MAX;
+    if (this.#entries.get(stream.name)?.stream === stream) {
+      const pending = isInWorker(stream) ? stream.unanswered : [];
+      const queue = pending.filter(({ position }) => position > failed.position);
+      const detached = this.#detach(stream, failed.position, queue);
+      if (suspended) this.#suspend(detached, reason);
+      else this.#rebuild(detached);
+    }
+    return [this.#tell(failed, reason, suspended)];
+  }
+
+  #tell({ position, record }: Stored, reason: string, suspended: boolean): LiveEvent {
+    const [message] = reason.split('\n');
+    const { stream, kind, atMs } = record;
+    const tracker = 'tracker' in record ? record.tracker : null;
+    const event: LiveEvent = { type: 'quarantine', stream, tracker, kind, position, suspended, message, atMs };
+    this.#parts.history.add(eventKey(position, LAST_INDEX), event);
+    return event;
+  }
+
+  #strike(name: string): number {
+    const count = (this.#strikes.get(name)?.count ?? 0) + 1;
+    this.#strikes.set(name, { count, records: 0 });
+    return count;
+  }
+
+  #forgive(name: string): void {
+    const strikes = this.#strikes.get(name);
+    if (strikes && ++strikes.records >= FORGIVING_RECORDS) this.#strikes.delete(name);
+  }
+
+  /** From now on nobody evaluates the stream; records up to `upTo` are in the log, those of the queue come after it. */
+  #detach(stream: RunningStream, upTo: number, queue: readonly Stored[], recovering = false): DetachedStream {
+    const detached = this.#addDetached(stream.name, knownOf(stream), upTo, queue, recovering);
+    try {
+      stream.dispose();
+    } catch (error) {
+      this.#parts.logger.warn('dispose_failed', { stream: stream.name, error });
+    }
+    return detached;
+  }
+
+  #addDetached(name: string, known: Known, upTo: number, queue: readonly Stored[], recovering: boolean): DetachedStream {
+    const keep = (position: number) => this.#keepSnapshot(name, position);
+    const detached = new DetachedStream(name, known, upTo, queue, keep, recovering);
+    const own = this.#entries.get(name)?.backlog;
+    this.#add(detached, own && own !== this.#shared ? own : new Backlog(this.#backlogMax));
+    return detached;
+  }
+
+  #rebuild(detached: DetachedStream): void {
+    const done = this.#restore(detached).finally(() => this.#restoring.delete(detached));
+    this.#restoring.set(detached, done);
+  }
+
+  /** Rebuilds a stream, applies what has come meanwhile, and puts it in its place again. Never rejects. */
+  async #restore(detached: DetachedStream): Promise<void> {
+    const { name, upTo, recovering } = detached;
+    const onApplied = (position: number, steps: Applied[]) => {
+      if (recovering) this.#parts.onResult({ position, events: steps.flatMap((applied) => this.#publish(applied)) });
+    };
+    try {
+      const stream = await this.#restoration.rebuild(name, upTo, onApplied);
+      if (this.#closed) stream?.dispose();
+      else if (stream) await this.#attach(detached, stream);
+      else this.#goneMeanwhile(detached);
+    } catch (error) {
+      if (this.#closed) return;
+      if (error instanceof RecordFailure) this.#failedAgain(detached, error);
+      else this.#suspend(detached, reasonOf(error));
+    }
+  }
+
+  /** A rebuilt stream takes over once nothing waits any more. */
+  async #attach(detached: DetachedStream, stream: RunningStream): Promise<void> {
+    const { name, queue } = detached;
+    if (isInWorker(stream)) {
+      stream.owner = this;
+      this.#entries.get(name)!.stream = stream;
+      for (const { record, position } of queue.splice(0)) stream.apply(record, position);
+      this.#parts.onRestored(stream);
+      return;
+    }
+    for (let end = performance.now() + this.#parts.evaluation.sliceMs; queue.length > 0; ) {
+      this.#applyWaiting(detached, stream, queue[0]);
+      if (this.get(name) !== detached) return;
+      if (performance.now() < end) continue;
+      await turn();
+      end = performance.now() + this.#parts.evaluation.sliceMs;
+    }
+    this.#entries.get(name)!.backlog.lift();
+    this.#add(stream, this.#shared);
+    this.#parts.onRestored(stream);
+  }
+
+  #applyWaiting(detached: DetachedStream, stream: RunningStream, stored: Stored): void {
+    const { record, position } = stored;
+    const { backlog } = this.#entries.get(stream.name)!;
+    let events: LiveEvent[] = [];
+    try {
+      for (const applied of stream.apply(record, position) ?? []) events.push(...this.#publish(applied));
+      detached.queue.shift();
+    } catch (error) {
+      stream.dispose();
+      events = this.#failWaiting(detached, stored, reasonOf(error));
+    }
+    this.#finish(record, backlog);
+    if (isRetirement(record)) this.#remove(stream.name, position);
+    this.#parts.onResult({ position, events });
+    if (isRetirement(record)) this.#applyBehind(detached.queue.splice(0), backlog);
+  }
+
+  /** What has come behind the retirement of a stream. */
+  #applyBehind(queue: Stored[], backlog: Backlog): void {
+    for (const stored of queue)
+      for (const events of this.apply([{ ...stored, backlog }]))
+        this.#parts.onResult({ position: stored.position, events });
+    backlog.lift();
+  }
+
+  /** A record that waited for its stream fails too. */
+  #failWaiting(detached: DetachedStream, stored: Stored, reason: string): LiveEvent[] {
+    detached.queue.splice(0, detached.queue.indexOf(stored) + 1);
+    this.#parts.quarantine.add(stored, reason);
+    const suspended = this.#strike(detached.name) >= STRIKES_MAX;
+    const next = this.#detach(detached, stored.position, detached.queue.splice(0), detached.recovering);
+    if (suspended) this.#suspend(next, reason);
+    else this.#rebuild(next);
+    return [this.#tell(stored, reason, suspended)];
+  }
+
+  /** A record that is applied again fails: it is left out as well. */
+  #failedAgain(detached: DetachedStream, { failed, reason }: RecordFailure): void {
+    const { quarantine, onResult } = this.#parts;
+    quarantine.add(failed, reason);
+    const suspended = this.#strike(detached.name) >= STRIKES_MAX;
+    if (suspended) this.#suspend(detached, reason);
+    else this.#rebuild(detached);
+    onResult({ position: failed.position, events: [this.#tell(failed, reason, suspended)] });
+  }
+
+  /** Nobody evaluates the stream until the next start; its records are stored. */
+  #suspend(detached: DetachedStream, reason: string): void {
+    const [message] = reason.split('\n');
+    detached.suspended = message;
+    this.#parts.logger.error('stream_suspended', { stream: detached.name, reason });
+    const { backlog } = this.#entries.get(detached.name)!;
+    for (const { record } of detached.queue.splice(0)) this.#finish(record, backlog);
+    backlog.lift();
+    void this.#followLog(detached).finally(() => this.#parts.onRestored(detached));
+  }
+
+  /** How far the feeds of a suspended stream are, when no evaluation has told. */
+  async #followLog(detached: DetachedStream): Promise<void> {
+    if (!detached.recovering) return;
+    try {
+      const { log } = this.#parts;
+      for await (const { record } of log.recordsOf(detached.name, 0, detached.upTo)) detached.observe(record);
+    } catch (error) {
+      this.#parts.logger.error('log_unreadable', { stream: detached.name, error });
+    }
+  }
+
+  /** The log is to shrink: what a suspended stream has stored meanwhile goes unjudged. */
+  async #keepSnapshot(name: string, position: number): Promise<void> {
+    const { log, logger } = this.#parts;
+    const snapshot = await log.snapshotOf(name);
+    logger.warn('suspended_dropped', { stream: name, upTo: position });
+    log.saveSnapshot(name, position, snapshot?.state ?? null);
+  }
+
+  /** The log says that the stream was retired, or never opened. */
+  #goneMeanwhile(detached: DetachedStream): void {
+    const { name, upTo, queue } = detached;
+    const { backlog } = this.#entries.get(name)!;
+    if (!detached.recovering) {
+      this.#suspend(detached, 'the record that opens it was set aside');
+      return;
+    }
+    this.#remove(name, upTo);
+    backlog.lift();
+    for (const { record } of queue) this.#finish(record, backlog);
   }
 
   /** The stream that a record opens; none when it opens nothing. */
@@ -216,15 +454,38 @@ export class Streams {
   }
 
   #adopt(name: string, snapshot: PackedSnapshot, known?: RunningStream): WorkerStream {
-    const stream = this.#parts.workers.adopt(name, snapshot, (result) => this.#receive(result), known);
+    const stream = this.#parts.workers.adopt(name, snapshot, this, known);
     return this.#add(stream, new Backlog(this.#backlogMax)).stream;
   }
 
-  /** A stream as a snapshot has it. */
-  async restore({ stream: name, state, position }: Snapshot): Promise<void> {
-    if (this.#parts.workers.count > 0 && Stream.isHeavy(state))
-      await this.#adopt(name, { state: packSnapshot(state), position }).ready;
-    else this.#add(Stream.fromJSON(name, { state, position }, this.#options), this.#shared);
+  /** A stream as a snapshot has it; a heavy one is rebuilt beside the others, with its records up to `upTo`. */
+  restore({ stream: name, state, position }: Snapshot, upTo: number): void {
+    const detached = () => this.#addDetached(name, { status: statusIn(name, state), reports: [] }, upTo, [], true);
+    if (this.#parts.workers.count > 0 && Stream.isHeavy(state)) {
+      this.#rebuild(detached());
+      return;
+    }
+    try {
+      this.#add(Stream.fromJSON(name, { state, position }, this.#options), this.#shared);
+    } catch (error) {
+      this.#suspend(detached(), reasonOf(error));
+    }
+  }
+
+  /** Whether a record of the log is read by the stream itself, while it is rebuilt. */
+  readsItself(name: string, position: number): boolean {
+    const stream = this.get(name);
+    return stream instanceof DetachedStream && position <= stream.upTo;
+  }
+
+  /** Resolves when no stream is being rebuilt. */
+  async restored(): Promise<void> {
+    while (this.#restoring.size > 0) await Promise.all(this.#restoring.values());
+  }
+
+  /** Nothing more is rebuilt. */
+  close(): void {
+    this.#closed = true;
   }
 
   /** Resolves when a stream is not further behind than acks allow. */
@@ -256,6 +517,8 @@ export class Streams {
     return new Set([this.#shared, ...[...this.#entries.values()].map(({ backlog }) => backlog)]);
   }
 }
+
+const isInWorker = (stream: RunningStream): stream is WorkerStream => 'owner' in stream;
 
 /** Its stream has moved, or come back, since the record was counted. */
 function recount(from: Backlog, to: Backlog): void {

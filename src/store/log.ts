@@ -200,27 +200,35 @@ export class Log {
   }
 
   async *snapshots(): AsyncGenerator<Snapshot> {
-    for await (const [key, value] of this.#db.iterator(SNAPSHOTS)) {
-      const stream = key.slice(1);
-      const state = value.length === 8 ? null : unpackSnapshot(value.subarray(8), `the snapshot of stream ${stream}`);
-      yield { stream, position: value.readDoubleLE(0), state };
-    }
+    for await (const [key, value] of this.#db.iterator(SNAPSHOTS)) yield readSnapshot(key.slice(1), value);
+  }
+
+  /** The last snapshot of a stream, whether on disk or on its way there; undefined when there is none. */
+  async snapshotOf(stream: string): Promise<Snapshot | undefined> {
+    const key = `s${stream}`;
+    if (!this.#extras.has(key)) await this.#underwayDone;
+    const value = this.#extras.get(key) ?? (await this.#db.get(key));
+    return value && readSnapshot(stream, value);
+  }
+
+  /** Durable records of one stream behind a position, up to another. */
+  async *recordsOf(stream: string, after: number, upTo: number): AsyncGenerator<Stored> {
+    const range = { ...COMMITS, gte: await this.#commitAt(after + 1), lt: keyBehind(upTo) };
+    for await (const [key, value] of this.#db.iterator(range))
+      for (const stored of readRecords(key, value))
+        if (stored.record.stream === stream && stored.position > after && stored.position <= upTo) yield stored;
   }
 
   /** Records after the snapshots of their streams, in order; to be read once, after open. */
   async *records(): AsyncGenerator<Stored> {
     if (this.#recoveredFloor === null) return;
     const start = await this.#commitAt(this.#recoveredFloor);
-    for await (const [key, value] of this.#db.iterator({ ...COMMITS, gte: start })) {
-      const { first } = readHeader(key, value);
-      let position = first;
-      for (const reader = new RecordReader(value, HEADER_BYTES); !reader.done; position++) {
-        const record = reader.read();
-        if (this.#coverage.covers(record.stream, position)) continue;
-        this.#coverage.addRecord(record.stream, position);
-        yield { position, record };
+    for await (const [key, value] of this.#db.iterator({ ...COMMITS, gte: start }))
+      for (const stored of readRecords(key, value)) {
+        if (this.#coverage.covers(stored.record.stream, stored.position)) continue;
+        this.#coverage.addRecord(stored.record.stream, stored.position);
+        yield stored;
       }
-    }
     this.#recoveredFloor = null;
   }
 
@@ -433,4 +441,15 @@ export class Log {
     for (const stream of this.#coverage.dropRetired(this.#floor())) remove(`s${stream}`);
     this.#retention.reclaimSpace(this.#db);
   }
+}
+
+function* readRecords(key: string, value: Buffer): Generator<Stored> {
+  let position = readHeader(key, value).first;
+  for (const reader = new RecordReader(value, HEADER_BYTES); !reader.done; position++)
+    yield { position, record: reader.read() };
+}
+
+function readSnapshot(stream: string, value: Buffer): Snapshot {
+  const state = value.length === 8 ? null : unpackSnapshot(value.subarray(8), `the snapshot of stream ${stream}`);
+  return { stream, position: value.readDoubleLE(0), state };
 }

@@ -31,6 +31,10 @@ export interface StreamInfo {
   profiles: string[];
   feeds: FeedInfo[];
   series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
+  /** it is being rebuilt from its last snapshot and the log; its frames wait */
+  restoring?: true;
+  /** why it is not evaluated until the next start; its frames are stored */
+  suspended?: string;
 }
 
 /** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */

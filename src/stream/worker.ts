@@ -4,7 +4,6 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import '../index.js';
-import type { SolveOptions } from '../metric/solve-options.js';
 import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';
@@ -18,93 +17,126 @@ import type {
   SentReport,
   SentStep,
   WorkerAnswer,
+  WorkerSetup,
   WorkerTask,
 } from './workers.js';
 
-const options = workerData as SolveOptions;
-const streams = new Map<string, Stream>();
+const { options, running } = workerData as WorkerSetup;
+const streams = new Map<number, Stream>();
 /** records after which series may have started anew, without a report yet */
 const CHANGES: readonly LogRecord['kind'][] = ['open', 'configure', 'retire'];
 
 /** what waits, by stream; the one whose turn it is stands first */
-const waiting = new Map<string, WorkerTask[]>();
+const waiting = new Map<number, Work[]>();
+
+/** What takes its turn. */
+type Work = Exclude<WorkerTask, { type: 'drop' }>;
 
 parentPort!.on('message', (task: WorkerTask) => {
-  if (task.type === 'window' && streams.has(task.stream)) answer(task);
+  if (task.type === 'drop') drop(task.stream);
+  else if (task.type === 'window' && streams.has(task.stream)) answer(task);
   else enqueue(task);
 });
 
-function enqueue(task: WorkerTask): void {
-  if (waiting.size === 0) setImmediate(next);
+/** Nobody wants to know any more what becomes of this stream. */
+function drop(stream: number): void {
+  waiting.delete(stream);
+  streams.get(stream)?.dispose();
+  streams.delete(stream);
+}
+
+function enqueue(task: Work): void {
+  if (!scheduled) schedule();
   const queue = waiting.get(task.stream);
   if (queue) queue.push(task);
   else waiting.set(task.stream, [task]);
 }
 
+let scheduled = false;
+
+function schedule(): void {
+  scheduled = true;
+  setImmediate(next);
+}
+
 /** One task; what has come meanwhile is heard before the next. */
 function next(): void {
+  scheduled = false;
+  // the stream may have been dropped since
+  if (waiting.size === 0) return;
   const [[stream, queue]] = waiting;
   waiting.delete(stream);
   answer(queue.shift()!);
   if (queue.length > 0) waiting.set(stream, queue);
-  if (waiting.size > 0) setImmediate(next);
+  if (waiting.size > 0) schedule();
 }
 
-function answer(task: WorkerTask): void {
+function answer(task: Work): void {
+  // should this thread die of it, others can see what it was
+  running[1] = task.type === 'apply' ? task.position : 0;
+  running[0] = task.stream;
   parentPort!.postMessage(
     task.type === 'apply' ? apply(task) : { type: 'answer', ask: task.ask, value: valueFor(task) },
   );
+  running[0] = 0;
 }
 
-function valueFor(task: Exclude<WorkerTask, { type: 'apply' }>): unknown {
+function valueFor(task: Exclude<Work, { type: 'apply' }>): unknown {
   if (task.type === 'adopt') return adopt(task);
   const stream = streams.get(task.stream);
   if (task.type === 'window') return stream?.window(task.tracker, task.profile);
   return stream && packedSnapshot(stream);
 }
 
-function adopt({ stream: name, state, position }: Extract<WorkerTask, { type: 'adopt' }>): Adopted {
-  const stream = Stream.fromJSON(
-    name,
-    { state: unpackSnapshot(state, `the snapshot of stream ${name}`), position },
-    options,
-  );
-  streams.set(name, stream);
-  return { status: stream.status(), reports: stream.reports().map(sent) };
+function adopt({ stream: id, name, state, position }: Extract<WorkerTask, { type: 'adopt' }>): Adopted {
+  try {
+    const snapshot = { state: unpackSnapshot(state, `the snapshot of stream ${name}`), position };
+    const stream = Stream.fromJSON(name, snapshot, options);
+    streams.set(id, stream);
+    return { status: stream.status(), reports: stream.reports().map(sent) };
+  } catch (error) {
+    return { error: reasonOf(error) };
+  }
 }
 
 function packedSnapshot(stream: Stream): PackedSnapshot {
   return { state: packSnapshot(stream.toJSON()), position: stream.position };
 }
 
-function apply({ stream: name, position, record: bytes }: Extract<WorkerTask, { type: 'apply' }>): WorkerAnswer {
+function apply({ stream: id, position, record: bytes }: Extract<WorkerTask, { type: 'apply' }>): WorkerAnswer {
+  const began = performance.now();
   const record = new RecordReader(Buffer.from(bytes.buffer), 0).read();
-  const stream = streams.get(name) ?? open(record);
+  const stream = streams.get(id) ?? open(id, record);
   const steps: SentStep[] = [];
   let error: string | null = null;
   try {
     for (const { events, history } of stream?.apply(record, position) ?? [])
       steps.push({ events: events.map(sentEvent), history });
   } catch (thrown) {
-    error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    error = reasonOf(thrown);
   }
-  if (record.kind === 'retire' && record.tracker === null) streams.delete(name);
+  // half changed, it is good for nothing any more
+  if (error !== null || (record.kind === 'retire' && record.tracker === null)) streams.delete(id);
   return {
     type: 'applied',
-    stream: name,
+    stream: id,
     steps,
-    status: stream?.status() ?? null,
-    reports: stream && CHANGES.includes(record.kind) ? stream.reports().map(sent) : null,
-    gone: !streams.has(name),
+    status: error === null ? (stream?.status() ?? null) : null,
+    reports: stream && error === null && CHANGES.includes(record.kind) ? stream.reports().map(sent) : null,
+    gone: !streams.has(id),
     error,
+    workMs: performance.now() - began,
   };
 }
 
+const reasonOf = (thrown: unknown): string =>
+  thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+
 /** The stream that a record opens, if it does. */
-function open(record: LogRecord): Stream | undefined {
+function open(id: number, record: LogRecord): Stream | undefined {
   if (record.kind !== 'open' || !record.settings) return undefined;
   const stream = new Stream(record.stream, record.settings as StreamPlan, options);
-  streams.set(record.stream, stream);
+  streams.set(id, stream);
   return stream;
 }
 

@@ -3,8 +3,8 @@
  * WorkerStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that
  * came back last. Records are applied in order, and none is dropped.
  *
- * This file owns the threads; what runs inside is `worker.ts`. A worker is started when the first stream needs it. One
- * that dies takes the process with it: its streams exist nowhere else, and a restart finds them in the log.
+ * This file owns the threads; what runs inside is `worker.ts`. A worker is started when the first stream needs it. When
+ * one dies its streams are lost here, and the log has them: each owner hears of it, and which record was being applied.
  */
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -18,17 +18,18 @@ import { idleAmong, type StreamInfo, type StreamStatus, type WindowView } from '
 import { seriesKey } from './stream.js';
 import type { Applied } from './stream-events.js';
 
-/** What a worker is asked to do, in this order for one stream. */
+/** What a worker is asked to do, in this order for one stream; a stream that is rebuilt gets another number. */
 export type WorkerTask =
-  | ({ type: 'adopt'; stream: string; ask: number } & PackedSnapshot)
-  | { type: 'apply'; stream: string; position: number; record: Uint8Array }
-  | { type: 'snapshot'; stream: string; ask: number }
-  | { type: 'window'; stream: string; ask: number; tracker: string; profile: string };
+  | ({ type: 'adopt'; stream: number; name: string; ask: number } & PackedSnapshot)
+  | { type: 'apply'; stream: number; position: number; record: Uint8Array }
+  | { type: 'snapshot'; stream: number; ask: number }
+  | { type: 'window'; stream: number; ask: number; tracker: string; profile: string }
+  | { type: 'drop'; stream: number };
 
 export type WorkerAnswer =
   | {
       type: 'applied';
-      stream: string;
+      stream: number;
       steps: SentStep[];
       status: StreamStatus | null;
       /** the newest reports, when more has become of them than the steps tell */
@@ -36,6 +37,8 @@ export type WorkerAnswer =
       /** the worker does not know the stream, or any more */
       gone: boolean;
       error: string | null;
+      /** milliseconds that it took */
+      workMs: number;
     }
   | { type: 'answer'; ask: number; value: unknown };
 
@@ -47,10 +50,14 @@ export type Gauges = Record<string, ReturnType<SpikeReading['gauge']>>;
 
 export type PackedSnapshot = StreamSnapshot<Uint8Array>;
 
-/** A stream that a worker has adopted. */
-export interface Adopted {
-  status: StreamStatus;
-  reports: SentReport[];
+/** A stream that a worker has adopted, or why it has not. */
+export type Adopted = { status: StreamStatus; reports: SentReport[] } | { error: string };
+
+/** What a worker starts with. */
+export interface WorkerSetup {
+  options: SolveOptions;
+  /** number of the stream and position of the record that are being worked on; zeros in between */
+  running: Float64Array;
 }
 
 /** What has come of a record that a worker has applied. */
@@ -62,9 +69,16 @@ export interface WorkerResult {
   /** the stream is retired, unless a record that is not back yet opens it anew */
   gone: boolean;
   error: string | null;
+  /** milliseconds that it took */
+  workMs: number;
 }
 
-type OnResult = (result: WorkerResult) => void;
+/** Whoever answers for a stream in a worker. */
+export interface WorkerOwner {
+  received(result: WorkerResult): void;
+  /** its worker died; `running` when it did so on a record or the adoption of this stream, null when nothing ran */
+  lost(stream: WorkerStream, reason: string, running: boolean | null): void;
+}
 
 /** A stream as it was known where it ran until now. */
 type Known = Pick<RunningStream, 'status' | 'reports'>;
@@ -80,6 +94,7 @@ export class Workers {
   /** how many there may be */
   readonly count: number;
   readonly #options: SolveOptions;
+  #lastStream = 0;
 
   constructor(
     { threads, budgetMs, auditEvery }: Pick<Config['evaluation'], 'threads' | 'budgetMs' | 'auditEvery'>,
@@ -100,22 +115,26 @@ export class Workers {
   }
 
   /** A stream runs in a worker from now on, where its snapshot was made. */
-  adopt(name: string, snapshot: PackedSnapshot, onResult: OnResult, known?: Known): WorkerStream {
-    return new WorkerStream(name, this.#emptiest(), snapshot, onResult, known);
+  adopt(name: string, snapshot: PackedSnapshot, owner: WorkerOwner, known?: Known): WorkerStream {
+    return new WorkerStream(++this.#lastStream, name, this.#emptiest(), snapshot, owner, known);
   }
 
   #emptiest(): WorkerThread {
     if (this.#threads.length < this.count && this.#threads.every((thread) => thread.streams.size > 0))
-      this.#threads.push(new WorkerThread(this.#options, (error) => this.#fail(error)));
+      this.#threads.push(new WorkerThread(this.#options, (thread, error) => this.#died(thread, error)));
     return this.#threads.reduce((a, b) => (b.streams.size < a.streams.size ? b : a));
   }
 
-  /** What ran in the worker is nowhere else; the log has it, and a restart finds it there. */
-  #fail(error: unknown): never {
-    const message =
-      'a thread of the evaluation failed; nothing acked is lost: start again, and should it repeat, set evaluation.threads to 0';
-    this.logger.error('thread_failed', { message, error });
-    throw error;
+  /** The streams of a worker that died are rebuilt elsewhere, without what it died of. */
+  #died(thread: WorkerThread, error: unknown): void {
+    this.#threads.splice(this.#threads.indexOf(thread), 1);
+    const message = 'a thread of the evaluation failed; nothing acked is lost: its streams are rebuilt from the log';
+    const streams = [...thread.streams.values()];
+    this.logger.error('thread_failed', { message, streams: streams.map(({ name }) => name), error });
+    const reason = `its thread failed: ${error instanceof Error ? error.message : error}`;
+    const [running] = thread.running;
+    void thread.stop();
+    for (const stream of streams) stream.owner.lost(stream, reason, running === 0 ? null : running === stream.id);
   }
 
   async stop(): Promise<void> {
@@ -124,7 +143,8 @@ export class Workers {
 }
 
 class WorkerThread {
-  readonly streams = new Map<string, WorkerStream>();
+  readonly streams = new Map<number, WorkerStream>();
+  readonly running = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT));
   /** records of all its streams that are not back yet */
   pending = 0;
   readonly #worker: Worker;
@@ -132,25 +152,24 @@ class WorkerThread {
   #lastAsk = 0;
   #stopped = false;
 
-  constructor(options: SolveOptions, onFault: (error: unknown) => void) {
+  constructor(options: SolveOptions, onDeath: (thread: WorkerThread, error: unknown) => void) {
+    const setup: WorkerSetup = { options, running: this.running };
     this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: options,
+      workerData: setup,
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     });
     this.#worker.on('message', (answer: WorkerAnswer) => {
       if (this.#stopped) return;
-      if (answer.type === 'applied') this.streams.get(answer.stream)!.receive(answer);
+      if (answer.type === 'applied') this.streams.get(answer.stream)?.receive(answer);
       else this.#resolve(answer.ask, answer.value as never);
     });
-    this.#worker.on('error', (error) => onFault(error));
-    this.#worker.on('exit', (code) => {
-      if (!this.#stopped) onFault(new Error(`a thread of the evaluation ended with code ${code}`));
-    });
+    this.#worker.on('error', (error) => !this.#stopped && onDeath(this, error));
+    this.#worker.on('exit', (code) => !this.#stopped && onDeath(this, new Error(`it ended with code ${code}`)));
   }
 
   post(task: WorkerTask, transfer: ArrayBuffer[] = []): void {
-    this.#worker.postMessage(task, transfer);
+    if (!this.#stopped) this.#worker.postMessage(task, transfer);
   }
 
   /** Undefined when the worker is stopped before it answers. */
@@ -178,8 +197,8 @@ class WorkerThread {
 export class WorkerStream implements RunningStream {
   readonly heavy = false;
   readonly inRecord = false;
-  /** resolves once the status of the stream is known here */
-  readonly ready: Promise<void>;
+  /** resolves once the status of the stream is known here, with why it cannot be; null when all is well */
+  readonly ready: Promise<string | null>;
   #status: StreamStatus | null = null;
   readonly #reports = new Map<string, ReportEvent>();
   readonly #pending: { position: number; record: LogRecord }[] = [];
@@ -189,13 +208,14 @@ export class WorkerStream implements RunningStream {
   #disposed = false;
 
   constructor(
+    readonly id: number,
     readonly name: string,
     readonly thread: WorkerThread,
     snapshot: PackedSnapshot,
-    readonly onResult: OnResult,
+    public owner: WorkerOwner,
     known?: Known,
   ) {
-    thread.streams.set(name, this);
+    thread.streams.set(id, this);
     if (known) {
       this.#status = known.status();
       for (const report of known.reports()) this.#keep(report);
@@ -203,17 +223,24 @@ export class WorkerStream implements RunningStream {
     this.ready = this.#adopt(snapshot);
   }
 
-  async #adopt(snapshot: PackedSnapshot): Promise<void> {
-    const stream = this.name;
-    const adopted = await this.thread.ask<Adopted>((ask) => ({ type: 'adopt', stream, ask, ...snapshot }));
-    if (!adopted) return;
+  async #adopt(snapshot: PackedSnapshot): Promise<string | null> {
+    const { id: stream, name } = this;
+    const adopted = await this.thread.ask<Adopted>((ask) => ({ type: 'adopt', stream, name, ask, ...snapshot }));
+    if (!adopted) return 'its thread is gone';
+    if ('error' in adopted) return adopted.error;
     this.#status ??= adopted.status;
     this.#keepOnly(adopted.reports);
+    return null;
   }
 
   /** Records sent that are not back yet. */
   get pending(): number {
     return this.#pending.length;
+  }
+
+  /** The same, oldest first. */
+  get unanswered(): ReadonlyArray<{ position: number; record: LogRecord }> {
+    return this.#pending;
   }
 
   get firstPending(): number {
@@ -230,19 +257,19 @@ export class WorkerStream implements RunningStream {
     const bytes = Uint8Array.from(this.#writer.bytes());
     this.#pending.push({ position, record });
     this.thread.pending++;
-    this.thread.post({ type: 'apply', stream: this.name, position, record: bytes }, [bytes.buffer]);
+    this.thread.post({ type: 'apply', stream: this.id, position, record: bytes }, [bytes.buffer]);
     return null;
   }
 
   /** The worker has applied the oldest record that is not back yet. */
-  receive({ steps: sent, status, reports, gone, error }: Extract<WorkerAnswer, { type: 'applied' }>): void {
+  receive({ steps: sent, status, reports, gone, error, workMs }: Extract<WorkerAnswer, { type: 'applied' }>): void {
     const { position, record } = this.#pending.shift()!;
     this.thread.pending--;
     if (status) this.#status = status;
     const steps = sent.map(({ events, history }) => ({ events: events.map(received), history }));
     for (const { events } of steps) for (const event of events) if (event.type === 'report') this.#keep(event);
     if (reports) this.#keepOnly(reports);
-    this.onResult({ stream: this, position, record, steps, gone, error });
+    this.owner.received({ stream: this, position, record, steps, gone, error, workMs });
   }
 
   #keepOnly(reports: SentReport[]): void {
@@ -287,7 +314,7 @@ export class WorkerStream implements RunningStream {
   }
 
   window(tracker: string, profile: string): Promise<WindowView | undefined> {
-    return this.thread.ask((ask) => ({ type: 'window', stream: this.name, ask, tracker, profile }));
+    return this.thread.ask((ask) => ({ type: 'window', stream: this.id, ask, tracker, profile }));
   }
 
   async snapshot(save: (snapshot: PackedSnapshot) => void): Promise<void> {
@@ -298,7 +325,7 @@ export class WorkerStream implements RunningStream {
   /** Who asks while one is on its way gets that one. */
   #nextSnapshot(): Promise<PackedSnapshot | undefined> {
     this.#snapshot ??= this.thread
-      .ask<PackedSnapshot>((ask) => ({ type: 'snapshot', stream: this.name, ask }))
+      .ask<PackedSnapshot>((ask) => ({ type: 'snapshot', stream: this.id, ask }))
       .finally(() => {
         this.#snapshot = null;
       });
@@ -307,7 +334,9 @@ export class WorkerStream implements RunningStream {
 
   dispose(): void {
     this.#disposed = true;
-    this.thread.streams.delete(this.name);
+    this.thread.pending -= this.#pending.length;
+    this.thread.streams.delete(this.id);
+    this.thread.post({ type: 'drop', stream: this.id });
   }
 }
 

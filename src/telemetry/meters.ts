@@ -88,6 +88,7 @@ export class Meters {
         break;
       case 'switch':
       case 'spike':
+      case 'quarantine':
         break;
       default:
         this.#feedEvent(event);
@@ -129,7 +130,7 @@ export class Meters {
     if (event.report.gap > UNCERTIFIED_GAP) meter.uncertified++;
   }
 
-  #feedEvent(event: Exclude<LiveEvent, { type: 'report' | 'retired' | 'switch' | 'spike' }>): void {
+  #feedEvent(event: Exclude<LiveEvent, { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' }>): void {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;
     else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code), event.count);

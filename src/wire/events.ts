@@ -73,6 +73,21 @@ export interface Silence {
   over: boolean;
 }
 
+/** A record of a stream could not be applied and was set aside; the stream goes on without it, unless suspended. */
+export interface QuarantineEvent {
+  type: 'quarantine';
+  stream: string;
+  /** whose record it was; null when it was the reference's, or nobody's */
+  tracker: string | null;
+  /** of the record: part, tick and so on */
+  kind: string;
+  /** of the record in the log */
+  position: number;
+  /** the stream is not evaluated until the next start */
+  suspended: boolean;
+  message: string;
+}
+
 export type LiveEvent = Numbered &
   (
     | ReportEvent
@@ -82,6 +97,7 @@ export type LiveEvent = Numbered &
     | ({ stream: string } & Irregularity)
     | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
     | ({ type: 'retired' } & SeriesId)
+    | QuarantineEvent
   );
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];

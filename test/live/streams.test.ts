@@ -1,14 +1,17 @@
 /** Records of streams that run elsewhere, retire or fail: who counts them, who is acked, what is published. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readConfig, resolveStream } from '../../src/config/config.js';
+import { Quarantine } from '../../src/live/quarantine.js';
 import { Snapshots } from '../../src/live/snapshots.js';
 import { type Published, Streams } from '../../src/live/streams.js';
-import type { Log } from '../../src/store/log.js';
+import type { Log, Snapshot, Stored } from '../../src/store/log.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { EventHistory } from '../../src/stream/history.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
-import type { WorkerResult, WorkerStream, Workers } from '../../src/stream/workers.js';
-import { NO_OBJECTS } from '../../src/wire/objects.js';
+import type { WorkerOwner, WorkerResult, WorkerStream, Workers } from '../../src/stream/workers.js';
 import { quiet, START_MS } from '../kit/live.js';
 
 const { config } = readConfig({ text: '{"evaluation":{"backlogFrames":1}}', env: {} });
@@ -29,11 +32,14 @@ class FakeWorkers {
   count = 1;
   pending = 0;
   sent: Array<{ position: number; record: LogRecord }> = [];
-  #onResult!: (result: WorkerResult) => void;
   readonly stream = {
     name: 's',
     heavy: false,
-    ready: Promise.resolve(),
+    ready: Promise.resolve(null),
+    owner: null as WorkerOwner | null,
+    unanswered: this.sent,
+    status: () => ({ plan, info: { feeds: [] }, spikes: [] }),
+    reports: () => [],
     pending: 0,
     firstPending: Number.POSITIVE_INFINITY,
     disposed: false,
@@ -47,8 +53,8 @@ class FakeWorkers {
     },
   };
 
-  adopt(_name: string, _snapshot: unknown, onResult: (result: WorkerResult) => void): WorkerStream {
-    this.#onResult = onResult;
+  adopt(_name: string, _snapshot: unknown, owner: WorkerOwner): WorkerStream {
+    this.stream.owner = owner;
     return this.stream as unknown as WorkerStream;
   }
 
@@ -56,7 +62,15 @@ class FakeWorkers {
     const stream = this.stream as unknown as WorkerStream;
     const oldest = this.sent.shift()!;
     this.#update();
-    this.#onResult({ stream, ...oldest, steps: [], gone: false, error: null, ...changes });
+    this.stream.owner!.received({ stream, ...oldest, steps: [], gone: false, error: null, workMs: 0, ...changes });
+  }
+
+  /** Of its oldest record. */
+  die(): void {
+    const { stream } = this;
+    stream.unanswered = this.sent.splice(0);
+    this.#update();
+    stream.owner!.lost(stream as unknown as WorkerStream, 'out of memory', true);
   }
 
   #update(): void {
@@ -66,32 +80,56 @@ class FakeWorkers {
   }
 }
 
-function start() {
+interface StoredData {
+  snapshot?: Snapshot;
+  records?: Stored[];
+}
+
+function start(dir: string, stored: StoredData = {}) {
   const workers = new FakeWorkers();
   const marks: string[] = [];
-  const errors: unknown[] = [];
+  const errors: string[] = [];
   const applied: LogRecord[] = [];
   const published: Published[] = [];
   const saveSnapshot = (name: string, position: number, state: unknown) =>
     state === null && marks.push(`${name}@${position}`);
+  const logger = { ...quiet, error: (event: string) => errors.push(event) };
+  const recordsOf = async function* (_name: string, after: number, upTo: number) {
+    yield* (stored.records ?? []).filter(({ position }) => position > after && position <= upTo);
+  };
   const streams = new Streams({
     evaluation: config.evaluation,
+    log: { saveSnapshot, snapshotOf: async () => stored.snapshot, recordsOf },
+    quarantine: new Quarantine(dir, logger),
     workers: workers as unknown as Workers,
     history: { add() {} } as unknown as EventHistory,
     snapshots: new Snapshots({ saveSnapshot } as unknown as Log, 1000, 0),
-    logger: { ...quiet, error: (_event, fields) => errors.push(fields) },
+    logger,
     lastPosition: 10,
     onApplied: (record) => applied.push(record),
     onResult: (result) => published.push(result),
+    onRestored: () => {},
   });
   return { workers, streams, marks, errors, applied, published };
 }
 
-const inWorker = (streams: Streams) => streams.restore({ stream: 's', state: { heavy: true }, position: 10 });
+const HEAVY: Snapshot = { stream: 's', state: { plan, heavy: true }, position: 10 };
+
+const inWorker = async (streams: Streams) => {
+  streams.restore(HEAVY, 10);
+  await streams.restored();
+};
 
 describe('streams', () => {
+  let dir: string;
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'tgospa-streams-'));
+  });
+  afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
   it('count a record until its worker has applied it, and hold back acks of its stream alone', async () => {
-    const { workers, streams, applied } = start();
+    const { workers, streams, applied } = start(dir, { snapshot: HEAVY });
     await inWorker(streams);
     const acks: string[] = [];
     const queue = streams.enqueue(11, [tick(), tick()]);
@@ -107,7 +145,7 @@ describe('streams', () => {
   });
 
   it('hold back nobody whose stream is retired in its worker, and open it anew with what follows', async () => {
-    const { workers, streams, marks, published } = start();
+    const { workers, streams, marks, published } = start(dir, { snapshot: HEAVY });
     await inWorker(streams);
     const queue = streams.enqueue(11, [tick(), tick(), hello(), tick()]);
     let acked = false;
@@ -129,7 +167,7 @@ describe('streams', () => {
   });
 
   it('keep a stream whose worker opens it anew with a record that is not back yet', async () => {
-    const { workers, streams, marks } = start();
+    const { workers, streams, marks } = start(dir, { snapshot: HEAVY });
     await inWorker(streams);
     for (const _ of streams.apply(streams.enqueue(11, [tick(), hello()])));
     workers.answer({ gone: true });
@@ -138,21 +176,50 @@ describe('streams', () => {
     assert.deepEqual([streams.size, streams.unapplied], [1, 0]);
   });
 
-  it('go on with the next record when one fails, here or in a worker', async () => {
-    const broken = { ...plan, settings: { ...plan.settings, filter: undefined } };
-    const part = { seq: 1, k: 1, objects: NO_OBJECTS };
-    const here = start();
-    const records: LogRecord[] = [
-      hello(broken),
-      { kind: 'part', stream: 's', atMs: START_MS, role: 'reference', tracker: null, part },
-      tick(),
-    ];
-    for (const _ of here.streams.apply(here.streams.enqueue(11, records)));
-    assert.deepEqual([here.errors.length, here.applied.length, here.streams.unapplied], [1, 3, 0]);
-    const away = start();
-    await inWorker(away.streams);
-    for (const _ of away.streams.apply(away.streams.enqueue(11, [tick()])));
-    away.workers.answer({ error: 'it broke' });
-    assert.deepEqual([away.errors.length, away.applied.length], [1, 1]);
+  it('set aside a record that fails and are rebuilt without it, while what follows waits', async () => {
+    const broken = { kind: 'part', role: 'tracker', tracker: null } as unknown as LogRecord;
+    const records = [hello(), { ...tick(), ...broken }, tick()];
+    const stored = records.map((record, n) => ({ position: 11 + n, record }));
+    const { streams, errors, applied, published } = start(dir, { records: stored });
+    for (const _ of streams.apply(streams.enqueue(11, records)));
+    assert.deepEqual([errors, applied.length, streams.unapplied], [['record_failed'], 2, 1]);
+    assert.equal(streams.get('s')!.info().restoring, true);
+    await streams.restored();
+    assert.deepEqual([applied.length, streams.unapplied, errors.length], [3, 0, 1]);
+    assert.equal(streams.get('s')!.info().restoring, undefined);
+    assert.deepEqual(
+      published.map(({ position }) => position),
+      [13],
+    );
+    assert.equal(readdirSync(join(dir, 'quarantine')).length, 1);
+  });
+
+  it('are suspended at the third failure; what comes then is acked and stays in the log', async () => {
+    const broken = { ...tick(), kind: 'part', role: 'tracker', tracker: null } as unknown as LogRecord;
+    const records = [hello(), broken, tick(), broken, tick(), broken, tick()];
+    const stored = records.map((record, n) => ({ position: 11 + n, record }));
+    const { streams, errors, applied, marks } = start(dir, { records: stored });
+    for (const _ of streams.apply(streams.enqueue(11, records)));
+    await streams.restored();
+    assert.deepEqual(errors, ['record_failed', 'record_failed', 'record_failed', 'stream_suspended']);
+    assert.match(streams.get('s')!.info().suspended!, /Cannot read/);
+    assert.deepEqual([applied.length, streams.unapplied, marks], [7, 0, []]);
+    assert.deepEqual([...streams.apply(streams.enqueue(20, [tick()]))], []);
+    assert.equal(applied.length, 8);
+  });
+
+  it('are rebuilt in another worker when theirs dies, without the record it died of', async () => {
+    const { workers, streams, errors, applied } = start(dir, { snapshot: HEAVY });
+    await inWorker(streams);
+    for (const _ of streams.apply(streams.enqueue(11, [tick(), tick()]))); 
+    workers.die();
+    await streams.restored();
+    assert.deepEqual([errors, applied.length], [['record_failed'], 1]);
+    assert.deepEqual(
+      workers.sent.map(({ position }) => position),
+      [12],
+    );
+    workers.answer();
+    assert.deepEqual([applied.length, streams.unapplied], [2, 0]);
   });
 });

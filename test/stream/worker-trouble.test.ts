@@ -558,7 +558,7 @@ describe('streams in threads', function () {
       const workers = new Workers({ threads: 1, budgetMs: 60_000, auditEvery: 0 }, quiet);
       const adopt = async () => {
         const snapshot = { state: packSnapshot(await stateOf()), position: 99 };
-        return workers.adopt('s', snapshot, (result) => results.push(result));
+        return workers.adopt('s', snapshot, { received: (result) => results.push(result), lost: () => assert.fail() });
       };
       return { results, workers, adopt };
     };

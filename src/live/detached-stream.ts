@@ -1,0 +1,142 @@
+/**
+ * A stream that nobody evaluates for now, as it was known last. While it is `restoring` its records wait here until it
+ * has been rebuilt from its snapshot and the log; when it is `suspended` they stay in the log, unjudged, and the next
+ * start tries again. What feeds have stored is followed all the same, so that nobody sends it twice.
+ */
+import type { Stored } from '../store/log.js';
+import type { LogRecord } from '../store/record.js';
+import type { StreamPlan } from '../stream/plan.js';
+import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
+import { idleAmong, type FeedInfo, type StreamInfo, type StreamStatus } from '../stream/status.js';
+import type { Applied } from '../stream/stream-events.js';
+import type { ReportEvent, SpikeEvent } from '../wire/events.js';
+
+/** What was known of a stream when it was detached. */
+export interface Known {
+  status: StreamStatus;
+  reports: ReportEvent[];
+}
+
+const NOTHING: readonly Applied[] = [];
+
+/** What a stream still knows of itself, also when it was left half changed. */
+export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' | 'reports'>): Known {
+  if (stream instanceof DetachedStream) return stream.known;
+  try {
+    return { status: structuredClone(stream.status()), reports: stream.reports() };
+  } catch {
+    return { status: bareStatus(stream.name, stream.plan, []), reports: [] };
+  }
+}
+
+/** What a snapshot says of a stream that has not been rebuilt from it. */
+export function statusIn(name: string, state: unknown): StreamStatus {
+  const { plan, feeds = [] } = state as { plan: StreamPlan; feeds?: Array<Pick<FeedInfo, 'role' | 'tracker' | 'seq'>> };
+  return bareStatus(
+    name,
+    plan,
+    feeds.map((feed) => ({ ...feed, lastReceivedMs: 0, silent: false, ended: false })),
+  );
+}
+
+function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamStatus {
+  const { shape, settings, profiles } = plan;
+  const { windowFrames } = settings;
+  const info = { stream: name, shape, dimensions: 0, windowFrames, profiles: Object.keys(profiles), feeds, series: [] };
+  return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY };
+}
+
+export class DetachedStream implements RunningStream {
+  readonly heavy = false;
+  readonly inRecord = false;
+  /** no snapshot can be waited for */
+  readonly queuedAhead = 1;
+  /** records that came after `upTo`, in order; empty once it is suspended */
+  readonly queue: Stored[];
+  /** why nobody evaluates it any more; null while it is restoring */
+  suspended: string | null = null;
+  #position: number;
+
+  constructor(
+    readonly name: string,
+    readonly known: Known,
+    /** records up to this position are read from the log */
+    readonly upTo: number,
+    queue: readonly Stored[],
+    /** keeps the last snapshot for the position given, so that the log may shrink */
+    readonly keep: (position: number) => Promise<void>,
+    /** the evaluator has just started: what comes of the records before `upTo` may not have been published */
+    readonly recovering: boolean,
+  ) {
+    this.queue = [...queue];
+    this.#position = queue.at(-1)?.position ?? upTo;
+  }
+
+  get plan(): StreamPlan {
+    return this.known.status.plan;
+  }
+
+  get firstPending(): number {
+    return this.queue[0]?.position ?? Number.POSITIVE_INFINITY;
+  }
+
+  apply(record: LogRecord, position: number): Iterable<Applied> | null {
+    this.#position = position;
+    this.observe(record);
+    if (this.suspended !== null) return NOTHING;
+    this.queue.push({ position, record });
+    return null;
+  }
+
+  /** A record of this stream that is stored, whether or not it is ever judged. */
+  observe(record: LogRecord): void {
+    if (record.kind === 'open') this.#feed(record).ended = false;
+    else if (record.kind === 'end') this.#feed(record).ended = true;
+    else if (record.kind === 'part') Object.assign(this.#feed(record), { seq: record.part.seq, lastReceivedMs: record.atMs });
+  }
+
+  #feed({ role, tracker }: Pick<FeedInfo, 'role' | 'tracker'>): FeedInfo {
+    const { feeds } = this.known.status.info;
+    const known = feeds.find((feed) => feed.tracker === tracker);
+    if (known) return known;
+    feeds.push({ role, tracker, seq: 0, lastReceivedMs: 0, silent: false, ended: false });
+    return feeds.at(-1)!;
+  }
+
+  deadline(): number {
+    return Number.POSITIVE_INFINITY;
+  }
+
+  /** Of a suspended stream nothing but all of it is retired. */
+  idle(nowMs: number): null | undefined {
+    if (this.suspended === null) return undefined;
+    return idleAmong(this.info().feeds, this.plan, nowMs) === null ? null : undefined;
+  }
+
+  info(): StreamInfo {
+    const { info } = this.known.status;
+    return this.suspended === null ? { ...info, restoring: true } : { ...info, suspended: this.suspended };
+  }
+
+  status(): StreamStatus {
+    return { ...this.known.status, info: this.info(), deadlineMs: this.deadline() };
+  }
+
+  reports(): ReportEvent[] {
+    return this.known.reports;
+  }
+
+  spikes(): SpikeEvent[] {
+    return this.known.status.spikes;
+  }
+
+  window(): undefined {
+    return undefined;
+  }
+
+  snapshot(_save: (snapshot: StreamSnapshot) => void): Promise<void> {
+    return this.suspended === null ? Promise.resolve() : this.keep(this.#position);
+  }
+
+  dispose(): void {}
+}

@@ -1,0 +1,76 @@
+/**
+ * Records that were set aside because applying them failed: one file each in `quarantine` under data.dir, for people to
+ * look at and for every later replay to leave out. Whoever deletes a file has its record tried again at the next start,
+ * as long as the log still holds it.
+ */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Stored } from '../store/log.js';
+import type { LogRecord } from '../store/record.js';
+import type { Logger } from './streams.js';
+
+/** the oldest go when there are more */
+const FILES_MAX = 1000;
+
+/** What identifies a record: a folder whose log began anew counts positions from 1 again. */
+type Mark = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
+
+export class Quarantine {
+  readonly #dir: string;
+  readonly #marks = new Map<number, Mark>();
+  /** stream: records set aside since the start */
+  readonly counts = new Map<string, number>();
+
+  constructor(
+    dataDir: string,
+    readonly logger: Logger,
+  ) {
+    this.#dir = join(dataDir, 'quarantine');
+    for (const name of this.#files()) this.#load(name);
+  }
+
+  get size(): number {
+    return this.#marks.size;
+  }
+
+  has({ position, record }: Stored): boolean {
+    const mark = this.#marks.get(position);
+    return mark !== undefined && mark.stream === record.stream && mark.atMs === record.atMs && mark.kind === record.kind;
+  }
+
+  /** Sets a record aside for good. */
+  add({ position, record }: Stored, reason: string): void {
+    const { stream, kind, atMs } = record;
+    this.#marks.set(position, { stream, kind, atMs });
+    this.counts.set(stream, (this.counts.get(stream) ?? 0) + 1);
+    const file = join(this.#dir, `${String(position).padStart(15, '0')}.json`);
+    this.logger.error('record_failed', { position, stream, kind, error: reason, file });
+    try {
+      mkdirSync(this.#dir, { recursive: true });
+      writeFileSync(file, `${JSON.stringify({ position, stream, kind, atMs, reason, record })}\n`);
+      for (const old of this.#files().slice(0, -FILES_MAX)) rmSync(join(this.#dir, old), { force: true });
+    } catch (error) {
+      // it is left out until the next start, and fails there once more
+      this.logger.error('quarantine_failed', { file, error });
+    }
+  }
+
+  #files(): string[] {
+    try {
+      return readdirSync(this.#dir)
+        .filter((name) => name.endsWith('.json'))
+        .sort();
+    } catch {
+      return [];
+    }
+  }
+
+  #load(name: string): void {
+    try {
+      const { position, stream, kind, atMs } = JSON.parse(readFileSync(join(this.#dir, name), 'utf8'));
+      this.#marks.set(position, { stream, kind, atMs });
+    } catch (error) {
+      this.logger.warn('quarantine_unreadable', { file: join(this.#dir, name), error });
+    }
+  }
+}

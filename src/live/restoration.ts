@@ -1,0 +1,183 @@
+/**
+ * One stream rebuilt from its last snapshot and the log, in this thread or in a worker, without the records that were
+ * set aside. What it gives equals the stream as it would be had those records never come.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import { completePairing } from '../config/config.js';
+import { packSnapshot } from '../store/formats.js';
+import type { Log, Snapshot, Stored } from '../store/log.js';
+import type { LogRecord } from '../store/record.js';
+import type { StreamPlan } from '../stream/plan.js';
+import type { RunningStream } from '../stream/running-stream.js';
+import { Stream, type StreamOptions } from '../stream/stream.js';
+import type { Applied } from '../stream/stream-events.js';
+import type { WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import type { Quarantine } from './quarantine.js';
+
+/** milliseconds: so often the work so far is kept, so that a start that is cut short is no start from scratch */
+const SNAPSHOT_MS = 3000;
+/** records that a worker may have ahead of it while a stream is rebuilt there */
+const AHEAD_MAX = 64;
+
+/** A record could not be applied. */
+export class RecordFailure extends Error {
+  override readonly name = 'RecordFailure';
+
+  constructor(
+    readonly failed: Stored,
+    readonly reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+export interface RestorationParts {
+  log: Pick<Log, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
+  workers: Workers;
+  quarantine: Quarantine;
+  options: StreamOptions;
+  /** milliseconds of work after which others have their turn */
+  sliceMs: number;
+}
+
+/** What has come of a record that was applied again. */
+type OnApplied = (position: number, steps: Applied[]) => void;
+
+/** Where a stream is rebuilt. */
+interface Target {
+  readonly stream: RunningStream;
+  /** Resolves when the next record may come; rejects with a RecordFailure, perhaps one of an earlier record. */
+  apply(stored: Stored): Promise<void> | void;
+  /** Resolves when all records have been applied. */
+  finished(): Promise<void>;
+}
+
+export class Restoration {
+  constructor(readonly parts: RestorationParts) {}
+
+  /** The stream after its records up to a position; null when it does not exist then. */
+  async rebuild(name: string, upTo: number, onApplied: OnApplied): Promise<RunningStream | null> {
+    const { log, quarantine, sliceMs } = this.parts;
+    const snapshot = await log.snapshotOf(name);
+    let target = snapshot && snapshot.state !== null ? await this.#restore(snapshot, onApplied) : null;
+    let end = performance.now() + sliceMs;
+    let savedMs = performance.now();
+    try {
+      for await (const stored of log.recordsOf(name, snapshot?.position ?? 0, upTo)) {
+        if (quarantine.has(stored)) continue;
+        target ??= this.#open(stored.record, onApplied);
+        await target?.apply(complete(stored));
+        if (isRetirement(stored.record)) {
+          await target?.finished();
+          target?.stream.dispose();
+          target = null;
+        }
+        if (performance.now() < end) continue;
+        if (target && performance.now() - savedMs > SNAPSHOT_MS) {
+          await target.stream.snapshot(({ position, state }) => log.saveSnapshot(name, position, state));
+          savedMs = performance.now();
+        }
+        await turn();
+        end = performance.now() + sliceMs;
+      }
+      await target?.finished();
+    } catch (error) {
+      target?.stream.dispose();
+      throw error;
+    }
+    return target?.stream ?? null;
+  }
+
+  async #restore({ stream: name, state, position }: Snapshot, onApplied: OnApplied): Promise<Target> {
+    const { workers, options } = this.parts;
+    const known = completeState(state);
+    if (workers.count === 0 || !Stream.isHeavy(known))
+      return new Here(Stream.fromJSON(name, { state: known, position }, options), onApplied);
+    const away = new Away(onApplied);
+    away.stream = workers.adopt(name, { state: packSnapshot(known), position }, away);
+    const fault = await away.stream.ready;
+    if (fault !== null) throw new Error(fault);
+    return away;
+  }
+
+  #open(record: LogRecord, onApplied: OnApplied): Target | null {
+    if (record.kind !== 'open' || !record.settings) return null;
+    const plan = completePlan(record.settings as StreamPlan);
+    return new Here(new Stream(record.stream, plan, this.parts.options), onApplied);
+  }
+}
+
+class Here implements Target {
+  constructor(
+    readonly stream: Stream,
+    readonly onApplied: OnApplied,
+  ) {}
+
+  apply(stored: Stored): void {
+    try {
+      this.onApplied(stored.position, [...this.stream.apply(stored.record, stored.position)]);
+    } catch (error) {
+      throw new RecordFailure(stored, reasonOf(error));
+    }
+  }
+
+  async finished(): Promise<void> {}
+}
+
+class Away implements Target, WorkerOwner {
+  stream!: WorkerStream;
+  #failure: Error | null = null;
+  #wake = () => {};
+
+  constructor(readonly onApplied: OnApplied) {}
+
+  async apply({ record, position }: Stored): Promise<void> {
+    this.stream.apply(record, position);
+    await this.#until(AHEAD_MAX);
+  }
+
+  finished(): Promise<void> {
+    return this.#until(0);
+  }
+
+  async #until(pendingMax: number): Promise<void> {
+    while (!this.#failure && this.stream.pending > pendingMax)
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    if (this.#failure) throw this.#failure;
+  }
+
+  received({ position, record, steps, error }: WorkerResult): void {
+    if (error) this.#failure ??= new RecordFailure({ position, record }, error);
+    else this.onApplied(position, steps);
+    this.#wake();
+  }
+
+  lost(stream: WorkerStream, reason: string, running: boolean | null): void {
+    const [first] = stream.unanswered;
+    this.#failure ??= running && first ? new RecordFailure(first, reason) : new Error(reason);
+    this.#wake();
+  }
+}
+
+export const isRetirement = (record: LogRecord): boolean => record.kind === 'retire' && record.tracker === null;
+
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error);
+
+/** A state or a record of an earlier version, with the settings that came later. */
+export function completeState(state: unknown): { plan: StreamPlan } {
+  const known = state as { plan: StreamPlan };
+  return { ...known, plan: completePlan(known.plan) };
+}
+
+export function complete({ position, record }: Stored): Stored {
+  if (!('settings' in record) || !record.settings) return { position, record };
+  return { position, record: { ...record, settings: completePlan(record.settings as StreamPlan) } };
+}
+
+const completePlan = ({ settings, ...plan }: StreamPlan): StreamPlan => ({
+  ...plan,
+  settings: { ...settings, pairing: completePairing(settings.pairing) },
+});
