@@ -11,7 +11,7 @@ import type { LiveEvent } from '../wire/events.js';
 import type { Access } from './access.js';
 import { FeedDesk } from './feed-desk.js';
 import { Http } from './http.js';
-import type { LivePort } from './live-port.js';
+import type { Health, LivePort } from './live-port.js';
 import { builtPage } from './page-files.js';
 import { Session } from './session.js';
 import { type Endpoint, type Sockets, within } from './sockets.js';
@@ -117,10 +117,10 @@ export class Edge {
     if (!this.#parts.live.streams().some(({ stream }) => stream === name)) this.desk.rules.forget(name);
   }
 
-  #health(): { ready: boolean; reasons: string[] } {
-    const { ready, reasons } = this.#parts.live.health();
-    if (!this.#parts.sockets.stopping) return { ready, reasons };
-    return { ready: false, reasons: [...reasons, 'the server is stopping'] };
+  #health(): Health {
+    const health = this.#parts.live.health();
+    if (!this.#parts.sockets.stopping) return health;
+    return { ...health, ready: false, reasons: [...health.reasons, 'the server is stopping'] };
   }
 
   #surroundings(): Surroundings {
@@ -131,6 +131,7 @@ export class Edge {
       waitingFrames: () => this.desk.waitingFrames,
       ready: () => this.#health().ready,
       streams: () => live.streams().map(({ stream }) => stream),
+      suspended: () => live.streams().flatMap(({ stream, suspended }) => (suspended === undefined ? [] : [stream])),
       storage: () => live.storage(),
       notifications,
     };

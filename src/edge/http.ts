@@ -13,7 +13,7 @@ import { HTTP_CODES, type HttpCode } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, targetOf } from './access.js';
 import type { Faults } from './faults.js';
-import type { LivePort } from './live-port.js';
+import type { Health, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
 import { RequestRates } from './request-rates.js';
 import type { Trends } from './trend.js';
@@ -29,7 +29,7 @@ export interface HttpParts {
   meters: Meters;
   faults: Faults;
   version: string;
-  health(): { ready: boolean; reasons: string[] };
+  health(): Health;
 }
 
 /** A request that may be answered. */
@@ -66,9 +66,12 @@ class HttpFault extends Error {
 
 const alive: Handler = () => ({ contentType: 'text/plain; charset=utf-8', body: 'ok\n' });
 
-const ready: Handler = ({ health }) => {
-  const state = health();
-  return json(state, state.ready ? 200 : 503);
+const ready: Handler = ({ health, config }) => {
+  const { ready, reasons, degraded } = health();
+  const status = !ready ? 'not_ready' : degraded.length > 0 ? 'degraded' : 'ready';
+  // where tokens are asked for, names of streams are not for everybody
+  const names = config.tokens.length === 0 ? degraded : `${degraded.length} streams; /v1/streams names them`;
+  return json({ status, ready, reasons, ...(degraded.length > 0 ? { degraded: names } : {}) }, ready ? 200 : 503);
 };
 
 const metrics: Handler = async ({ exposition }, { identity, accept }) => {

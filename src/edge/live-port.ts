@@ -24,14 +24,23 @@ export interface FeedPort {
   reportRejected(feed: FeedId, code: string): void;
 }
 
+/** Whether frames are accepted and judged. */
+export interface Health {
+  ready: boolean;
+  /** why not */
+  reasons: string[];
+  /** streams that are not judged, or have lost something, while all others are well */
+  degraded: Array<{ stream: string; reason: string }>;
+}
+
 /** What the pipeline offers to readers besides. */
 export interface LivePort extends FeedPort {
   readonly events$: { subscribe(next: (event: LiveEvent) => void): unknown };
-  streams(): Array<{ stream: string; dimensions: number }>;
+  streams(): Array<{ stream: string; dimensions: number; suspended?: string }>;
   /** the newest report of every series */
   reports(): ReportEvent[];
   storage(): StorageGauges;
   window(stream: string, tracker: string, profile: string): unknown;
   recentEvents(stream?: string): LiveEvent[];
-  health(): { ready: boolean; reasons: string[] };
+  health(): Health;
 }

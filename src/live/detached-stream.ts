@@ -7,7 +7,7 @@ import type { Stored } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
-import { idleAmong, type FeedInfo, type StreamInfo, type StreamStatus } from '../stream/status.js';
+import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus } from '../stream/status.js';
 import type { Applied } from '../stream/stream-events.js';
 import type { ReportEvent, SpikeEvent } from '../wire/events.js';
 
@@ -92,7 +92,8 @@ export class DetachedStream implements RunningStream {
   observe(record: LogRecord): void {
     if (record.kind === 'open') this.#feed(record).ended = false;
     else if (record.kind === 'end') this.#feed(record).ended = true;
-    else if (record.kind === 'part') Object.assign(this.#feed(record), { seq: record.part.seq, lastReceivedMs: record.atMs });
+    else if (record.kind === 'part')
+      Object.assign(this.#feed(record), { seq: record.part.seq, lastReceivedMs: record.atMs });
   }
 
   #feed({ role, tracker }: Pick<FeedInfo, 'role' | 'tracker'>): FeedInfo {

@@ -139,7 +139,7 @@ export class Live {
     );
     const results$ = this.#results$.pipe(mergeMap(({ events }) => events));
     const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
-      filter(() => this.health().ready),
+      filter(() => !this.log.fault && !this.#stopping),
       mergeMap(() => this.#deadlines.due(this.clock.now())),
     );
     const wiring = merge(applied$, results$, this.#direct$).subscribe(this.#events$);
@@ -214,10 +214,14 @@ export class Live {
     return { ...this.log.gauges, backlogRecords: this.#streams.unapplied, threadStreams: this.workers.streams };
   }
 
-  health(): { ready: boolean; reasons: string[] } {
+  /** Whether frames are accepted; streams that are not judged are named beside that. */
+  health(): { ready: boolean; reasons: string[]; degraded: Array<{ stream: string; reason: string }> } {
     const { fault } = this.log;
     const reasons = [...(fault ? [fault.message] : []), ...(this.#stopping ? ['the evaluator is stopping'] : [])];
-    return { ready: reasons.length === 0, reasons };
+    const degraded = this.streams().flatMap(({ stream, suspended }) =>
+      suspended === undefined ? [] : [{ stream, reason: `suspended: ${suspended}` }],
+    );
+    return { ready: reasons.length === 0, reasons, degraded };
   }
 
   /** Soon nobody sends any more: acks wait for the disk from now on, and no longer for the evaluation. */

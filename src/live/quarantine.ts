@@ -35,7 +35,9 @@ export class Quarantine {
 
   has({ position, record }: Stored): boolean {
     const mark = this.#marks.get(position);
-    return mark !== undefined && mark.stream === record.stream && mark.atMs === record.atMs && mark.kind === record.kind;
+    return (
+      mark !== undefined && mark.stream === record.stream && mark.atMs === record.atMs && mark.kind === record.kind
+    );
   }
 
   /** Sets a record aside for good. */

@@ -11,7 +11,7 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import type { WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import type { Death, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
 import type { Quarantine } from './quarantine.js';
 
 /** milliseconds: so often the work so far is kept, so that a start that is cut short is no start from scratch */
@@ -28,6 +28,18 @@ export class RecordFailure extends Error {
     readonly reason: string,
   ) {
     super(reason);
+  }
+}
+
+/** The worker died in which a stream was being rebuilt, of no record of it. */
+export class WorkerFailure extends Error {
+  override readonly name = 'WorkerFailure';
+
+  constructor(
+    message: string,
+    readonly guilty: boolean,
+  ) {
+    super(message);
   }
 }
 
@@ -96,7 +108,7 @@ export class Restoration {
     const away = new Away(onApplied);
     away.stream = workers.adopt(name, { state: packSnapshot(known), position }, away);
     const fault = await away.stream.ready;
-    if (fault !== null) throw new Error(fault);
+    if (fault !== null) throw away.failure ?? new Error(fault);
     return away;
   }
 
@@ -126,7 +138,7 @@ class Here implements Target {
 
 class Away implements Target, WorkerOwner {
   stream!: WorkerStream;
-  #failure: Error | null = null;
+  failure: Error | null = null;
   #wake = () => {};
 
   constructor(readonly onApplied: OnApplied) {}
@@ -141,22 +153,22 @@ class Away implements Target, WorkerOwner {
   }
 
   async #until(pendingMax: number): Promise<void> {
-    while (!this.#failure && this.stream.pending > pendingMax)
+    while (!this.failure && this.stream.pending > pendingMax)
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-    if (this.#failure) throw this.#failure;
+    if (this.failure) throw this.failure;
   }
 
   received({ position, record, steps, error }: WorkerResult): void {
-    if (error) this.#failure ??= new RecordFailure({ position, record }, error);
+    if (error) this.failure ??= new RecordFailure({ position, record }, error);
     else this.onApplied(position, steps);
     this.#wake();
   }
 
-  lost(stream: WorkerStream, reason: string, running: boolean | null): void {
-    const [first] = stream.unanswered;
-    this.#failure ??= running && first ? new RecordFailure(first, reason) : new Error(reason);
+  lost(stream: WorkerStream, { reason, guilty, position }: Death): void {
+    const failed = stream.unanswered.find((stored) => stored.position === position);
+    this.failure ??= failed ? new RecordFailure(failed, reason) : new WorkerFailure(reason, guilty);
     this.#wake();
   }
 }

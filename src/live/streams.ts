@@ -17,12 +17,12 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import type { PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import type { Death, PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
 import type { Quarantine } from './quarantine.js';
-import { isRetirement, RecordFailure, Restoration, reasonOf } from './restoration.js';
+import { isRetirement, RecordFailure, Restoration, reasonOf, WorkerFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 
 export interface Logger {
@@ -209,17 +209,18 @@ export class Streams implements WorkerOwner {
   }
 
   /** The worker of a stream died: of its record, or of that of another stream. */
-  lost(stream: WorkerStream, reason: string, running: boolean | null): void {
-    const [first] = stream.unanswered;
-    if (running && first) {
+  lost(stream: WorkerStream, { reason, guilty, position }: Death): void {
+    const failed = stream.unanswered.find((stored) => stored.position === position);
+    if (failed) {
       const { backlog } = this.#entries.get(stream.name)!;
-      const events = this.#fail(stream, first, reason);
-      this.#finish(first.record, backlog);
-      this.#parts.onResult({ position: first.position, events });
+      const events = this.#fail(stream, failed, reason);
+      this.#finish(failed.record, backlog);
+      this.#parts.onResult({ position, events });
       return;
     }
+    const [first] = stream.unanswered;
     // died of nothing that could be left out, it must not die for ever
-    const struckOut = running !== false && this.#strike(stream.name) >= STRIKES_MAX;
+    const struckOut = guilty && this.#strike(stream.name) >= STRIKES_MAX;
     const upTo = first ? first.position - 1 : this.#handledPosition;
     const detached = this.#detach(stream, upTo, stream.unanswered);
     if (struckOut) this.#suspend(detached, reason);
@@ -242,9 +243,10 @@ export class Streams implements WorkerOwner {
     this.#parts.quarantine.add(failed, reason);
     const suspended = this.#strike(stream.name) >= STRIKES_MAX;
     if (this.#entries.get(stream.name)?.stream === stream) {
-      const pending = isInWorker(stream) ? stream.unanswered : [];
-      const queue = pending.filter(({ position }) => position > failed.position);
-      const detached = this.#detach(stream, failed.position, queue);
+      // answers to earlier ones may have been lost with the worker
+      const queue = (isInWorker(stream) ? stream.unanswered : []).filter((stored) => stored !== failed);
+      const upTo = Math.min(failed.position, (queue[0]?.position ?? Number.POSITIVE_INFINITY) - 1);
+      const detached = this.#detach(stream, upTo, queue);
       if (suspended) this.#suspend(detached, reason);
       else this.#rebuild(detached);
     }
@@ -282,7 +284,13 @@ export class Streams implements WorkerOwner {
     return detached;
   }
 
-  #addDetached(name: string, known: Known, upTo: number, queue: readonly Stored[], recovering: boolean): DetachedStream {
+  #addDetached(
+    name: string,
+    known: Known,
+    upTo: number,
+    queue: readonly Stored[],
+    recovering: boolean,
+  ): DetachedStream {
     const keep = (position: number) => this.#keepSnapshot(name, position);
     const detached = new DetachedStream(name, known, upTo, queue, keep, recovering);
     const own = this.#entries.get(name)?.backlog;
@@ -309,6 +317,8 @@ export class Streams implements WorkerOwner {
     } catch (error) {
       if (this.#closed) return;
       if (error instanceof RecordFailure) this.#failedAgain(detached, error);
+      else if (error instanceof WorkerFailure && !(error.guilty && this.#strike(name) >= STRIKES_MAX))
+        this.#rebuild(detached);
       else this.#suspend(detached, reasonOf(error));
     }
   }

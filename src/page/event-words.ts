@@ -20,6 +20,8 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'silence') return `${feedOf(event)} ${event.over ? 'is back' : 'is silent'}`;
   if (type === 'spike') return spikeSentence(event);
   if (type === 'retired') return 'series retired: no frame for too long';
+  if (type === 'quarantine')
+    return `${event.suspended ? 'suspended: ' : ''}a frame could not be evaluated and was set aside: ${message}`;
   const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
   return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
 }

@@ -73,11 +73,20 @@ export interface WorkerResult {
   workMs: number;
 }
 
+/** How a worker died, for one of its streams. */
+export interface Death {
+  reason: string;
+  /** it died while it worked on this stream, or on none */
+  guilty: boolean;
+  /** of the record it was applying then; 0 when there was none */
+  position: number;
+}
+
 /** Whoever answers for a stream in a worker. */
 export interface WorkerOwner {
   received(result: WorkerResult): void;
-  /** its worker died; `running` when it did so on a record or the adoption of this stream, null when nothing ran */
-  lost(stream: WorkerStream, reason: string, running: boolean | null): void;
+  /** its worker died */
+  lost(stream: WorkerStream, death: Death): void;
 }
 
 /** A stream as it was known where it ran until now. */
@@ -132,9 +141,12 @@ export class Workers {
     const streams = [...thread.streams.values()];
     this.logger.error('thread_failed', { message, streams: streams.map(({ name }) => name), error });
     const reason = `its thread failed: ${error instanceof Error ? error.message : error}`;
-    const [running] = thread.running;
+    const [running, position] = thread.running;
     void thread.stop();
-    for (const stream of streams) stream.owner.lost(stream, reason, running === 0 ? null : running === stream.id);
+    for (const stream of streams) {
+      const guilty = running === 0 || running === stream.id;
+      stream.owner.lost(stream, { reason, guilty, position: running === stream.id ? position : 0 });
+    }
   }
 
   async stop(): Promise<void> {

@@ -32,6 +32,8 @@ export interface SeriesMeter {
   scores: ScoreReading | undefined;
   solves: number;
   uncertified: number;
+  /** frames judged since the start of the process */
+  judged: number;
 }
 
 /** Where the edge may fail: on a message, an HTTP request, an upgrade, or while an event is published. */
@@ -47,6 +49,8 @@ export class Meters {
   readonly series = new Map<string, SeriesMeter>();
   readonly feeds = new Map<string, FeedMeter>();
   readonly sources = new Map<string, SourceMeter>();
+  /** records that were set aside, by stream */
+  readonly failedRecords = new Map<string, number>();
   /** refused requests, connections and hellos, by code */
   readonly refusals = new Map<string, number>();
   /** our own mistakes at the edge, by place */
@@ -88,7 +92,9 @@ export class Meters {
         break;
       case 'switch':
       case 'spike':
+        break;
       case 'quarantine':
+        add(this.failedRecords, event.stream);
         break;
       default:
         this.#feedEvent(event);
@@ -101,7 +107,7 @@ export class Meters {
     const key = seriesKey(stream, tracker, profile);
     let meter = this.series.get(key);
     if (!meter && this.series.size < this.seriesMax) {
-      meter = { labels: { stream, tracker, profile }, report, spikes, scores, solves: 0, uncertified: 0 };
+      meter = { labels: { stream, tracker, profile }, report, spikes, scores, solves: 0, uncertified: 0, judged: 0 };
       this.series.set(key, meter);
     }
     return meter;
@@ -115,6 +121,7 @@ export class Meters {
   /** Forgets feeds of streams that are gone without ever having had a series. */
   retain(streams: ReadonlySet<string>): void {
     for (const [key, { feed }] of this.feeds) if (!streams.has(feed.stream)) this.feeds.delete(key);
+    for (const stream of this.failedRecords.keys()) if (!streams.has(stream)) this.failedRecords.delete(stream);
   }
 
   #report(event: ReportEvent): void {
@@ -127,6 +134,8 @@ export class Meters {
     meter.spikes = event.spikes;
     meter.scores = event.scores ?? meter.scores;
     meter.solves++;
+    // the end of a feed brings a report without a frame
+    if (event.objects) meter.judged++;
     if (event.report.gap > UNCERTIFIED_GAP) meter.uncertified++;
   }
 

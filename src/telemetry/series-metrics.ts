@@ -155,6 +155,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     read: perSeriesAnd('bound', ['lower', 'upper'] as const, (m, key) => m.report.lifetime?.[key]),
   },
   {
+    name: 'tgospa_frames_judged_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Frames judged since the start of the process; compare with tgospa_feed_frames_total of the tracker.',
+    read: perSeries((m) => m.judged),
+  },
+  {
     name: 'tgospa_solves_total',
     type: 'counter',
     labels: SERIES,

@@ -36,6 +36,21 @@ export const SERVER_METRICS: readonly Spec[] = [
     read: single(({ surroundings }) => surroundings.streams().length),
   },
   {
+    name: 'tgospa_records_failed_total',
+    type: 'counter',
+    labels: ['stream'],
+    help: 'Records of a stream that could not be applied and were set aside, since the start of the process.',
+    read: ({ meters, surroundings }) =>
+      surroundings.streams().map((stream): Sample => [{ stream }, meters.failedRecords.get(stream) ?? 0]),
+  },
+  {
+    name: 'tgospa_stream_suspended',
+    type: 'gauge',
+    labels: ['stream'],
+    help: '1 for a stream that is not evaluated until the next start, because its records failed again and again.',
+    read: ({ surroundings }) => surroundings.suspended().map((stream): Sample => [{ stream }, 1]),
+  },
+  {
     name: 'tgospa_series',
     type: 'gauge',
     labels: [],

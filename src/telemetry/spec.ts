@@ -40,6 +40,8 @@ export interface Surroundings {
   waitingFrames(): number;
   ready(): boolean;
   streams(): string[];
+  /** streams that are not evaluated until the next start */
+  suspended(): string[];
   storage(): StorageGauges;
   /** what became of alerts, by receiver */
   notifications(): Array<[receiver: string, counts: NotificationCounts]>;

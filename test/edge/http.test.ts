@@ -17,12 +17,23 @@ describe('http', () => {
     assert.equal(String((await get(`${edge.url}/healthz`)).body), 'ok\n');
     assert.equal((await get(`${edge.url}/-/healthy`)).status, 200);
     assert.equal((await get(`${edge.url}/readyz`)).status, 200);
-    edge.live.health_ = { ready: false, reasons: ['the disk is full'] };
+    edge.live.health_ = { ready: false, reasons: ['the disk is full'], degraded: [] };
     for (const path of ['/readyz', '/-/ready']) {
       const answer = await get(`${edge.url}${path}`);
       assert.equal(answer.status, 503);
-      assert.deepEqual(JSON.parse(String(answer.body)), { ready: false, reasons: ['the disk is full'] });
+      assert.deepEqual(JSON.parse(String(answer.body)), {
+        status: 'not_ready',
+        ready: false,
+        reasons: ['the disk is full'],
+      });
     }
+    const degraded = [{ stream: 'gate-7', reason: 'suspended: it failed' }];
+    edge.live.health_ = { ready: true, reasons: [], degraded };
+    const answer = await get(`${edge.url}/readyz`);
+    assert.deepEqual(
+      [answer.status, JSON.parse(String(answer.body))],
+      [200, { status: 'degraded', ready: true, reasons: [], degraded }],
+    );
     assert.match(String((await get(`${edge.url}/`)).body), /href="\/metrics"/);
     edge.live.past = [1, 2, 3].map((k) => ({ type: 'switch', stream: k === 2 ? 'yard' : 'gate-7', k }) as LiveEvent);
     const events = async (query: string) =>

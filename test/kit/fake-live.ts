@@ -1,6 +1,6 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
-import type { LivePort } from '../../src/edge/live-port.js';
+import type { Health, LivePort } from '../../src/edge/live-port.js';
 import type { Report } from '../../src/metric/evaluation.js';
 import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
@@ -27,7 +27,7 @@ export class FakeLive implements LivePort {
   diskFull = false;
   /** how often a frame was to be stored */
   attempts = 0;
-  health_ = { ready: true, reasons: [] as string[] };
+  health_: Health = { ready: true, reasons: [], degraded: [] };
   streamsMax = 100;
   past: LiveEvent[] = [];
   recovered: ReportEvent[] = [];

@@ -70,7 +70,8 @@ class FakeWorkers {
     const { stream } = this;
     stream.unanswered = this.sent.splice(0);
     this.#update();
-    stream.owner!.lost(stream as unknown as WorkerStream, 'out of memory', true);
+    const [{ position }] = stream.unanswered;
+    stream.owner!.lost(stream as unknown as WorkerStream, { reason: 'out of memory', guilty: true, position });
   }
 
   #update(): void {
@@ -211,7 +212,7 @@ describe('streams', () => {
   it('are rebuilt in another worker when theirs dies, without the record it died of', async () => {
     const { workers, streams, errors, applied } = start(dir, { snapshot: HEAVY });
     await inWorker(streams);
-    for (const _ of streams.apply(streams.enqueue(11, [tick(), tick()]))); 
+    for (const _ of streams.apply(streams.enqueue(11, [tick(), tick()])));
     workers.die();
     await streams.restored();
     assert.deepEqual([errors, applied.length], [['record_failed'], 1]);

@@ -23,6 +23,7 @@ const SURROUNDINGS: Surroundings = {
   waitingFrames: () => 12,
   ready: () => true,
   streams: () => ['gate-7'],
+  suspended: () => ['gate-7'],
   storage: () => ({
     bytes: 4096,
     queuedRecords: 3,
@@ -36,8 +37,8 @@ const SURROUNDINGS: Surroundings = {
   notifications: () => [['oncall', { sent: 4, failed: 2, dropped: 0, waiting: 1 }]],
 };
 
-const exposed = (meters: Meters, processMetrics = false) =>
-  new Exposition({ meters, surroundings: SURROUNDINGS, build: { version: '1.2.3', node: 'v20' } }, { processMetrics });
+const exposed = (meters: Meters, processMetrics = false, surroundings = SURROUNDINGS) =>
+  new Exposition({ meters, surroundings, build: { version: '1.2.3', node: 'v20' } }, { processMetrics });
 
 /** Meters of a program in which everything has happened once. */
 function eventful(): Meters {
@@ -74,6 +75,18 @@ function eventful(): Meters {
     receivedMs + 700,
   );
   const message = '';
+  meters.observe(
+    {
+      type: 'quarantine',
+      stream: 'gate-7',
+      tracker: 'sort',
+      kind: 'part',
+      position: 9,
+      suspended: true,
+      message: 'it failed',
+    },
+    0,
+  );
   meters.observe({ type: 'late', ...tracker, count: 2, message }, 0);
   meters.observe({ type: 'missing', ...tracker, count: 3, message }, 0);
   meters.observe({ type: 'gap', ...reference, count: 4, message }, 0);
@@ -161,7 +174,8 @@ describe('exposition', () => {
 
   it('removes the series of a retired stream, and its feeds with the last of them', async () => {
     const meters = eventful();
-    const exposition = exposed(meters);
+    const streams = ['gate-7', 'yard'];
+    const exposition = exposed(meters, false, { ...SURROUNDINGS, streams: () => streams, suspended: () => [] });
     meters.observe(fakeReportEvent({ stream: 'yard' }), 0);
     const retire = (profile: string) =>
       meters.observe({ type: 'retired', stream: 'gate-7', tracker: 'sort', profile }, 0);
@@ -169,6 +183,7 @@ describe('exposition', () => {
     assert.equal(samples((await exposition.write()).body, 'tgospa_window_distance').length, 2);
     assert.equal(samples((await exposition.write()).body, 'tgospa_feed_frames_total').length, 2);
     retire('online-surveillance');
+    streams.shift();
     const { body } = await exposition.write();
     assert.ok(!body.includes('gate-7'));
     assert.equal(samples(body, 'tgospa_window_distance').length, 1);
