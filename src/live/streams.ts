@@ -299,7 +299,10 @@ export class Streams implements WorkerOwner {
   }
 
   #rebuild(detached: DetachedStream): void {
-    const done = this.#restore(detached).finally(() => this.#restoring.delete(detached));
+    const done = this.#restore(detached).finally(() => {
+      // unless it is being rebuilt once more
+      if (this.#restoring.get(detached) === done) this.#restoring.delete(detached);
+    });
     this.#restoring.set(detached, done);
   }
 
