@@ -20,8 +20,3 @@ export {
   type TuningOptions,
   tune,
 } from './tuning/tuning.js';
-
-import { loadSimplexSync } from './metric/program/simplex.js';
-import { useSimplex } from './metric/solve-options.js';
-
-useSimplex(loadSimplexSync);

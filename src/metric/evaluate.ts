@@ -10,8 +10,8 @@ import { inspector } from './inspector.js';
 import { checkParams, DISTANCES, type Params } from './params.js';
 import { isFractional, readFrames, readWindow } from './read-out.js';
 import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
+import { Solver } from './solver.js';
 import type { FrameAssignment } from './window/frame-record.js';
-import { Scene } from './window/scene.js';
 
 /** Frames are read until so many mistakes have been found. */
 const PROBLEMS_MAX = 100;
@@ -59,27 +59,27 @@ const hasBoxes = (frame: Frame | undefined) =>
 
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
   checkWeights(params, packed.length);
-  const scene = new Scene(params, solveSettings(options), null);
+  const solver = new Solver(params, solveSettings(options), null);
   try {
-    for (const frame of packed) scene.enter(frame);
-    scene.solve(budgetOf(options));
-    const perFrame: FrameEvaluation[] = readFrames(scene);
-    const evaluation = { ...readWindow(scene), perFrame };
-    inspector?.({ evaluation, frames: packed, params, fractional: isFractional(scene) });
+    for (const frame of packed) solver.append(frame);
+    solver.solve(budgetOf(options));
+    const perFrame: FrameEvaluation[] = readFrames(solver);
+    const evaluation = { ...readWindow(solver), perFrame };
+    inspector?.({ evaluation, frames: packed, params, fractional: isFractional(solver) });
     return evaluation;
   } finally {
-    scene.dispose();
+    solver.dispose();
   }
 }
 
 /** The frames of an evaluation that was out of time, as they were assigned then. */
 export function readAgain(packed: PackedFrame[], params: Params, assigned: FrameAssignment[]): FrameEvaluation[] {
-  const scene = new Scene(params, solveSettings({}), null);
-  for (const frame of packed) scene.enter(frame);
-  scene.frameList().forEach((frame, n) => {
+  const solver = new Solver(params, solveSettings({}), null);
+  for (const frame of packed) solver.append(frame);
+  solver.contents.frameList().forEach((frame, n) => {
     frame.reassign(assigned[n]);
   });
-  return readFrames(scene);
+  return readFrames(solver);
 }
 
 /** Lists of weights must reach as far back as the frames do. */

@@ -47,22 +47,18 @@ export interface FrameEvaluation {
   assignment: Assigned[];
 }
 
-/** How the pairs that come closer than the cut-off were solved. */
+/** How the pairs that come closer than the cut-off were solved. Versions before also counted `matchings` and `ascent`, engines that are gone. */
 export interface SolverSummary {
   pairs: number;
   /** neither end has another pair: always assigned */
   isolated: number;
   /** dynamic programming over the matchings that can still win */
   frontier: number;
-  /** dynamic programming over all matchings of a component */
-  matchings: number;
-  /** dual ascent, closed by an exact search under its bound */
-  ascent: number;
   /** linear program, integral optimum: of HiGHS, or proven by prices where it need not be asked */
   simplex: number;
   /** branch and bound */
   branch: number;
-  /** not proven optimal: fractional LP optimum, or the time was up (`budgetMs`) */
+  /** not proven optimal: fractional LP optimum, or the budget was spent (`budgetMs`) */
   open: number;
 }
 

@@ -6,19 +6,10 @@
 import type { Box, Obj } from './evaluation.js';
 import { InputError, type Problem } from './input-error.js';
 import type { DistanceName } from './params.js';
+import { placeOf } from './window/contents.js';
+import type { PackedFeed, PackedFrame } from './window/frame-record.js';
 
-/** Objects of one feed: `coordinates` holds `stride` numbers for each id. Boxes are left, top, width, height. */
-export interface PackedFeed {
-  ids: string[];
-  coordinates: Float64Array;
-}
-
-export interface PackedFrame {
-  reference: PackedFeed;
-  tracker: PackedFeed;
-  /** numbers per object: 4 for boxes, the dimension for points; 0 when the frame is empty */
-  stride: number;
-}
+export type { PackedFeed, PackedFrame } from './window/frame-record.js';
 
 /**
  * Objects of one feed as they may come: ids, unique, and `stride` numbers for each, finite, boxes with sides above 0. Whoever packs them has
@@ -159,18 +150,9 @@ function packFeed(
   return { ids: ids ?? [], coordinates };
 }
 
-/** how far ahead in the frame before an id is looked for */
-const AHEAD_MAX = 3;
 /** so many ids that are new, or stand elsewhere, are compared with all others one by one */
 const STRANGERS_MAX = 6;
 const strangers = new Int32Array(STRANGERS_MAX);
-
-/** Where an id stands in a list from a place on, if it is not far. */
-export function placeOf(id: string, ids: readonly string[], from: number): number {
-  const end = Math.min(from + AHEAD_MAX, ids.length);
-  for (let at = from; at < end; at++) if (ids[at] === id) return at;
-  return -1;
-}
 
 /**
  * The ids of objects, as the list of the frame before when it is the same; null when one is no string or stands twice. Those that follow each other as in

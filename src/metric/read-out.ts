@@ -1,20 +1,23 @@
 /**
- * From a solved scene to the Evaluation: costs in full precision, counted from the assignment.
+ * From a solved window to the Evaluation: costs in full precision, counted from the assignment.
  */
 
 import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
+import type { DistanceName } from './params.js';
+import type { Solver } from './solver.js';
+import { surcharged, type WindowContents } from './window/contents.js';
 import { type FrameRecord, ROUNDING_PARTS } from './window/frame-record.js';
 import { priceQuanta, QUANTA } from './window/quanta.js';
-import type { Scene } from './window/scene.js';
 import type { Trajectory } from './window/trajectory.js';
 
 /** What the cost may lie above the optimum, relatively, and still be called exact. */
 const EXACT = 1e-9;
 
-/** Everything but `perFrame`, for the frames in the scene. */
-export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
-  const price = scene.prices;
+/** Everything but `perFrame`, for the frames in the window. */
+export function readWindow(solver: Solver): Omit<Evaluation, 'perFrame'> {
+  const contents = solver.contents;
+  const price = contents.prices;
   let proper = 0;
   let missedCount = 0;
   let falseTotal = 0;
@@ -24,8 +27,8 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   let weightedMissed = 0;
   let weightedFalse = 0;
   let weightedHalves = 0;
-  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) {
-    const frame = scene.frame(number);
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
+    const frame = contents.frame(number);
     const missed = frame.truths.length - frame.proper;
     const falseCount = frame.tracks.length - frame.proper;
     proper += frame.proper;
@@ -33,15 +36,15 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
     falseTotal += falseCount;
     halves += frame.halves;
     unweightedLocalization += frame.localization;
-    if (scene.weighted) {
-      const weight = scene.frameWeight(number);
+    if (contents.weighted) {
+      const weight = contents.frameWeight(number);
       weightedLocalization += weight * frame.localization;
       weightedMissed += weight * missed;
       weightedFalse += weight * falseCount;
-      if (frame.halves !== 0) weightedHalves += scene.switchWeight(number) * frame.halves;
+      if (frame.halves !== 0) weightedHalves += contents.switchWeight(number) * frame.halves;
     }
   }
-  const { weighted } = scene;
+  const { weighted } = contents;
   const localization = weighted ? weightedLocalization : unweightedLocalization;
   const missed = price.missed * (weighted ? weightedMissed : missedCount);
   const falseCost = price.false * (weighted ? weightedFalse : falseTotal);
@@ -49,23 +52,26 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
   const total = localization + missed + falseCost + switchCost;
   const cost: Cost = { total, localization, missed, false: falseCost, switch: switchCost };
   const count: Count = { proper, missed: missedCount, false: falseTotal, switches: halves / 2 };
-  const solver = summary(scene);
+  const counts = summary(solver);
   // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
-  let below = scene.cut.loss;
+  let below = 0;
   let above = 0;
-  for (const component of scene.components) {
+  for (const component of solver.components) {
     if (component.relaxed) above += component.gap;
     else below += component.gap;
   }
   // per-frame matchings, and fractional optima, are not solved in quanta
-  if (price.half > 0 && !isFractional(scene)) below += roundingQuanta(scene, halves, total);
-  below = Math.min(cost.total, (below / QUANTA) * scene.unit);
-  above = (above / QUANTA) * scene.unit;
-  const exact = solver.open === 0 && below <= EXACT * cost.total;
+  if (price.half > 0 && !isFractional(solver)) below += roundingQuanta(contents, halves, total);
+  below = Math.min(cost.total, (below / QUANTA) * contents.unit);
+  // the frames alone are a bound too: a simple one, and the only one where pairs are missing
+  if (solver.isThinned) below = Math.max(below, cost.total - costAlone(solver));
+  else if (counts.open > 0 && above === 0) below = Math.min(below, Math.max(0, cost.total - costAlone(solver)));
+  above = (above / QUANTA) * contents.unit;
+  const exact = counts.open === 0 && below <= EXACT * cost.total;
   if (exact) below = 0;
-  const { exponent } = scene.params;
+  const { exponent } = contents.terms;
   return {
-    frames: scene.size,
+    frames: contents.size,
     distance: cost.total ** (1 / exponent),
     cost,
     count,
@@ -74,88 +80,100 @@ export function readWindow(scene: Scene): Omit<Evaluation, 'perFrame'> {
     exact: exact || cost.total === 0,
     lowerBound: cost.total - below,
     gap: below + above === 0 ? 0 : (below + above) / (cost.total + above),
-    solver,
+    solver: counts,
   };
+}
+
+/** What the frames of a window cost at least, each alone. */
+function costAlone(solver: Solver): number {
+  const { contents } = solver;
+  const { missed, false: falsePrice } = contents.prices;
+  let sum = 0;
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
+    const frame = contents.frame(number);
+    // each pair may earn almost a quantum more than it says
+    const quanta = solver.ceilingOf(frame) + Math.min(frame.truths.length, frame.tracks.length);
+    const earned = (quanta / QUANTA) * contents.unit;
+    const unmatched = frame.truths.length * missed + frame.tracks.length * falsePrice;
+    sum += contents.frameWeight(number) * Math.max(0, unmatched - earned);
+  }
+  return sum;
 }
 
 /**
  * What the best assignment may gain by what was rounded, in quanta: by pairs that are not assigned here, but for those that alone cost more than everything here
  * does, and by the surcharge on changes.
  */
-function roundingQuanta(scene: Scene, halves: number, cost: number): number {
+function roundingQuanta(contents: WindowContents, halves: number, cost: number): number {
   let rounding = 0;
   let free = 0;
-  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) {
-    const frame = scene.frame(number);
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
+    const frame = contents.frame(number);
     if (frame.rounding === 0) continue;
-    const weight = scene.frameWeight(number);
+    const weight = contents.frameWeight(number);
     if (weight * frame.cost(frame.roundedPair) > cost) continue;
-    const others = frame.pairCount - frame.proper;
+    const others = Math.min(frame.pairCount - frame.proper, frame.truths.length, frame.tracks.length);
     free += others;
     // weighted, benefits are rounded once more
     rounding += (weight * frame.rounding) / ROUNDING_PARTS + (weight === 1 ? 0 : others);
   }
-  // an integral optimum of the linear program is exact by definition
-  return scene.byLp ? rounding : rounding + surchargeQuanta(scene, free, halves, cost);
+  return contents.size === 1 ? rounding : rounding + surchargeQuanta(contents, free, halves, cost);
 }
 
 /**
  * The same for changes, because they have another price inside. If it is higher, the best assignment may have more of them: no more than its cost
  * allows, and than six for each of the `free` pairs that it may use and that are not assigned here. If it is lower, there may be too many here.
  */
-function surchargeQuanta(scene: Scene, free: number, halves: number, cost: number): number {
+function surchargeQuanta(contents: WindowContents, free: number, halves: number, cost: number): number {
   let least = 1;
   let most = 1;
-  if (scene.weighted)
-    for (let number = scene.oldestNumber + 1; number <= scene.newestNumber; number++) {
-      const weight = scene.switchWeight(number);
+  if (contents.weighted)
+    for (let number = contents.oldestNumber + 1; number <= contents.newestNumber; number++) {
+      const weight = contents.switchWeight(number);
       least = Math.min(least, weight);
       most = Math.max(most, weight);
     }
-  const half = scene.prices.half / scene.unit;
-  const dearer = (weight: number) => scene.surcharged(priceQuanta(weight * half)) - weight * half * QUANTA;
+  const half = contents.prices.half / contents.unit;
+  const dearer = (weight: number) => surcharged(priceQuanta(weight * half)) - weight * half * QUANTA;
   if (dearer(most) < 0) return -dearer(most) * halves;
   const byPairs = dearer(most) * 6 * free;
   // where changes are free, any number of them is paid for
   if (least === 0) return byPairs;
   // the lower a price, the larger the share of it that is added
-  return Math.min(byPairs, (dearer(least) * cost) / (least * scene.prices.half));
+  return Math.min(byPairs, (dearer(least) * cost) / (least * contents.prices.half));
 }
 
-/** Whether a part of the scene is solved by a fractional optimum. */
-export function isFractional(scene: Scene): boolean {
-  for (const component of scene.components) if (component.relaxed) return true;
+/** Whether a part of the window is solved by a fractional optimum. */
+export function isFractional({ components }: Solver): boolean {
+  for (const component of components) if (component.relaxed) return true;
   return false;
 }
 
-function summary(scene: Scene): SolverSummary {
-  const solver: SolverSummary = {
-    pairs: scene.edgeCount,
-    isolated: scene.aloneCount,
+function summary({ contents, components, isolatedCount }: Solver): SolverSummary {
+  const counts: SolverSummary = {
+    pairs: contents.edgeCount,
+    isolated: isolatedCount,
     frontier: 0,
-    matchings: 0,
-    ascent: 0,
     simplex: 0,
     branch: 0,
     open: 0,
   };
-  solver.open = scene.cut.edges;
-  let solved = solver.isolated + solver.open;
-  for (const component of scene.components) {
-    solver[component.engine] += component.edges.length;
+  let solved = isolatedCount;
+  for (const component of components) {
+    counts[component.engine] += component.edges.length;
     solved += component.edges.length;
   }
-  solver.frontier = solver.pairs - solved;
-  return solver;
+  counts.frontier = counts.pairs - solved;
+  return counts;
 }
 
 /** Costs and counts of one frame. */
-function readCosts(scene: Scene, frame: FrameRecord): Omit<FrameEvaluation, 'assignment'> {
-  const price = scene.prices;
-  const weight = scene.frameWeight(frame.number);
+function readCosts(contents: WindowContents, frame: FrameRecord): Omit<FrameEvaluation, 'assignment'> {
+  const price = contents.prices;
+  const weight = contents.frameWeight(frame.number);
   const missed = frame.truths.length - frame.proper;
   const falseCount = frame.tracks.length - frame.proper;
-  const switchWeight = frame.halves === 0 ? 0 : scene.switchWeight(frame.number);
+  const switchWeight = frame.halves === 0 ? 0 : contents.switchWeight(frame.number);
   return {
     cost: {
       localization: weight * frame.localization,
@@ -167,16 +185,20 @@ function readCosts(scene: Scene, frame: FrameRecord): Omit<FrameEvaluation, 'ass
   };
 }
 
-export function readFrames(scene: Scene): FrameEvaluation[] {
-  const assignments = readAssignments(scene);
-  return assignments.map((assignment, n) => ({ ...readCosts(scene, scene.frame(scene.oldestNumber + n)), assignment }));
+export function readFrames(solver: Solver): FrameEvaluation[] {
+  const contents = solver.contents;
+  const assignments = readAssignments(solver);
+  return assignments.map((assignment, n) => ({
+    ...readCosts(contents, contents.frame(contents.oldestNumber + n)),
+    assignment,
+  }));
 }
 
 /** The newest frame; its assignment is read when it is asked for. */
-export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEvaluation {
+export function readNewest(contents: WindowContents, assignment: () => Assigned[]): FrameEvaluation {
   let read: Assigned[] | undefined;
   return {
-    ...readCosts(scene, scene.frame(scene.newestNumber)),
+    ...readCosts(contents, contents.frame(contents.newestNumber)),
     get assignment() {
       read ??= assignment();
       return read;
@@ -185,18 +207,18 @@ export function readNewest(scene: Scene, assignment: () => Assigned[]): FrameEva
 }
 
 /** Fills a glance with the newest frame; frames from `pending` on are not settled. */
-export function readGlance(scene: Scene, glance: Glance, pending: number): void {
+export function readGlance(contents: WindowContents, glance: Glance, pending: number): void {
   const { properTruths, properTracks, missed, false: falseIds } = glance;
-  glance.frame = scene.newestNumber;
+  glance.frame = contents.newestNumber;
   glance.halves = glance.pendingHalves = glance.localization = 0;
-  if (scene.size === 0) {
+  if (contents.size === 0) {
     properTruths.length = properTracks.length = missed.length = falseIds.length = 0;
     return;
   }
-  const frame = scene.frame(scene.newestNumber);
+  const frame = contents.frame(contents.newestNumber);
   glance.halves = frame.halves;
-  for (let number = Math.max(pending, scene.oldestNumber); number <= scene.newestNumber; number++)
-    glance.pendingHalves += scene.frame(number).halves;
+  for (let number = Math.max(pending, contents.oldestNumber); number <= contents.newestNumber; number++)
+    glance.pendingHalves += contents.frame(number).halves;
   glance.localization = frame.localization;
   const { truths, tracks } = frame;
   const objects = truths.length + tracks.length;
@@ -237,11 +259,15 @@ function cut(list: string[], length: number): void {
  * the frames in which it is proper a pair stays assigned until one of its ends is needed elsewhere; a pair whose ends were
  * never assigned before is so from the beginning.
  */
-function readAssignments(scene: Scene): Assigned[][] {
+function readAssignments(solver: Solver): Assigned[][] {
+  const contents = solver.contents;
   const frames: FrameRecord[] = [];
-  for (let number = scene.oldestNumber; number <= scene.newestNumber; number++) frames.push(scene.frame(number));
-  if (scene.params.switchPenalty === 0) return frames.map((frame) => properPairs(scene, frame));
-  if (scene.weighted) return frames.map((frame) => properPairs(scene, frame).concat(heldInComponents(scene, frame)));
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++)
+    frames.push(contents.frame(number));
+  const { distance } = solver.params;
+  if (contents.framewise) return frames.map((frame) => properPairs(distance, frame));
+  if (contents.weighted)
+    return frames.map((frame) => properPairs(distance, frame).concat(heldInComponents(solver, frame)));
   const held = new Map<Trajectory, Trajectory>();
   const used = new Set<Trajectory>();
   const early = new Map<Trajectory, { partner: Trajectory; from: number }>();
@@ -260,7 +286,7 @@ function readAssignments(scene: Scene): Assigned[][] {
       }
       held.set(truth, track).set(track, truth);
     }
-    return properPairs(scene, frame).concat(heldPairs(frame, (end) => held.get(end)));
+    return properPairs(distance, frame).concat(heldPairs(frame, (end) => held.get(end)));
   });
   return lists.map((list, n) => {
     const { number } = frames[n];
@@ -272,11 +298,11 @@ function readAssignments(scene: Scene): Assigned[][] {
   });
 }
 
-function properPairs(scene: Scene, frame: FrameRecord): Assigned[] {
+function properPairs(name: DistanceName, frame: FrameRecord): Assigned[] {
   const { stride } = frame;
   const truths = frame.truthCoordinates();
   const tracks = frame.trackCoordinates();
-  const distance = distances[scene.params.distance];
+  const distance = distances[name];
   const pairs: Assigned[] = [];
   for (let pair = 0; pair < frame.pairCount; pair++) {
     if (frame.on(pair) > 0.5)
@@ -309,9 +335,9 @@ function heldPairs(frame: FrameRecord, partner: (end: Trajectory) => Trajectory 
 }
 
 /** Under time weights a change falls on the cheapest frame: the components know it. */
-function heldInComponents(scene: Scene, frame: FrameRecord): Assigned[] {
+function heldInComponents({ components }: Solver, frame: FrameRecord): Assigned[] {
   const partner = new Map<Trajectory, Trajectory>();
-  for (const component of scene.components) {
+  for (const component of components) {
     component.forEachHeld(frame.number, ({ truth, track }) => {
       partner.set(truth, track).set(track, truth);
     });

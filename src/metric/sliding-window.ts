@@ -9,7 +9,6 @@
  */
 
 import { auditWindow } from './audit.js';
-import type { SolveSettings } from './component/component.js';
 import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
 import type {
   Audit,
@@ -28,9 +27,10 @@ import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
 import { isFractional, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
-import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
+import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
+import { type HandedOver, Solver } from './solver.js';
+import type { WindowContents } from './window/contents.js';
 import { type FrameRecord, type FrameView, viewFrames } from './window/frame-record.js';
-import { Scene } from './window/scene.js';
 import type { Trajectory } from './window/trajectory.js';
 
 export interface WindowParams extends Params {
@@ -55,6 +55,8 @@ export interface WindowSnapshot {
   /** of trajectories in the window that were assigned: id, partner in the window, partner that left it */
   held: { truths: HeldSnapshot[]; tracks: HeldSnapshot[] };
   ended: boolean;
+  /** what the frontier could not do; absent in snapshots of earlier versions, and where there is nothing */
+  handedOver?: HandedOver[];
   /** of windows that are audited */
   audit?: Audit;
 }
@@ -64,7 +66,8 @@ type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
 export class SlidingWindow {
   readonly windowFrames: number;
   readonly settleFrames: number;
-  private readonly scene: Scene;
+  private readonly solver: Solver;
+  private readonly contents: WindowContents;
   private readonly params: WindowParams;
   private stride = 0;
   private newest: PackedFrame | null = null;
@@ -100,13 +103,14 @@ export class SlidingWindow {
     this.params = params;
     this.windowFrames = params.windowFrames;
     this.settleFrames = params.settleFrames ?? Math.floor(params.windowFrames / 2);
-    this.scene = new Scene(params, settings, params.windowFrames);
+    this.solver = new Solver(params, settings, params.windowFrames);
+    this.contents = this.solver.contents;
     this.lower = new Float64Array(Math.min(this.windowFrames, 64));
   }
 
   /** Number of frames pushed so far. */
   get frameCount(): number {
-    return this.scene.newestNumber + 1;
+    return this.contents.newestNumber + 1;
   }
 
   /** Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no trace. */
@@ -119,78 +123,81 @@ export class SlidingWindow {
     this.newest = packed;
     this.stride ||= packed.stride;
     this.enter(packed);
-    const window = readWindow(this.scene);
+    const window = readWindow(this.solver);
     this.addLower(window.lowerBound);
     const { auditEvery } = this.options;
-    if (auditEvery && (this.scene.newestNumber + 1) % auditEvery === 0) {
+    if (auditEvery && (this.contents.newestNumber + 1) % auditEvery === 0) {
       auditWindow(
         this.audit,
         window,
-        this.scene.frameList().map((record) => record.packed()),
+        this.contents.frameList().map((record) => record.packed()),
         metricParams(this.params),
         this.options,
         evaluatePacked,
       );
     }
-    return this.report(window, this.settleUpTo(this.scene.newestNumber - this.settleFrames));
+    return this.report(window, this.settleUpTo(this.contents.newestNumber - this.settleFrames));
   }
 
   /** The stream is over: settles everything left. */
   end(): Report {
     this.ended = true;
-    const events = this.scene.size === 0 ? [] : this.settleUpTo(this.scene.newestNumber);
-    return this.report(readWindow(this.scene), events);
+    const events = this.contents.size === 0 ? [] : this.settleUpTo(this.contents.newestNumber);
+    return this.report(readWindow(this.solver), events);
   }
 
   /** The newest frame by id, at next to no cost; what it returns is good until the next glance. */
   glance(): Glance {
-    readGlance(this.scene, this.seen, this.settledNext);
+    readGlance(this.contents, this.seen, this.settledNext);
     this.seen.settledHalves = this.settledHalves;
     return this.seen;
   }
 
   /** The frames of the window as they came, oldest first. */
   frames(): FrameView[] {
-    return viewFrames(this.scene.frameList());
+    return viewFrames(this.contents.frameList());
   }
 
   dispose(): void {
-    this.scene.dispose();
+    this.solver.dispose();
   }
 
   private enter(packed: PackedFrame): void {
-    if (this.scene.size === this.windowFrames) this.scene.leave();
-    this.scene.enter(packed);
-    this.scene.solve(budgetOf(this.options));
+    if (this.contents.size === this.windowFrames) this.solver.dropOldest();
+    this.solver.append(packed);
+    this.solver.solve(budgetOf(this.options));
   }
 
   private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
-    const { scene, params, options } = this;
+    const { solver, contents, params, options } = this;
     const edition = ++this.edition;
-    const frames = scene.frameList();
-    // another solve might have the time that this one had not
-    const assigned = window.exact || scene.weighted ? null : frames.map((frame) => frame.assignment());
+    const frames = contents.frameList();
+    // another solve might find what this one had no time for; under time weights who is held is known now only
+    const assigned = window.exact || contents.weighted ? null : frames.map((frame) => frame.assignment());
+    const read = !window.exact && contents.weighted ? readFrames(solver) : null;
     const report = new WindowReport(
       window,
-      scene.newestNumber,
+      contents.newestNumber,
       { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
       this.lifetime(),
       events,
       options.auditEvery ? { ...this.audit } : undefined,
-      () => (edition === this.edition ? scene : null),
+      () => (edition === this.edition ? solver : null),
       // read after later pushes, it solves its own frames again: same frames, same answer
       () => {
+        if (read) return read;
         const packed = frames.map((frame) => frame.packed());
         const metric = metricParams(params);
-        return assigned ? readAgain(packed, metric, assigned) : evaluatePacked(packed, metric, options).perFrame;
+        if (assigned) return readAgain(packed, metric, assigned);
+        return evaluatePacked(packed, metric, { ...options, budgetMs: Number.POSITIVE_INFINITY }).perFrame;
       },
     );
     // the report's own list is read when somebody asks for it
     inspector?.({
-      evaluation: { ...window, perFrame: readFrames(scene) },
+      evaluation: { ...window, perFrame: readFrames(solver) },
       frames: frames.map((frame) => frame.packed()),
       params: metricParams(params),
-      fractional: isFractional(scene),
+      fractional: isFractional(solver),
       window: this,
       report,
     });
@@ -199,7 +206,7 @@ export class SlidingWindow {
 
   /** Bounds of the cost of the settled frames, taken as one stream. */
   private lifetime(): Report['lifetime'] {
-    if (this.scene.weighted) return null;
+    if (this.contents.weighted) return null;
     // more frames never cost less, so what was a bound remains one
     if (this.settledNext > 0)
       this.lifetimeLower = Math.max(this.lifetimeLower, this.lower[(this.settledNext - 1) % this.windowFrames]);
@@ -207,7 +214,7 @@ export class SlidingWindow {
   }
 
   private addLower(cost: number): void {
-    const at = this.scene.newestNumber % this.windowFrames;
+    const at = this.contents.newestNumber % this.windowFrames;
     if (at >= this.lower.length) {
       const longer = new Float64Array(Math.min(this.windowFrames, this.lower.length * 2));
       longer.set(this.lower);
@@ -219,15 +226,15 @@ export class SlidingWindow {
   private settleUpTo(number: number): SwitchEvent[] {
     const events: SwitchEvent[] = [];
     this.settledHalves = 0;
-    while (this.settledNext <= number) this.settle(this.scene.frame(this.settledNext++), events);
+    while (this.settledNext <= number) this.settle(this.contents.frame(this.settledNext++), events);
     return events;
   }
 
   private settle(frame: FrameRecord, events: SwitchEvent[]): void {
-    const price = this.scene.prices;
+    const price = this.contents.prices;
     this.settledHalves += frame.halves;
     const { settledCost: cost, settledCount: count } = this;
-    const halves = this.scene.params.switchPenalty === 0 ? 0 : settleSwitches(frame, events);
+    const halves = this.contents.framewise ? 0 : settleSwitches(frame, events);
     // not the frame's own sums: those of a fractional optimum are below the cost of any assignment
     let proper = 0;
     let localization = 0;
@@ -259,7 +266,7 @@ export class SlidingWindow {
 
   /** The same without a copy of the coordinates, to be written down or cloned at once; not to be changed. */
   snapshot(): WindowSnapshot {
-    const { scene } = this;
+    const { contents } = this;
     // frames that share their trajectories share their lists of ids
     const lists = new Map<Trajectory[], string[]>();
     const feed = (members: Trajectory[], coordinates: number[]): FeedSnapshot => {
@@ -270,6 +277,7 @@ export class SlidingWindow {
       }
       return [ids, coordinates];
     };
+    const handedOver = this.solver.handedOver();
     const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
       [...side.values()]
         .filter((t) => t.used)
@@ -278,9 +286,9 @@ export class SlidingWindow {
     return {
       version: 1,
       params: this.params,
-      firstNumber: scene.oldestNumber,
+      firstNumber: contents.oldestNumber,
       stride: this.stride,
-      frames: scene.frameList().map((record) => ({
+      frames: contents.frameList().map((record) => ({
         reference: feed(record.truths, record.truthNumbers()),
         tracker: feed(record.tracks, record.trackNumbers()),
       })),
@@ -288,8 +296,9 @@ export class SlidingWindow {
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
       lower: Array.from(this.lower),
       lifetimeLower: this.lifetimeLower,
-      held: { truths: held(scene.truths), tracks: held(scene.tracks) },
+      held: { truths: held(contents.truths), tracks: held(contents.tracks) },
       ended: this.ended,
+      ...(handedOver.length > 0 ? { handedOver } : {}),
       ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
     };
   }
@@ -305,7 +314,7 @@ export class SlidingWindow {
       ]);
     }
     const window = new SlidingWindow(snapshot.params, options);
-    const { scene } = window;
+    const { solver, contents } = window;
     const { stride } = snapshot;
     window.stride = stride;
     window.settledNext = snapshot.settledNext;
@@ -314,19 +323,20 @@ export class SlidingWindow {
       ids,
       coordinates: Float64Array.from(coordinates),
     });
-    scene.startAt(snapshot.firstNumber);
+    solver.startAt(snapshot.firstNumber);
     for (const frame of snapshot.frames) {
       const packed = { reference: feed(frame.reference), tracker: feed(frame.tracker), stride };
-      scene.enter(packed);
+      solver.append(packed);
     }
-    scene.solve(budgetOf(options));
+    solver.restore(snapshot.handedOver ?? []);
+    solver.solve(budgetOf(options));
     Object.assign(window.settledCost, snapshot.settled.cost);
     Object.assign(window.settledCount, snapshot.settled.count);
     Object.assign(window.audit, snapshot.audit);
     window.lower = Float64Array.from(snapshot.lower);
     window.lifetimeLower = snapshot.lifetimeLower ?? 0;
-    restoreHeld(snapshot.held.truths, scene.truths, scene.tracks);
-    restoreHeld(snapshot.held.tracks, scene.tracks, scene.truths);
+    restoreHeld(snapshot.held.truths, contents.truths, contents.tracks);
+    restoreHeld(snapshot.held.tracks, contents.tracks, contents.truths);
     return window;
   }
 }
@@ -343,7 +353,7 @@ class WindowReport implements Report {
   readonly gap: number;
   readonly solver: SolverSummary;
   declare readonly audit?: Audit;
-  readonly #live: () => Scene | null;
+  readonly #live: () => Solver | null;
   readonly #again: () => FrameEvaluation[];
   #perFrame: FrameEvaluation[] | null = null;
   #newest: FrameEvaluation | null = null;
@@ -355,7 +365,7 @@ class WindowReport implements Report {
     readonly lifetime: Report['lifetime'],
     readonly events: SwitchEvent[],
     audit: Audit | undefined,
-    live: () => Scene | null,
+    live: () => Solver | null,
     again: () => FrameEvaluation[],
   ) {
     this.frames = window.frames;
@@ -374,17 +384,17 @@ class WindowReport implements Report {
 
   get perFrame(): FrameEvaluation[] {
     if (this.#perFrame === null) {
-      const scene = this.#live();
-      this.#perFrame = scene ? readFrames(scene) : this.#again();
+      const solver = this.#live();
+      this.#perFrame = solver ? readFrames(solver) : this.#again();
     }
     return this.#perFrame;
   }
 
   get newest(): FrameEvaluation {
     if (this.#newest === null) {
-      const scene = this.#live();
+      const solver = this.#live();
       if (this.frames === 0) this.#newest = emptyFrame();
-      else if (scene) this.#newest = readNewest(scene, () => this.perFrame.at(-1)!.assignment);
+      else if (solver) this.#newest = readNewest(solver.contents, () => this.perFrame.at(-1)!.assignment);
       else this.#newest = this.perFrame.at(-1)!;
     }
     return this.#newest;

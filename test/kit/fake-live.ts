@@ -127,7 +127,7 @@ export function fakeReport(changes: Partial<Report> = {}): Report {
     exact: true,
     lowerBound: 1.25,
     gap: 0,
-    solver: { pairs: 3, isolated: 2, frontier: 0, matchings: 1, ascent: 0, simplex: 0, branch: 0, open: 0 },
+    solver: { pairs: 3, isolated: 2, frontier: 1, simplex: 0, branch: 0, open: 0 },
     perFrame: [],
     frame: 99,
     newest: { cost, count: { proper: 5, missed: 1, false: 0, switches: 0 }, assignment: [] },

@@ -354,8 +354,8 @@ export function verifyBounds(evaluation: Evaluation, params: Params, name: strin
     assert.ok(evaluation.gap <= 1e-9, `${name}: exact with a gap of ${evaluation.gap}`);
     close(evaluation.lowerBound, cost.total, 1e-9, `${name}: lower bound of an exact value`);
   } else assert.ok(evaluation.gap > 0, `${name}: not exact without a gap`);
-  const { isolated, frontier, matchings, ascent, simplex, branch, open } = solver;
-  const parts = [isolated, frontier, matchings, ascent, simplex, branch, open];
+  const { isolated, frontier, simplex, branch, open } = solver;
+  const parts = [isolated, frontier, simplex, branch, open];
   assert.ok(
     parts.every((n) => n >= 0) && parts.reduce((a, b) => a + b, 0) === solver.pairs,
     `${name}: solver summary does not add up ${JSON.stringify(solver)}`,

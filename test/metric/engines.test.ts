@@ -2,8 +2,6 @@
 
 import assert from 'node:assert/strict';
 import { type Box, evaluate, type Frame, type Params, SlidingWindow, type SolveOptions } from '../../src/index.js';
-import { Search } from '../../src/metric/component/search.js';
-import { randomFrom } from '../kit/random.js';
 import { close, verify } from '../kit/verifier.js';
 
 const at = (id: string, ...point: number[]) => ({ id, point });
@@ -73,30 +71,5 @@ describe('the engines on cases that once told them apart', () => {
       ...new Array<Frame>(12).fill(empty),
     ];
     sameAsFromScratch(frames, params, 24, {});
-  });
-});
-
-describe('the search under the ascent', () => {
-  it('does not look at everything where every truth has very many tracks to choose from', () => {
-    // private, but nothing else tells how much it did without a clock
-    const search = Search.prototype as unknown as { place: (...args: number[]) => void };
-    const { place } = search;
-    let calls = 0;
-    search.place = function (...args) {
-      calls++;
-      place.apply(this, args);
-    };
-    try {
-      const random = randomFrom(5);
-      const frames: Frame[] = Array.from({ length: 24 }, (_, k) => ({
-        reference: Array.from({ length: 5 }, (_, i) => at(`t${i}`, i + random(), random())),
-        tracker: Array.from({ length: 5 }, (_, j) => at(`${k}-${j}`, j + random(), random())),
-      }));
-      const params: Params = { distance: 'euclidean', cutoff: 3, exponent: 1, switchPenalty: 2 };
-      assert.equal(evaluate(frames, params, { frontierMax: 0 }).exact, true);
-      assert.ok(calls < 1e6, `${calls} calls`);
-    } finally {
-      search.place = place;
-    }
   });
 });

@@ -1,7 +1,7 @@
 /**
  * Hunts for a window that reports otherwise than its frames solved from scratch: `npm run hunt -- [seconds] [first seed]`.
- * Scenes are small and on a coarse grid, so that exact ties are everywhere; the limits of the engines are so low that knots
- * overflow, components are handed back and forth, and ascent leaves work to simplex. A finding is printed as the call that repeats it.
+ * Scenes are small and on a coarse grid, so that exact ties are everywhere; the limit of the frontier is so low that knots overflow and
+ * components are handed back and forth. Which engine served is not compared: it depends on what was solved before, the answer does not.
  */
 
 import assert from 'node:assert/strict';
@@ -40,9 +40,6 @@ export function quarry(seed: number): Quarry {
   const exponent = pick(random, [1, 1, 2]);
   const options: SolveOptions = {
     frontierMax: pick(random, [0, 2, 3, 4, 6, 10, 20, 512]),
-    matchingsMax: pick(random, [1, 1, 10, 300]),
-    statesMax: pick(random, [1, 3, 20, 500, 500, 500, 500, 500]),
-    sweepsMax: pick(random, [0, 1, 3, 20, 20, 20, 20]),
     exactness: pick(random, ['lp', 'force'] as const),
   };
   return {
@@ -69,7 +66,7 @@ export function slidesLikeBatch({ name, frames, params, windowFrames, options }:
       const held = frames.slice(Math.max(0, k + 1 - windowFrames), k + 1);
       const batch = evaluate(held, params, options);
       if (report.exact) verify(report, held, params, place);
-      for (const key of ['cost', 'count', 'solver', 'exact', 'gap', 'lowerBound', 'perFrame'] as const)
+      for (const key of ['cost', 'count', 'exact', 'gap', 'lowerBound', 'perFrame'] as const)
         assert.deepEqual(report[key], batch[key], `${place}: ${key}`);
     });
   } finally {

@@ -80,9 +80,9 @@ describe('wrong parameters', () => {
     );
     complains(() => evaluate([], null as unknown as Params), /^params: must be an object/);
     complains(
-      () => evaluate([], params, { solver: 'magic' as 'lp', statesMax: -1 }),
+      () => evaluate([], params, { solver: 'magic' as 'lp', frontierMax: -1 }),
       /^options.solver: /,
-      /^options.statesMax: /,
+      /^options.frontierMax: /,
     );
     complains(() => new SlidingWindow({ ...params, windowFrames: 0 }), /^windowFrames: .*whole number/);
     complains(
@@ -108,12 +108,13 @@ describe('wrong parameters', () => {
     );
   });
 
-  it('include options that are not known, and those that would never end', () => {
+  it('include options that are not known, but not those of earlier versions', () => {
     complains(
-      () => evaluate([], params, { exactnes: 'force', statesMax: 0 } as object),
-      /^options.statesMax: .*at least 1/,
+      () => evaluate([], params, { exactnes: 'force' } as object),
       /^options.exactnes: is not an option; known are solver, exactness/,
     );
+    const former = { clock: () => 0, workPerLook: 1, matchingsMax: 1, statesMax: 1, sweepsMax: 1 };
+    assert.equal(evaluate([], params, former as object).cost.total, 0);
     for (const options of [null, 'lp', 5] as unknown as object[])
       complains(() => evaluate([], params, options), /^options: must be an object/);
     complains(() => new SlidingWindow({ ...params, windowFrames: 5 }, null as unknown as object), /^options: /);

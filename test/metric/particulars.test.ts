@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { evaluate, type Frame, presets, profile, SlidingWindow } from '../../src/index.js';
+import { evaluate, type Frame, presets, profile, SlidingWindow, type SolveOptions } from '../../src/index.js';
 import { auditWindow } from '../../src/metric/audit.js';
 import { distances } from '../../src/metric/distance.js';
-import { loadSimplexSync } from '../../src/metric/program/simplex.js';
-import { useSimplex } from '../../src/metric/solve-options.js';
+import { loadSimplexSync, useSimplex } from '../../src/metric/program/simplex.js';
 import { randomCase } from '../kit/scenes.js';
 import { close } from '../kit/verifier.js';
 
@@ -59,10 +58,12 @@ describe('the particulars of the kernel', () => {
       },
     }));
     try {
-      const { exact, gap } = evaluate(frames, params, { solver: 'lp', exactness: 'force' });
+      // without weights it is not asked: the search under the prices is enough
+      const weights = { forgetting: 1 };
+      const { exact, gap } = evaluate(frames, { ...params, weights }, { solver: 'lp', exactness: 'force' });
       assert.ok(!exact && gap > 0, `${exact}, gap ${gap}`);
     } finally {
-      useSimplex(loadSimplexSync);
+      useSimplex(null);
     }
   });
 
@@ -100,25 +101,6 @@ describe('the particulars of the kernel', () => {
     assert.deepEqual(plain.slice(0, 3), [0, 0, 0]);
   });
 
-  it('simplex is given no more than what is left of the budget', () => {
-    const [{ frames, params }] = JSON.parse(readFileSync('test/cases/reference/fractional-cases.json', 'utf8'));
-    const simplex = loadSimplexSync();
-    const limits: (number | undefined)[] = [];
-    useSimplex(() => ({
-      ...simplex,
-      solve: (problem, options) => {
-        limits.push(options?.timeLimitMs);
-        return simplex.solve(problem, options);
-      },
-    }));
-    try {
-      evaluate(frames, params, { solver: 'lp', budgetMs: 5000, clock: () => 0 });
-    } finally {
-      useSimplex(loadSimplexSync);
-    }
-    assert.ok(limits.length > 0 && limits.every((limit) => limit === 5000), String(limits));
-  });
-
   it('a disposed window frees every program of simplex it made', () => {
     const simplex = loadSimplexSync();
     let open = 0;
@@ -145,7 +127,7 @@ describe('the particulars of the kernel', () => {
         window.dispose();
       }
     } finally {
-      useSimplex(loadSimplexSync);
+      useSimplex(null);
     }
     assert.ok(made > 0);
     assert.equal(open, 0, `of ${made} programs`);
@@ -173,38 +155,29 @@ describe('the particulars of the kernel', () => {
       const { options, ...weights } = { options: {}, ...change };
       const params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1, ...weights } as const;
       const window = new SlidingWindow({ ...params, windowFrames: 3 }, options);
-      const { perhapsAlone } = (window as unknown as { scene: { perhapsAlone: unknown[] } }).scene;
+      const { solver } = window as unknown as { solver: { perhapsIsolated: unknown[]; loose: Set<unknown> } };
       for (let k = 0; k < 60; k++) {
         const tracks = [0, 1].map((n) => ({ id: `${k}-${n}`, point: [n] }));
         window.push({ reference: [{ id: '1', point: [0] }], tracker: tracks });
       }
-      assert.equal(perhapsAlone.length, 0);
+      assert.deepEqual([solver.perhapsIsolated.length, solver.loose.size], [0, 0]);
       window.dispose();
     }
   });
 
   it('what was cut is solved again even when nothing new concerns it', () => {
-    let late = false;
-    let now = 0;
     let cut = 0;
     for (let seed = 30; seed < 60; seed++) {
       for (const weights of [undefined, { forgetting: 1 }]) {
         const { frames, params: own } = randomCase(seed, { truthCount: 4, side: 4, frameCount: 8 });
         const params = weights ? { ...own, weights } : own;
-        const clock = {
-          clock: () => {
-            if (late) now += 1000;
-            return now;
-          },
-          budgetMs: 1,
-          workPerLook: 1,
-        };
-        const limits = { frontierMax: 0, matchingsMax: 1 };
-        const window = new SlidingWindow({ ...params, windowFrames: 12 }, { ...clock, ...limits, exactness: 'force' });
+        const limits = { frontierMax: 0 };
+        const options: SolveOptions = { ...limits, exactness: 'force' };
+        const window = new SlidingWindow({ ...params, windowFrames: 12 }, options);
         for (const frame of frames.slice(0, -1)) window.push(frame);
-        late = true;
+        options.budgetMs = 0;
         if (!window.push(frames.at(-1)!).exact) cut++;
-        late = false;
+        options.budgetMs = Number.POSITIVE_INFINITY;
         const empty = { reference: [], tracker: [] };
         const { exact, cost } = window.push(empty);
         const all = evaluate([...frames, empty], params, { ...limits, exactness: 'force' });

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { PriceProof } from '../../src/metric/program/price-proof.js';
 import { type LpProblem, loadSimplexSync, weightsValue } from '../../src/metric/program/simplex.js';
+import { Budget } from '../../src/metric/window/budget.js';
 import { randomFrom } from '../kit/random.js';
 
 const UNIT = 2 ** 36;
@@ -24,7 +25,7 @@ function randomProblem(random: () => number): LpProblem {
 /** A proof of `partner`, with prices that are whatever `price` says. */
 function proves(problem: LpProblem, partner: Int32Array, price: () => number, firstNew: number): boolean {
   const prices = Array.from({ length: 4 }, () => Float64Array.from({ length: 8 }, price));
-  const proof = new PriceProof(problem, prices, problem.switchCost[0] * UNIT);
+  const proof = new PriceProof(problem, prices);
   return proof.proves(
     {
       firstRow: 0,
@@ -32,8 +33,11 @@ function proves(problem: LpProblem, partner: Int32Array, price: () => number, fi
       benefit: problem.benefit.map((b) => b * UNIT),
       partner,
       frameNumber: Float64Array.from({ length: problem.frameCount }, (_, k) => 11 + k),
+      changeCost: problem.switchCost.map((cost) => cost * UNIT),
     },
     firstNew,
+    new Budget(Number.POSITIVE_INFINITY),
+    1,
   );
 }
 

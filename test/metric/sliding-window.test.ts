@@ -178,8 +178,8 @@ describe('memory', () => {
       `${early} bytes after 2,000 frames, ${size() + heap()} after 20,000`,
     );
     const { truths, tracks } = (
-      window as unknown as { scene: { truths: Map<string, unknown>; tracks: Map<string, unknown> } }
-    ).scene;
+      window as unknown as { contents: { truths: Map<string, unknown>; tracks: Map<string, unknown> } }
+    ).contents;
     assert.ok(truths.size <= 6 * 30 && tracks.size <= 6 * 30, `${truths.size} truths, ${tracks.size} tracks`);
   });
 

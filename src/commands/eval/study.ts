@@ -160,10 +160,7 @@ export function sumOf(parts: Summary[], exponent: number): Summary {
     exact,
     lowerBound,
     gap: exact || best === 0 ? 0 : (best - lowerBound) / best,
-    solver: add(
-      ['pairs', 'isolated', 'frontier', 'matchings', 'ascent', 'simplex', 'branch', 'open'] as const,
-      (part) => part.solver,
-    ),
+    solver: add(['pairs', 'isolated', 'frontier', 'simplex', 'branch', 'open'] as const, (part) => part.solver),
   };
 }
 

@@ -1,23 +1,29 @@
 /**
- * How far a change reaches within one frame: from the changed trajectories to their pairs, from these to the groups that were worked with them, and on
+ * How far a change reaches within one frame: from the changed trajectories to their pairs, from these to the decisions that were made with them, and on
  * to everybody in those. One serves a frontier, frame after frame, without memory of its own for each.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
-import type { Trajectory } from '../window/trajectory.js';
-import type { Group } from './part.js';
+import type { Edge } from '../window/trajectory.js';
+import type { Decision, FrameWork, Member, Roster } from './candidates.js';
 
 export class Reach {
   /** the pairs that are reached, in the frame's order; the first `pairCount` */
   pairs = new Int32Array(32);
   pairCount = 0;
-  /** the groups that are reached; the first `groupCount` */
-  readonly groups: (Group | null)[] = [];
-  groupCount = 0;
-  private readonly members: (Trajectory | null)[] = [];
+  /** the decisions that are reached; the first `decisionCount` */
+  readonly decisions: (Decision | null)[] = [];
+  decisionCount = 0;
+  private readonly members: (Member | null)[] = [];
   private memberCount = 0;
   /** by pair: the stamp of the last search that met it */
   private seen = new Float64Array(32);
+
+  constructor(
+    private readonly roster: Roster,
+    /** whether an edge is solved otherwise */
+    private readonly isForeign: (edge: Edge) => boolean,
+  ) {}
 
   /** Begins with a frame of which nothing is reached. */
   begin(frame: FrameRecord): void {
@@ -42,38 +48,38 @@ export class Reach {
   addPair(frame: FrameRecord, pair: number): void {
     if (this.seen[pair] === stamp) return;
     const edge = frame.edges[pair];
-    if (edge.component !== null || edge.alone) return;
+    if (this.isForeign(edge)) return;
     this.seen[pair] = stamp;
     this.pairs[this.pairCount++] = pair;
   }
 
-  addGroup(group: Group): void {
-    if (group.reachStamp === stamp) return;
-    group.reachStamp = stamp;
-    this.groups[this.groupCount++] = group;
+  addDecision(decision: Decision): void {
+    if (decision.reachStamp === stamp) return;
+    decision.reachStamp = stamp;
+    this.decisions[this.decisionCount++] = decision;
   }
 
-  private addMember(member: Trajectory): void {
+  private addMember(member: Member): void {
     if (member.reachStamp === stamp) return;
     member.reachStamp = stamp;
     this.members[this.memberCount++] = member;
   }
 
   /** Goes on from what was added until nothing more is reached. */
-  spread(frame: FrameRecord): void {
-    const { groups, members } = this;
+  spread(frame: FrameRecord, work: FrameWork): void {
+    const { decisions, members, roster } = this;
     let pairsDone = 0;
-    let groupsDone = 0;
+    let decisionsDone = 0;
     let membersDone = 0;
     for (;;) {
       if (pairsDone < this.pairCount) {
         const pair = this.pairs[pairsDone++];
-        const group = frame.pairGroup[pair];
-        if (group) this.addGroup(group);
-        this.addMember(frame.truthAt(pair));
-        this.addMember(frame.trackAt(pair));
-      } else if (groupsDone < this.groupCount) {
-        const { pairs, truths, tracks } = groups[groupsDone++]!;
+        const decision = work.decision[pair];
+        if (decision) this.addDecision(decision);
+        this.addMember(roster.truth(frame, pair));
+        this.addMember(roster.track(frame, pair));
+      } else if (decisionsDone < this.decisionCount) {
+        const { pairs, truths, tracks } = decisions[decisionsDone++]!;
         for (let n = 0; n < pairs.length; n++) this.addPair(frame, pairs[n]);
         for (let n = 0; n < truths.length; n++) this.addMember(truths[n]);
         for (let n = 0; n < tracks.length; n++) this.addMember(tracks[n]);
@@ -84,22 +90,22 @@ export class Reach {
     sortUp(this.pairs, this.pairCount);
   }
 
-  private addPairsOf(frame: FrameRecord, member: Trajectory): void {
+  private addPairsOf(frame: FrameRecord, { trajectory }: Member): void {
     const { edges, number } = frame;
-    if (member.edges.length > edges.length) {
+    if (trajectory.edges.length > edges.length) {
       for (let pair = 0; pair < edges.length; pair++)
-        if (edges[pair].truth === member || edges[pair].track === member) this.addPair(frame, pair);
+        if (edges[pair].truth === trajectory || edges[pair].track === trajectory) this.addPair(frame, pair);
       return;
     }
-    for (let n = 0; n < member.edges.length; n++) {
-      const pair = member.edges[n].pairIn(number);
+    for (let n = 0; n < trajectory.edges.length; n++) {
+      const pair = trajectory.edges[n].pairIn(number);
       if (pair >= 0) this.addPair(frame, pair);
     }
   }
 
   /** Keeps nothing of what was found. */
   end(): void {
-    while (this.groupCount > 0) this.groups[--this.groupCount] = null;
+    while (this.decisionCount > 0) this.decisions[--this.decisionCount] = null;
   }
 }
 

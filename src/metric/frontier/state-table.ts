@@ -3,12 +3,20 @@
  * at. One table serves one knot after the other, so that a state that cannot win costs no memory of its own.
  */
 
-import { FRESH } from './part.js';
+import { FRESH } from './candidates.js';
 
 /** so many states are looked through one by one */
 const SCANNED_MAX = 12;
 /** so many are sorted without the cost of a general sort */
 const SORTED_BY_HAND_MAX = 24;
+
+/** What one state is worth: see `Worth`. */
+export interface StateWorth {
+  value: number;
+  late: number;
+  rank: number;
+  lateRank: number;
+}
 
 export class StateTable {
   rows = new Int16Array(256);
@@ -16,6 +24,10 @@ export class StateTable {
   size = 0;
   count = 0;
   value = new Float64Array(16);
+  /** see `Worth` */
+  late = new Float64Array(16);
+  rank = new Float64Array(16);
+  lateRank = new Float64Array(16);
   /** half-switches of the last move */
   halves = new Int32Array(16);
   private fresh = new Int32Array(16);
@@ -57,7 +69,7 @@ export class StateTable {
     return -1;
   }
 
-  add(state: Int16Array, value: number, halves: number, from: Int32Array): void {
+  add(state: Int16Array, worth: StateWorth, halves: number, from: Int32Array): void {
     const row = this.count++;
     this.reserve();
     const { size, rows } = this;
@@ -67,7 +79,7 @@ export class StateTable {
       if (state[x] === FRESH) fresh++;
     }
     this.fresh[row] = fresh;
-    this.set(row, value, halves, from);
+    this.set(row, worth, halves, from);
     if (this.found) this.list(this.found, row);
     else if (this.count > SCANNED_MAX) {
       this.found = new Map();
@@ -76,17 +88,38 @@ export class StateTable {
   }
 
   /** Another way into a state that was met before. */
-  set(row: number, value: number, halves: number, from: Int32Array): void {
+  set(row: number, worth: StateWorth, halves: number, from: Int32Array): void {
     const { inputCount } = this;
-    this.value[row] = value;
+    this.value[row] = worth.value;
+    this.late[row] = worth.late;
+    this.rank[row] = worth.rank;
+    this.lateRank[row] = worth.lateRank;
     this.halves[row] = halves;
     for (let input = 0; input < inputCount; input++) this.from[row * inputCount + input] = from[input];
+  }
+
+  /** Whether the state of row a is worth more than that of row b. */
+  isWorthMore(a: number, b: number): boolean {
+    const { value, late, rank, lateRank } = this;
+    if (value[a] !== value[b]) return value[a] > value[b];
+    if (late[a] !== late[b]) return late[a] > late[b];
+    return rank[a] !== rank[b] ? rank[a] > rank[b] : lateRank[a] > lateRank[b];
+  }
+
+  /** Whether something is worth more than the state of a row. */
+  isLess(row: number, { value, late, rank, lateRank }: StateWorth): boolean {
+    if (value !== this.value[row]) return value > this.value[row];
+    if (late !== this.late[row]) return late > this.late[row];
+    return rank !== this.rank[row] ? rank > this.rank[row] : lateRank > this.lateRank[row];
   }
 
   private reserve(): void {
     const { count, size, inputCount } = this;
     if (count > this.value.length) {
       this.value = grown(this.value, new Float64Array(2 * count));
+      this.late = grown(this.late, new Float64Array(2 * count));
+      this.rank = grown(this.rank, new Float64Array(2 * count));
+      this.lateRank = grown(this.lateRank, new Float64Array(2 * count));
       this.halves = grown(this.halves, new Int32Array(2 * count));
       this.fresh = grown(this.fresh, new Int32Array(2 * count));
       this.sameHash = grown(this.sameHash, new Int32Array(2 * count));

@@ -3,15 +3,16 @@
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
-import type { Trajectory } from '../window/trajectory.js';
-import type { Group, Part } from './part.js';
+import type { Candidates, Decision, Member, Roster } from './candidates.js';
 
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
+// work space of `bestEarning`
+const chosen = new Int32Array(CALM_PAIRS_MAX);
 
 let stamps = 0;
 
-/** A number that no trajectory or part carries as its `knotStamp`. */
+/** A number that no member or candidates carry as its `knotStamp`. */
 export function newStamp(): number {
   return ++stamps;
 }
@@ -22,20 +23,23 @@ let sizes = new Int32Array(32);
 let places = new Int32Array(32);
 
 function rootOf(n: number): number {
-  while (root[n] !== n) n = root[n];
+  while (root[n] !== n) {
+    root[n] = root[root[n]];
+    n = root[n];
+  }
   return n;
 }
 
-/** Ties the n-th pair to those before it that have one of its ends, or a part of it. */
-function tie(n: number, member: Trajectory, stamp: number): void {
-  const key: Trajectory | Part = member.now ?? member;
+/** Ties the n-th pair to those before it that have one of its ends, or candidates of it. */
+function tie(n: number, member: Member, stamp: number): void {
+  const key: Member | Candidates = member.now ?? member;
   if (key.knotStamp === stamp) root[rootOf(n)] = rootOf(key.knot);
   key.knotStamp = stamp;
   key.knot = n;
 }
 
-/** The first of some pairs grouped by what ties them together: common trajectories, and parts that hold several. */
-export function knots(frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
+/** The first of some pairs grouped by what ties them together: common trajectories, and candidates that hold several. */
+export function knots(roster: Roster, frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
   const stamp = newStamp();
   if (length > root.length) {
     root = new Int32Array(2 * length);
@@ -45,8 +49,8 @@ export function knots(frame: FrameRecord, pairs: Int32Array, length: number): nu
   for (let n = 0; n < length; n++) {
     root[n] = n;
     sizes[n] = 0;
-    tie(n, frame.truthAt(pairs[n]), stamp);
-    tie(n, frame.trackAt(pairs[n]), stamp);
+    tie(n, roster.truth(frame, pairs[n]), stamp);
+    tie(n, roster.track(frame, pairs[n]), stamp);
   }
   let count = 0;
   for (let n = 0; n < length; n++) {
@@ -64,36 +68,46 @@ export function knots(frame: FrameRecord, pairs: Int32Array, length: number): nu
 }
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
-export function isCalm(frame: FrameRecord, knot: readonly number[]): boolean {
+export function isCalm(roster: Roster, frame: FrameRecord, knot: readonly number[]): boolean {
   if (knot.length > CALM_PAIRS_MAX) return false;
   let staying = 0;
   for (const pair of knot) {
-    const part = frame.truthAt(pair).now;
-    const other = frame.trackAt(pair).now;
-    if ((part && part.states.length > 1) || (other && other.states.length > 1)) return false;
-    if (part !== null && part === other) staying += frame.benefit(pair);
+    const own = roster.truth(frame, pair).now;
+    const other = roster.track(frame, pair).now;
+    if ((own && !own.decided) || (other && !other.decided)) return false;
+    if (own !== null && own === other) staying += frame.benefit(pair);
   }
-  return staying > 0 && bestEarning(frame, knot, 0) <= staying;
+  return staying > 0 && bestEarning(roster, frame, knot) <= staying;
 }
 
-/** The most that pairs of a knot, from the n-th on, can earn in this frame without using an end twice. */
-function bestEarning(frame: FrameRecord, knot: readonly number[], n: number): number {
-  if (n === knot.length) return 0;
-  let best = bestEarning(frame, knot, n + 1);
-  const pair = knot[n];
-  const truth = frame.truthAt(pair);
-  const track = frame.trackAt(pair);
-  if (!truth.taken && !track.taken) {
-    truth.taken = track.taken = true;
-    best = Math.max(best, frame.benefit(pair) + bestEarning(frame, knot, n + 1));
-    truth.taken = track.taken = false;
+/** The most that pairs of a knot can earn in this frame without using an end twice: every set of them is tried. */
+function bestEarning(roster: Roster, frame: FrameRecord, knot: readonly number[]): number {
+  let best = 0;
+  let earned = 0;
+  let count = 0;
+  for (let next = 0; ; ) {
+    if (next < knot.length) {
+      const truth = roster.truth(frame, knot[next]);
+      const track = roster.track(frame, knot[next]);
+      if (!truth.taken && !track.taken) {
+        truth.taken = track.taken = true;
+        earned += frame.benefit(knot[next]);
+        best = Math.max(best, earned);
+        chosen[count++] = next;
+      }
+      next++;
+    } else {
+      if (count === 0) return best;
+      const last = chosen[--count];
+      roster.truth(frame, knot[last]).taken = roster.track(frame, knot[last]).taken = false;
+      earned -= frame.benefit(knot[last]);
+      next = last + 1;
+    }
   }
-  return best;
 }
 
-/** Whether a group must be worked again: a member has changed, or it is due. */
-export function isChanged({ truths, tracks, stale }: Group): boolean {
-  if (stale) return true;
+/** Whether a decision must be made again: a member has changed. */
+export function isChanged({ truths, tracks }: Decision): boolean {
   for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
   for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;
   return false;

@@ -10,11 +10,10 @@ export type RowInput = Parameters<RawModelApi['addRows']>[0];
 
 /** Feasibility and optimality, absolute. */
 export const TOLERANCE = 1e-10;
-/** HiGHS accepts only finite numbers from JavaScript */
-const NO_TIME_LIMIT_MS = 1e12;
-export const NO_ITERATION_LIMIT = 2 ** 31 - 1;
+export const NO_LIMIT = 2 ** 31 - 1;
 const MODEL_STATUS_OPTIMAL = 7;
-const MODEL_STATUS_TIME_LIMIT = 13;
+const MODEL_STATUS_ITERATION_LIMIT = 14;
+const MODEL_STATUS_SOLUTION_LIMIT = 16;
 
 /** Loads HiGHS. */
 export async function loadHighs(): Promise<Highs> {
@@ -54,12 +53,16 @@ const GLOBALS = [
   ...['Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView', 'WebAssembly', 'performance', 'TextDecoder'],
 ];
 
+export function canLoadSync(): boolean {
+  return typeof process !== 'undefined' && typeof process.getBuiltinModule === 'function';
+}
+
 /**
  * Loads HiGHS without awaiting, in Node only. Its loader is an async function that, given an instance, waits for nothing but microtasks;
  * a context with its own microtask queue runs them before the script returns.
  */
 export function loadHighsSync(): Highs {
-  if (typeof process === 'undefined' || typeof process.getBuiltinModule !== 'function')
+  if (!canLoadSync())
     throw new Error('simplex: HiGHS loads synchronously only in Node 20.16 or later; await loadSimplex() instead');
   const { createRequire } = process.getBuiltinModule('node:module');
   const { readFileSync } = process.getBuiltinModule('node:fs');
@@ -158,20 +161,15 @@ export function setOptions(model: RawModelApi, options: Record<string, string | 
   for (const [name, value] of Object.entries(options)) check(model.setOptionValue(name, value), `bad option ${name}`);
 }
 
-/** HiGHS counts the time of all runs of a model against its limit, so the clocks go back to zero first. */
-export function setTimeLimit(model: RawModelApi, timeLimitMs = NO_TIME_LIMIT_MS): void {
-  check(model.zeroAllClocks(), 'clocks');
-  check(model.setOptionValue('time_limit', timeLimitMs / 1000), `bad time limit ${timeLimitMs} ms`);
-}
-
 export function check(result: { status: number }, what: string): void {
   if (result.status < 0) throw failure(what);
 }
 
-export function statusOf(model: RawModelApi): 'optimal' | 'time-limit' {
+/** Whether it was solved, or stopped by a limit. */
+export function statusOf(model: RawModelApi): 'optimal' | 'limit' {
   const status: number = model.getModelStatus();
   if (status === MODEL_STATUS_OPTIMAL) return 'optimal';
-  if (status === MODEL_STATUS_TIME_LIMIT) return 'time-limit';
+  if (status === MODEL_STATUS_ITERATION_LIMIT || status === MODEL_STATUS_SOLUTION_LIMIT) return 'limit';
   throw failure(`HiGHS ended with model status ${status}, not with an optimum`);
 }
 

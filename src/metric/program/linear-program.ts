@@ -29,7 +29,9 @@ export interface LpSolution {
   /** true: every weight is 0 or 1, so the value is the exact metric's too */
   integral: boolean;
   iterations: number;
-  status: 'optimal' | 'time-limit';
+  status: 'optimal' | 'limit';
+  /** [object * frameCount + frame], truths first: prices that prove the optimum */
+  prices?: Float64Array;
 }
 
 /** weights closer to 0, 1/2 or 1 than this are meant to be that */
@@ -89,5 +91,5 @@ export function emptySolution(problem: LpProblem): LpSolution {
 }
 
 export function unfinished(problem: LpProblem, iterations: number): LpSolution {
-  return { ...emptySolution(problem), value: Number.NaN, integral: false, iterations, status: 'time-limit' };
+  return { ...emptySolution(problem), value: Number.NaN, integral: false, iterations, status: 'limit' };
 }

@@ -1,14 +1,25 @@
 /**
  * The linear program of a component, kept warm from frame to frame: a ring that slides along with the window
- * (DESIGN 3.6). Edges may come and go, so it passes from a component to the one that takes its place. Costs and weights are in units
- * of c^p. A batch of unknown length has no ring and is solved cold.
+ * (DESIGN 3.5). Edges may come and go, so it passes from a component to the one that takes its place. Costs and weights are in units
+ * of 2^-10 c^p: HiGHS's tolerances are absolute, and what makes the fewest switches win must be above them.
  */
 
-import type { Component } from '../component/component.js';
+import type { WindowContents } from '../window/contents.js';
 import { QUANTA } from '../window/quanta.js';
-import type { Scene } from '../window/scene.js';
-import type { Edge } from '../window/trajectory.js';
-import type { LpSolution, RingSimplex, Simplex } from './simplex.js';
+import type { Edge, Trajectory } from '../window/trajectory.js';
+import type { LpSolution } from './linear-program.js';
+import type { PriceBook } from './price-proof.js';
+import type { RingSimplex } from './ring.js';
+import type { Simplex } from './simplex.js';
+
+/** Quanta in one unit of the linear program. */
+export const LP_UNIT = QUANTA / 2 ** 10;
+
+/** Edges that are solved together. */
+export interface Edges {
+  readonly edges: readonly Edge[];
+  has(edge: Edge): boolean;
+}
 
 export class LinearWindow {
   private readonly ring: RingSimplex;
@@ -16,7 +27,7 @@ export class LinearWindow {
   private nextNumber = 0;
 
   constructor(
-    private readonly scene: Scene,
+    private readonly contents: WindowContents,
     simplex: Simplex,
     windowFrames: number,
   ) {
@@ -28,11 +39,11 @@ export class LinearWindow {
     return edges.reduce((count, edge) => count + (this.edges.has(edge) ? 1 : 0), 0);
   }
 
-  /** LP optimum of the component's layers; weights as [layer * edgeCount + edge]. Leaves its prices with the trajectories. */
-  relax(component: Component, layerNumber: Float64Array, timeLimitMs: number | undefined): LpSolution {
+  /** LP optimum of the component's layers; weights as [layer * edgeCount + edge]. */
+  relax(component: Edges, layerNumber: Float64Array, pivotsMax: number | undefined): LpSolution {
     this.catchUp(component);
     const { problem: window, truthNames, trackNames } = this.ring.window();
-    const solution = this.ring.solve({ timeLimitMs });
+    const solution = this.ring.solve({ pivotsMax });
     if (solution.status !== 'optimal') return solution;
     const local = new Map<string, number>();
     component.edges.forEach((edge, e) => {
@@ -44,44 +55,60 @@ export class LinearWindow {
     for (let n = 0; n < living; n++) {
       const e = local.get(`${truthNames[window.edgeTruth[n]]}-${trackNames[window.edgeTrack[n]]}`)!;
       layerNumber.forEach((number, layer) => {
-        weights[layer * E + e] = solution.weights[(number - this.scene.oldestNumber) * living + n];
+        weights[layer * E + e] = solution.weights[(number - this.contents.oldestNumber) * living + n];
       });
     }
-    this.leavePrices(component);
     return { ...solution, weights };
   }
 
-  private leavePrices(component: Component): void {
-    const { oldestNumber, newestNumber } = this.scene;
-    component.trajectories.forEach((trajectory, x) => {
-      const price = x < component.truthCount ? this.ring.truthPrice : this.ring.trackPrice;
-      const target = component.prices[x];
-      for (let number = oldestNumber; number <= newestNumber; number++)
-        target[number % target.length] = QUANTA * price.call(this.ring, trajectory.serial, number - oldestNumber);
+  /**
+   * Writes the prices of the last optimum into a book, for the frames that are layers; truths come first. Prices of a frame in which nobody earns go to
+   * the next layer, or to the last: a change between two layers has one boundary instead of several, and the bound is the same.
+   */
+  leavePrices(
+    trajectories: readonly Trajectory[],
+    truthCount: number,
+    layerNumber: Float64Array,
+    book: PriceBook,
+  ): void {
+    const { oldestNumber, newestNumber } = this.contents;
+    book.of(trajectories).forEach((target, x) => {
+      const { serial } = trajectories[x];
+      let layer = 0;
+      let sum = 0;
+      for (let number = oldestNumber; number <= newestNumber; number++) {
+        const frame = number - oldestNumber;
+        sum += x < truthCount ? this.ring.truthPrice(serial, frame) : this.ring.trackPrice(serial, frame);
+        if (layer === layerNumber.length || number < layerNumber[layer]) continue;
+        target[number % target.length] = LP_UNIT * sum;
+        sum = 0;
+        layer++;
+      }
+      target[layerNumber[layerNumber.length - 1] % target.length] += LP_UNIT * sum;
     });
   }
 
   /** Brings the ring up to the newest frame and to the component's edges. */
-  private catchUp(component: Component): void {
-    const { scene, ring, edges } = this;
+  private catchUp(component: Edges): void {
+    const { contents, ring, edges } = this;
     for (const edge of edges) {
-      if (edge.component === component) continue;
+      if (component.has(edge)) continue;
       ring.removeEdge(edge.truth.serial, edge.track.serial);
       edges.delete(edge);
     }
-    const half = scene.changeQuanta / QUANTA;
-    for (let number = Math.max(this.nextNumber, scene.oldestNumber); number <= scene.newestNumber; number++)
+    const half = contents.changeQuanta / LP_UNIT;
+    for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++)
       ring.slide([], [], [], half);
     for (const edge of component.edges) {
       const from = edges.has(edge) ? this.nextNumber : 0;
       edges.add(edge);
       for (let n = edge.size - 1; n >= 0 && edge.frameAt(n) >= from; n--) {
         const number = edge.frameAt(n);
-        const benefit = scene.frame(number).benefit(edge.pairAt(n)) / QUANTA;
-        ring.setBenefit(edge.truth.serial, edge.track.serial, number - scene.oldestNumber, benefit);
+        const benefit = contents.frame(number).benefit(edge.pairAt(n)) / LP_UNIT;
+        ring.setBenefit(edge.truth.serial, edge.track.serial, number - contents.oldestNumber, benefit);
       }
     }
-    this.nextNumber = scene.newestNumber + 1;
+    this.nextNumber = contents.newestNumber + 1;
   }
 
   dispose(): void {

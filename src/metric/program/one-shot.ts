@@ -11,11 +11,11 @@ import {
   type Highs,
   iterationsOf,
   type ModelData,
+  NO_LIMIT,
   type RawModelApi,
   type Runtime,
   type SparseMatrix,
   setOptions,
-  setTimeLimit,
   solutionOf,
   statusOf,
   TOLERANCE,
@@ -36,19 +36,20 @@ export interface IntegralSolution {
   value: number;
   /** an assignment, 0 or 1, [frame * edgeCount + edge] */
   weights: Float64Array;
-  /** no assignment has a greater value; Infinity when the time was up before a bound was known */
+  /** no assignment has a greater value; Infinity when it was stopped before a bound was known */
   bound: number;
-  status: 'optimal' | 'time-limit';
+  status: 'optimal' | 'limit';
 }
 
 export interface ColdOptions {
   /** default true */
   presolve?: boolean;
-  timeLimitMs?: number;
+  pivotsMax?: number;
 }
 
 export interface IntegralOptions {
-  timeLimitMs?: number;
+  /** nodes of the search */
+  nodesMax?: number;
   /** a feasible assignment to begin with, shaped as `weights` */
   start?: Float64Array;
 }
@@ -141,10 +142,10 @@ function solveModel(
   if (problem.benefit.length === 0) return emptySolution(problem);
   return withModel(runtime, (model) => {
     setOptions(model, { presolve: options.presolve === false ? 'off' : 'on', solver: 'choose' });
-    setTimeLimit(model, options.timeLimitMs);
+    setOptions(model, { simplex_iteration_limit: options.pivotsMax ?? NO_LIMIT });
     check(model.passLp(build(runtime.highs, problem)), 'HiGHS refused the model');
     check(model.run(), 'HiGHS failed');
-    if (statusOf(model) === 'time-limit') return unfinished(problem, iterationsOf(model));
+    if (statusOf(model) === 'limit') return unfinished(problem, iterationsOf(model));
     return readSolution(problem, chainWeights(model, problem, stride), iterationsOf(model));
   });
 }
@@ -204,7 +205,7 @@ export function solveIntegral(runtime: Runtime, problem: LpProblem, options: Int
   return withModel(runtime, (model) => {
     const { highs } = runtime;
     setOptions(model, { mip_rel_gap: 0, mip_abs_gap: 0, mip_feasibility_tolerance: TOLERANCE });
-    setTimeLimit(model, options.timeLimitMs);
+    setOptions(model, { mip_max_nodes: options.nodesMax ?? NO_LIMIT });
     const data = chainModel(highs, problem);
     const integrality = new Int32Array(data.numCols);
     const colUpper = new Float64Array(data.numCols).fill(1);

@@ -1,5 +1,5 @@
 /**
- * A proof that an assignment is an optimum of the linear program, without solving it (DESIGN 3.6).
+ * A proof that an assignment is an optimum of the linear program, without solving it (DESIGN 3.5).
  *
  *   optimum <= sum of all prices + sum over edges of the best that edge alone can earn at b - u - v, changes paid
  *
@@ -8,7 +8,9 @@
  * for the new frame, and those of the others moved a little, prove that nothing has changed. All values are quanta.
  */
 
-import { LP_SURCHARGE } from '../window/quanta.js';
+import type { Budget } from '../window/budget.js';
+import { surcharge } from '../window/quanta.js';
+import type { Trajectory } from '../window/trajectory.js';
 
 export interface ProofGraph {
   readonly truthCount: number;
@@ -27,12 +29,40 @@ export interface ProofLayers {
   readonly partner: Int32Array;
   /** [row]: where the prices of this layer are kept is this, modulo their length */
   readonly frameNumber: Float64Array;
+  /** [row]: cost of one edge changed on the way into it; that of the first is not used */
+  readonly changeCost: Float64Array;
 }
 
-/** What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not win. */
-const SLACK = LP_SURCHARGE / 2;
+/** Prices of trajectories in quanta, by frame number modulo the length of the lists. */
+export class PriceBook {
+  private readonly lists: (Float64Array | undefined)[] = [];
+
+  /** length: the most frames that the window holds now */
+  constructor(private readonly length: () => number) {}
+
+  of(trajectories: readonly Trajectory[]): Float64Array[] {
+    return trajectories.map((trajectory) => this.list(trajectory));
+  }
+
+  private list({ slot }: Trajectory): Float64Array {
+    const length = this.length();
+    let list = this.lists[slot];
+    if (list === undefined || list.length !== length) {
+      list = new Float64Array(length);
+      this.lists[slot] = list;
+    }
+    return list;
+  }
+
+  forget({ slot }: Trajectory): void {
+    this.lists[slot] = undefined;
+  }
+}
+
 /** So often each assigned pair of a new layer looks at what its rivals leave it. */
 const ROUNDS = 3;
+/** Looks that are made even when the budget is spent. */
+const SMALL_WORK = 1024;
 /** Sweeps over all layers before simplex is asked. */
 const SWEEPS_MAX = 4;
 
@@ -47,13 +77,13 @@ export class PriceProof {
   private layers!: ProofLayers;
   /** of each object: its assigned edge in the row at hand, or -1 */
   private readonly held: Int32Array;
+  /** what the assignment that was proven may be below the optimum */
+  gap = 0;
 
   constructor(
     private readonly graph: ProofGraph,
     /** of each truth, then of each track, by frame number modulo the length */
     private readonly prices: readonly Float64Array[],
-    /** cost of one edge changed */
-    private readonly h: number,
   ) {
     const { truthCount, trackCount, edgeTruth, edgeTrack } = graph;
     this.start = new Int32Array(truthCount + trackCount + 1);
@@ -71,26 +101,74 @@ export class PriceProof {
     this.held = new Int32Array(truthCount + trackCount);
   }
 
-  /** Whether the assignment of the layers is an optimum; those from row `firstNew` on have no prices yet. */
-  proves(layers: ProofLayers, firstNew: number): boolean {
+  /** Whether the assignment of the layers is an optimum; those from row `firstNew` on have no prices yet. Each look costs `work`. */
+  proves(layers: ProofLayers, firstNew: number, budget: Budget, work: number): boolean {
     this.layers = layers;
     const { firstRow, layerCount } = layers;
     for (let row = firstNew; row < firstRow + layerCount; row++) this.priceLayer(row);
     const earned = this.earned();
-    const enough = earned + SLACK;
-    if (this.bound() <= enough) return true;
+    const slack = this.slack();
+    budget.spend(work);
+    if (this.meets(earned, slack)) return true;
     const room = (layerCount + 1) * this.graph.edgeTruth.length;
     if (scratch.length < room) scratch = new Float64Array(2 * room);
     for (let sweep = 0; sweep < SWEEPS_MAX; sweep++) {
-      this.sweep(sweep % 2 === 0);
-      if (this.bound() <= enough) return true;
+      if (budget.spend(2 * work) && work > SMALL_WORK) return false;
+      const forward = sweep % 2 === 0;
+      this.sweep(forward, (row, ahead) => this.adjust(row, ahead, forward));
+      if (this.meets(earned, slack)) return true;
     }
     return false;
   }
 
+  /** What the linear program cannot exceed, by the prices as they are. */
+  boundOf(layers: ProofLayers): number {
+    this.layers = layers;
+    return this.bound();
+  }
+
+  /**
+   * Moves prices without changing their bound: an assigned pair that is ahead pays more of its lead, so that rivals that were just held off are so by a
+   * margin. What is still a tie then is one.
+   */
+  center(layers: ProofLayers): void {
+    this.layers = layers;
+    const room = (layers.layerCount + 1) * this.graph.edgeTruth.length;
+    if (scratch.length < room) scratch = new Float64Array(2 * room);
+    this.sweep(true, (row, ahead) => this.share(row, ahead));
+  }
+
+  private share(row: number, ahead: number): void {
+    const { prices } = this;
+    const { truthCount, edgeTrack } = this.graph;
+    const { partner } = this.layers;
+    const slot = this.slot(row);
+    for (let i = 0; i < truthCount; i++) {
+      const m = partner[row * truthCount + i];
+      if (m < 0) continue;
+      const part = Math.floor(this.lead(row, ahead, slot, m) / 4);
+      if (part <= 0) continue;
+      prices[i][slot] += part;
+      prices[truthCount + edgeTrack[m]][slot] += part;
+    }
+  }
+
+  private meets(earned: number, slack: number): boolean {
+    this.gap = Math.max(0, this.bound() - earned);
+    return this.gap <= slack;
+  }
+
+  /** What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not win. */
+  private slack(): number {
+    const { firstRow, layerCount, changeCost } = this.layers;
+    let least = Number.POSITIVE_INFINITY;
+    for (let row = firstRow + 1; row < firstRow + layerCount; row++) least = Math.min(least, changeCost[row]);
+    return least === Number.POSITIVE_INFINITY ? 0 : surcharge(least) / 2;
+  }
+
   /** What the assignment earns. */
   private earned(): number {
-    const { firstRow, layerCount, benefit, partner } = this.layers;
+    const { firstRow, layerCount, benefit, partner, changeCost } = this.layers;
     const n = this.graph.truthCount;
     const E = this.graph.edgeTruth.length;
     let earned = 0;
@@ -100,7 +178,7 @@ export class PriceProof {
         if (e >= 0) earned += benefit[row * E + e];
         if (row === firstRow) continue;
         const before = partner[(row - 1) * n + i];
-        if (before !== e) earned -= this.h * ((before >= 0 ? 1 : 0) + (e >= 0 ? 1 : 0));
+        if (before !== e) earned -= changeCost[row] * ((before >= 0 ? 1 : 0) + (e >= 0 ? 1 : 0));
       }
     }
     return earned;
@@ -108,8 +186,8 @@ export class PriceProof {
 
   /** What the linear program cannot exceed. */
   private bound(): number {
-    const { graph, prices, h } = this;
-    const { firstRow, layerCount, benefit, frameNumber } = this.layers;
+    const { graph, prices } = this;
+    const { firstRow, layerCount, benefit, frameNumber, changeCost } = this.layers;
     const E = graph.edgeTruth.length;
     const slots = prices[0].length;
     let bound = 0;
@@ -124,6 +202,7 @@ export class PriceProof {
       let off = 0;
       for (let row = firstRow; row < firstRow + layerCount; row++) {
         const slot = frameNumber[row] % slots;
+        const h = row === firstRow ? 0 : changeCost[row];
         if (off - h > on) on = off - h;
         else if (on - h > off) off = on - h;
         on += benefit[row * E + e] - truth[slot] - track[slot];
@@ -176,9 +255,9 @@ export class PriceProof {
 
   /**
    * Moves prices, layer by layer. An edge's lead at a layer is what it earns more by being assigned there than by not being, the other layers being
-   * free: its reduced benefit, and what comes from before and after, each within [-h, h].
+   * free: its reduced benefit, and what comes from before and after, each within what a change costs there.
    */
-  private sweep(forward: boolean): void {
+  private sweep(forward: boolean, work: (row: number, ahead: number) => void): void {
     const { firstRow, layerCount } = this.layers;
     const E = this.graph.edgeTruth.length;
     const first = forward ? firstRow : firstRow + layerCount - 1;
@@ -188,18 +267,20 @@ export class PriceProof {
     const from = scratch;
     const place = (row: number) => (row - firstRow + 1) * E;
     from.fill(0, place(last), place(last) + E);
-    for (let row = last; row !== first; row -= step) this.carry(row, place(row), place(row - step));
+    for (let row = last; row !== first; row -= step)
+      this.carry(row, place(row), place(row - step), forward ? row : row + 1);
     from.fill(0, 0, E);
     for (let row = first; ; row += step) {
-      this.adjust(row, place(row));
+      work(row, place(row));
       if (row === last) return;
-      this.carry(row, 0, 0);
+      this.carry(row, 0, 0, forward ? row + 1 : row);
     }
   }
 
-  /** Carries what comes from the layers on one side past a row. */
-  private carry(row: number, source: number, target: number): void {
-    const { h, prices } = this;
+  /** Carries what comes from the layers on one side past a row, over the boundary into row `into`. */
+  private carry(row: number, source: number, target: number, into: number): void {
+    const { prices } = this;
+    const h = this.layers.changeCost[into];
     const { truthCount, edgeTruth, edgeTrack } = this.graph;
     const { benefit } = this.layers;
     const E = edgeTruth.length;
@@ -214,7 +295,7 @@ export class PriceProof {
     }
   }
 
-  private adjust(row: number, ahead: number): void {
+  private adjust(row: number, ahead: number, forward: boolean): void {
     const { held, prices } = this;
     const { truthCount, edgeTruth, edgeTrack } = this.graph;
     const { partner } = this.layers;
@@ -243,10 +324,18 @@ export class PriceProof {
       }
     }
     // what no rival needs here is handed on: a layer ahead may need it
+    const h = this.changeAhead(row, forward);
     for (let i = 0; i < truthCount; i++) {
       const m = held[i];
-      if (m >= 0) this.lower(row, ahead, slot, m, this.h - (this.lead(row, ahead, slot, m) - scratch[ahead + m]));
+      if (m >= 0) this.lower(row, ahead, slot, m, h - (this.lead(row, ahead, slot, m) - scratch[ahead + m]));
     }
+  }
+
+  /** Cost of a change over the boundary that a sweep crosses next; 0 at its end. */
+  private changeAhead(row: number, forward: boolean): number {
+    const { firstRow, layerCount, changeCost } = this.layers;
+    const into = forward ? row + 1 : row;
+    return into > firstRow && into < firstRow + layerCount ? changeCost[into] : 0;
   }
 
   /** Makes an assigned pair cheaper, at most by `need` and as far as no rival would rather be assigned then. */

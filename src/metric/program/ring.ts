@@ -8,12 +8,11 @@ import {
   discard,
   failure,
   iterationsOf,
-  NO_ITERATION_LIMIT,
+  NO_LIMIT,
   type RawModelApi,
   type Runtime,
   recover,
   setOptions,
-  setTimeLimit,
   solutionOf,
   statusOf,
 } from './highs.js';
@@ -36,9 +35,8 @@ import {
 const DUAL_SIMPLEX = 1;
 
 export interface WarmOptions {
-  timeLimitMs?: number;
-  /** simplex iterations after which the warm solve counts as failed and a cold one takes over; default none */
-  iterationLimit?: number;
+  /** pivots after which the solve is left unfinished; default none */
+  pivotsMax?: number;
 }
 
 /**
@@ -174,7 +172,7 @@ export class RingSimplex {
       this.#fallbackCount++;
       this.#forgetBasis();
       recover(this.#runtime, error);
-      return solveCold(this.#runtime, problem, { timeLimitMs: options.timeLimitMs });
+      return solveCold(this.#runtime, problem, { pivotsMax: options.pivotsMax });
     }
   }
 
@@ -203,7 +201,7 @@ export class RingSimplex {
       check(highs.setBasis(model.basis), 'HiGHS refused the basis');
       check(highs.run(), 'HiGHS failed');
       iterations = iterationsOf(highs);
-      if (statusOf(highs) === 'time-limit') return unfinished(problem, iterations);
+      if (statusOf(highs) === 'limit') return unfinished(problem, iterations);
       bound += highs.getObjectiveValue();
       const { rowDual, colValue } = solutionOf(highs);
       const basis = highs.getBasis().value;
@@ -253,13 +251,10 @@ export class RingSimplex {
   }
 
   /** Tells HiGHS its limits; those of the last solve that said none still hold. */
-  #limit(highs: RawModelApi, { timeLimitMs, iterationLimit }: WarmOptions): void {
-    const isLimited = timeLimitMs !== undefined || iterationLimit !== undefined;
-    if (isLimited || this.#isLimited) {
-      setTimeLimit(highs, timeLimitMs);
-      setOptions(highs, { simplex_iteration_limit: iterationLimit ?? NO_ITERATION_LIMIT });
-    }
-    this.#isLimited = isLimited;
+  #limit(highs: RawModelApi, { pivotsMax }: WarmOptions): void {
+    if (pivotsMax !== undefined || this.#isLimited)
+      setOptions(highs, { simplex_iteration_limit: pivotsMax ?? NO_LIMIT });
+    this.#isLimited = pivotsMax !== undefined;
   }
 
   #open(): RawModelApi {
@@ -385,10 +380,24 @@ export function solveReduced(runtime: Runtime, problem: LpProblem, options: Warm
   try {
     ring.load(problem);
     const solution = ring.solve(options);
-    return { ...solution, weights: inOrderOf(problem, ring, solution.weights) };
+    const prices = solution.status === 'optimal' ? pricesOf(problem, ring) : undefined;
+    return { ...solution, weights: inOrderOf(problem, ring, solution.weights), prices };
   } finally {
     ring.dispose();
   }
+}
+
+/** A ring's prices in the order of the problem that it was loaded with. */
+function pricesOf({ frameCount, truthCount, trackCount }: LpProblem, ring: RingSimplex): Float64Array {
+  const prices = new Float64Array((truthCount + trackCount) * frameCount);
+  for (let at = 0; at < prices.length; at++) {
+    const object = Math.floor(at / frameCount);
+    prices[at] =
+      object < truthCount
+        ? ring.truthPrice(object, at % frameCount)
+        : ring.trackPrice(object - truthCount, at % frameCount);
+  }
+  return prices;
 }
 
 /** A ring's weights in the order of the problem that it was loaded with; it leaves out edges without a benefit. */

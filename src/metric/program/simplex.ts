@@ -2,7 +2,7 @@
  * The simplex engines, bound to one loaded HiGHS: the door to the linear program.
  */
 
-import { type Highs, loadHighs, loadHighsSync, type Runtime } from './highs.js';
+import { canLoadSync, type Highs, loadHighs, loadHighsSync, type Runtime } from './highs.js';
 import type { LpProblem, LpSolution } from './linear-program.js';
 import {
   type ColdOptions,
@@ -36,6 +36,7 @@ export interface Simplex {
 
 let loaded: Simplex | undefined;
 let loading: Promise<Simplex> | undefined;
+let substitute: (() => Simplex) | null = null;
 
 /** Loads HiGHS once for the process or page. */
 export function loadSimplex(): Promise<Simplex> {
@@ -58,6 +59,21 @@ async function loadAsynchronously(): Promise<Simplex> {
 export function loadSimplexSync(): Simplex {
   loaded ??= bind(loadHighsSync());
   return loaded;
+}
+
+/** The solvers, loaded when they are first asked for; in a browser that takes a moment, and there are none until then. */
+export function simplexNow(): Simplex | null {
+  if (substitute) return substitute();
+  if (loaded) return loaded;
+  if (canLoadSync()) return loadSimplexSync();
+  // whoever waits for it hears of its failure; a window shows a gap
+  loadSimplex().catch(() => {});
+  return null;
+}
+
+/** Seats other solvers, for tests; null for HiGHS. */
+export function useSimplex(load: (() => Simplex) | null): void {
+  substitute = load;
 }
 
 function bind(highs: Highs): Simplex {

@@ -1,45 +1,39 @@
 /**
- * How long a solve may take. The clock is looked at only after so much work, counted in moves and comparisons of states: a small solve is
- * never cut, however busy the machine is, and what is cut does not depend on when the collector of garbage runs.
+ * How much work a solve may do. Work is counted, not time: the same frames are cut at the same place on any machine, however busy it is.
+ * One unit is the comparison of two states at the frontier; what else costs is stated in the same unit where it is spent.
  */
 
-/** Work between two looks at the clock, unless said otherwise: about a millisecond. */
-export const WORK_PER_LOOK = 4096;
+/** Units that take about a millisecond on a machine of 2024. */
+export const WORK_PER_MS = 4096;
 
 export class Budget {
-  /** the time is up; nothing is begun that can be left */
+  /** nothing is begun any more that can be left */
   spent = false;
-  private readonly endMs: number;
-  private work = 0;
+  private left: number;
 
-  constructor(
-    /** Infinity for no end */
-    private readonly budgetMs: number,
-    private readonly workPerLook: number,
-    private readonly clock: () => number,
-  ) {
-    this.endMs = budgetMs === Number.POSITIVE_INFINITY ? budgetMs : clock() + budgetMs;
+  /** Infinity for no end */
+  constructor(budgetMs: number) {
+    this.left = budgetMs * WORK_PER_MS;
+    this.spent = this.left <= 0;
   }
 
-  /** Counts work that was done; whether the time is up. */
+  /** Counts work that was done; whether it was all there is. */
   spend(work: number): boolean {
-    this.work += work;
-    if (this.work >= this.workPerLook) this.look();
+    this.left -= work;
+    if (this.left <= 0) this.spent = true;
     return this.spent;
   }
 
-  private look(): void {
-    this.work = 0;
-    if (!this.spent && this.endMs !== Number.POSITIVE_INFINITY) this.spent = this.clock() > this.endMs;
-  }
-
-  /** Whether so much work fits in at all, whatever the clock says: the answer depends on the frames alone. */
+  /** Whether so much work is left. */
   affords(work: number): boolean {
-    return work <= this.budgetMs * WORK_PER_LOOK;
+    return work <= this.left;
   }
 
-  /** What is left for an engine that looks at the clock itself: at least a millisecond; undefined for no end. */
-  leftMs(): number | undefined {
-    return this.endMs === Number.POSITIVE_INFINITY ? undefined : Math.max(1, this.endMs - this.clock());
+  get isLimited(): boolean {
+    return this.left !== Number.POSITIVE_INFINITY;
+  }
+
+  get leftWork(): number {
+    return this.left;
   }
 }

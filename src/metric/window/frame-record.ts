@@ -2,24 +2,26 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
-import type { PackedFrame } from '../frame.js';
-import type { Group, Part } from '../frontier/part.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
-const NO_GROUPS: Group[] = [];
-const NO_PARTS: Part[] = [];
-const NO_FLAGS: 0[] = [];
-/** cut to length they are new lists, faster than by filling these */
-const nothing: null[] = [];
+/** cut to length it is a new list, faster than by filling that */
 const zeros: 0[] = [];
 /** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
 const draft: number[] = [0.5];
 
-/** Whether a pair is calm, as its ends come in with the parts they leave with; or begins, as they come in fresh and leave held. */
-export type Calm = 0 | 1 | 2;
-export const CALM = 1;
-export const BEGINS = 2;
+/** Objects of one feed: `coordinates` holds `stride` numbers for each id. Boxes are left, top, width, height. */
+export interface PackedFeed {
+  ids: string[];
+  coordinates: Float64Array;
+}
+
+export interface PackedFrame {
+  reference: PackedFeed;
+  tracker: PackedFeed;
+  /** numbers per object: 4 for boxes, the dimension for points; 0 when the frame is empty */
+  stride: number;
+}
 
 /** Of each pair whether it is assigned, and the half-switches on the way into the frame. */
 export interface FrameAssignment {
@@ -38,15 +40,8 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
-  /** the frontier's work on this frame by pair: its group, or, calm, the decided parts that its ends leave it with; empty before it comes */
-  pairGroup: (Group | null)[] = NO_GROUPS;
-  pairPart: (Part | null)[] = NO_PARTS;
-  pairTrackPart: (Part | null)[] = NO_PARTS;
-  pairCalm: Calm[] = NO_FLAGS;
-  /** groups that a change may reach by members without a pair in this frame, or that were cut */
-  groups: Group[] = NO_GROUPS;
-  /** 1 where neither end has another pair in this frame */
-  lone: (0 | 1)[] = NO_FLAGS;
+  /** of each pair what it was in the last solve, while another goes on */
+  private remembered: number[] | null = null;
 
   readonly stride: number;
   /**
@@ -107,6 +102,20 @@ export class FrameRecord {
     this.values[this.onAt + pair] = on;
   }
 
+  /** Keeps what is assigned until it is added up again. */
+  remember(): void {
+    this.remembered = this.values.slice(this.onAt, this.endsAt);
+  }
+
+  forget(): void {
+    this.remembered = null;
+  }
+
+  /** What `on` was in the last solve. */
+  wasOn(pair: number): number {
+    return this.remembered === null ? this.on(pair) : this.remembered[pair];
+  }
+
   /** A copy of what is assigned, to be put back with `reassign`. */
   assignment(): FrameAssignment {
     return { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
@@ -125,17 +134,10 @@ export class FrameRecord {
     return benefitQuanta(this.cost(pair) / this.unit);
   }
 
-  /** Makes room for what the frontier keeps. */
-  openFrontier(): void {
-    if (this.groups !== NO_GROUPS) return;
-    const count = this.edges.length;
-    this.groups = [];
-    while (nothing.length < count) nothing.push(null);
-    this.lone = lonePairs(this);
-    this.pairGroup = nothing.slice(0, count);
-    this.pairPart = nothing.slice(0, count);
-    this.pairTrackPart = nothing.slice(0, count);
-    this.pairCalm = zeros.slice(0, count);
+  /** What decides between pairs that are equal in every other way: it depends on where their ends stand in the frame, not on ids. */
+  rank(pair: number): number {
+    const mixed = Math.imul(this.truthIndex(pair) + 1, 0x9e3779b1) ^ Math.imul(this.trackIndex(pair) + 1, 0x85ebca77);
+    return Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae3d) >>> 16;
   }
 
   truthIndex(pair: number): number {
@@ -261,6 +263,7 @@ export function addUp(frame: FrameRecord): void {
   let proper = 0;
   let localization = 0;
   let rounding = 0;
+  let most = 0;
   let roundedPair = -1;
   const almostUnit = frame.unit * ALMOST;
   for (let pair = 0; pair < frame.pairCount; pair++) {
@@ -272,12 +275,17 @@ export function addUp(frame: FrameRecord): void {
       // what earns next to nothing was rounded up
       if (cost < almostUnit) continue;
     }
-    rounding += Math.abs(roundedOff(cost / frame.unit));
+    const off = Math.abs(roundedOff(cost / frame.unit));
+    rounding += off;
+    if (off > most) most = off;
     if (roundedPair < 0 || cost < frame.cost(roundedPair)) roundedPair = pair;
   }
   frame.proper = proper;
   frame.localization = localization;
-  frame.rounding = Math.ceil(rounding * ROUNDING_PARTS);
+  // no assignment has more pairs than that
+  const pairsMax = Math.min(frame.truths.length, frame.tracks.length);
+  frame.rounding = Math.ceil(Math.min(rounding, pairsMax * most) * ROUNDING_PARTS);
   frame.roundedPair = roundedPair;
   frame.touched = false;
+  frame.forget();
 }

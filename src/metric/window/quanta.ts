@@ -7,8 +7,6 @@
 
 /** Quanta per c^p. */
 export const QUANTA = 2 ** 40;
-/** Surcharge on half a switch in linear programs, in quanta: 2^-30 of c^p, because HiGHS's tolerances are absolute. */
-export const LP_SURCHARGE = 2 ** 10;
 /** Largest sum that is exact. */
 const VALUE_MAX = 2 ** 52;
 

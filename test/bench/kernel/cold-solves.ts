@@ -10,8 +10,8 @@ import type { Frame, SolverSummary } from '../../../src/metric/evaluation.js';
 import { packFrame } from '../../../src/metric/frame.js';
 import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../../src/metric/program/simplex.js';
 import { solveSettings } from '../../../src/metric/solve-options.js';
+import { Solver } from '../../../src/metric/solver.js';
 import { QUANTA } from '../../../src/metric/window/quanta.js';
-import { Scene } from '../../../src/metric/window/scene.js';
 import { crowd } from '../crowd.js';
 
 const DATA = '../shared/data/';
@@ -72,8 +72,9 @@ function loadFrames(sequence: (typeof SEQUENCES)[number]): { frames: Frame[]; so
 
 /** The whole window as one linear program, without the pairs that are never close. */
 function windowProblem(frames: Frame[]): LpProblem {
-  const scene = new Scene(params, solveSettings({}), frames.length);
-  for (const frame of frames) scene.enter(packFrame(frame, params.distance, 0, 'frame'));
+  const solver = new Solver(params, solveSettings({}), frames.length);
+  const { contents: scene } = solver;
+  for (const frame of frames) solver.append(packFrame(frame, params.distance, 0, 'frame'));
   const index = <K>(map: Map<K, number>, key: K) => map.get(key) ?? map.set(key, map.size).size - 1;
   const truths = new Map<object, number>();
   const tracks = new Map<object, number>();
@@ -178,7 +179,8 @@ function measure(frames: Frame[]): ReturnType<typeof slide> {
  */
 function warmSimplex(frames: Frame[]) {
   const ring: RingSimplex = simplex.createRing(WINDOW_FRAMES);
-  const scene = new Scene(params, solveSettings({}), WINDOW_FRAMES);
+  const solver = new Solver(params, solveSettings({}), WINDOW_FRAMES);
+  const { contents: scene } = solver;
   const window = new SlidingWindow({ ...params, windowFrames: WINDOW_FRAMES }, { solver: 'lp' });
   const half = params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent;
   const times = { push: [] as number[], ring: [] as number[], cold: [] as number[], asWritten: [] as number[] };
@@ -186,8 +188,8 @@ function warmSimplex(frames: Frame[]) {
   let rows = 0;
   let worstDifference = 0;
   for (const [k, frame] of frames.entries()) {
-    if (scene.size === WINDOW_FRAMES) scene.leave();
-    scene.enter(packFrame(frame, params.distance, 0, 'frame'));
+    if (scene.size === WINDOW_FRAMES) solver.dropOldest();
+    solver.append(packFrame(frame, params.distance, 0, 'frame'));
     const record = scene.frame(scene.newestNumber);
     const { edges } = record;
     const pushed = timed(() => window.push(frame)).ms;

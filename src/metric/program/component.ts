@@ -1,0 +1,689 @@
+/**
+ * A component: truths and tracks connected by pairs that come closer than the cut-off somewhere in the window, solved alone as a linear program
+ * that is kept warm. It owns the layers (the frames in which it earns something) and writes the assignment back into the frames.
+ *
+ * A window is solved when assignment and bound meet. First the last assignment is gone on with, and the last prices are moved until they prove it; if
+ * they do not, HiGHS is asked, restarted from the last basis. When there is no time for that, the better of going on and of matching each frame
+ * alone stands, under the lower of the two bounds.
+ */
+
+import type { Budget } from '../window/budget.js';
+import { surcharged, type WindowContents } from '../window/contents.js';
+import type { FrameRecord } from '../window/frame-record.js';
+import type { Edge, Trajectory } from '../window/trajectory.js';
+import { ChangeTimes } from './change-times.js';
+import type { FrameMatchings } from './frame-matching.js';
+import { LayerStack, type Matrix } from './layers.js';
+import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
+import { LinearWindow, LP_UNIT } from './linear-window.js';
+import { type PriceBook, PriceProof } from './price-proof.js';
+import type { Simplex } from './simplex.js';
+import { TieBreak } from './tie-break.js';
+
+export type EngineName = 'isolated' | 'simplex' | 'branch' | 'open';
+
+/** What all components of a window share. */
+export interface ProgramContext {
+  readonly contents: WindowContents;
+  readonly prices: PriceBook;
+  readonly matchings: FrameMatchings;
+  /** where the linear program's optimum is fractional: report it, look for the best assignment, or look for it as long as it takes */
+  readonly fractional: 'report' | 'search' | 'force';
+  /** null where HiGHS is not loaded */
+  readonly simplex: () => Simplex | null;
+}
+
+/** work of looking at one edge in one layer, by prices and by the linear program, and of a pivot */
+const PROOF_WORK = 1 / 64;
+const PROGRAM_WORK = 1 / 8;
+const PIVOT_WORK = 64;
+/** of a node of branch and bound */
+const NODE_WORK = 1024;
+const NODES_MAX = 2 ** 31 - 1;
+/** unless exactness is forced */
+const SEARCHED_NODES_MAX = 500;
+/** with more edges times frames the program does not fit into memory */
+const CELLS_MAX = 2 ** 25;
+
+export class Component {
+  readonly truthCount: number;
+  readonly trackCount: number;
+  readonly edgeTruth: Int32Array;
+  readonly edgeTrack: Int32Array;
+  /** truths, then tracks */
+  readonly trajectories: readonly Trajectory[];
+  engine: EngineName = 'isolated';
+  /** how much the best assignment known may be below the optimum, in quanta */
+  gap = 0;
+  /** the LP metric is reported: not the assignment's cost but its lower bound */
+  relaxed = false;
+  /** marks a component whose frames changed since its last solve, or that was out of time then */
+  stale = true;
+  /** false once an edge came or went: it must be built anew */
+  alive = true;
+
+  private readonly contents: WindowContents;
+  private readonly localOf = new Map<Edge, number>();
+  private readonly members: ReadonlySet<Trajectory>;
+  private readonly stack: LayerStack;
+  private readonly frameNumber: Matrix<Float64Array>;
+  private readonly pair: Matrix<Int32Array>;
+  private readonly benefit: Matrix<Float64Array>;
+  private readonly changeCost: Matrix<Float64Array>;
+  /** [row * truthCount + truth]: the truth's edge, or -1; and as it was last written into the frames */
+  private readonly partner: Matrix<Int32Array>;
+  private readonly applied: Matrix<Int32Array>;
+  private readonly appliedHalves: Matrix<Float64Array>;
+  private readonly appliedFrame: Matrix<Float64Array>;
+  private newCount = 0;
+  private linear: LinearWindow | null = null;
+  private proof: PriceProof | null = null;
+  private ties: TieBreak | null = null;
+  /** `partner` holds an assignment of all layers but the new ones */
+  private known = false;
+  /** of a fractional optimum */
+  private weights: Float64Array | null = null;
+
+  constructor(
+    private readonly context: ProgramContext,
+    readonly edges: Edge[],
+    /** the frame from which on the frontier could not do it */
+    readonly since: number,
+  ) {
+    this.contents = context.contents;
+    const order = (nodes: Iterable<Trajectory>) => [...new Set(nodes)].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const truths = order(edges.map((e) => e.truth));
+    const tracks = order(edges.map((e) => e.track));
+    const truthIndex = new Map(truths.map((t, n) => [t, n]));
+    const trackIndex = new Map(tracks.map((t, n) => [t, n]));
+    edges.sort(
+      (a, b) =>
+        truthIndex.get(a.truth)! - truthIndex.get(b.truth)! || trackIndex.get(a.track)! - trackIndex.get(b.track)!,
+    );
+    this.trajectories = [...truths, ...tracks];
+    this.members = new Set(this.trajectories);
+    this.truthCount = truths.length;
+    this.trackCount = tracks.length;
+    this.edgeTruth = Int32Array.from(edges, (e) => truthIndex.get(e.truth)!);
+    this.edgeTrack = Int32Array.from(edges, (e) => trackIndex.get(e.track)!);
+    const E = edges.length;
+    for (let e = 0; e < E; e++) this.localOf.set(edges[e], e);
+    this.stack = new LayerStack(E === 1 ? 0 : edges.reduce((n, e) => Math.max(n, e.size), 0) * 2);
+    this.frameNumber = this.stack.matrix(Float64Array, 1);
+    this.pair = this.stack.matrix(Int32Array, E);
+    this.benefit = this.stack.matrix(Float64Array, E);
+    this.changeCost = this.stack.matrix(Float64Array, 1);
+    this.partner = this.stack.matrix(Int32Array, this.truthCount);
+    this.applied = this.stack.matrix(Int32Array, this.truthCount);
+    this.appliedHalves = this.stack.matrix(Float64Array, 1);
+    this.appliedFrame = this.stack.matrix(Float64Array, 1);
+    if (E > 1) this.build();
+  }
+
+  get isolated(): boolean {
+    return this.edges.length === 1;
+  }
+
+  has(edge: Edge): boolean {
+    return this.localOf.has(edge);
+  }
+
+  /** Fills the layers from the edges' own records. */
+  private build(): void {
+    const numbers = new Set<number>();
+    for (const edge of this.edges) for (let n = 0; n < edge.size; n++) numbers.add(edge.frameAt(n));
+    const sorted = Float64Array.from(numbers).sort();
+    for (const number of sorted) this.addLayer(number);
+    const { head } = this.stack;
+    const rowOf = new Map(Array.from(sorted, (number, n) => [number, head + n]));
+    this.edges.forEach((edge, e) => {
+      for (let n = 0; n < edge.size; n++) this.setPair(rowOf.get(edge.frameAt(n))!, e, edge.pairAt(n));
+    });
+  }
+
+  /** Inherits the warm program of the component that most of its edges come from. */
+  inherit(others: Iterable<Component>): void {
+    let best: Component | null = null;
+    let most = 0;
+    for (const other of others) {
+      const known = other.linear?.knownOf(this.edges) ?? 0;
+      if (known <= most) continue;
+      best = other;
+      most = known;
+    }
+    if (best === null) return;
+    this.linear = best.linear;
+    best.linear = null;
+  }
+
+  /** Appends a layer with no pairs. */
+  private addLayer(number: number): number {
+    const row = this.stack.append();
+    const E = this.edges.length;
+    this.frameNumber.values[row] = number;
+    this.pair.values.fill(-1, row * E, (row + 1) * E);
+    this.benefit.values.fill(0, row * E, (row + 1) * E);
+    this.changeCost.values[row] = this.contents.changeQuanta;
+    this.applied.values.fill(-2, row * this.truthCount, (row + 1) * this.truthCount);
+    this.appliedHalves.values[row] = 0;
+    this.newCount++;
+    this.stale = true;
+    return row;
+  }
+
+  private setPair(row: number, e: number, pair: number): void {
+    const at = row * this.edges.length + e;
+    this.pair.values[at] = pair;
+    this.benefit.values[at] = this.contents.frame(this.frameNumber.values[row]).benefit(pair);
+  }
+
+  /** Adds a pair of the newest frame, with a layer when it is the first. */
+  addPair(frame: FrameRecord, edge: Edge, pair: number): void {
+    const last = this.stack.head + this.stack.size - 1;
+    const isLast = this.stack.size > 0 && this.frameNumber.values[last] === frame.number;
+    this.setPair(isLast ? last : this.addLayer(frame.number), this.localOf.get(edge)!, pair);
+  }
+
+  /** Drops the layer of a frame that leaves the window. */
+  dropFrame(number: number): void {
+    if (this.stack.size === 0 || this.frameNumber.values[this.stack.head] !== number) return;
+    this.stack.dropFirst();
+    this.newCount = Math.min(this.newCount, this.stack.size);
+    this.stale = true;
+  }
+
+  /** Solves and writes the assignment into the frames. */
+  solve(budget: Budget): void {
+    this.stale = false;
+    this.gap = 0;
+    this.weights = null;
+    this.relaxed = false;
+    if (this.isolated) return;
+    if (this.contents.weighted) this.weigh();
+    if (!this.isProven(budget)) this.optimize(budget);
+    this.newCount = 0;
+    this.apply();
+  }
+
+  /** Whether the assignment of the last window, gone on with, is an optimum of this one. */
+  private isProven(budget: Budget): boolean {
+    const { head, size } = this.stack;
+    // what was known before was weighed otherwise
+    const firstNew = this.contents.weighted ? head : this.known ? head + size - this.newCount : this.recall();
+    this.goOn(firstNew);
+    this.known = true;
+    this.proof ??= new PriceProof(this, this.context.prices.of(this.trajectories));
+    const proven = this.proof.proves(this.layers(), firstNew, budget, PROOF_WORK * this.edges.length * size);
+    if (proven) this.chooseAmongEqual(this.proof.gap);
+    return proven;
+  }
+
+  private layers() {
+    return {
+      firstRow: this.stack.head,
+      layerCount: this.stack.size,
+      benefit: this.benefit.values,
+      partner: this.partner.values,
+      frameNumber: this.frameNumber.values,
+      changeCost: this.changeCost.values,
+    };
+  }
+
+  /** An optimum is known, up to a gap: chooses the one that is always chosen. */
+  private chooseAmongEqual(gap: number): void {
+    this.engine = 'simplex';
+    this.gap = gap;
+    if (this.contents.weighted) return;
+    const earned = this.earned();
+    this.breakTies(gap);
+    this.gap = Math.max(0, gap - (this.earned() - earned));
+  }
+
+  private rankOf(row: number, e: number): number {
+    const pair = this.pair.values[row * this.edges.length + e];
+    return pair < 0 ? 0 : this.contents.frame(this.frameNumber.values[row]).rank(pair);
+  }
+
+  private conclude(engine: EngineName, gap: number): void {
+    this.engine = engine;
+    this.gap = gap;
+  }
+
+  /** Reads the assignment of the layers that were solved before from the frames; returns the first row that was not. */
+  private recall(): number {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const { contents } = this;
+    const weights = new Float64Array(size * E);
+    let row = head;
+    for (; row < head + size && this.frameNumber.values[row] <= contents.solvedNumber; row++) {
+      const frame = contents.frame(this.frameNumber.values[row]);
+      for (let e = 0; e < E; e++) {
+        const pair = this.pair.values[row * E + e];
+        if (pair >= 0) weights[(row - head) * E + e] = frame.wasOn(pair);
+      }
+    }
+    this.hold(weights);
+    return row;
+  }
+
+  /** Goes on with the assignment of the row before, from a row on, or begins with a frame's own; two ends that were never assigned join. */
+  private goOn(firstNew: number): void {
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const partner = this.partner.values;
+    const used = new Uint8Array(n + this.trackCount);
+    const use = (row: number) => {
+      for (let at = row * n; at < (row + 1) * n; at++)
+        if (partner[at] >= 0) used[edgeTruth[partner[at]]] = used[n + edgeTrack[partner[at]]] = 1;
+    };
+    for (let row = head; row < firstNew; row++) use(row);
+    for (let row = firstNew; row < head + size; row++) {
+      if (row > head) partner.copyWithin(row * n, (row - 1) * n, row * n);
+      else {
+        partner.fill(-1, row * n, (row + 1) * n);
+        this.matchRow(row);
+        use(row);
+      }
+      for (let e = 0; e < E; e++) {
+        const i = edgeTruth[e];
+        const j = n + edgeTrack[e];
+        if (this.benefit.values[row * E + e] === 0 || used[i] || used[j]) continue;
+        used[i] = used[j] = 1;
+        for (let early = head; early <= row; early++) partner[early * n + i] = e;
+      }
+    }
+  }
+
+  /** Assigns in a row what is best in its frame alone. */
+  private matchRow(row: number): void {
+    const { truthCount: n, edgeTruth } = this;
+    const E = this.edges.length;
+    const { pairOf } = this.context.matchings.of(this.contents.frame(this.frameNumber.values[row]));
+    const frame = this.contents.frame(this.frameNumber.values[row]);
+    for (let e = 0; e < E; e++) {
+      const pair = this.pair.values[row * E + e];
+      if (pair >= 0 && pairOf[frame.truthIndex(pair)] === pair) this.partner.values[row * n + edgeTruth[e]] = e;
+    }
+  }
+
+  /** Linear program; then branch and bound if its optimum is fractional and exactness is forced. */
+  private optimize(budget: Budget): void {
+    const { contents, edges, stack } = this;
+    const frames = contents.weighted ? stack.size : contents.size;
+    const work = PROGRAM_WORK * edges.length * frames;
+    const simplex = this.context.simplex();
+    const fits = edges.length * frames <= CELLS_MAX && budget.affords(work + PIVOT_WORK);
+    const optimum = simplex && fits ? this.optimum(simplex, budget, work) : null;
+    if (simplex === null || optimum === null) {
+      this.stale = true;
+      this.settleForLess(budget);
+    } else if (optimum.integral) {
+      this.take(optimum.weights);
+      this.known = true;
+      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()));
+    } else {
+      this.known = false;
+      if (this.context.fractional === 'report') this.relax(simplex, budget);
+      else this.search(simplex, optimum.weights, budget);
+    }
+  }
+
+  /** The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound. */
+  private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
+    this.take(weights);
+    const gap = Math.max(0, this.bound() - this.earned());
+    if (!this.contents.weighted && this.breakTies(gap)) this.conclude('branch', 0);
+    else this.branch(simplex, budget);
+    if (this.engine === 'open' && this.context.fractional === 'search') this.relax(simplex, budget);
+  }
+
+  private breakTies(gap: number): boolean {
+    this.ties ??= new TieBreak(this, this.context.prices.of(this.trajectories));
+    const layers = { ...this.layers(), rank: (row: number, e: number) => this.rankOf(row, e) };
+    if (!this.ties.hasChoice(layers, gap)) return true;
+    this.proof!.center(layers);
+    return this.ties.choose(layers, gap);
+  }
+
+  /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */
+  private optimum(simplex: Simplex, budget: Budget, work: number): LpSolution | null {
+    const { head, size } = this.stack;
+    const { contents } = this;
+    const pivotsMax = pivotsIn(budget, work);
+    let optimum: LpSolution;
+    if (contents.weighted) {
+      optimum = simplex.solve(this.linearProblem(true), { pivotsMax });
+      if (optimum.prices) this.keepPrices(optimum.prices);
+    } else {
+      this.linear ??= new LinearWindow(contents, simplex, contents.windowFrames ?? contents.size);
+      const numbers = this.frameNumber.values.slice(head, head + size);
+      optimum = this.linear.relax(this, numbers, pivotsMax);
+      if (optimum.status === 'optimal')
+        this.linear.leavePrices(this.trajectories, this.truthCount, numbers, this.context.prices);
+    }
+    budget.spend(work + PIVOT_WORK * optimum.iterations);
+    return optimum.status === 'optimal' ? optimum : null;
+  }
+
+  private keepPrices(prices: Float64Array): void {
+    const { head, size } = this.stack;
+    this.context.prices.of(this.trajectories).forEach((list, x) => {
+      for (let n = 0; n < size; n++)
+        list[this.frameNumber.values[head + n] % list.length] = LP_UNIT * prices[x * size + n];
+    });
+  }
+
+  /** Quanta that no assignment exceeds, by the prices at hand. */
+  private bound(): number {
+    this.proof ??= new PriceProof(this, this.context.prices.of(this.trajectories));
+    return this.proof.boundOf(this.layers());
+  }
+
+  /** No time for the optimum: the better of going on as before and of each frame's own matching, and the lower of their bounds. */
+  private settleForLess(budget: Budget): void {
+    const { head, size } = this.stack;
+    const n = this.truthCount;
+    if (this.contents.weighted) this.tidy();
+    const carried = this.partner.values.slice(head * n, (head + size) * n);
+    const earned = this.earned();
+    let bound = this.bound();
+    let alone = 0;
+    const { contents, context } = this;
+    this.partner.values.fill(-1, head * n, (head + size) * n);
+    for (let row = head; row < head + size; row++) {
+      this.matchRow(row);
+      const frame = contents.frame(this.frameNumber.values[row]);
+      alone += contents.frameWeight(frame.number) * this.ceilingIn(frame, context.matchings);
+    }
+    if (contents.weighted) this.tidy();
+    else this.hold(this.partnerWeights());
+    if (this.earned() < earned) this.partner.values.set(carried, head * n);
+    bound = Math.min(bound, Math.ceil(alone));
+    budget.spend(size);
+    const gap = bound - this.earned();
+    this.conclude(gap <= 0 ? 'simplex' : 'open', Math.max(0, gap));
+  }
+
+  /** What its members are worth in a frame alone. */
+  private ceilingIn(frame: FrameRecord, matchings: FrameMatchings): number {
+    const { truthPrice, trackPrice } = matchings.of(frame);
+    let sum = 0;
+    frame.truths.forEach((truth, i) => {
+      if (truthPrice[i] > 0 && this.members.has(truth)) sum += truthPrice[i];
+    });
+    frame.tracks.forEach((track, j) => {
+      if (trackPrice[j] > 0 && this.members.has(track)) sum += trackPrice[j];
+    });
+    return sum;
+  }
+
+  /** What the assignment in `partner` earns, in quanta. */
+  private earned(): number {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const n = this.truthCount;
+    let earned = 0;
+    for (let row = head; row < head + size; row++) {
+      for (let i = row * n; i < (row + 1) * n; i++)
+        if (this.partner.values[i] >= 0) earned += this.benefit.values[row * E + this.partner.values[i]];
+      if (row > head) earned -= this.changeCost.values[row] * this.halvesInto(row);
+    }
+    return earned;
+  }
+
+  private branch(simplex: Simplex, budget: Budget): void {
+    const afforded = Math.ceil(budget.leftWork / NODE_WORK);
+    const nodesMax = Math.min(afforded, this.context.fractional === 'force' ? NODES_MAX : SEARCHED_NODES_MAX);
+    const { value, bound, weights } = simplex.solveIntegral(this.linearProblem(true), { nodesMax });
+    this.take(weights);
+    const gap = Math.max(0, bound - value) * LP_UNIT;
+    const proven = Math.max(0, bound - value) <= 1e-9 * Math.max(1, Math.abs(value));
+    this.conclude(proven ? 'branch' : 'open', gap);
+    this.stale = !proven;
+    this.known = true;
+    if (proven && !this.contents.weighted) this.breakTies(Math.max(0, this.bound() - this.earned()));
+  }
+
+  /**
+   * A fractional optimum: its value without the surcharge is reported, and how far above it the best assignment known lies. Where that is as good,
+   * the fractional optimum was one of several, and the assignment is another.
+   */
+  private relax(simplex: Simplex, budget: Budget): void {
+    const problem = this.linearProblem(false);
+    const { status, value, weights } = simplex.solve(problem, { pivotsMax: pivotsIn(budget, 0) });
+    this.settleForLess(budget);
+    if (status !== 'optimal') {
+      this.stale = true;
+      return;
+    }
+    const settled = this.partnerWeights();
+    const worth = (assignment: Float64Array) => weightsValue(problem, assignment);
+    this.take(weights.map((weight) => (weight > 0.5 ? 1 : 0)));
+    const rounded = this.partnerWeights();
+    if (worth(rounded) < worth(settled)) this.take(settled);
+    const best = Math.max(worth(rounded), worth(settled));
+    const gap = Math.max(0, value - best);
+    if (gap <= 1e-9 * Math.max(1, value)) {
+      this.conclude('simplex', gap * LP_UNIT);
+      return;
+    }
+    this.conclude('open', gap * LP_UNIT);
+    this.weights = weights;
+    this.relaxed = true;
+  }
+
+  /** The assignment in `partner` as weights. */
+  private partnerWeights(): Float64Array {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const n = this.truthCount;
+    const weights = new Float64Array(size * E);
+    for (let row = head; row < head + size; row++)
+      for (let i = row * n; i < (row + 1) * n; i++)
+        if (this.partner.values[i] >= 0) weights[(row - head) * E + this.partner.values[i]] = 1;
+    return weights;
+  }
+
+  /** Takes an assignment over. */
+  private take(weights: Float64Array): void {
+    if (!this.contents.weighted) {
+      this.hold(weights);
+      return;
+    }
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    this.partner.values.fill(-1, head * this.truthCount, (head + size) * this.truthCount);
+    weights.forEach((weight, at) => {
+      if (weight > 0.5)
+        this.partner.values[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] = at % E;
+    });
+    this.tidy();
+  }
+
+  /** When a change happens matters under time weights: as the program has it, but for what costs nothing. */
+  private tidy(): void {
+    const { head, size } = this.stack;
+    new ChangeTimes(this, this.benefit.values, this.changeCost.values, this.partner.values).tidy(head, head + size);
+  }
+
+  /** The proper pairs of an assignment, each held until one of its ends is needed elsewhere. */
+  private hold(weights: Float64Array): void {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const partner = this.partner.values;
+    const held = new Int32Array(n).fill(-1);
+    const holder = new Int32Array(this.trackCount).fill(-1);
+    const used = new Uint8Array(n + this.trackCount);
+    for (let row = head; row < head + size; row++) {
+      for (let e = 0; e < E; e++) {
+        if (weights[(row - head) * E + e] < 0.5 || this.pair.values[row * E + e] < 0) continue;
+        const i = edgeTruth[e];
+        const j = edgeTrack[e];
+        if (held[i] === e) continue;
+        if (!used[i] && !used[n + j]) for (let early = head; early < row; early++) partner[early * n + i] = e;
+        if (held[i] >= 0) holder[edgeTrack[held[i]]] = -1;
+        if (holder[j] >= 0) held[holder[j]] = -1;
+        held[i] = e;
+        holder[j] = i;
+        used[i] = used[n + j] = 1;
+      }
+      for (let i = 0; i < n; i++) partner[row * n + i] = held[i];
+    }
+  }
+
+  private linearProblem(withSurcharge: boolean): LpProblem {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const benefit = this.benefit.values.slice(head * E, (head + size) * E);
+    for (let n = 0; n < benefit.length; n++) benefit[n] /= LP_UNIT;
+    const switchCost = new Float64Array(size);
+    for (let n = 0; n < size; n++) {
+      const price = this.priceInto(head + n);
+      switchCost[n] = (withSurcharge ? surcharged(price) : price) / LP_UNIT;
+    }
+    return {
+      frameCount: size,
+      truthCount: this.truthCount,
+      trackCount: this.trackCount,
+      edgeTruth: this.edgeTruth,
+      edgeTrack: this.edgeTrack,
+      benefit,
+      switchCost,
+    };
+  }
+
+  /** Quanta that half a switch on the way into a row costs. */
+  private priceInto(row: number): number {
+    const { contents } = this;
+    if (!contents.weighted || row === this.stack.head) return contents.priceQuanta;
+    const { values } = this.frameNumber;
+    return contents.priceQuantaBetween(values[row - 1], values[row]);
+  }
+
+  /** Prices all layers anew by age. */
+  private weigh(): void {
+    const { contents, stack } = this;
+    const E = this.edges.length;
+    const { head, size } = stack;
+    for (let row = head; row < head + size; row++) {
+      const frame = contents.frame(this.frameNumber.values[row]);
+      const weight = contents.frameWeight(frame.number);
+      for (let e = 0; e < E; e++) {
+        const pair = this.pair.values[row * E + e];
+        if (pair >= 0) this.benefit.values[row * E + e] = Math.floor(weight * frame.benefit(pair));
+      }
+      if (row > head) this.changeCost.values[row] = surcharged(this.priceInto(row));
+    }
+  }
+
+  /** Writes what changed since the last solve into the frames. */
+  private apply(): void {
+    const { stack, truthCount: n, contents, weights } = this;
+    const E = this.edges.length;
+    const { head, size } = stack;
+    const partner = this.partner.values;
+    const applied = this.applied.values;
+    for (let row = head; row < head + size; row++) {
+      let changed = weights !== null;
+      for (let i = row * n; i < (row + 1) * n && !changed; i++) changed = partner[i] !== applied[i];
+      const number = this.frameNumber.values[row];
+      if (changed) {
+        const frame = contents.frame(number);
+        contents.touch(frame);
+        for (let e = 0; e < E; e++) {
+          const pair = this.pair.values[row * E + e];
+          if (pair < 0) continue;
+          const chosen = partner[row * n + this.edgeTruth[e]] === e ? 1 : 0;
+          frame.assign(pair, weights ? weights[(row - head) * E + e] : chosen);
+        }
+        // a fractional row is never taken as applied
+        for (let i = row * n; i < (row + 1) * n; i++) applied[i] = weights ? -2 : partner[i];
+      }
+      const halves = row === head ? 0 : this.halvesInto(row);
+      if (halves === this.appliedHalves.values[row] && halves === 0) continue;
+      const at = halves === 0 ? number : contents.changeFrame(this.frameNumber.values[row - 1], number);
+      this.retractHalves(row);
+      contents.frame(at).halves += halves;
+      this.appliedHalves.values[row] = halves;
+      this.appliedFrame.values[row] = at;
+    }
+  }
+
+  private halvesInto(row: number): number {
+    const { weights } = this;
+    let count = 0;
+    if (weights) {
+      const E = this.edges.length;
+      const at = (row - this.stack.head) * E;
+      for (let e = 0; e < E; e++) count += Math.abs(weights[at + e] - weights[at - E + e]);
+      return count;
+    }
+    const n = this.truthCount;
+    const partner = this.partner.values;
+    for (let i = row * n; i < (row + 1) * n; i++) {
+      const a = partner[i - n];
+      const b = partner[i];
+      if (a !== b) count += (a >= 0 ? 1 : 0) + (b >= 0 ? 1 : 0);
+    }
+    return count;
+  }
+
+  private retractHalves(row: number): void {
+    const halves = this.appliedHalves.values[row];
+    if (halves === 0) return;
+    const number = this.appliedFrame.values[row];
+    if (this.contents.holds(number)) this.contents.frame(number).halves -= halves;
+    this.appliedHalves.values[row] = 0;
+  }
+
+  /** Takes back what it wrote; its edges go elsewhere. */
+  dissolve(): void {
+    this.alive = false;
+    for (let row = this.stack.head; row < this.stack.head + this.stack.size; row++) this.retractHalves(row);
+  }
+
+  /** Frees what no other component inherited. */
+  dispose(): void {
+    this.linear?.dispose();
+    this.linear = null;
+  }
+
+  /** The edges assigned at a frame: those of the last layer not after it, or of the first layer before any. */
+  forEachHeld(number: number, visit: (edge: Edge) => void): void {
+    if (this.isolated) {
+      visit(this.edges[0]);
+      return;
+    }
+    const { head, size } = this.stack;
+    const n = this.truthCount;
+    let row = head;
+    for (let end = head + size; row + 1 < end; ) {
+      const middle = (row + end) >> 1;
+      if (this.heldFrom(middle) <= number) row = middle;
+      else end = middle;
+    }
+    if (this.weights) {
+      const E = this.edges.length;
+      for (let e = 0; e < E; e++) if (this.weights[(row - head) * E + e] > 0.5) visit(this.edges[e]);
+      return;
+    }
+    for (let i = 0; i < n; i++) {
+      const e = this.partner.values[row * n + i];
+      if (e >= 0) visit(this.edges[e]);
+    }
+  }
+
+  /** The frame from which on the assignment of a row holds. */
+  private heldFrom(row: number): number {
+    return this.contents.changeFrame(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
+  }
+}
+
+/** How many pivots a budget affords after some work; undefined for no end. */
+function pivotsIn(budget: Budget, work: number): number | undefined {
+  const { leftWork } = budget;
+  return leftWork === Number.POSITIVE_INFINITY ? undefined : Math.max(1, Math.floor((leftWork - work) / PIVOT_WORK));
+}

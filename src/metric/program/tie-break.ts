@@ -1,0 +1,371 @@
+/**
+ * Which of several optima: the one whose changes come latest, then the one of higher rank (`FrameRecord.rank`), as at the frontier. So the
+ * same frames have the same assignment, whatever was solved before and by whom.
+ *
+ * Prices tell where there is a choice at all. What an edge loses against the best that it alone can earn above the prices, by being assigned in a layer
+ * or by not being, is its slack there; the slacks of an optimum add up to the gap between bound and optimum, so what has more is the same in all optima.
+ * Edges that may be either in some layer are few; those that share an end form a cluster, which is solved over all its matchings, layer by layer.
+ */
+
+import type { ProofGraph, ProofLayers } from './price-proof.js';
+
+export interface RankedLayers extends ProofLayers {
+  /** rank of an edge's pair in a row; 0 where it has none */
+  rank(row: number, edge: number): number;
+}
+
+/** quanta: prices are not whole */
+const NOISE = 1;
+/** a cluster with more edges, or more matchings in a layer, stays as it is */
+const EDGES_MAX = 30;
+const STATES_MAX = 512;
+/** a cluster in which more moves from layer to layer are possible stays as it is */
+const MOVES_MAX = 2 ** 22;
+const OFF = 1;
+const ON = 2;
+
+// along one edge, work space: the best up to a layer and after it, the edge being assigned there or not
+let onUpTo = new Float64Array(64);
+let offUpTo = new Float64Array(64);
+
+/** An edge that may be assigned or not in some layer. */
+interface Choice {
+  readonly edge: number;
+  /** [row - firstRow]: ON, OFF or both */
+  readonly allowed: Uint8Array;
+  /** it may be either in a layer in which it earns something: otherwise when it is held follows from the others */
+  readonly earns: boolean;
+  /** it may be assigned where it is not */
+  readonly comes: boolean;
+}
+
+interface States {
+  readonly count: number;
+  readonly sets: Int32Array;
+  readonly value: Float64Array;
+  readonly late: Float64Array;
+  readonly rank: Float64Array;
+  readonly lateRank: Float64Array;
+  readonly from: Int32Array;
+}
+
+export class TieBreak {
+  private layers!: RankedLayers;
+  private limit = 0;
+  private held: (Int32Array | undefined)[] = [];
+
+  constructor(
+    private readonly graph: ProofGraph,
+    /** of each truth, then of each track, by frame number modulo the length */
+    private readonly prices: readonly Float64Array[],
+  ) {}
+
+  /**
+   * Replaces an assignment, `gap` quanta below the bound of the prices, by the one that is chosen among all that are no worse: by the optimum, then, whatever
+   * the gap. False when some cluster was too large and stays as it is.
+   */
+  choose(layers: RankedLayers, gap: number): boolean {
+    const choices = this.choices(layers, gap);
+    this.held = [];
+    let complete = true;
+    for (const cluster of this.clusters(choices)) {
+      if (!cluster.some(({ earns }) => earns)) continue;
+      if (cluster.length > EDGES_MAX || !this.solve(cluster)) complete = false;
+    }
+    return complete;
+  }
+
+  /** Whether the prices leave a choice at all. */
+  hasChoice(layers: RankedLayers, gap: number): boolean {
+    return this.choices(layers, gap).some(({ earns }) => earns);
+  }
+
+  /** What may be otherwise in another optimum: edges that may be assigned where they are not, and those that would have to give way to them. */
+  private choices(layers: RankedLayers, gap: number): Choice[] {
+    this.layers = layers;
+    this.limit = gap + NOISE;
+    const { truthCount, trackCount, edgeTruth, edgeTrack } = this.graph;
+    const { layerCount } = layers;
+    const choices: Choice[] = [];
+    const assigned = this.assignedCounts();
+    const rivalled = new Uint8Array(truthCount + trackCount);
+    for (let edge = 0; edge < edgeTruth.length; edge++) {
+      const isWorthless = assigned[edge] > 0 && this.isWorthless(edge);
+      if (assigned[edge] === 0 ? !this.mayBeOn(edge) : assigned[edge] === layerCount && !isWorthless) continue;
+      const choice = this.choiceOf(edge);
+      if (choice === null || !(choice.comes || isWorthless)) continue;
+      choices.push(choice);
+      rivalled[edgeTruth[edge]] = rivalled[truthCount + edgeTrack[edge]] = 1;
+      assigned[edge] = -1;
+    }
+    if (choices.length === 0) return choices;
+    for (let edge = 0; edge < edgeTruth.length; edge++) {
+      if (assigned[edge] <= 0 || !(rivalled[edgeTruth[edge]] | rivalled[truthCount + edgeTrack[edge]])) continue;
+      const choice = this.choiceOf(edge);
+      if (choice !== null) choices.push(choice);
+    }
+    return choices;
+  }
+
+  /** Of each edge the layers it is assigned in. */
+  private assignedCounts(): Int32Array {
+    const { firstRow, layerCount, partner } = this.layers;
+    const n = this.graph.truthCount;
+    const counts = new Int32Array(this.graph.edgeTruth.length);
+    for (let at = firstRow * n; at < (firstRow + layerCount) * n; at++) if (partner[at] >= 0) counts[partner[at]]++;
+    return counts;
+  }
+
+  /** Whether an edge earns so little that it may as well be nowhere assigned; of others prices say that they would be missed. */
+  private isWorthless(edge: number): boolean {
+    const { firstRow, layerCount, benefit } = this.layers;
+    const E = this.graph.edgeTruth.length;
+    let earned = 0;
+    for (let row = firstRow; row < firstRow + layerCount; row++) earned += benefit[row * E + edge];
+    return earned <= 4 * this.limit;
+  }
+
+  /** Whether an edge that is nowhere assigned may be so in an optimum; quickly, because most may not. */
+  private mayBeOn(edge: number): boolean {
+    const { firstRow, layerCount, changeCost } = this.layers;
+    let on = Number.NEGATIVE_INFINITY;
+    let off = Number.NEGATIVE_INFINITY;
+    for (let row = firstRow; row < firstRow + layerCount; row++) {
+      const h = row === firstRow ? 0 : changeCost[row];
+      const joined = Math.max(on, -h, off - h);
+      off = Math.max(off, on - h);
+      on = joined + this.reduced(edge, row);
+    }
+    return Math.max(on, off) >= -this.limit;
+  }
+
+  private reduced(edge: number, row: number): number {
+    const { prices } = this;
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const slot = this.layers.frameNumber[row] % prices[0].length;
+    const own = this.layers.benefit[row * edgeTruth.length + edge];
+    return own - prices[edgeTruth[edge]][slot] - prices[truthCount + edgeTrack[edge]][slot];
+  }
+
+  /** What an edge may be in each layer; null when it is the same in all optima. */
+  private choiceOf(edge: number): Choice | null {
+    const { firstRow, layerCount, partner, changeCost, benefit } = this.layers;
+    const E = this.graph.edgeTruth.length;
+    const n = this.graph.truthCount;
+    const truth = this.graph.edgeTruth[edge];
+    if (onUpTo.length < layerCount) {
+      onUpTo = new Float64Array(2 * layerCount);
+      offUpTo = new Float64Array(2 * layerCount);
+    }
+    let on = 0;
+    let off = 0;
+    for (let k = 0; k < layerCount; k++) {
+      const h = k === 0 ? 0 : changeCost[firstRow + k];
+      const joined = Math.max(on, off - h);
+      off = Math.max(off, on - h);
+      on = joined + this.reduced(edge, firstRow + k);
+      onUpTo[k] = on;
+      offUpTo[k] = off;
+    }
+    const best = Math.max(on, off);
+    const allowed = new Uint8Array(layerCount);
+    let open = false;
+    let earns = false;
+    let comes = false;
+    let onAfter = 0;
+    let offAfter = 0;
+    for (let k = layerCount - 1; k >= 0; k--) {
+      if (best - onUpTo[k] - onAfter <= this.limit) allowed[k] |= ON;
+      if (best - offUpTo[k] - offAfter <= this.limit) allowed[k] |= OFF;
+      const isOn = partner[(firstRow + k) * n + truth] === edge;
+      comes ||= !isOn && (allowed[k] & ON) !== 0;
+      allowed[k] |= isOn ? ON : OFF;
+      if (allowed[k] === (ON | OFF)) {
+        open = true;
+        earns ||= benefit[(firstRow + k) * E + edge] > 0;
+      }
+      if (k === 0) break;
+      const h = changeCost[firstRow + k];
+      const stays = onAfter + this.reduced(edge, firstRow + k);
+      onAfter = Math.max(stays, offAfter - h);
+      offAfter = Math.max(offAfter, stays - h);
+    }
+    return open ? { edge, allowed, earns, comes } : null;
+  }
+
+  /** Choices that share an end, directly or by others. */
+  private clusters(choices: readonly Choice[]): Choice[][] {
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const root = new Map<number, number>();
+    const rootOf = (x: number): number => {
+      let at = x;
+      for (let next = root.get(at); next !== undefined && next !== at; next = root.get(at)) at = next;
+      return at;
+    };
+    for (const { edge } of choices) {
+      const a = rootOf(edgeTruth[edge]);
+      const b = rootOf(truthCount + edgeTrack[edge]);
+      root.set(a, a);
+      root.set(b, a);
+    }
+    const lists = new Map<number, Choice[]>();
+    for (const choice of choices) {
+      const at = rootOf(edgeTruth[choice.edge]);
+      const list = lists.get(at);
+      if (list) list.push(choice);
+      else lists.set(at, [choice]);
+    }
+    return [...lists.values()];
+  }
+
+  /** The best sequence of matchings of a cluster, written to `partner`: between layers in which there is no choice, one stretch after the other. */
+  private solve(cluster: readonly Choice[]): boolean {
+    const { layerCount } = this.layers;
+    const isOpen = (k: number) => cluster.some(({ allowed }) => allowed[k] === (ON | OFF));
+    for (let k = 0; k < layerCount; k++) {
+      if (!isOpen(k)) continue;
+      const first = k;
+      while (k < layerCount && isOpen(k)) k++;
+      if (!this.solveStretch(cluster, Math.max(0, first - 1), Math.min(layerCount, k + 1))) return false;
+    }
+    return true;
+  }
+
+  private solveStretch(cluster: readonly Choice[], first: number, end: number): boolean {
+    const { firstRow } = this.layers;
+    const rows: States[] = [];
+    let moves = 0;
+    for (let k = first; k < end; k++) {
+      const sets = this.matchings(cluster, k);
+      const before = rows[k - first - 1];
+      moves += sets.length * (before?.count ?? 0);
+      if (sets.length === 0 || sets.length > STATES_MAX || moves > MOVES_MAX) return false;
+      rows.push(this.arrive(cluster, firstRow + k, sets, before));
+    }
+    const last = rows[rows.length - 1];
+    let state = 0;
+    for (let s = 1; s < last.count; s++) if (isMore(last, s, last, state)) state = s;
+    for (let k = end - 1; k >= first; k--) {
+      this.write(cluster, firstRow + k, rows[k - first].sets[state]);
+      state = rows[k - first].from[state];
+    }
+    return true;
+  }
+
+  /** Of each track the edge it has in a layer, or -1: what clusters change of it concerns nobody else. */
+  private holders(k: number): Int32Array {
+    let holder = this.held[k];
+    if (holder) return holder;
+    const { truthCount: n, trackCount, edgeTrack } = this.graph;
+    const { firstRow, partner } = this.layers;
+    holder = new Int32Array(trackCount).fill(-1);
+    for (let at = (firstRow + k) * n; at < (firstRow + k + 1) * n; at++)
+      if (partner[at] >= 0) holder[edgeTrack[partner[at]]] = partner[at];
+    this.held[k] = holder;
+    return holder;
+  }
+
+  /** All matchings of a cluster that a layer allows, as sets of bits; more than `STATES_MAX` are not looked for. */
+  private matchings(cluster: readonly Choice[], k: number): number[] {
+    const { truthCount: n, edgeTruth, edgeTrack } = this.graph;
+    const { firstRow, partner } = this.layers;
+    const row = (firstRow + k) * n;
+    const holder = this.holders(k);
+    const own = new Set(cluster.map(({ edge }) => edge));
+    const isFree = (edge: number) => {
+      const truthHas = partner[row + edgeTruth[edge]];
+      const trackHas = holder[edgeTrack[edge]];
+      return (truthHas < 0 || own.has(truthHas)) && (trackHas < 0 || own.has(trackHas));
+    };
+    let sets = [0];
+    for (let c = 0; c < cluster.length && sets.length <= STATES_MAX; c++) {
+      const { edge, allowed } = cluster[c];
+      const next = allowed[k] & OFF ? sets.slice() : [];
+      if (allowed[k] & ON && isFree(edge)) {
+        let rivals = 0;
+        for (let d = 0; d < c; d++) {
+          const other = cluster[d].edge;
+          if (edgeTruth[other] === edgeTruth[edge] || edgeTrack[other] === edgeTrack[edge]) rivals |= 1 << d;
+        }
+        for (const set of sets) if ((set & rivals) === 0) next.push(set | (1 << c));
+      }
+      sets = next;
+    }
+    return sets;
+  }
+
+  /** The worth of each matching of a row, by the best way from those of the row before. */
+  private arrive(cluster: readonly Choice[], row: number, sets: number[], before: States | undefined): States {
+    const { benefit, frameNumber } = this.layers;
+    const E = this.graph.edgeTruth.length;
+    const count = sets.length;
+    const worth = () => new Float64Array(count);
+    const states: States = {
+      count,
+      sets: Int32Array.from(sets),
+      value: worth(),
+      late: worth(),
+      rank: worth(),
+      lateRank: worth(),
+      from: new Int32Array(count),
+    };
+    for (let s = 0; s < count; s++) {
+      if (before) this.comeFrom(before, row, states, s);
+      let rank = 0;
+      for (let c = 0; c < cluster.length; c++) {
+        if ((sets[s] & (1 << c)) === 0) continue;
+        states.value[s] += benefit[row * E + cluster[c].edge];
+        rank += this.layers.rank(row, cluster[c].edge);
+      }
+      states.rank[s] += rank;
+      states.lateRank[s] += rank * frameNumber[row];
+    }
+    return states;
+  }
+
+  /** The best way into a state. */
+  private comeFrom(before: States, row: number, states: States, s: number): void {
+    const { changeCost, frameNumber } = this.layers;
+    for (let b = 0; b < before.count; b++) {
+      const changes = bitCount(states.sets[s] ^ before.sets[b]);
+      const value = before.value[b] - changes * changeCost[row];
+      const late = before.late[b] + changes * frameNumber[row];
+      const { rank, lateRank } = before;
+      if (b > 0 && !isBetter(value, late, rank[b], lateRank[b], states, s)) continue;
+      states.value[s] = value;
+      states.late[s] = late;
+      states.rank[s] = rank[b];
+      states.lateRank[s] = lateRank[b];
+      states.from[s] = b;
+    }
+  }
+
+  private write(cluster: readonly Choice[], row: number, set: number): void {
+    const { partner } = this.layers;
+    const { truthCount: n, edgeTruth } = this.graph;
+    for (const { edge } of cluster) {
+      const at = row * n + edgeTruth[edge];
+      if (partner[at] === edge) partner[at] = -1;
+    }
+    for (let c = 0; c < cluster.length; c++)
+      if (set & (1 << c)) partner[row * n + edgeTruth[cluster[c].edge]] = cluster[c].edge;
+  }
+}
+
+type Worth = Pick<States, 'value' | 'late' | 'rank' | 'lateRank'>;
+
+/** The order of the frontier: see `Worth` there. */
+function isBetter(value: number, late: number, rank: number, lateRank: number, than: Worth, at: number): boolean {
+  if (value !== than.value[at]) return value > than.value[at];
+  if (late !== than.late[at]) return late > than.late[at];
+  return rank !== than.rank[at] ? rank > than.rank[at] : lateRank > than.lateRank[at];
+}
+
+const isMore = (a: Worth, s: number, b: Worth, t: number) =>
+  isBetter(a.value[s], a.late[s], a.rank[s], a.lateRank[s], b, t);
+
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let left = bits; left !== 0; left &= left - 1) count++;
+  return count;
+}

@@ -1,0 +1,385 @@
+/**
+ * Solves a window: isolated pairs, the frontier and the program's components, by the rule of engine-rule.ts. Only what a frame touches is solved again.
+ */
+
+import { PairFinder } from './distance.js';
+import type { PackedFrame } from './frame.js';
+import { matchFrame } from './frame-matching.js';
+import { Frontier } from './frontier/frontier.js';
+import { PAIRS_MAX, thinPairs } from './pair-thinning.js';
+import type { Params } from './params.js';
+import { Component, type ProgramContext } from './program/component.js';
+import { FrameMatchings } from './program/frame-matching.js';
+import { PriceBook } from './program/price-proof.js';
+import { simplexNow } from './program/simplex.js';
+import type { SolveSettings } from './solve-options.js';
+import type { Budget } from './window/budget.js';
+import { WindowContents, type WindowListener } from './window/contents.js';
+import type { FrameRecord } from './window/frame-record.js';
+import type { Edge, Trajectory } from './window/trajectory.js';
+
+/** Truths that were too much for the frontier, and the frame since which. */
+export interface HandedOver {
+  since: number;
+  truths: string[];
+}
+
+export class Solver implements WindowListener {
+  readonly contents: WindowContents;
+  readonly components = new Set<Component>();
+  /** pairs whose ends have no other */
+  isolatedCount = 0;
+  private readonly finder: PairFinder;
+  /** solves everything that is not weighted, until a knot grows too large; null otherwise */
+  private readonly frontier: Frontier | null;
+  private readonly program: ProgramContext;
+  private readonly matchings = new FrameMatchings();
+  private readonly prices: PriceBook;
+  /** by the slot of an edge: the component that solves it, and whether it is isolated */
+  private readonly componentOf: (Component | undefined)[] = [];
+  private readonly isolated: boolean[] = [];
+  /** edges that wait to be put into components, and the components they were in */
+  private readonly loose = new Set<Edge>();
+  private readonly dissolved: Component[] = [];
+  private readonly perhapsIsolated: Edge[] = [];
+  /** frames of which not all pairs were kept */
+  private readonly thinned = new Set<number>();
+  /** first frame the frontier has not seen */
+  private nextNumber = 0;
+  /** scratch: pairs of a frame that the frontier works */
+  private pairs = new Int32Array(32);
+
+  constructor(
+    readonly params: Params,
+    settings: SolveSettings,
+    /** length of the window; null when all frames stay */
+    windowFrames: number | null,
+  ) {
+    this.contents = new WindowContents(params, windowFrames, this);
+    const { contents } = this;
+    this.finder = new PairFinder(params.distance, params.cutoff);
+    this.prices = new PriceBook(() => windowFrames ?? contents.size);
+    this.program = {
+      contents,
+      prices: this.prices,
+      matchings: this.matchings,
+      fractional: settings.exactness === 'force' ? 'force' : settings.solver === 'lp' ? 'report' : 'search',
+      simplex: simplexNow,
+    };
+    const byFrontier = settings.solver === 'auto' && !contents.weighted && !contents.framewise;
+    this.frontier =
+      byFrontier && settings.frontierMax > 0
+        ? new Frontier(
+            contents.changeQuanta,
+            settings.frontierMax,
+            (frame) => contents.touch(frame),
+            (edge) => this.isolated[edge.slot] || this.componentOf[edge.slot] !== undefined,
+          )
+        : null;
+  }
+
+  /** Numbers the first frame; before any has entered. */
+  startAt(number: number): void {
+    this.contents.startAt(number);
+    this.nextNumber = number;
+  }
+
+  /** What the program solves instead of the frontier, by the truths' ids, to go on elsewhere as here. */
+  handedOver(): HandedOver[] {
+    if (!this.frontier) return [];
+    return [...this.components]
+      .filter(({ isolated }) => !isolated)
+      .map(({ since, trajectories, truthCount }) => ({
+        since,
+        truths: trajectories.slice(0, truthCount).map(({ id }) => id),
+      }))
+      .sort((a, b) => (a.truths[0] < b.truths[0] ? -1 : 1));
+  }
+
+  /** Hands the same over, once the frames are there. */
+  restore(handed: readonly HandedOver[]): void {
+    for (const { since, truths } of handed) {
+      for (const id of truths) for (const edge of this.contents.truths.get(id)?.edges ?? []) this.loose.add(edge);
+      this.regroup(since);
+    }
+  }
+
+  append(packed: PackedFrame): void {
+    const { contents, finder } = this;
+    finder.find(packed);
+    const isCrowd = finder.count > PAIRS_MAX;
+    const frame = contents.append(packed, isCrowd ? thinPairs(finder, packed, contents) : finder);
+    if (contents.framewise) matchFrame(frame);
+    else if (isCrowd) this.thinned.add(frame.number);
+  }
+
+  dropOldest(): void {
+    const { oldestNumber } = this.contents;
+    this.contents.dropOldest();
+    this.frontier?.dropFrame(oldestNumber);
+    this.matchings.dropFrame(oldestNumber);
+    this.thinned.delete(oldestNumber);
+  }
+
+  edgeAppears(edge: Edge): void {
+    const { truth, track } = edge;
+    const linkedTruth = this.meet(truth);
+    const linkedTrack = this.meet(track);
+    this.isolated[edge.slot] = false;
+    this.componentOf[edge.slot] = undefined;
+    if (linkedTruth || linkedTrack || !this.frontier) this.loose.add(edge);
+    else if (truth.edges.length + track.edges.length === 0) this.setIsolated(edge, true);
+  }
+
+  pairEnters(frame: FrameRecord, edge: Edge, pair: number): void {
+    const component = this.componentOf[edge.slot];
+    if (component?.alive && !component.isolated) component.addPair(frame, edge, pair);
+    else if (component?.alive || this.isolated[edge.slot]) frame.assign(pair, 1);
+  }
+
+  pairLeaves(frame: FrameRecord, edge: Edge): void {
+    const component = this.componentOf[edge.slot];
+    if (component) {
+      if (component.alive && !component.isolated) component.dropFrame(frame.number);
+    } else if (!this.isolated[edge.slot] && this.frontier) {
+      this.frontier.restart(edge.truth);
+      this.frontier.restart(edge.track);
+    }
+  }
+
+  edgeVanishes(edge: Edge): void {
+    this.setIsolated(edge, false);
+    if (this.frontier) {
+      for (const other of edge.truth.edges) this.perhapsIsolated.push(other);
+      for (const other of edge.track.edges) this.perhapsIsolated.push(other);
+      this.frontier.forgetEdge(edge);
+    }
+    const component = this.componentOf[edge.slot];
+    this.componentOf[edge.slot] = undefined;
+    if (component) this.loosen(component);
+    this.loose.delete(edge);
+  }
+
+  trajectoryVanishes(trajectory: Trajectory): void {
+    this.frontier?.forget(trajectory);
+    this.prices.forget(trajectory);
+  }
+
+  private setIsolated(edge: Edge, isolated: boolean): void {
+    if (this.isolated[edge.slot] === isolated) return;
+    this.isolatedCount += isolated ? 1 : this.isolated[edge.slot] ? -1 : 0;
+    this.isolated[edge.slot] = isolated;
+  }
+
+  /** A trajectory gets another edge: tells whether those it has are in components, which are taken apart. */
+  private meet({ edges }: Trajectory): boolean {
+    let linked = false;
+    for (let n = 0; n < edges.length; n++) {
+      const edge = edges[n];
+      if (this.isolated[edge.slot]) {
+        // the frontier must work through its frames
+        this.setIsolated(edge, false);
+        this.frontier?.restart(edge.truth);
+        this.frontier?.restart(edge.track);
+      }
+      const component = this.componentOf[edge.slot];
+      if (!component) continue;
+      this.loosen(component);
+      linked = true;
+    }
+    return linked;
+  }
+
+  /** Takes a component apart: its edges wait to be put into new ones. */
+  private loosen(component: Component): void {
+    if (!component.alive) return;
+    component.dissolve();
+    this.dissolved.push(component);
+    this.components.delete(component);
+    for (const edge of component.edges) this.loose.add(edge);
+  }
+
+  /** Brings the assignment of the whole window up to date. */
+  solve(budget: Budget): void {
+    const { frontier, contents } = this;
+    this.matchings.budget = budget;
+    contents.remembers = budget.isLimited;
+    this.regroup();
+    if (frontier) {
+      frontier.begin(budget);
+      for (const component of this.components)
+        if (component.since < contents.oldestNumber && component.engine !== 'open') this.giveBack(component);
+      this.advance(frontier);
+    }
+    this.solveComponents(budget);
+    if (frontier) this.retryFractional(frontier, budget);
+    contents.addUpTouched();
+  }
+
+  private solveComponents(budget: Budget): void {
+    for (const component of this.components) if (component.stale || this.contents.weighted) component.solve(budget);
+  }
+
+  /** What has a fractional optimum may be small enough for the frontier by now, as it would be from scratch. */
+  private retryFractional(frontier: Frontier, budget: Budget): void {
+    let given = false;
+    for (const component of this.components) {
+      if (!component.relaxed || component.since === this.contents.newestNumber) continue;
+      this.giveBack(component);
+      given = true;
+    }
+    if (!given) return;
+    this.advance(frontier);
+    this.solveComponents(budget);
+  }
+
+  private advance(frontier: Frontier): void {
+    const { contents } = this;
+    const frames = contents.frameList();
+    frontier.rework(frames, 0, this.nextNumber - contents.oldestNumber);
+    this.handOver(frontier);
+    for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
+    this.perhapsIsolated.length = 0;
+    for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++) {
+      this.enter(frontier, contents.frame(number));
+      this.handOver(frontier);
+    }
+    this.nextNumber = contents.newestNumber + 1;
+    frontier.decide();
+  }
+
+  private enter(frontier: Frontier, frame: FrameRecord): void {
+    if (frame.pairCount > this.pairs.length) this.pairs = new Int32Array(2 * frame.pairCount);
+    const { pairs } = this;
+    let count = 0;
+    for (let pair = 0; pair < frame.edges.length; pair++) {
+      const { slot } = frame.edges[pair];
+      if (this.isolated[slot]) frame.assign(pair, 1);
+      else if (!this.componentOf[slot]) pairs[count++] = pair;
+    }
+    if (count > 0) frontier.enter(frame, pairs, count);
+  }
+
+  private isIsolatedNow({ slot, size, truth, track }: Edge): boolean {
+    if (this.componentOf[slot] || this.isolated[slot] || size === 0) return false;
+    return truth.edges.length === 1 && track.edges.length === 1;
+  }
+
+  /** A pair that has lost its company needs no frontier. */
+  private isolate(frontier: Frontier, edge: Edge): void {
+    this.setIsolated(edge, true);
+    frontier.release(edge);
+    this.assignAlways(edge);
+  }
+
+  private assignAlways(edge: Edge): void {
+    const { contents } = this;
+    for (let n = 0; n < edge.size; n++) {
+      const frame = contents.frame(edge.frameAt(n));
+      if (frame.on(edge.pairAt(n)) === 1) continue;
+      contents.touch(frame);
+      frame.assign(edge.pairAt(n), 1);
+    }
+  }
+
+  /** Gives knots that grew too large to the program. */
+  private handOver(frontier: Frontier): void {
+    if (frontier.overflow.length === 0) return;
+    for (const truth of frontier.overflow)
+      for (const edge of truth.edges) if (!this.componentOf[edge.slot]) this.loose.add(edge);
+    frontier.overflow.length = 0;
+    this.regroup(this.contents.newestNumber);
+  }
+
+  /** The frontier tries again, from the window's first frame on. */
+  private giveBack(component: Component): void {
+    const { contents, frontier } = this;
+    component.dissolve();
+    this.components.delete(component);
+    component.dispose();
+    for (const edge of component.edges) {
+      this.componentOf[edge.slot] = undefined;
+      if (component.isolated) {
+        this.setIsolated(edge, true);
+        continue;
+      }
+      frontier!.restart(edge.truth);
+      frontier!.restart(edge.track);
+      for (let n = 0; n < edge.size; n++) {
+        const frame = contents.frame(edge.frameAt(n));
+        contents.touch(frame);
+        frame.assign(edge.pairAt(n), 0);
+      }
+    }
+  }
+
+  /** Puts loose edges into new components; `since` is the frame at which the frontier gave them up, if it is now. */
+  private regroup(since = -1): void {
+    if (this.loose.size === 0) return;
+    const grouped = new Set<Edge>();
+    for (const start of this.loose) {
+      if (start.size === 0 || grouped.has(start)) continue;
+      const edges = [start];
+      grouped.add(start);
+      for (let n = 0; n < edges.length; n++) {
+        for (const end of [edges[n].truth, edges[n].track]) {
+          for (const next of end.edges) {
+            if (grouped.has(next)) continue;
+            grouped.add(next);
+            edges.push(next);
+          }
+        }
+      }
+      this.addComponent(edges, since);
+    }
+    this.loose.clear();
+    for (const component of this.dissolved) component.dispose();
+    this.dissolved.length = 0;
+  }
+
+  private addComponent(edges: Edge[], given: number): void {
+    const before = new Set<Component>();
+    let since = given;
+    for (const edge of edges) {
+      const component = this.componentOf[edge.slot];
+      this.setIsolated(edge, false);
+      if (component) {
+        before.add(component);
+        since = Math.max(since, component.since);
+      } else this.frontier?.release(edge);
+    }
+    // components that it swallows whole
+    for (const component of before) {
+      if (!component.alive) continue;
+      component.dissolve();
+      this.components.delete(component);
+      this.dissolved.push(component);
+    }
+    const component = new Component(this.program, edges, since);
+    component.inherit(before);
+    for (const edge of edges) this.componentOf[edge.slot] = component;
+    this.components.add(component);
+    if (!component.isolated) return;
+    component.stale = false;
+    this.assignAlways(edges[0]);
+  }
+
+  /** Whether pairs are missing in the window; then nothing is more certain than what its frames cost alone. */
+  get isThinned(): boolean {
+    return this.thinned.size > 0;
+  }
+
+  /** Quanta that nobody can earn more of in a frame. */
+  ceilingOf(frame: FrameRecord): number {
+    const { truthPrice, trackPrice } = this.matchings.of(frame);
+    let sum = 0;
+    for (const price of truthPrice) sum += price;
+    for (const price of trackPrice) sum += price;
+    return sum;
+  }
+
+  dispose(): void {
+    // a report that is read later still asks them who is held
+    for (const component of [...this.components, ...this.dissolved]) component.dispose();
+  }
+}
