@@ -649,6 +649,7 @@ describe('live', () => {
 
   for (const seed of [1, 2, 3]) {
     it(`goes on after crashes exactly as if there had been none, seed ${seed}`, async function () {
+      if (seed > 1) skipInFastRun(this);
       this.timeout(300_000);
       const settings = {
         // nothing that depends on how fast the machine is

@@ -11,7 +11,7 @@ import { scoreFrames, scoreTotals } from '../../../src/scores/score-window.js';
 import { addTotals, type Scores, scoresOf } from '../../../src/scores/totals.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { outputOf, rowsOf, SceneFolder } from '../../kit/command-line.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system.js';
 
 const profile = presets['online-surveillance'];
 const scene = crossingScene().trackers;
@@ -186,6 +186,7 @@ describe('a study', () => {
     });
 
     it('opens in a browser without an error, in light and dark', async function () {
+      skipInFastRun(this);
       skipUnless(this, hasProgram('chromium'), 'chromium is needed here');
       await run([...folders(), '--scores', '--html', at('browser.html')]);
       const url = pathToFileURL(at('browser.html')).href;

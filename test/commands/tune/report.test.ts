@@ -9,7 +9,7 @@ import { runTune } from '../../../src/commands/tune/tune.js';
 import { type Frame, InputError, tune } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { outputOf, resultOf, SceneFolder } from '../../kit/command-line.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipUnless } from '../../kit/system.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system.js';
 
 const [steady] = crossingScene().trackers;
 const done = (args: string[]) => outputOf(runTune, args);
@@ -89,7 +89,8 @@ describe('the report of tgospa tune', () => {
       skipUnless(this, hasProgram('chromium'), 'chromium is needed here');
     });
 
-    it('opens without an error and shows plots, pairs and scores', async () => {
+    it('opens without an error and shows plots, pairs and scores', async function () {
+      skipInFastRun(this);
       await done([...files, '--html', at('report.html')]);
       const url = pathToFileURL(at('report.html')).href;
       const flags = ['--headless', '--no-sandbox', '--disable-gpu', '--enable-logging=stderr', '--v=0'];
