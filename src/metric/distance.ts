@@ -376,6 +376,19 @@ export class PairFinder {
     this.distance[this.count++] = d;
   }
 
+  /** Keeps the pairs, by truth, track and distance, that pass. */
+  keep(passes: (truth: number, track: number, distance: number) => boolean): void {
+    const { truth, track, distance } = this;
+    let kept = 0;
+    for (let n = 0; n < this.count; n++) {
+      if (!passes(truth[n], track[n], distance[n])) continue;
+      truth[kept] = truth[n];
+      track[kept] = track[n];
+      distance[kept++] = distance[n];
+    }
+    this.count = kept;
+  }
+
   /** Insertion sort by track of the few pairs found for one truth. */
   private sortFound(from: number): void {
     const { track, distance } = this;

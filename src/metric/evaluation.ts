@@ -6,8 +6,11 @@
 
 export type Box = [left: number, top: number, width: number, height: number];
 
-/** One object of a feed at one step; the id persists over frames. Points: any dimension, or [latitude, longitude] in degrees. */
-export type Obj = { id: string; box: Box } | { id: string; point: number[] };
+/**
+ * One object of a feed at one step; the id persists over frames. Points: any dimension, or [latitude, longitude] in degrees. `alone`: missed or false it
+ * costs no more than this, to the power p, in the unit of the distance (0: nothing); unless given, or above c / 2^(1/p), the full price.
+ */
+export type Obj = { id: string; box: Box; alone?: number } | { id: string; point: number[]; alone?: number };
 
 /** All objects of both feeds at one time step. */
 export interface Frame {

@@ -21,6 +21,8 @@ export interface PackedObjects {
   stride: number;
   ids: string[];
   coordinates: number[];
+  /** as in `Obj`, of each object; Infinity for the full price */
+  alone?: number[];
 }
 
 /** A frame whose feeds are lists of objects, as in `Frame`, or packed. */
@@ -107,13 +109,15 @@ function packFeed(
   if (!isList(given) && fits(given, wantsBoxes, stride, distance)) {
     for (let n = 0; n < given.coordinates.length; n++) coordinates[n] = given.coordinates[n];
     // a copy: the list may be filled with other ids for the next frame
-    return { ids: before && equal(given.ids, before.ids) ? before.ids : given.ids.slice(), coordinates };
+    const ids = before && equal(given.ids, before.ids) ? before.ids : given.ids.slice();
+    return given.alone ? { ids, coordinates, alone: given.alone.slice() } : { ids, coordinates };
   }
   const objects = isList(given) ? given : unpack(given);
   const ids = packIds(objects, before?.ids);
   const seen = ids === null ? new Set<string>() : null;
+  let alone: Float64Array | null = null;
   for (let n = 0; n < count; n++) {
-    const object = objects[n] as { id: string; box?: number[]; point?: number[] };
+    const object = objects[n] as { id: string; box?: number[]; point?: number[]; alone?: number };
     if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
       problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
       continue;
@@ -127,6 +131,10 @@ function packFeed(
           message: 'this id stands twice in the frame; ids must be unique within a feed',
         });
       }
+    }
+    if (object.alone !== undefined) {
+      alone ??= new Float64Array(count).fill(Number.POSITIVE_INFINITY);
+      alone[n] = aloneOf(object.alone, `${place}[${n}].alone`, problems);
     }
     if (wantsBoxes && putBox(object, coordinates, n)) continue;
     const list = wantsBoxes ? object.box : object.point;
@@ -147,7 +155,7 @@ function packFeed(
     }
     objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
   }
-  return { ids: ids ?? [], coordinates };
+  return alone ? { ids: ids ?? [], coordinates, alone } : { ids: ids ?? [], coordinates };
 }
 
 /** so many ids that are new, or stand elsewhere, are compared with all others one by one */
@@ -215,11 +223,23 @@ function fits(
   return true;
 }
 
-function unpack({ shape, stride, ids, coordinates }: PackedObjects): Obj[] {
+function unpack({ shape, stride, ids, coordinates, alone }: PackedObjects): Obj[] {
   return ids.map((id, n) => {
     const place = coordinates.slice(n * stride, (n + 1) * stride);
-    return shape === 'box' ? { id, box: place as Box } : { id, point: place };
+    const own = alone && { alone: alone[n] };
+    return shape === 'box' ? { id, box: place as Box, ...own } : { id, point: place, ...own };
   });
+}
+
+function aloneOf(alone: unknown, path: string, problems: Problem[]): number {
+  if (typeof alone === 'number' && alone >= 0) return alone;
+  problems.push({
+    path,
+    value: alone,
+    message:
+      'must be a number, at least 0: what the object costs at most when it is missed or false, in the unit of the distance',
+  });
+  return 0;
 }
 
 function equal(ids: readonly string[], others: readonly string[]): boolean {

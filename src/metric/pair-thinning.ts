@@ -6,7 +6,7 @@
 
 import { cheapestMatching } from './assignment.js';
 import type { WindowContents } from './window/contents.js';
-import type { FoundPairs, PackedFrame } from './window/frame-record.js';
+import { aloneOf, type FoundPairs, type PackedFrame, pairCost } from './window/frame-record.js';
 
 /** pairs of a frame up to which all are kept */
 export const PAIRS_MAX = 2 ** 17;
@@ -20,7 +20,7 @@ export function thinPairs(found: FoundPairs, packed: PackedFrame, contents: Wind
   const start = new Int32Array(rows + 1);
   for (let pair = 0; pair < found.count; pair++) start[found.truth[pair] + 1]++;
   for (let i = 0; i < rows; i++) start[i + 1] += start[i];
-  const cost = Float64Array.from({ length: found.count }, (_, pair) => found.distance[pair] ** contents.terms.exponent);
+  const cost = costsOf(found, packed, contents);
   const keep = new Uint8Array(found.count);
   if (!contents.framewise) {
     keepNearest(found, start, keep);
@@ -36,6 +36,14 @@ export function thinPairs(found: FoundPairs, packed: PackedFrame, contents: Wind
     track: kept.map((pair) => found.track[pair]),
     distance: kept.map((pair) => found.distance[pair]),
   };
+}
+
+function costsOf(found: FoundPairs, { reference, tracker }: PackedFrame, { tariff }: WindowContents): Float64Array {
+  const [truthAlone, trackAlone] = [aloneOf(reference, tariff), aloneOf(tracker, tariff)];
+  const cost = new Float64Array(found.count);
+  for (let pair = 0; pair < found.count; pair++)
+    cost[pair] = pairCost(found.distance[pair], truthAlone(found.truth[pair]), trackAlone(found.track[pair]), tariff);
+  return cost;
 }
 
 function keepNearest({ distance }: FoundPairs, start: Int32Array, keep: Uint8Array): void {

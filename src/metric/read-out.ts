@@ -21,6 +21,8 @@ export function readWindow(solver: Solver): Omit<Evaluation, 'perFrame'> {
   let proper = 0;
   let missedCount = 0;
   let falseTotal = 0;
+  let missedUnits = 0;
+  let falseUnits = 0;
   let halves = 0;
   let unweightedLocalization = 0;
   let weightedLocalization = 0;
@@ -34,20 +36,22 @@ export function readWindow(solver: Solver): Omit<Evaluation, 'perFrame'> {
     proper += frame.proper;
     missedCount += missed;
     falseTotal += falseCount;
+    missedUnits += frame.missedUnits;
+    falseUnits += frame.falseUnits;
     halves += frame.halves;
     unweightedLocalization += frame.localization;
     if (contents.weighted) {
       const weight = contents.frameWeight(number);
       weightedLocalization += weight * frame.localization;
-      weightedMissed += weight * missed;
-      weightedFalse += weight * falseCount;
+      weightedMissed += weight * frame.missedUnits;
+      weightedFalse += weight * frame.falseUnits;
       if (frame.halves !== 0) weightedHalves += contents.switchWeight(number) * frame.halves;
     }
   }
   const { weighted } = contents;
   const localization = weighted ? weightedLocalization : unweightedLocalization;
-  const missed = price.missed * (weighted ? weightedMissed : missedCount);
-  const falseCost = price.false * (weighted ? weightedFalse : falseTotal);
+  const missed = price.missed * (weighted ? weightedMissed : missedUnits);
+  const falseCost = price.false * (weighted ? weightedFalse : falseUnits);
   const switchCost = price.half * (weighted ? weightedHalves : halves);
   const total = localization + missed + falseCost + switchCost;
   const cost: Cost = { total, localization, missed, false: falseCost, switch: switchCost };
@@ -111,7 +115,7 @@ function roundingQuanta(contents: WindowContents, halves: number, cost: number):
     const frame = contents.frame(number);
     if (frame.rounding === 0) continue;
     const weight = contents.frameWeight(number);
-    if (weight * frame.cost(frame.roundedPair) > cost) continue;
+    if (weight * frame.distanceCost(frame.roundedPair) > cost) continue;
     const others = Math.min(frame.pairCount - frame.proper, frame.truths.length, frame.tracks.length);
     free += others;
     // weighted, benefits are rounded once more
@@ -177,8 +181,8 @@ function readCosts(contents: WindowContents, frame: FrameRecord): Omit<FrameEval
   return {
     cost: {
       localization: weight * frame.localization,
-      missed: weight * price.missed * missed,
-      false: weight * price.false * falseCount,
+      missed: weight * price.missed * frame.missedUnits,
+      false: weight * price.false * frame.falseUnits,
       switch: switchWeight * price.half * frame.halves,
     },
     count: { proper: frame.proper, missed, false: falseCount, switches: frame.halves / 2 },

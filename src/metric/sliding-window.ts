@@ -49,6 +49,8 @@ export interface WindowSnapshot {
   frames: { reference: FeedSnapshot; tracker: FeedSnapshot }[];
   settledNext: number;
   settled: { cost: Cost; count: Count };
+  /** of windows with objects that cost less than the full price alone */
+  excused?: { missed: number; false: number };
   lower: number[];
   /** the best lower bound of the lifetime so far; 0 in snapshots of earlier versions */
   lifetimeLower?: number;
@@ -60,7 +62,7 @@ export interface WindowSnapshot {
   /** of windows that are audited */
   audit?: Audit;
 }
-export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array];
+export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array, alone?: number[]];
 type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
 
 export class SlidingWindow {
@@ -73,6 +75,8 @@ export class SlidingWindow {
   private newest: PackedFrame | null = null;
   private settledNext = 0;
   private readonly settledCost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
+  /** settled misses and false objects, in full prices, that were not charged because objects cost less alone */
+  private readonly excused = { missed: 0, false: 0 };
   private readonly settledCount: Count = { proper: 0, missed: 0, false: 0, switches: 0 };
   /** [n mod T]: cost of the windows that end at the newest frame with that number, and T, 2T, ... before it */
   private lower: Float64Array;
@@ -241,7 +245,7 @@ export class SlidingWindow {
     for (let pair = 0; pair < frame.pairCount; pair++) {
       if (!isSettled(frame, pair)) continue;
       proper++;
-      localization += frame.cost(pair);
+      localization += frame.distanceCost(pair);
     }
     const missed = frame.truths.length - proper;
     const falseCount = frame.tracks.length - proper;
@@ -250,8 +254,13 @@ export class SlidingWindow {
     count.false += falseCount;
     count.switches += halves / 2;
     cost.localization += localization;
-    cost.missed = price.missed * count.missed;
-    cost.false = price.false * count.false;
+    const units = frame.unitsUnder((pair) => (isSettled(frame, pair) ? 1 : 0));
+    if (units) {
+      this.excused.missed += missed - units.missed;
+      this.excused.false += falseCount - units.false;
+    }
+    cost.missed = price.missed * (count.missed - this.excused.missed);
+    cost.false = price.false * (count.false - this.excused.false);
     cost.switch = price.half * count.switches * 2;
     cost.total = cost.localization + cost.missed + cost.false + cost.switch;
   }
@@ -259,7 +268,7 @@ export class SlidingWindow {
   /** Plain JSON from which `fromJSON` goes on exactly as this window would. */
   toJSON(): WindowSnapshot {
     const snapshot = this.snapshot();
-    const feed = ([ids, coordinates]: FeedSnapshot): FeedSnapshot => [ids, Array.from(coordinates)];
+    const feed = ([ids, coordinates, ...alone]: FeedSnapshot): FeedSnapshot => [ids, Array.from(coordinates), ...alone];
     const frames = snapshot.frames.map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) }));
     return { ...snapshot, frames };
   }
@@ -269,13 +278,13 @@ export class SlidingWindow {
     const { contents } = this;
     // frames that share their trajectories share their lists of ids
     const lists = new Map<Trajectory[], string[]>();
-    const feed = (members: Trajectory[], coordinates: number[]): FeedSnapshot => {
+    const feed = (members: Trajectory[], coordinates: number[], alone: number[] | null): FeedSnapshot => {
       let ids = lists.get(members);
       if (!ids) {
         ids = members.map((trajectory) => trajectory.id);
         lists.set(members, ids);
       }
-      return [ids, coordinates];
+      return alone ? [ids, coordinates, alone] : [ids, coordinates];
     };
     const handedOver = this.solver.handedOver();
     const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
@@ -289,11 +298,12 @@ export class SlidingWindow {
       firstNumber: contents.oldestNumber,
       stride: this.stride,
       frames: contents.frameList().map((record) => ({
-        reference: feed(record.truths, record.truthNumbers()),
-        tracker: feed(record.tracks, record.trackNumbers()),
+        reference: feed(record.truths, record.truthNumbers(), record.truthAlone()),
+        tracker: feed(record.tracks, record.trackNumbers(), record.trackAlone()),
       })),
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      ...(this.excused.missed + this.excused.false > 0 ? { excused: { ...this.excused } } : {}),
       lower: Array.from(this.lower),
       lifetimeLower: this.lifetimeLower,
       held: { truths: held(contents.truths), tracks: held(contents.tracks) },
@@ -319,9 +329,10 @@ export class SlidingWindow {
     window.stride = stride;
     window.settledNext = snapshot.settledNext;
     window.ended = snapshot.ended;
-    const feed = ([ids, coordinates]: FeedSnapshot): PackedFeed => ({
+    const feed = ([ids, coordinates, alone = undefined]: FeedSnapshot): PackedFeed => ({
       ids,
       coordinates: Float64Array.from(coordinates),
+      ...(alone && { alone }),
     });
     solver.startAt(snapshot.firstNumber);
     for (const frame of snapshot.frames) {
@@ -332,6 +343,7 @@ export class SlidingWindow {
     solver.solve(budgetOf(options));
     Object.assign(window.settledCost, snapshot.settled.cost);
     Object.assign(window.settledCount, snapshot.settled.count);
+    Object.assign(window.excused, snapshot.excused);
     Object.assign(window.audit, snapshot.audit);
     window.lower = Float64Array.from(snapshot.lower);
     window.lifetimeLower = snapshot.lifetimeLower ?? 0;

@@ -15,7 +15,7 @@ import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
 import type { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
-import type { FrameRecord } from './window/frame-record.js';
+import { aloneOf, type FrameRecord, pairCost } from './window/frame-record.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
 /** Truths that were too much for the frontier, and the frame since which. */
@@ -107,10 +107,20 @@ export class Solver implements WindowListener {
   append(packed: PackedFrame): void {
     const { contents, finder } = this;
     finder.find(packed);
+    if (packed.reference.alone || packed.tracker.alone) this.dropWorthless(packed);
     const isCrowd = finder.count > PAIRS_MAX;
     const frame = contents.append(packed, isCrowd ? thinPairs(finder, packed, contents) : finder);
     if (contents.framewise) matchFrame(frame);
     else if (isCrowd) this.thinned.add(frame.number);
+  }
+
+  /** Pairs whose ends cost less alone than together are none. */
+  private dropWorthless(packed: PackedFrame): void {
+    const { tariff } = this.contents;
+    const [truthAlone, trackAlone] = [aloneOf(packed.reference, tariff), aloneOf(packed.tracker, tariff)];
+    this.finder.keep(
+      (truth, track, distance) => pairCost(distance, truthAlone(truth), trackAlone(track), tariff) < tariff.unit,
+    );
   }
 
   dropOldest(): void {

@@ -13,7 +13,7 @@ import type { Params } from '../../src/index.js';
 import type { Inspected } from '../../src/metric/inspector.js';
 import { loadHighsSync, type Runtime } from '../../src/metric/program/highs.js';
 import { RingSimplex } from '../../src/metric/program/ring.js';
-import { type Content, DISTANCE, DISTANCE_TOLERANCE, weightsOf } from './verifier.js';
+import { type Content, DISTANCE, DISTANCE_TOLERANCE, priceShare, weightsOf, worthOf } from './verifier.js';
 
 /** Larger programs, in pairs times frames, are solved at every eighth push of a window only; and much larger ones never. */
 const CELLS_ALWAYS_MAX = 2000;
@@ -61,18 +61,25 @@ class Shadow {
   constructor(private readonly params: Params) {}
 
   enter({ reference, tracker, stride }: Content): Close {
-    const { distance, cutoff, exponent, missShare = 0.5 } = this.params;
+    const { distance, cutoff, missShare = 0.5 } = this.params;
     const distanceOf = DISTANCE[distance];
     const [n, m] = [reference.ids.length, tracker.ids.length];
-    const close: Close = { edges: [], benefit: [], unassigned: missShare * n + (1 - missShare) * m };
+    const shares = {
+      truths: reference.ids.map((_, i) => priceShare(reference, i, this.params)),
+      tracks: tracker.ids.map((_, j) => priceShare(tracker, j, this.params)),
+    };
+    const sum = (list: number[]) => list.reduce((all, share) => all + share, 0);
+    const unassigned = missShare * sum(shares.truths) + (1 - missShare) * sum(shares.tracks);
+    const close: Close = { edges: [], benefit: [], unassigned };
     for (let i = 0; i < n; i++)
       for (let j = 0; j < m; j++) {
         const d = distanceOf(reference.coordinates, i * stride, tracker.coordinates, j * stride, stride);
-        if (!(d < cutoff)) continue;
+        const worth = worthOf(d, shares.truths[i], shares.tracks[j], this.params);
+        if (!(d < cutoff && worth > 0)) continue;
         const edge = this.edge(reference.ids[i], tracker.ids[j]);
         if (edge.frameCount++ === 0) this.count(edge, 1);
         close.edges.push(edge);
-        close.benefit.push(1 - (d / cutoff) ** exponent);
+        close.benefit.push(worth);
       }
     this.frames.push(close);
     return close;

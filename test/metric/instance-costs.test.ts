@@ -4,7 +4,7 @@
  */
 
 import assert from 'node:assert/strict';
-import { evaluate, type Frame, type Obj, type Params } from '../../src/index.js';
+import { evaluate, type Frame, type Obj, type Params, SlidingWindow } from '../../src/index.js';
 import { toNumber } from '../kit/exact-oracle.js';
 import { admissibleError, exactCost, type Judgement, mask, ramp, relaxedCost } from '../kit/instance-costs.js';
 import { pick, type Random, randomFrom } from '../kit/random.js';
@@ -40,6 +40,25 @@ function judgementOf(random: Random, params: Params): Judgement {
   );
   return { truth: side, track: side };
 }
+
+const placeOf = (object: Obj) => (object as { point: number[] }).point[0];
+
+/** The same frames with what every object costs alone. */
+const withCosts = (frames: Frame[], { truth, track }: Judgement): Frame[] =>
+  frames.map(({ reference, tracker }, k) => ({
+    reference: reference.map((object) => ({ ...object, alone: truth(placeOf(object), k) })),
+    tracker: tracker.map((object) => ({ ...object, alone: track(placeOf(object), k) })),
+  }));
+
+const shifted = (judge: Judgement['truth'], frames: number) => (place: number, k: number) => judge(place, k + frames);
+
+const packedOf = (objects: Obj[]) => ({
+  shape: 'point' as const,
+  stride: 1,
+  ids: objects.map(({ id }) => id),
+  coordinates: objects.map(placeOf),
+  alone: objects.map(({ alone }) => alone!),
+});
 
 /** How often going from a to c costs more than by way of b. */
 function violations(triples: number, judge: (random: Random, params: Params) => Judgement): number {
@@ -81,6 +100,98 @@ describe('costs of being missed or false that differ from object to object', () 
     }
     // a fractional optimum is rare
     assert.ok(equal >= 58, `${equal} of 60`);
+  });
+
+  it('are found by every engine, sliding and from scratch, with time weights and without', () => {
+    let excused = 0;
+    for (let seed = 1; seed <= 120; seed++) {
+      const random = randomFrom(seed);
+      const params = paramsOf(random);
+      const judgement = judgementOf(random, params);
+      const frames = between(feeds(random, 8, 'a', 2), feeds(random, 8, 'b', 2));
+      const judged = withCosts(frames, judgement);
+      const window = new SlidingWindow({ ...params, windowFrames: 5 });
+      judged.forEach((frame, k) => {
+        const place = `seed ${seed}, push ${k}`;
+        const from = Math.max(0, k - 4);
+        const report = window.push(frame);
+        const own = { truth: shifted(judgement.truth, from), track: shifted(judgement.track, from) };
+        const least = toNumber(exactCost(frames.slice(from, k + 1), params, own).cost);
+        close(report.cost.total, least, 1e-9, place);
+        assert.ok(report.exact, place);
+        const held = judged.slice(from, k + 1);
+        assert.deepEqual(evaluate(held, params).cost, report.cost, place);
+        close(evaluate(held, params, { solver: 'lp', exactness: 'force' }).cost.total, least, 1e-7, `${place}, lp`);
+        const weighted = { ...params, weights: { forgetting: 1 } };
+        close(evaluate(held, weighted).cost.total, least, 1e-9, `${place}, weighted`);
+        if (report.cost.missed < (params.cutoff ** params.exponent / 2) * report.count.missed - 1e-9) excused++;
+      });
+      window.dispose();
+    }
+    assert.ok(excused > 100, `only ${excused} reports had less than the full price to pay`);
+  });
+
+  it('are kept in snapshots, settled totals, packed frames and reports that are read late', () => {
+    const random = randomFrom(4);
+    const params = paramsOf(random);
+    const judged = withCosts(
+      between(feeds(random, 20, 'a', 3), feeds(random, 20, 'b', 3)),
+      judgementOf(random, params),
+    );
+    const window = new SlidingWindow({ ...params, windowFrames: 6 });
+    const packed = new SlidingWindow({ ...params, windowFrames: 6 });
+    let restored = new SlidingWindow({ ...params, windowFrames: 6 });
+    const reports = judged.map((frame) => {
+      restored = SlidingWindow.fromJSON(JSON.parse(JSON.stringify(restored.toJSON())));
+      const report = window.push(frame);
+      assert.deepEqual(restored.push(frame).cost, report.cost);
+      const { cost } = packed.push({ reference: packedOf(frame.reference), tracker: packedOf(frame.tracker) });
+      assert.deepEqual(cost, report.cost);
+      return report;
+    });
+    reports.forEach((report) => {
+      for (const part of ['localization', 'missed', 'false', 'switch'] as const)
+        close(
+          report.perFrame.reduce((sum, { cost }) => sum + cost[part], 0),
+          report.cost[part],
+          1e-12,
+          part,
+        );
+    });
+    const [end, again] = [window.end(), restored.end()];
+    close(again.settled.cost.total, end.settled.cost.total, 1e-12, 'settled');
+    const whole = new SlidingWindow({ ...params, windowFrames: judged.length });
+    for (const frame of judged) whole.push(frame);
+    const { settled, lifetime } = whole.end();
+    close(settled.cost.total, evaluate(judged, params).cost.total, 1e-9, 'a window of the whole stream');
+    assert.ok(lifetime!.lower <= lifetime!.upper * (1 + 1e-9));
+  });
+
+  it('are those of each frame alone where switches cost nothing', () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      const random = randomFrom(seed);
+      const params = { ...paramsOf(random), switchPenalty: 0 };
+      const judgement = judgementOf(random, params);
+      const frames = between(feeds(random, 3, 'a', 3), feeds(random, 3, 'b', 3));
+      const { cost } = evaluate(withCosts(frames, judgement), params);
+      close(cost.total, toNumber(exactCost(frames, params, judgement).cost), 1e-9, `seed ${seed}`);
+    }
+  });
+
+  it('weigh misses and false objects by the miss share as well', () => {
+    const params: Params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1, missShare: 0.75 };
+    const frame = { reference: [{ id: 'a', point: [0], alone: 0.5 }], tracker: [{ id: 'b', point: [9], alone: 0.25 }] };
+    const { cost } = evaluate([frame], params);
+    assert.deepEqual([cost.missed, cost.false], [0.75, 0.125]);
+  });
+
+  it('are refused when they are no costs', () => {
+    const params: Params = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 };
+    for (const alone of [-1, Number.NaN, '1' as unknown as number])
+      assert.throws(
+        () => evaluate([{ reference: [{ id: 'a', point: [0], alone }], tracker: [] }], params),
+        /frames\[0\]\.reference\[0\]\.alone: must be a number, at least 0/,
+      );
   });
 
   it('obey the triangle inequality where they are ramps, moving or not', () => {

@@ -6,7 +6,7 @@
  * that was built from scratch give the same digits.
  */
 
-import { addUp, type FoundPairs, FrameRecord, type PackedFrame } from './frame-record.js';
+import { addUp, type FoundPairs, FrameRecord, type PackedFrame, type Tariff } from './frame-record.js';
 import { priceQuanta, surcharge } from './quanta.js';
 import { Edge, Slots, Trajectory } from './trajectory.js';
 
@@ -49,6 +49,7 @@ export class WindowContents {
   /** c^p */
   readonly unit: number;
   readonly prices: Prices;
+  readonly tariff: Tariff;
   edgeCount = 0;
   /** frames up to this number have an assignment */
   solvedNumber = -1;
@@ -74,6 +75,13 @@ export class WindowContents {
     const { missShare = 0.5 } = terms;
     const half = terms.switchPenalty ** terms.exponent / 2;
     this.prices = { missed: missShare * this.unit, false: (1 - missShare) * this.unit, half };
+    this.tariff = {
+      exponent: terms.exponent,
+      unit: this.unit,
+      admissibleError: terms.cutoff / 2 ** (1 / terms.exponent),
+      missed: this.prices.missed,
+      false: this.prices.false,
+    };
     this.priceQuanta = priceQuanta(half / this.unit);
     this.changeQuanta = surcharged(this.priceQuanta);
     this.weighted = terms.weights !== undefined;
@@ -119,7 +127,7 @@ export class WindowContents {
     this.newestIds = { reference: packed.reference.ids, tracker: packed.tracker.ids };
     const edges: Edge[] = this.framewise ? [] : new Array(count);
     const number = this.firstNumber + this.size;
-    const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.terms.exponent, this.unit);
+    const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff);
     this.frames.push(frame);
     this.touch(frame);
     if (this.framewise) return frame;

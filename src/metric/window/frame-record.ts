@@ -14,6 +14,8 @@ const draft: number[] = [0.5];
 export interface PackedFeed {
   ids: string[];
   coordinates: Float64Array;
+  /** of each object what it costs alone at most, in the unit of the distance; nothing where all of them cost the full price */
+  alone?: ArrayLike<number> | null;
 }
 
 export interface PackedFrame {
@@ -47,7 +49,8 @@ export class FrameRecord {
   /**
    * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
    * `stride` for each; then of each pair distance^p; then of each pair 1 where it is assigned, or between 0 and 1 in a
-   * fractional optimum; then of each pair the index of its truth in this frame, and of its track.
+   * fractional optimum; then of each pair the index of its truth in this frame, and of its track; then, in frames in which some cost less than the full
+   * price alone, of each truth and each track the share of the price, and what it costs alone before it is raised to the exponent.
    * A plain list: a typed array of this size takes longer to make than to fill, and dies as young.
    */
   private readonly values: number[];
@@ -55,6 +58,11 @@ export class FrameRecord {
   private readonly costAt: number;
   private readonly onAt: number;
   private readonly endsAt: number;
+  /** -1 where everybody costs the full price alone */
+  private readonly sharesAt: number;
+  /** what is missed and false in prices of a full miss and a full false object, where shares differ */
+  private missedShares = 0;
+  private falseShares = 0;
 
   constructor(
     readonly number: number,
@@ -64,9 +72,7 @@ export class FrameRecord {
     /** of each pair; none in per-frame GOSPA; not changed once the frame has entered */
     public edges: Edge[],
     found: FoundPairs,
-    exponent: number,
-    /** c^p */
-    readonly unit: number,
+    readonly tariff: Tariff,
   ) {
     const { count, truth, track, distance } = found;
     const { reference, tracker, stride } = packed;
@@ -79,18 +85,106 @@ export class FrameRecord {
     let at = 0;
     for (let n = 0; n < tracksAt; n++) draft[at++] = reference.coordinates[n];
     for (let n = 0; n < this.costAt - tracksAt; n++) draft[at++] = tracker.coordinates[n];
-    for (let pair = 0; pair < count; pair++) draft[at++] = power(distance[pair], exponent);
+    for (let pair = 0; pair < count; pair++) draft[at++] = power(distance[pair], tariff.exponent);
     for (let pair = 0; pair < count; pair++) draft[at++] = 0;
     for (let pair = 0; pair < count; pair++) {
       draft[at++] = truth[pair];
       draft[at++] = track[pair];
     }
+    this.sharesAt = reference.alone || tracker.alone ? at : -1;
+    if (this.sharesAt >= 0) at = this.draftShares(packed, at);
     this.values = draft.slice(0, at);
   }
 
+  private draftShares({ reference, tracker }: PackedFrame, from: number): number {
+    const { tariff } = this;
+    let at = from;
+    const objects = this.truths.length + this.tracks.length;
+    for (const feed of [reference, tracker]) {
+      const alone = aloneOf(feed, tariff);
+      for (let n = 0; n < feed.ids.length; n++) {
+        draft[at + objects] = alone(n);
+        draft[at++] = priceShare(alone(n), tariff);
+      }
+    }
+    return at + objects;
+  }
+
+  /** c^p */
+  get unit(): number {
+    return this.tariff.unit;
+  }
+
   /** distance^p of a pair. */
-  cost(pair: number): number {
+  distanceCost(pair: number): number {
     return this.values[this.costAt + pair];
+  }
+
+  /** c^p less what a pair earns: distance^p, and what its ends cost less than the full price alone. */
+  cost(pair: number): number {
+    const cost = this.values[this.costAt + pair];
+    return this.sharesAt < 0 ? cost : cost + this.excused(pair);
+  }
+
+  private excused(pair: number): number {
+    const { missed, false: falsePrice } = this.tariff;
+    return missed * (1 - this.truthShare(pair)) + falsePrice * (1 - this.trackShare(pair));
+  }
+
+  private truthShare(pair: number): number {
+    return this.values[this.sharesAt + this.truthIndex(pair)];
+  }
+
+  private trackShare(pair: number): number {
+    return this.values[this.sharesAt + this.truths.length + this.trackIndex(pair)];
+  }
+
+  /** What is missed, in prices of a full miss: their number, unless some cost less. */
+  get missedUnits(): number {
+    return this.sharesAt < 0 ? this.truths.length - this.proper : this.missedShares;
+  }
+
+  get falseUnits(): number {
+    return this.sharesAt < 0 ? this.tracks.length - this.proper : this.falseShares;
+  }
+
+  /** What is missed and false in such prices under any assignment of the pairs; null where everybody costs the full price. */
+  unitsUnder(on: (pair: number) => number): { missed: number; false: number } | null {
+    if (this.sharesAt < 0) return null;
+    const n = this.truths.length;
+    const left = new Float64Array(n + this.tracks.length).fill(1);
+    for (let pair = 0; pair < this.pairCount; pair++) {
+      left[this.truthIndex(pair)] -= on(pair);
+      left[n + this.trackIndex(pair)] -= on(pair);
+    }
+    const units = { missed: 0, false: 0 };
+    left.forEach((share, at) => {
+      units[at < n ? 'missed' : 'false'] += share * this.values[this.sharesAt + at];
+    });
+    return units;
+  }
+
+  /** Of each truth, or track, what it costs alone; null where everybody costs the full price. */
+  truthAlone(): number[] | null {
+    return this.alone(0, this.truths.length);
+  }
+
+  trackAlone(): number[] | null {
+    return this.alone(this.truths.length, this.tracks.length);
+  }
+
+  private alone(first: number, count: number): number[] | null {
+    if (this.sharesAt < 0) return null;
+    const from = this.sharesAt + this.truths.length + this.tracks.length + first;
+    return this.values.slice(from, from + count);
+  }
+
+  /** Adds up what is assigned, where shares differ. */
+  addUpShares(): void {
+    if (this.sharesAt < 0) return;
+    const units = this.unitsUnder((pair) => this.on(pair));
+    this.missedShares = units?.missed ?? 0;
+    this.falseShares = units?.false ?? 0;
   }
 
   /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum. */
@@ -129,7 +223,7 @@ export class FrameRecord {
     addUp(this);
   }
 
-  /** c^p - distance^p of a pair in quanta, at least 1. */
+  /** What a pair earns in quanta, at least 1: c^p - distance^p, or less where its ends cost less alone. */
   benefit(pair: number): number {
     return benefitQuanta(this.cost(pair) / this.unit);
   }
@@ -175,13 +269,45 @@ export class FrameRecord {
 
   /** The frame as it came. */
   packed(): PackedFrame {
-    const feed = (members: Trajectory[], coordinates: Float64Array) => ({ ids: members.map((t) => t.id), coordinates });
+    const feed = (members: Trajectory[], coordinates: Float64Array, alone: number[] | null) => ({
+      ids: members.map((t) => t.id),
+      coordinates,
+      alone,
+    });
     return {
-      reference: feed(this.truths, this.truthCoordinates()),
-      tracker: feed(this.tracks, this.trackCoordinates()),
+      reference: feed(this.truths, this.truthCoordinates(), this.truthAlone()),
+      tracker: feed(this.tracks, this.trackCoordinates(), this.trackAlone()),
       stride: this.stride,
     };
   }
+}
+
+/** What the metric charges. */
+export interface Tariff {
+  readonly exponent: number;
+  /** c^p */
+  readonly unit: number;
+  /** c / 2^(1/p): what a missed or false object costs at most, before it is raised to the exponent */
+  readonly admissibleError: number;
+  /** a full miss, and a full false object */
+  readonly missed: number;
+  readonly false: number;
+}
+
+/** The share of the full price that an object pays alone. */
+function priceShare(alone: number, { admissibleError, exponent }: Tariff): number {
+  return alone >= admissibleError ? 1 : power(alone / admissibleError, exponent);
+}
+
+/** What the n-th object of a feed costs alone, before it is raised to the exponent. */
+export function aloneOf({ alone }: PackedFeed, { admissibleError }: Tariff): (n: number) => number {
+  return alone ? (n) => Math.min(alone[n], admissibleError) : () => admissibleError;
+}
+
+/** What a pair costs whose ends cost so much alone: c^p and more where it earns nothing. */
+export function pairCost(distance: number, truthAlone: number, trackAlone: number, tariff: Tariff): number {
+  const missed = tariff.missed * (1 - priceShare(truthAlone, tariff));
+  return power(distance, tariff.exponent) + missed + tariff.false * (1 - priceShare(trackAlone, tariff));
 }
 
 /** distance^p, in half the time of `**`; the digits agree but for the last one or two. */
@@ -271,7 +397,7 @@ export function addUp(frame: FrameRecord): void {
     const cost = frame.cost(pair);
     if (on > 0) {
       proper += on;
-      localization += on * cost;
+      localization += on * frame.distanceCost(pair);
       // what earns next to nothing was rounded up
       if (cost < almostUnit) continue;
     }
@@ -286,6 +412,7 @@ export function addUp(frame: FrameRecord): void {
   const pairsMax = Math.min(frame.truths.length, frame.tracks.length);
   frame.rounding = Math.ceil(Math.min(rounding, pairsMax * most) * ROUNDING_PARTS);
   frame.roundedPair = roundedPair;
+  frame.addUpShares();
   frame.touched = false;
   frame.forget();
 }
