@@ -10,6 +10,7 @@ import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecret
 import { Access } from './edge/access.js';
 import { Edge } from './edge/edge.js';
 import { Sockets } from './edge/sockets.js';
+import { SteadyClock } from './live/clock.js';
 import { Live } from './live/pipeline.js';
 import { startSources } from './sources/sources.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
@@ -35,6 +36,9 @@ export interface AppOptions {
   env?: NodeJS.ProcessEnv;
 }
 
+/** milliseconds between two looks at the wall clock */
+const JUMP_CHECK_MS = 1000;
+
 /** Version of this package. */
 export const version = (): string =>
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
@@ -55,8 +59,11 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     const sockets = new Sockets({ config, access, meters, logger });
     cleanUp.push(() => sockets.close());
 
-    const live = await Live.open(config, { now: Date.now }, logger);
+    const clock = new SteadyClock();
+    const live = await Live.open(config, clock, logger);
     cleanUp.push(() => live.stop());
+    const jumps = setInterval(() => noticeJump(clock, meters, logger), JUMP_CHECK_MS).unref();
+    cleanUp.push(() => clearInterval(jumps));
     live.events$.subscribe((event) => {
       if (event.type === 'spike') notifier.observe(event);
     });
@@ -76,6 +83,15 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     await cleanUp.run();
     throw error;
   }
+}
+
+/** A wall clock that is set is told, and changes nothing but what people read. */
+function noticeJump(clock: SteadyClock, meters: Meters, logger: Logger): void {
+  const byMs = clock.jumpMs();
+  if (byMs === 0) return;
+  meters.counts.clockJumps++;
+  const message = 'the wall clock was set; times of events are by the clock of the start until the next one';
+  logger.warn('clock_jumped', { byMs, message });
 }
 
 /** A logger at the configured level that hides every secret of the configuration. */

@@ -139,11 +139,17 @@ const pairingShape = (filler: Field) => ({
     'a feed without a part for this long is silent: a silent tracker misses everything, a silent reference suspends judgement',
     'milliseconds',
   ),
+  resumeMs: filler(
+    z.number().min(0).max(3_600_000),
+    20_000,
+    'how long a stream waits for a feed whose connection was cut, or for all after a restart, before lateness and silence count; 0: not at all',
+    'milliseconds',
+  ),
   bufferFrames: filler(count(), 1024, 'parts that may wait for each other; more close the oldest step', 'frames'),
   restartFrames: filler(
     count(),
     100,
-    'a frame number that falls back by more than this begins a new numbering',
+    'a frame number that falls back by more than this begins a new numbering; one that jumps by more is believed once the next one confirms it',
     'frames',
   ),
   restartMs: filler(

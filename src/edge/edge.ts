@@ -106,7 +106,7 @@ export class Edge {
   }
 
   #publish(event: LiveEvent): void {
-    this.#parts.meters.observe(event, Date.now());
+    this.#parts.meters.observe(event, this.#parts.live.now());
     this.subscribers.publish(event);
     this.trends.observe(event);
     if (event.type === 'retired') this.#retired(event.stream);
@@ -132,6 +132,7 @@ export class Edge {
       ready: () => this.#health().ready,
       streams: () => live.streams().map(({ stream }) => stream),
       suspended: () => live.streams().flatMap(({ stream, suspended }) => (suspended === undefined ? [] : [stream])),
+      resuming: () => live.streams().flatMap(({ stream, resuming }) => (resuming ? [stream] : [])),
       storage: () => live.storage(),
       notifications,
     };

@@ -86,7 +86,10 @@ export class FeedDesk implements QueueOwner {
     let queue = this.#queues.get(key);
     if (queue?.session) {
       if (resume?.session !== queue.session.id) return null;
-      queue.session.superseded();
+      const before = queue.session;
+      // the feed is not cut: it has another connection
+      queue.session = session;
+      before.superseded();
     }
     if (!queue) {
       queue = new FeedQueue(feed, this);
@@ -99,6 +102,7 @@ export class FeedDesk implements QueueOwner {
   release(queue: FeedQueue, session: FeedSession): void {
     if (queue.session !== session) return;
     queue.session = null;
+    if (!this.#stopped) this.port.cut(queue.feed);
     if (queue.waiting === 0) this.discard(queue);
   }
 

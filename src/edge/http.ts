@@ -66,12 +66,17 @@ class HttpFault extends Error {
 
 const alive: Handler = () => ({ contentType: 'text/plain; charset=utf-8', body: 'ok\n' });
 
-const ready: Handler = ({ health, config }) => {
+const ready: Handler = ({ health, config, live }) => {
   const { ready, reasons, degraded } = health();
   const status = !ready ? 'not_ready' : degraded.length > 0 ? 'degraded' : 'ready';
   // where tokens are asked for, names of streams are not for everybody
   const names = config.tokens.length === 0 ? degraded : `${degraded.length} streams; /v1/streams names them`;
-  return json({ status, ready, reasons, ...(degraded.length > 0 ? { degraded: names } : {}) }, ready ? 200 : 503);
+  const resumingStreams = live.streams().filter((stream) => stream.resuming).length;
+  const details = {
+    ...(degraded.length > 0 ? { degraded: names } : {}),
+    ...(resumingStreams > 0 ? { resumingStreams } : {}),
+  };
+  return json({ status, ready, reasons, ...details }, ready ? 200 : 503);
 };
 
 const metrics: Handler = async ({ exposition }, { identity, accept }) => {
@@ -81,7 +86,7 @@ const metrics: Handler = async ({ exposition }, { identity, accept }) => {
 
 const streams: Handler = ({ live }, { identity }) =>
   // ages count by the server's clock
-  json({ nowMs: Date.now(), streams: live.streams().filter(({ stream }) => identity.covers(stream)) });
+  json({ nowMs: live.now(), streams: live.streams().filter(({ stream }) => identity.covers(stream)) });
 
 const window: Handler = async ({ live }, { query, identity }) => {
   const [stream, tracker, profile] = ['stream', 'tracker', 'profile'].map((key) => required(query, key));

@@ -21,6 +21,10 @@ export interface FeedPort {
    */
   ingest(feed: FeedId, part: FeedPart, receivedMs: number): Promise<void>;
   end(feed: FeedId): Promise<void>;
+  /** its connection is gone, and it did not say that this was the end */
+  cut(feed: FeedId): void;
+  /** epoch milliseconds, by the clock that everything goes by */
+  now(): number;
   reportRejected(feed: FeedId, code: string): void;
 }
 
@@ -36,7 +40,7 @@ export interface Health {
 /** What the pipeline offers to readers besides. */
 export interface LivePort extends FeedPort {
   readonly events$: { subscribe(next: (event: LiveEvent) => void): unknown };
-  streams(): Array<{ stream: string; dimensions: number; suspended?: string }>;
+  streams(): Array<{ stream: string; dimensions: number; resuming: boolean; suspended?: string }>;
   /** the newest report of every series */
   reports(): ReportEvent[];
   storage(): StorageGauges;

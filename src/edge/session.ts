@@ -71,8 +71,9 @@ export class Session implements FeedSession, Conversation {
     return this.#queue === null || this.#queue.waiting === 0;
   }
 
-  receive(bytes: Buffer, receivedMs: number): void {
+  receive(bytes: Buffer): void {
     if (this.#state === 'closed') return;
+    const receivedMs = this.desk.port.now();
     const { turns } = this.desk;
     turns.enter();
     this.#guarded(() => {
@@ -339,7 +340,8 @@ export class Session implements FeedSession, Conversation {
       }
       meter.frames++;
       meter.objects += part.objects.ids.length;
-      meter.lastReceivedMs = receivedMs;
+      // for people, and for a Prometheus that goes by the wall clock
+      meter.lastReceivedMs = Date.now();
       if (rules.shape === 'point') rules.dimensions = dimensionsOf(part.objects) || rules.dimensions;
     }
   }
@@ -352,7 +354,7 @@ export class Session implements FeedSession, Conversation {
 
   async #end(): Promise<void> {
     // what is held belongs to the feed; nothing more can complete it
-    if (this.#foreign?.held) this.#admitForeign(this.#foreign.flush(), Date.now(), '');
+    if (this.#foreign?.held) this.#admitForeign(this.#foreign.flush(), this.desk.port.now(), '');
     if (this.#state === 'closed') return;
     this.#state = 'ending';
     const queue = this.#queue!;

@@ -282,7 +282,7 @@ export class Sockets {
     socket.on('message', (data, isBinary) => {
       connection.silentBeats = 0;
       if (isBinary) conversation.receiveBinary((data as Buffer).length);
-      else conversation.receive(data as Buffer, Date.now());
+      else conversation.receive(data as Buffer);
     });
     socket.on('ping', (data) => this.#pong(socket, data));
     socket.on('pong', () => {

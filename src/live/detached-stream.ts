@@ -18,6 +18,7 @@ export interface Known {
 }
 
 const NOTHING: readonly Applied[] = [];
+const UNHEARD = { lastReceivedMs: 0, silent: false, ended: false, awaited: false };
 
 /** What a stream still knows of itself, also when it was left half changed. */
 export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' | 'reports'>): Known {
@@ -35,20 +36,22 @@ export function statusIn(name: string, state: unknown): StreamStatus {
   return bareStatus(
     name,
     plan,
-    feeds.map((feed) => ({ ...feed, lastReceivedMs: 0, silent: false, ended: false })),
+    feeds.map((feed) => ({ ...feed, ...UNHEARD })),
   );
 }
 
 function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamStatus {
   const { shape, settings, profiles } = plan;
   const { windowFrames } = settings;
-  const info = { stream: name, shape, dimensions: 0, windowFrames, profiles: Object.keys(profiles), feeds, series: [] };
-  return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY };
+  const common = { stream: name, shape, dimensions: 0, windowFrames, profiles: Object.keys(profiles) };
+  const info = { ...common, resuming: false, feeds, series: [] };
+  return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY, quiet: [], ahead: [] };
 }
 
 export class DetachedStream implements RunningStream {
   readonly heavy = false;
   readonly inRecord = false;
+  readonly resuming = false;
   /** no snapshot can be waited for */
   readonly queuedAhead = 1;
   /** records that came after `upTo`, in order; empty once it is suspended */
@@ -100,7 +103,7 @@ export class DetachedStream implements RunningStream {
     const { feeds } = this.known.status.info;
     const known = feeds.find((feed) => feed.tracker === tracker);
     if (known) return known;
-    feeds.push({ role, tracker, seq: 0, lastReceivedMs: 0, silent: false, ended: false });
+    feeds.push({ role, tracker, seq: 0, ...UNHEARD });
     return feeds.at(-1)!;
   }
 
@@ -111,12 +114,18 @@ export class DetachedStream implements RunningStream {
   /** Of a suspended stream nothing but all of it is retired. */
   idle(nowMs: number): null | undefined {
     if (this.suspended === null) return undefined;
-    return idleAmong(this.info().feeds, this.plan, nowMs) === null ? null : undefined;
+    const quiet = this.info().feeds.map((feed) => ({ ...feed, quietMs: feed.lastReceivedMs }));
+    return idleAmong(quiet, this.plan, nowMs) === null ? null : undefined;
+  }
+
+  isAhead(): boolean {
+    return false;
   }
 
   info(): StreamInfo {
     const { info } = this.known.status;
-    return this.suspended === null ? { ...info, restoring: true } : { ...info, suspended: this.suspended };
+    const own = { ...info, resuming: false };
+    return this.suspended === null ? { ...own, restoring: true } : { ...own, suspended: this.suspended };
   }
 
   status(): StreamStatus {

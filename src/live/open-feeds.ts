@@ -11,6 +11,7 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { StreamInfo } from '../stream/status.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
+import type { HeldAcks } from './held-acks.js';
 import { exceeded, type Refusal, refuseSettings, refuseShape } from './refusal.js';
 import type { Streams } from './streams.js';
 
@@ -61,6 +62,7 @@ export class OpenFeeds {
     readonly config: Config,
     readonly log: Log,
     readonly streams: Streams,
+    readonly heldAcks: HeldAcks,
     /** epoch milliseconds */
     readonly now: () => number,
   ) {}
@@ -90,7 +92,7 @@ export class OpenFeeds {
     this.#ensureOpen(feed);
     const { stream, role, tracker } = id;
     const durable = this.log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
-    feed.admitted = this.streams.admit(stream, durable);
+    feed.admitted = this.heldAcks.admit(id, this.streams.admit(stream, durable));
     feed.acceptedSeq = part.seq;
     return feed.admitted;
   }
@@ -117,6 +119,19 @@ export class OpenFeeds {
       await feed.over;
     } finally {
       this.#ends.delete(record);
+    }
+  }
+
+  /** The connection of a feed is gone, and it did not say that this was the end. */
+  cut(id: FeedId): void {
+    const feed = this.#find(id);
+    if (!feed?.opened || feed.ended) return;
+    const { stream, role, tracker } = id;
+    try {
+      this.log.append({ kind: 'cut', stream, atMs: this.now(), role, tracker }).catch(() => {});
+    } catch (error) {
+      // once the disk takes something again, all feeds are waited for
+      if (!(error instanceof StorageFault)) throw error;
     }
   }
 

@@ -18,6 +18,7 @@ import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
+import { HeldAcks } from './held-acks.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
 import { Quarantine } from './quarantine.js';
 import { Recovery } from './recovery.js';
@@ -34,6 +35,8 @@ export interface Clock {
   now(): number;
   /** fires regularly; real time unless given */
   ticks?(everyMs: number): Observable<unknown>;
+  /** milliseconds since some moment; that the process stood still is noticed by it, and not at all when absent */
+  uptime?(): number;
 }
 
 /** milliseconds: at the end workers get this long to finish; what is left is in the log */
@@ -45,6 +48,7 @@ export class Live {
   readonly #snapshots: Snapshots;
   readonly #streams: Streams;
   readonly #feeds: OpenFeeds;
+  readonly #heldAcks: HeldAcks;
   readonly #deadlines: Deadlines;
   readonly #quarantine: Quarantine;
   readonly #recovery: Recovery;
@@ -54,6 +58,8 @@ export class Live {
   readonly #events$ = new Subject<LiveEvent>();
   /** undone from the last to the first */
   readonly #cleanUp: Array<() => unknown>;
+  /** streams that are resuming, as far as that was published */
+  readonly #resuming = new Set<string>();
   #stopping = false;
 
   private constructor(
@@ -76,21 +82,19 @@ export class Live {
       snapshots: this.#snapshots,
       logger,
       lastPosition: log.lastPosition,
-      onApplied: (record) => {
-        this.#deadlines.release(record.stream);
-        this.#feeds.applied(record);
-      },
+      onApplied: (record) => this.#applied(record),
       onResult: (published) => this.#results$.next(published),
       onRestored: () => {},
     });
-    this.#feeds = new OpenFeeds(config, log, this.#streams, () => clock.now());
-    this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation.idleCheckMs);
+    this.#heldAcks = new HeldAcks(this.#streams);
+    this.#feeds = new OpenFeeds(config, log, this.#streams, this.#heldAcks, () => clock.now());
+    this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation);
     this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger);
     this.#cleanUp = [
       () => workers.stop(),
       () => log.kill(),
       () => this.#streams.close(),
-      () => this.#streams.liftLimits(),
+      () => this.hasten(),
       () => this.#feeds.close(),
       () => this.#events$.complete(),
     ];
@@ -139,12 +143,49 @@ export class Live {
     );
     const results$ = this.#results$.pipe(mergeMap(({ events }) => events));
     const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
+      tap(() => this.#noticeStall(true)),
       filter(() => !this.log.fault && !this.#stopping),
       mergeMap(() => this.#deadlines.due(this.clock.now())),
     );
     const wiring = merge(applied$, results$, this.#direct$).subscribe(this.#events$);
     wiring.add(due$.subscribe((record) => this.#deadlines.append(record)));
     this.#cleanUp.push(() => wiring.unsubscribe());
+  }
+
+  #applied(record: LogRecord): void {
+    this.#deadlines.release(record.stream);
+    this.#feeds.applied(record);
+    this.#heldAcks.applied(record.stream);
+    this.#publishResuming(record.stream, record.atMs);
+  }
+
+  /** That feeds are waited for is no work of the stream: a run without an interruption has the same events otherwise. */
+  #publishResuming(stream: string, atMs: number): void {
+    const resuming = this.#streams.get(stream)?.resuming ?? false;
+    if (resuming === this.#resuming.has(stream) || !this.#committed$.observed) return;
+    if (resuming) this.#resuming.add(stream);
+    else this.#resuming.delete(stream);
+    const message = resuming
+      ? 'waits for its feeds to come back; nobody is late or silent meanwhile'
+      : 'waits for no feed any longer; the usual lateness counts again';
+    const event = { type: 'resuming' as const, stream, tracker: null, over: !resuming, message, atMs };
+    this.#history.addUnlogged(event, this.#streams.handledPosition);
+    this.#direct$.next(event);
+  }
+
+  /** The process was suspended, or stuck: the time it stood still counts for nobody. */
+  #noticeStall(isTick: boolean): void {
+    const { clock } = this;
+    if (!clock.uptime) return;
+    const awayMs = this.#deadlines.noticeStall(clock.uptime(), isTick);
+    if (awayMs === 0) return;
+    this.logger.warn('process_stalled', { ms: Math.round(awayMs) });
+    this.#recovery.resumeAll(clock.now(), awayMs);
+  }
+
+  /** Epoch milliseconds by the clock that everything goes by. */
+  now(): number {
+    return this.clock.now();
   }
 
   /** What happens, as it happens; never fails. After a crash the last events may come again, with the same `n`. */
@@ -167,6 +208,7 @@ export class Live {
    */
   ingest(id: FeedId, part: FeedPart, receivedMs: number): Promise<void> {
     try {
+      this.#noticeStall(false);
       return this.#feeds.append(id, part, receivedMs);
     } catch (error) {
       return Promise.reject(error);
@@ -176,6 +218,11 @@ export class Live {
   /** The feed is finished. Resolves when that has taken effect; with the last feed everything left is settled. */
   end(id: FeedId): Promise<void> {
     return this.#feeds.end(id);
+  }
+
+  /** The connection of a feed is gone: the stream waits until it is back, for a while. */
+  cut(id: FeedId): void {
+    this.#feeds.cut(id);
   }
 
   /** Publishes that input was refused before it came here. */
@@ -227,6 +274,7 @@ export class Live {
   /** Soon nobody sends any more: acks wait for the disk from now on, and no longer for the evaluation. */
   hasten(): void {
     this.#streams.liftLimits();
+    this.#heldAcks.lift();
   }
 
   /** Applies what is durable, snapshots, and closes the store. */

@@ -96,6 +96,12 @@ export class Recovery {
       return;
     }
     this.logger.info('storage_recovered', { dir: this.config.data.dir });
-    for (const { name } of this.streams) this.deadlines.append({ kind: 'resume', stream: name, atMs });
+    this.resumeAll(atMs);
+  }
+
+  /** All streams go on after the evaluator was away: since their last records, or for so long. */
+  resumeAll(atMs: number, awayMs?: number): void {
+    for (const { name } of this.streams)
+      this.deadlines.append({ kind: 'resume', stream: name, atMs, ...(awayMs === undefined ? {} : { awayMs }) });
   }
 }

@@ -10,6 +10,8 @@ export interface FeedState {
   tracker: string | null;
   lastReceivedMs: number;
   silent: boolean;
+  /** it was cut off and is not back yet */
+  awaited?: boolean;
   ended: boolean;
 }
 
@@ -18,6 +20,8 @@ export interface StreamState {
   shape: 'box' | 'point';
   windowFrames: number;
   profiles: string[];
+  /** feeds that were cut off are waited for */
+  resuming?: boolean;
   feeds: FeedState[];
   series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
 }

@@ -204,7 +204,7 @@ export class Board {
     if (this.events.length > EVENTS_MAX) this.events.shift();
     this.#updateSpikes(event);
     if (event.type === 'retired') this.series.delete(keyOf(event as unknown as SeriesId));
-    if (event.type === 'silence') void this.#fetchStreams();
+    if (event.type === 'silence' || event.type === 'resuming') void this.#fetchStreams();
   }
 
   /** Repeated events of a stream become one with their counts added, as in the evaluator's own history. */

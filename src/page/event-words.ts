@@ -18,6 +18,8 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'switch')
     return `truth ${text('truth')}: ${text('from')} → ${text('to')}, ${count(Number(event.switches ?? 1))} switch`;
   if (type === 'silence') return `${feedOf(event)} ${event.over ? 'is back' : 'is silent'}`;
+  if (type === 'resuming')
+    return `stream ${event.over ? 'waits for no feed any longer' : 'waits for its feeds to come back'}`;
   if (type === 'spike') return spikeSentence(event);
   if (type === 'retired') return 'series retired: no frame for too long';
   if (type === 'quarantine')

@@ -75,6 +75,7 @@ export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State
       title: 'This page cannot keep up.',
       text: `${feed.skipped} reports were skipped so far. Frames are missing on this page only; the evaluation has all of them. Close other tabs, hide trails and ids, or use a faster connection.`,
     };
+  if (stream?.resuming) return resumingState(stream);
   const since = (ms: number) => (ms > 0 ? ` for ${duration(board.ageMs(ms))}` : '');
   if (reference?.silent)
     return {
@@ -98,6 +99,17 @@ export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State
       text: 'These are its last frames, all settled. A new run starts when it connects again and sends a frame.',
     };
   return null;
+}
+
+function resumingState({ stream, feeds }: StreamState): State {
+  const absent = feeds.filter(({ awaited }) => awaited);
+  const names = absent.map(({ role, tracker }) => (role === 'reference' ? 'its reference' : `tracker ${tracker}`));
+  return {
+    name: 'resuming',
+    grave: false,
+    title: `Stream ${stream} is waiting for ${names.length > 0 ? names.join(' and ') : 'its feeds to catch up'}.`,
+    text: 'A connection was cut, or the evaluator was away. Frames are judged once they have been sent again; after pairing.resumeMs the usual lateness counts.',
+  };
 }
 
 function missingState(fault: { code: string; message: string }, stream: StreamState | undefined, id: SeriesId): State {

@@ -85,7 +85,7 @@ class Loopback implements WebSocketLike {
 
   #read(): void {
     while (!this.#paused && this.readyState === 1 && this.#unread.length > 0)
-      this.#session.receive(Buffer.from(this.#unread.shift()!), Date.now());
+      this.#session.receive(Buffer.from(this.#unread.shift()!));
   }
 
   #gone(code: number, reason: string): void {

@@ -12,11 +12,11 @@ import { type PackedList, pack, type WireObject } from '../wire/objects.js';
 export const FORMATS = {
   database: { version: 2, holds: 'the keys of the LevelDB folder: commits, snapshots, events, the version itself' },
   commit: { version: 1, holds: 'records that became durable together, behind a header with their checksum' },
-  record: { version: 1, holds: 'one input that changes the state of a stream' },
+  record: { version: 2, holds: 'one input that changes the state of a stream' },
   event: { version: 1, holds: 'one event of the history, as JSON' },
   stream: { version: 2, holds: 'a stream: its settings, feeds, pairing, series, companions and event numbers' },
-  pairing: { version: 2, holds: 'the feeds of a stream, and reference parts that came before any tracker' },
-  lane: { version: 2, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
+  pairing: { version: 3, holds: 'the feeds of a stream, and reference parts that came before any tracker' },
+  lane: { version: 3, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
   series: { version: 1, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 1, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
   spikes: { version: 2, holds: 'what a spike detector has learned, and the spikes that last' },
@@ -65,8 +65,18 @@ export function requireReadable(name: keyof typeof FORMATS, version: unknown, pl
 /** As much of a snapshot as migrations look at. */
 interface SnapshotState {
   version?: number;
-  pairing: { early: Array<{ part: StoredPart }>; lanes: Record<string, StoredLane> };
+  pairing: {
+    reference: StoredFeed | null;
+    trackers: Record<string, StoredFeed>;
+    early: StoredArrival[];
+    lanes: Record<string, StoredLane>;
+  };
   series: Array<{ spikes?: StoredSpikes }>;
+}
+
+interface StoredFeed {
+  lastReceivedMs: number;
+  quietMs?: number;
 }
 
 interface StoredPart {
@@ -74,19 +84,33 @@ interface StoredPart {
   objects: readonly WireObject[] | PackedList;
 }
 
+interface StoredArrival {
+  part: StoredPart;
+  receivedMs: number;
+  sinceMs?: number;
+  optional?: boolean;
+}
+
 interface StoredSide {
-  pending: Array<{ part: StoredPart }>;
+  pending: StoredArrival[];
   /** version 1 */
   frontier?: number;
   closedUpTo?: number;
+  /** version 2 */
+  dropped?: number[];
+  epoch?: number;
+  suspect?: null;
 }
 
 interface StoredLane {
   reference: StoredSide;
   tracker: StoredSide;
-  undecided: Array<{ part: StoredPart }>;
-  history: Array<{ part: StoredPart }>;
+  undecided: StoredArrival[];
+  history: StoredArrival[];
   sampled?: string | null;
+  givenUpTo?: Record<number, number>;
+  resuming?: null;
+  countsFromMs?: number;
 }
 
 interface StoredSpikes {
@@ -102,8 +126,18 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
       delete state.version;
     },
   },
-  pairing: { 1: ({ pairing }) => pairing.early.forEach(packPart) },
-  lane: { 1: ({ pairing }) => Object.values(pairing.lanes).forEach(renewLane) },
+  pairing: {
+    1: ({ pairing }) => pairing.early.forEach(packPart),
+    2: ({ pairing }) => {
+      for (const early of pairing.early) Object.assign(early, { sinceMs: early.receivedMs, optional: true });
+      for (const feed of [pairing.reference, ...Object.values(pairing.trackers)])
+        if (feed) feed.quietMs = feed.lastReceivedMs;
+    },
+  },
+  lane: {
+    1: ({ pairing }) => Object.values(pairing.lanes).forEach(renewLane),
+    2: ({ pairing }) => Object.values(pairing.lanes).forEach(addResuming),
+  },
   spikes: {
     1: ({ series }) => {
       for (const { spikes } of series) if (spikes) nameNumbers(spikes);
@@ -130,6 +164,24 @@ function renewLane(lane: StoredLane): void {
   lane.undecided.forEach(packPart);
   lane.history.forEach(packPart);
   lane.sampled ??= lane.history.length > 0 ? 'reference' : null;
+}
+
+/**
+ * Version 3 knows the last place given up instead of a list, parts that are doubted, feeds that come back, and since
+ * when a part waits, apart from when it came.
+ */
+function addResuming(lane: StoredLane): void {
+  const { dropped = [], epoch = 0 } = lane.tracker;
+  lane.givenUpTo = dropped.length > 0 ? { [epoch]: Math.max(...dropped) } : {};
+  for (const side of [lane.reference, lane.tracker]) {
+    side.suspect = null;
+    delete side.dropped;
+  }
+  const { reference, tracker, undecided, history } = lane;
+  for (const arrival of [...reference.pending, ...tracker.pending, ...undecided, ...history])
+    arrival.sinceMs = arrival.receivedMs;
+  lane.resuming = null;
+  lane.countsFromMs = -Number.MAX_VALUE;
 }
 
 /** Where the numbers of version 1 stood: common ones, how many spikes there were, four detectors, four episodes. */

@@ -44,14 +44,22 @@ export interface EndRecord extends Common {
   tracker: string | null;
 }
 
+/** The connection of a feed is gone, and it did not say that this was the end. */
+export interface CutRecord extends Common {
+  kind: 'cut';
+  role: Role;
+  tracker: string | null;
+}
+
 /** Time passed without input, and something was due. */
 export interface TickRecord extends Common {
   kind: 'tick';
 }
 
-/** The evaluator came back; the time it was away counts for nobody. */
+/** The evaluator came back; the time it was away counts for nobody. It was away since the last record unless said. */
 export interface ResumeRecord extends Common {
   kind: 'resume';
+  awayMs?: number;
 }
 
 /** A tracker, or with null the whole stream, was idle for too long and is forgotten. */
@@ -67,9 +75,10 @@ export type LogRecord =
   | EndRecord
   | TickRecord
   | ResumeRecord
-  | RetireRecord;
+  | RetireRecord
+  | CutRecord;
 
-const KINDS = ['part', 'open', 'configure', 'end', 'tick', 'resume', 'retire'] as const;
+const KINDS = ['part', 'open', 'configure', 'end', 'tick', 'resume', 'retire', 'cut'] as const;
 
 const HAS_K = 1;
 const HAS_T = 2;

@@ -55,7 +55,7 @@ export class EventHistory {
   #size = 0;
   /** feed: key of its last refused input */
   readonly #rejected = new Map<string, string>();
-  #rejectedCount = 0;
+  #unloggedCount = 0;
 
   constructor(
     readonly log: Log,
@@ -78,9 +78,15 @@ export class EventHistory {
     const known = this.#rejected.get(feed);
     const last = known === undefined ? undefined : this.#streams.get(event.stream)?.get(known);
     const merged = last ? mergeEvents(last, event) : null;
-    const key = merged ? known! : `${eventKey(position, 0xffffff)}.${hex(++this.#rejectedCount)}`;
+    const key = merged ? known! : `${eventKey(position, 0xffffff)}.${hex(++this.#unloggedCount)}`;
     this.#put(key, merged ?? event);
     this.#rejected.set(feed, key);
+    this.#trim(event.stream);
+  }
+
+  /** An event that is not in the log; it is remembered, but not stored. */
+  addUnlogged(event: LiveEvent, position: number): void {
+    this.#put(`${eventKey(position, 0xffffff)}.${hex(++this.#unloggedCount)}`, event);
     this.#trim(event.stream);
   }
 

@@ -32,8 +32,14 @@ export function irregularity(
   };
 }
 
-export function refusal(type: 'late' | 'duplicate', { latenessMs, latenessFrames }: PairingSettings): string {
-  if (type === 'duplicate') return 'was delivered before; the first one counts';
+/** Why a part is refused: its step is closed, it came before, or the tracker has waited for it in vain. */
+export type RefusalReason = 'late' | 'duplicate' | 'awaited';
+
+export function refusal(reason: RefusalReason, settings: PairingSettings): string {
+  const { latenessMs, latenessFrames, bufferFrames } = settings;
+  if (reason === 'duplicate') return 'was delivered before; the first one counts';
+  if (reason === 'awaited')
+    return `came too late: the tracker's frame had waited for it and was given up; it is not judged; raise pairing.latenessMs (now ${latenessMs}) or pairing.bufferFrames (now ${bufferFrames}) to wait longer`;
   return `arrived after its step was closed; raise pairing.latenessMs (now ${latenessMs}) or pairing.latenessFrames (now ${latenessFrames}) to accept it`;
 }
 
@@ -41,6 +47,12 @@ export const gap = (by: 'frame' | 'time', skipped: number, { silenceMs }: Pairin
   by === 'frame'
     ? `came after ${skipped} skipped frame number${skipped === 1 ? '' : 's'}`
     : `jumped ahead in time by more than pairing.silenceMs (now ${silenceMs})`;
+
+/** Of a part whose number was doubted and is not believed. */
+export const setAside = (by: 'frame' | 'time', before: number): string =>
+  by === 'frame'
+    ? `is out of line with frame ${before} before it and with what came after it; it was set aside`
+    : 'is out of line with the times before and after it; it was set aside';
 
 export const restart = (by: 'frame' | 'time', before: number, now: number): string =>
   by === 'frame'

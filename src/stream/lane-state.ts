@@ -3,8 +3,7 @@
  * and what became of earlier ones stand in store/formats.ts.
  */
 import type { Role } from '../wire/feed.js';
-import type { FeedPart } from '../wire/objects.js';
-import type { Placed } from './resampling.js';
+import type { Arrived, Placed } from './resampling.js';
 
 /** One feed as a lane sees it. */
 export interface Side {
@@ -22,12 +21,28 @@ export interface Side {
   closedUpTo: number;
   /** last places delivered, to tell a duplicate from a late part */
   recent: number[];
-  /** last places given up for want of the other feed */
-  dropped: number[];
+  /** a part whose number is out of line; the next one tells what to make of it */
+  suspect: Suspect | null;
   delivered: boolean;
   ended: boolean;
   /** said hello again after its end: a number at or below the last one is a new numbering */
   reopened: boolean;
+}
+
+/** A part whose number jumps, before anybody believes it. */
+export interface Suspect extends Arrived {
+  raw: number;
+}
+
+/** A feed was cut off, or the evaluator was away: nobody is late until all are back. */
+export interface Resuming {
+  sinceMs: number;
+  /** feeds that have not been heard since */
+  absent: Role[];
+  /** when the last of them was heard again */
+  backMs: number;
+  /** nothing can change before this but by a part */
+  checkMs: number;
 }
 
 export interface LaneState {
@@ -35,14 +50,19 @@ export interface LaneState {
   reference: Side;
   tracker: Side;
   /** parts that came before it was known what to pair by */
-  undecided: Array<{ role: Role; part: FeedPart; receivedMs: number; optional?: boolean }>;
+  undecided: Array<Arrived & { role: Role }>;
   /** what to add to a number of each epoch */
   offsets: Record<number, number>;
+  /** epoch: the last place at which tracks were given up for want of the reference */
+  givenUpTo: Record<number, number>;
   /** the feed whose parts are held or interpolated; null when both are taken as they come */
   sampled: Role | null;
   /** its parts that may still be needed, the first at or before the place up to which steps are closed */
   history: Placed[];
   silent: boolean;
+  resuming: Resuming | null;
+  /** lateness counts from here at the earliest */
+  countsFromMs: number;
   steps: number;
   endedMs: number;
   finished: boolean;
@@ -60,7 +80,7 @@ const newSide = (): Side => ({
   ahead: [],
   closedUpTo: LOWEST,
   recent: [],
-  dropped: [],
+  suspect: null,
   delivered: false,
   ended: false,
   reopened: false,
@@ -72,9 +92,12 @@ export const newLane = (): LaneState => ({
   tracker: newSide(),
   undecided: [],
   offsets: { 0: 0 },
+  givenUpTo: {},
   sampled: null,
   history: [],
   silent: false,
+  resuming: null,
+  countsFromMs: LOWEST,
   steps: 0,
   endedMs: 0,
   finished: false,
@@ -86,6 +109,7 @@ export function resetPlaces(state: LaneState): void {
   state.tracker = { ...newSide(), ended: state.tracker.ended };
   state.history = [];
   state.offsets = { 0: 0 };
+  state.givenUpTo = {};
 }
 
 export function closeUpTo(side: Side, x: number): void {

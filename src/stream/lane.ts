@@ -9,7 +9,18 @@ import type { PairingSettings } from '../config/config.js';
 import type { Irregularity } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import { type FeedPart, NO_OBJECTS, type PackedList } from '../wire/objects.js';
-import { ENDED, gap, irregularity, MISSED, refusal, restart, SUSPENDED, UNNUMBERED } from './irregularity.js';
+import {
+  ENDED,
+  gap,
+  irregularity,
+  MISSED,
+  type RefusalReason,
+  refusal,
+  restart,
+  SUSPENDED,
+  setAside,
+  UNNUMBERED,
+} from './irregularity.js';
 import {
   closeUpTo,
   hasPassed,
@@ -19,14 +30,20 @@ import {
   newLane,
   resetPlaces,
   type Side,
+  type Suspect,
 } from './lane-state.js';
-import { placeOf } from './numbering.js';
-import { heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
+import { agreesWithDoubted, isDoubtful, placeOf, refutesDoubted } from './numbering.js';
+import { type Arrived, heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
+import { awaitFeed, returnFeed, reviewResuming, shiftResuming } from './resuming.js';
 import type { Outcome, Step } from './step.js';
 
 /** places remembered to tell a duplicate from a late part, besides latenessFrames */
 const RECENT_MAX = 128;
 const NOTHING: readonly Outcome[] = [];
+const ROLES = ['reference', 'tracker'] as const;
+/** share of bufferFrames that may wait for a feed that is coming back, before acks wait too */
+const AHEAD_SHARE = 0.5;
+
 /** The reference and one tracker. */
 export class Lane {
   #out: Outcome[] = [];
@@ -71,31 +88,66 @@ export class Lane {
     return sampled === 'tracker' && heldAt(history, reference.high, this.#ageMax) !== undefined;
   }
 
-  push(role: Role, part: FeedPart, receivedMs: number, optional = false): readonly Outcome[] {
+  push(role: Role, arrived: Arrived): readonly Outcome[] {
     const { state } = this;
+    const { part, sinceMs } = arrived;
     if (state.finished) return [];
+    returnFeed(state, role, sinceMs);
     if (state[role].ended) this.#report('late', role, part, 1, ENDED);
     else if (state.by === null) {
-      state.undecided.push({ role, part, receivedMs, ...(optional ? { optional } : {}) });
+      state.undecided.push({ role, ...arrived });
       this.#chooseAxis(false);
     } else {
       if (state.by === 'frame' && part.k === undefined && this.settings.by === 'auto' && !state[role].delivered)
         this.#pairByTime();
-      this.#admit(role, part, receivedMs, optional);
+      this.#admit(role, arrived);
     }
+    this.#review(sinceMs);
     return this.#outcomes();
   }
 
   /** Closes what is due at this time. */
   advance(nowMs: number): readonly Outcome[] {
     const { state } = this;
+    this.#review(nowMs);
+    for (const role of ROLES) if (this.#suspectDeadline(role) <= nowMs) this.#believe(role, nowMs);
     if (state.by === null && this.#undecidedDeadline() <= nowMs) this.#chooseAxis(true);
     this.#drain(nowMs);
     return this.#outcomes();
   }
 
+  /** The feed is away, for reasons that may not be its own: the lane waits until it is back. */
+  await(role: Role, nowMs: number): void {
+    awaitFeed(this.state, role, nowMs, this.settings);
+  }
+
+  /** Whether so much of this feed waits for one that is coming back that it must not send more. */
+  isAhead(role: Role): boolean {
+    const { resuming, undecided, sampled, history } = this.state;
+    if (!resuming) return false;
+    const placed = sampled === role ? history.length : this.state[role].pending.length;
+    return Math.max(placed, undecided.length) >= this.settings.bufferFrames * AHEAD_SHARE;
+  }
+
+  #review(nowMs: number): void {
+    if (this.state.resuming) reviewResuming(this.state, this.#waiting(), nowMs, this.settings);
+  }
+
+  /** When something that is due since this time is due at last. */
+  #dueMs(sinceMs: number): number {
+    const { resuming, countsFromMs } = this.state;
+    return resuming ? Number.POSITIVE_INFINITY : Math.max(sinceMs, countsFromMs) + this.settings.latenessMs;
+  }
+
+  #suspectDeadline(role: Role): number {
+    const { suspect } = this.state[role];
+    return suspect ? suspect.sinceMs + this.settings.latenessMs : Number.POSITIVE_INFINITY;
+  }
+
   end(role: Role, nowMs: number): readonly Outcome[] {
     const { state } = this;
+    returnFeed(state, role, nowMs);
+    if (state[role].suspect) this.#believe(role, nowMs);
     state[role].ended = true;
     if (role === 'tracker') state.endedMs = nowMs;
     if (state.by === null && state.reference.ended && state.tracker.ended) this.#chooseAxis(true);
@@ -112,11 +164,13 @@ export class Lane {
 
   /** When `advance` has something to do at the latest. */
   deadline(): number {
-    const { state, settings } = this;
+    const { state } = this;
     if (state.finished) return Number.POSITIVE_INFINITY;
+    const suspects = Math.min(this.#suspectDeadline('reference'), this.#suspectDeadline('tracker'));
+    if (state.resuming) return Math.min(state.resuming.checkMs, suspects);
     const placed = this.#waiting();
-    const earliest = placed ? placed.receivedMs + settings.latenessMs : this.#undecidedDeadline();
-    return this.#delivered ? Math.min(earliest, state.endedMs + settings.latenessMs) : earliest;
+    const earliest = Math.min(suspects, placed ? this.#dueMs(placed.sinceMs) : this.#undecidedDeadline());
+    return this.#delivered ? Math.min(earliest, this.#dueMs(state.endedMs)) : earliest;
   }
 
   /** Whether the tracker has ended and all its parts have been judged or dropped. */
@@ -125,17 +179,15 @@ export class Lane {
     return tracker.ended && tracker.pending.length === 0 && !undecided.some((u) => u.role === 'tracker');
   }
 
-  /** The clock was away for a while, for nobody's fault. */
+  /** The clock has moved, for nobody's fault. */
   shift(deltaMs: number): void {
     const { state } = this;
-    const placed = new Set([
-      ...state.reference.pending,
-      ...state.tracker.pending,
-      ...state.history,
-      ...state.undecided,
-    ]);
-    for (const item of placed) item.receivedMs += deltaMs;
+    const { reference, tracker, history, undecided } = state;
+    const suspects = [reference, tracker].flatMap(({ suspect }) => suspect ?? []);
+    const placed = new Set([...reference.pending, ...tracker.pending, ...history, ...undecided, ...suspects]);
+    for (const item of placed) item.sinceMs += deltaMs;
     state.endedMs += deltaMs;
+    shiftResuming(state, deltaMs);
   }
 
   #outcomes(): readonly Outcome[] {
@@ -147,7 +199,7 @@ export class Lane {
 
   #undecidedDeadline(): number {
     const first = this.state.undecided[0];
-    return first ? first.receivedMs + this.settings.latenessMs : Number.POSITIVE_INFINITY;
+    return first ? this.#dueMs(first.sinceMs) : Number.POSITIVE_INFINITY;
   }
 
   /** Chooses what to pair by, once both feeds have been heard or, with `now`, from what is there. */
@@ -161,7 +213,7 @@ export class Lane {
     if (!now && !full && !(reference && tracker)) return;
     state.by = [reference, tracker].every((part) => part === undefined || part.k !== undefined) ? 'frame' : 'time';
     state.undecided = [];
-    for (const u of undecided) this.#admit(u.role, u.part, u.receivedMs, u.optional ?? false);
+    for (const { role, ...arrived } of undecided) this.#admit(role, arrived);
   }
 
   /** A feed has no frame numbers after all: what waits is placed again by time. */
@@ -172,22 +224,67 @@ export class Lane {
     state.by = 'time';
     const waiting = (role: Role) =>
       sampled === role ? history : role === 'reference' ? reference.pending : tracker.pending;
-    for (const placed of waiting('reference'))
-      this.#admit('reference', placed.part, placed.receivedMs, !!placed.optional);
-    for (const placed of waiting('tracker')) this.#admit('tracker', placed.part, placed.receivedMs, false);
+    for (const placed of waiting('reference')) this.#admit('reference', placed);
+    for (const placed of waiting('tracker')) this.#admit('tracker', placed);
+    for (const [role, { suspect }] of [['reference', reference] as const, ['tracker', tracker] as const])
+      if (suspect) this.#admit(role, suspect);
   }
 
   get #tolerance(): number {
     return this.state.by === 'time' ? this.settings.toleranceMs : 0;
   }
 
-  #admit(role: Role, part: FeedPart, receivedMs: number, optional: boolean): void {
+  #admit(role: Role, { part, receivedMs, sinceMs, optional }: Arrived): void {
     const { state } = this;
     const raw = state.by === 'time' ? (part.t === undefined ? receivedMs : part.t * 1000) : part.k;
     if (raw === undefined) {
       this.#report('late', role, part, 1, UNNUMBERED);
       return;
     }
+    const one: Suspect = { raw, part, receivedMs, sinceMs };
+    if (optional) one.optional = true;
+    if (!this.#doubt(role, one)) this.#enter(role, one);
+  }
+
+  get #jump(): number {
+    return this.state.by === 'time' ? this.settings.restartMs : this.settings.restartFrames;
+  }
+
+  /** Sets a part apart whose number jumps, and decides about the one that was set apart before it. */
+  #doubt(role: Role, one: Suspect): boolean {
+    const { state } = this;
+    const jump = this.#jump;
+    const { suspect } = state[role];
+    if (suspect) {
+      if (refutesDoubted(state[role], one.raw, jump)) this.#setAside(role);
+      else this.#believe(role, suspect.sinceMs);
+    }
+    if (!isDoubtful(state, role, one.raw, jump, this.#tolerance)) return false;
+    if (agreesWithDoubted(state, role, one.raw, jump)) {
+      const other = role === 'reference' ? 'tracker' : 'reference';
+      this.#believe(other, state[other].suspect!.sinceMs);
+      return false;
+    }
+    state[role].suspect = one;
+    return true;
+  }
+
+  /** The doubted number of a feed is right after all; others may wait from now on. */
+  #believe(role: Role, nowMs: number): void {
+    const { suspect } = this.state[role];
+    this.state[role].suspect = null;
+    this.#enter(role, { ...suspect!, sinceMs: nowMs });
+  }
+
+  #setAside(role: Role): void {
+    const { raw, suspect } = this.state[role];
+    this.state[role].suspect = null;
+    this.#report('gap', role, suspect!.part, 1, setAside(this.state.by!, raw));
+  }
+
+  /** A part comes to its place. */
+  #enter(role: Role, { raw, part, receivedMs, sinceMs, optional }: Suspect): void {
+    const { state } = this;
     const first = role === 'tracker' && !state.tracker.delivered;
     const x = this.#place(role, raw);
     const side = state[role];
@@ -195,21 +292,22 @@ export class Lane {
     // a held tracker speaks again when something has changed, also about the same moment
     const update = fault === 'duplicate' && role === 'tracker' && state.sampled === 'tracker';
     if (fault !== 'duplicate') this.#deliver(role, x, part);
-    if (fault && !update) this.#report(fault, role, part, 1, refusal(fault, this.settings));
-    const placed: Placed = { x, part, receivedMs };
+    if (fault && !update)
+      this.#report(fault === 'awaited' ? 'late' : fault, role, part, 1, refusal(fault, this.settings));
+    const placed: Placed = { x, part, receivedMs, sinceMs, epoch: side.epoch };
     if (optional) placed.optional = true;
     // a late part is too late for its own step, but it is the best there is to hold from now on
     if (role === state.sampled && (fault !== 'duplicate' || update)) this.#keep(placed);
     else if (fault === null) insert(side.pending, placed);
     if (first) this.#skipOptional(x);
-    this.#drain(receivedMs);
+    this.#drain(sinceMs);
   }
 
   /** Keeps a part to be held; beyond bufferFrames the oldest goes, and with it the steps that would have needed it. */
   #keep(placed: Placed): void {
     const { history, reference, sampled } = this.state;
     insert(history, placed);
-    if (history.length <= this.settings.bufferFrames) return;
+    if (history.length <= this.#bufferMax) return;
     const gone = history.shift()!;
     if (sampled === 'reference') return;
     if (gone.x > reference.closedUpTo) this.#report('missing', 'reference', gone.part, 1, SUSPENDED);
@@ -223,13 +321,13 @@ export class Lane {
     if (sampled === 'reference') for (const r of history) if (r.x >= x - this.#tolerance) delete r.optional;
   }
 
-  #refuse(role: Role, x: number): 'late' | 'duplicate' | null {
+  #refuse(role: Role, x: number): RefusalReason | null {
     const { state } = this;
     const side = state[role];
     if (x <= side.high && side.recent.includes(x)) return 'duplicate';
     if (x <= side.closedUpTo) return 'late';
     // the tracker delivered this step, but the reference let it wait too long
-    if (role === 'reference' && state.tracker.dropped.some((y) => Math.abs(y - x) <= this.#tolerance)) return 'late';
+    if (role === 'reference' && x <= (state.givenUpTo[side.epoch] ?? LOWEST) + this.#tolerance) return 'awaited';
     return null;
   }
 
@@ -272,9 +370,8 @@ export class Lane {
   }
 
   #place(role: Role, raw: number): number {
-    const { state, settings } = this;
-    const jump = state.by === 'time' ? settings.restartMs : settings.restartFrames;
-    return placeOf(state, role, raw, jump, (before) =>
+    const { state } = this;
+    return placeOf(state, role, raw, this.#jump, (before) =>
       this.#report('gap', role, state.by === 'frame' ? { k: raw } : {}, 0, restart(state.by!, before, raw)),
     );
   }
@@ -296,7 +393,7 @@ export class Lane {
     if (!r || !y) return r ?? y;
     // what is sampled is asked about when the other one's part is due
     if (this.state.sampled === 'reference') return y.x <= r.x ? y : r;
-    if (Math.abs(r.x - y.x) <= this.#tolerance) return r.receivedMs < y.receivedMs ? r : y;
+    if (Math.abs(r.x - y.x) <= this.#tolerance) return r.sinceMs < y.sinceMs ? r : y;
     return y.x < r.x ? y : r;
   }
 
@@ -307,11 +404,12 @@ export class Lane {
   }
 
   #finish(nowMs: number): void {
-    const { state, settings } = this;
+    const { state } = this;
     const { reference, tracker } = state;
-    const timeIsUp = nowMs >= state.endedMs + settings.latenessMs;
+    const timeIsUp = nowMs >= this.#dueMs(state.endedMs);
     if (!reference.ended && reference.horizon < tracker.high && !timeIsUp) return;
     state.finished = true;
+    state.resuming = null;
     state.undecided = [];
     state.history = [];
     reference.pending = [];
@@ -322,10 +420,15 @@ export class Lane {
   #due(placed: Placed, nowMs: number): boolean {
     const { reference, tracker } = this.state;
     return (
-      nowMs >= placed.receivedMs + this.settings.latenessMs ||
+      nowMs >= this.#dueMs(placed.sinceMs) ||
       (reference.ended && tracker.ended) ||
-      reference.pending.length + tracker.pending.length > this.settings.bufferFrames
+      reference.pending.length + tracker.pending.length > this.#bufferMax
     );
+  }
+
+  /** Parts that may wait; more while acks hold back whoever is ahead of a feed that is coming back. */
+  get #bufferMax(): number {
+    return this.settings.bufferFrames * (this.state.resuming ? 2 : 1);
   }
 
   /** Closes the next step when it is time; false when it is not. */
@@ -387,10 +490,11 @@ export class Lane {
 
   /** A tracker part without a reference: nothing can be said about it. */
   #dropTracks(y: Placed): void {
-    const { tracker } = this.state;
+    const { tracker, givenUpTo } = this.state;
+    const { epoch = tracker.epoch } = y;
     tracker.pending.shift();
-    tracker.dropped.push(y.x);
-    if (tracker.dropped.length > this.settings.bufferFrames) tracker.dropped.shift();
+    // beyond the tracker's last number stands only what a wrong one left behind
+    if (y.x <= tracker.high) givenUpTo[epoch] = Math.max(givenUpTo[epoch] ?? LOWEST, y.x);
     this.#report('missing', 'reference', y.part, 1, SUSPENDED);
   }
 
@@ -438,7 +542,7 @@ export class Lane {
     closeUpTo(other, x - this.#tolerance);
     let kept = history.length - 1;
     while (kept > 0 && history[kept].x > clock.closedUpTo) kept--;
-    history.splice(0, Math.max(kept, history.length - this.settings.bufferFrames));
+    history.splice(0, Math.max(kept, history.length - this.#bufferMax));
   }
 
   /** The reference at this place: held, or between its neighbours; null when the last one is too old. */
@@ -460,8 +564,7 @@ export class Lane {
   #closeUnanswered(r: Placed, nowMs: number): boolean {
     const { reference, tracker, by } = this.state;
     const gone = by === 'frame' && hasReached(reference, r.x) && hasPassed(tracker, r.x);
-    if (!gone && !(by === 'frame' ? this.#due(r, nowMs) : nowMs >= r.receivedMs + this.settings.latenessMs))
-      return false;
+    if (!gone && !(by === 'frame' ? this.#due(r, nowMs) : nowMs >= this.#dueMs(r.sinceMs))) return false;
     this.#judgeMissing(r);
     this.#pass(r.x);
     return true;

@@ -3,7 +3,10 @@
  * restartFrames (restartMs by time) begins a new numbering, an epoch: it is put behind everything so far, and meets the
  * other feed there when that restarts too, whichever comes first. A smaller step back is a late part. A tracker that
  * jumps, in either direction, to where the reference is joins it there; a reference that jumps back to where the
- * tracker is brings the tracker with it. So one wrong number costs the frames near it and nothing more.
+ * tracker is brings the tracker with it, and one that has come back to where the tracker is finds it again.
+ *
+ * A number that jumps, in either direction, is doubted until the next one of its feed, unless the other feed says the
+ * same. So one wrong number costs one frame.
  */
 import type { Role } from '../wire/feed.js';
 import { type LaneState, LOWEST, resetPlaces, type Side } from './lane-state.js';
@@ -14,6 +17,27 @@ const EPOCH_GAP = { frame: 1e6, time: 1e9 };
 const EPOCHS_MAX = 4;
 /** places beyond this lose precision: the lane begins again */
 const PLACE_MAX = 2 ** 50;
+
+/** Whether a number should be doubted: it jumps, and the other feed does not say the same. */
+export function isDoubtful(state: LaneState, role: Role, raw: number, jump: number, tolerance: number): boolean {
+  const side = state[role];
+  if (!side.delivered || side.reopened || Math.abs(raw - side.raw) <= jump) return false;
+  const other = state[otherOf(role)];
+  if (other.delivered && other.epoch !== side.epoch && Math.abs(raw - other.raw) <= jump) return false;
+  const x = raw + state.offsets[side.epoch];
+  return !other.pending.some((placed) => Math.abs(placed.x - x) <= tolerance);
+}
+
+/** Whether the other feed doubts a number near this one: then both have jumped. */
+export function agreesWithDoubted(state: LaneState, role: Role, raw: number, jump: number): boolean {
+  const { suspect } = state[otherOf(role)];
+  return suspect !== null && Math.abs(suspect.raw - raw) <= jump;
+}
+
+/** Whether a number continues from the one before the doubted one: then that was wrong. */
+export const refutesDoubted = ({ raw: before }: Side, raw: number, jump: number) => Math.abs(raw - before) <= jump;
+
+const otherOf = (role: Role): Role => (role === 'reference' ? 'tracker' : 'reference');
 
 /**
  * The place of the next number of a feed. `jump` is how far a number may fall back; `restarted` is told of a new
@@ -27,15 +51,16 @@ export function placeOf(
   restarted: (before: number) => void,
 ): number {
   const side = state[role];
-  const other = state[role === 'reference' ? 'tracker' : 'reference'];
+  const other = state[otherOf(role)];
   if (!side.delivered) {
     side.epoch = other.epoch;
   } else if (side.reopened ? raw <= side.raw : raw < side.raw - jump) {
     restarted(side.raw);
     if (role === 'tracker') restartTracker(state, raw, jump);
     else restartReference(state, raw, jump);
-  } else if (role === 'tracker' && raw > side.raw + jump && side.epoch !== other.epoch && isNear(state, raw, jump)) {
-    join(state, side, other.epoch, raw);
+  } else if (role === 'tracker' && side.epoch !== other.epoch) {
+    const isBack = raw > side.raw + jump ? isNear(state, raw, jump) : isLeftBehind(state, raw, jump);
+    if (isBack) join(state, side, other.epoch, raw);
   }
   // a lane that began again has new sides
   const now = state[role];
@@ -47,6 +72,18 @@ export function placeOf(
 /** Whether a tracker's number is where the reference is. */
 function isNear({ reference, offsets }: LaneState, raw: number, jump: number): boolean {
   return reference.delivered && Math.abs(raw + offsets[reference.epoch] - reference.high) <= jump;
+}
+
+/** Whether a tracker goes along with the reference in a numbering that only the tracker is still in. */
+function isLeftBehind(
+  { reference, tracker, offsets, sampled, history }: LaneState,
+  raw: number,
+  jump: number,
+): boolean {
+  if (tracker.epoch > reference.epoch || Math.abs(raw - reference.raw) > jump) return false;
+  const x = raw + offsets[tracker.epoch];
+  const waiting = sampled === 'reference' ? history : reference.pending;
+  return !waiting.some((r) => r.epoch === tracker.epoch && r.x >= x);
 }
 
 function restartTracker(state: LaneState, raw: number, jump: number): void {
@@ -66,10 +103,13 @@ function restartReference(state: LaneState, raw: number, jump: number): void {
 }
 
 /** Drops the offsets of numberings that nobody is in; a tracker too far behind is moved on. */
-function dropEpochs({ reference, tracker, offsets }: LaneState): void {
+function dropEpochs({ reference, tracker, offsets, givenUpTo }: LaneState): void {
   tracker.epoch = Math.max(tracker.epoch, reference.epoch - EPOCHS_MAX);
-  for (const epoch of Object.keys(offsets).map(Number))
-    if (epoch < Math.min(reference.epoch, tracker.epoch)) delete offsets[epoch];
+  for (const epoch of Object.keys(offsets).map(Number)) {
+    if (epoch >= Math.min(reference.epoch, tracker.epoch)) continue;
+    delete offsets[epoch];
+    delete givenUpTo[epoch];
+  }
 }
 
 /** Enters a numbering that the other feed may already be in. */
@@ -93,4 +133,6 @@ function join(state: LaneState, side: Side, epoch: number, raw: number): void {
   side.high = raw + state.offsets[epoch];
   side.horizon = LOWEST;
   side.ahead = [];
+  // what a wrong number gave up is to come
+  if (side === state.tracker && state.givenUpTo[epoch] >= side.high) state.givenUpTo[epoch] = side.closedUpTo;
 }

@@ -19,10 +19,14 @@ import type { Role } from '../wire/feed.js';
 import type { FeedPart } from '../wire/objects.js';
 import { Lane } from './lane.js';
 import type { LaneState } from './lane-state.js';
+import type { Arrived } from './resampling.js';
 import type { Outcome } from './step.js';
 
 interface FeedState {
+  /** epoch milliseconds, for people */
   lastReceivedMs: number;
+  /** since when nothing was heard of it, by the clock of the pairing, which time away does not move */
+  quietMs: number;
   silent: boolean;
   ended: boolean;
 }
@@ -34,8 +38,8 @@ export interface PairingState {
   reference: FeedState | null;
   trackers: Record<string, FeedState>;
   lanes: Record<string, LaneState>;
-  /** reference parts that came when no tracker was known */
-  early: Array<{ part: FeedPart; receivedMs: number }>;
+  /** reference parts that came when no tracker was known; they go to every tracker that comes within latenessMs */
+  early: Arrived[];
 }
 
 /** The feeds of one stream. All times are epoch milliseconds and are handed in. */
@@ -66,7 +70,7 @@ export class Pairing {
   openReference(nowMs: number): Outcome[] {
     const out = this.advance(nowMs);
     this.#expectReference();
-    if (this.#reference!.ended) Object.assign(this.#reference!, { ended: false, lastReceivedMs: this.#nowMs });
+    if (this.#reference!.ended) Object.assign(this.#reference!, this.#newFeed());
     for (const lane of this.#lanes.values()) lane.reopenReference();
     return out;
   }
@@ -78,12 +82,13 @@ export class Pairing {
     const known = this.#trackers.get(name);
     if (known && !known.ended) return out;
     if (known && !this.#lanes.get(name)!.state.finished) out.push({ type: 'finished', tracker: name });
-    this.#trackers.set(name, { lastReceivedMs: this.#nowMs, silent: false, ended: false });
+    this.#trackers.set(name, this.#newFeed());
     const lane = new Lane(name, this.#settings, this.geodetic);
     lane.state.reference.ended = this.#reference!.ended;
+    for (const other of this.#lanes.values())
+      if (other.state.resuming?.absent.includes('reference')) lane.await('reference', this.#nowMs);
     this.#lanes.set(name, lane);
-    for (const { part, receivedMs } of this.#early.splice(0))
-      out.push(...lane.push('reference', part, receivedMs, true));
+    for (const early of this.#early) out.push(...lane.push('reference', { ...early }));
     return out;
   }
 
@@ -97,9 +102,11 @@ export class Pairing {
     const out = this.advance(receivedMs);
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed) throw new Error(`tracker ${tracker} has not been opened`);
+    this.#afterPause(role, tracker, feed);
     this.#heard(role, tracker, feed, out);
-    if (role === 'tracker') addAll(out, this.#lanes.get(tracker!)!.push(role, part, this.#nowMs));
-    else this.#pushReference(part, out);
+    const arrived = { part, receivedMs: this.#nowMs, sinceMs: this.#nowMs };
+    if (role === 'tracker') addAll(out, this.#lanes.get(tracker!)!.push(role, arrived));
+    else this.#pushReference(arrived, out);
     return out;
   }
 
@@ -108,8 +115,9 @@ export class Pairing {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
     const out: Outcome[] = [];
     for (const lane of this.#lanes.values()) addAll(out, lane.advance(this.#nowMs));
+    if (this.#early.length > 0) this.#dropEarly();
     const reference = this.#reference;
-    if (reference && !reference.silent && !reference.ended && this.#isSilent(reference)) {
+    if (reference && !reference.silent && !reference.ended && this.#isSilent('reference', null, reference)) {
       reference.silent = true;
       out.push(silence('reference', null, reference, false));
     }
@@ -132,24 +140,58 @@ export class Pairing {
   deadline(): number {
     let earliest = Number.POSITIVE_INFINITY;
     for (const lane of this.#lanes.values()) earliest = Math.min(earliest, lane.deadline());
-    const { lastReceivedMs, silent, ended } = this.#reference ?? { lastReceivedMs: 0, silent: true, ended: false };
-    return silent || ended ? earliest : Math.min(earliest, lastReceivedMs + this.#settings.silenceMs);
+    const reference = this.#reference;
+    if (!reference || reference.silent || reference.ended) return earliest;
+    return Math.min(earliest, this.#countsFrom('reference', null, reference) + this.#settings.silenceMs);
   }
 
-  /** The evaluator was away until now: the time in between counts for nobody. */
-  resume(nowMs: number): void {
-    const deltaMs = Math.max(0, nowMs - this.#nowMs);
-    this.#nowMs += deltaMs;
-    for (const lane of this.#lanes.values()) lane.shift(deltaMs);
-    for (const feed of [this.#reference, ...this.#trackers.values()]) if (feed) feed.lastReceivedMs += deltaMs;
-    for (const early of this.#early) early.receivedMs += deltaMs;
+  /** The connection of a feed is gone, and it did not say that this was the end. */
+  cut(role: Role, tracker: string | null, nowMs: number): Outcome[] {
+    const out = this.advance(nowMs);
+    const feed = role === 'reference' ? this.#reference : this.#trackers.get(tracker!);
+    if (feed) this.#await(role, tracker, feed);
+    return out;
   }
 
-  /** The feeds, as far as anything was heard of them. */
-  feeds(): Array<{ role: Role; tracker: string | null } & FeedState> {
-    const reference = this.#reference ? [{ role: 'reference' as const, tracker: null, ...this.#reference }] : [];
-    const trackers = [...this.#trackers].map(([tracker, feed]) => ({ role: 'tracker' as const, tracker, ...feed }));
-    return [...reference, ...trackers];
+  /**
+   * The evaluator was away until now: that time counts for nobody, and the feeds have to come back. Unless told how
+   * long it was, it was since the last record; the clock may have been set back meanwhile.
+   */
+  resume(nowMs: number, awayMs = nowMs - this.#nowMs): void {
+    this.#nowMs = nowMs;
+    for (const lane of this.#lanes.values()) lane.shift(awayMs);
+    for (const early of this.#early) early.sinceMs += awayMs;
+    if (this.#reference) this.#resumeFeed('reference', null, this.#reference, awayMs);
+    for (const [name, feed] of this.#trackers) this.#resumeFeed('tracker', name, feed, awayMs);
+  }
+
+  #resumeFeed(role: Role, tracker: string | null, feed: FeedState, awayMs: number): void {
+    feed.quietMs += awayMs;
+    this.#await(role, tracker, feed);
+  }
+
+  /** Whether somebody is waited for who was cut off, or has not caught up yet. */
+  get resuming(): boolean {
+    for (const { state } of this.#lanes.values()) if (state.resuming) return true;
+    return false;
+  }
+
+  /** Whether a feed must not send more until another one is back. */
+  isAhead(tracker: string | null): boolean {
+    if (tracker !== null) return this.#lanes.get(tracker)?.isAhead('tracker') ?? false;
+    for (const lane of this.#lanes.values()) if (lane.isAhead('reference')) return true;
+    return false;
+  }
+
+  /** The feeds, as far as anything was heard of them; `awaited` while one that was cut off is not back. */
+  feeds(): Array<{ role: Role; tracker: string | null; awaited: boolean } & FeedState> {
+    const feeds: Array<[Role, string | null, FeedState]> = [];
+    if (this.#reference) feeds.push(['reference', null, this.#reference]);
+    for (const [name, feed] of this.#trackers) feeds.push(['tracker', name, feed]);
+    return feeds.map(([role, tracker, feed]) => {
+      const awaited = this.#lanesOf(tracker).some(({ state }) => state.resuming?.absent.includes(role) ?? false);
+      return { role, tracker, ...feed, awaited };
+    });
   }
 
   toJSON(): PairingState {
@@ -172,15 +214,19 @@ export class Pairing {
 
   /** A stream has a reference from its first hello on, heard or not. */
   #expectReference(): FeedState {
-    this.#reference ??= { lastReceivedMs: this.#nowMs, silent: false, ended: false };
+    this.#reference ??= this.#newFeed();
     return this.#reference;
   }
 
-  #pushReference(part: FeedPart, out: Outcome[]): void {
+  #newFeed(): FeedState {
+    return { lastReceivedMs: this.#nowMs, quietMs: this.#nowMs, silent: false, ended: false };
+  }
+
+  #pushReference(arrived: Arrived, out: Outcome[]): void {
     const reported: string[] = [];
     for (const [name, lane] of this.#lanes) {
       this.#silenceTracker(name, lane, out);
-      for (const outcome of lane.push('reference', part, this.#nowMs)) {
+      for (const outcome of lane.push('reference', arrived)) {
         // what is wrong with the reference is said once, not by every lane
         const own = 'role' in outcome && outcome.role === 'reference' && outcome.type !== 'missing';
         if (own && reported.includes(outcome.type)) continue;
@@ -189,29 +235,67 @@ export class Pairing {
       }
     }
     if (this.#lanes.size > 0) return;
-    this.#early.push({ part, receivedMs: this.#nowMs });
+    this.#early.push({ ...arrived, optional: true });
+    this.#dropEarly();
+  }
+
+  #dropEarly(): void {
     const { bufferFrames, latenessMs } = this.#settings;
-    while (this.#early.length > bufferFrames || this.#early[0].receivedMs + latenessMs < this.#nowMs)
-      this.#early.shift();
+    const early = this.#early;
+    let count = Math.max(0, early.length - bufferFrames);
+    while (count < early.length && early[count].sinceMs + latenessMs < this.#nowMs) count++;
+    if (count > 0) early.splice(0, count);
+  }
+
+  /** The lanes that a feed is in. */
+  #lanesOf(tracker: string | null): Lane[] {
+    return tracker === null ? [...this.#lanes.values()] : [this.#lanes.get(tracker)!];
+  }
+
+  /** Waits for a feed to come back; not for one that had ended, or was given up before. */
+  #await(role: Role, tracker: string | null, { silent, ended }: FeedState): void {
+    if (!silent && !ended) for (const lane of this.#lanesOf(tracker)) lane.await(role, this.#nowMs);
+  }
+
+  /** A part after both feeds of a lane were quiet, as when a network pauses: the other one gets the time to follow. */
+  #afterPause(role: Role, tracker: string | null, feed: FeedState): void {
+    const { silenceMs } = this.#settings;
+    const isQuiet = ({ quietMs }: FeedState) => this.#nowMs - quietMs >= silenceMs;
+    if (!this.#reference!.silent || !isQuiet(feed)) return;
+    for (const [name, lane] of this.#lanes) {
+      const { reference, tracker: side } = lane.state;
+      if (!reference.delivered || !side.delivered) continue;
+      if (name === tracker) lane.await('reference', this.#nowMs);
+      else if (role === 'reference' && isQuiet(this.#trackers.get(name)!))
+        this.#await('tracker', name, this.#trackers.get(name)!);
+    }
   }
 
   /** A tracker is silent when the reference has gone on for silenceMs without it. */
   #silenceTracker(name: string, lane: Lane, out: Outcome[]): void {
     const feed = this.#trackers.get(name)!;
-    if (feed.silent || feed.ended || !this.#isSilent(feed) || lane.holding) return;
+    if (feed.silent || feed.ended || !this.#isSilent('tracker', name, feed) || lane.holding) return;
     feed.silent = true;
     lane.state.silent = true;
     out.push(silence('tracker', name, feed, false));
   }
 
-  #isSilent(feed: FeedState): boolean {
-    return this.#nowMs - feed.lastReceivedMs >= this.#settings.silenceMs;
+  #isSilent(role: Role, tracker: string | null, feed: FeedState): boolean {
+    return this.#nowMs - this.#countsFrom(role, tracker, feed) >= this.#settings.silenceMs;
+  }
+
+  /** From when on silence counts: since the last part, and not while somebody is coming back. */
+  #countsFrom(role: Role, tracker: string | null, { quietMs }: FeedState): number {
+    let fromMs = quietMs;
+    for (const { state } of role === 'reference' ? this.#lanes.values() : [this.#lanes.get(tracker!)!])
+      fromMs = Math.max(fromMs, state.resuming ? Number.POSITIVE_INFINITY : state.countsFromMs);
+    return fromMs;
   }
 
   #heard(role: Role, tracker: string | null, feed: FeedState, out: Outcome[]): void {
     if (feed.silent) out.push(silence(role, tracker, feed, true));
     feed.silent = false;
-    feed.lastReceivedMs = this.#nowMs;
+    feed.lastReceivedMs = feed.quietMs = this.#nowMs;
     if (role === 'tracker') this.#lanes.get(tracker!)!.state.silent = false;
   }
 }

@@ -4,13 +4,22 @@
  */
 import type { FeedPart, PackedList } from '../wire/objects.js';
 
-/** A part in a lane; `x` is its place on the axis, after jumps have been straightened out. */
-export interface Placed {
-  x: number;
+/** A part as it came. */
+export interface Arrived {
   part: FeedPart;
+  /** epoch milliseconds, for people */
   receivedMs: number;
+  /** since when it waits, by the clock of the pairing, which time away does not move */
+  sinceMs: number;
   /** came before the tracker was known: judged only when the tracker delivers it */
   optional?: boolean;
+}
+
+/** A part in a lane; `x` is its place on the axis, after jumps have been straightened out. */
+export interface Placed extends Arrived {
+  x: number;
+  /** numbering it belongs to */
+  epoch?: number;
 }
 
 /** Puts a part where it belongs; behind others of the same place. */

@@ -23,6 +23,8 @@ export interface RunningStream {
   readonly firstPending: number;
   /** records that an answer of this stream has to wait for, those of other streams in the same worker included */
   readonly queuedAhead: number;
+  /** feeds that were cut off are waited for, or have not caught up yet */
+  readonly resuming: boolean;
   /** in the middle of a record, where no snapshot can be made */
   readonly inRecord: boolean;
 
@@ -34,6 +36,8 @@ export interface RunningStream {
 
   /** Epoch milliseconds at which a tick has something to do; infinity when only new input matters. */
   deadline(): number;
+  /** Whether a feed, null for the reference, must not send more until another one is back. */
+  isAhead(tracker: string | null): boolean;
   /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
   idle(nowMs: number): string | null | undefined;
   info(): StreamInfo;

@@ -20,6 +20,8 @@ export interface FeedInfo {
   lastReceivedMs: number;
   silent: boolean;
   ended: boolean;
+  /** it was cut off, or the evaluator was away, and it has not been heard since */
+  awaited: boolean;
 }
 
 export interface StreamInfo {
@@ -29,6 +31,8 @@ export interface StreamInfo {
   dimensions: number;
   windowFrames: number;
   profiles: string[];
+  /** feeds are coming back: nobody is late or silent meanwhile */
+  resuming: boolean;
   feeds: FeedInfo[];
   series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
   /** it is being rebuilt from its last snapshot and the log; its frames wait */
@@ -54,15 +58,26 @@ export interface StreamStatus {
   spikes: SpikeEvent[];
   /** epoch milliseconds at which a tick has something to do */
   deadlineMs: number;
+  /** since when nothing was heard of each feed, epoch milliseconds, time away not counted */
+  quiet: QuietFeed[];
+  /** feeds that must not send more until another one is back */
+  ahead: Array<string | null>;
+}
+
+/** A feed, and since when nothing was heard of it. */
+export interface QuietFeed {
+  role: Role;
+  tracker: string | null;
+  quietMs: number;
 }
 
 /** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
 export function idleAmong(
-  feeds: readonly Pick<FeedInfo, 'role' | 'tracker' | 'lastReceivedMs'>[],
+  feeds: readonly QuietFeed[],
   { settings }: StreamPlan,
   nowMs: number,
 ): string | null | undefined {
   const oldest = nowMs - settings.idleMinutes * 60_000;
-  if (feeds.every((feed) => feed.lastReceivedMs < oldest)) return null;
-  return feeds.find((feed) => feed.role === 'tracker' && feed.lastReceivedMs < oldest)?.tracker ?? undefined;
+  if (feeds.every((feed) => feed.quietMs < oldest)) return null;
+  return feeds.find((feed) => feed.role === 'tracker' && feed.quietMs < oldest)?.tracker ?? undefined;
 }

@@ -120,6 +120,14 @@ export class Stream implements RunningStream {
     return this.#pairing.deadline();
   }
 
+  get resuming(): boolean {
+    return this.#pairing.resuming;
+  }
+
+  isAhead(tracker: string | null): boolean {
+    return this.#pairing.isAhead(tracker);
+  }
+
   idle(nowMs: number): string | null | undefined {
     return idleAmong(this.#pairing.feeds(), this.#plan, nowMs);
   }
@@ -166,8 +174,10 @@ export class Stream implements RunningStream {
         return this.#pairing.end(record.role, record.tracker, atMs);
       case 'tick':
         return this.#pairing.advance(atMs);
+      case 'cut':
+        return this.#pairing.cut(record.role, record.tracker, atMs);
       case 'resume':
-        this.#pairing.resume(atMs);
+        this.#pairing.resume(atMs, record.awayMs);
         break;
       case 'configure':
         this.#configure(record.settings as StreamPlan);
@@ -318,8 +328,8 @@ export class Stream implements RunningStream {
   #feedInfos(): FeedInfo[] {
     const heard = new Map(this.#pairing.feeds().map((feed) => [feed.tracker ?? '', feed]));
     return [...this.#feeds].map(([key, feed]) => {
-      const { lastReceivedMs = 0, silent = false, ended = false } = heard.get(key) ?? {};
-      return { ...feed, lastReceivedMs, silent, ended };
+      const { lastReceivedMs = 0, silent = false, ended = false, awaited = false } = heard.get(key) ?? {};
+      return { ...feed, lastReceivedMs, silent, ended, awaited };
     });
   }
 
@@ -331,6 +341,7 @@ export class Stream implements RunningStream {
       dimensions: this.#dimensions,
       windowFrames: settings.windowFrames,
       profiles: Object.keys(profiles),
+      resuming: this.resuming,
       feeds: this.#feedInfos(),
       series: [...this.#series.values()].map(({ tracker, profile, mark, report, ended }) => ({
         tracker,
@@ -343,7 +354,10 @@ export class Stream implements RunningStream {
   }
 
   status(): StreamStatus {
-    return { plan: this.#plan, info: this.info(), spikes: this.spikes(), deadlineMs: this.deadline() };
+    const info = this.info();
+    const ahead = info.feeds.flatMap(({ tracker }) => (info.resuming && this.isAhead(tracker) ? [tracker] : []));
+    const quiet = this.#pairing.feeds().map(({ role, tracker, quietMs }) => ({ role, tracker, quietMs }));
+    return { plan: this.#plan, info, spikes: this.spikes(), deadlineMs: this.deadline(), quiet, ahead };
   }
 
   reports(): ReportEvent[] {

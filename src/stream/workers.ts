@@ -321,8 +321,16 @@ export class WorkerStream implements RunningStream {
     return this.pending > 0 || !this.#status ? Number.POSITIVE_INFINITY : this.#status.deadlineMs;
   }
 
+  get resuming(): boolean {
+    return this.#status?.info.resuming ?? false;
+  }
+
+  isAhead(tracker: string | null): boolean {
+    return this.#status?.ahead.includes(tracker) ?? false;
+  }
+
   idle(nowMs: number): string | null | undefined {
-    return this.pending > 0 || !this.#status ? undefined : idleAmong(this.info().feeds, this.plan, nowMs);
+    return this.pending > 0 || !this.#status ? undefined : idleAmong(this.#status.quiet, this.plan, nowMs);
   }
 
   window(tracker: string, profile: string): Promise<WindowView | undefined> {

@@ -55,7 +55,7 @@ export class Meters {
   readonly refusals = new Map<string, number>();
   /** our own mistakes at the edge, by place */
   readonly faults: Record<FaultPlace, number> = { message: 0, request: 0, upgrade: 0, event: 0 };
-  readonly counts = { pauses: 0, coalesced: 0, slowClosed: 0, overflow: 0 };
+  readonly counts = { pauses: 0, coalesced: 0, slowClosed: 0, overflow: 0, clockJumps: 0 };
   readonly latency = new Histogram(LATENCY_SECONDS);
   readonly solve = new Histogram(SOLVE_SECONDS);
 
@@ -92,6 +92,7 @@ export class Meters {
         break;
       case 'switch':
       case 'spike':
+      case 'resuming':
         break;
       case 'quarantine':
         add(this.failedRecords, event.stream);
@@ -139,7 +140,9 @@ export class Meters {
     if (event.report.gap > UNCERTIFIED_GAP) meter.uncertified++;
   }
 
-  #feedEvent(event: Exclude<LiveEvent, { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' }>): void {
+  #feedEvent(
+    event: Exclude<LiveEvent, { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' | 'resuming' }>,
+  ): void {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;
     else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code), event.count);

@@ -51,6 +51,23 @@ export const SERVER_METRICS: readonly Spec[] = [
     read: ({ surroundings }) => surroundings.suspended().map((stream): Sample => [{ stream }, 1]),
   },
   {
+    name: 'tgospa_stream_resuming',
+    type: 'gauge',
+    labels: ['stream'],
+    help: '1 while a stream waits for feeds that were cut off, or for all after a restart: nobody is late or silent meanwhile.',
+    read: ({ surroundings }) => {
+      const resuming = surroundings.resuming();
+      return surroundings.streams().map((stream): Sample => [{ stream }, resuming.includes(stream) ? 1 : 0]);
+    },
+  },
+  {
+    name: 'tgospa_clock_jumps_total',
+    type: 'counter',
+    labels: [],
+    help: 'Times the wall clock of the machine jumped by more than 2 s; durations do not depend on it.',
+    read: single(({ meters }) => meters.counts.clockJumps),
+  },
+  {
     name: 'tgospa_series',
     type: 'gauge',
     labels: [],

@@ -42,6 +42,8 @@ export interface Surroundings {
   streams(): string[];
   /** streams that are not evaluated until the next start */
   suspended(): string[];
+  /** streams that wait for feeds to come back */
+  resuming(): string[];
   storage(): StorageGauges;
   /** what became of alerts, by receiver */
   notifications(): Array<[receiver: string, counts: NotificationCounts]>;

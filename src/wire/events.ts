@@ -88,6 +88,15 @@ export interface QuarantineEvent {
   message: string;
 }
 
+/** Feeds that were cut off, or all after a restart, are waited for; with `over`, no longer. */
+export interface Resuming {
+  type: 'resuming';
+  stream: string;
+  tracker: null;
+  over: boolean;
+  message: string;
+}
+
 export type LiveEvent = Numbered &
   (
     | ReportEvent
@@ -98,6 +107,7 @@ export type LiveEvent = Numbered &
     | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
     | ({ type: 'retired' } & SeriesId)
     | QuarantineEvent
+    | Resuming
   );
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];

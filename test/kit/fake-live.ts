@@ -22,6 +22,7 @@ export class FakeLive implements LivePort {
   parts = new Map<string, StoredPart[]>();
   rejected: string[] = [];
   ended: string[] = [];
+  cuts: string[] = [];
   /** while set, frames wait for it before they are stored */
   gate: Promise<void> | null = null;
   diskFull = false;
@@ -74,13 +75,21 @@ export class FakeLive implements LivePort {
     this.ended.push(keyOf(feed));
   }
 
+  cut(feed: FeedId): void {
+    this.cuts.push(keyOf(feed));
+  }
+
+  now(): number {
+    return Date.now();
+  }
+
   reportRejected(feed: FeedId, code: string): void {
     this.rejected.push(code);
     this.emit({ type: 'rejected', ...feed, code, count: 1 } as LiveEvent);
   }
 
   streams() {
-    return [...this.parts.keys()].map((key) => ({ stream: key.split('/')[0], dimensions: 0 }));
+    return [...this.parts.keys()].map((key) => ({ stream: key.split('/')[0], dimensions: 0, resuming: false }));
   }
 
   window(stream: string, tracker: string, profile: string): unknown {

@@ -7,6 +7,7 @@ import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
+import { isLasting } from './live.js';
 
 const [dir, count] = process.argv.slice(2);
 const frames = Number(count);
@@ -55,7 +56,11 @@ const reports = live.reports().map(({ spikes, ...report }) => ({
   ...report,
   gauges: spikes?.signals.map((signal) => spikes.gauge(signal)),
 }));
-const result = { reports: plain(reports), history: plain(live.recentEvents()), streams: plain(live.streams()) };
+const result = {
+  reports: plain(reports),
+  history: plain(live.recentEvents().filter(isLasting)),
+  streams: plain(live.streams()),
+};
 await live.stop();
 process.send!({ result });
 process.disconnect();

@@ -1,6 +1,7 @@
 /** What tests of the pipeline share: feeds, and a clock that waits. */
-import { interval } from 'rxjs';
+import { filter, interval, type Observable } from 'rxjs';
 import type { Clock } from '../../src/live/pipeline.js';
+import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 
 export const START_MS = 1_763_251_200_000;
@@ -11,6 +12,11 @@ export const feed = (stream: string, tracker: string | null = null): FeedId => (
   role: tracker === null ? 'reference' : 'tracker',
   tracker,
 });
+
+/** What a run with an interruption has in common with one without: all events but those that tell of it. */
+export const isLasting = ({ type }: LiveEvent) => type !== 'resuming';
+export const lastingEvents = ({ events$ }: { events$: Observable<LiveEvent> }): Observable<LiveEvent> =>
+  events$.pipe(filter(isLasting));
 
 /** A clock that stands still until it is told; deadlines are looked at all the time. */
 export class TestClock implements Clock {

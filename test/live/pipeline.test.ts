@@ -14,7 +14,7 @@ import { Log } from '../../src/store/log.js';
 import type { LiveEvent, PublishedReport } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
+import { feed, isLasting, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
 import { skipInFastRun } from '../kit/system.js';
@@ -94,7 +94,7 @@ describe('live', () => {
   };
   const collect = (live: Live) => {
     const events: LiveEvent[] = [];
-    live.events$.subscribe((event) => events.push(event));
+    lastingEvents(live).subscribe((event) => events.push(event));
     return events;
   };
 
@@ -357,7 +357,7 @@ describe('live', () => {
     const before = [...live.reports(), ...live.recentEvents()].map(plainEvent);
     await live.kill();
     const again = await start(configure({ streams: { defaults: { pairing } } }), clock);
-    assert.deepEqual([...again.reports(), ...again.recentEvents()].map(plainEvent), before);
+    assert.deepEqual([...again.reports(), ...again.recentEvents().filter(isLasting)].map(plainEvent), before);
   });
 
   it('retires idle trackers and streams, and begins anew when they come back', async () => {
@@ -414,7 +414,7 @@ describe('live', () => {
     assert.ok(missing?.type === 'missing' && missing.count === 3, JSON.stringify(before));
     await live.kill();
     const again = await start(config);
-    assert.deepEqual(again.recentEvents().map(plainEvent), before.map(plainEvent));
+    assert.deepEqual(again.recentEvents().filter(isLasting).map(plainEvent), before.map(plainEvent));
   });
 
   it('reads settings of a version that knew fewer of them, from snapshots and from the log', async () => {
@@ -596,7 +596,7 @@ describe('live', () => {
     let live = await start(config, clock);
     const seen = new Map<string, unknown>();
     const watch = () =>
-      live.events$.subscribe((event) => {
+      lastingEvents(live).subscribe((event) => {
         const key = `${event.stream} ${event.n}`;
         const event_ = plainEvent(event);
         if (seen.has(key)) assert.deepEqual(event_, seen.get(key), 'an event that comes again is the same');
@@ -638,7 +638,7 @@ describe('live', () => {
       events: seen,
       reports: live.reports().map(plainEvent),
       windows: JSON.parse(JSON.stringify(await Promise.all(windows))),
-      history: live.recentEvents().map(plainEvent),
+      history: live.recentEvents().filter(isLasting).map(plainEvent),
       streams: live.streams(),
       gauges: live.reports().map(({ spikes }) => spikes?.signals.map((signal) => spikes.gauge(signal))),
       inThreads: live.storage().threadStreams,

@@ -9,7 +9,7 @@ import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
 import { CUT, clockAt, LENGTH, openFeeds, type SceneTarget, sceneConfig, sendScene } from '../kit/data-folder-scene.js';
-import { quiet, TestClock } from '../kit/live.js';
+import { lastingEvents, quiet, TestClock } from '../kit/live.js';
 
 const FOLDERS = fileURLToPath(new URL('../../../test/cases/data-folders', import.meta.url));
 
@@ -43,7 +43,7 @@ describe('a data folder of an earlier version', function () {
   /** The events after the cut, by stream. */
   async function goOn(live: Live): Promise<Map<string, unknown[]>> {
     const events = new Map<string, unknown[]>();
-    live.events$.subscribe((event) => {
+    lastingEvents(live).subscribe((event) => {
       if ((event.atMs ?? 0) <= clockAt(CUT)) return;
       events.set(event.stream, [...(events.get(event.stream) ?? []), told(event)]);
     });

@@ -21,7 +21,7 @@ function table(heading: string): string[][] {
     );
 }
 
-const emptyState = () => ({ plan: {}, pairing: { early: [], lanes: {} }, series: [] });
+const emptyState = () => ({ plan: {}, pairing: { reference: null, trackers: {}, early: [], lanes: {} }, series: [] });
 
 describe('stored formats', () => {
   it('are listed on their page with their versions', () => {
@@ -77,20 +77,23 @@ describe('stored formats', () => {
   it('of version 1 become those of today', () => {
     const part = { k: 1, objects: [{ id: 'a', box: [1, 2, 3, 4], class: 'car' }] };
     const packed = { shape: 'box', stride: 4, ids: ['a'], coordinates: [1, 2, 3, 4], classes: ['car'] };
-    const side = () => ({ pending: [{ x: 1, part: { ...part } }], frontier: 5 });
-    const lane = { reference: side(), tracker: side(), undecided: [], history: [{ x: 0, part: { ...part } }] };
+    const arrived = () => ({ part: { ...part }, receivedMs: 7 });
+    const side = () => ({ pending: [{ x: 1, ...arrived() }], frontier: 5 });
+    const lane = { reference: side(), tracker: side(), undecided: [], history: [{ x: 0, ...arrived() }] };
     const numbers = Array.from({ length: 189 }, (_, n) => n);
     const state = {
       ...{ version: 1, plan: {} },
-      pairing: { early: [{ part: { ...part } }], lanes: { sort: lane } },
+      pairing: { reference: { lastReceivedMs: 3 }, trackers: {}, early: [arrived()], lanes: { sort: lane } },
       series: [{ spikes: { version: 1, numbers, held: ['a'] } }, {}],
     };
     const after = unpackSnapshot(serialize(state), 'it') as typeof state;
     assert.equal('version' in after, false);
+    assert.deepEqual(after.pairing.reference, { lastReceivedMs: 3, quietMs: 3 });
     assert.deepEqual(after.pairing.early[0].part.objects, packed);
     const { reference, history, sampled } = after.pairing.lanes.sort as unknown as Record<string, never>;
-    assert.deepEqual(reference, { pending: [{ x: 1, part: { k: 1, objects: packed } }], closedUpTo: 5 });
-    assert.deepEqual([history, sampled], [[{ x: 0, part: { k: 1, objects: packed } }], 'reference']);
+    const renewed = { part: { k: 1, objects: packed }, receivedMs: 7, sinceMs: 7 };
+    assert.deepEqual(reference, { pending: [{ x: 1, ...renewed }], closedUpTo: 5, suspect: null });
+    assert.deepEqual([history, sampled], [[{ x: 0, ...renewed }], 'reference']);
     const { pieces, ...rest } = after.series[0].spikes as unknown as { pieces: Record<string, number[]> };
     assert.deepEqual(rest, { held: ['a'] });
     assert.deepEqual(Object.values(pieces).flat(), numbers);
@@ -98,5 +101,19 @@ describe('stored formats', () => {
       Object.entries(pieces).map(([name, list]) => `${name} ${list[0]}`),
       ['common 0', 'counts 4', 'missed 8', 'false 48', 'switch 88', 'localization 124', 'episodes 157'],
     );
+  });
+
+  it('of lanes of version 2 know the last place given up, and that nobody is doubted or waited for', () => {
+    const side = { pending: [], closedUpTo: 5, epoch: 2, dropped: [7, 9, 8] };
+    const lane = { reference: { ...side, dropped: [] }, tracker: side, undecided: [], history: [], sampled: null };
+    const stored = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number>; state: object };
+    stored.formats.lane = 2;
+    stored.state = { ...emptyState(), pairing: { ...emptyState().pairing, lanes: { sort: lane } } };
+    const after = unpackSnapshot(serialize(stored), 'it') as { pairing: { lanes: Record<string, unknown> } };
+    const renewed = { pending: [], closedUpTo: 5, epoch: 2, suspect: null };
+    assert.deepEqual(after.pairing.lanes.sort, {
+      ...{ reference: renewed, tracker: renewed, undecided: [], history: [], sampled: null },
+      ...{ givenUpTo: { 2: 9 }, resuming: null, countsFromMs: -Number.MAX_VALUE },
+    });
   });
 });

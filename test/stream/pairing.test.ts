@@ -125,7 +125,7 @@ describe('pairing by frame number', () => {
       `reference  1  .  .  .  .  .  .  .  2
        t          1  .  .  .  .  .  .  .  2`,
     );
-    assert.deepEqual(played.notes, ['4 reference silent', '8 reference heard again', '8 t silent', '8 t heard again']);
+    assert.deepEqual(played.notes, ['4 reference silent', '8 reference heard again']);
   });
 
   it('keeps trackers apart: a slow one does not hold up another', () => {
@@ -295,8 +295,7 @@ describe('pairing when numbers jump', () => {
         `reference  900  901  902       903  904
          t          900  901  ${wrong}  903  904`,
       );
-      // the tracker seemed to be past 903 when the reference came to it
-      assert.equal(played.rows['step t'], '900 901 902! 903! 904');
+      assert.equal(played.rows['step t'], '900 901 . 902!,903 904');
     });
   }
 
@@ -319,7 +318,7 @@ describe('pairing when numbers jump', () => {
       `reference  900  901  902  903  3  4  5
        t          900  1    2    3    4  5  .`,
     );
-    assert.equal(played.rows['step t'], '900 901! 902! 903! 3 4 5');
+    assert.equal(played.rows['step t'], '900 . 901!,902! 903! 3 4 5');
   });
 
   it('follows a tracker that is behind by more than restartFrames at a restart', () => {
@@ -542,7 +541,7 @@ describe('pairing by time', () => {
     );
     assert.deepEqual(
       numbers(one).map(([column, , tracks]) => `${column}${tracks ? '' : '!'}`),
-      ['500', '501', '502!', '503!', '504'],
+      ['500', '501', '502!', '503', '504'],
     );
   });
 });
@@ -715,10 +714,9 @@ describe('pairing, whatever the order of arrival', () => {
             );
           const { lanes } = pairing.toJSON();
           for (const lane of Object.values(lanes)) {
-            assert.ok(lane.reference.pending.length + lane.tracker.pending.length <= chosen.bufferFrames + 1);
-            assert.ok(
-              lane.history.length <= chosen.bufferFrames + 1 && lane.undecided.length <= chosen.bufferFrames + 1,
-            );
+            const most = chosen.bufferFrames * (lane.resuming ? 2 : 1) + 1;
+            assert.ok(lane.reference.pending.length + lane.tracker.pending.length <= most);
+            assert.ok(lane.history.length <= most && lane.undecided.length <= most);
             assert.ok(Object.keys(lane.offsets).length <= 6);
           }
         }

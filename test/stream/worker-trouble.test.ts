@@ -19,7 +19,7 @@ import { type PackedSnapshot, type WorkerResult, Workers } from '../../src/strea
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
+import { feed, isLasting, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
 import { skipInFastRun, until } from '../kit/system.js';
@@ -243,7 +243,7 @@ describe('streams in threads', function () {
         const live = await start(
           settingsOf(evaluation, { ...defaults, ...later[restarts - 1] }, { snapshotFrames: 9 }),
         );
-        live.events$.subscribe((event) => {
+        lastingEvents(live).subscribe((event) => {
           const n = before + event.n!;
           if (seen.has(n)) assert.deepEqual(plain(event), seen.get(n), `event ${n} comes again as another`);
           seen.set(n, plain(event));
@@ -264,7 +264,7 @@ describe('streams in threads', function () {
           gauges: live.reports().map(({ spikes }) => spikes?.signals.map((signal) => spikes.gauge(signal))),
           streams: live.streams(),
           spikes: live.spikes(),
-          history: live.recentEvents().map(plain),
+          history: live.recentEvents().filter(isLasting).map(plain),
           windows: JSON.parse(JSON.stringify(await Promise.all(windows))),
         });
       }

@@ -8,7 +8,7 @@ import { evaluate, type Frame, presets } from '../../src/index.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
+import { feed, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { skipInFastRun, until } from '../kit/system.js';
 
@@ -73,7 +73,7 @@ describe('threads', function () {
 
   const collect = (live: Live): LiveEvent[] => {
     const events: LiveEvent[] = [];
-    live.events$.subscribe((event) => events.push(event));
+    lastingEvents(live).subscribe((event) => events.push(event));
     return events;
   };
 

@@ -24,6 +24,7 @@ const SURROUNDINGS: Surroundings = {
   ready: () => true,
   streams: () => ['gate-7'],
   suspended: () => ['gate-7'],
+  resuming: () => ['gate-7'],
   storage: () => ({
     bytes: 4096,
     queuedRecords: 3,
@@ -175,7 +176,12 @@ describe('exposition', () => {
   it('removes the series of a retired stream, and its feeds with the last of them', async () => {
     const meters = eventful();
     const streams = ['gate-7', 'yard'];
-    const exposition = exposed(meters, false, { ...SURROUNDINGS, streams: () => streams, suspended: () => [] });
+    const exposition = exposed(meters, false, {
+      ...SURROUNDINGS,
+      streams: () => streams,
+      suspended: () => [],
+      resuming: () => [],
+    });
     meters.observe(fakeReportEvent({ stream: 'yard' }), 0);
     const retire = (profile: string) =>
       meters.observe({ type: 'retired', stream: 'gate-7', tracker: 'sort', profile }, 0);

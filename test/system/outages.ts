@@ -1,0 +1,52 @@
+/**
+ * The matrix of interruptions, by hand, because it takes as long as the outages last:
+ *   node dist/test/system/outages.js [--kinds kill,suspend,reference,tracker] [--fps 10,30] [--outage 1,8,60] [--seeds 10] [--streams 10]
+ * Prints one line of JSON for each run; exits with 1 when one differs from a run that nobody interrupted.
+ */
+import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { type Aftermath, type Kind, play } from '../kit/outage.js';
+
+const { values } = parseArgs({
+  options: {
+    kinds: { type: 'string', default: 'kill' },
+    fps: { type: 'string', default: '10,30' },
+    outage: { type: 'string', default: '1,8,60' },
+    seeds: { type: 'string', default: '10' },
+    first: { type: 'string', default: '1' },
+    streams: { type: 'string', default: '10' },
+  },
+});
+const numbers = (text: string) => text.split(',').map(Number);
+const streams = Number(values.streams);
+/** seconds before the outage, and after it */
+const AROUND_S = 14;
+
+/** What differs between two runs, in figures. */
+function difference(left: Aftermath[], right: Aftermath[]): object {
+  const sums: Record<string, number> = {};
+  for (const { events } of left)
+    for (const [key, count] of Object.entries(events)) sums[key] = (sums[key] ?? 0) + count;
+  const missed = left.reduce((sum, { counters }) => {
+    const line = counters.find((one) => one.startsWith('tgospa_missed_total'));
+    return sum + Number(line?.split(' ')[1] ?? 0);
+  }, 0);
+  const windows = left.filter(({ window }, n) => !isDeepStrictEqual(window, right[n].window)).length;
+  const counters = left.filter((one, n) => !isDeepStrictEqual(one.counters, right[n].counters)).length;
+  return { missed, events: sums, windows, counters };
+}
+
+let failed = 0;
+for (const kind of values.kinds.split(',') as Kind[])
+  for (const fps of numbers(values.fps))
+    for (const outageS of numbers(values.outage)) {
+      const frames = fps * (outageS + AROUND_S);
+      const common = { kind, streams, fps, frames };
+      const expected = await play({ ...common, outageMs: 0, seed: 0 });
+      for (let seed = Number(values.first); seed < Number(values.first) + Number(values.seeds); seed++) {
+        const got = await play({ ...common, outageMs: outageS * 1000, seed });
+        const equal = isDeepStrictEqual(got, expected);
+        if (!equal) failed++;
+        console.log(JSON.stringify({ kind, fps, outageS, seed, equal, ...(equal ? {} : difference(got, expected)) }));
+      }
+    }
+process.exitCode = failed > 0 ? 1 : 0;
