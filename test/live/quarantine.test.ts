@@ -34,7 +34,7 @@ describe('quarantine', () => {
     const settings = {
       data: { dir, groupCommitMs: 1, snapshotFrames },
       evaluation: { threads: 0, budgetMs: 60_000 },
-      streams: { defaults: { windowFrames: 20, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
+      streams: { defaults: { windowFrames: 20, pairing: { latenessMs: 1e7, silenceMs: 1e7, resumeMs: 0 } } },
     };
     const { config } = readConfig({ text: JSON.stringify(settings), env: {} });
     const logger = { ...quiet, error: (event: string) => errors.push(event) };
