@@ -65,7 +65,7 @@ export function readWindow(solver: Solver): Omit<Evaluation, 'perFrame'> {
     else below += component.gap;
   }
   // per-frame matchings, and fractional optima, are not solved in quanta
-  if (price.half > 0 && !isFractional(solver)) below += roundingQuanta(contents, halves, total);
+  if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(contents, halves, total);
   below = Math.min(cost.total, (below / QUANTA) * contents.unit);
   // the frames alone are a bound too: a simple one, and the only one where pairs are missing
   if (solver.isThinned) below = Math.max(below, cost.total - costAlone(solver));
@@ -113,13 +113,14 @@ function roundingQuanta(contents: WindowContents, halves: number, cost: number):
   let free = 0;
   for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
     const frame = contents.frame(number);
-    if (frame.rounding === 0) continue;
+    // everybody who could be paired is
+    if (frame.roundedPair < 0) continue;
     const weight = contents.frameWeight(number);
     if (weight * frame.distanceCost(frame.roundedPair) > cost) continue;
     const others = Math.min(frame.pairCount - frame.proper, frame.truths.length, frame.tracks.length);
     free += others;
     // weighted, benefits are rounded once more
-    rounding += (weight * frame.rounding) / ROUNDING_PARTS + (weight === 1 ? 0 : others);
+    rounding += (weight * frame.rounding) / ROUNDING_PARTS + (weight === 1 || weight === 0 ? 0 : others);
   }
   return contents.size === 1 ? rounding : rounding + surchargeQuanta(contents, free, halves, cost);
 }
