@@ -7,10 +7,15 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import type { Stored } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
-import type { Logger } from './streams.js';
 
 /** the oldest go when there are more */
 const FILES_MAX = 1000;
+
+/** What it needs of a logger. */
+interface Complaints {
+  warn(event: string, fields?: Record<string, unknown>): void;
+  error(event: string, fields?: Record<string, unknown>): void;
+}
 
 /** What identifies a record: a folder whose log began anew counts positions from 1 again. */
 type Mark = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
@@ -23,7 +28,7 @@ export class Quarantine {
 
   constructor(
     dataDir: string,
-    readonly logger: Logger,
+    readonly logger: Complaints,
   ) {
     this.#dir = join(dataDir, 'quarantine');
     for (const name of this.#files()) this.#load(name);

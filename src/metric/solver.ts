@@ -3,6 +3,7 @@
  */
 
 import { PairFinder } from './distance.js';
+import { keptMax, PATIENCE_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
 import { matchFrame } from './frame-matching.js';
 import { Frontier } from './frontier/frontier.js';
@@ -16,6 +17,7 @@ import type { SolveSettings } from './solve-options.js';
 import type { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
 import { aloneOf, type FrameRecord, pairCost } from './window/frame-record.js';
+import { QUANTA } from './window/quanta.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
 /** Truths that were too much for the frontier, and the frame since which. */
@@ -41,6 +43,8 @@ export class Solver implements WindowListener {
   /** edges that wait to be put into components, and the components they were in */
   private readonly loose = new Set<Edge>();
   private readonly dissolved: Component[] = [];
+  /** components that the frontier tries again in this solve */
+  private readonly given: Component[] = [];
   private readonly perhapsIsolated: Edge[] = [];
   /** frames of which not all pairs were kept */
   private readonly thinned = new Set<number>();
@@ -72,6 +76,7 @@ export class Solver implements WindowListener {
         ? new Frontier(
             contents.changeQuanta,
             settings.frontierMax,
+            keptMax(contents.changeQuanta / QUANTA),
             (frame) => contents.touch(frame),
             (edge) => this.isolated[edge.slot] || this.componentOf[edge.slot] !== undefined,
           )
@@ -89,8 +94,8 @@ export class Solver implements WindowListener {
     if (!this.frontier) return [];
     return [...this.components]
       .filter(({ isolated }) => !isolated)
-      .map(({ since, trajectories, truthCount }) => ({
-        since,
+      .map(({ since, patience, trajectories, truthCount }) => ({
+        since: since + (patience - 1) * (this.contents.windowFrames ?? 0),
         truths: trajectories.slice(0, truthCount).map(({ id }) => id),
       }))
       .sort((a, b) => (a.truths[0] < b.truths[0] ? -1 : 1));
@@ -217,13 +222,20 @@ export class Solver implements WindowListener {
     this.regroup();
     if (frontier) {
       frontier.begin(budget);
-      for (const component of this.components)
-        if (component.since < contents.oldestNumber && component.engine !== 'open') this.giveBack(component);
+      for (const component of this.components) if (this.isDue(component)) this.giveBack(component);
       this.advance(frontier);
     }
     this.solveComponents(budget);
     if (frontier) this.retryFractional(frontier, budget);
+    for (const component of this.given) component.dispose();
+    this.given.length = 0;
     contents.addUpTouched();
+  }
+
+  /** Whether the frontier should try a component again. */
+  private isDue({ since, patience, engine }: Component): boolean {
+    const { oldestNumber, windowFrames } = this.contents;
+    return since + (patience - 1) * (windowFrames ?? 0) < oldestNumber && engine !== 'open';
   }
 
   private solveComponents(budget: Budget): void {
@@ -306,7 +318,7 @@ export class Solver implements WindowListener {
     const { contents, frontier } = this;
     component.dissolve();
     this.components.delete(component);
-    component.dispose();
+    this.given.push(component);
     for (const edge of component.edges) {
       this.componentOf[edge.slot] = undefined;
       if (component.isolated) {
@@ -365,8 +377,8 @@ export class Solver implements WindowListener {
       this.components.delete(component);
       this.dissolved.push(component);
     }
-    const component = new Component(this.program, edges, since);
-    component.inherit(before);
+    const component = new Component(this.program, edges, since, this.patienceFor(edges));
+    component.inherit([...before, ...this.given]);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);
     if (!component.isolated) return;
@@ -386,6 +398,14 @@ export class Solver implements WindowListener {
     for (const price of truthPrice) sum += price;
     for (const price of trackPrice) sum += price;
     return sum;
+  }
+
+  /** How many windows the program keeps edges: twice as many as before when the frontier has just failed with them again. */
+  private patienceFor(edges: readonly Edge[]): number {
+    let patience = 1;
+    for (const component of this.given)
+      if (edges.some((edge) => component.has(edge))) patience = Math.max(patience, 2 * component.patience);
+    return Math.min(patience, PATIENCE_MAX);
   }
 
   dispose(): void {

@@ -3,10 +3,10 @@
  * the newest report. The objects of the frames are kept once, inside the window.
  */
 
-import { evaluate, SlidingWindow, type WindowParams, type WindowSnapshot } from '../index.js';
+import { evaluate } from '../metric/evaluate.js';
 import type { Obj, Report } from '../metric/evaluation.js';
 import type { Params } from '../metric/params.js';
-import type { FeedSnapshot } from '../metric/sliding-window.js';
+import { type FeedSnapshot, SlidingWindow, type WindowParams, type WindowSnapshot } from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import type { Signal } from '../spikes/signals.js';

@@ -3,7 +3,6 @@
  * streams take turns, record by record, so that none waits for the backlog of another. A window is wanted as it is now.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import '../index.js';
 import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';

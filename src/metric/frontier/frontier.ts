@@ -86,11 +86,12 @@ export class Frontier {
   constructor(
     private readonly h: number,
     statesMax: number,
+    keptMax: number,
     private readonly touch: (frame: FrameRecord) => void,
     /** whether an edge is solved otherwise */
     isForeign: (edge: Edge) => boolean,
   ) {
-    this.knot = new Knot(h, statesMax);
+    this.knot = new Knot(h, statesMax, keptMax);
     this.reach = new Reach(this.roster, isForeign);
   }
 

@@ -62,6 +62,7 @@ export class Knot {
   constructor(
     private readonly h: number,
     private readonly statesMax: number,
+    private readonly keptMax: number,
   ) {}
 
   /** Takes up another knot: pairs of a frame, the candidates that they tie together, and the members of these by their index. */
@@ -365,7 +366,7 @@ export class Knot {
       let covered = false;
       for (let k = 0; k < count && !covered; k++) covered = this.covers(kept[k], s);
       if (!covered) kept[count++] = s;
-      if (budget!.spend(count) && this.stoppable) {
+      if (count > this.keptMax || (budget!.spend(count) && this.stoppable)) {
         this.overflow = true;
         this.keep(order[0]);
         return;

@@ -89,6 +89,8 @@ export class Component {
     readonly edges: Edge[],
     /** the frame from which on the frontier could not do it */
     readonly since: number,
+    /** so many windows later it may try again */
+    readonly patience: number,
   ) {
     this.contents = context.contents;
     const order = (nodes: Iterable<Trajectory>) => [...new Set(nodes)].sort((a, b) => (a.id < b.id ? -1 : 1));
