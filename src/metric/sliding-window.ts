@@ -68,8 +68,9 @@ type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
 export class SlidingWindow {
   readonly windowFrames: number;
   readonly settleFrames: number;
-  private readonly solver: Solver;
-  private readonly contents: WindowContents;
+  private solver: Solver;
+  private contents: WindowContents;
+  private readonly settings: SolveSettings;
   private readonly params: WindowParams;
   private stride = 0;
   private newest: PackedFrame | null = null;
@@ -107,6 +108,7 @@ export class SlidingWindow {
     this.params = params;
     this.windowFrames = params.windowFrames;
     this.settleFrames = params.settleFrames ?? Math.floor(params.windowFrames / 2);
+    this.settings = settings;
     this.solver = new Solver(params, settings, params.windowFrames);
     this.contents = this.solver.contents;
     this.lower = new Float64Array(Math.min(this.windowFrames, 64));
@@ -167,9 +169,28 @@ export class SlidingWindow {
   }
 
   private enter(packed: PackedFrame): void {
-    if (this.contents.size === this.windowFrames) this.solver.dropOldest();
-    this.solver.append(packed);
-    this.solver.solve(budgetOf(this.options));
+    const { newestNumber } = this.contents;
+    try {
+      if (this.contents.size === this.windowFrames) this.solver.dropOldest();
+      this.solver.append(packed);
+      this.solver.solve(budgetOf(this.options));
+    } catch (error) {
+      this.rebuild(newestNumber);
+      throw error;
+    }
+  }
+
+  /** A push failed halfway: the window is built again from the frames it had, and solved with the next. */
+  private rebuild(newestNumber: number): void {
+    const { solver: failed, contents: before } = this;
+    this.edition++;
+    this.solver = new Solver(this.params, this.settings, this.windowFrames);
+    this.contents = this.solver.contents;
+    this.solver.startAt(before.oldestNumber);
+    for (const frame of before.frameList()) if (frame.number <= newestNumber) this.solver.append(frame.packed());
+    restoreHeld(heldOf(before.truths), this.contents.truths, this.contents.tracks);
+    restoreHeld(heldOf(before.tracks), this.contents.tracks, this.contents.truths);
+    failed.dispose();
   }
 
   private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
@@ -287,11 +308,6 @@ export class SlidingWindow {
       return alone ? [ids, coordinates, alone] : [ids, coordinates];
     };
     const handedOver = this.solver.handedOver();
-    const held = (side: Map<string, Trajectory>): HeldSnapshot[] =>
-      [...side.values()]
-        .filter((t) => t.used)
-        .sort((a, b) => (a.id < b.id ? -1 : 1))
-        .map((t) => [t.id, t.partner?.id ?? null, t.partnerGone]);
     return {
       version: 1,
       params: this.params,
@@ -306,7 +322,7 @@ export class SlidingWindow {
       ...(this.excused.missed + this.excused.false > 0 ? { excused: { ...this.excused } } : {}),
       lower: Array.from(this.lower),
       lifetimeLower: this.lifetimeLower,
-      held: { truths: held(contents.truths), tracks: held(contents.tracks) },
+      held: { truths: heldOf(contents.truths), tracks: heldOf(contents.tracks) },
       ended: this.ended,
       ...(handedOver.length > 0 ? { handedOver } : {}),
       ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
@@ -417,11 +433,19 @@ class WindowReport implements Report {
   }
 }
 
+function heldOf(side: Map<string, Trajectory>): HeldSnapshot[] {
+  return [...side.values()]
+    .filter((t) => t.used)
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+    .map((t) => [t.id, t.partner?.id ?? null, t.partnerGone]);
+}
+
 function restoreHeld(list: HeldSnapshot[], side: Map<string, Trajectory>, other: Map<string, Trajectory>): void {
   for (const [id, partner, gone] of list) {
-    const trajectory = side.get(id)!;
+    const trajectory = side.get(id);
+    if (!trajectory) continue;
     trajectory.used = true;
-    trajectory.partner = partner === null ? null : other.get(partner)!;
+    trajectory.partner = partner === null ? null : (other.get(partner) ?? null);
     trajectory.partnerGone = gone;
   }
 }

@@ -211,4 +211,33 @@ describe('the particulars of the kernel', () => {
       assert.deepEqual(report.perFrame[1].assignment, [{ truth: 'x', track: 'A', distance: null }]);
     }
   });
+
+  it('a push that fails leaves a window that goes on', () => {
+    const real = loadSimplexSync();
+    let failed = 0;
+    for (const seed of [3, 5, 8, 12]) {
+      const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 16 });
+      const window = new SlidingWindow({ ...params, windowFrames: 6 }, { solver: 'lp', exactness: 'force' });
+      const taken: Frame[] = [];
+      frames.forEach((frame: Frame, k: number) => {
+        const broken = { ...real, createRing: () => assert.fail('broken'), solveIntegral: () => assert.fail('broken') };
+        if (k % 5 === 4) useSimplex(() => broken as never);
+        try {
+          window.push(frame);
+          taken.push(frame);
+        } catch (error) {
+          assert.match(String(error), /broken/);
+          failed++;
+        } finally {
+          useSimplex(null);
+        }
+      });
+      const report = window.push(frames[0]);
+      const held = [...taken, frames[0]].slice(-report.frames);
+      const again = evaluate(held, params, { solver: 'lp', exactness: 'force' });
+      close(report.cost.total, again.cost.total, 1e-9, `seed ${seed}`);
+      window.dispose();
+    }
+    assert.ok(failed > 0, 'no push failed');
+  });
 });
