@@ -8,6 +8,7 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { Surroundings } from '../telemetry/spec.js';
 import type { LiveEvent } from '../wire/events.js';
+import type { FindingEvent } from '../wire/findings.js';
 import type { Access } from './access.js';
 import { FeedDesk } from './feed-desk.js';
 import { Http } from './http.js';
@@ -110,11 +111,19 @@ export class Edge {
     this.subscribers.publish(event);
     this.trends.observe(event);
     if (event.type === 'retired') this.#retired(event.stream);
+    else if (event.type === 'finding') this.#logFinding(event);
   }
 
   /** A stream that is gone may come back with other objects. */
   #retired(name: string): void {
     if (!this.#parts.live.streams().some(({ stream }) => stream === name)) this.desk.rules.forget(name);
+  }
+
+  /** Whoever reads the log and nothing else hears of it too. */
+  #logFinding({ stream, tracker, finding, phase, message, remedy, evidence }: FindingEvent): void {
+    const { logger } = this.#parts;
+    if (phase === 'start') logger.warn('finding', { stream, tracker, finding, message, remedy, evidence });
+    else logger.info('finding_over', { stream, tracker, finding });
   }
 
   #health(): Health {
@@ -133,6 +142,7 @@ export class Edge {
       streams: () => live.streams().map(({ stream }) => stream),
       suspended: () => live.streams().flatMap(({ stream, suspended }) => (suspended === undefined ? [] : [stream])),
       resuming: () => live.streams().flatMap(({ stream, resuming }) => (resuming ? [stream] : [])),
+      findings: () => live.streams().flatMap(({ stream, findings }) => findings.map((one) => ({ stream, ...one }))),
       storage: () => live.storage(),
       notifications,
     };

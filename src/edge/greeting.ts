@@ -4,6 +4,7 @@ import type { Format } from '../../adapters/kit/adapter.js';
 import type { Config, ResolvedStream } from '../config/config.js';
 import { windowWarning } from '../metric/params.js';
 import { Fault, show } from '../wire/fault.js';
+import type { Finding } from '../wire/findings.js';
 import type { Hello, Outgoing } from '../wire/messages.js';
 
 /** The format of a feed with its options; null for native frames, which need no decoding. */
@@ -25,11 +26,13 @@ export function welcomeMessage(
   nextSeq: number,
   { settings, shape, profiles }: ResolvedStream,
   limits: Config['limits'],
+  findings: readonly Finding[],
 ): Outgoing {
-  const warnings = Object.entries(profiles).flatMap(([name, params]) => {
+  const unwise = Object.entries(profiles).flatMap(([name, params]) => {
     const warning = windowWarning(params, settings.windowFrames);
     return warning ? [`profile ${name}: ${warning}`] : [];
   });
+  const warnings = [...unwise, ...findings.map(({ finding, message, remedy }) => `${finding}: ${message}; ${remedy}`)];
   return {
     type: 'welcome',
     session,

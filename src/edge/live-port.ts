@@ -3,18 +3,24 @@ import type { ResolvedStream, SettingsPatch } from '../config/config.js';
 import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
+import type { Finding } from '../wire/findings.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 
 /** What the pipeline offers to feeds. */
 export interface FeedPort {
   /** whether a stream is open, or about to be */
   hasStream(stream: string): boolean;
-  /** `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not */
+  /**
+   * `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not;
+   * `findings` is what is wrong with how the feed is wired
+   */
   openFeed(
     feed: FeedId,
     settings?: SettingsPatch,
     shape?: Shape,
-  ): { nextSeq: number; plan: ResolvedStream } | { code: string; path: string; message: string };
+  ):
+    | { nextSeq: number; plan: ResolvedStream; findings: readonly Finding[] }
+    | { code: string; path: string; message: string };
   /**
    * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
    * going to be. Parts that become durable together get the same promise.
@@ -40,7 +46,13 @@ export interface Health {
 /** What the pipeline offers to readers besides. */
 export interface LivePort extends FeedPort {
   readonly events$: { subscribe(next: (event: LiveEvent) => void): unknown };
-  streams(): Array<{ stream: string; dimensions: number; resuming: boolean; suspended?: string }>;
+  streams(): Array<{
+    stream: string;
+    dimensions: number;
+    resuming: boolean;
+    suspended?: string;
+    findings: readonly Finding[];
+  }>;
   /** the newest report of every series */
   reports(): ReportEvent[];
   storage(): StorageGauges;

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Format } from '../../adapters/kit/adapter.js';
-import type { ResolvedStream, SettingsPatch } from '../config/config.js';
+import type { SettingsPatch } from '../config/config.js';
 import { CLOSE_CODES, type CloseCode, REJECT_CODES, type RejectCode } from '../wire/codes.js';
 import { Fault } from '../wire/fault.js';
 import type { FeedId } from '../wire/feed.js';
@@ -18,10 +18,14 @@ import { type FeedQueue, type FeedSession, isStorageFault, jumpFault } from './f
 import { FlowControl } from './flow-control.js';
 import { type ForeignFrames, ForeignMessages } from './foreign-messages.js';
 import { formatOf, welcomeMessage } from './greeting.js';
+import type { FeedPort } from './live-port.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
 import { RateLimit } from './rate-limit.js';
 
 const SET_ASIDE = 'the server failed on this message and has set it aside; its log says why';
+
+/** A feed that the pipeline has opened. */
+type Opened = Extract<ReturnType<FeedPort['openFeed']>, { nextSeq: number }>;
 
 export class Session implements FeedSession, Conversation {
   readonly id = randomUUID();
@@ -235,7 +239,7 @@ export class Session implements FeedSession, Conversation {
       return new Fault(code, opened.path, opened.message);
     }
     if (isNew) desk.shares.add(this.#client, stream);
-    this.#welcome(queue, opened.nextSeq, opened.plan, format);
+    this.#welcome(queue, opened, format);
     return undefined;
   }
 
@@ -244,7 +248,7 @@ export class Session implements FeedSession, Conversation {
     return this.identity.token ? `token ${this.identity.name}` : `address ${this.peer.address}`;
   }
 
-  #welcome(queue: FeedQueue, acceptedSeq: number, plan: ResolvedStream, format: Format | null): void {
+  #welcome(queue: FeedQueue, { nextSeq: acceptedSeq, plan, findings }: Opened, format: Format | null): void {
     const { desk } = this;
     const { feed } = queue;
     const { limits } = desk.config;
@@ -258,7 +262,7 @@ export class Session implements FeedSession, Conversation {
     this.#acked = nextSeq - 1;
     this.#rules = desk.rules.of(feed.stream, plan);
     if (format) this.#foreign = new ForeignMessages(format, feed.role, this.#rules, limits.creditFrames, queue.lastSeq);
-    this.#send(welcomeMessage(this.id, nextSeq, plan, limits));
+    this.#send(welcomeMessage(this.id, nextSeq, plan, limits, findings));
     const { address } = this.peer;
     desk.logger.info('feed_opened', { ...feed, session: this.id, nextSeq, address, token: this.identity.name });
   }

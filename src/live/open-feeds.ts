@@ -10,6 +10,7 @@ import { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { StreamInfo } from '../stream/status.js';
 import type { FeedId } from '../wire/feed.js';
+import type { Finding } from '../wire/findings.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import type { HeldAcks } from './held-acks.js';
 import { exceeded, type Refusal, refuseSettings, refuseShape } from './refusal.js';
@@ -19,6 +20,8 @@ import type { Streams } from './streams.js';
 export interface Admission {
   nextSeq: number;
   plan: StreamPlan;
+  /** what is wrong with how this feed is wired */
+  findings: readonly Finding[];
 }
 
 /** A feed as far as it was accepted. */
@@ -81,7 +84,11 @@ export class OpenFeeds {
       // while the disk takes nothing, the feed is opened with its first part
       if (!(error instanceof StorageFault)) throw error;
     }
-    return { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan: this.#entries.get(id.stream)!.plan };
+    const { plan } = this.#entries.get(id.stream)!;
+    const all = this.streams.get(id.stream)?.info().findings ?? [];
+    const findings =
+      id.role === 'reference' ? all : all.filter(({ tracker }) => (tracker ?? id.tracker) === id.tracker);
+    return { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan, findings };
   }
 
   /** Appends a part to the log, or throws a StorageFault. Resolves when it may be acked. */

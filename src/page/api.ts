@@ -15,6 +15,14 @@ export interface FeedState {
   ended: boolean;
 }
 
+/** What is wrong with how a tracker, or with null the whole stream, is wired. */
+export interface FindingState {
+  finding: string;
+  tracker: string | null;
+  message: string;
+  remedy: string;
+}
+
 export interface StreamState {
   stream: string;
   shape: 'box' | 'point';
@@ -24,6 +32,7 @@ export interface StreamState {
   resuming?: boolean;
   feeds: FeedState[];
   series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
+  findings: FindingState[];
 }
 
 export type TrendColumns = SeriesId & Record<'k' | 'atMs' | 'distance' | keyof Costs, number[]>;

@@ -6,6 +6,7 @@
 import {
   ApiError,
   type EventMessage,
+  type FindingState,
   getEvents,
   getSparklines,
   getStreams,
@@ -88,6 +89,12 @@ export class Board {
 
   spikesOf(id: SeriesId): Spike[] {
     return [...this.spikes.values()].filter((spike) => keyOf(spike) === keyOf(id));
+  }
+
+  /** What is wrong with how a series is wired. */
+  findingsOf({ stream, tracker }: SeriesId): FindingState[] {
+    const { findings = [] } = this.streams.get(stream) ?? {};
+    return findings.filter((finding) => (finding.tracker ?? tracker) === tracker);
   }
 
   #connected(state: SocketState): void {

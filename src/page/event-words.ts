@@ -3,7 +3,7 @@ import type { EventMessage } from './api.js';
 import { count, number, type SeriesId, seriesLink } from './format.js';
 
 /** Groups of events people filter by. */
-export const KINDS = ['switch', 'spike', 'silence', 'rejected', 'other'] as const;
+export const KINDS = ['switch', 'spike', 'finding', 'silence', 'rejected', 'other'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const kindOf = ({ type }: EventMessage): Kind => (KINDS.includes(type as Kind) ? (type as Kind) : 'other');
@@ -21,12 +21,15 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'resuming')
     return `stream ${event.over ? 'waits for no feed any longer' : 'waits for its feeds to come back'}`;
   if (type === 'spike') return spikeSentence(event);
+  if (type === 'finding') return event.phase === 'end' ? `${text('finding')} is over` : findingSentence(event);
   if (type === 'retired') return 'series retired: no frame for too long';
   if (type === 'quarantine')
     return `${event.suspended ? 'suspended: ' : ''}a frame could not be evaluated and was set aside: ${message}`;
   const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
   return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
 }
+
+const findingSentence = ({ finding, message, remedy }: EventMessage) => `${finding}: ${message}; ${remedy}`;
 
 function spikeSentence(event: EventMessage): string {
   const { signal, phase, observed, expected, objects } = event;

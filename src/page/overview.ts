@@ -1,5 +1,5 @@
 /**
- * All series, the worst first: distance, its recent course, its components, the age of the last frame, active spikes.
+ * All series, the worst first: distance, its recent course, its components, the age of the last frame, active spikes, findings.
  * Rows are kept and filled anew; only what changed is written.
  */
 import type { Board, SeriesState } from './board.js';
@@ -55,7 +55,7 @@ export class Overview {
       ...Object.entries(ORDERS).map(([value, text]) => h('option', { value }, text)),
     );
     this.#order.value = route.query.get('order') ?? 'worst';
-    const head = ['Series', 'Distance', 'Recent', 'Components', 'Updated', 'Spikes'].map((text) =>
+    const head = ['Series', 'Distance', 'Recent', 'Components', 'Updated', 'Spikes, findings'].map((text) =>
       h('th', { scope: 'col' }, text),
     );
     this.element = h(
@@ -191,10 +191,16 @@ export class Overview {
     setText(row.fresh, text);
     row.fresh.classList.toggle('stale', stale);
     const spikes = this.board.spikesOf(series).map(({ signal }) => signal);
-    const said = spikes.join(', ');
+    const findings = this.board.findingsOf(series);
+    const said = [...spikes, ...findings.map(({ finding }) => finding)].join(', ');
     if (row.spikes.dataset.spikes === said) return;
     row.spikes.dataset.spikes = said;
-    row.spikes.replaceChildren(...spikes.map((signal) => h('span', { class: 'badge' }, `▲ ${signal}`)));
+    row.spikes.replaceChildren(
+      ...spikes.map((signal) => h('span', { class: 'badge' }, `▲ ${signal}`)),
+      ...findings.map(({ finding, message, remedy }) =>
+        h('span', { class: 'badge', title: `${message}; ${remedy}` }, `⚠ ${finding}`),
+      ),
+    );
   }
 
   #freshness(series: SeriesState): { text: string; stale: boolean } {

@@ -2,7 +2,7 @@
  * What is wrong when figures do not simply arrive, and what to do about it. One banner at a time, the most serious
  * first.
  */
-import type { StreamState } from './api.js';
+import type { FindingState, StreamState } from './api.js';
 import type { Board } from './board.js';
 import { h, setText } from './dom.js';
 import type { SeriesFeed } from './feed.js';
@@ -67,7 +67,8 @@ export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State
   const stream = board.streams.get(id.stream);
   const reference = stream?.feeds.find(({ role }) => role === 'reference');
   const tracker = stream?.feeds.find((one) => one.tracker === id.tracker);
-  if (!feed.report && feed.fault && !feed.frames) return missingState(feed.fault, stream, id);
+  const [finding] = board.findingsOf(id);
+  if (!feed.report && feed.fault && !feed.frames && !finding) return missingState(feed.fault, stream, id);
   if (performance.now() - feed.skippedAtMs < SLOW_MS)
     return {
       name: 'slow',
@@ -75,6 +76,7 @@ export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State
       title: 'This page cannot keep up.',
       text: `${feed.skipped} reports were skipped so far. Frames are missing on this page only; the evaluation has all of them. Close other tabs, hide trails and ids, or use a faster connection.`,
     };
+  if (finding) return findingState(finding);
   if (stream?.resuming) return resumingState(stream);
   const since = (ms: number) => (ms > 0 ? ` for ${duration(board.ageMs(ms))}` : '');
   if (reference?.silent)
@@ -110,6 +112,20 @@ function resumingState({ stream, feeds }: StreamState): State {
     title: `Stream ${stream} is waiting for ${names.length > 0 ? names.join(' and ') : 'its feeds to catch up'}.`,
     text: 'A connection was cut, or the evaluator was away. Frames are judged once they have been sent again; after pairing.resumeMs the usual lateness counts.',
   };
+}
+
+/** Figures that arrive and mean nothing, because the feeds are connected wrongly. */
+function findingState({ finding, message, remedy }: FindingState): State {
+  return {
+    name: 'finding',
+    grave: true,
+    title: `The feeds do not fit together (${finding}).`,
+    text: `${sentence(message)} What to do: ${sentence(remedy, false)}`,
+  };
+}
+
+function sentence(text: string, capital = true): string {
+  return `${capital ? text[0].toUpperCase() + text.slice(1) : text}.`;
 }
 
 function missingState(fault: { code: string; message: string }, stream: StreamState | undefined, id: SeriesId): State {

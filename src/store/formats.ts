@@ -21,10 +21,11 @@ export const FORMATS = {
   window: { version: 1, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
   spikes: { version: 2, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
+  findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
 } as const satisfies Record<string, { version: number; holds: string }>;
 
 /** What a snapshot of a stream consists of, from the outside in. */
-const IN_SNAPSHOT = ['stream', 'pairing', 'lane', 'series', 'window', 'spikes', 'companion'] as const;
+const IN_SNAPSHOT = ['stream', 'pairing', 'lane', 'series', 'window', 'spikes', 'companion', 'findings'] as const;
 type SnapshotFormat = (typeof IN_SNAPSHOT)[number];
 type Versions = Record<SnapshotFormat, number>;
 
@@ -45,8 +46,10 @@ export function unpackSnapshot(bytes: Uint8Array, place: string): unknown {
   const stored = deserialize(bytes) as { formats: Versions; state: unknown } | { version: number };
   const { formats, state } =
     'formats' in stored ? stored : { formats: { ...UNSAID, stream: stored.version }, state: stored };
-  for (const name of IN_SNAPSHOT) requireReadable(name, formats[name], place);
-  for (const name of IN_SNAPSHOT) migrate(name, formats[name], state as SnapshotState);
+  // findings came later than versions
+  const versions = { ...formats, findings: formats.findings ?? 1 };
+  for (const name of IN_SNAPSHOT) requireReadable(name, versions[name], place);
+  for (const name of IN_SNAPSHOT) migrate(name, versions[name], state as SnapshotState);
   return state;
 }
 

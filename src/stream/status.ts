@@ -6,6 +6,7 @@ import type { Evaluation, Report } from '../metric/evaluation.js';
 import type { WindowParams } from '../metric/sliding-window.js';
 import type { Mark, SpikeEvent } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
+import type { Finding } from '../wire/findings.js';
 import type { Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
 import type { StreamPlan } from './plan.js';
@@ -39,6 +40,8 @@ export interface StreamInfo {
   restoring?: true;
   /** why it is not evaluated until the next start; its frames are stored */
   suspended?: string;
+  /** what is wrong with how its feeds are wired */
+  findings: Finding[];
 }
 
 /** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */

@@ -13,6 +13,7 @@ import type { FeedId, Role } from '../wire/feed.js';
 import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { type CompanionStates, Companions } from './companions.js';
+import { Findings, type FindingsState } from './findings.js';
 import { Load } from './load.js';
 import { Pairing, type PairingState } from './pairing.js';
 import { filtered, isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
@@ -42,6 +43,7 @@ interface StreamState extends StreamEventsState {
   companions?: CompanionStates;
   dimensions: number;
   spikes?: SpikeEvent[];
+  findings?: FindingsState;
   heavy?: boolean;
 }
 
@@ -54,6 +56,7 @@ export class Stream implements RunningStream {
   readonly #events: StreamEvents;
   readonly #pairing: Pairing;
   readonly #companions: Companions;
+  readonly #findings: Findings;
   readonly #load: Load;
   readonly #series = new Map<string, Series>();
   readonly #feeds = new Map<string, FeedState>();
@@ -76,6 +79,7 @@ export class Stream implements RunningStream {
     this.#position = snapshot?.position ?? 0;
     this.#events = new StreamEvents(state);
     this.#companions = new Companions(plan, state?.companions);
+    this.#findings = new Findings(plan, state?.findings);
     this.#load = new Load(heavyMs, state?.heavy);
     this.#dimensions = state?.dimensions ?? 0;
     const { pairing, spikes } = plan.settings;
@@ -138,8 +142,8 @@ export class Stream implements RunningStream {
     const outcomes = this.#admit(record);
     if (record.kind !== 'part' || outcomes.length > 1) return this.#applySteps(record, outcomes);
     // nearly always a part waits for its other half, or completes a step
-    if (outcomes.length === 0) return NOTHING;
-    this.#process(outcomes[0], record.atMs);
+    if (outcomes.length === 0 && this.#events.isEmpty) return NOTHING;
+    if (outcomes.length > 0) this.#process(outcomes[0], record.atMs);
     return [this.#events.drain()];
   }
 
@@ -164,9 +168,10 @@ export class Stream implements RunningStream {
       case 'part':
         this.#feed(record).seq = record.part.seq;
         this.#dimensions ||= dimensionsOf(record.part.objects);
-        return this.#pairing.push(record.role, record.tracker, filtered(record.part, this.#plan), atMs);
+        return this.#admitPart(record);
       case 'open':
         this.#feed(record);
+        this.#findings.open(record.role, record.tracker, atMs);
         return record.role === 'reference'
           ? this.#pairing.openReference(atMs)
           : this.#pairing.openTracker(record.tracker!, atMs);
@@ -186,6 +191,17 @@ export class Stream implements RunningStream {
         this.#retire(record.tracker);
     }
     return [];
+  }
+
+  #admitPart({ role, tracker, part: whole, atMs }: Extract<LogRecord, { kind: 'part' }>): Outcome[] {
+    const part = filtered(whole, this.#plan);
+    this.#findings.part(role, tracker, part, atMs);
+    this.#emitFindings();
+    return this.#pairing.push(role, tracker, part, atMs);
+  }
+
+  #emitFindings(): void {
+    for (const change of this.#findings.drain()) this.#events.emit({ type: 'finding', stream: this.name, ...change });
   }
 
   #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedState {
@@ -215,9 +231,14 @@ export class Stream implements RunningStream {
   }
 
   #process(outcome: Outcome, atMs: number): void {
-    if (outcome.type === 'step') this.#evaluate(outcome);
-    else if (outcome.type === 'finished') this.#finish(outcome.tracker, atMs);
-    else this.#events.emit({ ...outcome, stream: this.name });
+    if (outcome.type === 'step') {
+      this.#findings.step(outcome);
+      this.#evaluate(outcome);
+    } else if (outcome.type === 'finished') this.#finish(outcome.tracker, atMs);
+    else {
+      if (outcome.type === 'missing') this.#findings.missing(outcome.role, outcome.tracker);
+      this.#events.emit({ ...outcome, stream: this.name });
+    }
   }
 
   #evaluate(step: Step): void {
@@ -291,6 +312,7 @@ export class Stream implements RunningStream {
     const before = this.#plan;
     this.#plan = plan;
     this.#companions.configure(plan);
+    this.#findings.configure(plan);
     this.#pairing.configure(plan.settings.pairing);
     for (const series of this.#series.values()) {
       if (keepsWindow(series.profile, before, plan)) this.#watchSpikes(series, plan);
@@ -316,6 +338,8 @@ export class Stream implements RunningStream {
     for (const series of this.#series.values())
       if (tracker === null || series.tracker === tracker) this.#removeSeries(series);
     this.#companions.drop(tracker);
+    this.#findings.retire(tracker);
+    this.#emitFindings();
     if (tracker === null) return;
     this.#feeds.delete(tracker);
     this.#pairing.dropTracker(tracker);
@@ -350,6 +374,7 @@ export class Stream implements RunningStream {
         frames: report ? report.frame + 1 : 0,
         ended,
       })),
+      findings: this.#findings.list(),
     };
   }
 
@@ -397,6 +422,7 @@ export class Stream implements RunningStream {
       dimensions: this.#dimensions,
       ...this.#events.toJSON(),
       spikes: this.spikes(),
+      findings: this.#findings.toJSON(),
       ...(this.heavy ? { heavy: true } : {}),
     };
   }

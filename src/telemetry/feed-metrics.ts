@@ -20,6 +20,11 @@ function* perReason({ meters }: Scrape): Iterable<Sample> {
     for (const [reason, count] of rejected) yield [{ ...labelsOf(feed), reason }, count];
 }
 
+function* perFinding({ surroundings }: Scrape): Iterable<Sample> {
+  for (const { stream, tracker, finding } of surroundings.findings())
+    yield [{ stream, tracker: tracker ?? '', finding }, 1];
+}
+
 export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_feed_frames_total',
@@ -83,5 +88,12 @@ export const FEED_METRICS: readonly Sampled[] = [
     labels: [...FEED, 'reason'],
     help: 'Messages of a feed answered by a reject, by its code.',
     read: perReason,
+  },
+  {
+    name: 'tgospa_stream_finding',
+    type: 'gauge',
+    labels: ['stream', 'tracker', 'finding'],
+    help: '1 while something is wrong with how the feeds of a stream are wired, by finding; the tracker label is empty when it concerns the whole stream. The log, /v1/streams and /v1/events have figures and remedy.',
+    read: perFinding,
   },
 ];

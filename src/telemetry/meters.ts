@@ -93,6 +93,7 @@ export class Meters {
       case 'switch':
       case 'spike':
       case 'resuming':
+      case 'finding':
         break;
       case 'quarantine':
         add(this.failedRecords, event.stream);
@@ -141,7 +142,10 @@ export class Meters {
   }
 
   #feedEvent(
-    event: Exclude<LiveEvent, { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' | 'resuming' }>,
+    event: Exclude<
+      LiveEvent,
+      { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' | 'resuming' | 'finding' }
+    >,
   ): void {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;

@@ -2,6 +2,7 @@
  * What a metric of the catalogue is: name, labels and help, and how a scrape reads it. A scrape makes the samples from
  * scratch, so what is gone from the state is gone from /metrics.
  */
+import type { FindingName } from '../wire/findings.js';
 import type { Histogram } from './histogram.js';
 import type { Meters } from './meters.js';
 
@@ -44,6 +45,8 @@ export interface Surroundings {
   suspended(): string[];
   /** streams that wait for feeds to come back */
   resuming(): string[];
+  /** what is wrong with how feeds are wired */
+  findings(): Array<{ stream: string; tracker: string | null; finding: FindingName }>;
   storage(): StorageGauges;
   /** what became of alerts, by receiver */
   notifications(): Array<[receiver: string, counts: NotificationCounts]>;

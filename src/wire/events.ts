@@ -6,6 +6,7 @@ import type { Evaluation, Report, SwitchEvent } from '../metric/evaluation.js';
 import type { ScoreReading } from '../scores/companion.js';
 import type { SpikeGauge, SpikeNews } from '../spikes/watch.js';
 import type { FeedId, Role } from './feed.js';
+import type { FindingEvent } from './findings.js';
 import { type PackedList, unpack } from './objects.js';
 import type { SeriesId } from './series-key.js';
 
@@ -108,6 +109,7 @@ export type LiveEvent = Numbered &
     | ({ type: 'retired' } & SeriesId)
     | QuarantineEvent
     | Resuming
+    | FindingEvent
   );
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];

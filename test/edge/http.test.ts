@@ -146,7 +146,9 @@ tokens:
       edge.live.openFeed({ stream: 'yard', role: 'reference', tracker: null });
       const { headers } = bearer(env.GUARD);
       const list = await get(`${edge.url}/v1/streams`, headers);
-      assert.deepEqual(JSON.parse(String(list.body)).streams, [{ stream: 'gate-7', dimensions: 0, resuming: false }]);
+      assert.deepEqual(JSON.parse(String(list.body)).streams, [
+        { stream: 'gate-7', dimensions: 0, resuming: false, findings: [] },
+      ]);
       assert.equal((await get(`${edge.url}/v1/streams`)).status, 401);
       assert.equal((await get(`${edge.url}/metrics`, headers)).status, 403);
       assert.equal((await get(`${edge.url}/metrics`, bearer(env.GRAFANA).headers)).status, 200);

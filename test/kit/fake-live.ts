@@ -58,6 +58,7 @@ export class FakeLive implements LivePort {
     return {
       nextSeq: Math.floor(parts.at(-1)?.seq ?? 0) + 1,
       plan: resolveStream(this.config, feed.stream, patch) as ResolvedStream,
+      findings: [],
     };
   }
 
@@ -89,7 +90,12 @@ export class FakeLive implements LivePort {
   }
 
   streams() {
-    return [...this.parts.keys()].map((key) => ({ stream: key.split('/')[0], dimensions: 0, resuming: false }));
+    return [...this.parts.keys()].map((key) => ({
+      stream: key.split('/')[0],
+      dimensions: 0,
+      resuming: false,
+      findings: [],
+    }));
   }
 
   window(stream: string, tracker: string, profile: string): unknown {

@@ -42,7 +42,16 @@ describe('stored formats', () => {
 
   it('stand inside every snapshot', () => {
     const { formats } = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number> };
-    assert.deepEqual(Object.keys(formats), ['stream', 'pairing', 'lane', 'series', 'window', 'spikes', 'companion']);
+    assert.deepEqual(Object.keys(formats), [
+      'stream',
+      'pairing',
+      'lane',
+      'series',
+      'window',
+      'spikes',
+      'companion',
+      'findings',
+    ]);
     for (const [name, version] of Object.entries(formats))
       assert.equal(version, FORMATS[name as keyof typeof FORMATS].version);
     assert.deepEqual(unpackSnapshot(packSnapshot(emptyState()), 'it'), emptyState());

@@ -25,6 +25,7 @@ const SURROUNDINGS: Surroundings = {
   streams: () => ['gate-7'],
   suspended: () => ['gate-7'],
   resuming: () => ['gate-7'],
+  findings: () => [{ stream: 'dock', tracker: null, finding: 'tracker_never_came' }],
   storage: () => ({
     bytes: 4096,
     queuedRecords: 3,

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { helloReader } from '../../src/config/config.js';
 import { CLOSE_CODES, HTTP_CODES, REJECT_CODES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
+import { FINDINGS } from '../../src/wire/findings.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
@@ -70,6 +71,13 @@ describe('protocol', () => {
       assert.deepEqual(
         table('Codes of HTTP answers:'),
         Object.entries(HTTP_CODES).map(([code, { meaning, status }]) => [String(status), `\`${code}\``, meaning]),
+      );
+    });
+
+    it('lists exactly the findings', () => {
+      assert.deepEqual(
+        table('it explains. The kinds:'),
+        Object.entries(FINDINGS).map(([name, meaning]) => [`\`${name}\``, meaning]),
       );
     });
 

@@ -1,0 +1,49 @@
+/**
+ * What can be wrong with how the feeds of a stream are wired, by name: a closed list, because the names are labels of
+ * /metrics. PROTOCOL.md lists them for people, and a test holds the two together.
+ */
+
+/** Every finding and what it says; a cause stands instead of the symptom it explains. */
+export const FINDINGS = {
+  feeds_never_match: 'both feeds have objects, but none of them is ever closer than the cut-off',
+  nothing_pairs: 'both feeds deliver, but their frames never belong to the same step',
+  frame_offset: 'the frame numbers of one feed are ahead of those of the other',
+  clock_offset: 'the times of one feed are ahead of those of the other',
+  time_unit: 'the times of one feed are in another unit, such as milliseconds',
+  mixed_keys: 'one feed has frame numbers only and the other times only',
+  rate_mismatch: 'one feed delivers less often than the other and is not held in between',
+  interpolation_impossible: 'a feed is to be held or interpolated, but its parts are too far apart for the settings',
+  box_order: 'the boxes of one feed have their four numbers in another order or meaning',
+  normalized_boxes: 'the boxes of one feed are shares of the picture, those of the other pixels',
+  axis_swapped: 'the two axes of one feed are exchanged: y before x, longitude before latitude',
+  units: 'the coordinates of one feed are in another unit or scale',
+  reference_never_came: 'a tracker delivers, but no part of a reference ever came',
+  tracker_never_came: 'the reference delivers, but no part of a tracker ever came',
+} as const satisfies Record<string, string>;
+
+export type FindingName = keyof typeof FINDINGS;
+
+/** The figures a finding rests on. */
+export type Evidence = Record<string, number | string | boolean>;
+
+/** A finding as it stands; `tracker` is null when it concerns the stream as a whole. */
+export interface Finding {
+  finding: FindingName;
+  tracker: string | null;
+  /** epoch milliseconds */
+  sinceMs: number;
+  /** one sentence with the figures */
+  message: string;
+  /** the setting or option to change */
+  remedy: string;
+  evidence: Evidence;
+}
+
+/** A finding that starts to hold, or no longer does. */
+export type FindingEvent = {
+  type: 'finding';
+  stream: string;
+  phase: 'start' | 'end';
+  n?: number;
+  atMs?: number;
+} & Finding;

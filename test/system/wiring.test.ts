@@ -1,0 +1,177 @@
+/**
+ * Wrong wiring, over the real process and the package's client: fourteen streams, each connected with another mistake, at
+ * the pace of real feeds. Every mistake is named within the first minute everywhere people look.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import WebSocket from 'ws';
+import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
+import type { FINDINGS, Finding, FindingEvent } from '../../src/wire/findings.js';
+import { CHROMIUM, launch } from '../kit/browser.js';
+import { Probe } from '../kit/edge.js';
+import { Program } from '../kit/program.js';
+import { SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system.js';
+import { keyed, moved, type Sent, scene } from '../kit/wiring-scene.js';
+
+const CONFIG = `profiles:
+  yard: { distance: euclidean, cutoff: 60, exponent: 1, switchPenalty: 30 }
+streams:
+  defaults: { windowFrames: 10, pairing: { latenessMs: 400 } }
+`;
+
+interface Feeds {
+  reference?: Sent[];
+  tracker?: Sent[];
+  settings?: Record<string, unknown>;
+}
+
+const EVERY_MS = 50;
+const boxes = scene({ everyMs: EVERY_MS, frames: 280, objects: 6 });
+const points = scene({ everyMs: EVERY_MS, frames: 280, objects: 6, shape: 'point' });
+const byFrame = (feed: Sent[]) => keyed(feed, ({ k }) => ({ k }));
+const byTime = (feed: Sent[]) => keyed(feed, ({ t }) => ({ t }));
+const sparse = (feed: Sent[]) => feed.filter((_, n) => n % 10 === 0);
+const timed = { reference: byTime(boxes.reference), tracker: byTime(boxes.tracker) };
+const yard = { ...points, settings: { profiles: ['yard'] } };
+
+/** Each mistake by the name it must be found under. */
+const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
+  feeds_never_match: { ...boxes, tracker: scene({ everyMs: EVERY_MS, frames: 280, seed: 99 }).tracker },
+  nothing_pairs: { ...boxes, reference: boxes.reference.map((sent) => ({ ...sent, atMs: sent.atMs + 1500 })) },
+  frame_offset: {
+    ...boxes,
+    tracker: keyed(boxes.tracker, ({ k }) => ({ k: k! + 1 })),
+    reference: byFrame(boxes.reference),
+  },
+  clock_offset: { ...timed, tracker: keyed(boxes.tracker, ({ t }) => ({ t: t! - 7 })) },
+  time_unit: {
+    reference: keyed(boxes.reference, ({ atMs }) => ({ t: atMs / 1000 })),
+    tracker: keyed(boxes.tracker, ({ atMs }) => ({ t: atMs })),
+  },
+  mixed_keys: { reference: byFrame(boxes.reference), tracker: byTime(boxes.tracker) },
+  rate_mismatch: { ...timed, reference: sparse(timed.reference) },
+  interpolation_impossible: {
+    ...timed,
+    reference: sparse(timed.reference),
+    settings: { pairing: { reference: 'linear', holdMaxMs: 2000, latenessMs: 100 } },
+  },
+  box_order: { ...boxes, tracker: moved(boxes.tracker, ([x, y, w, h]) => [x, y, x + w, y + h]) },
+  normalized_boxes: {
+    ...boxes,
+    tracker: moved(boxes.tracker, ([x, y, w, h]) => [x / 1920, y / 1080, w / 1920, h / 1080]),
+  },
+  axis_swapped: { ...yard, tracker: moved(points.tracker, ([x, y]) => [y, x]) },
+  units: { ...yard, tracker: moved(points.tracker, (at) => at.map((value) => value / 0.3048)) },
+  reference_never_came: { tracker: boxes.tracker },
+  tracker_never_came: { reference: boxes.reference },
+};
+
+describe('wrong wiring', function () {
+  this.timeout(SYSTEM_TIMEOUT_MS);
+  let folder: string;
+  let server: Program;
+  let address: string;
+  let live: Probe;
+  const clients: FeedClient[] = [];
+
+  before(async function () {
+    skipInFastRun(this);
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-wiring-'));
+    writeFileSync(join(folder, 'tgospa.yaml'), CONFIG);
+    server = Program.tgospa(['serve', '--port', '0', '--data', join(folder, 'data')], { cwd: folder });
+    [, address] = await server.shows(/listening on http:\/\/(\S+)/);
+    live = await Probe.open(`ws://${address}/v1/live?everyMs=60000`);
+    await Promise.all(Object.entries(MISTAKES).map(([stream, feeds]) => play(stream, feeds)));
+    for (const client of clients) await client.close();
+  });
+  after(async () => {
+    live?.socket.terminate();
+    await server?.end('SIGKILL');
+    if (folder) rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** Sends both feeds of a stream at their pace. */
+  async function play(stream: string, { reference, tracker, settings }: Feeds): Promise<void> {
+    const beganMs = Date.now();
+    const send = async (role: 'reference' | 'tracker', feed: Sent[]) => {
+      const named = role === 'tracker' ? { tracker: 'sort' } : {};
+      const client = connect({
+        url: `http://${address}`,
+        stream,
+        role,
+        ...named,
+        settings,
+        WebSocket: WebSocket as never,
+      });
+      clients.push(client);
+      for (const { atMs, ...frame } of feed) {
+        await new Promise((resolve) => setTimeout(resolve, beganMs + atMs - Date.now()));
+        await client.send(frame as ClientFrame);
+      }
+    };
+    await Promise.all([
+      ...(reference ? [send('reference', reference)] : []),
+      ...(tracker ? [send('tracker', tracker)] : []),
+    ]);
+  }
+
+  const get = async <T>(path: string): Promise<T> => (await fetch(`http://${address}${path}`)).json() as Promise<T>;
+
+  for (const name of Object.keys(MISTAKES) as Array<keyof typeof FINDINGS>)
+    it(`is found and told everywhere: ${name}`, async () => {
+      const finding = await until(`${name} in /v1/streams`, async () => {
+        const { streams } = await get<{ streams: Array<{ stream: string; findings: Finding[] }> }>('/v1/streams');
+        const { findings } = streams.find(({ stream }) => stream === name)!;
+        return findings.find((one) => one.finding === name) && findings;
+      });
+      assert.deepEqual(
+        finding.map((one) => one.finding),
+        [name],
+        'nothing else is found',
+      );
+      const [{ message, remedy, evidence, tracker }] = finding;
+      assert.ok(message && remedy && Object.keys(evidence).length > 0);
+
+      const { events } = await get<{ events: FindingEvent[] }>(`/v1/events?stream=${name}&limit=1000`);
+      assert.ok(events.some((event) => event.type === 'finding' && event.finding === name && event.phase === 'start'));
+      const heard = (live.received as unknown as FindingEvent[]).filter((event) => event.type === 'finding');
+      assert.ok(heard.some((event) => event.stream === name && event.finding === name && event.phase === 'start'));
+
+      const lines = server.output.split('\n').filter((line) => line.includes(`"finding":"${name}"`));
+      assert.ok(
+        lines.some((line) => JSON.parse(line).level === 'warn' && JSON.parse(line).remedy),
+        lines.join('\n'),
+      );
+
+      const metrics = await (await fetch(`http://${address}/metrics`)).text();
+      assert.ok(
+        metrics.includes(`tgospa_stream_finding{stream="${name}",tracker="${tracker ?? ''}",finding="${name}"} 1`),
+      );
+
+      const probe = await Probe.open(`ws://${address}/v1/ingest`);
+      probe.send({ type: 'hello', stream: name, role: 'reference' });
+      const { warnings } = await probe.nextOf('welcome');
+      assert.ok((warnings as string[]).some((warning) => warning.startsWith(`${name}: `) && warning.endsWith(remedy)));
+      await probe.close();
+    });
+
+  it('stands on the page, in the overview and with its remedy in the view of the series', async function () {
+    skipUnless(this, existsSync(CHROMIUM), `the page is tested in ${CHROMIUM}; install Debian's package chromium`);
+    const browser: Browser = await launch();
+    try {
+      const page = await browser.newPage();
+      await page.goto(`http://${address}/`);
+      const row = page.locator('tr[data-series="box_order/sort/online-surveillance"]');
+      await row.locator('.badge', { hasText: 'box_order' }).waitFor();
+      await row.locator('a').click();
+      const banner = page.locator('.banner[data-state="finding"]');
+      await banner.waitFor();
+      assert.match((await banner.textContent()) ?? '', /box_order.*read as xyxy.*\[left, top, width, height\]/);
+    } finally {
+      await browser.close();
+    }
+  });
+});
