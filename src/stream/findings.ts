@@ -11,7 +11,7 @@ import type { Evidence, Finding, FindingName } from '../wire/findings.js';
 import type { FeedPart } from '../wire/objects.js';
 import { agreementAt, agreementOfStep, type Judge, type Sample, type Sighting } from './agreement.js';
 import { wordsOf } from './finding-words.js';
-import { lagOf } from './lag.js';
+import { type Lag, lagOf } from './lag.js';
 import {
   interpolationFault,
   mixedKeys,
@@ -96,6 +96,7 @@ const NEVER_MATCH_MS = 20_000;
 const LAG_PARTS = 48;
 /** intervals */
 const LAG_MIN = 0.65;
+const LAG_KEPT = 0.3;
 const LAG_TRUTHS_MIN = 3;
 const LAGGING_MIN = 2;
 
@@ -149,7 +150,12 @@ export class Findings {
   /** A feed said hello. */
   open(role: Role, tracker: string | null, atMs: number): void {
     if (role === 'reference') this.#reference.opened = true;
-    else this.#trackers.set(tracker!, newWiring(atMs));
+    else {
+      const known = this.#trackers.get(tracker!);
+      // it may come back wired otherwise
+      if (known) restart(known);
+      else this.#trackers.set(tracker!, newWiring(atMs));
+    }
   }
 
   /** A tracker, or with null the stream, is gone. */
@@ -250,11 +256,13 @@ export class Findings {
     wiring.nextCheck = wiring.parts + Math.min(CHECK_EVERY_MAX, Math.max(FIRST_CHECK, wiring.parts >> 1));
     const found = this.#diagnose(tracker, wiring, atMs);
     for (const [name, evidence] of Object.entries(found)) this.#put(tracker, name as FindingName, evidence, atMs);
-    for (const { tracker: whose, finding } of this.list())
-      if (whose === tracker && !(finding in found)) this.#clear(tracker, finding);
     const matches = wiring.possible >= ENOUGH && wiring.pairs > WEAK_SHARE * wiring.possible;
-    if (Object.keys(found).length > 0 || !matches || wiring.parts < EXAMINED_PARTS) return;
-    if (this.#reference.seen.length < TIMED_MIN) return;
+    const conclusive = matches && wiring.seen.length >= LAG_PARTS && this.#reference.seen.length >= TIMED_MIN;
+    const others = this.list().filter((one) => one.tracker === tracker && !(one.finding in found));
+    const any = Object.keys(found).length > 0;
+    // that nothing is known yet ends nothing
+    if (any || conclusive) for (const { finding } of others) this.#clear(tracker, finding);
+    if (any || !conclusive || wiring.parts < EXAMINED_PARTS) return;
     wiring.healthy = true;
     wiring.seen = [];
   }
@@ -275,7 +283,7 @@ export class Findings {
     const unrelated = possible >= ENOUGH && pairs <= WEAK_SHARE * possible;
     const apart = unpaired >= ENOUGH && paired < PAIRED_SHARE * (paired + unpaired);
     if (unrelated || apart) Object.assign(found, this.#cause(tracker, sample, judge));
-    else Object.assign(found, this.#lag(wiring, sample, judge));
+    else Object.assign(found, this.#lag(tracker, wiring, sample, judge));
     if (Object.keys(found).length > 0) return found;
     if (apart) return { nothing_pairs: unpairedEvidence(wiring, sample, judge) };
     return unrelated ? this.#neverMatches(wiring, atMs) : found;
@@ -300,14 +308,17 @@ export class Findings {
   }
 
   /** Objects match, but lie off along their own ways, by a frame or more. */
-  #lag(wiring: Wiring, sample: Sample, judge: Judge): Found {
+  #lag(tracker: string, wiring: Wiring, sample: Sample, judge: Judge): Found {
     if (Math.min(wiring.seen.length, sample.reference.length) < LAG_PARTS) return {};
+    const name = judge.by === 'frame' ? 'frame_offset' : 'clock_offset';
+    const known = this.#findings.has(keyOf(tracker, name));
     const lag = lagOf(sample, judge);
-    const ahead = lag && lag.truths >= LAG_TRUTHS_MIN && Math.abs(lag.offset) - 2 * lag.error > LAG_MIN * lag.gap;
+    const ahead = lag !== null && isAhead(lag, known);
     wiring.lagging = ahead ? wiring.lagging + 1 : 0;
-    if (!ahead || wiring.lagging < LAGGING_MIN) return {};
+    if (!ahead || (wiring.lagging < LAGGING_MIN && !known)) return {};
     const byFrame = judge.by === 'frame';
-    const offset = byFrame ? Math.round(lag.offset) : milli(lag.offset);
+    const frames = Math.sign(lag.offset) * Math.max(1, Math.round(Math.abs(lag.offset)));
+    const offset = byFrame ? frames : milli(lag.offset);
     const { pairs, possible } = agreementAt(sample, judge, offset);
     return byFrame
       ? { frame_offset: { frames: offset, pairs, possible } }
@@ -334,6 +345,12 @@ export class Findings {
   toJSON(): FindingsState {
     return { reference: this.#reference, trackers: [...this.#trackers], findings: this.list() };
   }
+}
+
+/** Whether a tracker is ahead or behind beyond doubt; one that is known to be, beyond what could be chance. */
+function isAhead({ offset, error, gap, truths }: Lag, known: boolean): boolean {
+  if (truths < LAG_TRUTHS_MIN) return known;
+  return known ? Math.abs(offset) > LAG_KEPT * gap : Math.abs(offset) - 2 * error > LAG_MIN * gap;
 }
 
 const keyOf = (tracker: string | null, finding: FindingName) => `${finding}\n${tracker ?? ''}`;

@@ -300,6 +300,19 @@ describe('findings', () => {
     assert.equal(whole.only.finding, 'box_order');
   });
 
+  it('stay when a feed comes back as it was, and nothing that came has never come', () => {
+    const { reference, tracker } = scene({ frames: 400 });
+    const wrong = moved(tracker, ([x, y, w, h]) => [x, y, x + w, y + h]);
+    const rehearsal = rehearse({ reference: reference.slice(0, 100), tracker: wrong.slice(0, 100) });
+    rehearsal.open('tracker', 10_000);
+    rehearsal.play({ reference: reference.slice(100, 250) }, 101);
+    rehearsal.play({ reference: reference.slice(250), tracker: wrong.slice(250) }, 251);
+    const said = rehearsal.events.flatMap((event) =>
+      event.type === 'finding' ? [`${event.phase} ${event.finding}`] : [],
+    );
+    assert.deepEqual(said, ['start box_order']);
+  });
+
   it('are gone with their tracker', () => {
     const { reference, tracker } = scene({ frames: 60 });
     const rehearsal = rehearse({ reference, tracker: moved(tracker, ([x, y, w, h]) => [x, y, x + w, y + h]) });
