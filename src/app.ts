@@ -60,7 +60,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     cleanUp.push(() => sockets.close());
 
     const clock = new SteadyClock();
-    const live = await Live.open(config, clock, logger);
+    const live = await Live.begin(config, clock, logger);
     cleanUp.push(() => live.stop());
     const jumps = setInterval(() => noticeJump(clock, meters, logger), JUMP_CHECK_MS).unref();
     cleanUp.push(() => clearInterval(jumps));
@@ -73,11 +73,12 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications });
     cleanUp.push(() => edge.quiesce());
     const http = await edge.listen();
+    logger.info('listening', { url: http, dataDir: config.data.dir });
+    await live.recovered;
     notifier.start(http, live.spikes());
     const sources = startSources({ config, desk: edge.desk, meters, logger, env });
     cleanUp.push(() => sources.stop());
     cleanUp.push(() => live.hasten());
-    logger.info('listening', { url: http, dataDir: config.data.dir });
     return { urls: urlsOf(http), live, meters, logger, stop: () => cleanUp.run() };
   } catch (error) {
     await cleanUp.run();

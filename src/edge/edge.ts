@@ -7,7 +7,7 @@ import { Exposition } from '../telemetry/exposition.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { Surroundings } from '../telemetry/spec.js';
-import type { LiveEvent } from '../wire/events.js';
+import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { FindingEvent } from '../wire/findings.js';
 import type { Access } from './access.js';
 import { FeedDesk } from './feed-desk.js';
@@ -43,8 +43,8 @@ export class Edge {
     const { config, live, access, meters, logger, build, processMetrics } = parts;
     const { limits } = config;
     this.#parts = parts;
-    const dimensions = new Map(live.streams().map((info) => [info.stream, info.dimensions]));
-    this.desk = new FeedDesk(config, live, meters, logger, dimensions);
+    this.desk = new FeedDesk(config, live, meters, logger);
+    for (const { stream, dimensions } of live.streams()) this.desk.rules.restore(stream, dimensions);
     this.subscribers = new Subscribers(limits, meters.counts);
     this.trends = new Trends(limits.trendFrames, limits.series);
     this.#http = new Http({
@@ -59,11 +59,12 @@ export class Edge {
       version: build.version,
       health: () => this.#health(),
     });
-    for (const report of live.reports()) {
-      meters.restore(report);
-      this.subscribers.restore(report);
-      this.trends.observe(report);
-    }
+    this.#restore(live.reports());
+    live.restored$.subscribe((stream) => {
+      const { stream: name, dimensions } = stream.info();
+      this.desk.rules.restore(name, dimensions);
+      this.#restore(stream.reports());
+    });
     live.events$.subscribe((event) => {
       try {
         this.#publish(event);
@@ -71,6 +72,15 @@ export class Edge {
         this.desk.faults.report('event', error, { type: event.type, stream: event.stream });
       }
     });
+  }
+
+  /** Series as they were before a restart. */
+  #restore(reports: readonly ReportEvent[]): void {
+    for (const report of reports) {
+      this.#parts.meters.restore(report);
+      this.subscribers.restore(report);
+      this.trends.observe(report);
+    }
   }
 
   /** Opens the port; resolves with its URL. */

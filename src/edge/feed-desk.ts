@@ -44,14 +44,12 @@ export class FeedDesk implements QueueOwner {
     readonly port: FeedPort,
     readonly meters: Meters,
     readonly logger: Logger,
-    /** dimension of the points of streams that were there before */
-    dimensions: ReadonlyMap<string, number> = new Map(),
   ) {
     this.readHello = helloReader(config);
     this.faults = new Faults(meters, logger);
     this.shares = new StreamShares(config.limits, (stream) => port.hasStream(stream));
     this.turns = new FairTurns(config.evaluation.sliceMs);
-    this.rules = new StreamRules(config.limits, dimensions);
+    this.rules = new StreamRules(config.limits);
   }
 
   get sessions(): ReadonlySet<DeskSession> {

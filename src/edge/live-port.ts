@@ -43,9 +43,17 @@ export interface Health {
   degraded: Array<{ stream: string; reason: string }>;
 }
 
+/** A stream that is there again after a start. */
+export interface RestoredStream {
+  info(): { stream: string; dimensions: number };
+  reports(): ReportEvent[];
+}
+
 /** What the pipeline offers to readers besides. */
 export interface LivePort extends FeedPort {
   readonly events$: { subscribe(next: (event: LiveEvent) => void): unknown };
+  /** streams that were recovered after the edge was there */
+  readonly restored$: { subscribe(next: (stream: RestoredStream) => void): unknown };
   streams(): Array<{
     stream: string;
     dimensions: number;

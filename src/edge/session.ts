@@ -235,6 +235,10 @@ export class Session implements FeedSession, Conversation {
     const opened = desk.port.openFeed(hello.feed, hello.settings, hello.shape ?? format?.shape);
     if (!('nextSeq' in opened)) {
       desk.release(queue, this);
+      if (opened.code === 'not_ready') {
+        this.close(1013, CLOSE_CODES[1013].meaning);
+        return undefined;
+      }
       const code = opened.code in REJECT_CODES ? (opened.code as RejectCode) : 'hello_invalid';
       return new Fault(code, opened.path, opened.message);
     }

@@ -8,17 +8,21 @@ import type { FrameRules } from '../wire/frame-check.js';
 export class StreamRules {
   readonly #rules = new Map<string, FrameRules>();
 
-  constructor(
-    readonly limits: Config['limits'],
-    /** dimension of the points of streams that were there before */
-    readonly dimensions: ReadonlyMap<string, number>,
-  ) {}
+  /** dimension of the points of streams that were there before */
+  readonly #dimensions = new Map<string, number>();
+
+  constructor(readonly limits: Config['limits']) {}
+
+  /** A stream that was there before, with points of this dimension; 0 when it has boxes, or none were seen. */
+  restore(stream: string, dimensions: number): void {
+    this.#dimensions.set(stream, dimensions);
+  }
 
   of(stream: string, plan: ResolvedStream): FrameRules {
     const rules = this.#rules.get(stream) ?? this.#newRules(stream, plan);
     rules.shape = plan.shape;
     rules.geodesic = Object.values(plan.profiles).some((params) => params.distance === 'geodesic');
-    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.dimensions.get(stream) ?? 0);
+    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.#dimensions.get(stream) ?? 0);
     this.#rules.set(stream, rules);
     return rules;
   }
@@ -26,6 +30,7 @@ export class StreamRules {
   /** A retired stream may come back with other objects. */
   forget(stream: string): void {
     this.#rules.delete(stream);
+    this.#dimensions.delete(stream);
   }
 
   #newRules(stream: string, { shape }: ResolvedStream): FrameRules {

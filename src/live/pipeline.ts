@@ -12,6 +12,7 @@ import type { Config, SettingsPatch } from '../config/config.js';
 import { Log, type LogGauges } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
+import type { RunningStream } from '../stream/running-stream.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
 import { Workers } from '../stream/workers.js';
 import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
@@ -61,6 +62,12 @@ export class Live {
   /** streams that are resuming, as far as that was published */
   readonly #resuming = new Set<string>();
   #stopping = false;
+  /** streams that are there are served; others may still be rebuilt */
+  #serving = false;
+  /** resolves when every stream is there */
+  recovered: Promise<void> = Promise.resolve();
+  #recovering = true;
+  readonly #restored$ = new Subject<RunningStream>();
 
   private constructor(
     readonly config: Config,
@@ -84,7 +91,7 @@ export class Live {
       lastPosition: log.lastPosition,
       onApplied: (record) => this.#applied(record),
       onResult: (published) => this.#results$.next(published),
-      onRestored: () => {},
+      onRestored: (stream, recovering) => this.#restored(stream, recovering),
     });
     this.#heldAcks = new HeldAcks(this.#streams);
     this.#feeds = new OpenFeeds(config, log, this.#streams, this.#heldAcks, () => clock.now());
@@ -102,32 +109,70 @@ export class Live {
 
   /** Opens the store and recovers: snapshots, then the records after them. Events not yet published follow at once. */
   static async open(config: Config, clock: Clock, logger: Logger): Promise<Live> {
+    const live = await Live.#create(config, clock, logger);
+    live.recovered = live.#recover(true);
+    return live.#orKilled();
+  }
+
+  /** Opens the store and recovers while feeds of streams that are there are served already. */
+  static async begin(config: Config, clock: Clock, logger: Logger): Promise<Live> {
+    const live = await Live.#create(config, clock, logger);
+    live.recovered = live.#recover(false);
+    // whoever waits for it hears of a failure
+    live.recovered.catch(() => {});
+    return live;
+  }
+
+  async #orKilled(): Promise<this> {
+    try {
+      await this.recovered;
+    } catch (error) {
+      await this.kill();
+      throw error;
+    }
+    return this;
+  }
+
+  static async #create(config: Config, clock: Clock, logger: Logger): Promise<Live> {
     const log = await Log.open(config.data, {
       now: () => clock.now(),
       // what recovery repeats is published when it is over
-      applied: () => (live.#committed$.observed ? live.#streams.appliedPosition : log.publishedUpTo),
+      applied: () => (live.#recovering ? log.publishedUpTo : live.#streams.appliedPosition),
       committed: (first, records) => live.#committed$.next({ first, records }),
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
     });
     const live = new Live(config, clock, logger, log, new Workers(config.evaluation, logger));
-    try {
-      await live.#recover();
-    } catch (error) {
-      await live.kill();
-      throw error;
-    }
     return live;
   }
 
-  async #recover(): Promise<void> {
+  /** Light streams first, then all are served while heavy ones are rebuilt; or, with `complete`, when all are there. */
+  async #recover(complete: boolean): Promise<void> {
     await this.#history.load();
-    const unpublished = await this.#recovery.replay(this.#results$);
+    const unpublished = await this.#recovery.replay(this.#results$, complete);
+    if (this.#stopping) return;
     this.#wire();
+    this.#serving = true;
     this.#recovery.resume(this.clock.now());
+    for (const stream of this.#streams) if (!stream.info().restoring) this.#restored$.next(stream);
     setImmediate(() => {
       for (const event of unpublished) this.#direct$.next(event);
     });
+    await this.#streams.restored();
+    this.#recovering = false;
+    this.#recovery.finish();
+  }
+
+  /** A stream is there again, after a start or a failure. */
+  #restored(stream: RunningStream, recovering: boolean): void {
+    if (!recovering || !this.#serving || this.#stopping) return;
+    this.#recovery.resumeStream(stream, this.clock.now());
+    this.#restored$.next(stream);
+  }
+
+  /** Streams as they come back after a start, before their next event. */
+  get restored$(): Observable<{ info(): StreamInfo; reports(): ReportEvent[] }> {
+    return this.#restored$;
   }
 
   /**
@@ -141,7 +186,11 @@ export class Live {
       map(({ first, records }) => this.#streams.enqueue(first, records)),
       concatMap((queue) => inSlices(this.#streams.apply(queue), sliceMs)),
     );
-    const results$ = this.#results$.pipe(mergeMap(({ events }) => events));
+    const { publishedUpTo } = this.log;
+    const results$ = this.#results$.pipe(
+      filter(({ position }) => position > publishedUpTo),
+      mergeMap(({ events }) => events),
+    );
     const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
       tap(() => this.#noticeStall(true)),
       filter(() => !this.log.fault && !this.#stopping),
@@ -199,6 +248,12 @@ export class Live {
 
   /** Registers a feed; the first hello of a stream may bring settings. `plan` is how the stream is judged. */
   openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): Admission | Refusal {
+    if (!this.#serving || (this.#recovering && this.#streams.get(id.stream)?.info().restoring))
+      return {
+        code: 'not_ready',
+        path: 'stream',
+        message: 'the evaluator recovers this stream; try again in a moment',
+      };
     return this.#feeds.open(id, patch, shape);
   }
 
@@ -264,7 +319,11 @@ export class Live {
   /** Whether frames are accepted; streams that are not judged are named beside that. */
   health(): { ready: boolean; reasons: string[]; degraded: Array<{ stream: string; reason: string }> } {
     const { fault } = this.log;
-    const reasons = [...(fault ? [fault.message] : []), ...(this.#stopping ? ['the evaluator is stopping'] : [])];
+    const reasons = [
+      ...(fault ? [fault.message] : []),
+      ...(this.#stopping ? ['the evaluator is stopping'] : []),
+      ...(this.#recovering && !this.#stopping ? [this.#recovery.progress()] : []),
+    ];
     const degraded = this.streams().flatMap(({ stream, suspended }) =>
       suspended === undefined ? [] : [{ stream, reason: `suspended: ${suspended}` }],
     );

@@ -3,6 +3,7 @@
  * records after them applied: the state of the log, whatever happened to the process. After either, streams resume: the
  * time away counts for nobody.
  */
+import { setImmediate as turn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, resolveStream } from '../config/config.js';
 import type { Log } from '../store/log.js';
@@ -22,6 +23,8 @@ interface Results {
 
 export class Recovery {
   readonly #startedMs = performance.now();
+  #position = 0;
+  #sliceEnd = 0;
 
   constructor(
     readonly config: Config,
@@ -32,8 +35,11 @@ export class Recovery {
     readonly logger: Logger,
   ) {}
 
-  /** Restores the streams; returns the events that the process before may not have published. */
-  async replay(results: Results): Promise<LiveEvent[]> {
+  /**
+   * Restores the streams of this thread, and with `complete` those of workers too, which else go on by themselves.
+   * Returns the events so far that the process before may not have published.
+   */
+  async replay(results: Results, complete: boolean): Promise<LiveEvent[]> {
     const { publishedUpTo } = this.log;
     const unpublished: LiveEvent[] = [];
     const keep = ({ position, events }: Published) => {
@@ -42,7 +48,7 @@ export class Recovery {
     const subscription = results.subscribe(keep);
     await this.#restoreSnapshots();
     await this.#replayRecords(keep);
-    await this.streams.restored();
+    if (complete) await this.streams.restored();
     subscription.unsubscribe();
     return unpublished;
   }
@@ -51,6 +57,7 @@ export class Recovery {
     for await (const snapshot of this.log.snapshots()) {
       if (snapshot.state === null) continue;
       this.streams.restore({ ...snapshot, state: completeState(snapshot.state) }, this.log.lastPosition);
+      await this.#pause();
     }
   }
 
@@ -58,23 +65,46 @@ export class Recovery {
     const { streams } = this;
     for await (const stored of this.log.records()) {
       const { position, record } = complete(stored);
+      this.#position = position;
       if (streams.readsItself(record.stream, position)) continue;
       for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });
       await streams.caughtUp(record.stream);
+      await this.#pause();
     }
     await streams.drained();
   }
 
+  /** Others have their turn after each slice: the port is open. */
+  async #pause(): Promise<void> {
+    if (performance.now() < this.#sliceEnd) return;
+    await turn();
+    this.#sliceEnd = performance.now() + this.config.evaluation.sliceMs;
+  }
+
+  /** How far it is, for people. */
+  progress(): string {
+    const { restoring } = this.streams;
+    const last = this.log.lastPosition;
+    const records = this.#position < last ? `record ${this.#position} of ${last}` : `all ${last} records read`;
+    return `recovering: ${records}${restoring > 0 ? `, ${restoring} heavy streams are being rebuilt` : ''}`;
+  }
+
   /** Recovered streams go on, under the configuration of this start. */
   resume(atMs: number): void {
-    for (const stream of this.streams) {
-      const { name, plan } = stream;
-      const next = this.#planNow(stream);
-      this.feeds.restore(stream.info(), next);
-      this.deadlines.append({ kind: 'resume', stream: name, atMs });
-      if (!isDeepStrictEqual(plan, JSON.parse(JSON.stringify(next))))
-        this.deadlines.append({ kind: 'configure', stream: name, atMs, settings: next });
-    }
+    for (const stream of this.streams) if (!stream.info().restoring) this.resumeStream(stream, atMs);
+  }
+
+  resumeStream(stream: RunningStream, atMs: number): void {
+    const { name, plan } = stream;
+    const next = this.#planNow(stream);
+    this.feeds.restore(stream.info(), next);
+    this.deadlines.append({ kind: 'resume', stream: name, atMs });
+    if (!isDeepStrictEqual(plan, JSON.parse(JSON.stringify(next))))
+      this.deadlines.append({ kind: 'configure', stream: name, atMs, settings: next });
+  }
+
+  /** Every stream is there. */
+  finish(): void {
     const ms = Math.round(performance.now() - this.#startedMs);
     if (this.streams.size > 0) this.logger.info('recovered', { streams: this.streams.size, ms });
   }

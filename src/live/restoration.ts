@@ -15,9 +15,9 @@ import type { Death, WorkerOwner, WorkerResult, WorkerStream, Workers } from '..
 import type { Quarantine } from './quarantine.js';
 
 /** milliseconds: so often the work so far is kept, so that a start that is cut short is no start from scratch */
-const SNAPSHOT_MS = 3000;
+const SNAPSHOT_MS = 2000;
 /** records that a worker may have ahead of it while a stream is rebuilt there */
-const AHEAD_MAX = 64;
+const AHEAD_MAX = 8;
 
 /** A record could not be applied. */
 export class RecordFailure extends Error {

@@ -57,7 +57,7 @@ interface StreamsParts {
   /** what has come of a record in a worker, or in a stream that was rebuilt */
   onResult(published: Published): void;
   /** a stream that was being rebuilt is there again, or suspended */
-  onRestored(stream: RunningStream): void;
+  onRestored(stream: RunningStream, recovering: boolean): void;
 }
 
 /** Failures of a stream that are not forgiven yet. */
@@ -309,13 +309,19 @@ export class Streams implements WorkerOwner {
   /** Rebuilds a stream, applies what has come meanwhile, and puts it in its place again. Never rejects. */
   async #restore(detached: DetachedStream): Promise<void> {
     const { name, upTo, recovering } = detached;
+    let records = 0;
     const onApplied = (position: number, steps: Applied[]) => {
+      records++;
       if (recovering) this.#parts.onResult({ position, events: steps.flatMap((applied) => this.#publish(applied)) });
     };
     try {
       const stream = await this.#restoration.rebuild(name, upTo, onApplied);
-      if (this.#closed) stream?.dispose();
-      else if (stream) await this.#attach(detached, stream);
+      if (this.#closed) {
+        stream?.dispose();
+        return;
+      }
+      this.#parts.logger.info('stream_rebuilt', { stream: name, records });
+      if (stream) await this.#attach(detached, stream);
       else this.#goneMeanwhile(detached);
     } catch (error) {
       if (this.#closed) return;
@@ -333,7 +339,7 @@ export class Streams implements WorkerOwner {
       stream.owner = this;
       this.#entries.get(name)!.stream = stream;
       for (const { record, position } of queue.splice(0)) stream.apply(record, position);
-      this.#parts.onRestored(stream);
+      this.#parts.onRestored(stream, detached.recovering);
       return;
     }
     for (let end = performance.now() + this.#parts.evaluation.sliceMs; queue.length > 0; ) {
@@ -345,7 +351,7 @@ export class Streams implements WorkerOwner {
     }
     this.#entries.get(name)!.backlog.lift();
     this.#add(stream, this.#shared);
-    this.#parts.onRestored(stream);
+    this.#parts.onRestored(stream, detached.recovering);
   }
 
   #applyWaiting(detached: DetachedStream, stream: RunningStream, stored: Stored): void {
@@ -402,7 +408,7 @@ export class Streams implements WorkerOwner {
     const { backlog } = this.#entries.get(detached.name)!;
     for (const { record } of detached.queue.splice(0)) this.#finish(record, backlog);
     backlog.lift();
-    void this.#followLog(detached).finally(() => this.#parts.onRestored(detached));
+    void this.#followLog(detached).finally(() => this.#parts.onRestored(detached, detached.recovering));
   }
 
   /** How far the feeds of a suspended stream are, when no evaluation has told. */
@@ -489,6 +495,11 @@ export class Streams implements WorkerOwner {
   readsItself(name: string, position: number): boolean {
     const stream = this.get(name);
     return stream instanceof DetachedStream && position <= stream.upTo;
+  }
+
+  /** How many streams are being rebuilt. */
+  get restoring(): number {
+    return this.#restoring.size;
   }
 
   /** Resolves when no stream is being rebuilt. */

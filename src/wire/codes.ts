@@ -12,6 +12,7 @@ export const CLOSE_CODES = {
   1008: { retry: false, meaning: 'more fragments than limits.fragments, or more pieces than limits.bufferedChunks' },
   1009: { retry: false, meaning: 'message larger than limits.payloadBytes' },
   1011: { retry: true, meaning: 'a fault of the server; everything acked is kept' },
+  1013: { retry: true, meaning: 'the stream is being recovered after a start; try again in a moment' },
   4008: { retry: true, meaning: 'the peer reads too slowly what it is sent' },
   4400: { retry: false, meaning: 'the hello was wrong, or something else came first; a reject before it says what' },
   4403: { retry: false, meaning: 'the token is not good for this stream' },

@@ -41,6 +41,8 @@ export class FakeLive implements LivePort {
     },
   };
 
+  readonly restored$ = { subscribe: () => {} };
+
   emit(event: LiveEvent): void {
     for (const listener of this.#listeners) listener(event);
   }

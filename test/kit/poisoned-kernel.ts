@@ -15,7 +15,13 @@ export const POISON = {
   devours: 'poison-devours',
   /** the process is killed, wherever this is */
   kills: 'poison-kills',
+  /** takes long */
+  slow: 'poison-slow',
+  /** takes TGOSPA_TEST_SLOW_MS milliseconds */
+  slowLater: 'poison-slow-later',
 } as const;
+
+const SLOW_MS = 80;
 
 const push = SlidingWindow.prototype.push;
 
@@ -28,10 +34,16 @@ SlidingWindow.prototype.push = function (frame: LooseFrame) {
 
 function act(id: string): void {
   if (id === POISON.throws) throw new RangeError('Maximum call stack size exceeded');
+  if (id === POISON.slow) wait(SLOW_MS);
+  if (id === POISON.slowLater) wait(Number(process.env.TGOSPA_TEST_SLOW_MS ?? 0));
   if (id === POISON.kills) process.kill(process.pid, 'SIGKILL');
   if (isMainThread) return;
   if (id === POISON.exits) process.exit(7);
   if (id !== POISON.devours) return;
   const hoard: unknown[] = [];
   for (;;) hoard.push(new Array(1000).fill(id));
+}
+
+function wait(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
 }

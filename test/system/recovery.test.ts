@@ -1,0 +1,124 @@
+/** The real process after kill -9 with a heavy stream: the port is open at once, and every start gets further. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import WebSocket from 'ws';
+import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
+import { Probe } from '../kit/edge.js';
+import { POISON } from '../kit/poisoned-kernel.js';
+import { Program } from '../kit/program.js';
+import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
+
+const KERNEL = new URL('../kit/poisoned-kernel.js', import.meta.url).href;
+const FRAMES = 160;
+/** the first of them make the stream heavy */
+const SLOW_FRAMES = 5;
+const SLOW_LATER_MS = 60;
+const CONFIG = {
+  data: { groupCommitMs: 2, snapshotFrames: 100_000 },
+  evaluation: { inlineMs: 20, threads: 1, budgetMs: 60_000 },
+  streams: { defaults: { windowFrames: 30, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
+};
+
+describe('recovery after kill -9', function () {
+  this.timeout(SYSTEM_TIMEOUT_MS);
+  let folder: string;
+  let port: number;
+  let evaluator: Program | undefined;
+  const clients: FeedClient[] = [];
+
+  beforeEach(async () => {
+    port = await freePort();
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-recovery-'));
+    writeFileSync(join(folder, 'tgospa.yaml'), JSON.stringify(CONFIG));
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close({ flush: false });
+    await evaluator?.end('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const url = () => `http://127.0.0.1:${port}`;
+
+  function serve(env: NodeJS.ProcessEnv = {}): Program {
+    const args = ['serve', '--port', String(port), '--data', join(folder, 'data')];
+    evaluator = Program.tgospa(args, { cwd: folder, preload: KERNEL, env });
+    return evaluator;
+  }
+
+  const feed = (stream: string, tracker?: string): FeedClient => {
+    const role = tracker === undefined ? 'reference' : 'tracker';
+    const client = connect({ url: url(), stream, role, tracker, WebSocket, backoffMs: 20, backoffMaxMs: 100 });
+    clients.push(client);
+    return client;
+  };
+
+  const objects = (k: number, id: string): ClientFrame['objects'] => [
+    { id, box: [k, 0, 30, 60] },
+    { id: `${id}2`, box: [300 - k, 0, 30, 60] },
+  ];
+
+  async function send(feeds: FeedClient[], first: number, last: number, id: (k: number) => string): Promise<void> {
+    for (let k = first; k <= last; k++) {
+      await feeds[0].send({ k, objects: objects(k, 'g') });
+      await feeds[1].send({ k, objects: objects(k, id(k)) });
+    }
+    await Promise.all(feeds.map((one) => one.flush()));
+  }
+
+  const ready = async () => {
+    const answer = await fetch(`${url()}/readyz`);
+    return { status: answer.status, body: (await answer.json()) as { status: string; reasons: string[] } };
+  };
+  const kOf = async (stream: string): Promise<number | undefined> => {
+    const answer = await fetch(`${url()}/v1/window?stream=${stream}&tracker=t&profile=online-surveillance`);
+    return ((await answer.json()) as { k?: number }).k;
+  };
+
+  it('serves light streams while a heavy one is rebuilt, and a start that is cut short is no start from scratch', async () => {
+    await serve().shows(/tgospa is listening/);
+    const heavy = [feed('heavy'), feed('heavy', 't')];
+    const light = [feed('light'), feed('light', 't')];
+    await Promise.all([...heavy, ...light].map((one) => new Promise((resolve) => one.on('open', resolve))));
+    await send(light, 1, 20, () => 't');
+    await send(heavy, 1, SLOW_FRAMES, () => POISON.slow);
+    await until('it is heavy', async () =>
+      /^tgospa_thread_streams 1$/m.test(await (await fetch(`${url()}/metrics`)).text()),
+    );
+    await send(heavy, SLOW_FRAMES + 1, FRAMES, () => POISON.slowLater);
+    await until('all is judged', async () => (await kOf('heavy')) === FRAMES);
+    for (const client of clients.splice(0)) await client.close({ flush: false });
+    await evaluator!.end('SIGKILL');
+
+    // the heavy stream has ten seconds of work before it
+    const began = Date.now();
+    const second = serve({ TGOSPA_TEST_SLOW_MS: String(SLOW_LATER_MS) });
+    await second.shows(/"event":"listening"/);
+    assert.equal((await fetch(`${url()}/healthz`)).status, 200);
+    const { status, body } = await until('it recovers', async () => {
+      const state = await ready();
+      return /1 heavy streams are being rebuilt/.test(state.body.reasons[0]) && state;
+    });
+    assert.deepEqual([status, body.status], [503, 'not_ready']);
+    assert.match(body.reasons[0], /^recovering: /);
+    const again = [feed('light'), feed('light', 't')];
+    await send(again, 21, 40, () => 't');
+    await until('the light stream is judged', async () => (await kOf('light')) === 40);
+    const refused = await Probe.open(`ws://127.0.0.1:${port}/v1/ingest`);
+    refused.send({ type: 'hello', stream: 'heavy', role: 'reference' });
+    assert.equal((await refused.closed).code, 1013);
+    assert.equal((await ready()).status, 503, `the light stream was served within ${Date.now() - began} ms`);
+
+    // whoever is killed again and again gets there all the same
+    await until('some of the work is kept', () => Date.now() - began > 6000);
+    await second.end('SIGKILL');
+    const third = serve({ TGOSPA_TEST_SLOW_MS: String(SLOW_LATER_MS) });
+    await third.shows(/tgospa is listening/);
+    const [, records] = await third.shows(/"event":"stream_rebuilt".*"records":(\d+)/);
+    assert.ok(Number(records) < 2 * FRAMES - 20, `${records} records again`);
+    assert.equal((await ready()).body.status, 'ready');
+    assert.equal(await kOf('heavy'), FRAMES);
+    assert.equal(await kOf('light'), 40);
+  });
+});
