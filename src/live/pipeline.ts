@@ -327,6 +327,7 @@ export class Live {
     const degraded = this.streams().flatMap(({ stream, suspended }) =>
       suspended === undefined ? [] : [{ stream, reason: `suspended: ${suspended}` }],
     );
+    for (const { stream = '*', message } of this.log.damage) degraded.push({ stream, reason: `damaged: ${message}` });
     return { ready: reasons.length === 0, reasons, degraded };
   }
 

@@ -71,6 +71,7 @@ export class Recovery {
       await streams.caughtUp(record.stream);
       await this.#pause();
     }
+    for (const damage of this.log.damage) this.logger.error('data_damaged', { ...damage });
     await streams.drained();
   }
 

@@ -36,6 +36,12 @@ export class Coverage {
     return position <= (this.#snapshotAt.get(stream) ?? 0);
   }
 
+  /** Streams that are not retired, with the position of their snapshots; 0 for those that have none. */
+  *snapshots(): Generator<[stream: string, position: number]> {
+    for (const [stream, position] of this.#snapshotAt) if (!this.#retired.has(stream)) yield [stream, position];
+    for (const stream of this.#uncovered.keys()) if (!this.#snapshotAt.has(stream)) yield [stream, 0];
+  }
+
   /** The first position that is not covered, at most `end`. */
   floor(end: number): number {
     let floor = end;

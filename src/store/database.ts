@@ -1,12 +1,13 @@
 /**
  * The LevelDB folder under data.dir. This file owns the library classic-level.
  *
- * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `e<position><index>` events, `m`
- * version.
+ * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `p<stream>` their positions once more,
+ * `e<position><index>` events, `i` the inventory of snapshots and events, `m` the version.
  */
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { FORMATS, requireReadable } from './formats.js';
+import { Inventory, seal, unseal } from './integrity.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
 
 export type Database = ClassicLevel<string, Buffer>;
@@ -17,7 +18,11 @@ export type Operation = { type: 'put'; key: string; value: Buffer } | { type: 'd
 export const COMMITS = { gte: 'b', lt: 'c' };
 export const SNAPSHOTS = { gte: 's', lt: 't' };
 export const EVENTS = { gte: 'e', lt: 'f' };
+export const POSITIONS = { gte: 'p', lt: 'q' };
+export const INVENTORY_KEY = 'i';
 const VERSION_KEY = 'm';
+/** values that are written at a time when a folder is migrated */
+const MIGRATED_AT_ONCE = 64;
 
 /** memory that LevelDB fills before it writes a table; also what reopening has to read again */
 const WRITE_BUFFER_BYTES = 8 * 1024 ** 2;
@@ -44,6 +49,12 @@ export async function openDatabase(dir: string): Promise<Database> {
         `${dir} is in use by another process; stop it, or choose another data.dir`,
         { cause: error },
       );
+    if (/corrupt|invalid|missing files|no such file/i.test(String(cause?.message)))
+      throw new StorageFault(
+        'storage_failed',
+        `the store in ${dir} is damaged (${cause?.message}); run: tgospa repair --data ${dir}`,
+        { cause: error },
+      );
     throw asStorageFault(error, dir);
   }
   return db;
@@ -54,7 +65,52 @@ export async function checkVersion(db: Database, dir: string): Promise<void> {
   const version = await db.get(VERSION_KEY);
   if (version === undefined) await writeVersion(db);
   else requireReadable('database', Number(version.toString()), dir);
+  if (version?.toString() === '2') await addChecksums(db);
 }
+
+/** Version 3 has checksums on snapshots and events. What has one already was written before a crash. */
+async function addChecksums(db: Database): Promise<void> {
+  let operations: Operation[] = [];
+  const flush = async () => {
+    await db.batch(operations, { sync: true });
+    operations = [];
+  };
+  for (const range of [SNAPSHOTS, EVENTS])
+    for await (const [key, value] of db.iterator(range)) {
+      if (unseal(key, value)) continue;
+      operations.push({ type: 'put', key, value: seal(key, value) });
+      if (range === SNAPSHOTS) operations.push(positionOperation(key.slice(1), value.readDoubleLE(0)));
+      if (operations.length >= MIGRATED_AT_ONCE) await flush();
+    }
+  await flush();
+  const inventory = await takeInventory(db);
+  operations.push({ type: 'put', key: INVENTORY_KEY, value: sealInventory(inventory) });
+  await flush();
+  await writeVersion(db);
+}
+
+/** The position of a snapshot, kept once more. */
+export function positionOperation(stream: string, position: number): { type: 'put'; key: string; value: Buffer } {
+  const value = Buffer.alloc(8);
+  value.writeDoubleLE(position);
+  const key = `p${stream}`;
+  return { type: 'put', key, value: seal(key, value) };
+}
+
+export interface Inventories {
+  snapshots: Inventory;
+  events: Inventory;
+}
+
+async function takeInventory(db: Database): Promise<Inventories> {
+  const inventories = { snapshots: new Inventory(), events: new Inventory() };
+  for await (const [key, value] of db.iterator(SNAPSHOTS)) inventories.snapshots.set(key, value);
+  for await (const [key, value] of db.iterator(EVENTS)) inventories.events.set(key, value);
+  return inventories;
+}
+
+export const sealInventory = ({ snapshots, events }: Inventories): Buffer =>
+  seal(INVENTORY_KEY, Buffer.from(JSON.stringify([...snapshots.value, ...events.value])));
 
 /** Also shows whether the store takes writes. */
 export async function writeVersion(db: Database): Promise<void> {

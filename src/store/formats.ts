@@ -10,7 +10,7 @@ import { deserialize, serialize } from 'node:v8';
 import { type PackedList, pack, type WireObject } from '../wire/objects.js';
 
 export const FORMATS = {
-  database: { version: 2, holds: 'the keys of the LevelDB folder: commits, snapshots, events, the version itself' },
+  database: { version: 3, holds: 'the keys of the LevelDB folder, and checksums: commits, snapshots, events' },
   commit: { version: 1, holds: 'records that became durable together, behind a header with their checksum' },
   record: { version: 2, holds: 'one input that changes the state of a stream' },
   event: { version: 1, holds: 'one event of the history, as JSON' },
@@ -56,7 +56,7 @@ export function unpackSnapshot(bytes: Uint8Array, place: string): unknown {
 /** Refuses a version that is newer than this program, or older than its migrations reach. */
 export function requireReadable(name: keyof typeof FORMATS, version: unknown, place: string): void {
   const { version: today } = FORMATS[name];
-  const oldest = name === 'database' ? today : 1;
+  const oldest = name === 'database' ? 2 : 1;
   if (Number.isInteger(version) && (version as number) >= oldest && (version as number) <= today) return;
   const part = name === 'database' ? '' : ` of ${name}`;
   const reads = oldest === today ? `${today}` : `${oldest} to ${today}`;

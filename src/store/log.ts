@@ -6,20 +6,25 @@
  * underway at a time and is atomic. A failed write is a StorageFault for everybody who waits; the store is then
  * reopened until it takes writes again, and a commit that reached the disk after all is found there and counts.
  */
-import { Batch, commitKey, HEADER_BYTES, keyBehind, parseKey, readHeader, writeHeader } from './commit.js';
+import { Batch, commitKey, HEADER_BYTES, type Header, keyBehind, parseKey, readHeader, writeHeader } from './commit.js';
 import { Coverage } from './coverage.js';
 import {
   COMMITS,
   checkVersion,
   type Database,
   EVENTS,
+  INVENTORY_KEY,
   type Operation,
   openDatabase,
+  POSITIONS,
+  positionOperation,
   SNAPSHOTS,
+  sealInventory,
   writeVersion,
 } from './database.js';
-import { packSnapshot, unpackSnapshot } from './formats.js';
+import { FormatError, packSnapshot, unpackSnapshot } from './formats.js';
 import { FreeSpace, type Space } from './free-space.js';
+import { AckedMark, Continuity, type Damage, Inventory, seal, unseal } from './integrity.js';
 import { type LogRecord, RecordReader, type RecordWriter } from './record.js';
 import { Retention, type RetentionSettings } from './retention.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
@@ -103,6 +108,10 @@ export class Log {
   /** the floor of the run before; null once its records have been read */
   #recoveredFloor: number | null = null;
   readonly #coverage = new Coverage();
+  readonly #inventory = { snapshots: new Inventory(), events: new Inventory() };
+  readonly #acked: AckedMark;
+  /** what was found damaged; complete once the records have been read */
+  readonly damage: Damage[] = [];
   readonly #retention: Retention;
   readonly #space: FreeSpace;
   readonly #gauges = { commits: 0, faults: 0, commitMs: 0 };
@@ -111,6 +120,7 @@ export class Log {
     this.settings = settings;
     this.#owner = owner;
     this.#db = db;
+    this.#acked = new AckedMark(settings.dir);
     this.#retention = new Retention(settings);
     this.#space = new FreeSpace(settings.dir, settings.minFreeBytes, () => owner.space?.());
   }
@@ -176,16 +186,20 @@ export class Log {
     const value = Buffer.allocUnsafe(8 + body.length);
     value.writeDoubleLE(position, 0);
     value.set(body, 8);
-    this.#setExtra(`s${stream}`, value);
+    this.#setExtra(`s${stream}`, seal(`s${stream}`, value));
+    const twin = positionOperation(stream, position);
+    this.#setExtra(twin.key, twin.value);
     this.#coverage.addSnapshot(stream, position, state === null);
   }
 
   /** Stores an event of the history with the next commit, or with null removes it; the key decides its place. */
   saveEvent(key: string, event: unknown): void {
-    this.#setExtra(`e${key}`, event === null ? null : Buffer.from(JSON.stringify(event)));
+    this.#setExtra(`e${key}`, event === null ? null : seal(`e${key}`, Buffer.from(JSON.stringify(event))));
   }
 
   #setExtra(key: string, value: Buffer | null): void {
+    if (key.startsWith('s')) this.#inventory.snapshots.set(key, value);
+    else if (key.startsWith('e')) this.#inventory.events.set(key, value);
     this.#waitingBytes += (value?.length ?? 0) - (this.#extras.get(key)?.length ?? 0);
     this.#extras.set(key, value);
     this.#arm();
@@ -194,13 +208,53 @@ export class Log {
   /** The event history, oldest first. */
   async events(): Promise<Array<{ key: string; event: unknown }>> {
     const found: Array<{ key: string; event: unknown }> = [];
-    for await (const [key, value] of this.#db.iterator(EVENTS))
-      found.push({ key: key.slice(1), event: JSON.parse(value.toString()) });
+    for await (const [key, sealed] of this.#readable(EVENTS, 'the event history')) {
+      const value = unseal(key, sealed);
+      if (value) found.push({ key: key.slice(1), event: JSON.parse(value.toString()) });
+      else {
+        this.damage.push({ message: `an event of the history is damaged (${key.slice(1)})` });
+        this.#setExtra(key, null);
+      }
+    }
     return found;
   }
 
   async *snapshots(): AsyncGenerator<Snapshot> {
-    for await (const [key, value] of this.#db.iterator(SNAPSHOTS)) yield readSnapshot(key.slice(1), value);
+    for await (const [key, sealed] of this.#readable(SNAPSHOTS, 'the snapshots')) {
+      const snapshot = this.#readSnapshot(key, sealed);
+      if (snapshot) yield snapshot;
+    }
+  }
+
+  /** A snapshot, or undefined when it is damaged: the stream starts anew when its feeds come back. */
+  #readSnapshot(key: string, sealed: Buffer): Snapshot | undefined {
+    const stream = key.slice(1);
+    const value = unseal(key, sealed);
+    try {
+      if (value) return readSnapshot(stream, value);
+    } catch (error) {
+      if (error instanceof FormatError) throw error;
+    }
+    this.#loseStream(stream, 'its snapshot is damaged');
+    return undefined;
+  }
+
+  /** What cannot be rebuilt begins anew behind everything there is. */
+  #loseStream(stream: string, reason: string): void {
+    const message = `stream ${stream} is lost: ${reason}; it begins anew when its feeds come back`;
+    this.damage.push({ stream, message });
+    this.saveSnapshot(stream, this.lastPosition, null);
+  }
+
+  /** Reads a range as far as LevelDB can. */
+  async *#readable(range: { gte: string; lt: string }, what: string): AsyncGenerator<[string, Buffer]> {
+    try {
+      for await (const entry of this.#db.iterator(range)) yield entry as [string, Buffer];
+    } catch (error) {
+      if (error instanceof FormatError || this.#closed) throw error;
+      const { message } = ((error as Error).cause ?? error) as Error;
+      this.damage.push({ message: `${what} cannot be read to the end: ${message}; run: tgospa repair` });
+    }
   }
 
   /** The last snapshot of a stream, whether on disk or on its way there; undefined when there is none. */
@@ -208,7 +262,7 @@ export class Log {
     const key = `s${stream}`;
     if (!this.#extras.has(key)) await this.#underwayDone;
     const value = this.#extras.get(key) ?? (await this.#db.get(key));
-    return value && readSnapshot(stream, value);
+    return value && this.#readSnapshot(key, value);
   }
 
   /** Durable records of one stream behind a position, up to another. */
@@ -222,14 +276,34 @@ export class Log {
   /** Records after the snapshots of their streams, in order; to be read once, after open. */
   async *records(): AsyncGenerator<Stored> {
     if (this.#recoveredFloor === null) return;
-    const start = await this.#commitAt(this.#recoveredFloor);
-    for await (const [key, value] of this.#db.iterator({ ...COMMITS, gte: start }))
-      for (const stored of readRecords(key, value)) {
-        if (this.#coverage.covers(stored.record.stream, stored.position)) continue;
-        this.#coverage.addRecord(stored.record.stream, stored.position);
+    const floor = this.#recoveredFloor;
+    const continuity = new Continuity(Math.min(floor, this.lastPosition));
+    const last = this.lastPosition;
+    const range = { ...COMMITS, gte: await this.#commitAt(floor), lt: keyBehind(last) };
+    for await (const [key, value] of this.#readable(range, 'the log'))
+      for (const stored of this.#readCommit(key, value, continuity)) {
+        const { position, record } = stored;
+        if (record.kind === 'part') continuity.part(record.stream, record.tracker, record.part.seq);
+        if (this.#coverage.covers(record.stream, position)) continue;
+        this.#coverage.addRecord(record.stream, position);
         yield stored;
       }
+    continuity.end(last);
+    this.damage.push(...continuity.damage, ...continuity.suspects(this.#coverage.snapshots()));
     this.#recoveredFloor = null;
+  }
+
+  /** The records of a commit; none when it is damaged, which shows as a gap. */
+  #readCommit(key: string, value: Buffer, continuity: Continuity): Stored[] {
+    try {
+      const { first, count } = readHeader(key, value);
+      const records = [...readRecords(key, value)];
+      if (first !== parseKey(key).position || records.length !== count) return [];
+      continuity.commit(first, count);
+      return records;
+    } catch {
+      return [];
+    }
   }
 
   /** Events of records up to this position were published before the store was opened. */
@@ -259,25 +333,60 @@ export class Log {
     await this.#underwayDone;
     await this.#retention.idle();
     await this.#db.close().catch(() => {});
+    this.#acked.close();
   }
 
   async #load(): Promise<void> {
     await checkVersion(this.#db, this.settings.dir);
-    for await (const [key, value] of this.#db.iterator(SNAPSHOTS)) {
-      this.#coverage.addSnapshot(key.slice(1), value.readDoubleLE(0), value.length === 8);
-    }
-    await this.#readEnds();
+    const positions = await this.#loadSnapshots();
+    await this.#readEnds(Math.max(this.#acked.read(), 0, ...positions.values()));
+    for (const [stream, position] of positions)
+      if (!this.#coverage.covers(stream, position)) this.#loseStream(stream, 'its last snapshot is lost');
+    await this.#checkInventory();
   }
 
-  /** Where the log begins and ends. */
-  async #readEnds(): Promise<void> {
-    for await (const [key, value] of this.#db.iterator({ ...COMMITS, reverse: true, limit: 1 })) {
-      const { first, count, floor, applied } = readHeader(key, value);
-      this.#nextPosition = first + count;
+  /** Which records snapshots cover; returns the positions as they are kept once more. */
+  async #loadSnapshots(): Promise<Map<string, number>> {
+    for await (const [key, sealed] of this.#readable(SNAPSHOTS, 'the snapshots')) {
+      this.#inventory.snapshots.set(key, sealed);
+      const value = unseal(key, sealed);
+      if (value) this.#coverage.addSnapshot(key.slice(1), value.readDoubleLE(0), value.length === 8);
+    }
+    const positions = new Map<string, number>();
+    for await (const [key, sealed] of this.#readable(POSITIONS, 'the positions of snapshots')) {
+      const value = unseal(key, sealed);
+      if (value) positions.set(key.slice(1), value.readDoubleLE(0));
+    }
+    return positions;
+  }
+
+  /** Whether all snapshots and events are there that were stored. */
+  async #checkInventory(): Promise<void> {
+    for await (const [key, sealed] of this.#readable(EVENTS, 'the event history')) this.#inventory.events.set(key, sealed);
+    const expected = await this.#db.get(INVENTORY_KEY);
+    const empty = this.#inventory.snapshots.value[0] + this.#inventory.events.value[0] === 0;
+    if (expected === undefined ? empty : expected.equals(sealInventory(this.#inventory))) return;
+    this.damage.push({ message: 'snapshots or events are missing, or older than they were' });
+  }
+
+  /** Where the log begins and ends; it once went up to `expected` at least. */
+  async #readEnds(expected: number): Promise<void> {
+    let last = 0;
+    for await (const [key, value] of this.#db.iterator({ ...COMMITS, reverse: true })) {
+      last ||= parseKey(key).position;
+      const header = headerOf(key, value);
+      if (!header) continue;
+      const { first, count, floor, applied } = header;
+      last = Math.max(last, first + count - 1);
       this.#recoveredFloor = floor;
       this.#publishedUpTo = applied;
       this.#bytesBefore = parseKey(key).bytesBefore + value.length;
+      break;
     }
+    // no position is ever used twice: what is lost leaves a gap
+    this.#nextPosition = Math.max(last, expected) + 1;
+    if (this.#recoveredFloor === null && this.lastPosition > 0)
+      this.damage.push({ message: `the log is lost, up to record ${this.lastPosition}` });
     await this.#retention.load(this.#db);
   }
 
@@ -366,6 +475,7 @@ export class Log {
     }
     for (const [key, value] of extras)
       operations.push(value === null ? { type: 'del', key } : { type: 'put', key, value });
+    if (extras.size > 0) operations.push({ type: 'put', key: INVENTORY_KEY, value: sealInventory(this.#inventory) });
     return { operations, first: operations[0].key, bytes };
   }
 
@@ -380,6 +490,15 @@ export class Log {
       this.#owner.committed(batch.first, batch.records);
       batch.resolve();
       if (this.#spareWriters.length < SPARE_WRITERS_MAX) this.#spareWriters.push(batch.writer);
+    }
+    if (batches.length > 0) this.#markAcked();
+  }
+
+  #markAcked(): void {
+    try {
+      this.#acked.write(this.lastPosition);
+    } catch {
+      // a disk that is full; an older mark says less, but nothing wrong
     }
   }
 
@@ -438,8 +557,19 @@ export class Log {
     const remove = (key: string) => void this.#extras.set(key, null);
     const held = await this.#retention.drop(this.#db, this.#bytesBefore, now, this.#floor(), remove);
     if (held) this.#owner.heldBack(this.#coverage.oldest());
-    for (const stream of this.#coverage.dropRetired(this.#floor())) remove(`s${stream}`);
+    for (const stream of this.#coverage.dropRetired(this.#floor()))
+      for (const key of [`s${stream}`, `p${stream}`]) this.#setExtra(key, null);
     this.#retention.reclaimSpace(this.#db);
+  }
+}
+
+/** The header of a commit, or null when it is damaged. */
+function headerOf(key: string, value: Buffer): Header | null {
+  try {
+    const header = readHeader(key, value);
+    return header.first === parseKey(key).position ? header : null;
+  } catch {
+    return null;
   }
 }
 

@@ -244,18 +244,95 @@ describe('log', () => {
     });
   });
 
-  it('names the record at which a log is damaged', async () => {
-    const log = await open();
-    await log.append(partOf('a', 1));
-    await log.append(partOf('a', 2));
-    await log.kill();
+  /** Changes what the database holds, behind the back of the log. */
+  async function tamper(change: (raw: ClassicLevel<string, Buffer>) => Promise<void>): Promise<void> {
     const raw = new ClassicLevel<string, Buffer>(join(dir, 'store'), { valueEncoding: 'buffer' });
-    const [key] = await all(raw.keys({ gte: 'b', lt: 'c', limit: 1 }));
-    const value = (await raw.get(key))!;
-    value[100] ^= 1;
-    await raw.put(key, value);
+    await change(raw);
     await raw.close();
-    await assert.rejects(all((await open()).records()), /damaged at record 1; restore/);
+  }
+
+  const messages = (log: Log) => log.damage.map(({ message }) => message);
+
+  it('names the records and frames that are damaged, and gives the rest', async () => {
+    const log = await open();
+    for (let seq = 1; seq <= 4; seq++) await log.append(partOf('a', seq));
+    await log.kill();
+    await tamper(async (raw) => {
+      const [, key] = await all(raw.keys({ gte: 'b', lt: 'c', limit: 2 }));
+      const value = (await raw.get(key))!;
+      value[100] ^= 1;
+      await raw.put(key, value);
+    });
+    const again = await open();
+    assert.deepEqual(seqs(await all(again.records())), [1, 3, 4]);
+    assert.match(messages(again)[0], /the log lacks record 2, lost or damaged/);
+    assert.match(messages(again)[1], /frames 2 to 2 of tracker sort of stream a are lost/);
+    await again.append(partOf('a', 5));
+    assert.equal(again.lastPosition, 5);
+  });
+
+  it('says a word when its tail is cut, and uses no position twice', async () => {
+    const log = await open();
+    for (let seq = 1; seq <= 4; seq++) await log.append(partOf('a', seq));
+    await log.kill();
+    await tamper(async (raw) => {
+      const keys = await all(raw.keys({ gte: 'b', lt: 'c' }));
+      for (const key of keys.slice(2)) await raw.del(key);
+    });
+    const again = await open();
+    assert.deepEqual(seqs(await all(again.records())), [1, 2]);
+    assert.match(messages(again)[0], /the log lacks records 3 to 4/);
+    const owner = probe();
+    await again.kill();
+    const third = await open(owner);
+    await all(third.records());
+    await third.append(partOf('a', 5));
+    assert.deepEqual(
+      owner.seen.map(({ position }) => position),
+      [5],
+    );
+  });
+
+  for (const [how, change] of [
+    ['is damaged', (raw: ClassicLevel<string, Buffer>) => raw.put('sa', Buffer.from('not a snapshot'))],
+    ['is lost', (raw: ClassicLevel<string, Buffer>) => raw.del('sa')],
+  ] as const)
+    it(`names a stream whose snapshot ${how}, and keeps the others`, async () => {
+      const log = await open();
+      for (const stream of ['a', 'b']) {
+        await log.append(partOf(stream, 1));
+        log.saveSnapshot(stream, log.lastPosition, { plan: {}, pairing: { early: [], lanes: {} }, series: [] });
+      }
+      await log.append(partOf('a', 2));
+      await log.flush();
+      await log.kill();
+      await tamper(async (raw) => void (await change(raw)));
+      const again = await open();
+      const left = (await all(again.snapshots())).filter(({ state }) => state !== null);
+      assert.deepEqual(
+        left.map(({ stream }) => stream),
+        ['b'],
+      );
+      assert.deepEqual(await all(again.records()), []);
+      assert.ok(
+        again.damage.some(({ stream, message }) => stream === 'a' && /stream a is lost: its/.test(message)),
+        messages(again).join('\n'),
+      );
+      // what comes now is kept
+      await again.append(partOf('a', 3));
+      await again.kill();
+      const third = await open();
+      assert.deepEqual(seqs(await all(third.records())), [3]);
+    });
+
+  it('says when events of the history are damaged or gone', async () => {
+    const log = await open();
+    for (let n = 1; n <= 3; n++) log.saveEvent(eventKey(n, 0), { n });
+    await log.flush();
+    await log.kill();
+    await tamper((raw) => raw.del(`e${eventKey(2, 0)}`));
+    const again = await open();
+    assert.deepEqual(messages(again), ['snapshots or events are missing, or older than they were']);
   });
 
   it('refuses a store of another format', async () => {
