@@ -362,7 +362,8 @@ export class Log {
 
   /** Whether all snapshots and events are there that were stored. */
   async #checkInventory(): Promise<void> {
-    for await (const [key, sealed] of this.#readable(EVENTS, 'the event history')) this.#inventory.events.set(key, sealed);
+    for await (const [key, sealed] of this.#readable(EVENTS, 'the event history'))
+      this.#inventory.events.set(key, sealed);
     const expected = await this.#db.get(INVENTORY_KEY);
     const empty = this.#inventory.snapshots.value[0] + this.#inventory.events.value[0] === 0;
     if (expected === undefined ? empty : expected.equals(sealInventory(this.#inventory))) return;

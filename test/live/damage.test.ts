@@ -102,7 +102,9 @@ describe('a data folder with a flipped bit', function () {
       }
       rmSync(folder, { recursive: true, force: true });
     }
-    console.log(`      ${FLIPS} flips: ${counts.equal} equal, ${counts.named} named, ${counts.refused} refused with a remedy`);
+    console.log(
+      `      ${FLIPS} flips: ${counts.equal} equal, ${counts.named} named, ${counts.refused} refused with a remedy`,
+    );
     assert.ok(counts.named > 0);
   });
 
