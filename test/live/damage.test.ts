@@ -77,7 +77,8 @@ describe('a data folder with a flipped bit', function () {
       const sizes = files.map((name) => statSync(join(folder, 'store', name)).size);
       let at = Math.floor(random() * sizes.reduce((sum, size) => sum + size));
       const bit = 1 << Math.floor(random() * 8);
-      const file = files.findIndex((_, n) => (at < sizes[n] ? true : ((at -= sizes[n]), false)));
+      let file = 0;
+      while (at >= sizes[file]) at -= sizes[file++];
       const path = join(folder, 'store', files[file]);
       const bytes = readFileSync(path);
       bytes[at] ^= bit;
