@@ -14,7 +14,8 @@ interface Command {
   summary: string;
   /** how it is called at first, for the help */
   example?: string;
-  run(args: string[], console: Console): Promise<void>;
+  /** resolves with the exit code, when it is not 0 */
+  run(args: string[], console: Console): Promise<unknown>;
 }
 
 const COMMANDS: Record<string, Command> = {
@@ -43,6 +44,14 @@ const COMMANDS: Record<string, Command> = {
     example: 'tgospa replay --reference gt.txt --tracker a.txt',
     run: async (args, console) => (await import('./commands/replay.js')).runReplay(args, console),
   },
+  check: {
+    summary: 'say whether a data folder is sound',
+    run: async (args, console) => (await import('./commands/data-folder.js')).runCheck(args, console),
+  },
+  repair: {
+    summary: 'save what is sound of a damaged data folder',
+    run: async (args, console) => (await import('./commands/data-folder.js')).runRepair(args, console),
+  },
 };
 
 /** Mistakes of the same kind that are listed. */
@@ -69,8 +78,8 @@ async function main([name, ...args]: string[]): Promise<number> {
   try {
     // -h is understood everywhere
     const words = args.map((arg) => (arg === '-h' ? '--help' : arg));
-    await command.run(words, processConsole());
-    return 0;
+    const code = await command.run(words, processConsole());
+    return typeof code === 'number' ? code : 0;
   } catch (error) {
     return explain(name, error);
   }

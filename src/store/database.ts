@@ -116,3 +116,6 @@ export const sealInventory = ({ snapshots, events }: Inventories): Buffer =>
 export async function writeVersion(db: Database): Promise<void> {
   await db.put(VERSION_KEY, Buffer.from(String(FORMATS.database.version)), { sync: true });
 }
+
+/** Has LevelDB make the best of a folder that it cannot open. */
+export const salvage = (dir: string): Promise<void> => ClassicLevel.repair(join(dir, 'store'));

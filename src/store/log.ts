@@ -565,7 +565,7 @@ export class Log {
 }
 
 /** The header of a commit, or null when it is damaged. */
-function headerOf(key: string, value: Buffer): Header | null {
+export function headerOf(key: string, value: Buffer): Header | null {
   try {
     const header = readHeader(key, value);
     return header.first === parseKey(key).position ? header : null;

@@ -1,0 +1,79 @@
+/**
+ * `tgospa check` and `tgospa repair`: whether a data folder is sound, and what of it can be saved. Exit code 0 when all
+ * is well, 1 when something is damaged. No evaluator may run on the folder meanwhile.
+ */
+import { hasStore, inspect, repair } from '../store/inspection.js';
+import type { Console } from './console/console.js';
+import { CommandLine, type OptionGroup, optionHelp, UsageError } from './console/options.js';
+
+const STANDARD_DIR = 'tgospa-data';
+
+const OPTIONS: OptionGroup = {
+  options: {
+    data: { value: 'DIR', help: `data folder of a stopped evaluator (default: ${STANDARD_DIR})` },
+    help: { help: 'this text' },
+  },
+};
+
+const CHECK_HELP = [
+  'Usage: tgospa check [options]',
+  '',
+  'Says whether a data folder is sound, and what is lost where it is not. Changes nothing: it looks at a copy.',
+  ...optionHelp([OPTIONS]),
+  '',
+].join('\n');
+
+const REPAIR_HELP = [
+  'Usage: tgospa repair [options]',
+  '',
+  'Builds the store of a data folder anew from everything in it that is sound, and says what is lost. The old store stays',
+  'in a folder damaged-<time> beside it.',
+  ...optionHelp([OPTIONS]),
+  '',
+].join('\n');
+
+/** Reports on a data folder; resolves with the exit code. */
+export async function runCheck(args: string[], { out }: Pick<Console, 'out'>): Promise<number> {
+  const dir = folderOf('check', args);
+  if (dir === null) {
+    out.write(CHECK_HELP);
+    return 0;
+  }
+  const { damage, lastPosition, streams, events } = await inspect(dir);
+  for (const { message } of damage) out.write(`damaged: ${message}\n`);
+  if (damage.length > 0) {
+    out.write(`${dir} is damaged; to save what is sound: tgospa repair --data ${dir}\n`);
+    return 1;
+  }
+  out.write(`${dir} is sound: ${lastPosition} records, ${streams.length} snapshots, ${events} events\n`);
+  return 0;
+}
+
+/** Puts a data folder in order; resolves with the exit code. */
+export async function runRepair(args: string[], { out }: Pick<Console, 'out'>): Promise<number> {
+  const dir = folderOf('repair', args);
+  if (dir === null) {
+    out.write(REPAIR_HELP);
+    return 0;
+  }
+  const { damage } = await inspect(dir);
+  if (damage.length === 0) {
+    out.write(`${dir} is sound; nothing to repair\n`);
+    return 0;
+  }
+  const aside = await repair(dir, Date.now());
+  for (const { message } of damage) out.write(`damaged: ${message}\n`);
+  const { streams } = await inspect(dir);
+  out.write(`${dir} is repaired, with ${streams.length} snapshots; the old store is in ${aside}\n`);
+  return 0;
+}
+
+/** The folder that is named; null when help is wanted. */
+function folderOf(command: string, args: string[]): string | null {
+  const line = new CommandLine(command, [OPTIONS], args);
+  if (line.has('help')) return null;
+  line.throwMistakes();
+  const dir = line.text('data') ?? STANDARD_DIR;
+  if (!hasStore(dir)) throw new UsageError(`${dir} holds no store of the evaluator; name its data.dir with --data`);
+  return dir;
+}
