@@ -96,7 +96,7 @@ export class Live {
     this.#heldAcks = new HeldAcks(this.#streams);
     this.#feeds = new OpenFeeds(config, log, this.#streams, this.#heldAcks, () => clock.now());
     this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation);
-    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger);
+    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, this.#quarantine, logger);
     this.#cleanUp = [
       () => workers.stop(),
       () => log.kill(),

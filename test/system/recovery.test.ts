@@ -1,6 +1,6 @@
 /** The real process after kill -9 with a heavy stream: the port is open at once, and every start gets further. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import WebSocket from 'ws';
@@ -41,9 +41,9 @@ describe('recovery after kill -9', function () {
 
   const url = () => `http://127.0.0.1:${port}`;
 
-  function serve(env: NodeJS.ProcessEnv = {}): Program {
+  function serve(env: NodeJS.ProcessEnv = {}, preload: string | undefined = KERNEL): Program {
     const args = ['serve', '--port', String(port), '--data', join(folder, 'data')];
-    evaluator = Program.tgospa(args, { cwd: folder, preload: KERNEL, env });
+    evaluator = Program.tgospa(args, { cwd: folder, preload, env });
     return evaluator;
   }
 
@@ -120,5 +120,32 @@ describe('recovery after kill -9', function () {
     assert.equal((await ready()).body.status, 'ready');
     assert.equal(await kOf('heavy'), FRAMES);
     assert.equal(await kOf('light'), 40);
+  });
+
+  it('sets a record aside that has ended the process twice, and keeps it for people to look at', async () => {
+    writeFileSync(join(folder, 'tgospa.yaml'), JSON.stringify({ ...CONFIG, evaluation: { threads: 0 } }));
+    const harmless = new URL('../kit/program.js', import.meta.url).href;
+    await serve({}, harmless).shows(/tgospa is listening/);
+    const feeds = [feed('light'), feed('light', 't')];
+    await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
+    await send(feeds, 1, 20, (k) => (k === 12 ? POISON.kills : 't'));
+    await until('all is judged', async () => (await kOf('light')) === 20);
+    for (const client of clients.splice(0)) await client.close({ flush: false });
+    await evaluator!.end('SIGKILL');
+    for (let death = 1; death <= 2; death++) {
+      await serve().closed;
+      assert.equal(evaluator!.child.signalCode, 'SIGKILL');
+    }
+    const third = serve();
+    await third.shows(/tgospa is listening/);
+    assert.match(third.output, /"event":"record_failed".*the process ended twice/);
+    const [file] = readdirSync(join(folder, 'data', 'quarantine'));
+    assert.match(readFileSync(join(folder, 'data', 'quarantine', file), 'utf8'), /"seq":12/);
+    assert.equal(await kOf('light'), 20);
+    assert.equal((await ready()).body.status, 'ready');
+    await third.end('SIGKILL');
+    // and stays aside
+    await serve().shows(/tgospa is listening/);
+    assert.equal(await kOf('light'), 20);
   });
 });
