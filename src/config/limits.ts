@@ -1,4 +1,5 @@
 /** Every limit of the edge, and how far the settings of a hello may go. */
+import { z } from 'zod';
 import { count, field, nest, positive, section } from './fields.js';
 
 /** What a stream may cost that nobody but its own client asked for. */
@@ -131,6 +132,11 @@ export const limits = section(
       'milliseconds',
     ),
     httpTimeoutMs: field(positive(), 30_000, 'an HTTP request must have arrived by then', 'milliseconds'),
+    liveShare: field(
+      z.number().gt(0).max(1),
+      0.15,
+      'share of the time that goes to subscribers of /v1/live while feeds keep the program busy; beyond it all of them get only the newest report of each series; 1: as much as they can take',
+    ),
     liveBufferBytes: field(
       count(),
       65_536,

@@ -7,7 +7,7 @@ export const SLOW_PATIENCE_MS = 1000;
 /** The other end. */
 export interface Peer {
   /** `sent` is called when the text has left the process */
-  send(text: string, sent?: () => void): void;
+  send(text: string | Buffer, sent?: () => void): void;
   /** a peer that has not answered within `patienceMs`, or some seconds unless given, is cut off */
   close(code: CloseCode, reason: string, patienceMs?: number): void;
   /** stop and resume reading from it */

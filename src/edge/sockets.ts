@@ -352,7 +352,7 @@ function endAsHttp(socket: Duplex, { code, message }: Refusal): void {
 
 const peerOf = (socket: WebSocket, address: string): Peer => ({
   address,
-  send: (text, sent) => socket.send(text, sent && ((error) => error ?? sent())),
+  send: (text, sent) => socket.send(text, { binary: false }, sent && ((error) => error ?? sent())),
   close: (code, reason, patienceMs) => closeSocket(socket, code, reason, patienceMs),
   pause: () => socket.pause(),
   resume: () => socket.resume(),

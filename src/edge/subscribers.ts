@@ -1,7 +1,8 @@
 /**
  * The reading half: who listens on /v1/live, and what they get when they cannot keep up. A subscriber that lags gets
  * only the newest report of each series, with the number of those left out; events are never left out, so one that
- * lets too many of them wait, or takes nothing for too long, is closed.
+ * lets too many of them wait, or takes nothing for too long, is closed. Feeds come before readers: all readers together
+ * get limits.liveShare of the time, and while they have used it up, every one of them counts as lagging.
  * Invariant: what waits for a subscriber is bounded by the number of series plus limits.liveEvents.
  */
 import type { Config } from '../config/config.js';
@@ -10,6 +11,7 @@ import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
 import { type Identity, type Refusal, refusal } from './access.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
+import { RateLimit } from './rate-limit.js';
 
 export interface Filter {
   stream?: string;
@@ -43,19 +45,35 @@ interface Counts {
 
 const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, tracker, profile);
 
+/** milliseconds that readers may use at once when they have used nothing for a while */
+const BURST_MS = 50;
+/** what sending costs after the call has returned, relative to the call itself */
+const AFTERMATH = 1;
+
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
-  #text: string | null = null;
-  #drawable: string | null = null;
-  constructor(readonly event: LiveEvent) {}
+  #text: Buffer | null = null;
+  #drawable: Buffer | null = null;
 
-  text(objects = false): string {
-    if (objects && this.event.type === 'report' && this.event.objects) {
-      this.#drawable ??= JSON.stringify(reportMessage(this.event, true));
-      return this.#drawable;
-    }
-    this.#text ??= JSON.stringify(this.event.type === 'report' ? reportMessage(this.event) : this.event);
-    return this.#text;
+  constructor(
+    readonly event: LiveEvent,
+    /** reports of the series that nobody got before this one */
+    readonly skipped = 0,
+  ) {}
+
+  /** With what the subscriber did not get besides. */
+  text(objects: boolean | undefined, skipped = 0): Buffer {
+    const withObjects = objects === true && this.event.type === 'report' && this.event.objects !== undefined;
+    if (skipped > 0) return this.#write(withObjects, this.skipped + skipped);
+    if (withObjects) this.#drawable ??= this.#write(true, this.skipped);
+    else this.#text ??= this.#write(false, this.skipped);
+    return withObjects ? this.#drawable! : this.#text!;
+  }
+
+  #write(objects: boolean, skipped: number): Buffer {
+    const { event } = this;
+    const text = JSON.stringify(event.type === 'report' ? reportMessage(event, objects) : event);
+    return Buffer.from(skipped > 0 ? `{"skipped":${skipped},${text.slice(1)}` : text);
   }
 }
 
@@ -63,12 +81,19 @@ class Publication {
 export class Subscribers {
   #subscriptions = new Set<Subscription>();
   #newest = new Map<string, Publication>();
+  readonly #time: RateLimit;
+  /** what waits until readers have time again; events, then the newest report of each series */
+  #laterEvents: Publication[] = [];
+  readonly #laterReports = new Map<string, Publication>();
+  #timer: NodeJS.Timeout | null = null;
 
   constructor(
     readonly limits: Config['limits'],
     readonly counts: Counts,
     readonly now: () => number = () => performance.now(),
-  ) {}
+  ) {
+    this.#time = new RateLimit(limits.liveShare, BURST_MS, now());
+  }
 
   get size(): number {
     return this.#subscriptions.size;
@@ -78,7 +103,54 @@ export class Subscribers {
     const publication = new Publication(event);
     if (event.type === 'report') this.#newest.set(keyOf(event), publication);
     else if (event.type === 'retired') this.#newest.delete(keyOf(event));
+    if (this.#subscriptions.size === 0) return;
+    if (this.#timer === null && this.#hasTime) this.#offer(publication);
+    else this.#postpone(publication);
+  }
+
+  #offer(publication: Publication): void {
+    const startMs = this.now();
     for (const subscription of this.#subscriptions) subscription.offer(publication);
+    const nowMs = this.now();
+    this.#time.spend((nowMs - startMs) * (1 + AFTERMATH), nowMs);
+  }
+
+  #postpone(publication: Publication): void {
+    const { event } = publication;
+    if (event.type === 'report') {
+      const key = keyOf(event);
+      const older = this.#laterReports.get(key);
+      this.#laterReports.set(key, older ? new Publication(event, older.skipped + 1) : publication);
+    } else {
+      // nothing may follow the retirement of a series
+      const last = event.type === 'retired' ? this.#laterReports.get(keyOf(event)) : undefined;
+      if (last) this.#laterEvents.push(last);
+      if (event.type === 'retired') this.#laterReports.delete(keyOf(event));
+      this.#laterEvents.push(publication);
+      // events are never left out: from here on it is the business of each subscriber
+      if (this.#laterEvents.length > this.limits.liveEvents) this.#offer(this.#laterEvents.shift()!);
+    }
+    this.#timer ??= setTimeout(() => this.#catchUp(), Math.max(1, this.#time.spend(0, this.now())));
+  }
+
+  /** Offers what waits, as far as the time of readers goes. */
+  #catchUp(): void {
+    this.#timer = null;
+    let sent = 0;
+    while (sent < this.#laterEvents.length && this.#hasTime) this.#offer(this.#laterEvents[sent++]);
+    this.#laterEvents.splice(0, sent);
+    if (this.#laterEvents.length === 0)
+      for (const [key, publication] of this.#laterReports) {
+        if (!this.#hasTime) break;
+        this.#laterReports.delete(key);
+        this.#offer(publication);
+      }
+    const left = this.#laterEvents.length + this.#laterReports.size;
+    if (left > 0) this.#timer = setTimeout(() => this.#catchUp(), Math.max(1, this.#time.spend(0, this.now())));
+  }
+
+  get #hasTime(): boolean {
+    return this.limits.liveShare === 1 || this.#time.spend(0, this.now()) === 0;
   }
 
   /** A report that was published before anybody could subscribe. */
@@ -123,6 +195,7 @@ export class Subscription implements Conversation {
   offer(publication: Publication): void {
     const { event } = publication;
     if (!this.#wants(event)) return;
+    if (publication.skipped > 0 && this.#pace === null) this.subscribers.counts.coalesced += publication.skipped;
     if (event.type === 'report' && this.#pace !== null && !this.#due) this.#enqueueReport(publication, event);
     else if (this.#idle && this.#roomy) this.#send(publication.text(this.filter.objects));
     else this.#enqueue(publication);
@@ -180,7 +253,8 @@ export class Subscription implements Conversation {
     const key = keyOf(event);
     const older = this.#reports.get(key);
     if (older && this.#due) this.subscribers.counts.coalesced++;
-    this.#reports.set(key, { publication, skipped: older ? older.skipped + 1 : 0 });
+    const skipped = older ? older.skipped + older.publication.skipped + 1 : 0;
+    this.#reports.set(key, { publication, skipped });
   }
 
   #enqueue(publication: Publication): void {
@@ -198,7 +272,7 @@ export class Subscription implements Conversation {
     this.peer.close(4008, CLOSE_CODES[4008].meaning, SLOW_PATIENCE_MS);
   }
 
-  #send(text: string): void {
+  #send(text: Buffer): void {
     // a peer that had nothing to read was not slow
     if (this.peer.backlogBytes() === 0) this.#progressMs = this.subscribers.now();
     this.peer.send(text, () => this.#progressed());
@@ -212,14 +286,13 @@ export class Subscription implements Conversation {
 
   #forward(): void {
     let sent = 0;
-    while (sent < this.#events.length && this.#roomy) this.#send(this.#events[sent++].text());
+    while (sent < this.#events.length && this.#roomy) this.#send(this.#events[sent++].text(false));
     this.#events.splice(0, sent);
     if (this.#events.length > 0 || !this.#due) return;
     for (const [key, { publication, skipped }] of this.#reports) {
       if (!this.#roomy) return;
       this.#reports.delete(key);
-      const text = publication.text(this.filter.objects);
-      this.#send(skipped > 0 ? `{"skipped":${skipped},${text.slice(1)}` : text);
+      this.#send(publication.text(this.filter.objects, skipped));
     }
   }
 }

@@ -24,6 +24,7 @@ import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream
 import type { Quarantine } from './quarantine.js';
 import { isRetirement, RecordFailure, Restoration, reasonOf, WorkerFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
+import { Turns } from './turns.js';
 
 export interface Logger {
   info(event: string, fields?: Record<string, unknown>): void;
@@ -90,6 +91,7 @@ export class Streams implements WorkerOwner {
   #closed = false;
   /** of the streams in this thread, and of those that nobody knows */
   readonly #shared: Backlog;
+  readonly #turns = new Turns<Queued>();
   #backlogMax: number;
   #handledPosition: number;
 
@@ -127,7 +129,7 @@ export class Streams implements WorkerOwner {
 
   /** Everything up to here has been applied and published. */
   get appliedPosition(): number {
-    let position = this.#handledPosition;
+    let position = Math.min(this.#handledPosition, this.#turns.firstPosition - 1);
     if (this.#parts.workers.pending === 0 && this.#restoring.size === 0) return position;
     for (const { firstPending } of this) position = Math.min(position, firstPending - 1);
     return position;
@@ -145,17 +147,18 @@ export class Streams implements WorkerOwner {
     return this.#backlogOf(name).admit(durable);
   }
 
-  /** Records that have become durable, the first of them at this position. */
-  enqueue(first: number, records: readonly LogRecord[]): Queued[] {
-    return records.map((record, n) => {
+  /** Records that have become durable, the first of them at this position; gives back all that wait. */
+  enqueue(first: number, records: readonly LogRecord[]): Iterable<Queued> {
+    for (const [n, record] of records.entries()) {
       const backlog = this.#backlogOf(record.stream);
       backlog.add();
-      return { position: first + n, record, backlog };
-    });
+      this.#turns.add({ position: first + n, record, backlog });
+    }
+    return this.#turns;
   }
 
-  /** Applies records in order and yields the events of each step. */
-  *apply(queue: readonly Queued[]): Generator<LiveEvent[]> {
+  /** Applies records, those of a stream in order, and yields the events of each step. */
+  *apply(queue: Iterable<Queued>): Generator<LiveEvent[]> {
     for (const { position, record, backlog: counted } of queue) {
       const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
       if (backlog !== counted) recount(counted, backlog);
@@ -221,7 +224,8 @@ export class Streams implements WorkerOwner {
     const [first] = stream.unanswered;
     // died of nothing that could be left out, it must not die for ever
     const struckOut = guilty && this.#strike(stream.name) >= STRIKES_MAX;
-    const upTo = first ? first.position - 1 : this.#handledPosition;
+    const next = first?.position ?? this.#turns.firstOf(stream.name);
+    const upTo = Math.min(next - 1, this.#handledPosition);
     const detached = this.#detach(stream, upTo, stream.unanswered);
     if (struckOut) this.#suspend(detached, reason);
     else this.#rebuild(detached);

@@ -40,7 +40,7 @@ class Loopback implements WebSocketLike {
 
   constructor(desk: FeedDesk, name: string) {
     const peer: Peer = {
-      send: (text) => this.#later(() => this.onmessage?.({ data: text } as never)),
+      send: (text) => this.#later(() => this.onmessage?.({ data: String(text) } as never)),
       close: (code, reason) => this.#gone(code, reason),
       pause: () => {
         this.#paused = true;

@@ -20,14 +20,19 @@ export interface Measured {
   reports: number;
   /** milliseconds from the arrival of the last part of a frame to its report */
   latencyMs: { p50: number; p99: number };
+  /** the same, of the stream called light */
+  lightMs: { p50: number; p99: number; max: number };
   loopDelayMs: { p50: number; p99: number; max: number };
   cpuSeconds: number;
 }
 
+/** this process has one client, and every reader of it comes from one address */
+const NO_SHARES = { streams: 2000, streamsPerClient: 2000, newStreamsPerMinute: 100_000 };
 const [role, folder, settings] = process.argv.slice(2);
 /** sampled every millisecond; what is measured is the time between samples */
 const loopDelay = monitorEventLoopDelay({ resolution: 1 });
 const latency = createHistogram();
+const light = createHistogram();
 let reports = 0;
 let cpu = process.cpuUsage();
 
@@ -44,6 +49,7 @@ function begin(): void {
   loopDelay.enable();
   loopDelay.reset();
   latency.reset();
+  light.reset();
   reports = 0;
   cpu = process.cpuUsage();
 }
@@ -53,6 +59,7 @@ function measure(): Measured {
   const times = {
     reports,
     latencyMs: { p50: latency.percentile(50) / 1000, p99: latency.percentile(99) / 1000 },
+    lightMs: { p50: light.percentile(50) / 1000, p99: light.percentile(99) / 1000, max: light.max / 1000 },
     loopDelayMs: {
       p50: loopDelay.percentile(50) / 1e6,
       p99: loopDelay.percentile(99) / 1e6,
@@ -67,7 +74,7 @@ function measure(): Measured {
 }
 
 async function startEvaluator(): Promise<string> {
-  const own = { listen: { port: 0 }, data: { dir: folder }, limits: { streams: 2000 } };
+  const own = { listen: { port: 0 }, data: { dir: folder }, limits: NO_SHARES };
   const overrides = { ...own, ...JSON.parse(settings) };
   const { config } = readConfig({ overrides, env: {} });
   const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
@@ -75,7 +82,8 @@ async function startEvaluator(): Promise<string> {
     if (event.type !== 'report') return;
     reports++;
     if (event.stream === 'heavy') return;
-    latency.record(Math.max(1, Math.round((performance.timeOrigin + performance.now() - event.receivedMs) * 1000)));
+    const late = Math.max(1, Math.round((performance.timeOrigin + performance.now() - event.receivedMs) * 1000));
+    (event.stream === 'light' ? light : latency).record(late);
   });
   return app.urls.ingest;
 }

@@ -4,7 +4,7 @@
  *
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
- *   --only NAME   one part: throughput, heavy, memory or growth
+ *   --only NAME   one part: throughput, heavy, readers, memory or growth
  *   --scene NAME  throughput of one scene: calm or crowd
  *   --scores      with the companion scores on
  *   --prof        write CPU profiles of the evaluator to the current folder
@@ -413,7 +413,73 @@ async function growth() {
   return { objects: steps * 2 * OBJECTS, samples, growthBytes };
 }
 
-const parts = { throughput, heavy, memory, growth };
+const READERS = 500;
+const READERS_MS = 6000;
+const LIGHT_EVERY_MS = 50;
+const READER = fileURLToPath(new URL('./pipeline-readers.js', import.meta.url));
+
+/** Four streams at full speed and a light one, while so many read everything. */
+async function readAlong(readers: number) {
+  const far = await Far.start('evaluator');
+  const streams = await Promise.all(
+    Array.from({ length: STREAMS }, (_, n) => openStream(far.url, `stream-${n}`, bodiesOf('calm', n))),
+  );
+  const light = await openStream(far.url, 'light', bodiesOf('calm', 9));
+  await sendAll(streams, WARM_STEPS);
+  const child = readers > 0 ? fork(READER, [far.url.replace('/ingest', '/live'), String(readers)]) : null;
+  if (child) await once(child, 'message');
+  const acked = () => streams.flat().reduce((sum, feed) => sum + feed.acked, 0);
+  void sendAll(streams, 1e9);
+  const timer = setInterval(() => {
+    for (const feed of light) void feed.sendUpTo(feed.sent + 1);
+  }, LIGHT_EVERY_MS);
+  await new Promise((resolve) => setTimeout(resolve, READERS_MS / 3));
+  far.begin();
+  const before = acked();
+  const began = performance.now();
+  await new Promise((resolve) => setTimeout(resolve, READERS_MS));
+  const framesPerSecond = ((acked() - before) / (performance.now() - began)) * 1000;
+  const { lightMs, loopDelayMs, cpuSeconds } = await far.measure();
+  clearInterval(timer);
+  const received = child ? await answerOf<{ messages: number }>(child, 'count') : { messages: 0 };
+  child?.disconnect();
+  for (const feed of [...streams, light].flat()) feed.socket.terminate();
+  await far.stop();
+  return {
+    framesPerSecond,
+    lightMs,
+    loopDelayMs,
+    cpuMicroseconds: (cpuSeconds * 1e6) / (acked() - before),
+    ...received,
+  };
+}
+
+async function answerOf<T>(child: ChildProcess, question: string): Promise<T> {
+  child.send(question);
+  const [answer] = await once(child, 'message');
+  return answer as T;
+}
+
+/** Feeds before readers: what feeds keep of their speed, and how late a light stream is, while everything is read. */
+async function readers() {
+  const alone = await readAlong(0);
+  const read = await readAlong(READERS);
+  const ratio = read.framesPerSecond / alone.framesPerSecond;
+  const rowOf = ({ framesPerSecond, lightMs, loopDelayMs, messages }: typeof alone) => ({
+    'frames/s': Math.round(framesPerSecond),
+    'light p50 ms': lightMs.p50.toFixed(1),
+    'light p99 ms': lightMs.p99.toFixed(1),
+    'light max ms': lightMs.max.toFixed(1),
+    'loop delay p99 ms': loopDelayMs.p99.toFixed(1),
+    'messages read': messages,
+  });
+  console.log(`\n${READERS} readers of everything beside ${STREAMS} streams at full speed and a light one`);
+  console.table({ 'no readers': rowOf(alone), [`${READERS} readers`]: rowOf(read) });
+  console.log(`ratio ${ratio.toFixed(2)} (at least 0.7)`);
+  return { alone, read, ratio };
+}
+
+const parts = { throughput, heavy, readers, memory, growth };
 const results: Record<string, unknown> = {};
 for (const [name, part] of Object.entries(parts))
   if (options.only === undefined || options.only === name) results[name] = await part();

@@ -1,8 +1,9 @@
 /** Readers of /v1/live: what they get, and what they get when they are slow. */
 import { strict as assert } from 'node:assert';
+import { Subscribers } from '../../src/edge/subscribers.js';
 import type { Report } from '../../src/index.js';
 import type { LiveEvent } from '../../src/wire/events.js';
-import { get, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
+import { configOf, get, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
 import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
 
 describe('subscribers', () => {
@@ -92,7 +93,7 @@ describe('subscribers', () => {
   });
 
   it('coalesces reports for a slow reader, keeps every event, and says how many reports are left out', async () => {
-    edge = await startEdge('limits: { liveBufferBytes: 1000 }');
+    edge = await startEdge('limits: { liveShare: 1, liveBufferBytes: 1000 }');
     const reader = await Probe.open(`${edge.ws}/v1/live`);
     reader.socket.pause();
     const total = 20_000;
@@ -125,7 +126,7 @@ describe('subscribers', () => {
   });
 
   it('closes a reader that takes nothing for limits.liveStallMs', async () => {
-    edge = await startEdge('limits: { liveBufferBytes: 1000, liveStallMs: 20 }');
+    edge = await startEdge('limits: { liveShare: 1, liveBufferBytes: 1000, liveStallMs: 20 }');
     const reader = await Probe.open(`${edge.ws}/v1/live`);
     reader.socket.pause();
     await untilTurn(() => {
@@ -137,7 +138,7 @@ describe('subscribers', () => {
   });
 
   it('closes a reader that is hopelessly slow with 4008', async () => {
-    edge = await startEdge('limits: { liveBufferBytes: 1000, liveEvents: 100 }');
+    edge = await startEdge('limits: { liveShare: 1, liveBufferBytes: 1000, liveEvents: 100 }');
     const reader = await Probe.open(`${edge.ws}/v1/live`);
     reader.socket.pause();
     const padding = 'x'.repeat(1000);
@@ -146,5 +147,53 @@ describe('subscribers', () => {
     assert.equal(edge.meters.counts.slowClosed, 1);
     reader.socket.resume();
     assert.equal((await reader.closed).code, 4008);
+  });
+
+  it('gives readers their share of the time and no more: beyond it, all get the newest report of each series', async () => {
+    let nowMs = 0;
+    const counts = { coalesced: 0, slowClosed: 0 };
+    const { limits } = configOf('limits: { liveShare: 0.5, liveEvents: 20 }');
+    const subscribers = new Subscribers(limits, counts, () => nowMs);
+    const received = [0, 1, 2].map(() => [] as Array<{ k: number; type: string; skipped?: number }>);
+    for (const list of received) {
+      const peer = {
+        address: '',
+        // a write takes its time, which is not spent on feeds
+        send: (text: string | Buffer, sent?: () => void) => {
+          nowMs += 5;
+          list.push(JSON.parse(String(text)));
+          sent?.();
+        },
+        close() {},
+        pause() {},
+        resume() {},
+        backlogBytes: () => 0,
+      };
+      subscribers.subscribe(peer, { covers: () => true });
+    }
+    const event = fakeReportEvent();
+    for (let k = 1; k <= 100; k++) subscribers.publish({ ...event, k });
+    const spentMs = nowMs;
+    assert.ok(spentMs < 100, `${spentMs} ms for readers while 100 reports were published at once`);
+    for (let k = 1; k <= limits.liveEvents + 10; k++)
+      subscribers.publish({ type: 'switch', stream: event.stream, k } as LiveEvent);
+    assert.equal(received[0].filter(({ type }) => type === 'switch').length, 10, 'a bounded number of events waits');
+    subscribers.publish({ type: 'retired', stream: event.stream, tracker: event.tracker, profile: event.profile });
+    const clock = setInterval(() => (nowMs += 50), 1);
+    await untilTurn(() => received.every((list) => list.at(-1)?.type === 'retired'));
+    clearInterval(clock);
+    for (const list of received) {
+      const reports = list.filter(({ type }) => type === 'report');
+      assert.equal(reports.at(-1)!.k, 100, 'the newest one comes');
+      assert.equal(
+        reports.reduce((sum, { skipped = 0 }) => sum + 1 + skipped, 0),
+        100,
+        'the others are counted',
+      );
+      assert.ok(reports.length < 10);
+    }
+    const sent = received[0].filter(({ type }) => type === 'report').length;
+    assert.equal(counts.coalesced, 3 * (100 - sent));
+    assert.equal(counts.slowClosed, 0);
   });
 });

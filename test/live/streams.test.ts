@@ -148,7 +148,7 @@ describe('streams', () => {
   it('hold back nobody whose stream is retired in its worker, and open it anew with what follows', async () => {
     const { workers, streams, marks, published } = start(dir, { snapshot: HEAVY });
     await inWorker(streams);
-    const queue = streams.enqueue(11, [tick(), tick(), hello(), tick()]);
+    const queue = [...streams.enqueue(11, [tick(), tick(), hello(), tick()])];
     let acked = false;
     void streams.admit('s', Promise.resolve()).then(() => {
       acked = true;

@@ -1,0 +1,69 @@
+/**
+ * Durable records that wait to be applied, in fair turns: deficit round robin over streams, where a record costs as much
+ * as it has objects. Records of one stream keep their order, so that a stream with a few frames does not wait behind
+ * all frames of a busy one.
+ * Invariant: everything below `firstPosition` has been applied, or sent to a worker.
+ */
+import type { LogRecord } from '../store/record.js';
+
+interface Waiting {
+  position: number;
+  record: LogRecord;
+}
+
+interface Line<T> {
+  records: T[];
+  /** the next one */
+  head: number;
+  /** what it may still spend; what it has overspent is taken from its next turn */
+  deficit: number;
+}
+
+/** objects that a stream may have applied in one turn */
+const TURN_OBJECTS = 100;
+
+export class Turns<T extends Waiting> implements Iterable<T> {
+  /** by stream; the first one is next */
+  readonly #lines = new Map<string, Line<T>>();
+  #current: T | null = null;
+
+  add(waiting: T): void {
+    const { stream } = waiting.record;
+    const line = this.#lines.get(stream);
+    if (line) line.records.push(waiting);
+    else this.#lines.set(stream, { records: [waiting], head: 0, deficit: 0 });
+  }
+
+  /** Of the first record that is not wholly applied; infinite when there is none. */
+  get firstPosition(): number {
+    let position = this.#current?.position ?? Number.POSITIVE_INFINITY;
+    for (const { records, head } of this.#lines.values())
+      if (head < records.length) position = Math.min(position, records[head].position);
+    return position;
+  }
+
+  /** Position of the first record of a stream that waits; infinite when there is none. */
+  firstOf(stream: string): number {
+    const line = this.#lines.get(stream);
+    return line?.records[line.head]?.position ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Gives out what waits, also what comes meanwhile. Whoever asks for the next one has applied the one before. */
+  *[Symbol.iterator](): Generator<T> {
+    for (let next = this.#lines.entries().next(); !next.done; next = this.#lines.entries().next()) {
+      const [stream, line] = next.value;
+      line.deficit += TURN_OBJECTS;
+      while (line.head < line.records.length && line.deficit > 0) {
+        this.#current = line.records[line.head++];
+        line.deficit -= costOf(this.#current.record);
+        yield this.#current;
+        this.#current = null;
+      }
+      this.#lines.delete(stream);
+      if (line.head < line.records.length)
+        this.#lines.set(stream, { ...line, records: line.records.slice(line.head), head: 0 });
+    }
+  }
+}
+
+const costOf = (record: LogRecord): number => 1 + (record.kind === 'part' ? record.part.objects.ids.length : 0);
