@@ -66,4 +66,6 @@ export class Turns<T extends Waiting> implements Iterable<T> {
   }
 }
 
-const costOf = (record: LogRecord): number => 1 + (record.kind === 'part' ? record.part.objects.ids.length : 0);
+/** Whatever is wrong with a record shows when it is applied, and is dealt with there. */
+const costOf = (record: LogRecord): number =>
+  1 + (record.kind === 'part' ? (record.part?.objects?.ids?.length ?? 0) : 0);
