@@ -43,6 +43,7 @@ const OPTIONS: OptionGroup = {
       value: 'ADDRESS',
       help: `address to listen on, ${DEFAULT_HOST} by default; whoever reaches another one may look and send`,
     },
+    name: { value: 'NAME', help: 'a name it answers to, besides addresses and localhost' },
     data: { value: 'DIR', help: 'folder to keep the log in; a temporary one unless given' },
     fps: { value: 'NUMBER', help: `frames per second, from 1 to 100, ${DEFAULT_FPS} by default` },
     calm: {
@@ -66,6 +67,7 @@ function demoHelp(): string {
 interface Job {
   port: number;
   host: string;
+  name: string | null;
   /** null: a temporary folder */
   data: string | null;
   fps: number;
@@ -93,19 +95,20 @@ export async function runDemo(args: string[], console: Console, signal = stopSig
 }
 
 /** Starts the evaluator; where the port is taken, on a free one. */
-async function startSomewhere({ port, host }: Job, dir: string, { err }: Console): Promise<App> {
+async function startSomewhere({ port, host, name }: Job, dir: string, { err }: Console): Promise<App> {
   try {
-    return await start(port, host, dir);
+    return await start(port, host, name, dir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     err.write(`port ${port} is taken, perhaps by another demo or tgospa serve; taking a free one instead\n`);
-    return start(0, host, dir);
+    return start(0, host, name, dir);
   }
 }
 
-function start(port: number, host: string, dir: string): Promise<App> {
+function start(port: number, host: string, name: string | null, dir: string): Promise<App> {
   // tokens in the environment are meant for a real evaluator
-  const { config } = readConfig({ overrides: { listen: { port, host, insecure: true }, data: { dir } }, env: {} });
+  const listen = { port, host, insecure: true, names: name === null ? [] : [name] };
+  const { config } = readConfig({ overrides: { listen, data: { dir } }, env: {} });
   return startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
 }
 
@@ -261,6 +264,7 @@ function readJob(line: CommandLine): Job {
     fps: line.numberWhere('fps', DEFAULT_FPS, (fps) => fps >= 1 && fps <= 100, 'a number from 1 to 100'),
     calm: line.numberWhere('calm', DEFAULT_CALM, isWhole(1000), 'a whole number of rounds from 0 to 1000'),
     host: line.text('host') ?? DEFAULT_HOST,
+    name: line.text('name') ?? null,
     data: line.text('data') ?? null,
   };
   line.throwMistakes();

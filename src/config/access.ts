@@ -12,6 +12,11 @@ export const listen = section(
       'address to listen on; anything but loopback needs tokens, or insecure',
     ),
     port: field(z.int().min(0).max(65535), 9477, 'port for WebSocket, HTTP, the page and /metrics; 0 takes a free one'),
+    names: field(
+      z.array(z.string().regex(/^[A-Za-z0-9.-]+$/, 'must be the name of a host, without a port')).nullable(),
+      null,
+      'names the server answers to, besides addresses and localhost; by any other a page elsewhere may try to read it. null: every name, but none on loopback',
+    ),
     insecure: field(
       z.boolean(),
       false,

@@ -44,12 +44,14 @@ const digest = (secret: string) => createHash('sha256').update(secret).digest('b
 export class Access {
   #identities = new Map<string, Identity>();
   #origins: Set<string>;
-  #loopback: boolean;
+  /** names it answers to besides addresses and localhost; null: all */
+  #names: ReadonlySet<string> | null;
 
   constructor(config: Config, env: NodeJS.ProcessEnv = process.env) {
     for (const token of tokenSecrets(config, env)) this.#identities.set(digest(token.secret), identityOf(token));
     this.#origins = new Set(config.origins);
-    this.#loopback = isLoopback(config.listen.host);
+    const { host, names } = config.listen;
+    this.#names = names !== null || isLoopback(host) ? new Set(names?.map((name) => name.toLowerCase())) : null;
   }
 
   /** The identity of a request, or why it has none. `role` is what the address needs. */
@@ -76,13 +78,12 @@ export class Access {
   #originRefusal(request: IncomingMessage): Refusal | undefined {
     const { host = '', origin } = request.headers;
     const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
-    // a foreign name that resolves to this machine: a page elsewhere tries to read a server that trusts loopback
-    if (this.#loopback && name !== '' && name !== 'localhost' && !isIP(name)) {
+    // a foreign name that resolves to this machine: a page elsewhere tries to read a server that trusts who reaches it
+    if (name !== '' && name !== 'localhost' && !isIP(name) && this.#names?.has(name.toLowerCase()) === false)
       return {
         code: 'host_forbidden',
-        message: `this server listens on loopback and does not answer to ${name.slice(0, 80)}; use 127.0.0.1 or localhost`,
+        message: `this server does not answer to ${name.slice(0, 80)}; use its address or localhost, or add the name to listen.names`,
       };
-    }
     if (origin === undefined || this.allowsOrigin(request)) return undefined;
     return { code: 'origin_forbidden', message: `pages of ${origin.slice(0, 80)} may not connect; add it to origins` };
   }

@@ -73,7 +73,7 @@ export const HTTP_CODES = {
   role_forbidden: { status: 403, meaning: 'the token lacks the role ingest or read' },
   stream_forbidden: { status: 403, meaning: 'the token is not good for this stream, or not for all of them' },
   origin_forbidden: { status: 403, meaning: 'a page of another origin, which is not in origins' },
-  host_forbidden: { status: 403, meaning: 'a loopback server was addressed by a foreign name' },
+  host_forbidden: { status: 403, meaning: 'the server was addressed by a name that is not in listen.names' },
   not_found: { status: 404, meaning: 'no such address, stream, tracker or profile' },
   method_forbidden: { status: 405, meaning: 'only GET and HEAD' },
   upgrade_expected: { status: 426, meaning: 'this address speaks WebSocket' },

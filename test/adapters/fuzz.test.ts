@@ -7,33 +7,17 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { adapters, formatByName } from '../../adapters/index.js';
-import type { Decoded, Decoder, Format } from '../../adapters/kit/adapter.js';
+import type { Decoder, Format } from '../../adapters/kit/adapter.js';
 import { readRecording } from '../../adapters/kit/recording.js';
 import { InputError } from '../../src/metric/input-error.js';
-import { Fault } from '../../src/wire/fault.js';
-import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import { fuzzAdapters } from '../fuzz.js';
 import { NEEDED, SAMPLES, STAMPED } from '../kit/adapter-samples.js';
+import { rulesFor, wrongWith } from '../kit/decoded-frames.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
 
 const SEED = 20260516;
 const formatOf = (name: string) => formatByName(name, NEEDED[name]) as Format;
 const textOf = (message: unknown) => (typeof message === 'string' ? message : JSON.stringify(message));
-
-/** What is wrong with a frame that came out; ids may stand twice, which only the whole frame tells. */
-function wrongWith(decoded: Decoded, rules: FrameRules): string | null {
-  for (const part of decoded.parts) {
-    const fault = checkFrame({ ...part, seq: 1 }, { ...rules, dimensions: 0 });
-    if (
-      fault instanceof Fault &&
-      fault.code !== 'id_duplicate' &&
-      !/side|width|height|1e12|1000000000000/.test(fault.message)
-    )
-      return `${fault.path}: ${fault.message}`;
-  }
-  for (const { path, message } of decoded.problems)
-    if (typeof path !== 'string' || message.length < 5) return `no words: ${path} ${message}`;
-  return decoded.parts.length > 0 && decoded.problems.length > 0 ? 'frames and problems at once' : null;
-}
 
 describe('fuzzed adapters', function () {
   this.timeout(300_000);
@@ -41,14 +25,7 @@ describe('fuzzed adapters', function () {
   for (const [name, adapter] of adapters) {
     const sample = SAMPLES[name];
     const stamp = STAMPED.has(name) ? { k: 3 } : {};
-    const rules: FrameRules = {
-      objectsMax: 1e6,
-      idLengthMax: 1e6,
-      shape: formatOf(name).shape,
-      dimensions: 0,
-      geodesic: false,
-      pointRemedy: '',
-    };
+    const rules = rulesFor(formatOf(name).shape);
     const json = fc.oneof({ weight: 6, arbitrary: mutated([sample]) }, { weight: 1, arbitrary: strange });
     const text = fc.oneof(
       { weight: 4, arbitrary: garbled([textOf(sample)]) },
@@ -117,6 +94,11 @@ describe('fuzzed adapters', function () {
       assert.ok(grown < 2e6, `${name} has grown by ${grown} bytes`);
       assert.ok(decoder.flush().parts.every(({ objects }) => objects.length <= 2000));
     }
+  });
+
+  it('live through 5,000 messages of the long run', () => {
+    const tally = fuzzAdapters(5000, SEED);
+    for (const name of adapters.keys()) assert.ok(tally[`${name} mistakes`] > 0, name);
   });
 
   it('never expand entities, whatever a document declares', () => {

@@ -8,6 +8,7 @@ import { join, posix, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { canContain, contained, instruction, runStage, stagesOf } from '../kit/container.js';
+import { get } from '../kit/edge.js';
 import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -23,10 +24,13 @@ interface Service {
   volumes: string[];
   read_only?: boolean;
   cap_drop?: string[];
+  security_opt?: string[];
+  mem_limit?: string;
 }
 
 const compose: { services: Record<string, Service>; volumes: Record<string, unknown> } = parse(
   read('docker/compose.yaml'),
+  { merge: true },
 );
 const { evaluator, prometheus, alertmanager, grafana } = compose.services;
 const [buildStage, imageStage] = stagesOf(read('docker/Dockerfile'));
@@ -117,9 +121,13 @@ describe('compose.yaml', () => {
     assert.ok(existsSync(outside(grafana, home)!), home);
   });
 
-  it('runs the evaluator with a read-only root and without capabilities', () => {
-    assert.equal(evaluator.read_only, true);
-    assert.deepEqual(evaluator.cap_drop, ['ALL']);
+  it('confines every service: a read-only root, no capabilities, no new privileges, a limit of memory', () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      assert.equal(service.read_only, true, name);
+      assert.deepEqual(service.cap_drop, ['ALL'], name);
+      assert.deepEqual(service.security_opt, ['no-new-privileges:true'], name);
+      assert.match(service.mem_limit!, /^\d+[mg]$/, name);
+    }
     assert.deepEqual(
       evaluator.volumes.map((volume) => volume.split(':')[1]),
       [instruction(imageStage, 'VOLUME')],
@@ -127,7 +135,33 @@ describe('compose.yaml', () => {
   });
 });
 
+describe('the bill of materials', () => {
+  it('lists what is shipped, from the lock file and without a network', function () {
+    skipUnless(this, hasProgram('npm'), 'npm is needed');
+    this.timeout(SYSTEM_TIMEOUT_MS);
+    const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'sbom'], {
+      cwd: root,
+      encoding: 'utf8',
+      env: { ...process.env, npm_config_offline: 'true' },
+    });
+    assert.equal(status, 0, stderr);
+    const { bomFormat, components } = JSON.parse(stdout) as { bomFormat: string; components: Array<{ name: string }> };
+    assert.equal(bomFormat, 'CycloneDX');
+    const names = components.map(({ name }) => name);
+    for (const name of Object.keys(JSON.parse(read('package.json')).dependencies))
+      assert.ok(names.includes(name), name);
+    assert.ok(!names.includes('typescript'), 'nothing to develop with');
+  });
+});
+
 describe('Dockerfile', () => {
+  it('starts both stages from the same image, of a line of Node that is supported for long', () => {
+    const images = [...read('docker/Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, image]) => image);
+    assert.equal(images.length, 2);
+    for (const image of images) assert.match(image, /^node:24-bookworm-slim(@sha256:[0-9a-f]{64})?$/);
+    assert.equal(images[0], images[1]);
+  });
+
   it('ends in a stage without tools to build, for an ordinary user, with a port, a volume and a health check', () => {
     const port = instruction(imageStage, 'EXPOSE');
     assert.equal(Number(port), portOf(evaluator));
@@ -183,6 +217,9 @@ describe('the image', function () {
         const text = await fetch(`http://127.0.0.1:${port}/metrics`).then((answer) => answer.text(), String);
         return /^tgospa_window_distance\{stream="crossing",tracker="steady"/m.test(text);
       });
+      assert.equal((await get(`http://127.0.0.1:${port}/v1/streams`, { host: 'evaluator:9477' })).status, 200);
+      const rebound = await get(`http://127.0.0.1:${port}/v1/streams`, { host: 'evil.example:9477' });
+      assert.equal(rebound.status, 403, 'a page elsewhere whose own name leads here reads nothing');
       const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
       assert.match(status, /^Uid:\t1000\t1000\t1000\t1000$/m);
       assert.match(status, /^CapEff:\t0+$/m);

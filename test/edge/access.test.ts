@@ -63,6 +63,14 @@ describe('access', () => {
     assert.equal(from({ host: 'evil.example:9477' }), 'host_forbidden');
     assert.equal(from({ host: '[::1]:9477' }), 'anyone');
     assert.equal(from({ host: 'localhost' }), 'anyone');
+    const named = new Access(configOf('listen: { host: 0.0.0.0, insecure: true, names: [evaluator] }'), {});
+    const by = (host: string) => outcome(named.admit(request({ host }), 'read'));
+    assert.deepEqual(['Evaluator:9477', '192.0.2.7:9477', 'localhost:9477', 'evil.example:9477'].map(by), [
+      'anyone',
+      'anyone',
+      'anyone',
+      'host_forbidden',
+    ]);
     const open = new Access(configOf('listen: { host: 0.0.0.0, insecure: true }'), {});
     assert.equal(
       outcome(open.admit(request({ host: 'tgospa:9477' }), 'read')),

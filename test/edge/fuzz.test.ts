@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { CLOSE_CODES, REJECT_CODES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
 import { parseMessage } from '../../src/wire/messages.js';
+import { fuzzMessages } from '../fuzz.js';
 import { frame, hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
 
@@ -149,5 +150,11 @@ describe('fuzz', () => {
       numRuns: 300,
     });
     await calm();
+  });
+
+  it('answers 5,000 messages of the long run with documented codes', async () => {
+    const tally = await fuzzMessages(5000, 20261117);
+    for (const answer of ['welcome', 'json_invalid', 'message_invalid', 'frame_invalid'])
+      assert.ok(tally[answer] > 0, answer);
   });
 });
