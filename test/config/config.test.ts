@@ -51,7 +51,7 @@ describe('config', () => {
 
   it('is sensible without a file', () => {
     const { config, warnings } = read('');
-    assert.deepEqual(config.listen, { host: '127.0.0.1', port: 9477, insecure: false });
+    assert.deepEqual(config.listen, { host: '127.0.0.1', port: 9477, insecure: false, names: null });
     assert.deepEqual(config.streams.defaults.profiles, ['online-surveillance']);
     assert.equal(config.streams.defaults.windowFrames, 60);
     assert.deepEqual(warnings, []);
