@@ -85,10 +85,10 @@ export async function fuzzMessages(count: number, seed: number): Promise<Tally> 
     const random = randomFrom(seed + round);
     const desk = new FeedDesk(live.config, live, meters, createLogger({ level: 'silent' }));
     const good = new Session(desk, new FuzzPeer(calm), IDENTITY);
-    good.receive(Buffer.from(JSON.stringify(hello({ stream: `calm-${round}` }))), 0);
+    good.receive(Buffer.from(JSON.stringify(hello({ stream: `calm-${round}` }))));
     for (let n = 0; n < SESSIONS_PER_ROUND && sent < count; n++)
       sent += converse(desk, `wild-${n}`, random, tally, `seed ${seed + round}`);
-    good.receive(Buffer.from(JSON.stringify(frame(1))), 0);
+    good.receive(Buffer.from(JSON.stringify(frame(1))));
     while ((calm.ack ?? 0) <= calmSeq) await nextTurn();
     calmSeq++;
     desk.stop(1001, 'stopping');
@@ -105,8 +105,7 @@ function converse(desk: FeedDesk, stream: string, random: Random, tally: Tally, 
   const peer = new FuzzPeer(tally);
   const session = new Session(desk, peer, IDENTITY);
   const format = random() < 0.5 ? 'native' : pick(random, [...adapters.keys()]);
-  if (random() < 0.9)
-    session.receive(Buffer.from(JSON.stringify(hello({ stream, format, options: NEEDED[format] }))), 0);
+  if (random() < 0.9) session.receive(Buffer.from(JSON.stringify(hello({ stream, format, options: NEEDED[format] }))));
   let count = 0;
   for (; count < MESSAGES_PER_SESSION && !peer.closed; count++) {
     const foreign = {
@@ -118,7 +117,7 @@ function converse(desk: FeedDesk, stream: string, random: Random, tally: Tally, 
     const texts = format === 'native' ? TEXTS : [...TEXTS, ...Array(8).fill(JSON.stringify(foreign))];
     const text = mangled(texts, random);
     try {
-      session.receive(Buffer.from(text), count);
+      session.receive(Buffer.from(text));
     } catch (error) {
       console.error(`${place}: ${JSON.stringify(text)}`);
       throw error;
