@@ -9,6 +9,9 @@ import { type LiveEvent, mergeEvents } from '../wire/events.js';
 
 type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
 
+/** findings of a stream that are kept longer than its other events */
+const FINDINGS_KEPT = 16;
+
 /** The events of one stream by key. */
 class StreamEventList {
   #events = new Map<string, LiveEvent>();
@@ -35,12 +38,22 @@ class StreamEventList {
     return this.#events;
   }
 
-  /** Takes the oldest out and returns its key. */
+  /** Takes the oldest out and returns its key; a few findings, which are said once, outlast what is said all the time. */
   removeOldest(): string {
     this.#sort();
-    const [oldest] = this.#events.keys();
+    const oldest = this.#oldest();
     this.#events.delete(oldest);
     return oldest;
+  }
+
+  #oldest(): string {
+    let passed = 0;
+    for (const [key, { type }] of this.#events) {
+      if (type !== 'finding') return key;
+      if (++passed === FINDINGS_KEPT) break;
+    }
+    const [first] = this.#events.keys();
+    return first;
   }
 
   #sort(): void {
