@@ -388,7 +388,7 @@ export class Log {
     this.#nextPosition = Math.max(last, expected) + 1;
     if (this.#recoveredFloor === null && this.lastPosition > 0)
       this.damage.push({ message: `the log is lost, up to record ${this.lastPosition}` });
-    await this.#retention.load(this.#db);
+    await this.#retention.load(this.#db, this.#owner.now());
   }
 
   /** Key of the commit that holds a position, or of the first one. */

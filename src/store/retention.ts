@@ -26,12 +26,15 @@ export class Retention {
   /** epoch milliseconds of the oldest commit kept; 0 when there is none */
   oldestMs = 0;
   #checkedMs = 0;
+  /** when the store was opened: what stands in the future was written before, by a clock that was set back since */
+  #openedMs = 0;
   #reclaim = { bytes: 0, from: '', to: '', underway: null as Promise<void> | null };
 
   constructor(readonly settings: RetentionSettings) {}
 
   /** Where the oldest commit stands when the store is opened. */
-  async load(db: Database): Promise<void> {
+  async load(db: Database, nowMs: number): Promise<void> {
+    this.#openedMs = nowMs;
     for await (const key of db.keys({ ...COMMITS, limit: 1 })) {
       const oldest = parseKey(key);
       this.bytesDropped = oldest.bytesBefore;
@@ -44,7 +47,7 @@ export class Retention {
     if (nowMs - this.#checkedMs < CHECK_MS) return false;
     this.#checkedMs = nowMs;
     const { maxBytes, maxAgeHours } = this.settings;
-    const tooOld = this.oldestMs !== 0 && this.oldestMs < nowMs - maxAgeHours * 3_600_000;
+    const tooOld = this.oldestMs !== 0 && this.#writtenMs(this.oldestMs, nowMs) < nowMs - maxAgeHours * 3_600_000;
     return tooOld || bytesWritten - this.bytesDropped > maxBytes;
   }
 
@@ -70,10 +73,15 @@ export class Retention {
         remove(last);
         this.#dropped(last, next);
       }
-      if (next.bytesBefore >= bytesGone && next.timeMs >= oldest) break;
+      if (next.bytesBefore >= bytesGone && this.#writtenMs(next.timeMs, nowMs) >= oldest) break;
       last = key;
     }
     return false;
+  }
+
+  /** When a commit was written at the latest. */
+  #writtenMs(timeMs: number, nowMs: number): number {
+    return timeMs > nowMs ? this.#openedMs : timeMs;
   }
 
   #dropped(key: string, next: ParsedKey): void {

@@ -38,7 +38,7 @@ export interface Aftermath {
 
 const OBJECTS = 6;
 const PROFILE = 'online-surveillance';
-/** what depends on the clock, and on nothing else */
+/** what depends on the clock, and on nothing else; frames judged are counted from the start of the process */
 const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since', 'stream'];
 
 /** Boxes that drift; the tracker sees all of them, a little off, and loses one now and then. */
@@ -208,7 +208,7 @@ async function aftermath(evaluator: Evaluator, stream: string): Promise<Aftermat
   const counters = metrics
     .split('\n')
     .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line))
-    .filter((line) => line.includes(`stream="${stream}"`))
+    .filter((line) => line.includes(`stream="${stream}"`) && !line.startsWith('tgospa_frames_judged'))
     .map((line) => line.replace(`stream="${stream}",`, ''))
     .sort();
   return { counters, events: sums, window: timeless(window) };

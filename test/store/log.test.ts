@@ -236,6 +236,25 @@ describe('log', () => {
     assert.deepEqual(seqs(await all(again.records())), [6, 7, 8, 9]);
   });
 
+  it('drops records that stand in the future, since the clock was set back, by when the store was opened', async () => {
+    const ahead = probe();
+    ahead.nowMs += 365 * 24 * 3_600_000;
+    const log = await open(ahead, { maxAgeHours: 1 });
+    for (let n = 1; n <= 5; n++) await log.append(partOf('old', n));
+    log.saveSnapshot('old', 5, {});
+    await log.close();
+    const owner = probe();
+    const again = await open(owner, { maxAgeHours: 1 });
+    await all(again.records());
+    owner.nowMs += 2 * 3_600_000;
+    for (let n = 6; n <= 9; n++) {
+      await again.append(partOf('new', n));
+      owner.nowMs += 2000;
+    }
+    await again.flush();
+    assert.ok(again.gauges.oldestMs <= owner.nowMs, 'the oldest commit left is of this run');
+  });
+
   it('refuses a folder that another process uses', async () => {
     await open();
     await assert.rejects(open(), (error: StorageFault) => {
