@@ -1,13 +1,15 @@
 /**
  * Coming back: a feed that was cut off, or all feeds after the evaluator was away, return seconds apart and send again
  * what was not acked. Until they have caught up nobody is late and nobody is silent. This is bounded: who is not back
- * within resumeMs is dealt with as if nothing had been.
+ * within resumeMs is dealt with as if nothing had been, and who is back has half as long again to catch up.
  */
 import type { PairingSettings } from '../config/config.js';
 import type { Role } from '../wire/feed.js';
 import { type LaneState, LOWEST } from './lane-state.js';
 import type { Placed } from './resampling.js';
 
+/** share of resumeMs that is added for whoever is back and still sends again what it holds */
+const RESEND_SHARE = 0.5;
 /** milliseconds that a feed that is back has at least, to send again what it holds */
 const RESEND_MS = 1000;
 
@@ -37,10 +39,12 @@ export function reviewResuming(
   const { resuming } = state;
   if (!resuming) return;
   const { sinceMs, absent, backMs } = resuming;
+  const graceMs = absent.length > 0 ? 0 : Math.min(backMs - sinceMs, resumeMs * RESEND_SHARE);
+  const untilMs = sinceMs + resumeMs + graceMs;
   const isResent = absent.length === 0 && nowMs >= backMs + RESEND_MS;
   const isCurrent = !waiting || waiting.sinceMs > nowMs - latenessMs / 2;
-  if (nowMs < sinceMs + resumeMs && !(isResent && isCurrent)) {
-    if (nowMs >= resuming.checkMs) resuming.checkMs = sinceMs + resumeMs;
+  if (nowMs < untilMs && !(isResent && isCurrent)) {
+    if (nowMs >= resuming.checkMs) resuming.checkMs = untilMs;
     return;
   }
   // whoever is not back has been late all the time
