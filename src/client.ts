@@ -69,10 +69,12 @@ export interface ClientOptions {
   batchFrames?: number;
   /** first wait before coming back, doubled each time, with jitter; 250 unless given */
   backoffMs?: number;
-  /** longest wait; 15,000 unless given */
+  /** longest wait; 5,000 unless given, and never more than the server asks for in its welcome */
   backoffMaxMs?: number;
-  /** the server must answer a connection within this; 10,000 unless given */
+  /** the server must answer a connection within this, and the first one at all; 10,000 unless given */
   connectTimeoutMs?: number;
+  /** for programs that may start long before the server: a first connection that fails is no error */
+  retryForever?: boolean;
   /** needed where there is no global WebSocket, as in Node 20: `import WebSocket from 'ws'` */
   WebSocket?: WebSocketConstructor;
   /** numbers in [0, 1) for the jitter */
@@ -86,11 +88,26 @@ export interface Welcome {
   credit: number;
   maxPayloadBytes: number;
   heartbeatMs: number;
+  /** longest wait before coming back, so that all feeds of a stream are back soon after each other */
+  reconnectMaxMs?: number;
+  /** settings of the stream that make little sense together */
+  warnings?: string[];
 }
 
 export interface Reject {
   seq?: number;
   code: string;
+  path: string;
+  message: string;
+  /** what came there, shortened */
+  value?: string;
+}
+
+/** Objects that the server left out of stored frames, and the newest of them. */
+export interface Skipped {
+  objects: number;
+  seq: number;
+  rule: string;
   path: string;
   message: string;
 }
@@ -103,6 +120,8 @@ export interface ClientEvents {
   ack: { seq: number };
   /** the server refused a frame or the hello */
   reject: Reject;
+  /** the server stored a frame without some of its objects, which lack a value or have an impossible one */
+  skip: Skipped;
   /** a frame was given up because the buffer was full */
   drop: { frame: number };
   /** the connection is gone; the client comes back after waitMs */
@@ -111,12 +130,14 @@ export interface ClientEvents {
   close: { code: number; reason: string };
 }
 
-/** The server or the policy refused for good. */
+/** The server or the policy refused; of the code `rejected`, the feed goes on without the frames in `rejects`. */
 export class ClientError extends Error {
   override readonly name = 'ClientError';
   constructor(
     readonly code: string,
     message: string,
+    /** the first of the refused frames */
+    readonly rejects: readonly Reject[] = [],
   ) {
     super(message);
   }
@@ -134,6 +155,17 @@ interface Held {
 
 type Waiter = { resolve: () => void; reject: (error: Error) => void };
 
+/** Refused frames that a ClientError lists. */
+const REJECTS_LISTED_MAX = 20;
+/** HTTP answers below 500 after which the same request may still succeed. */
+const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/** What the package ws tells of an upgrade that the server refuses; browsers tell nothing. */
+interface RefusedUpgrade {
+  statusCode: number;
+  on(event: string, listener: (chunk: unknown) => void): void;
+}
+
 export class FeedClient {
   #options: Required<
     Pick<
@@ -142,6 +174,7 @@ export class FeedClient {
     >
   > &
     ClientOptions;
+  readonly #address: string;
   #socket: WebSocketLike | null = null;
   #state: 'connecting' | 'open' | 'waiting' | 'closed' = 'connecting';
   #welcome: Welcome | null = null;
@@ -154,6 +187,16 @@ export class FeedClient {
   #lastSentSeq = 0;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | null = null;
+  /** runs until the server has answered for the first time */
+  #firstTimer: ReturnType<typeof setTimeout> | null = null;
+  /** why the last attempt failed, as far as the runtime says */
+  #trouble = '';
+  /** refused since the last flush, with nobody listening */
+  #refused: Reject[] = [];
+  #refusedCount = 0;
+  readonly #complained = new Set<string>();
+  /** the last refusal of a hello */
+  #refusal: Reject | null = null;
   #watchdog: ReturnType<typeof setInterval> | null = null;
   #heardAt = 0;
   #pumping = false;
@@ -163,6 +206,7 @@ export class FeedClient {
   #roomWaiters: Waiter[] = [];
   #flushWaiters: Waiter[] = [];
   #endWaiters: Waiter[] = [];
+  #readyWaiters: Waiter[] = [];
   #listeners = new Map<string, Set<(value: never) => void>>();
 
   constructor(options: ClientOptions) {
@@ -171,11 +215,14 @@ export class FeedClient {
       whenFull: 'block',
       batchFrames: 64,
       backoffMs: 250,
-      backoffMaxMs: 15_000,
+      backoffMaxMs: 5000,
       connectTimeoutMs: 10_000,
       random: Math.random,
       ...options,
     };
+    this.#address = addressOf(options.url);
+    const { retryForever, connectTimeoutMs } = this.#options;
+    if (!retryForever) this.#firstTimer = setTimeout(() => this.#unreachable(), connectTimeoutMs);
     void this.#connect();
   }
 
@@ -214,7 +261,17 @@ export class FeedClient {
     return this.#state === 'open';
   }
 
-  /** Accepts a frame; resolves once it is in the buffer, with how many this client has accepted. */
+  /** Resolves when the feed is open; rejects when the server cannot be reached or refuses it for good. */
+  ready(): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (this.#state === 'open') return Promise.resolve();
+    return new Promise((resolve, reject) => this.#readyWaiters.push({ resolve, reject }));
+  }
+
+  /**
+   * Accepts a frame; resolves once it is in the buffer, with how many this client has accepted. Rejects once the feed
+   * has failed for good.
+   */
   send(frame: ClientFrame): Promise<number> {
     return this.#enqueue(frame);
   }
@@ -235,23 +292,27 @@ export class FeedClient {
     return this.#locals;
   }
 
-  /** Resolves when everything given so far is stored or was rejected. */
-  flush(): Promise<void> {
-    if (this.#failure) return Promise.reject(this.#failure);
-    if (this.#buffer.length === 0) return Promise.resolve();
-    return new Promise((resolve, reject) => this.#flushWaiters.push({ resolve, reject }));
+  /**
+   * Resolves when everything given so far is stored. Rejects when frames were refused since the last flush, with the
+   * server's words, unless somebody listens to `reject`; the other frames are stored then.
+   */
+  async flush(): Promise<void> {
+    if (this.#failure) throw this.#failure;
+    if (this.#buffer.length > 0)
+      await new Promise<void>((resolve, reject) => this.#flushWaiters.push({ resolve, reject }));
+    this.#throwRefused();
   }
 
-  /** Ends the feed; resolves when the server has judged what was left. */
-  end(): Promise<void> {
-    if (this.#failure) return Promise.reject(this.#failure);
-    if (this.#ended) return Promise.resolve();
+  /** Ends the feed; resolves when the server has judged what was left, rejects as `flush` does. */
+  async end(): Promise<void> {
+    if (this.#failure) throw this.#failure;
     this.#ending ??= { sent: false };
     this.#schedulePump();
-    return new Promise((resolve, reject) => this.#endWaiters.push({ resolve, reject }));
+    if (!this.#ended) await new Promise<void>((resolve, reject) => this.#endWaiters.push({ resolve, reject }));
+    this.#throwRefused();
   }
 
-  /** Flushes, unless `flush` is false, and closes for good. */
+  /** Flushes, unless `flush` is false, and closes for good; rejects as `flush` does. */
   async close({ flush = true }: { flush?: boolean } = {}): Promise<void> {
     try {
       if (flush && this.#state !== 'closed') await this.flush();
@@ -306,16 +367,22 @@ export class FeedClient {
       );
       return;
     }
-    const socket = new WebSocket(
-      addressOf(this.#options.url),
-      secret === undefined ? ['tgospa.v1'] : ['tgospa.v1', `bearer.${secret}`],
-    );
+    const protocols = secret === undefined ? ['tgospa.v1'] : ['tgospa.v1', `bearer.${secret}`];
+    let socket: WebSocketLike;
+    try {
+      socket = new WebSocket(this.#address, protocols);
+    } catch (error) {
+      const message = `no WebSocket to ${this.#address}: ${(error as Error).message}; check url and token`;
+      this.#shut(1006, 'no WebSocket', new ClientError('connection_invalid', message));
+      return;
+    }
     this.#socket = socket;
     this.#attach(socket);
     this.#timer = setTimeout(() => this.#lost(socket, 1006, 'no answer'), connectTimeoutMs);
   }
 
   #attach(socket: WebSocketLike): void {
+    this.#listenForRefusal(socket);
     socket.onopen = () => socket.send(JSON.stringify(this.#hello()));
     socket.onmessage = (event: { data: unknown }) => {
       this.#heardAt = Date.now();
@@ -324,7 +391,48 @@ export class FeedClient {
     socket.onclose = (event: { code?: number; reason?: unknown }) =>
       this.#lost(socket, event.code ?? 1006, String(event.reason ?? ''));
     // every error is followed by a close
-    socket.onerror = () => {};
+    socket.onerror = (event: { message?: unknown }) => {
+      if (socket === this.#socket) this.#trouble = String(event?.message ?? '');
+    };
+  }
+
+  /** Where the runtime shows the answer to a refused upgrade, its text says what is wrong. */
+  #listenForRefusal(socket: WebSocketLike): void {
+    const { on } = socket as { on?: (event: string, listener: (request: unknown, response: never) => void) => void };
+    on?.call(socket, 'unexpected-response', (_request, response: RefusedUpgrade) => {
+      let body = '';
+      response.on('data', (chunk) => {
+        if (body.length < 4096) body += String(chunk);
+      });
+      response.on('end', () => this.#upgradeRefused(socket, response.statusCode, body));
+    });
+  }
+
+  #upgradeRefused(socket: WebSocketLike, status: number, body: string): void {
+    if (socket !== this.#socket) return;
+    const { code, message } = refusalOf(body);
+    this.#trouble = `HTTP ${status}${message ? `: ${message}` : ''}`;
+    const { token, retryForever } = this.#options;
+    const passing = status >= 500 || PASSING_STATUSES.has(status) || (status === 401 && typeof token === 'function');
+    // once it has been open, whatever answers now may be a stand-in for the server
+    if (passing || retryForever || this.#welcome) this.#lost(socket, 1006, '');
+    else {
+      const text = `${this.#address} refused the connection with ${this.#trouble}; check port, path and token`;
+      this.#shut(1006, `HTTP ${status}`, new ClientError(code ?? `http_${status}`, text));
+    }
+  }
+
+  /** The server has never answered. */
+  #unreachable(): void {
+    const { connectTimeoutMs } = this.#options;
+    const why = this.#trouble || 'no answer';
+    const text = `no connection to ${this.#address} within ${connectTimeoutMs} ms (${why}); check that the evaluator runs there, its host, port and path, or give retryForever`;
+    this.#shut(1006, 'unreachable', new ClientError('unreachable', text));
+  }
+
+  #answered(): void {
+    if (this.#firstTimer) clearTimeout(this.#firstTimer);
+    this.#firstTimer = null;
   }
 
   #hello(): object {
@@ -338,8 +446,9 @@ export class FeedClient {
   }
 
   #receive(message: { type: string }): void {
+    this.#answered();
     if (message.type === 'welcome') this.#welcomed(message as never);
-    else if (message.type === 'ack') this.#acked((message as unknown as { seq: number }).seq);
+    else if (message.type === 'ack') this.#acked(message as never);
     else if (message.type === 'reject') this.#rejected(message as never);
     else if (message.type === 'ended') this.#finished();
   }
@@ -349,6 +458,7 @@ export class FeedClient {
     this.#state = 'open';
     this.#welcome = welcome;
     this.#attempt = 0;
+    this.#trouble = '';
     // somebody else wrote to this feed meanwhile: number on from there, rather than lose what is held
     const foreign = this.#offset !== null && welcome.nextSeq - 1 > this.#lastSentSeq;
     if (this.#offset === null || foreign) this.#offset = welcome.nextSeq - (this.#buffer[0]?.local ?? this.#locals + 1);
@@ -356,6 +466,7 @@ export class FeedClient {
     if (this.#ending) this.#ending.sent = false;
     this.#drop(welcome.nextSeq - 1);
     this.#watch(welcome.heartbeatMs);
+    for (const waiter of this.#readyWaiters.splice(0)) waiter.resolve();
     this.#emit('open', welcome);
     this.#pump();
   }
@@ -372,9 +483,10 @@ export class FeedClient {
     (this.#watchdog as { unref?: () => void }).unref?.();
   }
 
-  #acked(seq: number): void {
+  #acked({ seq, skipped }: { seq: number; skipped?: Skipped }): void {
     this.#drop(seq);
     this.#emit('ack', { seq });
+    if (skipped) this.#reportSkipped(skipped);
     this.#pump();
   }
 
@@ -391,9 +503,52 @@ export class FeedClient {
     const local = reject.seq === undefined || this.#offset === null ? -1 : reject.seq - this.#offset;
     const at = this.#buffer.findIndex((held) => held.local === local);
     if (at >= 0) this.#release(at, 1);
-    this.#emit('reject', reject);
+    if (this.#state !== 'open') this.#refusal = reject;
+    this.#report(reject);
     this.#wake();
     this.#pump();
+  }
+
+  /** A refusal reaches whoever listens; without a listener it is kept for `flush`, and the first is written out. */
+  #report(reject: Reject): void {
+    if (this.#listeners.get('reject')?.size) {
+      this.#emit('reject', reject);
+      return;
+    }
+    // a hello that is refused is no frame: it ends the feed, or is said again
+    if (this.#state === 'open') {
+      this.#refusedCount++;
+      if (this.#refused.length < REJECTS_LISTED_MAX) this.#refused.push(reject);
+    }
+    this.#complain('reject', sentenceOf(reject));
+  }
+
+  #reportSkipped(skipped: Skipped): void {
+    const { objects, seq, rule, message } = skipped;
+    this.#emit('skip', skipped);
+    if (!this.#listeners.get('skip')?.size)
+      this.#complain('skip', `${objects} objects left out, such as of frame ${seq}: ${message} [${rule}]`);
+  }
+
+  /** Writes out what nobody listens to, the first time. */
+  #complain(event: 'reject' | 'skip', text: string): void {
+    if (this.#complained.has(event)) return;
+    this.#complained.add(event);
+    const { stream, tracker } = this.#options;
+    console.error(
+      `tgospa-live: ${stream}/${tracker ?? 'reference'}: ${text} (said once; listen to '${event}' for all)`,
+    );
+  }
+
+  #throwRefused(): void {
+    const [first] = this.#refused;
+    if (!first) return;
+    const count = this.#refusedCount;
+    const rejects = this.#refused;
+    this.#refused = [];
+    this.#refusedCount = 0;
+    const what = count === 1 ? 'one frame was refused' : `${count} frames were refused, the first`;
+    throw new ClientError('rejected', `${what}: ${sentenceOf(first)}`, rejects);
   }
 
   #release(at: number, count: number): void {
@@ -447,7 +602,7 @@ export class FeedClient {
   #rejectLarge(): void {
     const { local } = this.#buffer[this.#sent];
     this.#release(this.#sent, 1);
-    this.#emit('reject', {
+    this.#report({
       seq: local + this.#offset!,
       code: 'payload_too_large',
       path: '',
@@ -480,14 +635,15 @@ export class FeedClient {
     if (socket !== this.#socket) return;
     this.#detach();
     if (this.#failure) return;
+    reason ||= this.#trouble;
     if (this.#ended && code === 1000) this.#shut(code, reason, new ClientError('feed_ended', 'this feed has ended'));
-    else if (FINAL_CLOSE_CODES.has(code))
-      this.#shut(
-        code,
-        reason,
-        new ClientError(reason || String(code), `the server closed the feed for good: ${code} ${reason}`),
-      );
+    else if (FINAL_CLOSE_CODES.has(code)) this.#shut(code, reason, this.#finalError(code, reason));
     else this.#retry(code, reason);
+  }
+
+  #finalError(code: number, reason: string): ClientError {
+    const refusal = this.#refusal && this.#refusal.code === reason ? ` (${sentenceOf(this.#refusal)})` : '';
+    return new ClientError(reason || String(code), `the server closed the feed for good: ${code} ${reason}${refusal}`);
   }
 
   #detach(): void {
@@ -503,9 +659,10 @@ export class FeedClient {
 
   #retry(code: number, reason: string): void {
     const { backoffMs, backoffMaxMs, random } = this.#options;
-    const longest = Math.min(backoffMaxMs, backoffMs * 2 ** this.#attempt);
-    // between half and all of it, so that many clients do not come back together
-    const waitMs = longest * (0.5 + random() / 2);
+    const mostMs = Math.min(backoffMaxMs, this.#welcome?.reconnectMaxMs ?? backoffMaxMs);
+    const longest = Math.min(mostMs, backoffMs * 2 ** this.#attempt);
+    // the feeds of a stream come back soon after each other, many clients not in the same instant
+    const waitMs = longest * (0.75 + random() / 4);
     this.#attempt++;
     this.#state = 'waiting';
     this.#timer = setTimeout(() => void this.#connect(), waitMs);
@@ -516,13 +673,14 @@ export class FeedClient {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
     this.#failure = failure;
+    this.#answered();
     this.#detach();
-    for (const waiter of [
-      ...this.#roomWaiters.splice(0),
-      ...this.#flushWaiters.splice(0),
-      ...this.#endWaiters.splice(0),
-    ])
-      waiter.reject(failure);
+    const lists = [this.#readyWaiters, this.#roomWaiters, this.#flushWaiters, this.#endWaiters];
+    const waiters = lists.flatMap((list) => list.splice(0));
+    for (const waiter of waiters) waiter.reject(failure);
+    // what nobody waits for and nobody listens to would be lost in silence
+    const heard = code === 1000 || waiters.length > 0 || this.#listeners.get('close')?.size;
+    if (!heard) console.error(`tgospa-live: ${failure.message}`);
     this.#emit('close', { code, reason });
   }
 
@@ -541,7 +699,27 @@ const tooLargeMessage = (welcome: Welcome) =>
 /** Opens a feed and keeps it open. */
 export const connect = (options: ClientOptions): FeedClient => new FeedClient(options);
 
+/** `frame 7: objects[0].box[2] is 0; ... [frame_invalid]` */
+function sentenceOf({ seq, code, path, message }: Reject): string {
+  // most messages begin with the place themselves
+  const [named] = message.split(' ', 1);
+  const place = [seq === undefined ? '' : `frame ${seq}`, path.endsWith(named) ? '' : path].filter(Boolean).join(' ');
+  return `${place ? `${place}: ` : ''}${message} [${code}]`;
+}
+
+/** The body of a refused upgrade, when it is one of this server's. */
+function refusalOf(body: string): { code?: string; message?: string } {
+  try {
+    const { code, message } = JSON.parse(body);
+    return typeof code === 'string' && typeof message === 'string' ? { code, message } : {};
+  } catch {
+    return {};
+  }
+}
+
 function addressOf(url: string): string {
+  if (!/^(ws|http)s?:\/\//.test(url))
+    throw new ClientError('url_invalid', `url is "${url}"; expected something like ws://127.0.0.1:9477`);
   const address = new URL(url.replace(/^http/, 'ws'));
   if (address.pathname === '/') address.pathname = '/v1/ingest';
   return address.href;

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { type Console, processConsole } from './commands/console/console.js';
 import { nearest, UsageError } from './commands/console/options.js';
 import { runEval } from './commands/eval/eval.js';
+import { StartError } from './commands/start-error.js';
 import { InputError } from './index.js';
 
 interface Command {
@@ -97,6 +98,7 @@ function remedyFor(name: string): string {
 function explain(name: string, error: unknown): number {
   if (error instanceof UsageError) return complain(2, `${prefixed(name, error)}\nTry: tgospa ${name} --help`);
   if (error instanceof InputError) return complain(1, prefixed(name, withoutRepeats(error)));
+  if (error instanceof StartError) return complain(1, prefixed(name, error));
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code && syscall) return complain(1, `tgospa ${name}: cannot ${syscall} ${path}: ${message}`);
   throw error;

@@ -233,12 +233,153 @@ describe('client', () => {
         if (waits.length === 5) resolve();
       });
     });
-    assert.deepEqual(waits, [3.75, 7.5, 15, 22.5, 22.5]);
+    assert.deepEqual(waits, [4.375, 8.75, 17.5, 26.25, 26.25]);
     wire.refusing = false;
     await event(client, 'open');
     const again = event(client, 'reconnecting');
     wire.cut();
     assert.equal((await again).attempt, 1);
+  });
+
+  /** Opens a feed that loses its server, and lists the waits before its first attempts to come back. */
+  async function waitsAfterACut(random: () => number, count: number): Promise<number[]> {
+    wire = new Wire(Number(new URL(edge.url).port));
+    open({ url: await wire.open(), backoffMs: 25, random });
+    await client.ready();
+    wire.refusing = true;
+    wire.cut();
+    const waits: number[] = [];
+    while (waits.length < count) waits.push((await event(client, 'reconnecting')).waitMs);
+    return waits;
+  }
+
+  it('waits no longer than the server asks for, with a jitter below a quarter of it', async () => {
+    edge = await startEdge('limits: { reconnectMaxMs: 60 }');
+    assert.deepEqual(await waitsAfterACut(() => 0, 4), [18.75, 37.5, 45, 45]);
+    await client.close({ flush: false });
+    wire?.close();
+    const longest = await waitsAfterACut(() => 1 - 2 ** -53, 4);
+    assert.deepEqual(longest.map(Math.round), [25, 50, 60, 60]);
+  });
+
+  it('tells where it found no server, within the time for a first connection', async () => {
+    edge = await startEdge();
+    const port = Number(new URL(edge.url).port);
+    await edge.stop();
+    open({ connectTimeoutMs: 100 });
+    const unreachable = (error: ClientError) =>
+      error.code === 'unreachable' &&
+      error.message.includes(`ws://127.0.0.1:${port}/v1/ingest`) &&
+      error.message.includes('ECONNREFUSED');
+    await client.send(boxFrame(1));
+    await Promise.all([
+      assert.rejects(client.flush(), unreachable),
+      assert.rejects(client.ready(), unreachable),
+      assert.rejects(client.end(), unreachable),
+    ]);
+    await assert.rejects(client.send(boxFrame(2)), ClientError);
+  });
+
+  it('goes on trying for ever when it is asked to', async () => {
+    edge = await startEdge();
+    wire = new Wire(Number(new URL(edge.url).port));
+    wire.refusing = true;
+    open({ url: await wire.open(), connectTimeoutMs: 20, retryForever: true, backoffMaxMs: 10 });
+    await client.send(boxFrame(1));
+    for (let attempt = 0; attempt < 8; attempt++) await event(client, 'reconnecting');
+    wire.refusing = false;
+    await client.flush();
+    assert.deepEqual(stored(), [1]);
+  });
+
+  it('fails at once, in the words of the server, over a wrong path or token', async () => {
+    edge = await startEdge('tokens: [{ name: all, env: ALL }]', { env: { ALL: 'token-0123456789abc' } });
+    open({ token: 'wrong-token-0123456789' });
+    await assert.rejects(client.ready(), {
+      code: 'token_unknown',
+      message: /\/v1\/ingest refused the connection with HTTP 401: .*token.*; check port, path and token/,
+    });
+    open();
+    await assert.rejects(client.ready(), { code: 'token_missing' });
+    open({ url: `${edge.url}/v1/ingset`, token: 'token-0123456789abc' });
+    await assert.rejects(client.ready(), { code: 'not_found', message: /\/v1\/ingset .*HTTP 404/ });
+    assert.throws(() => connect({ url: 'localhost:9477', stream: 'a', role: 'reference' }), { code: 'url_invalid' });
+  });
+
+  it('keeps trying while the server answers that the feed is taken', async () => {
+    edge = await startEdge();
+    const first = connect({ url: edge.url, stream: 'gate-7', role: 'tracker', tracker: 'sort', WebSocket });
+    await first.ready();
+    open({ connectTimeoutMs: 50, backoffMaxMs: 10 });
+    const rejects: string[] = [];
+    client.on('reject', ({ code }) => rejects.push(code));
+    await client.send(boxFrame(1));
+    while (rejects.length < 8) await event(client, 'reject');
+    await first.close();
+    await client.flush();
+    assert.deepEqual(stored(), [1]);
+    assert.deepEqual([...new Set(rejects)], ['feed_taken']);
+  });
+
+  describe('without a listener for rejects', () => {
+    const original = console.error;
+    let lines: string[] = [];
+    beforeEach(() => {
+      lines = [];
+      console.error = (line: string) => lines.push(line);
+    });
+    afterEach(() => {
+      console.error = original;
+    });
+    const bad = (k: number) => ({ k, objects: [...boxFrame(k).objects, ...boxFrame(k).objects] });
+
+    it('rejects the next flush, once, with what the server said', async () => {
+      edge = await startEdge();
+      open();
+      await client.send(bad(1));
+      await client.send(boxFrame(2));
+      await client.send(bad(3));
+      const error = await client.flush().then(
+        () => assert.fail('the flush says nothing'),
+        (error: ClientError) => error,
+      );
+      assert.equal(error.code, 'rejected');
+      assert.match(
+        error.message,
+        /^2 frames were refused, the first: frame 1: objects\[1\]\.id is "1"; ids must be unique/,
+      );
+      assert.deepEqual(
+        error.rejects.map(({ seq }) => seq),
+        [1, 3],
+      );
+      await client.flush();
+      await client.send(boxFrame(4));
+      await client.flush();
+      assert.deepEqual(stored(), [2, 4]);
+      assert.equal(lines.length, 1, 'said once');
+      assert.match(lines[0], /^tgospa-live: gate-7\/sort: frame 1: /);
+    });
+
+    it('rejects end and close as well', async () => {
+      edge = await startEdge();
+      open();
+      await client.send(bad(1));
+      await assert.rejects(client.end(), { code: 'rejected' });
+      await client.close();
+      open({ tracker: 'other' });
+      await client.send(bad(1));
+      await assert.rejects(client.close(), { code: 'rejected' });
+    });
+
+    it('says of a refused hello what the server said', async () => {
+      edge = await startEdge();
+      open({ stream: 'no good name' });
+      await assert.rejects(client.ready(), {
+        code: 'hello_invalid',
+        message: /4400 hello_invalid \(.*stream is "no good name"; /,
+      });
+      assert.match(lines.join('\n'), /no good name/);
+    });
   });
 
   it('tells about rejected frames and goes on', async () => {

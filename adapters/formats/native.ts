@@ -18,6 +18,7 @@ const rulesFor = (shape: Shape): FrameRules => ({
   dimensions: 0,
   geodesic: false,
   pointRemedy: 'say option shape=point',
+  strict: true,
 });
 
 export const native = defineAdapter({

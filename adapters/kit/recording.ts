@@ -196,6 +196,7 @@ function check(part: Part, file: string, format: Format, problems: Problem[]): v
     dimensions: 0,
     geodesic: false,
     pointRemedy: '',
+    strict: true,
   };
   const fault = checkFrame({ ...part, seq: 1 }, rules);
   if (!(fault instanceof Fault)) return;

@@ -8,6 +8,7 @@ import { type App, startApp } from '../app.js';
 import { type ConfigSource, describeProblem, exampleYaml, readConfig, readConfigFile } from '../config/config.js';
 import { type Console, stopSignal } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
+import { asStartError } from './start-error.js';
 
 /** Read when it is there and no other is named. */
 const STANDARD_FILE = 'tgospa.yaml';
@@ -51,7 +52,9 @@ export async function runServe(args: string[], { out, err }: Pick<Console, 'out'
     out.write(`${file ?? 'the default configuration'} is in order\n`);
     return;
   }
-  const app = await startApp(config);
+  const app = await startApp(config).catch((error) => {
+    throw asStartError(error, config);
+  });
   const signal = stopSignal();
   out.write(`tgospa is listening on ${app.urls.http}  (feeds: ${app.urls.ingest}, metrics: ${app.urls.metrics})\n`);
   await stopOn(signal, app);

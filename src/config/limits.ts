@@ -119,6 +119,12 @@ export const limits = section(
       'time between pings; a peer silent for two of them is cut off',
       'milliseconds',
     ),
+    reconnectMaxMs: field(
+      positive(),
+      1500,
+      'longest wait of a client before it tries to come back, told in the welcome; keep it below pairing.latenessMs',
+      'milliseconds',
+    ),
     backlogBytes: field(
       count(),
       1024 ** 2,

@@ -91,6 +91,11 @@ export const settingsShape = (filler: Field, context: Context) => ({
     'a stream without any frame for this long is retired and its series are removed',
     'minutes',
   ),
+  strict: filler(
+    z.boolean(),
+    false,
+    'an object without id, place or a possible value refuses its frame; otherwise only the object is left out and counted',
+  ),
   pairing: nest(filler, pairingShape(filler), 'how the feeds of a stream are joined'),
   filter: nest(filler, filterShape(filler), 'which objects count'),
   spikes: nest(filler, spikesShape(filler), 'when a tracker counts as having got worse'),

@@ -14,6 +14,7 @@ import { Faults } from './faults.js';
 import { FeedQueue, type FeedSession, type QueueOwner } from './feed-queue.js';
 import { FrameScanner } from './frame-scanner.js';
 import type { FeedPort } from './live-port.js';
+import { RefusalLog } from './refusal-log.js';
 import { StreamRules } from './stream-rules.js';
 import { StreamShares } from './stream-shares.js';
 
@@ -34,6 +35,7 @@ export class FeedDesk implements QueueOwner {
   readonly shares: StreamShares;
   readonly scanner = new FrameScanner();
   readonly faults: Faults;
+  readonly refusals: RefusalLog;
   readonly #queues = new Map<string, FeedQueue>();
   readonly #sessions = new Set<DeskSession>();
   readonly #retries = new Set<NodeJS.Timeout>();
@@ -48,6 +50,7 @@ export class FeedDesk implements QueueOwner {
     this.readHello = helloReader(config);
     this.faults = new Faults(meters, logger);
     this.shares = new StreamShares(config.limits, (stream) => port.hasStream(stream));
+    this.refusals = new RefusalLog(logger);
     this.turns = new FairTurns(config.evaluation.sliceMs);
     this.rules = new StreamRules(config.limits);
   }

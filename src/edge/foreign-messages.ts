@@ -8,7 +8,7 @@
 import type { Decoded, Decoder, Format, MessageProblem, Part, Stamp } from '../../adapters/kit/adapter.js';
 import { Fault, fault, show } from '../wire/fault.js';
 import type { Role } from '../wire/feed.js';
-import { checkFrame, type FrameRules, TIME_MAX_SECONDS } from '../wire/frame-check.js';
+import { checkFrame, type FrameRules, type Skipped, TIME_MAX_SECONDS } from '../wire/frame-check.js';
 import type { FeedPart } from '../wire/objects.js';
 import { jumpFault, SEQ_JUMP_MAX } from './feed-queue.js';
 
@@ -16,6 +16,8 @@ import { jumpFault, SEQ_JUMP_MAX } from './feed-queue.js';
 export interface ForeignFrames {
   /** frames to be stored, with their numbers */
   parts: FeedPart[];
+  /** objects that were left out */
+  skipped: Skipped[];
   /** first mistake; the message is used up */
   fault: Fault | null;
   /** everything up to this number is emitted, but for what is held */
@@ -92,7 +94,7 @@ export class ForeignMessages {
   }
 
   #number(decoded: Decoded, upTo: number): ForeignFrames {
-    const frames: ForeignFrames = { parts: [], fault: null, upTo };
+    const frames: ForeignFrames = { parts: [], skipped: [], fault: null, upTo };
     const good = this.#checked(decoded, frames);
     // what is held keeps the last whole number: the frames before it lie between two of them
     const count = this.#held ? good.length + 1 : good.length;
@@ -110,15 +112,15 @@ export class ForeignMessages {
     const [problem] = decoded.problems;
     if (problem) frames.fault = this.#faultOf(problem, decoded.problems.length);
     return decoded.parts.flatMap((part) => {
-      const checked = this.#check(part);
+      const checked = this.#check(part, frames.skipped);
       if (!(checked instanceof Fault)) return [checked];
       frames.fault ??= numbered(checked, this.#lastSeq);
       return [];
     });
   }
 
-  #check(part: Part): FeedPart | Fault {
-    return checkFrame({ ...part, seq: 1 }, this.rules);
+  #check(part: Part, skipped: Skipped[]): FeedPart | Fault {
+    return checkFrame({ ...part, seq: 1 }, this.rules, skipped);
   }
 
   #faultOf({ path, value, message, code }: MessageProblem, count: number): Fault {
@@ -134,13 +136,14 @@ export class ForeignMessages {
     if (seq !== undefined && seq > this.#lastSeq && seq - this.#lastSeq <= SEQ_JUMP_MAX) this.#lastSeq = seq;
     const upTo = seq === undefined || this.#held ? Math.floor(this.#emittedSeq) : this.#lastSeq;
     if (!this.#held) this.#emittedSeq = Math.max(this.#emittedSeq, upTo);
-    return { parts: [], fault: envelope, upTo };
+    return { parts: [], skipped: [], fault: envelope, upTo };
   }
 
   #tooLong(seq: number): ForeignFrames {
     this.#startAfter(seq);
     const message = `a frame is spread over ${this.creditFrames} messages or more; put more of it into one message, or raise limits.creditFrames (now ${this.creditFrames})`;
-    return { parts: [], fault: new Fault('frame_unfinished', 'message', message, undefined, seq), upTo: seq };
+    const fault = new Fault('frame_unfinished', 'message', message, undefined, seq);
+    return { parts: [], skipped: [], fault, upTo: seq };
   }
 }
 

@@ -41,6 +41,7 @@ export function welcomeMessage(
     maxPayloadBytes: limits.payloadBytes,
     maxObjects: limits.objects,
     heartbeatMs: limits.heartbeatMs,
+    reconnectMaxMs: limits.reconnectMaxMs,
     shape,
     profiles: settings.profiles,
     windowFrames: settings.windowFrames,

@@ -1,7 +1,7 @@
 /** What the edge needs of the pipeline: the half that feeds write to, and the half that readers look at. */
 import type { ResolvedStream, SettingsPatch } from '../config/config.js';
 import type { StorageGauges } from '../telemetry/spec.js';
-import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import type { LiveEvent, Refused, ReportEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
@@ -31,7 +31,7 @@ export interface FeedPort {
   cut(feed: FeedId): void;
   /** epoch milliseconds, by the clock that everything goes by */
   now(): number;
-  reportRejected(feed: FeedId, code: string): void;
+  reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void;
 }
 
 /** Whether frames are accepted and judged. */

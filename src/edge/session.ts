@@ -9,8 +9,8 @@ import type { SettingsPatch } from '../config/config.js';
 import { CLOSE_CODES, type CloseCode, REJECT_CODES, type RejectCode } from '../wire/codes.js';
 import { Fault } from '../wire/fault.js';
 import type { FeedId } from '../wire/feed.js';
-import { checkFrame, type FrameRules } from '../wire/frame-check.js';
-import { checkHello, type Hello, type Outgoing, parseMessage } from '../wire/messages.js';
+import { checkFrame, type FrameRules, type Skipped } from '../wire/frame-check.js';
+import { type AckMessage, checkHello, type Hello, type Outgoing, parseMessage } from '../wire/messages.js';
 import { dimensionsOf, type FeedPart } from '../wire/objects.js';
 import type { Identity } from './access.js';
 import type { FeedDesk } from './feed-desk.js';
@@ -41,6 +41,8 @@ export class Session implements FeedSession, Conversation {
   #ackScheduled = false;
   #acked = 0;
   #duplicates = 0;
+  /** objects left out since the last ack */
+  #skipped: AckMessage['skipped'];
 
   constructor(
     readonly desk: FeedDesk,
@@ -298,16 +300,22 @@ export class Session implements FeedSession, Conversation {
   }
 
   #admitFrame(raw: unknown, receivedMs: number, prefix: string): void {
-    const part = checkFrame(raw, this.#rules!);
+    const skipped: Skipped[] = [];
+    const part = checkFrame(raw, this.#rules!, skipped);
     if (part instanceof Fault) {
       this.#flow.spend(1);
       this.#reject(prefix ? part.within(prefix) : part);
-    } else this.#enqueue([part], receivedMs);
+      return;
+    }
+    // a frame that comes again was counted before
+    if (part.seq > this.#queue!.lastSeq) this.#skip(skipped, part.seq);
+    this.#enqueue([part], receivedMs);
   }
 
   /** The frames that a foreign message has completed; null: its number came before. */
   #admitForeign(frames: ForeignFrames | null, receivedMs: number, prefix: string): void {
-    const { parts, fault, upTo } = frames ?? { parts: [], fault: null, upTo: 0 };
+    const { parts, skipped, fault, upTo } = frames ?? { parts: [], skipped: [], fault: null, upTo: 0 };
+    this.#skip(skipped, upTo);
     if (parts.length === 0) this.#flow.spend(1);
     if (frames === null) this.#countDuplicate();
     this.#enqueue(parts, receivedMs);
@@ -402,11 +410,24 @@ export class Session implements FeedSession, Conversation {
   }
 
   #answer(fault: Fault): void {
-    const { code, path, seq } = fault;
+    const { code, path, message } = fault;
     this.#send(fault.toMessage());
-    if (this.#queue) this.desk.port.reportRejected(this.#queue.feed, code);
+    if (this.#queue) this.desk.port.reportRefused(this.#queue.feed, 'rejected', { code, path, message });
     else this.desk.meters.refused(code);
-    this.desk.logger.debug('rejected', { ...this.feed, code, path, seq });
+    // what ends the connection has a line of its own
+    if (this.#queue && REJECT_CODES[code].close === null)
+      this.desk.refusals.report('rejected', this.#queue.feed, fault);
+  }
+
+  /** Says of objects that were left out of a frame: in the next ack, as events and in the log. */
+  #skip(skipped: Skipped[], seq: number): void {
+    const { feed } = this.#queue!;
+    for (const { rule, fault } of skipped) {
+      const { path, message } = fault;
+      this.#skipped = { objects: (this.#skipped?.objects ?? 0) + 1, seq, rule, path, message };
+      this.desk.port.reportRefused(feed, 'skipped', { code: rule, path, message });
+      this.desk.refusals.report('skipped', feed, fault, rule);
+    }
   }
 
   #scheduleAck(): void {
@@ -424,9 +445,13 @@ export class Session implements FeedSession, Conversation {
     if (this.#state === 'closed' || seq === 0) return;
     // duplicates alone wait for the next stored frame, when there is one underway
     if (seq === this.#acked && (this.#duplicates === 0 || this.#queue!.waiting > 0)) return;
-    this.#send(this.#duplicates > 0 ? { type: 'ack', seq, duplicates: this.#duplicates } : { type: 'ack', seq });
+    const ack: AckMessage = { type: 'ack', seq };
+    if (this.#duplicates > 0) ack.duplicates = this.#duplicates;
+    if (this.#skipped) ack.skipped = this.#skipped;
+    this.#send(ack);
     this.#acked = seq;
     this.#duplicates = 0;
+    this.#skipped = undefined;
   }
 
   #send(message: Outgoing): void {

@@ -21,6 +21,7 @@ export class StreamRules {
   of(stream: string, plan: ResolvedStream): FrameRules {
     const rules = this.#rules.get(stream) ?? this.#newRules(stream, plan);
     rules.shape = plan.shape;
+    rules.strict = plan.settings.strict;
     rules.geodesic = Object.values(plan.profiles).some((params) => params.distance === 'geodesic');
     if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.#dimensions.get(stream) ?? 0);
     this.#rules.set(stream, rules);
@@ -40,6 +41,7 @@ export class StreamRules {
       shape,
       dimensions: 0,
       geodesic: false,
+      strict: false,
       pointRemedy: `configure a profile for points in tgospa.yaml:\n${pointProfileLines(stream)}`,
     };
   }

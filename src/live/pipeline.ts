@@ -15,7 +15,7 @@ import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
 import { Workers } from '../stream/workers.js';
-import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
+import type { LiveEvent, Refused, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
@@ -280,9 +280,9 @@ export class Live {
     this.#feeds.cut(id);
   }
 
-  /** Publishes that input was refused before it came here. */
-  reportRejected(feed: FeedId, code: string): void {
-    const event = { type: 'rejected' as const, ...feed, code, count: 1, atMs: this.clock.now() };
+  /** Publishes that input was refused, or an object left out of it, before it came here. */
+  reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void {
+    const event: Refused = { type, ...feed, ...what, count: 1, atMs: this.clock.now() };
     this.#history.addRejected(event, this.#streams.handledPosition);
     this.#direct$.next(event);
   }

@@ -191,5 +191,5 @@ export function complete({ position, record }: Stored): Stored {
 
 const completePlan = ({ settings, ...plan }: StreamPlan): StreamPlan => ({
   ...plan,
-  settings: { ...settings, pairing: completePairing(settings.pairing) },
+  settings: { ...settings, strict: settings.strict ?? false, pairing: completePairing(settings.pairing) },
 });

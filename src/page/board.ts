@@ -242,7 +242,7 @@ export class Board {
 }
 
 /** Kinds that are emitted for every frame while something is wrong. */
-const REPEATED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
+const REPEATED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected', 'skipped'];
 
 const repeats = (last: EventMessage, event: EventMessage): boolean =>
   REPEATED.includes(event.type) &&

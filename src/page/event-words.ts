@@ -25,11 +25,19 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'retired') return 'series retired: no frame for too long';
   if (type === 'quarantine')
     return `${event.suspended ? 'suspended: ' : ''}a frame could not be evaluated and was set aside: ${message}`;
+  if (type === 'rejected' || type === 'skipped') return refusalSentence(event);
   const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
   return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
 }
 
 const findingSentence = ({ finding, message, remedy }: EventMessage) => `${finding}: ${message}; ${remedy}`;
+
+/** `12 times, tracker mine: objects[3].box[2] is 0; ...`, with the newest mistake. */
+function refusalSentence(event: EventMessage): string {
+  const times = event.count && event.count > 1 ? `${event.count} times, ` : '';
+  const what = event.type === 'skipped' ? 'object left out: ' : '';
+  return `${times}${feedOf(event)}: ${what}${event.message || event.code || 'refused'}`;
+}
 
 function spikeSentence(event: EventMessage): string {
   const { signal, phase, observed, expected, objects } = event;

@@ -102,6 +102,8 @@ export class SourceFeed {
       bufferFrames: config.sources.queueMessages,
       backoffMs: config.sources.backoffMs,
       backoffMaxMs: config.sources.backoffMaxMs,
+      // the desk of this process is always there, but may refuse for a while
+      retryForever: true,
       WebSocket: this.#port.WebSocket,
     });
     this.#client.on('open', () => this.#conclude());

@@ -5,9 +5,7 @@
  */
 import { eventKey } from '../store/commit.js';
 import type { Log } from '../store/log.js';
-import { type LiveEvent, mergeEvents } from '../wire/events.js';
-
-type Rejected = Extract<LiveEvent, { type: 'rejected' }>;
+import { type LiveEvent, mergeEvents, type Refused } from '../wire/events.js';
 
 /** findings of a stream that are kept longer than its other events */
 const FINDINGS_KEPT = 16;
@@ -86,8 +84,8 @@ export class EventHistory {
   }
 
   /** Refused input is not in the log: it is remembered, the same mistake of a feed as one event, but not stored. */
-  addRejected(event: Rejected, position: number): void {
-    const feed = `${event.stream}\n${event.tracker ?? ''}`;
+  addRejected(event: Refused, position: number): void {
+    const feed = `${event.type}\n${event.stream}\n${event.tracker ?? ''}`;
     const known = this.#rejected.get(feed);
     const last = known === undefined ? undefined : this.#streams.get(event.stream)?.get(known);
     const merged = last ? mergeEvents(last, event) : null;

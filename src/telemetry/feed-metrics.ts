@@ -15,10 +15,11 @@ const perFeed = (value: (meter: FeedMeter) => number | undefined) =>
     }
   };
 
-function* perReason({ meters }: Scrape): Iterable<Sample> {
-  for (const { feed, rejected } of meters.feeds.values())
-    for (const [reason, count] of rejected) yield [{ ...labelsOf(feed), reason }, count];
-}
+const perReason = (counts: (meter: FeedMeter) => ReadonlyMap<string, number>) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const meter of meters.feeds.values())
+      for (const [reason, count] of counts(meter)) yield [{ ...labelsOf(meter.feed), reason }, count];
+  };
 
 function* perFinding({ surroundings }: Scrape): Iterable<Sample> {
   for (const { stream, tracker, finding } of surroundings.findings())
@@ -87,7 +88,14 @@ export const FEED_METRICS: readonly Sampled[] = [
     type: 'counter',
     labels: [...FEED, 'reason'],
     help: 'Messages of a feed answered by a reject, by its code.',
-    read: perReason,
+    read: perReason((m) => m.rejected),
+  },
+  {
+    name: 'tgospa_objects_skipped_total',
+    type: 'counter',
+    labels: [...FEED, 'reason'],
+    help: 'Objects left out of accepted frames because they lack a value or have an impossible one, by the rule they break.',
+    read: perReason((m) => m.skipped),
   },
   {
     name: 'tgospa_stream_finding',

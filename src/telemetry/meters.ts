@@ -3,7 +3,7 @@
  * frame touches a label; a scrape reads these numbers (exposition.ts).
  * Invariant: at most `seriesMax` series are held; label values that peers could choose come from closed lists.
  */
-import { HTTP_CODES, REJECT_CODES } from '../wire/codes.js';
+import { HTTP_CODES, REJECT_CODES, SKIP_RULES } from '../wire/codes.js';
 import type { LiveEvent, PublishedReport, ReportEvent, ScoreReading, SpikeReading } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import { seriesKey } from '../wire/series-key.js';
@@ -23,6 +23,8 @@ export interface FeedMeter {
   gaps: number;
   silent: boolean;
   rejected: Map<string, number>;
+  /** objects left out of frames, by rule */
+  skipped: Map<string, number>;
 }
 
 export interface SeriesMeter {
@@ -150,6 +152,7 @@ export class Meters {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;
     else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code), event.count);
+    else if (event.type === 'skipped') add(meter.skipped, knownRule(event.code), event.count);
     else meter[COUNT_OF[event.type]] += event.count;
   }
 
@@ -172,6 +175,7 @@ const newFeedMeter = ({ stream, role, tracker }: FeedId): FeedMeter => ({
   gaps: 0,
   silent: false,
   rejected: new Map(),
+  skipped: new Map(),
 });
 
 const COUNT_OF = { late: 'late', duplicate: 'duplicates', missing: 'missing', gap: 'gaps' } as const;
@@ -179,6 +183,8 @@ const COUNT_OF = { late: 'late', duplicate: 'duplicates', missing: 'missing', ga
 const feedKey = (stream: string, tracker: string | null) => seriesKey(stream, tracker ?? '', '');
 
 const add = (counts: Map<string, number>, key: string, count = 1) => counts.set(key, (counts.get(key) ?? 0) + count);
+
+const knownRule = (code: string) => (Object.hasOwn(SKIP_RULES, code) ? code : 'other');
 
 const knownCode = (code: string) =>
   Object.hasOwn(REJECT_CODES, code) || Object.hasOwn(HTTP_CODES, code) ? code : 'other';

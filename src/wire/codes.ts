@@ -64,6 +64,19 @@ export const REJECT_CODES = {
 
 export type RejectCode = keyof typeof REJECT_CODES;
 
+/** Why an object is left out of its frame on a stream that is not strict. */
+export const SKIP_RULES = {
+  object_missing: 'null stands where an object belongs',
+  id_missing: 'no id, null or an empty one',
+  place_missing: 'neither a box nor a point',
+  attribute_missing: 'null as class or confidence',
+  coordinate_missing: 'null among the coordinates, as NaN is written in JSON',
+  coordinate_impossible: 'a coordinate beyond 1e12, a latitude beyond 90 or a longitude beyond 360 degrees',
+  size_impossible: 'a box whose width or height is not above 0',
+} as const satisfies Record<string, string>;
+
+export type SkipRule = keyof typeof SKIP_RULES;
+
 /** Codes of refused HTTP requests and upgrades; the body is `{"code","message"}`. */
 export const HTTP_CODES = {
   request_invalid: { status: 400, meaning: 'a query parameter is missing or wrong' },

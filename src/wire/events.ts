@@ -98,6 +98,15 @@ export interface Resuming {
   message: string;
 }
 
+/** Input that was refused, or an object left out of a frame; `path` and `message` are of the newest. */
+export interface Refused extends FeedId, Numbered {
+  type: 'rejected' | 'skipped';
+  code: string;
+  count: number;
+  path?: string;
+  message?: string;
+}
+
 export type LiveEvent = Numbered &
   (
     | ReportEvent
@@ -105,14 +114,14 @@ export type LiveEvent = Numbered &
     | SpikeEvent
     | ({ stream: string } & Silence)
     | ({ stream: string } & Irregularity)
-    | ({ type: 'rejected'; code: string; count: number; message?: string } & FeedId)
+    | Refused
     | ({ type: 'retired' } & SeriesId)
     | QuarantineEvent
     | Resuming
     | FindingEvent
   );
 
-const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected'];
+const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected', 'skipped'];
 
 /** Two events of the same kind about the same feed as one, or null when they must stay apart. */
 export function mergeEvents(first: LiveEvent, next: LiveEvent): LiveEvent | null {

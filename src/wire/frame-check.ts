@@ -3,6 +3,7 @@
  * nothing behind the edge checks it again. Written by hand, because every frame that the scanner leaves alone comes
  * through here.
  */
+import type { SkipRule } from './codes.js';
 import { Fault, fault } from './fault.js';
 import { type FeedPart, pack, type Shape, type WireObject } from './objects.js';
 
@@ -17,6 +18,14 @@ export interface FrameRules {
   geodesic: boolean;
   /** what a sender of points on a stream of boxes should do */
   pointRemedy: string;
+  /** an incomplete object refuses its frame; otherwise only the object is left out */
+  strict: boolean;
+}
+
+/** An object that was left out of its frame: the rule it breaks, and what was found. */
+export interface Skipped {
+  rule: SkipRule;
+  fault: Fault;
 }
 
 /** Coordinates beyond this lose their meaning in double precision. */
@@ -30,17 +39,24 @@ export const POINT_DIMENSIONS_MAX = 8;
 export const isPlainObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Checks one frame and packs its objects, or says what is wrong with it first. */
-export function checkFrame(raw: unknown, rules: FrameRules): FeedPart | Fault {
+/**
+ * Checks one frame and packs its objects, or says what is wrong with it first. Unless the rules are strict, objects that
+ * lack a value, or have one that cannot be, are left out and added to `skipped`. What is wrong by its kind (a number as
+ * id, a field that does not exist, points among boxes) is a mistake of the sender rather than of one object and refuses
+ * the frame; so do objects of which none is left, because they are no empty scene.
+ */
+export function checkFrame(raw: unknown, rules: FrameRules, skipped: Skipped[] = []): FeedPart | Fault {
   if (!isPlainObject(raw))
     return fault('frame_invalid', '', raw, 'a frame is an object with seq, k and/or t, and objects');
   const { seq, k, t, objects } = raw;
-  const wrong = frameFault(raw) ?? objectsFault(objects, rules);
+  const checked: Checked = { kept: [], skipped: [] };
+  const wrong = frameFault(raw) ?? objectsFault(objects, rules, checked);
   if (wrong)
     return Number.isSafeInteger(seq)
       ? new Fault(wrong.code, wrong.path, wrong.message, wrong.value, seq as number)
       : wrong;
-  const part: FeedPart = { seq: seq as number, objects: pack(objects as WireObject[]) };
+  skipped.push(...checked.skipped);
+  const part: FeedPart = { seq: seq as number, objects: pack(checked.kept) };
   if (k !== undefined) part.k = k as number;
   if (t !== undefined) part.t = t as number;
   return part;
@@ -68,7 +84,12 @@ function frameFault(raw: Record<string, unknown>): Fault | undefined {
 
 const seen = new Set<string>();
 
-function objectsFault(objects: unknown, rules: FrameRules): Fault | undefined {
+interface Checked {
+  kept: WireObject[];
+  skipped: Skipped[];
+}
+
+function objectsFault(objects: unknown, rules: FrameRules, { kept, skipped }: Checked): Fault | undefined {
   if (!Array.isArray(objects))
     return fault('frame_invalid', 'objects', objects, 'give an array; [] when nothing is there');
   if (objects.length > rules.objectsMax)
@@ -83,14 +104,45 @@ function objectsFault(objects: unknown, rules: FrameRules): Fault | undefined {
   for (let n = 0; n < objects.length; n++) {
     const object = objects[n];
     const wrong = rules.shape === 'box' ? boxFault(object, n, rules) : pointFault(object, n, rules, dimensions);
-    if (wrong) return wrong;
+    if (wrong) {
+      const rule = rules.strict ? null : brokenRule(object, rules);
+      if (rule === null) return wrong;
+      skipped.push({ rule, fault: wrong });
+      continue;
+    }
     if (rules.shape === 'point') dimensions ||= object.point.length;
+    kept.push(object);
     seen.add(object.id);
-    if (seen.size <= n)
+    if (seen.size < kept.length)
       return fault('id_duplicate', `objects[${n}].id`, object.id, 'ids must be unique within a frame');
   }
-  return undefined;
+  return kept.length === 0 ? skipped[0]?.fault : undefined;
 }
+
+/** The rule that an object breaks by what it lacks or by an impossible value; null when it is wrong by its kind. */
+function brokenRule(object: unknown, rules: FrameRules): SkipRule | null {
+  if (object === null) return 'object_missing';
+  if (!isPlainObject(object) || Object.keys(object).some((key) => !OBJECT_FIELDS.has(key))) return null;
+  const { id, box, point, class: kind, confidence } = object;
+  if (id === undefined || id === null || id === '') return 'id_missing';
+  if (typeof id !== 'string') return null;
+  if (kind === null || confidence === null) return 'attribute_missing';
+  const place = rules.shape === 'box' ? box : point;
+  if (box == null && point == null) return 'place_missing';
+  return Array.isArray(place) ? brokenPlace(place, rules) : null;
+}
+
+function brokenPlace(place: unknown[], { shape, geodesic }: FrameRules): SkipRule | null {
+  // JSON has no NaN and no infinity: they come as null
+  if (place.some((value) => value === null)) return 'coordinate_missing';
+  if (!place.every((value) => typeof value === 'number')) return null;
+  if (place.some((value) => Math.abs(value) > COORDINATE_MAX)) return 'coordinate_impossible';
+  if (shape === 'box')
+    return place.length === 4 && Math.min(place[2], place[3]) < BOX_SIDE_MIN ? 'size_impossible' : null;
+  return geodesic && place.length === 2 ? 'coordinate_impossible' : null;
+}
+
+const OBJECT_FIELDS: ReadonlySet<string> = new Set(['id', 'box', 'point', 'class', 'confidence']);
 
 function boxFault(object: unknown, n: number, rules: FrameRules): Fault | undefined {
   const wrong = fieldsFault(object, n, rules);

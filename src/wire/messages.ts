@@ -3,6 +3,7 @@
  * test holds the two together. Only the outside of a message is read here; frames are checked in frame-check.ts, the
  * fields of a hello by a schema.
  */
+import type { SkipRule } from './codes.js';
 import { Fault, fault, type RejectMessage, show } from './fault.js';
 import type { FeedId, Role } from './feed.js';
 import { isPlainObject } from './frame-check.js';
@@ -130,6 +131,8 @@ export interface WelcomeMessage {
   maxPayloadBytes: number;
   maxObjects: number;
   heartbeatMs: number;
+  /** longest wait before coming back after a lost connection */
+  reconnectMaxMs: number;
   /** settings in force */
   shape: Shape;
   profiles: string[];
@@ -144,6 +147,8 @@ export interface AckMessage {
   seq: number;
   /** frames since the last ack that had been stored before; absent when none */
   duplicates?: number;
+  /** objects left out of frames since the last ack, and the newest of them; absent when none */
+  skipped?: { objects: number; seq: number; rule: SkipRule; path: string; message: string };
 }
 
 export type Outgoing = WelcomeMessage | AckMessage | RejectMessage | { type: 'ended' } | { type: 'pong' };

@@ -101,6 +101,7 @@ async function startFloor(): Promise<string> {
       dimensions: 0,
       geodesic: false,
       pointRemedy: '',
+      strict: false,
     };
     socket.on('message', (data) => answer(socket, String(data), rules, limits.creditFrames));
   });

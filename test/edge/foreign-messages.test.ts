@@ -17,6 +17,7 @@ const rules: FrameRules = {
   dimensions: 0,
   geodesic: false,
   pointRemedy: '',
+  strict: false,
 };
 const mot = formatByName('motchallenge') as Format;
 const line = (frame: number, id: number) => `${frame},${id},1,1,1,1`;

@@ -16,6 +16,7 @@ const RULES: FrameRules = {
   dimensions: 0,
   geodesic: false,
   pointRemedy: '',
+  strict: false,
 };
 
 /** What the scanner gives, with the objects one by one. */

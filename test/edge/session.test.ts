@@ -31,7 +31,7 @@ describe('session', () => {
   };
 
   it('answers hello with session, next sequence number, credit, limits and heartbeat', async () => {
-    edge = await startEdge('limits: { creditFrames: 17, payloadBytes: 5000, heartbeatMs: 9000 }');
+    edge = await startEdge('limits: { creditFrames: 17, payloadBytes: 5000, heartbeatMs: 9000, reconnectMaxMs: 700 }');
     const { welcome } = await openFeed();
     const { session, ...rest } = welcome;
     assert.equal(typeof session, 'string');
@@ -42,6 +42,7 @@ describe('session', () => {
       maxPayloadBytes: 5000,
       maxObjects: 2000,
       heartbeatMs: 9000,
+      reconnectMaxMs: 700,
       shape: 'box',
       profiles: ['online-surveillance'],
       windowFrames: 60,
@@ -55,6 +56,56 @@ describe('session', () => {
       (welcome.warnings as string[])[0],
       /^profile offline-scene-understanding: a window of 20 frames never shows/,
     );
+  });
+
+  const logged = (name: string) =>
+    edge.logLines.map((line) => JSON.parse(line)).filter((line) => line.event === name && line.level === 'warn');
+
+  it('names field, value and remedy of refused frames in the log, once a minute, and in their events', async () => {
+    edge = await startEdge();
+    const events: Array<Record<string, unknown>> = [];
+    edge.live.events$.subscribe((event) => events.push(event as never));
+    const { probe } = await openFeed();
+    for (let seq = 1; seq <= 5; seq++) probe.send(frame(seq, { k: -seq }));
+    while ((await probe.nextOf('ack')).seq !== 5);
+    const [line, ...more] = logged('rejected');
+    assert.deepEqual(more, [], 'one line for mistakes of one kind');
+    assert.equal(line.message, 'k is -1; a frame number is a whole number from 0');
+    assert.deepEqual([line.stream, line.tracker, line.code, line.path], ['gate-7', 'sort', 'frame_invalid', 'k']);
+    const rejected = events.filter(({ type }) => type === 'rejected');
+    assert.equal(rejected.length, 5);
+    assert.match(String(rejected[4].message), /^k is -5; /);
+  });
+
+  it('leaves an incomplete object out, and says so in ack, events, metrics and log', async () => {
+    edge = await startEdge();
+    const { probe } = await openFeed();
+    const [good] = frame(1).objects;
+    probe.send(frame(1, { objects: [good, { id: '8', box: [1, 2, 0, 4] }, { id: '9' }] }));
+    const ack = await probe.nextOf('ack');
+    assert.deepEqual(
+      { ...(ack.skipped as object), message: '' },
+      { objects: 2, seq: 1, rule: 'place_missing', path: 'objects[2].box', message: '' },
+    );
+    assert.deepEqual(edge.live.parts.get('gate-7/tracker/sort')![0].objects, [good]);
+    const meter = edge.meters.feedMeter({ stream: 'gate-7', role: 'tracker', tracker: 'sort' });
+    assert.deepEqual(
+      [...meter.skipped],
+      [
+        ['size_impossible', 1],
+        ['place_missing', 1],
+      ],
+    );
+    assert.equal(logged('skipped').length, 2);
+    probe.send(frame(2));
+    assert.equal('skipped' in (await probe.nextOf('ack')), false);
+  });
+
+  it('refuses the frame of an incomplete object on a stream that is strict', async () => {
+    edge = await startEdge();
+    const { probe } = await openFeed({ settings: { strict: true } });
+    probe.send(frame(1, { objects: [...frame(1).objects, { id: '8', box: [1, 2, 0, 4] }] }));
+    assert.equal((await probe.nextOf('reject')).path, 'objects[1].box[2]');
   });
 
   it('acks frames only once they are stored, cumulatively', async () => {
@@ -124,7 +175,7 @@ describe('session', () => {
 
   it('rejects a bad frame by code, path, value and remedy, and goes on with the next', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed();
+    const { probe } = await openFeed({ settings: { strict: true } });
     probe.send(frame(1));
     probe.send(
       frame(2, {

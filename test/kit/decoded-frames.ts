@@ -11,6 +11,7 @@ export const rulesFor = (shape: Shape): FrameRules => ({
   dimensions: 0,
   geodesic: false,
   pointRemedy: '',
+  strict: true,
 });
 
 /** What is wrong with a frame that came out; ids may stand twice, which only the whole frame tells. */

@@ -2,7 +2,7 @@
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
 import type { Health, LivePort } from '../../src/edge/live-port.js';
 import type { Report } from '../../src/metric/evaluation.js';
-import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';
+import type { LiveEvent, Refused, ReportEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { type FeedPart, unpack, type WireObject } from '../../src/wire/objects.js';
 
@@ -86,9 +86,9 @@ export class FakeLive implements LivePort {
     return Date.now();
   }
 
-  reportRejected(feed: FeedId, code: string): void {
-    this.rejected.push(code);
-    this.emit({ type: 'rejected', ...feed, code, count: 1 } as LiveEvent);
+  reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void {
+    if (type === 'rejected') this.rejected.push(what.code);
+    this.emit({ type, ...feed, ...what, count: 1 });
   }
 
   streams() {

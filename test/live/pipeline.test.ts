@@ -320,8 +320,8 @@ describe('live', () => {
   it('tells about refused input, once for each and merged in the history', async () => {
     const live = await start();
     const events = collect(live);
-    for (let n = 0; n < 3; n++) live.reportRejected(feed('s', 't'), 'json_invalid');
-    live.reportRejected(feed('s', 't'), 'frame_invalid');
+    for (let n = 0; n < 3; n++) live.reportRefused(feed('s', 't'), 'rejected', { code: 'json_invalid' });
+    live.reportRefused(feed('s', 't'), 'rejected', { code: 'frame_invalid', message: 'k is -1; ...' });
     assert.equal(events.length, 4);
     const rejected = live.recentEvents('s').map((e) => e.type === 'rejected' && [e.code, e.count]);
     assert.deepEqual(rejected, [

@@ -33,6 +33,7 @@ const RULES: FrameRules = {
   dimensions: 0,
   geodesic: false,
   pointRemedy: '',
+  strict: false,
 };
 const scanner = new FrameScanner();
 const CLASSES = ['car', 'person', undefined];

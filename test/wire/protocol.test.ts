@@ -2,10 +2,10 @@ import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { helloReader } from '../../src/config/config.js';
-import { CLOSE_CODES, HTTP_CODES, REJECT_CODES } from '../../src/wire/codes.js';
+import { CLOSE_CODES, HTTP_CODES, REJECT_CODES, SKIP_RULES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
 import { FINDINGS } from '../../src/wire/findings.js';
-import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import { checkFrame, type FrameRules, type Skipped } from '../../src/wire/frame-check.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
 import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
@@ -37,6 +37,7 @@ const boxes: FrameRules = {
   dimensions: 0,
   geodesic: false,
   pointRemedy: '',
+  strict: false,
 };
 const points: FrameRules = { ...boxes, shape: 'point' };
 
@@ -46,6 +47,62 @@ const wrong = (raw: unknown, rules = boxes) => {
   return result instanceof Fault ? `${result.code} ${result.path}` : 'ok';
 };
 const withObject = (object: unknown) => frame(1, { objects: [object] });
+
+/** The rule by which an object is left out beside a good one, or what becomes of the frame. */
+function fateOf(object: unknown, good: unknown, rules: FrameRules): string {
+  const skipped: Skipped[] = [];
+  const result = checkFrame(frame(1, { objects: [object, good] }), rules, skipped);
+  if (result instanceof Fault) return `${result.code} ${result.path}`;
+  if (skipped.length === 0) return 'kept';
+  const [{ rule, fault }] = skipped;
+  assert.equal(unpack(result.objects).length, 1);
+  return `${rule} ${fault.path}`;
+}
+
+describe('incomplete objects', () => {
+  const box = { id: 'a', box: [1, 2, 3, 4] };
+  const cases: Array<[unknown, string]> = [
+    [null, 'object_missing objects[0]'],
+    [{ box: [1, 2, 3, 4] }, 'id_missing objects[0].id'],
+    [{ id: '', box: [1, 2, 3, 4] }, 'id_missing objects[0].id'],
+    [{ id: 'b' }, 'place_missing objects[0].box'],
+    [{ id: 'b', box: null }, 'place_missing objects[0].box'],
+    [{ id: 'b', box: [1, null, 3, 4] }, 'coordinate_missing objects[0].box[1]'],
+    [{ id: 'b', box: [1e13, 2, 3, 4] }, 'coordinate_impossible objects[0].box[0]'],
+    [{ id: 'b', box: [1, 2, 0, 4] }, 'size_impossible objects[0].box[2]'],
+    [{ id: 'b', box: [1, 2, 3, -4] }, 'size_impossible objects[0].box[3]'],
+    [{ id: 'b', box: [1, 2, 3, 4], confidence: null }, 'attribute_missing objects[0].confidence'],
+  ];
+  const mistakes: Array<[unknown, string]> = [
+    [7, 'frame_invalid objects[0]'],
+    [{ id: 7, box: [1, 2, 0, 4] }, 'frame_invalid objects[0].id'],
+    [{ id: 'b', box: ['1', 2, 3, 4] }, 'frame_invalid objects[0].box[0]'],
+    [{ id: 'b', box: [1, 2, 3] }, 'frame_invalid objects[0].box'],
+    [{ id: 'b', box: [1, 2, 0, 4], speed: 3 }, 'frame_invalid objects[0].speed'],
+    [{ id: 'b', point: [1, 2] }, 'shape_mismatch objects[0].point'],
+    [{ id: 'a', box: [1, 2, 3, 4] }, 'id_duplicate objects[1].id'],
+  ];
+
+  it('are left out by their rule, and the others kept', () => {
+    for (const [object, fate] of cases) assert.equal(fateOf(object, box, boxes), fate);
+    const earth = { ...points, geodesic: true, dimensions: 2 };
+    const far = fateOf({ id: 'b', point: [91, 0] }, { id: 'a', point: [50, 1] }, earth);
+    assert.equal(far, 'coordinate_impossible objects[0].point');
+  });
+
+  it('refuse the frame on a stream that is strict', () => {
+    for (const [object] of cases)
+      assert.match(fateOf(object, box, { ...boxes, strict: true }), /^frame_invalid objects\[0\]/);
+  });
+
+  it('refuse the frame when none is left, because that is no empty scene', () => {
+    for (const [object, fate] of cases) assert.equal(wrong(withObject(object)), `frame_invalid ${fate.split(' ')[1]}`);
+  });
+
+  it('are something else than mistakes of the sender, which always refuse the frame', () => {
+    for (const [object, fate] of mistakes) assert.equal(fateOf(object, box, boxes), fate);
+  });
+});
 
 describe('protocol', () => {
   describe('page', () => {
@@ -64,6 +121,13 @@ describe('protocol', () => {
           meaning,
           close ? `closes with ${close}` : 'stays open',
         ]),
+      );
+    });
+
+    it('lists exactly the rules by which an object is left out', () => {
+      assert.deepEqual(
+        table('Rules by which an object is left out of its frame:'),
+        Object.entries(SKIP_RULES).map(([rule, meaning]) => [`\`${rule}\``, meaning]),
       );
     });
 
@@ -242,7 +306,8 @@ describe('protocol', () => {
     it('that passes holds only finite numbers, unique ids and known fields', () => {
       fc.assert(
         fc.property(anyFrame, (raw) => {
-          const part = checkFrame(raw, boxes);
+          const skipped: Skipped[] = [];
+          const part = checkFrame(raw, boxes, skipped);
           if (part instanceof Fault) return;
           const objects = unpack(part.objects);
           assert.ok(
@@ -250,9 +315,10 @@ describe('protocol', () => {
           );
           assert.equal(new Set(objects.map((object) => object.id)).size, objects.length);
           const { objects: sent } = raw as unknown as { objects: object[] };
+          const gone = new Set(skipped.map(({ fault }) => Number(/^objects\[(\d+)\]/.exec(fault.path)![1])));
           assert.deepEqual(
             objects,
-            sent.map((object) => ({ ...object })),
+            sent.filter((_, n) => !gone.has(n)).map((object) => ({ ...object })),
           );
         }),
         { seed: 20261116, numRuns: 2000 },

@@ -101,8 +101,70 @@ class Client(unittest.IsolatedAsyncioTestCase):
         feed = self.open(backoff=0.01, backoff_max=0.05, rng=lambda: 0.5)
         feed.on("reconnecting", note)
         await asyncio.wait_for(enough, PATIENCE)
-        self.assertEqual(waits[:5], [0.0075, 0.015, 0.03, 0.0375, 0.0375])
+        self.assertEqual(waits[:5], [0.00875, 0.0175, 0.035, 0.04375, 0.04375])
         await feed.close(flush=False)
+
+    async def test_waits_no_longer_than_the_server_asks_for(self) -> None:
+        feed = self.open(backoff=1.0, backoff_max=60.0, rng=lambda: 1.0)
+        await asyncio.wait_for(feed.ready(), PATIENCE)
+        self.wire.refusing = True
+        waits: List[float] = []
+        enough = asyncio.get_running_loop().create_future()
+
+        def note(value: Any) -> None:
+            waits.append(value["wait"])
+            if len(waits) == 3:
+                enough.set_result(None)
+
+        feed.on("reconnecting", note)
+        self.wire.cut()
+        await asyncio.wait_for(enough, PATIENCE)
+        self.assertEqual(waits, [1.0, 1.5, 1.5])
+        await feed.close(flush=False)
+
+    async def test_tells_where_it_found_no_server(self) -> None:
+        await self.wire.close()
+        feed = self.open(connect_timeout=0.3)
+        await feed.send(box(1), k=1)
+        for wait in (feed.flush(), feed.ready(), feed.end()):
+            with self.assertRaises(ClientError) as caught:
+                await asyncio.wait_for(wait, PATIENCE)
+            self.assertEqual(caught.exception.code, "unreachable")
+        self.assertIn(self.wire.url.replace("http", "ws"), str(caught.exception))
+        with self.assertRaises(ClientError):
+            await feed.send(box(2), k=2)
+        await feed.close()
+
+    async def test_goes_on_trying_for_ever_when_it_is_asked_to(self) -> None:
+        self.wire.refusing = True
+        feed = self.open(connect_timeout=0.1, retry_forever=True)
+        await feed.send(box(1), k=1)
+        await asyncio.sleep(0.5)  # well beyond the time for a first connection
+        self.wire.refusing = False
+        await asyncio.wait_for(feed.close(), PATIENCE)
+        await self.assert_stored(1)
+
+    async def test_fails_at_once_over_a_wrong_path(self) -> None:
+        feed = connect(f"{URL}/v1/ingset", self.stream, tracker="sort")
+        with self.assertRaises(ClientError) as caught:
+            await asyncio.wait_for(feed.ready(), PATIENCE)
+        self.assertIn("HTTP 404", str(caught.exception))
+        await feed.close()
+        with self.assertRaises(ValueError):
+            connect("localhost:9477", self.stream, tracker="sort")
+
+    async def test_flush_raises_what_was_refused_when_nobody_listens(self) -> None:
+        feed = self.open()
+        await feed.send([*box(1), *box(1)], k=1)
+        await feed.send(box(2), k=2)
+        with self.assertRaises(ClientError) as caught:
+            await asyncio.wait_for(feed.flush(), PATIENCE)
+        self.assertEqual(caught.exception.code, "rejected")
+        self.assertIn("one frame was refused: frame 1: objects[1].id", str(caught.exception))
+        self.assertEqual([one["seq"] for one in caught.exception.rejects], [1])
+        await feed.flush()
+        await feed.close()
+        await self.assert_stored(2)
 
     async def test_full_buffer_makes_send_wait_until_the_server_is_there(self) -> None:
         self.wire.refusing = True
@@ -147,6 +209,15 @@ class Client(unittest.IsolatedAsyncioTestCase):
             self.assertTrue(reject["path"].endswith("objects[0].box[2]"), reject)
             await asyncio.wait_for(feed.flush(), PATIENCE)
         await self.assert_stored(2)
+
+    async def test_tells_about_an_object_that_was_left_out(self) -> None:
+        async with self.open() as feed:
+            told = event(feed, "skip")
+            await feed.send([*box(1), {"id": "8", "box": [0, 0, 0, 5]}], k=1)
+            skipped = await told
+            self.assertEqual((skipped["objects"], skipped["rule"]), (1, "size_impossible"))
+            await asyncio.wait_for(feed.flush(), PATIENCE)
+        await self.assert_stored(1)
 
     async def test_gives_up_a_frame_that_is_too_large_and_goes_on(self) -> None:
         many = [{"id": f"{n:0128}", "box": [0, 0, 1, 1]} for n in range(9999)]

@@ -39,6 +39,7 @@ class Reject(TypedDict, total=False):
     code: str
     path: str
     message: str
+    value: str
 
 
 class Welcome(TypedDict, total=False):
@@ -49,23 +50,32 @@ class Welcome(TypedDict, total=False):
     credit: int
     maxPayloadBytes: int
     heartbeatMs: int
+    reconnectMaxMs: float
 
 
 class ClientError(Exception):
-    """The server or the policy refused for good; ``code`` says why."""
+    """The server or the policy refused; ``code`` says why. With the code ``rejected`` the feed goes on without the
+    frames in ``rejects``, with any other it is over."""
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, code: str, message: str, rejects: Sequence[Reject] = ()) -> None:
         super().__init__(message)
         self.code = code
+        self.rejects = list(rejects)
 
 
 Token = Union[str, Callable[[], Union[str, Awaitable[str]]], None]
 Listener = Callable[[Any], None]
 
-EVENTS = ("open", "ack", "reject", "drop", "reconnecting", "close")
+EVENTS = ("open", "ack", "reject", "skip", "drop", "reconnecting", "close")
 
 # coming back will not help: the hello or the messages are wrong, or another connection took over
 _FINAL_CLOSE_CODES = frozenset({1002, 1007, 1008, 1009, 4400, 4401, 4403, 4410})
+
+# HTTP answers below 500 after which the same request may still succeed
+_PASSING_STATUSES = frozenset({408, 425, 429})
+
+# refused frames that a ClientError lists
+_REJECTS_LISTED_MAX = 20
 
 # {"type":"frames","frames":[{"seq":9007199254740991, and its end
 _FRAME_OVERHEAD_BYTES = 64
@@ -94,8 +104,9 @@ class FeedClient:
         when_full: str = "block",
         batch_frames: int = 64,
         backoff: float = 0.25,
-        backoff_max: float = 15.0,
+        backoff_max: float = 5.0,
         connect_timeout: float = 10.0,
+        retry_forever: bool = False,
         rng: Callable[[], float] = random.random,
     ) -> None:
         """
@@ -107,8 +118,10 @@ class FeedClient:
         buffer_frames: frames held until they are acked.
         when_full: what ``send`` does then: ``block``, ``drop-oldest`` or ``error``.
         batch_frames: frames in one message at most.
-        backoff, backoff_max: first and longest wait before coming back, seconds; doubled each time, with jitter.
-        connect_timeout: the server must answer a connection within this, seconds.
+        backoff, backoff_max: first and longest wait before coming back, seconds; doubled each time, with jitter, and
+        never longer than the server asks for in its welcome.
+        connect_timeout: the server must answer a connection within this, and the first one at all, seconds.
+        retry_forever: for programs that may start long before the server; a first connection that fails is no error.
         """
         if role not in ("tracker", "reference"):
             raise ValueError(f"role is {role!r}; use 'tracker' or 'reference'")
@@ -128,6 +141,14 @@ class FeedClient:
         self._backoff = backoff
         self._backoff_max = backoff_max
         self._connect_timeout = connect_timeout
+        self._retry_forever = retry_forever
+        # whether the server has ever said anything, and why the last attempt failed
+        self._answered = False
+        self._trouble = "no answer"
+        # refused since the last flush, with nobody listening
+        self._refused: List[Reject] = []
+        self._refused_count = 0
+        self._refusal: Optional[Reject] = None
         self._rng = rng
         self._listeners: Dict[str, List[Listener]] = {event: [] for event in EVENTS}
         # held frames in order; the first `_sent` are on the wire
@@ -166,6 +187,10 @@ class FeedClient:
     def connected(self) -> bool:
         return self._connected
 
+    async def ready(self) -> None:
+        """Returns when the feed is open; raises when the server cannot be reached or refuses it for good."""
+        await self._until(lambda: self._connected)
+
     async def send(self, objects: Sequence[Object], *, k: Optional[int] = None, t: Optional[float] = None) -> int:
         """Takes a frame with its number ``k`` and/or time ``t`` (epoch seconds). Returns once it is in the buffer, with
         how many frames this client has taken; with ``when_full="block"`` a full buffer makes it wait."""
@@ -182,17 +207,20 @@ class FeedClient:
         return self._locals
 
     async def flush(self) -> None:
-        """Returns when everything given so far is stored or was rejected."""
+        """Returns when everything given so far is stored. Raises when frames were refused since the last flush, with
+        the server's words, unless somebody listens to ``reject``; the other frames are stored then."""
         await self._until(lambda: not self._buffer)
+        self._raise_refused()
 
     async def end(self) -> None:
         """Tells the server that the feed is finished; returns when it has settled what was left."""
         self._ending = True
         self._work.set()
         await self._until(lambda: self._ended)
+        self._raise_refused()
 
     async def close(self, *, flush: bool = True) -> None:
-        """Flushes, unless told not to, and closes for good."""
+        """Flushes, unless told not to, and closes for good; raises as ``flush`` does."""
         try:
             if flush and self._failure is None:
                 await self.flush()
@@ -207,6 +235,30 @@ class FeedClient:
     async def __aexit__(self, kind: Any, error: Any, trace: Any) -> None:
         # an error inside the block must not wait for a server that is away
         await self.close(flush=error is None)
+
+    # what was refused
+
+    def _report(self, reject: Reject) -> None:
+        log.warning("rejected: %s", _sentence_of(reject))
+        if self._listeners["reject"]:
+            self._emit("reject", reject)
+        elif self._connected:  # a hello that is refused is no frame: it ends the feed, or is said again
+            self._refused_count += 1
+            if len(self._refused) < _REJECTS_LISTED_MAX:
+                self._refused.append(reject)
+
+    def _skipped(self, skipped: Mapping[str, Any]) -> None:
+        """The server stored frames without objects that lack a value or have an impossible one."""
+        log.warning("%d objects left out, such as of frame %d: %s", skipped["objects"], skipped["seq"], skipped["message"])
+        self._emit("skip", skipped)
+
+    def _raise_refused(self) -> None:
+        if not self._refused:
+            return
+        rejects, count = self._refused, self._refused_count
+        self._refused, self._refused_count = [], 0
+        what = "one frame was refused" if count == 1 else f"{count} frames were refused, the first"
+        raise ClientError("rejected", f"{what}: {_sentence_of(rejects[0])}", rejects)
 
     # waiting
 
@@ -243,11 +295,25 @@ class FeedClient:
     # connections, one after the other
 
     async def _run(self) -> None:
+        impatience = asyncio.ensure_future(self._first_answer())
         try:
             await self._stay_connected()
         except Exception as error:  # a fault of ours: whoever waits must learn of it
             log.exception("the feed failed")
             await self._shut(1011, "fault", ClientError("fault", f"this client failed: {error!r}"))
+        finally:
+            impatience.cancel()
+
+    async def _first_answer(self) -> None:
+        """Gives up when the server has not said anything in time."""
+        await asyncio.sleep(self._connect_timeout)
+        if self._answered or self._retry_forever:
+            return
+        text = (
+            f"no connection to {self._address} within {self._connect_timeout:g} s ({self._trouble}); check that the "
+            "evaluator runs there, its host, port and path, or give retry_forever"
+        )
+        await self._shut(1006, "unreachable", ClientError("unreachable", text))
 
     async def _stay_connected(self) -> None:
         attempt = 0
@@ -260,14 +326,18 @@ class FeedClient:
                 await self._shut(code, reason, ClientError("feed_ended", "this feed has ended"))
                 return
             if code in _FINAL_CLOSE_CODES:
-                failure = ClientError(reason or str(code), f"the server closed the feed for good: {code} {reason}")
-                await self._shut(code, reason, failure)
+                known = self._refusal if self._refusal and self._refusal["code"] == reason else None
+                said = f" ({_sentence_of(known)})" if known else ""
+                text = f"the server closed the feed for good: {code} {reason}{said}"
+                await self._shut(code, reason, ClientError(reason or str(code), text))
                 return
             if self._welcome is not before:
                 attempt = 0
-            longest = min(self._backoff_max, self._backoff * 2 ** min(attempt, 30))
-            # between half and all of it, so that many clients do not come back together
-            wait = longest * (0.5 + self._rng() / 2)
+            hint = (self._welcome or {}).get("reconnectMaxMs")
+            most = self._backoff_max if hint is None else min(self._backoff_max, hint / 1000)
+            longest = min(most, self._backoff * 2 ** min(attempt, 30))
+            # the feeds of a stream come back soon after each other, many clients not in the same instant
+            wait = longest * (0.75 + self._rng() / 4)
             attempt += 1
             log.warning("no connection to %s (%s %s); trying again in %.1f s", self._address, code, reason, wait)
             self._emit("reconnecting", {"attempt": attempt, "wait": wait, "code": code, "reason": reason})
@@ -304,7 +374,9 @@ class FeedClient:
         except (asyncio.TimeoutError, TimeoutError):
             return 1006, "the server is silent"
         except (OSError, WebSocketException) as error:
-            return 1006, str(error) or type(error).__name__
+            self._trouble = str(error) or type(error).__name__
+            await self._judge_refusal(error)
+            return 1006, self._trouble
         finally:
             self._connected = False
             for task in tasks:
@@ -312,6 +384,19 @@ class FeedClient:
             await asyncio.gather(*tasks, return_exceptions=True)
             if socket is not None:
                 await _leave(socket)
+
+    async def _judge_refusal(self, error: Exception) -> None:
+        """An upgrade that is refused before the feed was ever open is a mistake of the caller, mostly."""
+        status, body = _answer_of(error)
+        if status is None:
+            return
+        code, message = _refusal_of(body)
+        self._trouble = f"HTTP {status}: {message}" if message else f"HTTP {status}"
+        passing = status >= 500 or status in _PASSING_STATUSES or (status == 401 and callable(self._token))
+        if passing or self._retry_forever or self._welcome is not None:
+            return
+        text = f"{self._address} refused the connection with {self._trouble}; check port, path and token"
+        await self._shut(1006, f"HTTP {status}", ClientError(code or f"http_{status}", text))
 
     async def _secret(self) -> Optional[str]:
         try:
@@ -349,6 +434,7 @@ class FeedClient:
 
     async def _receive(self, text: Union[str, bytes]) -> None:
         self._heard_at = asyncio.get_running_loop().time()
+        self._answered = True
         message = json.loads(text)
         kind = message["type"]
         if kind == "welcome":
@@ -356,6 +442,8 @@ class FeedClient:
         elif kind == "ack":
             self._settle(message["seq"])
             self._emit("ack", {"seq": message["seq"]})
+            if "skipped" in message:
+                self._skipped(message["skipped"])
         elif kind == "reject":
             self._rejected(message)
         elif kind == "ended":
@@ -385,8 +473,9 @@ class FeedClient:
             at = next((n for n, held in enumerate(self._buffer) if held.local == local), None)
             if at is not None:
                 self._release(at)
-        log.warning("rejected: %s at %s: %s", reject["code"], reject.get("path", ""), reject["message"])
-        self._emit("reject", reject)
+        if not self._connected:
+            self._refusal = reject
+        self._report(reject)
 
     def _release(self, at: int) -> None:
         del self._buffer[at]
@@ -443,7 +532,7 @@ class FeedClient:
         seq = self._buffer[self._sent].local + self._offset
         del self._buffer[self._sent]
         message = self._too_large_message()
-        self._emit("reject", {"seq": seq, "code": "payload_too_large", "path": "", "message": message})
+        self._report({"seq": seq, "code": "payload_too_large", "path": "", "message": message})
         await self._notify()
 
     async def _shut(self, code: int, reason: str, failure: ClientError) -> None:
@@ -473,8 +562,35 @@ def _frame_tail(objects: Sequence[Object], k: Optional[int], t: Optional[float])
     return json.dumps(frame, separators=(",", ":"), allow_nan=False)[1:]
 
 
+def _sentence_of(reject: Reject) -> str:
+    # most messages begin with the place themselves
+    path, message = reject.get("path", ""), reject["message"]
+    place = [f"frame {reject['seq']}"] if "seq" in reject else []
+    if path and not path.endswith(message.split(" ", 1)[0]):
+        place.append(path)
+    return f"{' '.join(place)}{': ' if place else ''}{message} [{reject['code']}]"
+
+
+def _answer_of(error: Exception) -> Tuple[Optional[int], bytes]:
+    """Status and body of a refused upgrade; old versions of websockets tell the status only."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        return response.status_code, response.body or b""
+    return getattr(error, "status_code", None), b""
+
+
+def _refusal_of(body: bytes) -> Tuple[Optional[str], Optional[str]]:
+    try:
+        found = json.loads(body)
+        return found["code"], found["message"]
+    except (ValueError, KeyError, TypeError):
+        return None, None
+
+
 def _address_of(url: str) -> str:
     scheme, netloc, path, query, fragment = urlsplit(url)
+    if scheme not in ("ws", "wss", "http", "https"):
+        raise ValueError(f"url is {url!r}; expected something like http://127.0.0.1:9477")
     scheme = {"http": "ws", "https": "wss"}.get(scheme, scheme)
     return urlunsplit((scheme, netloc, "/v1/ingest" if path in ("", "/") else path, query, fragment))
 

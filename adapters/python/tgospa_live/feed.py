@@ -26,12 +26,16 @@ class Feed:
             self._stop()
             raise
 
+    def ready(self) -> None:
+        """Returns when the feed is open; raises when the server cannot be reached or refuses it for good."""
+        self._call(self._client.ready())
+
     def send(self, objects: Sequence[Object], *, k: Optional[int] = None, t: Optional[float] = None) -> int:
         """Takes a frame with its number ``k`` and/or time ``t`` (epoch seconds); returns once it is in the buffer."""
         return self._call(self._client.send(objects, k=k, t=t))
 
     def flush(self) -> None:
-        """Returns when everything given so far is stored or was rejected."""
+        """Returns when everything given so far is stored; raises when frames were refused, as ``FeedClient.flush``."""
         self._call(self._client.flush())
 
     def end(self) -> None:
