@@ -69,7 +69,8 @@ export function lagOf(sample: Sample, judge: Judge, shift = 0): Lag | null {
   return fit && { ...fit, gap: usualGap(sample.reference.map((one) => placeOf(one, judge.by))) };
 }
 
-function fitted(seen: readonly Seen[], apart: number): Omit<Lag, 'gap'> | null {
+function fitted(pairs: readonly Seen[], apart: number): Omit<Lag, 'gap'> | null {
+  const seen = centred(pairs);
   const weight = seen.reduce((sum, { v }) => sum + dot(v, v), 0);
   if (seen.length < PAIRS_MIN || !(weight > 0)) return null;
   const delta = seen.reduce((sum, { r, v }) => sum + dot(r, v), 0) / weight;
@@ -80,6 +81,15 @@ function fitted(seen: readonly Seen[], apart: number): Omit<Lag, 'gap'> | null {
   const squares = [...rests.values()].reduce((sum, rest) => sum + rest * rest, 0);
   const error = truths > 1 ? Math.sqrt((squares * truths) / (truths - 1)) / weight : Number.POSITIVE_INFINITY;
   return { offset: apart - delta, error, truths };
+}
+
+/** Without what all pairs have in common: a tracker that draws everything a little to the right is not ahead. */
+function centred(pairs: readonly Seen[]): Seen[] {
+  const mean = (key: 'r' | 'v') =>
+    (pairs[0]?.[key] ?? []).map((_, d) => pairs.reduce((sum, one) => sum + one[key][d], 0) / pairs.length);
+  const [r, v] = [mean('r'), mean('v')];
+  const less = (from: number[], by: number[]) => from.map((value, d) => value - by[d]);
+  return pairs.map((one) => ({ id: one.id, r: less(one.r, r), v: less(one.v, v) }));
 }
 
 type Way = Array<{ place: number; at: number[] }>;

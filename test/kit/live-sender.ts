@@ -51,7 +51,7 @@ for (let first = Math.min(...next); first <= frames; first += 25) {
 await live.end(reference);
 await live.end(tracker);
 const plain = (value: object) => JSON.parse(JSON.stringify(value, (key, v) => (TIMES.includes(key) ? undefined : v)));
-const TIMES = ['atMs', 'receivedMs', 'solveMs', 'lastReceivedMs', 'since', 'perFrame'];
+const TIMES = ['atMs', 'receivedMs', 'solveMs', 'lastReceivedMs', 'since', 'sinceMs', 'perFrame'];
 const reports = live.reports().map(({ spikes, ...report }) => ({
   ...report,
   gauges: spikes?.signals.map((signal) => spikes.gauge(signal)),

@@ -243,6 +243,20 @@ describe('findings', () => {
       assert.deepEqual(rehearse({ reference, tracker: tracker.filter(() => random() < 0.5) }).names, []);
     });
 
+    it('of a tracker that draws everything a little to the right, where everything moves to the right', () => {
+      const { reference } = scene({ frames: 1 });
+      const feed = (bias: number) =>
+        Array.from(
+          { length: 300 },
+          (_, n): Sent => ({
+            atMs: n * 100,
+            k: n + 1,
+            objects: moved(reference, ([x, y, w, h]) => [x + 2 * n + bias, y, w, h])[0].objects,
+          }),
+        );
+      assert.deepEqual(rehearse({ reference: feed(0), tracker: feed(4) }).names, []);
+    });
+
     it('of people who cross, and of the faults of the built-in scene', () => {
       for (const { name, frames } of crossingScene().trackers) {
         const feed = (role: 'reference' | 'tracker') =>
