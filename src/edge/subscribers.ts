@@ -50,7 +50,7 @@ const BURST_MS = 50;
 /** no subscriber is charged more for a report: what took longer was another program on a busy machine */
 const SEND_MS_MAX = 0.1;
 /** what sending costs after the call has returned, relative to the call itself */
-const AFTERMATH = 1;
+const AFTERMATH = 3;
 
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
