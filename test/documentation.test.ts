@@ -22,7 +22,7 @@ const { scripts } = JSON.parse(read('package.json'));
 const pages = [
   'README.md',
   'CHANGELOG.md',
-  ...['src', 'adapters', 'dashboards', 'operations', 'test'].flatMap((folder) =>
+  ...['src', 'adapters', 'dashboards', 'docker', 'test'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.md'))
       .map((file) => `${folder}/${file.replaceAll('\\', '/')}`),

@@ -482,6 +482,8 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
     entry.from = from;
     entry.halves++;
   };
+  // a truth that is gone gives up its track when another truth needs it
+  const gone: { truth: string; from: string }[] = [];
   for (const [truth, track] of joins) {
     const held = truth.partner?.id ?? truth.partnerGone;
     if (held !== null) release(truth, held);
@@ -490,7 +492,7 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
     if (track.partner) {
       release(track.partner, track.id);
       track.partner.partner = null;
-    } else if (track.partnerGone !== null) change(truth).halves++;
+    } else if (track.partnerGone !== null) gone.push({ truth: track.partnerGone, from: track.id });
     track.partner = track.partnerGone = null;
   }
   for (const [truth, track] of joins) {
@@ -501,7 +503,9 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
     truth.partner = track;
     track.partner = truth;
   }
-  let halves = 0;
+  let halves = gone.length;
+  for (const { truth, from } of gone)
+    events.push({ type: 'switch', frame: frame.number, truth, from, to: null, switches: 0.5 });
   for (const [truth, entry] of changes) {
     if (entry.halves === 0) continue;
     halves += entry.halves;

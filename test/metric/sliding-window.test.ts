@@ -155,6 +155,24 @@ describe('a report', () => {
   });
 });
 
+describe('a switch that has settled', () => {
+  it('is never a whole one from nobody: who is gone gives up the track', () => {
+    const alone = Array.from({ length: 3 }, () => ({ reference: [at('a', 0)], tracker: [at('1', 0)] }));
+    const unseen = Array.from({ length: 6 }, () => ({ reference: [], tracker: [at('1', 0)] }));
+    const other = Array.from({ length: 6 }, () => ({ reference: [at('b', 0)], tracker: [at('1', 0)] }));
+    const { reports, last } = run([...alone, ...unseen, ...other], 4, 2);
+    const events = [...reports, last].flatMap((report) => report.events);
+    assert.deepEqual(
+      events.map(({ truth, from, to, switches }) => ({ truth, from, to, switches })),
+      [
+        { truth: 'a', from: '1', to: null, switches: 0.5 },
+        { truth: 'b', from: null, to: '1', switches: 0.5 },
+      ],
+    );
+    assert.equal(last.settled.count.switches, 1);
+  });
+});
+
 describe('memory', () => {
   it('is bounded by the window, however many ids come and go', function () {
     skipInFastRun(this);

@@ -66,7 +66,7 @@ describe('the package', function () {
   it('holds every file that its pages link to', () => {
     const pages = [
       'README.md',
-      'operations/README.md',
+      'docker/README.md',
       'dashboards/README.md',
       'adapters/README.md',
       'src/wire/PROTOCOL.md',
