@@ -57,6 +57,7 @@ describe('the whole evaluator', () => {
     const { config } = readConfig({
       text: JSON.stringify({
         evaluation: UNTIMED_EVALUATION,
+        limits: { liveShare: 1 },
         streams: { defaults: { profiles: PROFILES, windowFrames: WINDOW_FRAMES, pairing: UNTIMED_PAIRING } },
       }),
       overrides: { listen: { port: 0 }, data: { dir: join(folder, 'data') } },
