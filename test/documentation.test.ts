@@ -1,6 +1,6 @@
 /**
- * What the pages say is true: commands, options, benchmarks and links exist, programs run, and the package ships what its
- * README links to. The layout of src/README.md and the length of decisions are held to what they promise.
+ * What the pages say is true: commands, options, benchmarks and links exist, programs run, and the package ships what
+ * its README links to. The layout of src/README.md and the length of decisions are held to what they promise.
  */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawnSync } from 'node:child_process';

@@ -1,7 +1,8 @@
 /**
- * Mangled input by the million: `npm run fuzz -- messages 1000000 [seed]` to sessions of the edge, `npm run fuzz -- adapters 1000000
- * [seed]` to the decoders of all formats. Nothing may be thrown, every answer is documented, what comes out of a decoder passes the
- * checks of native frames, and a right feed beside it is not disturbed. What fails is printed with the call that repeats it.
+ * Mangled input by the million: `npm run fuzz -- messages 1000000 [seed]` to sessions of the edge, `npm run fuzz --
+ * adapters 1000000 [seed]` to the decoders of all formats. Nothing may be thrown, every answer is documented, what
+ * comes out of a decoder passes the checks of native frames, and a right feed beside it is not disturbed. What fails is
+ * printed with the call that repeats it.
  */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';

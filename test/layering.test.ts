@@ -204,3 +204,15 @@ describe('the layering', () => {
     }
   });
 });
+
+describe('comments', () => {
+  it('fit 120 columns, but for formulas and commands, which are indented', () => {
+    const isWide = (line: string) => [...line].length > 120 && /^\s*(\/\/|\/\*|\* ? ?\S)/.test(line);
+    const wide = sources.flatMap((file) =>
+      read(file)
+        .split('\n')
+        .flatMap((line, n) => (isWide(line) ? [`${file}:${n + 1}`] : [])),
+    );
+    assert.deepEqual(wide, []);
+  });
+});

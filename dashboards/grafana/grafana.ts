@@ -1,7 +1,7 @@
 /**
- * Grafana dashboards from plain descriptions: what is asked of Prometheus and how it is drawn. This file owns the library
- * @grafana/grafana-foundation-sdk. Invariant: every query goes to the data source chosen in the variable `datasource`, and uids are
- * fixed, so that the result works both imported by hand and provisioned from files.
+ * Grafana dashboards from plain descriptions: what is asked of Prometheus and how it is drawn. This file owns
+ * `@grafana/grafana-foundation-sdk`. Invariant: every query goes to the data source chosen in the variable
+ * `datasource`, and uids are fixed, so that the result works both imported by hand and provisioned from files.
  */
 import * as common from '@grafana/grafana-foundation-sdk/common';
 import * as dashboard from '@grafana/grafana-foundation-sdk/dashboard';
@@ -79,7 +79,10 @@ export interface Dashboard {
 const TAG = 'tgospa';
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
-/** What the components and their counts are drawn in, here and in the report of `tgospa eval`; safe for the colour-blind. */
+/**
+ * What the components and their counts are drawn in, here and in the report of `tgospa eval`; safe for the
+ * colour-blind.
+ */
 const COLOURS: Record<string, string> = {
   localization: '#56b4e9',
   missed: '#ff8c42',

@@ -192,7 +192,9 @@ export class Sockets {
     site.answer(request, response);
   }
 
-  /** Only WebSocket is spoken besides HTTP/1.1: any other offer is passed over, as HTTP allows, and answered at once. */
+  /**
+   * Only WebSocket is spoken besides HTTP/1.1: any other offer is passed over, as HTTP allows, and answered at once.
+   */
   #declineUpgrade(site: Site, request: IncomingMessage, socket: Duplex): void {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;

@@ -208,7 +208,9 @@ export class Live {
     this.#publishResuming(record.stream, record.atMs);
   }
 
-  /** That feeds are waited for is no work of the stream: a run without an interruption has the same events otherwise. */
+  /**
+   * That feeds are waited for is no work of the stream: a run without an interruption has the same events otherwise.
+   */
   #publishResuming(stream: string, atMs: number): void {
     const resuming = this.#streams.get(stream)?.resuming ?? false;
     if (resuming === this.#resuming.has(stream) || !this.#committed$.observed) return;

@@ -1,7 +1,7 @@
 /**
  * When streams are snapshotted. A record is dropped from the log only when a snapshot covers it, and recovery replays
- * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves, when
- * the log is held back by it, and at the end. A retired stream leaves a mark instead.
+ * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves,
+ * when the log is held back by it, and at the end. A retired stream leaves a mark instead.
  */
 import type { Log } from '../store/log.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';

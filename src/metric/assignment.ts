@@ -1,8 +1,9 @@
 /**
- * The cheapest matching of rows and columns where only some pairs are possible: shortest augmenting paths over a sparse table, after
- * Jonker and Volgenant (1987). Rows may stay alone at a price, columns for nothing. Most rows find their column in a first pass of bids; for the others a
- * path is searched, with a heap and without recursion, so that a crowd costs what its conflicts do. Columns have prices <= 0, and 0 unless matched; a
- * row's pair is its cheapest at these prices, which proves the matching optimal. Small costs keep all their digits: nothing large is added to them.
+ * The cheapest matching of rows and columns where only some pairs are possible: shortest augmenting paths over a sparse
+ * table, after Jonker and Volgenant (1987). Rows may stay alone at a price, columns for nothing. Most rows find their
+ * column in a first pass of bids; for the others a path is searched, with a heap and without recursion, so that a crowd
+ * costs what its conflicts do. Columns have prices <= 0, and 0 unless matched; a row's pair is its cheapest at these
+ * prices, which proves the matching optimal. Small costs keep all their digits: nothing large is added to them.
  */
 
 const NONE = -1;
@@ -30,7 +31,8 @@ export function cheapestMatching(table: SparseTable): Int32Array {
 }
 
 /**
- * The matching of the greatest total benefit. `benefit[row * columns + column]` >= 0, where 0 means no pair. Returns for each row its column, or -1.
+ * The matching of the greatest total benefit. `benefit[row * columns + column]` >= 0, where 0 means no pair. Returns
+ * for each row its column, or -1.
  */
 export function bestMatching(benefit: Float64Array, rows: number, columns: number): Int32Array {
   const start = new Int32Array(rows + 1);
@@ -127,7 +129,10 @@ class Matcher {
   /** how much cheaper than the second best the pair was that `cheapestPair` returned */
   private margin = 0;
 
-  /** The cheapest pair of a row at these prices, among equals one whose column is free; NONE when the row had better stay alone. */
+  /**
+   * The cheapest pair of a row at these prices, among equals one whose column is free; NONE when the row had better
+   * stay alone.
+   */
   private cheapestPair({ start, column, cost, alone }: SparseTable, row: number): number {
     const { price, rowOf } = this;
     let best = NONE;
@@ -149,7 +154,10 @@ class Matcher {
     return best;
   }
 
-  /** The cheapest way to place a row: along a path of rows that move on, to a free column or to a row that stays alone instead. */
+  /**
+   * The cheapest way to place a row: along a path of rows that move on, to a free column or to a row that stays alone
+   * instead.
+   */
   private augment(table: SparseTable, row: number): void {
     const { pairOf, rowOf, price, distance } = this;
     const { cost, column, alone } = table;

@@ -1,6 +1,6 @@
 /**
- * The second opinion: a window solved again with the other engine. Each opinion says between which costs the exact metric lies, an exact one
- * leaves no room; two that exclude each other are a disagreement.
+ * The second opinion: a window solved again with the other engine. Each opinion says between which costs the exact
+ * metric lies, an exact one leaves no room; two that exclude each other are a disagreement.
  */
 
 import type { Audit, Evaluation } from './evaluation.js';

@@ -7,7 +7,8 @@
  *   euclidean    of points of any dimension
  *   geodesic     great circle on the sphere of mean Earth radius, metres                       [latitude, longitude]
  *
- * Crowds are pruned by sweeping along the first axis, large ones in strips along the second: objects farther apart there than `reach` cannot be close.
+ * Crowds are pruned by sweeping along the first axis, large ones in strips along the second: objects farther apart
+ * there than `reach` cannot be close.
  */
 
 import type { PackedFrame } from './frame.js';
@@ -21,7 +22,10 @@ const RADIANS = Math.PI / 180;
 const TWELVE_ROOT = Math.sqrt(12);
 /** up to so many pairs of objects it is faster to look at all of them than to sort */
 const SCAN_MAX = 640;
-/** up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on average */
+/**
+ * up to so many tracks sorting by insertion is faster, and with more, when they are moved by fewer places than this on
+ * average
+ */
 const INSERTION_SORT_MAX = 80;
 const MOVES_PER_TRACK_MAX = 20;
 /** so many tracks are put in strips, and so many strips there are at most for each of them */
@@ -36,7 +40,10 @@ const STEPS = 2 ** 32;
 const SMALLEST = 1e-290;
 const LARGEST = 1e300;
 
-/** How far two intervals overlap; at most 0 when they do not. From their difference, which keeps its digits however far away they are. */
+/**
+ * How far two intervals overlap; at most 0 when they do not. From their difference, which keeps its digits however far
+ * away they are.
+ */
 function overlap(start: number, length: number, otherStart: number, otherLength: number): number {
   const shift = otherStart - start;
   return shift >= 0 ? Math.min(otherLength, length - shift) : Math.min(length, otherLength + shift);
@@ -120,7 +127,10 @@ export class PairFinder {
   track = new Int32Array(64);
   distance = new Float64Array(64);
   private readonly pairDistance: PairDistance;
-  /** how far apart along an axis two objects closer than the cut-off may be; a degree of longitude may be next to nothing */
+  /**
+   * how far apart along an axis two objects closer than the cut-off may be; a degree of longitude may be next to
+   * nothing
+   */
   private readonly reach: number;
   private readonly secondReach: number;
   /** of each track: where it begins and ends along the first axis, and along the second */
@@ -130,7 +140,10 @@ export class PairFinder {
   private bottom = new Float64Array(64);
   private widest = 0;
   private tallest = 0;
-  /** tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and their ends */
+  /**
+   * tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and
+   * their ends
+   */
   private order = new Int32Array(64);
   private ordered = 0;
   private orderedHigh = new Float64Array(64);
@@ -355,7 +368,9 @@ export class PairFinder {
     this.stripHeight = (most - least) / this.stripCount;
   }
 
-  /** The same up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them. */
+  /**
+   * The same up to a tiny fraction of the whole width: as numbers, which is many times faster than by comparing them.
+   */
   private sortByKeys(count: number): void {
     const { high, order, orderedHigh } = this;
     const { least, most } = extremes(high, count);

@@ -7,8 +7,9 @@
 export type Box = [left: number, top: number, width: number, height: number];
 
 /**
- * One object of a feed at one step; the id persists over frames. Points: any dimension, or [latitude, longitude] in degrees. `alone`: missed or false it
- * costs no more than this, to the power p, in the unit of the distance (0: nothing); unless given, or above c / 2^(1/p), the full price.
+ * One object of a feed at one step; the id persists over frames. Points: any dimension, or [latitude, longitude] in
+ * degrees. `alone`: missed or false it costs no more than this, to the power p, in the unit of the distance (0:
+ * nothing); unless given, or above c / 2^(1/p), the full price.
  */
 export type Obj = { id: string; box: Box; alone?: number } | { id: string; point: number[]; alone?: number };
 
@@ -50,7 +51,10 @@ export interface FrameEvaluation {
   assignment: Assigned[];
 }
 
-/** How the pairs that come closer than the cut-off were solved. Versions before also counted `matchings` and `ascent`, engines that are gone. */
+/**
+ * How the pairs that come closer than the cut-off were solved. Versions before also counted `matchings` and `ascent`,
+ * engines that are gone.
+ */
 export interface SolverSummary {
   pairs: number;
   /** neither end has another pair: always assigned */
@@ -79,7 +83,10 @@ export interface Evaluation {
   cost: Cost;
   count: Count;
   meanLocalizationError: number;
-  /** true: the cost is proven to be the exact metric's, to 1e-9 of it; an integral optimum of the linear program, to HiGHS's tolerances */
+  /**
+   * true: the cost is proven to be the exact metric's, to 1e-9 of it; an integral optimum of the linear program, to
+   * HiGHS's tolerances
+   */
   exact: boolean;
   /** a proven lower bound of the exact metric's cost (p-th power) */
   lowerBound: number;
@@ -111,15 +118,19 @@ export interface Settled {
 }
 
 /**
- * Evaluation of the window after one push, and what became certain by it. `perFrame` and `newest` are worked out when they are read, also after later
- * pushes; JSON.stringify has them, a copy by spreading, structuredClone or postMessage has not: `{ ...report, newest: report.newest, perFrame: report.perFrame }`.
+ * Evaluation of the window after one push, and what became certain by it. `perFrame` and `newest` are worked out when
+ * they are read, also after later pushes; JSON.stringify has them, a copy by spreading, structuredClone or postMessage
+ * has not: `{ ...report, newest: report.newest, perFrame: report.perFrame }`.
  */
 export interface Report extends Evaluation {
   /** 0-based number of the newest frame since the first push */
   frame: number;
   newest: FrameEvaluation;
   settled: Settled;
-  /** bounds of the cost of the settled frames as one stream, in which an id that was in none of the T - 1 frames before is a new one; null under time weights */
+  /**
+   * bounds of the cost of the settled frames as one stream, in which an id that was in none of the T - 1 frames before
+   * is a new one; null under time weights
+   */
   lifetime: { lower: number; upper: number } | null;
   /** what settled with this push */
   events: SwitchEvent[];

@@ -1,5 +1,6 @@
 /**
- * The best matching of one frame alone: per-frame GOSPA. A frame's pairs are ordered by truth, so they are a sparse table as they stand.
+ * The best matching of one frame alone: per-frame GOSPA. A frame's pairs are ordered by truth, so they are a sparse
+ * table as they stand.
  */
 
 import { cheapestMatching } from './assignment.js';

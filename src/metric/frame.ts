@@ -12,8 +12,8 @@ import type { PackedFeed, PackedFrame } from './window/frame-record.js';
 export type { PackedFeed, PackedFrame } from './window/frame-record.js';
 
 /**
- * Objects of one feed as they may come: ids, unique, and `stride` numbers for each, finite, boxes with sides above 0. Whoever packs them has
- * checked that. Plain data, and not changed here.
+ * Objects of one feed as they may come: ids, unique, and `stride` numbers for each, finite, boxes with sides above 0.
+ * Whoever packs them has checked that. Plain data, and not changed here.
  */
 export interface PackedObjects {
   shape: 'box' | 'point';
@@ -163,8 +163,9 @@ const STRANGERS_MAX = 6;
 const strangers = new Int32Array(STRANGERS_MAX);
 
 /**
- * The ids of objects, as the list of the frame before when it is the same; null when one is no string or stands twice. Those that follow each other as in
- * the frame before are as unique as they were there, so only the others have to be looked at.
+ * The ids of objects, as the list of the frame before when it is the same; null when one is no string or stands twice.
+ * Those that follow each other as in the frame before are as unique as they were there, so only the others have to be
+ * looked at.
  */
 function packIds(objects: readonly Obj[], before: string[] = []): string[] | null {
   const { length } = objects;

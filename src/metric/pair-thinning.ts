@@ -1,7 +1,8 @@
 /**
- * A frame in which thousands stand on top of each other has millions of pairs, more than fit into memory as edges. Of those are kept the frame's own best matching,
- * pairs that the window knows already, and the nearest of each truth. The best matching being among them, what the frame costs at least, alone,
- * is as it was; but a window with such a frame is only as certain as the sum of that (read-out.ts).
+ * A frame in which thousands stand on top of each other has millions of pairs, more than fit into memory as edges. Of
+ * those are kept the frame's own best matching, pairs that the window knows already, and the nearest of each truth. The
+ * best matching being among them, what the frame costs at least, alone, is as it was; but a window with such a frame is
+ * only as certain as the sum of that (read-out.ts).
  */
 
 import { cheapestMatching } from './assignment.js';

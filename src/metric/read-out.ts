@@ -105,8 +105,8 @@ function costAlone(solver: Solver): number {
 }
 
 /**
- * What the best assignment may gain by what was rounded, in quanta: by pairs that are not assigned here, but for those that alone cost more than everything here
- * does, and by the surcharge on changes.
+ * What the best assignment may gain by what was rounded, in quanta: by pairs that are not assigned here, but for those
+ * that alone cost more than everything here does, and by the surcharge on changes.
  */
 function roundingQuanta(contents: WindowContents, halves: number, cost: number): number {
   let rounding = 0;
@@ -126,8 +126,9 @@ function roundingQuanta(contents: WindowContents, halves: number, cost: number):
 }
 
 /**
- * The same for changes, because they have another price inside. If it is higher, the best assignment may have more of them: no more than its cost
- * allows, and than six for each of the `free` pairs that it may use and that are not assigned here. If it is lower, there may be too many here.
+ * The same for changes, because they have another price inside. If it is higher, the best assignment may have more of
+ * them: no more than its cost allows, and than six for each of the `free` pairs that it may use and that are not
+ * assigned here. If it is lower, there may be too many here.
  */
 function surchargeQuanta(contents: WindowContents, free: number, halves: number, cost: number): number {
   let least = 1;
@@ -260,9 +261,9 @@ function cut(list: string[], length: number): void {
 }
 
 /**
- * Pairs assigned at each frame with at least one end present: proper ones in the frame's order, then held ones by id. Between
- * the frames in which it is proper a pair stays assigned until one of its ends is needed elsewhere; a pair whose ends were
- * never assigned before is so from the beginning.
+ * Pairs assigned at each frame with at least one end present: proper ones in the frame's order, then held ones by id.
+ * Between the frames in which it is proper a pair stays assigned until one of its ends is needed elsewhere; a pair
+ * whose ends were never assigned before is so from the beginning.
  */
 function readAssignments(solver: Solver): Assigned[][] {
   const contents = solver.contents;

@@ -1,11 +1,11 @@
 /**
  * TGOSPA of the last T frames after every frame, and what has become certain (DESIGN 4).
  *
- * A frame settles once it is `settleFrames` old, under the assignment of that moment. The settled pairs, each held until one
- * of its ends is needed elsewhere, are a valid assignment of the whole stream: their cost is an upper bound of the
- * lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without overlap: the
- * sum of their costs is a lower bound. A trajectory that was in none of the last T - 1 frames is forgotten; when its id
- * returns, it is a new one.
+ * A frame settles once it is `settleFrames` old, under the assignment of that moment. The settled pairs, each held
+ * until one of its ends is needed elsewhere, are a valid assignment of the whole stream: their cost is an upper bound
+ * of the lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without
+ * overlap: the sum of their costs is a lower bound. A trajectory that was in none of the last T - 1 frames is
+ * forgotten; when its id returns, it is a new one.
  */
 
 import { auditWindow } from './audit.js';
@@ -119,7 +119,10 @@ export class SlidingWindow {
     return this.contents.newestNumber + 1;
   }
 
-  /** Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no trace. */
+  /**
+   * Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no
+   * trace.
+   */
   push(frame: LooseFrame): Report {
     if (this.ended)
       throw new InputError([
@@ -456,8 +459,8 @@ function isSettled(frame: FrameRecord, pair: number): boolean {
 }
 
 /**
- * Moves the settled pairs on to those of a frame and returns the half-switches it took. A held pair is released only when
- * one of its ends is needed elsewhere; two trajectories that were never assigned join for free.
+ * Moves the settled pairs on to those of a frame and returns the half-switches it took. A held pair is released only
+ * when one of its ends is needed elsewhere; two trajectories that were never assigned join for free.
  */
 function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
   const joins: [truth: Trajectory, track: Trajectory][] = [];

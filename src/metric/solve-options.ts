@@ -11,11 +11,15 @@ export interface SolveOptions {
   solver?: 'auto' | 'lp';
   /** what to do where the LP optimum is fractional: report the LP metric (`lp`) or branch and bound (`force`) */
   exactness?: 'lp' | 'force';
-  /** milliseconds of work for one solve, counted, not measured; when they are spent, the report carries bound and gap */
+  /**
+   * milliseconds of work for one solve, counted, not measured; when they are spent, the report carries bound and gap
+   */
   budgetMs?: number;
   /** solves every n-th window again with the other engine and reports disagreements; 0 or nothing for never */
   auditEvery?: number;
-  /** states kept for one knot of undecided trajectories, before the program solves it; 0 gives everything to the program */
+  /**
+   * states kept for one knot of undecided trajectories, before the program solves it; 0 gives everything to the program
+   */
   frontierMax?: number;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Solves a window: isolated pairs, the frontier and the program's components, by the rule of engine-rule.ts. Only what a frame touches is solved again.
+ * Solves a window: isolated pairs, the frontier and the program's components, by the rule of engine-rule.ts. Only what
+ * a frame touches is solved again.
  */
 
 import { PairFinder } from './distance.js';
@@ -400,7 +401,10 @@ export class Solver implements WindowListener {
     return sum;
   }
 
-  /** How many windows the program keeps edges: twice as many as before when the frontier has just failed with them again. */
+  /**
+   * How many windows the program keeps edges: twice as many as before when the frontier has just failed with them
+   * again.
+   */
   private patienceFor(edges: readonly Edge[]): number {
     let patience = 1;
     for (const component of this.given)

@@ -3,7 +3,7 @@
 type Child = Node | string | null | undefined | false;
 type Props = Record<string, unknown>;
 
-/** An element; `on…` are listeners, `class`, `data-…`, `aria-…` and the like attributes, everything else properties. */
+/** An element; `on…` are listeners, `class`, `data-…`, `aria-…` and so on attributes, all else properties. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},

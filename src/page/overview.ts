@@ -1,6 +1,6 @@
 /**
- * All series, the worst first: distance, its recent course, its components, the age of the last frame, active spikes, findings.
- * Rows are kept and filled anew; only what changed is written.
+ * All series, the worst first: distance, its recent course, its components, the age of the last frame, active spikes,
+ * findings. Rows are kept and filled anew; only what changed is written.
  */
 import type { Board, SeriesState } from './board.js';
 import { h, setText } from './dom.js';

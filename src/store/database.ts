@@ -1,8 +1,8 @@
 /**
  * The LevelDB folder under data.dir. This file owns the library classic-level.
  *
- * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `p<stream>` their positions once more,
- * `e<position><index>` events, `i` the inventory of snapshots and events, `m` the version.
+ * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `p<stream>` their positions once
+ * more, `e<position><index>` events, `i` the inventory of snapshots and events, `m` the version.
  */
 import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';

@@ -1,8 +1,8 @@
 /**
  * How damage of the store is seen. LevelDB drops what it cannot read without a word, so every value carries a checksum
- * over its key and itself, positions of commits must be consecutive, the position of every snapshot is kept twice, and a
- * sum over all snapshots and events says whether one of them is gone. What was acked last is noted in a file beside the
- * store, because a store that was cut in its tail looks like one that was never longer.
+ * over its key and itself, positions of commits must be consecutive, the position of every snapshot is kept twice, and
+ * a sum over all snapshots and events says whether one of them is gone. What was acked last is noted in a file beside
+ * the store, because a store that was cut in its tail looks like one that was never longer.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -3,8 +3,8 @@
  * holds, cleared when it no longer does. A function of the records: it knows no clock but their times.
  *
  * A tracker is examined from its first part on: the last parts of both feeds are kept and looked at now and then, at
- * longer and longer intervals. Once it matches it is only glanced at, one step in many, and nothing is kept of it; it is
- * examined again when nothing matches any more, when it comes back, and when settings change.
+ * longer and longer intervals. Once it matches it is only glanced at, one step in many, and nothing is kept of it; it
+ * is examined again when nothing matches any more, when it comes back, and when settings change.
  */
 import type { Role } from '../wire/feed.js';
 import type { Evidence, Finding, FindingName } from '../wire/findings.js';

@@ -36,7 +36,9 @@ class StreamEventList {
     return this.#events;
   }
 
-  /** Takes the oldest out and returns its key; a few findings, which are said once, outlast what is said all the time. */
+  /**
+   * Takes the oldest out and returns its key; a few findings, which are said once, outlast what is said all the time.
+   */
   removeOldest(): string {
     this.#sort();
     const oldest = this.#oldest();

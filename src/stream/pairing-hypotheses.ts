@@ -83,7 +83,9 @@ export function interpolationFault(
   };
 }
 
-/** By how much the reference arrives after the tracker, for the same moment, in milliseconds; 0 when nobody can tell. */
+/**
+ * By how much the reference arrives after the tracker, for the same moment, in milliseconds; 0 when nobody can tell.
+ */
 export function referenceBehindMs({ reference, tracker }: Sample, by: Judge['by']): number {
   const arrived = new Map(reference.map((one) => [placeOf(one, by), one.receivedMs]));
   const behind = tracker.flatMap((one) => {

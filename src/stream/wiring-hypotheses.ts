@@ -1,8 +1,8 @@
 /**
  * Why two feeds that show the same scene do not match. Each hypothesis is another way to read one of the feeds: its
  * frames numbered or timed otherwise, its coordinates in another order or unit. What pairs under that reading, and does
- * not as the feeds are, speaks for it. Pure functions on a few parts of both feeds, as they came; the work is bounded by
- * the constants below, whatever the feeds send.
+ * not as the feeds are, speaks for it. Pure functions on a few parts of both feeds, as they came; the work is bounded
+ * by the constants below, whatever the feeds send.
  */
 import type { Role } from '../wire/feed.js';
 import type { Evidence, FindingName } from '../wire/findings.js';

@@ -40,10 +40,10 @@ export const isPlainObject = (value: unknown): value is Record<string, unknown> 
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * Checks one frame and packs its objects, or says what is wrong with it first. Unless the rules are strict, objects that
- * lack a value, or have one that cannot be, are left out and added to `skipped`. What is wrong by its kind (a number as
- * id, a field that does not exist, points among boxes) is a mistake of the sender rather than of one object and refuses
- * the frame; so do objects of which none is left, because they are no empty scene.
+ * Checks one frame and packs its objects, or says what is wrong with it first. Unless the rules are strict, objects
+ * that lack a value, or have one that cannot be, are left out and added to `skipped`. What is wrong by its kind (a
+ * number as id, a field that does not exist, points among boxes) is a mistake of the sender rather than of one object
+ * and refuses the frame; so do objects of which none is left, because they are no empty scene.
  */
 export function checkFrame(raw: unknown, rules: FrameRules, skipped: Skipped[] = []): FeedPart | Fault {
   if (!isPlainObject(raw))

@@ -1,6 +1,6 @@
 /**
- * Golden cases: a folder each, with the format and its options, an input, and the frames that must come of it, or what must be
- * told about it. Each is read as a file, and sent message by message as a feed; both must give the same.
+ * Golden cases: a folder each, with the format and its options, an input, and the frames that must come of it, or what
+ * must be told about it. Each is read as a file, and sent message by message as a feed; both must give the same.
  */
 import { strict as assert } from 'node:assert';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Malformed messages by the thousand for every decoder: nothing is thrown, nothing hangs, nothing grows, and whatever comes out
- * passes the checks of native frames. The seed is fixed; fast-check prints the smallest message of a failure.
+ * Malformed messages by the thousand for every decoder: nothing is thrown, nothing hangs, nothing grows, and whatever
+ * comes out passes the checks of native frames. The seed is fixed; fast-check prints the smallest message of a failure.
  */
 import { strict as assert } from 'node:assert';
 import { setFlagsFromString } from 'node:v8';

@@ -1,7 +1,7 @@
 /**
- * Hostile texts at every place of every format: whatever stands where a number, a name or a row is expected, a message is read in
- * a time that grows with its length and no faster. What is measured is processor time, with a bound far above what one pass takes
- * and far below what a second pass for each character would.
+ * Hostile texts at every place of every format: whatever stands where a number, a name or a row is expected, a message
+ * is read in a time that grows with its length and no faster. What is measured is processor time, with a bound far
+ * above what one pass takes and far below what a second pass for each character would.
  */
 import { strict as assert } from 'node:assert';
 import { adapters, formatByName } from '../../adapters/index.js';

@@ -1,7 +1,8 @@
 /**
- * Speed of every adapter against `JSON.parse` of as many bytes of native frames, in one run: `npm run bench -- adapters [rounds [format ...]]`.
- * A seeded crowd is written in each format; decoding begins with the text of a message, as it comes from a socket or a file.
- * CPU time is compared, rounds of both alternate, and the ratio is that of their medians. The last line is the whole result as JSON.
+ * Speed of every adapter against `JSON.parse` of as many bytes of native frames, in one run: `npm run bench -- adapters
+ * [rounds [format ...]]`. A seeded crowd is written in each format; decoding begins with the text of a message, as it
+ * comes from a socket or a file. CPU time is compared, rounds of both alternate, and the ratio is that of their
+ * medians. The last line is the whole result as JSON.
  */
 
 import { adapters, formatByName } from '../../adapters/index.js';

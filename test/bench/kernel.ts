@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- kernel [--quick] [--only PART]`: both engines and the rule between them on everything the kernel is measured on, what a push costs besides
- * solving, and pushes against cold solves. PART is engines, resources or cold, or a part of a scene's name. The last line is the whole result as JSON.
+ * `npm run bench -- kernel [--quick] [--only PART]`: both engines and the rule between them on everything the kernel is
+ * measured on, what a push costs besides solving, and pushes against cold solves. PART is engines, resources or cold,
+ * or a part of a scene's name. The last line is the whole result as JSON.
  */
 
 import { parseArgs } from 'node:util';

@@ -1,4 +1,7 @@
-/** Readers of /v1/live in a process of their own: `pipeline-readers URL COUNT`; they count what they get and look at nothing. */
+/**
+ * Readers of /v1/live in a process of their own: `pipeline-readers URL COUNT`; they count what they get and look at
+ * nothing.
+ */
 import { once } from 'node:events';
 import WebSocket from 'ws';
 

@@ -1,6 +1,7 @@
 /**
- * The far end of the pipeline benchmark, in a process of its own: the whole evaluator (`evaluator FOLDER`), or its floor
- * (`floor`): the same sockets, JSON.parse and validation, and nothing else. Answers questions of its parent about time and memory.
+ * The far end of the pipeline benchmark, in a process of its own: the whole evaluator (`evaluator FOLDER`), or its
+ * floor (`floor`): the same sockets, JSON.parse and validation, and nothing else. Answers questions of its parent about
+ * time and memory.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';

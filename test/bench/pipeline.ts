@@ -1,6 +1,6 @@
 /**
- * The whole pipeline, with durability on, against its own floor: the same sockets, JSON.parse and validation, and nothing else.
- * Both run in a process of their own; this one sends. Prints tables and, last, one line of JSON.
+ * The whole pipeline, with durability on, against its own floor: the same sockets, JSON.parse and validation, and
+ * nothing else. Both run in a process of their own; this one sends. Prints tables and, last, one line of JSON.
  *
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- scores [--objects N] [--frames M] [--window T] [--stride S]`: what the companion scores cost beside what a frame costs anyway
- * (parsing two messages, SlidingWindow.push), in processor time on a seeded crowd. The parts take turns in blocks of frames, so that all see the same machine. The
- * last line is the whole result as JSON.
+ * `npm run bench -- scores [--objects N] [--frames M] [--window T] [--stride S]`: what the companion scores cost beside
+ * what a frame costs anyway (parsing two messages, SlidingWindow.push), in processor time on a seeded crowd. The parts
+ * take turns in blocks of frames, so that all see the same machine. The last line is the whole result as JSON.
  */
 
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 /**
- * Scenes for the spike detector, simulated as counts: 20 objects at 30 frames/s that arrive and depart, misses in runs (mean 5 frames), false tracks
- * that stay for a while, switches, localization errors that persist from frame to frame. Seeded. Events are drawn by their distance, not frame by
- * frame, so that a day of 2.6 million frames takes a second.
+ * Scenes for the spike detector, simulated as counts: 20 objects at 30 frames/s that arrive and depart, misses in runs
+ * (mean 5 frames), false tracks that stay for a while, switches, localization errors that persist from frame to frame.
+ * Seeded. Events are drawn by their distance, not frame by frame, so that a day of 2.6 million frames takes a second.
  */
 import type { RunCounts } from '../../src/spikes/run-detector.js';
 

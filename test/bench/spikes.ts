@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- spikes [--days N] [--trials M] [--seed S]`: how soon the spike detector finds a change, and how often it cries wolf, beside
- * an oracle: a CUSUM that knows the rates before and after, with a threshold that gives it one false alarm a day on as many days.
- * Delays are in frames; 1 means that the first bad frame raised the alarm. Prints a table, and as the last line everything as JSON.
+ * `npm run bench -- spikes [--days N] [--trials M] [--seed S]`: how soon the spike detector finds a change, and how
+ * often it cries wolf, beside an oracle: a CUSUM that knows the rates before and after, with a threshold that gives it
+ * one false alarm a day on as many days. Delays are in frames; 1 means that the first bad frame raised the alarm.
+ * Prints a table, and as the last line everything as JSON.
  */
 import { parseArgs } from 'node:util';
 import { ErrorDetector, errorDetectorSize } from '../../src/spikes/error-detector.js';

@@ -1,4 +1,7 @@
-/** `tgospa check` and `tgospa repair` on real folders: sound, damaged in a commit, and damaged beyond what LevelDB opens. */
+/**
+ * `tgospa check` and `tgospa repair` on real folders: sound, damaged in a commit, and damaged beyond what LevelDB
+ * opens.
+ */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

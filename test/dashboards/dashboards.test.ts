@@ -1,4 +1,6 @@
-/** The Grafana dashboards: fresh, whole, and asking only for what there is. Their queries are run in alerting.test.ts. */
+/**
+ * The Grafana dashboards: fresh, whole, and asking only for what there is. Their queries are run in alerting.test.ts.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

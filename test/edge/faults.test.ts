@@ -1,4 +1,6 @@
-/** Mistakes of the server itself: whatever a message, a request or an event runs into, the process and its peers live. */
+/**
+ * Mistakes of the server itself: whatever a message, a request or an event runs into, the process and its peers live.
+ */
 import { strict as assert } from 'node:assert';
 import { Faults } from '../../src/edge/faults.js';
 import { createLogger } from '../../src/telemetry/logger.js';

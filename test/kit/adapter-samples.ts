@@ -1,4 +1,6 @@
-/** One right message of every format, and what each adapter must be told first: for the contract test and the fuzzer. */
+/**
+ * One right message of every format, and what each adapter must be told first: for the contract test and the fuzzer.
+ */
 
 /** Options without which an adapter cannot work. */
 export const NEEDED: Record<string, Record<string, unknown>> = {

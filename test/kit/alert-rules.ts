@@ -1,7 +1,7 @@
 /**
- * The alert rules as the tests use them: read, and shortened. Shortening divides every duration of rules.yml by the same number:
- * ranges in brackets, offsets, `for` and `keep_firing_for`. Expressions, thresholds, labels and texts stay as they are, so that what
- * a real Prometheus shows in a minute is what the rules do in an hour.
+ * The alert rules as the tests use them: read, and shortened. Shortening divides every duration of rules.yml by the
+ * same number: ranges in brackets, offsets, `for` and `keep_firing_for`. Expressions, thresholds, labels and texts stay
+ * as they are, so that what a real Prometheus shows in a minute is what the rules do in an hour.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -32,8 +32,9 @@ const SECONDS: Record<string, number> = { s: 1, m: 60, h: 3600 };
 const IN_EXPRESSION = /(?<=\[|offset )(\d+)([smh])(?![\w])/g;
 
 /**
- * The rules with every duration divided by `factor`, as YAML. With scrapes every second, a range needs some seconds to hold enough of them
- * even when a few are lost, and an alert must wait longer than a few lost scrapes last: so there are least lengths, in seconds.
+ * The rules with every duration divided by `factor`, as YAML. With scrapes every second, a range needs some seconds to
+ * hold enough of them even when a few are lost, and an alert must wait longer than a few lost scrapes last: so there
+ * are least lengths, in seconds.
  */
 export function shortened(file: RuleFile, factor: number, least = { ranges: 1, waits: 1 }): string {
   const shorter = (amount: string, unit: string, leastSeconds: number) =>

@@ -1,5 +1,6 @@
 /**
- * What a sequence of proper pairs costs, each held until one of its ends is needed elsewhere: for assignments that a solve is held against. Without time weights.
+ * What a sequence of proper pairs costs, each held until one of its ends is needed elsewhere: for assignments that a
+ * solve is held against. Without time weights.
  */
 
 import type { Assigned, Frame, Params } from '../../src/index.js';

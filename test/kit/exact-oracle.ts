@@ -1,6 +1,7 @@
 /**
- * The metric of tiny scenes in whole numbers: points on a line, a whole exponent, every sequence of matchings. Doubles are dyadic fractions, so costs, prices
- * and weights are BigInts of one common unit, and nothing is rounded, underflows or ties by accident. It shares no line with the kernel.
+ * The metric of tiny scenes in whole numbers: points on a line, a whole exponent, every sequence of matchings. Doubles
+ * are dyadic fractions, so costs, prices and weights are BigInts of one common unit, and nothing is rounded, underflows
+ * or ties by accident. It shares no line with the kernel.
  *
  *   cost = sum of weight * d^p over proper pairs + alone(x) per truth and alone(y) per track without one + weight * gamma^p / 2 per half-switch
  */

@@ -1,6 +1,6 @@
 /**
- * Frames written in every format, as the programs behind them write: the inverse of the adapters, by other code. For the
- * end-to-end test, which sends a real sequence in each of them, and for the benchmark.
+ * Frames written in every format, as the programs behind them write: the inverse of the adapters, by other code. For
+ * the end-to-end test, which sends a real sequence in each of them, and for the benchmark.
  */
 import type { Box } from '../../src/metric/evaluation.js';
 

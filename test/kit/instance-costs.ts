@@ -1,13 +1,17 @@
 /**
- * The metric with costs of its own for every object that is missed or false: phi(x)^p and psi(y)^p instead of c^p/2, a pair being worth phi^p + psi^p - d^p. By the
- * linear program of the whole scene, and exactly on tiny scenes; for points on a line, judged less the nearer they are to a region that is not judged.
+ * The metric with costs of its own for every object that is missed or false: phi(x)^p and psi(y)^p instead of c^p/2, a
+ * pair being worth phi^p + psi^p - d^p. By the linear program of the whole scene, and exactly on tiny scenes; for
+ * points on a line, judged less the nearer they are to a region that is not judged.
  */
 
 import type { Frame, Params } from '../../src/index.js';
 import { loadSimplexSync } from '../../src/metric/program/simplex.js';
 import { type AloneCosts, dyadic, type ExactOptimum, exactOptimum } from './exact-oracle.js';
 
-/** What a truth or a track at a place costs alone in a frame, before it is raised to the exponent; at most the admissible error. */
+/**
+ * What a truth or a track at a place costs alone in a frame, before it is raised to the exponent; at most the
+ * admissible error.
+ */
 export interface Judgement {
   truth: (place: number, frame: number) => number;
   track: (place: number, frame: number) => number;

@@ -1,4 +1,7 @@
-/** Right texts made wrong by the million: far faster than fast-check, and without shrinking; a seed and a number repeat a text. */
+/**
+ * Right texts made wrong by the million: far faster than fast-check, and without shrinking; a seed and a number repeat
+ * a text.
+ */
 import { pick, type Random } from './random.js';
 
 // biome-ignore format: a list of words
@@ -19,7 +22,9 @@ const NUMBER = /-?\d[\d.eE+-]*/g;
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[A-Za-z_]+|[^\s]/g;
 
-/** One of the texts after one to four changes: something lost, doubled, exchanged, put in, or taken from another text. */
+/**
+ * One of the texts after one to four changes: something lost, doubled, exchanged, put in, or taken from another text.
+ */
 export function mangled(texts: readonly string[], random: Random): string {
   let text = pick(random, texts);
   if (random() < 0.6) {

@@ -1,4 +1,7 @@
-/** A real Prometheus, a real Alertmanager and a receiver of webhooks, on loopback, in a temporary folder, with the shipped configuration. */
+/**
+ * A real Prometheus, a real Alertmanager and a receiver of webhooks, on loopback, in a temporary folder, with the
+ * shipped configuration.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * CLEAR, Identity and HOTA once more, written down as the papers and TrackEval have them: dense matrices, every frame from the
- * beginning, the kernel's Hungarian method. Slow and plain: the judge of `src/scores`.
+ * CLEAR, Identity and HOTA once more, written down as the papers and TrackEval have them: dense matrices, every frame
+ * from the beginning, the kernel's Hungarian method. Slow and plain: the judge of `src/scores`.
  */
 
 import type { Frame, Obj } from '../../src/index.js';

@@ -1,11 +1,11 @@
 /**
- * Proves that nothing better exists than what was reported. Simplex (a ring and an instance of HiGHS of its own) proposes prices for truths and
- * tracks at each frame; the bound they give is worked out here, from the frames alone:
+ * Proves that nothing better exists than what was reported. Simplex (a ring and an instance of HiGHS of its own)
+ * proposes prices for truths and tracks at each frame; the bound they give is worked out here, from the frames alone:
  *
  *   cost >= what it costs to assign nothing - sum of all prices - sum over pairs of the best a pair alone can earn above them, changes paid
  *
- * That holds for any prices (weak duality), so simplex need not be trusted. A sliding window has a shadow that slides along; where it is large, only
- * every eighth push is proven.
+ * That holds for any prices (weak duality), so simplex need not be trusted. A sliding window has a shadow that slides
+ * along; where it is large, only every eighth push is proven.
  */
 
 import assert from 'node:assert/strict';
@@ -15,14 +15,19 @@ import { loadHighsSync, type Runtime } from '../../src/metric/program/highs.js';
 import { RingSimplex } from '../../src/metric/program/ring.js';
 import { type Content, DISTANCE, DISTANCE_TOLERANCE, priceShare, weightsOf, worthOf } from './verifier.js';
 
-/** Larger programs, in pairs times frames, are solved at every eighth push of a window only; and much larger ones never. */
+/**
+ * Larger programs, in pairs times frames, are solved at every eighth push of a window only; and much larger ones never.
+ */
 const CELLS_ALWAYS_MAX = 2000;
 const CELLS_MAX = 30_000;
 const PUSHES_BETWEEN = 8;
 const SHADOWS_MAX = 64;
 /** Longer windows are proven from scratch: a ring has room for all their frames from the beginning. */
 const SHADOW_FRAMES_MAX = 500;
-/** What the kernel's unit and its surcharge on half-switches may cost, in units of c^p, for each pair and each half-switch. */
+/**
+ * What the kernel's unit and its surcharge on half-switches may cost, in units of c^p, for each pair and each
+ * half-switch.
+ */
 const PAIR_SLACK = 2e-11;
 const HALF_SLACK = 2e-9;
 
@@ -131,7 +136,10 @@ export class OptimalityCheck {
   private runtime: Runtime | undefined;
   private readonly shadows = new Map<object, { shadow: Shadow; ring: RingSimplex }>();
 
-  /** Throws when the cost is below the bound, or when it is called exact, is above it, and the linear program has an assignment for its optimum. */
+  /**
+   * Throws when the cost is below the bound, or when it is called exact, is above it, and the linear program has an
+   * assignment for its optimum.
+   */
   check(inspected: Inspected, name: string): void {
     const { evaluation, frames, params, fractional, window, report } = inspected;
     if (frames.length === 0) return;
@@ -226,7 +234,10 @@ function slide(ring: RingSimplex, { edges, benefit }: Close, params: Params, wei
 
 const size = ({ edgeCount, frames }: Shadow) => edgeCount * frames.length;
 
-/** No weights earn more than this, in units of c^p. Pairs whose ends have no other need no prices: they earn what there is. */
+/**
+ * No weights earn more than this, in units of c^p. Pairs whose ends have no other need no prices: they earn what there
+ * is.
+ */
 function mostEarned({ frames }: Shadow, ring: RingSimplex, params: Params): number {
   const weight = weightsOf(params, frames.length);
   const half = halfOf(params);

@@ -1,7 +1,7 @@
 /**
- * An interruption of live feeds, over the real process and the package's client: streams with perfect trackers send at their frame rate, the
- * evaluator or one of the feeds is away for a while, and in the end counters, events and windows are those of a run that nobody
- * interrupted. Time passes here as it does for users.
+ * An interruption of live feeds, over the real process and the package's client: streams with perfect trackers send at
+ * their frame rate, the evaluator or one of the feeds is away for a while, and in the end counters, events and windows
+ * are those of a run that nobody interrupted. Time passes here as it does for users.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,6 @@
-/** What the tests of the page share: an evaluator with exactly as many frames as a test sends, and a page that waits. */
+/**
+ * What the tests of the page share: an evaluator with exactly as many frames as a test sends, and a page that waits.
+ */
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 /**
- * Time drawn as text, for tests of pairing: one column is 10 milliseconds. A number is a part with that frame number, several
- * in one column are joined by commas, `.` is nothing, `|` the end of a feed. In the row `step`, `3` is a step judged with
- * tracks and `3!` one without: everything missed.
+ * Time drawn as text, for tests of pairing: one column is 10 milliseconds. A number is a part with that frame number,
+ * several in one column are joined by commas, `.` is nothing, `|` the end of a feed. In the row `step`, `3` is a step
+ * judged with tracks and `3!` one without: everything missed.
  */
 import assert from 'node:assert/strict';
 import type { PairingSettings } from '../../src/config/config.js';

@@ -1,6 +1,6 @@
 /**
- * A program in a process of its own, this one or another: started, watched by what it prints or answers, and ended by its own process
- * id. Nothing here waits for time to pass.
+ * A program in a process of its own, this one or another: started, watched by what it prints or answers, and ended by
+ * its own process id. Nothing here waits for time to pass.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,7 +1,7 @@
 /**
- * Random numbers of all tests and benchmarks: one seeded generator, that of the built-in scene, so that a seed gives the same numbers on
- * every machine. Tests name the seed in their title or in their messages. (Simulated days of spikes have a generator with a longer
- * period: `Chance` in bench/spike-scene.ts.)
+ * Random numbers of all tests and benchmarks: one seeded generator, that of the built-in scene, so that a seed gives
+ * the same numbers on every machine. Tests name the seed in their title or in their messages. (Simulated days of spikes
+ * have a generator with a longer period: `Chance` in bench/spike-scene.ts.)
  */
 import { randomFrom } from '../../src/simulation/walkers.js';
 

@@ -1,6 +1,7 @@
 /**
- * A rosbridge v2 server for tests, true to its protocol as far as subscribers see it: subscribe with id, type, throttle_rate,
- * queue_length and compression, unsubscribe, publish, status. Messages published while nobody subscribes are gone.
+ * A rosbridge v2 server for tests, true to its protocol as far as subscribers see it: subscribe with id, type,
+ * throttle_rate, queue_length and compression, unsubscribe, publish, status. Messages published while nobody subscribes
+ * are gone.
  */
 import { once } from 'node:events';
 import { createServer as createHttp } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * Seeded random scenes for the kernel's tests: births, deaths, gaps, ids that come back, swaps, fragmentation, clutter and tracks of
- * one frame, as boxes or as points. Half of them have whole coordinates, so that exact ties happen.
+ * Seeded random scenes for the kernel's tests: births, deaths, gaps, ids that come back, swaps, fragmentation, clutter
+ * and tracks of one frame, as boxes or as points. Half of them have whole coordinates, so that exact ties happen.
  * Invariant: the same seed gives the same frames and parameters on every machine.
  */
 

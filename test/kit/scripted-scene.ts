@@ -1,6 +1,7 @@
 /**
- * Scenes whose trackers fail on command: for each stream a reference, a healthy tracker `good` and a tracker `bad` that has the fault of its
- * stream while it is told so. Seeded by frame, so that what a frame holds does not depend on when it is sent.
+ * Scenes whose trackers fail on command: for each stream a reference, a healthy tracker `good` and a tracker `bad` that
+ * has the fault of its stream while it is told so. Seeded by frame, so that what a frame holds does not depend on when
+ * it is sent.
  */
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../src/client.js';

@@ -8,8 +8,8 @@ export const hasProgram = (program: string): boolean =>
   spawnSync('sh', ['-c', `command -v ${program}`], { stdio: 'ignore' }).status === 0;
 
 /**
- * Call it first in a suite's `before` or in a test. Without what is needed the test is skipped with a sentence, or fails
- * where TGOSPA_REQUIRE_SYSTEM=1 says that everything must run.
+ * Call it first in a suite's `before` or in a test. Without what is needed the test is skipped with a sentence, or
+ * fails where TGOSPA_REQUIRE_SYSTEM=1 says that everything must run.
  */
 export function skipUnless(test: Mocha.Context, available: boolean, sentence: string): void {
   if (available) return;
@@ -18,7 +18,9 @@ export function skipUnless(test: Mocha.Context, available: boolean, sentence: st
   test.skip();
 }
 
-/** For tests that take seconds: `npm run test:fast` leaves them out and counts them as pending, `npm test` runs them. */
+/**
+ * For tests that take seconds: `npm run test:fast` leaves them out and counts them as pending, `npm test` runs them.
+ */
 export function skipInFastRun(test: Mocha.Context): void {
   if (process.env.TGOSPA_TEST_FAST === '1') test.skip();
 }

@@ -1,8 +1,8 @@
 /**
- * Proves an evaluation right as far as one can without solving: recomputes every cost and count from the frames and the reported
- * assignment alone, with distances of its own, and checks that the assignment is one. It shares no code with the kernel. It runs on
- * every solve of every test (`verify-solves.ts`), so it is written for speed: ids become numbers once, and messages are made only
- * for what is wrong.
+ * Proves an evaluation right as far as one can without solving: recomputes every cost and count from the frames and the
+ * reported assignment alone, with distances of its own, and checks that the assignment is one. It shares no code with
+ * the kernel. It runs on every solve of every test (`verify-solves.ts`), so it is written for speed: ids become numbers
+ * once, and messages are made only for what is wrong.
  *
  * A pair is listed in each frame where one of its ends is present. Where neither is, it keeps its state unless one of
  * its ends is listed with another. Before either was ever present it is in whatever state it is found in first.

@@ -1,4 +1,7 @@
-/** The check of every solve must be able to fail: evaluations that were tampered with are refused, here and in processes of a test. */
+/**
+ * The check of every solve must be able to fail: evaluations that were tampered with are refused, here and in processes
+ * of a test.
+ */
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

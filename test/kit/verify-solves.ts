@@ -1,8 +1,9 @@
 /**
- * Every solve of every test is checked: each evaluation and each report of a sliding window goes through the verifier before the
- * test sees it. mocha loads this file first (`package.json`), in each of its processes where it has several; processes and threads
- * that a test starts load it by NODE_OPTIONS and tell in a folder what they have seen. What is wrong is thrown, and kept as well, for code under test may catch it: it
- * fails the run. Not seen: kernels that are not this build's own, in browsers and in packed copies of the package.
+ * Every solve of every test is checked: each evaluation and each report of a sliding window goes through the verifier
+ * before the test sees it. mocha loads this file first (`package.json`), in each of its processes where it has several;
+ * processes and threads that a test starts load it by NODE_OPTIONS and tell in a folder what they have seen. What is
+ * wrong is thrown, and kept as well, for code under test may catch it: it fails the run. Not seen: kernels that are not
+ * this build's own, in browsers and in packed copies of the package.
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,6 @@
-/** The pipeline on a real disk with a clock of its own: reports, events, recovery, and what happens when things fill up. */
+/**
+ * The pipeline on a real disk with a clock of its own: reports, events, recovery, and what happens when things fill up.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';

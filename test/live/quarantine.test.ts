@@ -1,4 +1,7 @@
-/** A frame that the kernel fails on: its stream goes on without it, in this thread and after a restart; nobody else notices. */
+/**
+ * A frame that the kernel fails on: its stream goes on without it, in this thread and after a restart; nobody else
+ * notices.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

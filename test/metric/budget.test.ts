@@ -1,6 +1,7 @@
 /**
- * Solves that are cut: the report is a valid assignment between valid bounds, says that it is not exact, and the next push that has the budget is
- * exact again. Budgets are counted work, so nothing here depends on the machine. A window reads its options at every push.
+ * Solves that are cut: the report is a valid assignment between valid bounds, says that it is not exact, and the next
+ * push that has the budget is exact again. Budgets are counted work, so nothing here depends on the machine. A window
+ * reads its options at every push.
  */
 
 import assert from 'node:assert/strict';

@@ -1,6 +1,7 @@
 /**
- * Among assignments of the same cost the one with the fewest half-switches is reported, and of those one whose switches cannot be later: by every engine,
- * sliding and from scratch, whatever the objects are called. The judge looks at all assignments there are, in whole numbers.
+ * Among assignments of the same cost the one with the fewest half-switches is reported, and of those one whose switches
+ * cannot be later: by every engine, sliding and from scratch, whatever the objects are called. The judge looks at all
+ * assignments there are, in whole numbers.
  */
 
 import assert from 'node:assert/strict';

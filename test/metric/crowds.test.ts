@@ -1,6 +1,7 @@
 /**
- * Crowds: everybody close to everybody, chains of thousands, thousands on one spot. Nothing recurses over them, one frame alone is an assignment problem
- * whose answer is exact, and what takes longer than the budget comes with an honest bound.
+ * Crowds: everybody close to everybody, chains of thousands, thousands on one spot. Nothing recurses over them, one
+ * frame alone is an assignment problem whose answer is exact, and what takes longer than the budget comes with an
+ * honest bound.
  */
 
 import assert from 'node:assert/strict';

@@ -1,6 +1,7 @@
 /**
- * When time is short: a report that was cut is no worse than carrying the last assignment on, nor than matching each frame alone, its bound no worse than
- * that of the frames alone, and the same frames are cut at the same place whenever and wherever they are pushed.
+ * When time is short: a report that was cut is no worse than carrying the last assignment on, nor than matching each
+ * frame alone, its bound no worse than that of the frames alone, and the same frames are cut at the same place whenever
+ * and wherever they are pushed.
  */
 
 import assert from 'node:assert/strict';
@@ -22,7 +23,10 @@ const PARAMS = { distance: 'euclidean', cutoff: 10, exponent: 1.8, switchPenalty
 /** next to no time, a little, and a little more */
 const BUDGETS_MS = [0.001, 0.3, 2];
 
-/** Moored ships: nobody moves, everybody is near several others, positions are noisy, a tenth is not seen, ids break now and then. */
+/**
+ * Moored ships: nobody moves, everybody is near several others, positions are noisy, a tenth is not seen, ids break now
+ * and then.
+ */
 function moorings(count: number, frameCount: number, seed: number): Frame[] {
   const random = randomFrom(seed);
   const side = 4.5 * Math.sqrt(count);

@@ -1,4 +1,6 @@
-/** The search for close pairs finds what looking at all of them finds, in the same order, whatever it searched before. */
+/**
+ * The search for close pairs finds what looking at all of them finds, in the same order, whatever it searched before.
+ */
 
 import assert from 'node:assert/strict';
 import { distances, PairFinder } from '../../src/metric/distance.js';

@@ -1,6 +1,7 @@
 /**
- * `exact` never lies, and a gap is never useless: time weights down to nothing, switch penalties that underflow or overwhelm, large exponents. The judge
- * adds up all assignments of tiny scenes in whole numbers; scenes with a known answer stand for the large ones.
+ * `exact` never lies, and a gap is never useless: time weights down to nothing, switch penalties that underflow or
+ * overwhelm, large exponents. The judge adds up all assignments of tiny scenes in whole numbers; scenes with a known
+ * answer stand for the large ones.
  */
 
 import assert from 'node:assert/strict';

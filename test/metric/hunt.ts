@@ -1,7 +1,8 @@
 /**
- * Hunts for a window that reports otherwise than its frames solved from scratch: `npm run hunt -- [seconds] [first seed]`.
- * Scenes are small and on a coarse grid, so that exact ties are everywhere; the limit of the frontier is so low that knots overflow and
- * components are handed back and forth. Which engine served is not compared: it depends on what was solved before, the answer does not.
+ * Hunts for a window that reports otherwise than its frames solved from scratch: `npm run hunt -- [seconds] [first
+ * seed]`. Scenes are small and on a coarse grid, so that exact ties are everywhere; the limit of the frontier is so low
+ * that knots overflow and components are handed back and forth. Which engine served is not compared: it depends on what
+ * was solved before, the answer does not.
  */
 
 import assert from 'node:assert/strict';
@@ -56,7 +57,9 @@ export function quarry(seed: number): Quarry {
   };
 }
 
-/** Slides over a scene and compares every report with the same frames solved from scratch; returns the number of pushes. */
+/**
+ * Slides over a scene and compares every report with the same frames solved from scratch; returns the number of pushes.
+ */
 export function slidesLikeBatch({ name, frames, params, windowFrames, options }: Quarry): number {
   const window = new SlidingWindow({ ...params, windowFrames }, options);
   try {

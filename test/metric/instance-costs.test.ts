@@ -1,6 +1,7 @@
 /**
- * Costs of its own for every object that is missed or false (phi and psi): the judges of it agree with each other and with the kernel where they are
- * constant, and the triangle inequality holds for ramps, which it does not for hard masks.
+ * Costs of its own for every object that is missed or false (phi and psi): the judges of it agree with each other and
+ * with the kernel where they are constant, and the triangle inequality holds for ramps, which it does not for hard
+ * masks.
  */
 
 import assert from 'node:assert/strict';

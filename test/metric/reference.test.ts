@@ -206,7 +206,8 @@ describe('the reference values of real sequences', () => {
       `${what}: ${actual}, printed ${expected}`,
     );
 
-  // the distance printed there for no detections at all, 62.409, is none that these parameters can give: 5325 misses at c^p/2 make 25.716
+  // the distance printed there for no detections at all, 62.409, is none that these parameters can give: 5325 misses at
+  // c^p/2 make 25.716
   it('are met by the published table of detectors', () => {
     const { profile: words, rows } = load('paper-tables').detectors;
     const gt = 'MOT17/train/MOT17-09/gt/gt.txt';

@@ -1,6 +1,7 @@
 /**
- * The simplex against the stored reference values, against itself (warm equals cold after every slide) and against its own promises:
- * bounded memory, short errors, silence. Base distances are written out here so that nothing but the LP is under test.
+ * The simplex against the stored reference values, against itself (warm equals cold after every slide) and against its
+ * own promises: bounded memory, short errors, silence. Base distances are written out here so that nothing but the LP
+ * is under test.
  */
 
 import assert from 'node:assert/strict';
@@ -368,7 +369,10 @@ function emptyProblem(): LpProblem {
   return { ...counts, edgeTruth: none, edgeTrack: none, benefit: new Float64Array(0), switchCost: new Float64Array(0) };
 }
 
-/** A small crowd on a line: objects walk, vanish for a while, and come back under a new name; every call slides the ring by one frame. */
+/**
+ * A small crowd on a line: objects walk, vanish for a while, and come back under a new name; every call slides the ring
+ * by one frame.
+ */
 function crowd(seed: number): (ring: RingSimplex) => void {
   const random = randomFrom(seed);
   let nextName = 0;
@@ -395,7 +399,10 @@ function crowd(seed: number): (ring: RingSimplex) => void {
   };
 }
 
-/** The same with objects that are few or many, quick or slow, on a grid where everything ties, and under changes of any cost, even or not. */
+/**
+ * The same with objects that are few or many, quick or slow, on a grid where everything ties, and under changes of any
+ * cost, even or not.
+ */
 function scene(seed: number): (ring: RingSimplex) => void {
   const random = randomFrom(1000 + seed);
   const isCoarse = random() < 0.4;

@@ -1,4 +1,7 @@
-/** A short hunt for windows that say otherwise than their frames from scratch; the long one is `node dist/test/metric/sliding-hunt.js`. */
+/**
+ * A short hunt for windows that say otherwise than their frames from scratch; the long one is `node
+ * dist/test/metric/sliding-hunt.js`.
+ */
 
 import { slideOf, slidesAsFromScratch } from './sliding-hunt.js';
 

@@ -1,6 +1,7 @@
 /**
- * The same frames give the same report, whatever was solved before: also where exact ties meet a change of engine. The seeds are scenes
- * on which sliding and solving from scratch once split the same total differently; `hunt.ts` looks for more.
+ * The same frames give the same report, whatever was solved before: also where exact ties meet a change of engine. The
+ * seeds are scenes on which sliding and solving from scratch once split the same total differently; `hunt.ts` looks for
+ * more.
  */
 
 import assert from 'node:assert/strict';

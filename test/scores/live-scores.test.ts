@@ -1,4 +1,7 @@
-/** The companion scores of a live stream: equal to those of its last frames, once per tracker, through restarts and changes of settings. */
+/**
+ * The companion scores of a live stream: equal to those of its last frames, once per tracker, through restarts and
+ * changes of settings.
+ */
 
 import assert from 'node:assert/strict';
 import { readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';

@@ -1,4 +1,7 @@
-/** The companion scores: against a plain second implementation, against TrackEval, and sliding against from scratch after every frame. */
+/**
+ * The companion scores: against a plain second implementation, against TrackEval, and sliding against from scratch
+ * after every frame.
+ */
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -39,7 +42,10 @@ function overlap(a: Obj, b: Obj): number {
   return common / (a.box[2] * a.box[3] + b.box[2] * b.box[3] - common);
 }
 
-/** A rule, the same as a plain function, and scenes for it. Fractions with many digits: exact ties may be split either way. */
+/**
+ * A rule, the same as a plain function, and scenes for it. Fractions with many digits: exact ties may be split either
+ * way.
+ */
 function scenesFor(kind: SimilarityRule['kind']) {
   const distance = kind === 'iou' ? 'iou' : kind;
   const zeroDistance = kind === 'geodesic' ? 40_000 : 6;

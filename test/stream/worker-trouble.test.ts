@@ -1,6 +1,6 @@
 /**
- * Streams in threads when something goes wrong or changes: everything must be as it is without threads, nobody waits for
- * ever, and the end is never far away.
+ * Streams in threads when something goes wrong or changes: everything must be as it is without threads, nobody waits
+ * for ever, and the end is never far away.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

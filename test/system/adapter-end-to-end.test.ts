@@ -1,6 +1,6 @@
 /**
- * One MOT17 sequence in every format, as files for `tgospa eval` and, in the most usual ones, as live feeds over real sockets:
- * the TGOSPA must be that of the original files.
+ * One MOT17 sequence in every format, as files for `tgospa eval` and, in the most usual ones, as live feeds over real
+ * sockets: the TGOSPA must be that of the original files.
  */
 import { strict as assert } from 'node:assert';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,8 +1,8 @@
 /**
- * Alerts and dashboards with the real programs: a real evaluator judges scripted scenes, a real Prometheus scrapes it and
- * evaluates the shipped rules with shortened durations, and a real Alertmanager with the shipped routes tells a webhook.
- * Faults last until they are found and recovery lasts until it is told, so a slow machine only takes longer. The scene, not the clock,
- * decides: lateness and silence are set far above what a busy machine delays.
+ * Alerts and dashboards with the real programs: a real evaluator judges scripted scenes, a real Prometheus scrapes it
+ * and evaluates the shipped rules with shortened durations, and a real Alertmanager with the shipped routes tells a
+ * webhook. Faults last until they are found and recovery lasts until it is told, so a slow machine only takes longer.
+ * The scene, not the clock, decides: lateness and silence are set far above what a busy machine delays.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,10 @@ const CONFIG = {
   streams: { defaults: { windowFrames: 30, pairing: { by: 'frame', latenessMs: 30_000, silenceMs: 6000 } } },
 };
 
-/** Scrapes have a second to be answered here. That a machine was too busy to do so is rightly told, and not what is tested. */
+/**
+ * Scrapes have a second to be answered here. That a machine was too busy to do so is rightly told, and not what is
+ * tested.
+ */
 const OF_A_BUSY_MACHINE = ['EvaluatorDown', 'EvaluatorLagging', 'EvaluatorStorageSlow'];
 
 /** What must fire and reach the webhook; nothing else may. */
@@ -133,7 +136,8 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
   });
 
   it('has an alert to show in the demo, with the rules as they are', async () => {
-    // quicker than in compose.yaml, so that two rounds of the scene, one to learn from and one to be found in, are soon over
+    // quicker than in compose.yaml, so that two rounds of the scene, one to learn from and one to be found in, are soon
+    // over
     await start(['demo', '--fps', '40'], readFileSync(RULES_FILE, 'utf8'));
     const labels = { alertname: 'TrackerMissSpike', stream: 'crossing', tracker: 'faulty', by: 'detector' };
     await until('the demo raises an alert', () => monitoring!.receiver.has('firing', labels), DEADLINE_MS);

@@ -1,6 +1,7 @@
 /**
- * The real process, killed with SIGKILL at random moments while clients send, and started again on the same folder. In the
- * end everything must be as in a run that nobody interrupted. The seed of the moments is printed; CRASH_SEED repeats it.
+ * The real process, killed with SIGKILL at random moments while clients send, and started again on the same folder. In
+ * the end everything must be as in a run that nobody interrupted. The seed of the moments is printed; CRASH_SEED
+ * repeats it.
  */
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
@@ -224,7 +225,10 @@ describe('a crash', () => {
     return { reports, windows: windows.map(timeless), counters, events: told(events), inThread };
   }
 
-  /** What the events of each tracker say, whatever the order in which the feeds took turns: switches, and sums of the rest. */
+  /**
+   * What the events of each tracker say, whatever the order in which the feeds took turns: switches, and sums of the
+   * rest.
+   */
   function told(events: Array<{ type: string; tracker?: string | null; n?: number; count?: number }>): unknown[] {
     const sums = new Map<string, number>();
     for (const { type, tracker, count } of events)

@@ -1,6 +1,7 @@
 /**
- * A MOT17 sequence through the whole evaluator: two clients that know nothing of each other, one of which is cut off again and
- * again, at full speed over real sockets. What comes out over /v1/live and /metrics must be what `evaluate` says.
+ * A MOT17 sequence through the whole evaluator: two clients that know nothing of each other, one of which is cut off
+ * again and again, at full speed over real sockets. What comes out over /v1/live and /metrics must be what `evaluate`
+ * says.
  */
 import { strict as assert } from 'node:assert';
 import { mkdtempSync, rmSync } from 'node:fs';

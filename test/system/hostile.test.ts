@@ -1,6 +1,7 @@
 /**
- * Attacks on a real evaluator, each of which once ended it, blinded it or filled its memory. Beside every one of them a right feed
- * goes on, and the program says that it is well because it is. All on loopback, with bounds of count and time.
+ * Attacks on a real evaluator, each of which once ended it, blinded it or filled its memory. Beside every one of them a
+ * right feed goes on, and the program says that it is well because it is. All on loopback, with bounds of count and
+ * time.
  */
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';

@@ -1,6 +1,7 @@
 /**
- * The live page in a real browser. Every test has a page of its own, which nothing done before has touched, sends exactly as many frames
- * as it names, waits until the page says that it shows them, and pauses before it compares: nothing is compared while it moves.
+ * The live page in a real browser. Every test has a page of its own, which nothing done before has touched, sends
+ * exactly as many frames as it names, waits until the page says that it shows them, and pauses before it compares:
+ * nothing is compared while it moves.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * The Python client in adapters/python, run by the system's Python against the real evaluator: its own tests, and a scene
- * that must come out as `evaluate` says although the connections are cut again and again.
+ * The Python client in adapters/python, run by the system's Python against the real evaluator: its own tests, and a
+ * scene that must come out as `evaluate` says although the connections are cut again and again.
  */
 import { strict as assert } from 'node:assert';
 import { spawn, spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * A MOT17 sequence on the ways robots and cameras send it: over rosbridge, over MQTT as Frigate's events, and as a file that
- * grows. Each must give the TGOSPA that `tgospa eval` gives on the files.
+ * A MOT17 sequence on the ways robots and cameras send it: over rosbridge, over MQTT as Frigate's events, and as a file
+ * that grows. Each must give the TGOSPA that `tgospa eval` gives on the files.
  */
 import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';

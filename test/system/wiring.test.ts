@@ -1,6 +1,6 @@
 /**
- * Wrong wiring, over the real process and the package's client: fourteen streams, each connected with another mistake, at
- * the pace of real feeds. Every mistake is named within the first minute everywhere people look.
+ * Wrong wiring, over the real process and the package's client: fourteen streams, each connected with another mistake,
+ * at the pace of real feeds. Every mistake is named within the first minute everywhere people look.
  */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** The method of choosing parameters: increments and intervals against counting by hand, the published choices, and what is said when nothing can be chosen. */
+/**
+ * The method of choosing parameters: increments and intervals against counting by hand, the published choices, and what
+ * is said when nothing can be chosen.
+ */
 
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
@@ -16,7 +19,9 @@ const SHARES = { growthShare: 0.05, distantShare: 0.01 };
 const noScores = { scores: false } as const;
 const scene = crossingScene().trackers.map(({ name, frames }): TuningSample => ({ tracker: name, frames }));
 
-/** Truths far from each other, one for each distance, each with a track at that distance; `perFrame` of them in a frame. */
+/**
+ * Truths far from each other, one for each distance, each with a track at that distance; `perFrame` of them in a frame.
+ */
 function lineUp(
   distances: number[],
   perFrame = 20,

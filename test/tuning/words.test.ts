@@ -1,4 +1,7 @@
-/** The words about parameters, held against the metric itself: every number they give is the one at which evaluate() changes its mind. */
+/**
+ * The words about parameters, held against the metric itself: every number they give is the one at which evaluate()
+ * changes its mind.
+ */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';

@@ -1,7 +1,8 @@
 /**
- * What the frontier hands from frame to frame. Candidates say which matchings of a few trajectories can still win; a Decision is the
- * work of one frame that made candidates out of earlier ones, with the way back from each state to what it came from. A Member is
- * what the frontier knows of a trajectory, a FrameWork what it has done on a frame: the window itself knows nothing of them.
+ * What the frontier hands from frame to frame. Candidates say which matchings of a few trajectories can still win; a
+ * Decision is the work of one frame that made candidates out of earlier ones, with the way back from each state to what
+ * it came from. A Member is what the frontier knows of a trajectory, a FrameWork what it has done on a frame: the
+ * window itself knows nothing of them.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
@@ -23,8 +24,9 @@ const ZERO: readonly number[] = [0];
 const BOTH: readonly number[] = [0, 1];
 
 /**
- * What each of some states is worth: quanta; then how late its changes were, the sum of their frames; then the sum of its pairs' ranks, and the same
- * with each rank times its frame. Of two states with as many changes, or the same sum of ranks, the next difference does not depend on how frames are numbered.
+ * What each of some states is worth: quanta; then how late its changes were, the sum of their frames; then the sum of
+ * its pairs' ranks, and the same with each rank times its frame. Of two states with as many changes, or the same sum of
+ * ranks, the next difference does not depend on how frames are numbered.
  */
 export interface Worth {
   readonly value: readonly number[];
@@ -42,7 +44,10 @@ export function isWorthMore({ value, late, rank, lateRank }: Worth, a: number, b
 
 /** The matchings of some trajectories that can still win after a frame; the best is worth 0. */
 export class Candidates {
-  /** the decision that they went into, and as which input; null while they are the present, and when there is one state only */
+  /**
+   * the decision that they went into, and as which input; null while they are the present, and when there is one state
+   * only
+   */
   taker: Decision | null = null;
   takenAs = 0;
   knotStamp = 0;
@@ -142,7 +147,10 @@ export class Member {
   }
 }
 
-/** Whether a pair is calm, as its ends come in with the candidates they leave with; or begins, as they come in fresh and leave held. */
+/**
+ * Whether a pair is calm, as its ends come in with the candidates they leave with; or begins, as they come in fresh and
+ * leave held.
+ */
 export type Calm = 0 | 1 | 2;
 export const CALM = 1;
 export const BEGINS = 2;

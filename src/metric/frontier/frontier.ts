@@ -2,22 +2,24 @@
  * The main engine: exact dynamic programming that keeps, for every knot of trajectories that is undecided now, only the
  * matchings that can still win (DESIGN 3.4, the frontier).
  *
- * Changes are charged when they happen, as late as possible. A trajectory is fresh until it is first assigned; two fresh ones
- * join for free (they might have been assigned from the beginning), any other join costs h = gamma^p/2; a held pair is
- * released, for h, only when one of its ends is joined elsewhere. A join that earns nothing now can be put off.
+ * Changes are charged when they happen, as late as possible. A trajectory is fresh until it is first assigned; two
+ * fresh ones join for free (they might have been assigned from the beginning), any other join costs h = gamma^p/2; a
+ * held pair is released, for h, only when one of its ends is joined elsewhere. A join that earns nothing now can be put
+ * off.
  *
  * State t is dropped when some state t' is at least as good for every future: V(t') - D(t', t) >= V(t), where
  *
  *   D(t', t) = h * ( pairs held in t' but not in t  +  pairs held in t but not in t', unless both ends are fresh in t'
  *                    +  trajectories fresh in t but not in t' )
  *
- * bounds what it costs to follow from t' what t would do; of states that are worth the same, the one whose changes come latest wins, then the one of higher
- * rank (`FrameRecord.rank`). In good tracking one state is left after a frame or two, and the knot
- * comes apart into pairs that only earn. All values are whole quanta and D obeys the triangle inequality, so what is
- * left does not depend on the order of work: when the oldest frame leaves, the frames after it are worked again only
- * until candidates come out as they were.
+ * bounds what it costs to follow from t' what t would do; of states that are worth the same, the one whose changes come
+ * latest wins, then the one of higher rank (`FrameRecord.rank`). In good tracking one state is left after a frame or
+ * two, and the knot comes apart into pairs that only earn. All values are whole quanta and D obeys the triangle
+ * inequality, so what is left does not depend on the order of work: when the oldest frame leaves, the frames after it
+ * are worked again only until candidates come out as they were.
  *
- * A knot with more states than a few dozen is given up at once, with everybody it hangs together with: the program solves those (`overflow`).
+ * A knot with more states than a few dozen is given up at once, with everybody it hangs together with: the program
+ * solves those (`overflow`).
  */
 
 import { Basket } from '../window/basket.js';
@@ -150,7 +152,10 @@ export class Frontier {
     this.mark(this.roster.of(trajectory), null);
   }
 
-  /** Works frames again, the window's from `first` to before `end` in a list, for trajectories that begin anew, until everything comes out as it was. */
+  /**
+   * Works frames again, the window's from `first` to before `end` in a list, for trajectories that begin anew, until
+   * everything comes out as it was.
+   */
   rework(frames: readonly FrameRecord[], first: number, end: number): void {
     for (let n = first; n < end; n++) {
       const { number } = frames[n];
@@ -273,7 +278,8 @@ export class Frontier {
         if (roster.truth(frame, pair).changed || roster.track(frame, pair).changed) found[count++] = pair;
       return count;
     }
-    // few of many: by their edges, so that a crowd does not cost more for being one; from the last on, because the last takes the place of one that goes
+    // few of many: by their edges, so that a crowd does not cost more for being one; from the last on, because the last
+    // takes the place of one that goes
     for (let n = changed.size - 1; n >= 0; n--) {
       const member = changed.at(n);
       if (member.nextNumber > number) continue;

@@ -1,9 +1,9 @@
 /**
- * One knot: trajectories that pairs of one frame tie together, with the states they may be in. Every state makes every move that
- * earns more now than staying, and what cannot win any more is dropped. The rules and D are in frontier.ts.
+ * One knot: trajectories that pairs of one frame tie together, with the states they may be in. Every state makes every
+ * move that earns more now than staying, and what cannot win any more is dropped. The rules and D are in frontier.ts.
  *
- * A knot that meets more states or moves than it may, or is met when the time is up, overflows: it goes on with any one state, and
- * whoever calls solves its members otherwise.
+ * A knot that meets more states or moves than it may, or is met when the time is up, overflows: it goes on with any one
+ * state, and whoever calls solves its members otherwise.
  */
 
 import type { Budget } from '../window/budget.js';
@@ -22,8 +22,8 @@ const NO_INPUTS: readonly Candidates[] = [];
 const NONE: readonly number[] = [];
 
 /**
- * Moves the states of one knot through one frame. One of them serves a frontier: what it met in one knot is gone with the next. States
- * are rows of `rows`, of each truth, then each track, its partner.
+ * Moves the states of one knot through one frame. One of them serves a frontier: what it met in one knot is gone with
+ * the next. States are rows of `rows`, of each truth, then each track, its partner.
  */
 export class Knot {
   overflow = false;
@@ -65,7 +65,10 @@ export class Knot {
     private readonly keptMax: number,
   ) {}
 
-  /** Takes up another knot: pairs of a frame, the candidates that they tie together, and the members of these by their index. */
+  /**
+   * Takes up another knot: pairs of a frame, the candidates that they tie together, and the members of these by their
+   * index.
+   */
   begin(
     budget: Budget,
     frame: FrameRecord,
@@ -150,7 +153,9 @@ export class Knot {
     return this.movesAtMost() <= SMALL_MOVES_MAX;
   }
 
-  /** Sets of pairs, out of every combination of the inputs' states; joins that need one end twice are counted with them. */
+  /**
+   * Sets of pairs, out of every combination of the inputs' states; joins that need one end twice are counted with them.
+   */
   private movesAtMost(): number {
     const { pairs, inputs } = this;
     let moves = 2 ** pairs.length;
@@ -214,7 +219,10 @@ export class Knot {
     }
   }
 
-  /** All sets of joins out of `origin` that earn more than they break: one pair after the other is joined or left out, and taken up again. */
+  /**
+   * All sets of joins out of `origin` that earn more than they break: one pair after the other is joined or left out,
+   * and taken up again.
+   */
   private moveFrom(): void {
     const { pairTruth, pairTrack, benefit, heldEarns, origin, joins, joined, n } = this;
     const { length } = this.pairs;
@@ -257,8 +265,8 @@ export class Knot {
   }
 
   /**
-   * Whether some of the joins can be put off. Joins hang together when one needs the partner of another; those that hang
-   * together and earn no more now than what they break can wait, whatever the others do.
+   * Whether some of the joins can be put off. Joins hang together when one needs the partner of another; those that
+   * hang together and earn no more now than what they break can wait, whatever the others do.
    */
   private hasIdleJoin(): boolean {
     const { n, origin, joins, joinCount, pairTruth, pairTrack, benefit, heldEarns, joined, seen } = this;
@@ -396,7 +404,10 @@ export class Knot {
     this.keep(0);
   }
 
-  /** Whether t' is at least as good as t for every future; where they are worth the same, the changes that follow must come later than those of t. */
+  /**
+   * Whether t' is at least as good as t for every future; where they are worth the same, the changes that follow must
+   * come later than those of t.
+   */
   private covers(t1: number, t: number): boolean {
     const { value, late } = this.states;
     const count = this.follow(t1, t);

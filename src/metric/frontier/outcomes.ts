@@ -1,5 +1,6 @@
 /**
- * Taking a knot apart: everything that is the same in all states that it keeps is split off, what is left stays together.
+ * Taking a knot apart: everything that is the same in all states that it keeps is split off, what is left stays
+ * together.
  */
 
 import { Basket } from '../window/basket.js';

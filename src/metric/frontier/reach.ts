@@ -1,6 +1,7 @@
 /**
- * How far a change reaches within one frame: from the changed trajectories to their pairs, from these to the decisions that were made with them, and on
- * to everybody in those. One serves a frontier, frame after frame, without memory of its own for each.
+ * How far a change reaches within one frame: from the changed trajectories to their pairs, from these to the decisions
+ * that were made with them, and on to everybody in those. One serves a frontier, frame after frame, without memory of
+ * its own for each.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';

@@ -1,4 +1,7 @@
-/** A set whose members know their place in it: neither adding nor removing costs memory or a search. Nobody is in two of a kind. */
+/**
+ * A set whose members know their place in it: neither adding nor removing costs memory or a search. Nobody is in two of
+ * a kind.
+ */
 export class Roll<T extends { place: number }> {
   private readonly items: (T | undefined)[] = [];
   size = 0;

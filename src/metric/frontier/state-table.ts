@@ -1,6 +1,7 @@
 /**
- * The states met in one knot: rows of one array, of each truth, then each track, its partner; with the value of each and the way it was arrived
- * at. One table serves one knot after the other, so that a state that cannot win costs no memory of its own.
+ * The states met in one knot: rows of one array, of each truth, then each track, its partner; with the value of each
+ * and the way it was arrived at. One table serves one knot after the other, so that a state that cannot win costs no
+ * memory of its own.
  */
 
 import { FRESH } from './candidates.js';
@@ -135,7 +136,9 @@ export class StateTable {
     found.set(key, s);
   }
 
-  /** Rows by value, highest first, then by fresh members: the first `count` of the list, good until it is asked again. */
+  /**
+   * Rows by value, highest first, then by fresh members: the first `count` of the list, good until it is asked again.
+   */
   byValue(): Int32Array {
     const { order, value, fresh, count } = this;
     for (let s = 0; s < count; s++) order[s] = s;

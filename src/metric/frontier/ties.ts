@@ -17,7 +17,8 @@ export function newStamp(): number {
   return ++stamps;
 }
 
-// work space of `knots`: of each pair the next towards the root of its knot; of each root how many there are, and which knot it is
+// work space of `knots`: of each pair the next towards the root of its knot; of each root how many there are, and which
+// knot it is
 let root = new Int32Array(32);
 let sizes = new Int32Array(32);
 let places = new Int32Array(32);
@@ -38,7 +39,9 @@ function tie(n: number, member: Member, stamp: number): void {
   key.knot = n;
 }
 
-/** The first of some pairs grouped by what ties them together: common trajectories, and candidates that hold several. */
+/**
+ * The first of some pairs grouped by what ties them together: common trajectories, and candidates that hold several.
+ */
 export function knots(roster: Roster, frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
   const stamp = newStamp();
   if (length > root.length) {

@@ -1,6 +1,6 @@
 /**
- * When the changes of an assignment happen, under time weights: each where it costs least, and nothing is held that earns nothing, because where
- * neither end is present nobody would see it come and go.
+ * When the changes of an assignment happen, under time weights: each where it costs least, and nothing is held that
+ * earns nothing, because where neither end is present nobody would see it come and go.
  */
 
 interface Graph {
@@ -9,7 +9,10 @@ interface Graph {
   readonly edges: { readonly length: number };
 }
 
-/** Rows of a component: [row * edges + edge] benefits, [row] cost of a change into it, [row * truths + truth] its edge, or -1. */
+/**
+ * Rows of a component: [row * edges + edge] benefits, [row] cost of a change into it, [row * truths + truth] its edge,
+ * or -1.
+ */
 export class ChangeTimes {
   private head = 0;
   private end = 0;
@@ -45,7 +48,10 @@ export class ChangeTimes {
     }
   }
 
-  /** Ends what is assigned, forward (1) or back in time (-1), where that is best: behind the last layer it earns in, or in any after it in which both ends are free. */
+  /**
+   * Ends what is assigned, forward (1) or back in time (-1), where that is best: behind the last layer it earns in, or
+   * in any after it in which both ends are free.
+   */
   private move(step: 1 | -1): void {
     const { head, end, benefit, partner } = this;
     const E = this.graph.edges.length;

@@ -1,10 +1,11 @@
 /**
- * A component: truths and tracks connected by pairs that come closer than the cut-off somewhere in the window, solved alone as a linear program
- * that is kept warm. It owns the layers (the frames in which it earns something) and writes the assignment back into the frames.
+ * A component: truths and tracks connected by pairs that come closer than the cut-off somewhere in the window, solved
+ * alone as a linear program that is kept warm. It owns the layers (the frames in which it earns something) and writes
+ * the assignment back into the frames.
  *
- * A window is solved when assignment and bound meet. First the last assignment is gone on with, and the last prices are moved until they prove it; if
- * they do not, HiGHS is asked, restarted from the last basis. When there is no time for that, the better of going on and of matching each frame
- * alone stands, under the lower of the two bounds.
+ * A window is solved when assignment and bound meet. First the last assignment is gone on with, and the last prices are
+ * moved until they prove it; if they do not, HiGHS is asked, restarted from the last basis. When there is no time for
+ * that, the better of going on and of matching each frame alone stands, under the lower of the two bounds.
  */
 
 import type { Budget } from '../window/budget.js';
@@ -27,7 +28,10 @@ export interface ProgramContext {
   readonly contents: WindowContents;
   readonly prices: PriceBook;
   readonly matchings: FrameMatchings;
-  /** where the linear program's optimum is fractional: report it, look for the best assignment, or look for it as long as it takes */
+  /**
+   * where the linear program's optimum is fractional: report it, look for the best assignment, or look for it as long
+   * as it takes
+   */
   readonly fractional: 'report' | 'search' | 'force';
   /** null where HiGHS is not loaded */
   readonly simplex: () => Simplex | null;
@@ -269,7 +273,10 @@ export class Component {
     return row;
   }
 
-  /** Goes on with the assignment of the row before, from a row on, or begins with a frame's own; two ends that were never assigned join. */
+  /**
+   * Goes on with the assignment of the row before, from a row on, or begins with a frame's own; two ends that were
+   * never assigned join.
+   */
   private goOn(firstNew: number): void {
     const { truthCount: n, edgeTruth, edgeTrack } = this;
     const { head, size } = this.stack;
@@ -383,7 +390,10 @@ export class Component {
     return this.proof.boundOf(this.layers());
   }
 
-  /** No time for the optimum: the better of going on as before and of each frame's own matching, and the lower of their bounds. */
+  /**
+   * No time for the optimum: the better of going on as before and of each frame's own matching, and the lower of their
+   * bounds.
+   */
   private settleForLess(budget: Budget): void {
     const { head, size } = this.stack;
     const n = this.truthCount;
@@ -449,8 +459,8 @@ export class Component {
   }
 
   /**
-   * A fractional optimum: its value without the surcharge is reported, and how far above it the best assignment known lies. Where that is as good,
-   * the fractional optimum was one of several, and the assignment is another.
+   * A fractional optimum: its value without the surcharge is reported, and how far above it the best assignment known
+   * lies. Where that is as good, the fractional optimum was one of several, and the assignment is another.
    */
   private relax(simplex: Simplex, budget: Budget): void {
     const problem = this.linearProblem(false);

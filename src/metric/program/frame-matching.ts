@@ -1,10 +1,12 @@
 /**
- * The best matching of one frame alone, with prices that prove it: u_i + v_j >= b_ij for all pairs, and what is matched earns all prices.
- * It is a floor for what a window's assignment earns, and its prices are a ceiling: nothing earns more in this frame.
+ * The best matching of one frame alone, with prices that prove it: u_i + v_j >= b_ij for all pairs, and what is matched
+ * earns all prices. It is a floor for what a window's assignment earns, and its prices are a ceiling: nothing earns
+ * more in this frame.
  *
- * Truths are added one after the other, each along the shortest augmenting path over the reduced costs u_i + v_j - b_ij; a truth that is better
- * left alone stays so. When the budget is spent, in a crowd those not yet added get the least prices that are valid: the ceiling is higher, but holds.
- * All values are quanta; work is counted in pairs looked at.
+ * Truths are added one after the other, each along the shortest augmenting path over the reduced costs u_i + v_j -
+ * b_ij; a truth that is better left alone stays so. When the budget is spent, in a crowd those not yet added get the
+ * least prices that are valid: the ceiling is higher, but holds. All values are quanta; work is counted in pairs looked
+ * at.
  */
 
 import type { Budget } from '../window/budget.js';
@@ -83,7 +85,10 @@ export class FrameMatching {
     holder[frame.trackIndex(best)] = best;
   }
 
-  /** Grows the tree of shortest ways from a truth until it reaches a free track, or somebody who may as well be left alone. */
+  /**
+   * Grows the tree of shortest ways from a truth until it reaches a free track, or somebody who may as well be left
+   * alone.
+   */
   private augment(from: number): void {
     const { frame, start, truthPrice, trackPrice, reach, via, done, reached, tree, treeReach, holder } = this;
     let reachedCount = 0;

@@ -1,5 +1,6 @@
 /**
- * HiGHS (WebAssembly): loading it, talking to it, and what to do when it fails. Only this file knows `highs`; the rest of the kernel runs without it.
+ * HiGHS (WebAssembly): loading it, talking to it, and what to do when it fails. Only this file knows `highs`; the rest
+ * of the kernel runs without it.
  */
 
 import type { Highs, RawModelApi, Solution } from 'highs';
@@ -32,7 +33,10 @@ interface WasmCompiler {
   Instance: new (module: object, imports: object) => object;
 }
 
-/** What the loader looks up again and again: as arguments they are local to it, for globals of a context of its own are slow. */
+/**
+ * What the loader looks up again and again: as arguments they are local to it, for globals of a context of its own are
+ * slow.
+ */
 const GLOBALS = [
   ...[
     'Array',
@@ -58,8 +62,8 @@ export function canLoadSync(): boolean {
 }
 
 /**
- * Loads HiGHS without awaiting, in Node only. Its loader is an async function that, given an instance, waits for nothing but microtasks;
- * a context with its own microtask queue runs them before the script returns.
+ * Loads HiGHS without awaiting, in Node only. Its loader is an async function that, given an instance, waits for
+ * nothing but microtasks; a context with its own microtask queue runs them before the script returns.
  */
 export function loadHighsSync(): Highs {
   if (!canLoadSync())
@@ -98,7 +102,10 @@ export function loadHighsSync(): Highs {
   return scope.outcome.highs;
 }
 
-/** The HiGHS in use. An aborted WebAssembly instance keeps the memory it held, so it is replaced where that can be done at once. */
+/**
+ * The HiGHS in use. An aborted WebAssembly instance keeps the memory it held, so it is replaced where that can be done
+ * at once.
+ */
 export interface Runtime {
   highs: Highs;
 }

@@ -1,21 +1,24 @@
 /**
  * The weights of a window's linear program that are known beforehand, and prices that prove it.
  *
- * Edge e = (i, j) is assigned at frames a..b, and the other edges of its ends, its rivals, are not, when prices u_ik, v_jk >= 0 and flows
- * exist that satisfy the rows of the dual (see `reduced-program.ts`) there whatever is found outside:
+ * Edge e = (i, j) is assigned at frames a..b, and the other edges of its ends, its rivals, are not, when prices u_ik,
+ * v_jk >= 0 and flows exist that satisfy the rows of the dual (see `reduced-program.ts`) there whatever is found
+ * outside:
  *
  *   f_k + u_ik + v_jk - f_(k+1)  = b_ek           for e itself
  *   F_k + u_ik        - F_(k+1) >= m_ik           for the rivals at the truth, m being the most that any of them earns
  *   G_k + v_jk        - G_(k+1) >= n_jk           for those at the track
  *
- * with all three between -s_k and s_k. Outside, nothing is worse than f_a = s, F_a = G_a = -s before and f_(b+1) = -s, F_(b+1) = G_(b+1) = s after;
- * rivals that earn nothing and are not known before, or after, ask for 0 instead; and at the window's ends s is 0. So one pass along an edge, begun with the
- * worst, shares out what each frame earns among F, G and N = -f, which must not fall below -s: where all have come to s, the
- * frames so far are known. Where one falls below, the run begins anew behind that frame. What is known of one edge leaves others with
- * fewer rivals: the passes are repeated while that helps.
+ * with all three between -s_k and s_k. Outside, nothing is worse than f_a = s, F_a = G_a = -s before and f_(b+1) = -s,
+ * F_(b+1) = G_(b+1) = s after; rivals that earn nothing and are not known before, or after, ask for 0 instead; and at
+ * the window's ends s is 0. So one pass along an edge, begun with the worst, shares out what each frame earns among F,
+ * G and N = -f, which must not fall below -s: where all have come to s, the frames so far are known. Where one falls
+ * below, the run begins anew behind that frame. What is known of one edge leaves others with fewer rivals: the passes
+ * are repeated while that helps.
  *
- * The prices hold the rivals off and no more. What e earns above them, and what the outside asks less than the worst, is e's own: the bound is the
- * sum of all prices and of what each edge alone can earn above them, changes paid, so it comes out the same.
+ * The prices hold the rivals off and no more. What e earns above them, and what the outside asks less than the worst,
+ * is e's own: the bound is the sum of all prices and of what each edge alone can earn above them, changes paid, so it
+ * comes out the same.
  */
 
 /** a weight that is not known */
@@ -23,7 +26,10 @@ export const OPEN = -1;
 /** passes over all edges; hardly anything is found after the third */
 const ROUNDS_MAX = 6;
 
-/** All arrays are edge by edge or object by object, with a place for each frame, oldest first. They are used again for the next window. */
+/**
+ * All arrays are edge by edge or object by object, with a place for each frame, oldest first. They are used again for
+ * the next window.
+ */
 export class KnownWeights {
   frameCount = 0;
   edgeCount = 0;
@@ -48,7 +54,8 @@ export class KnownWeights {
   /** 1 for an object with edges that were displaced since all were ranked, and before that since the last time */
   #relieved = new Uint8Array(0);
   #relievedBefore = new Uint8Array(0);
-  // along one edge: what its rivals earn, the first and last frames in which they earn something or are assigned, and its ends' prices
+  // along one edge: what its rivals earn, the first and last frames in which they earn something or are assigned, and
+  // its ends' prices
   #truthRival = new Float64Array(0);
   #trackRival = new Float64Array(0);
   #truthFirst = 0;

@@ -1,7 +1,7 @@
 /**
- * The linear program of a component, kept warm from frame to frame: a ring that slides along with the window
- * (DESIGN 3.5). Edges may come and go, so it passes from a component to the one that takes its place. Costs and weights are in units
- * of 2^-10 c^p: HiGHS's tolerances are absolute, and what makes the fewest switches win must be above them.
+ * The linear program of a component, kept warm from frame to frame: a ring that slides along with the window (DESIGN
+ * 3.5). Edges may come and go, so it passes from a component to the one that takes its place. Costs and weights are in
+ * units of 2^-10 c^p: HiGHS's tolerances are absolute, and what makes the fewest switches win must be above them.
  */
 
 import type { WindowContents } from '../window/contents.js';
@@ -62,8 +62,9 @@ export class LinearWindow {
   }
 
   /**
-   * Writes the prices of the last optimum into a book, for the frames that are layers; truths come first. Prices of a frame in which nobody earns go to
-   * the next layer, or to the last: a change between two layers has one boundary instead of several, and the bound is the same.
+   * Writes the prices of the last optimum into a book, for the frames that are layers; truths come first. Prices of a
+   * frame in which nobody earns go to the next layer, or to the last: a change between two layers has one boundary
+   * instead of several, and the bound is the same.
    */
   leavePrices(
     trajectories: readonly Trajectory[],

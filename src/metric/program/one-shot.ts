@@ -1,8 +1,8 @@
 /**
  * One-shot solves of the linear program: frames in a chain.
  *
- * A rise P_ek >= W_ek - W_e(k-1), P >= 0 turns the switch cost of a boundary into s (2 P_ek - W_ek + W_e(k-1)): one column and one row for each
- * edge and boundary, and the fall is the row's slack.
+ * A rise P_ek >= W_ek - W_e(k-1), P >= 0 turns the switch cost of a boundary into s (2 P_ek - W_ek + W_e(k-1)): one
+ * column and one row for each edge and boundary, and the fall is the row's slack.
  */
 
 import {
@@ -150,7 +150,9 @@ function solveModel(
   });
 }
 
-/** Adds to the chain's model a column for each fall, makes its rows equations and gives every column the paper's price. */
+/**
+ * Adds to the chain's model a column for each fall, makes its rows equations and gives every column the paper's price.
+ */
 function modelAsWritten(highs: Highs, problem: LpProblem): ModelData {
   const { frameCount: T, edgeTruth, benefit, switchCost } = problem;
   const chain = chainModel(highs, problem);

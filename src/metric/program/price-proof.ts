@@ -3,9 +3,10 @@
  *
  *   optimum <= sum of all prices + sum over edges of the best that edge alone can earn at b - u - v, changes paid
  *
- * for any prices u, v >= 0 of truths and tracks at each layer: that is the program's dual. When an assignment earns as much as the right side says,
- * both are optimal. Simplex leaves prices for the window it has solved. Most frames only go on with what is assigned already: then prices
- * for the new frame, and those of the others moved a little, prove that nothing has changed. All values are quanta.
+ * for any prices u, v >= 0 of truths and tracks at each layer: that is the program's dual. When an assignment earns as
+ * much as the right side says, both are optimal. Simplex leaves prices for the window it has solved. Most frames only
+ * go on with what is assigned already: then prices for the new frame, and those of the others moved a little, prove
+ * that nothing has changed. All values are quanta.
  */
 
 import type { Budget } from '../window/budget.js';
@@ -101,7 +102,10 @@ export class PriceProof {
     this.held = new Int32Array(truthCount + trackCount);
   }
 
-  /** Whether the assignment of the layers is an optimum; those from row `firstNew` on have no prices yet. Each look costs `work`. */
+  /**
+   * Whether the assignment of the layers is an optimum; those from row `firstNew` on have no prices yet. Each look
+   * costs `work`.
+   */
   proves(layers: ProofLayers, firstNew: number, budget: Budget, work: number): boolean {
     this.layers = layers;
     const { firstRow, layerCount } = layers;
@@ -128,8 +132,8 @@ export class PriceProof {
   }
 
   /**
-   * Moves prices without changing their bound: an assigned pair that is ahead pays more of its lead, so that rivals that were just held off are so by a
-   * margin. What is still a tie then is one.
+   * Moves prices without changing their bound: an assigned pair that is ahead pays more of its lead, so that rivals
+   * that were just held off are so by a margin. What is still a tie then is one.
    */
   center(layers: ProofLayers): void {
     this.layers = layers;
@@ -158,7 +162,10 @@ export class PriceProof {
     return this.gap <= slack;
   }
 
-  /** What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not win. */
+  /**
+   * What the assignment may be below the bound: less than a change is surcharged by, or the fewest changes would not
+   * win.
+   */
   private slack(): number {
     const { firstRow, layerCount, changeCost } = this.layers;
     let least = Number.POSITIVE_INFINITY;
@@ -254,8 +261,9 @@ export class PriceProof {
   }
 
   /**
-   * Moves prices, layer by layer. An edge's lead at a layer is what it earns more by being assigned there than by not being, the other layers being
-   * free: its reduced benefit, and what comes from before and after, each within what a change costs there.
+   * Moves prices, layer by layer. An edge's lead at a layer is what it earns more by being assigned there than by not
+   * being, the other layers being free: its reduced benefit, and what comes from before and after, each within what a
+   * change costs there.
    */
   private sweep(forward: boolean, work: (row: number, ahead: number) => void): void {
     const { firstRow, layerCount } = this.layers;
@@ -263,7 +271,8 @@ export class PriceProof {
     const first = forward ? firstRow : firstRow + layerCount - 1;
     const last = forward ? firstRow + layerCount - 1 : firstRow;
     const step = forward ? 1 : -1;
-    // from[(row - firstRow + 1) * E + e]: what comes from the layers that the sweep has still before it; the first E: from those behind it
+    // from[(row - firstRow + 1) * E + e]: what comes from the layers that the sweep has still before it; the first E:
+    // from those behind it
     const from = scratch;
     const place = (row: number) => (row - firstRow + 1) * E;
     from.fill(0, place(last), place(last) + E);

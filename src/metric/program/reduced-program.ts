@@ -6,19 +6,22 @@
  * with truth i and track j of edge e; the rows' multipliers are the weights. Most of them are known:
  *
  * - An edge whose ends have no other is assigned always.
- * - Frames at which an edge is worth more than anything that its ends could have instead are found by `known-weights.ts`. Such a weight w leaves
+ * - Frames at which an edge is worth more than anything that its ends could have instead are found by
+ *   `known-weights.ts`. Such a weight w leaves
  *   the boundaries next to it: there the flow costs what w turns it into, -w where the open frames end and w where they begin.
  *
  * And where all changes cost the same:
  *
- * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the edge is the only one of its ends
+ * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the
+ *   edge is the only one of its ends
  *   with a benefit, at its greatest: neither costs a change more. Such frames are one cell: one row, their benefits added.
  * - Frames without a benefit next to a weight of 0 have that weight.
  *
- * Capacities of frames in which the same cells meet are one column; where an object has one cell only its partner's capacity says as much.
+ * Capacities of frames in which the same cells meet are one column; where an object has one cell only its partner's
+ * capacity says as much.
  *
- * What is left is a few rows for each encounter that could go either way. It is written down anew for each solve; rows and columns find their places in
- * the last basis by edge, object and slot.
+ * What is left is a few rows for each encounter that could go either way. It is written down anew for each solve; rows
+ * and columns find their places in the last basis by edge, object and slot.
  */
 
 import type { Basis, BasisInput, ModelData } from './highs.js';
@@ -243,7 +246,10 @@ export function writeModel(program: Program, cells: Cell[]): RingModel {
   };
 }
 
-/** Finds the capacities that the cells share. A truth has one where two cells meet; a track too, and where its only cell is also its truth's. */
+/**
+ * Finds the capacities that the cells share. A truth has one where two cells meet; a track too, and where its only cell
+ * is also its truth's.
+ */
 function layCapacities({ known }: Program, cells: Cell[]): { capacities: Capacity[]; columnOf: Int32Array } {
   const { frameCount, objectCount, truth, track } = known;
   const cellCount = new Int32Array(objectCount * frameCount);
@@ -276,7 +282,10 @@ function layCapacities({ known }: Program, cells: Cell[]): { capacities: Capacit
   return { capacities, columnOf };
 }
 
-/** Where something that covers frames, given by the slots of the first and the last, was in the last basis; new frames are the last ones. */
+/**
+ * Where something that covers frames, given by the slots of the first and the last, was in the last basis; new frames
+ * are the last ones.
+ */
 function statusIn(statuses: Int8Array, first: number, last: number, otherwise: number): number {
   const status = statuses[first];
   if (status !== BASIS_UNKNOWN) return status;
@@ -304,8 +313,9 @@ export function keepBasis({ edges, objects, slots }: Program, model: RingModel, 
 }
 
 /**
- * Gives every open frame its price. Frames that share a capacity share its price: each gets what its pair earns, as long as that lasts. What is over or
- * missing falls on the frame farthest from the window's end, or from its beginning, so that the prices stay good when frames enter and leave.
+ * Gives every open frame its price. Frames that share a capacity share its price: each gets what its pair earns, as
+ * long as that lasts. What is over or missing falls on the frame farthest from the window's end, or from its beginning,
+ * so that the prices stay good when frames enter and leave.
  */
 export function keepPrices({ known }: Program, model: RingModel, colValue: Float64Array): void {
   const { cells, capacities, columnOf } = model;

@@ -94,7 +94,10 @@ export class RingSimplex {
     if (edge) clearEdge(edge);
   }
 
-  /** Appends a frame, given by its pairs with a benefit; the oldest leaves a full window. `switchCost` is for changes since the frame before. */
+  /**
+   * Appends a frame, given by its pairs with a benefit; the oldest leaves a full window. `switchCost` is for changes
+   * since the frame before.
+   */
   slide(truth: ArrayLike<number>, track: ArrayLike<number>, benefit: ArrayLike<number>, switchCost: number): void {
     const slot = (this.#newest + 1) % this.windowFrames;
     for (const edge of this.#all()) {
@@ -116,8 +119,8 @@ export class RingSimplex {
   }
 
   /**
-   * The price of a truth at a frame in the last optimum, 0 when there is none. All prices, and what each edge alone can earn above those of its ends, add up
-   * to the optimum.
+   * The price of a truth at a frame in the last optimum, 0 when there is none. All prices, and what each edge alone can
+   * earn above those of its ends, add up to the optimum.
    */
   truthPrice(truth: number, frame: number): number {
     return this.#truths.get(truth)?.price[this.#slot(frame)] ?? 0;
@@ -128,7 +131,10 @@ export class RingSimplex {
     return this.#tracks.get(track)?.price[this.#slot(frame)] ?? 0;
   }
 
-  /** Replaces the window by a problem of at most `windowFrames` frames, its indices being the names; known edges keep their place in the basis. */
+  /**
+   * Replaces the window by a problem of at most `windowFrames` frames, its indices being the names; known edges keep
+   * their place in the basis.
+   */
   load(problem: LpProblem): void {
     const { frameCount } = problem;
     if (frameCount > this.windowFrames)
@@ -152,14 +158,16 @@ export class RingSimplex {
     for (let slot = 0; slot < this.windowFrames; slot++) this.#switchCost[slot] *= factor;
   }
 
-  /** The window in chronological order: the edges with a benefit in it, and the names of its truths and tracks by index. */
+  /**
+   * The window in chronological order: the edges with a benefit in it, and the names of its truths and tracks by index.
+   */
   window(): { problem: LpProblem; truthNames: number[]; trackNames: number[] } {
     return this.#window(this.#living());
   }
 
   /**
-   * Solves the window; weights are in the order of `window()`. A failed warm solve is repeated cold, and the next one starts afresh;
-   * throws `simplex: ...` when that fails too.
+   * Solves the window; weights are in the order of `window()`. A failed warm solve is repeated cold, and the next one
+   * starts afresh; throws `simplex: ...` when that fails too.
    */
   solve(options: WarmOptions = {}): LpSolution {
     if (this.#disposed) throw new Error('simplex: this ring was disposed; create a new one');

@@ -20,7 +20,10 @@ export type { RingSimplex, WarmOptions } from './ring.js';
 
 /** The solvers, bound to one loaded HiGHS. */
 export interface Simplex {
-  /** Solves the LP from nothing, without what is known beforehand (see `reduced-program.ts`); throws `simplex: ...` when HiGHS finds no optimum. */
+  /**
+   * Solves the LP from nothing, without what is known beforehand (see `reduced-program.ts`); throws `simplex: ...` when
+   * HiGHS finds no optimum.
+   */
   solve(problem: LpProblem, options?: WarmOptions): LpSolution;
   /** The same written out in full, with presolve unless told otherwise. */
   solveCold(problem: LpProblem, options?: ColdOptions): LpSolution;
@@ -61,7 +64,9 @@ export function loadSimplexSync(): Simplex {
   return loaded;
 }
 
-/** The solvers, loaded when they are first asked for; in a browser that takes a moment, and there are none until then. */
+/**
+ * The solvers, loaded when they are first asked for; in a browser that takes a moment, and there are none until then.
+ */
 export function simplexNow(): Simplex | null {
   if (substitute) return substitute();
   if (loaded) return loaded;

@@ -1,10 +1,11 @@
 /**
- * Which of several optima: the one whose changes come latest, then the one of higher rank (`FrameRecord.rank`), as at the frontier. So the
- * same frames have the same assignment, whatever was solved before and by whom.
+ * Which of several optima: the one whose changes come latest, then the one of higher rank (`FrameRecord.rank`), as at
+ * the frontier. So the same frames have the same assignment, whatever was solved before and by whom.
  *
- * Prices tell where there is a choice at all. What an edge loses against the best that it alone can earn above the prices, by being assigned in a layer
- * or by not being, is its slack there; the slacks of an optimum add up to the gap between bound and optimum, so what has more is the same in all optima.
- * Edges that may be either in some layer are few; those that share an end form a cluster, which is solved over all its matchings, layer by layer.
+ * Prices tell where there is a choice at all. What an edge loses against the best that it alone can earn above the
+ * prices, by being assigned in a layer or by not being, is its slack there; the slacks of an optimum add up to the gap
+ * between bound and optimum, so what has more is the same in all optima. Edges that may be either in some layer are
+ * few; those that share an end form a cluster, which is solved over all its matchings, layer by layer.
  */
 
 import type { ProofGraph, ProofLayers } from './price-proof.js';
@@ -61,8 +62,8 @@ export class TieBreak {
   ) {}
 
   /**
-   * Replaces an assignment, `gap` quanta below the bound of the prices, by the one that is chosen among all that are no worse: by the optimum, then, whatever
-   * the gap. False when some cluster was too large and stays as it is.
+   * Replaces an assignment, `gap` quanta below the bound of the prices, by the one that is chosen among all that are no
+   * worse: by the optimum, then, whatever the gap. False when some cluster was too large and stays as it is.
    */
   choose(layers: RankedLayers, gap: number): boolean {
     const choices = this.choices(layers, gap);
@@ -80,7 +81,10 @@ export class TieBreak {
     return this.choices(layers, gap).some(({ earns }) => earns);
   }
 
-  /** What may be otherwise in another optimum: edges that may be assigned where they are not, and those that would have to give way to them. */
+  /**
+   * What may be otherwise in another optimum: edges that may be assigned where they are not, and those that would have
+   * to give way to them.
+   */
   private choices(layers: RankedLayers, gap: number): Choice[] {
     this.layers = layers;
     this.limit = gap + NOISE;
@@ -116,7 +120,10 @@ export class TieBreak {
     return counts;
   }
 
-  /** Whether an edge earns so little that it may as well be nowhere assigned; of others prices say that they would be missed. */
+  /**
+   * Whether an edge earns so little that it may as well be nowhere assigned; of others prices say that they would be
+   * missed.
+   */
   private isWorthless(edge: number): boolean {
     const { firstRow, layerCount, benefit } = this.layers;
     const E = this.graph.edgeTruth.length;
@@ -218,7 +225,10 @@ export class TieBreak {
     return [...lists.values()];
   }
 
-  /** The best sequence of matchings of a cluster, written to `partner`: between layers in which there is no choice, one stretch after the other. */
+  /**
+   * The best sequence of matchings of a cluster, written to `partner`: between layers in which there is no choice, one
+   * stretch after the other.
+   */
   private solve(cluster: readonly Choice[]): boolean {
     const { layerCount } = this.layers;
     const isOpen = (k: number) => cluster.some(({ allowed }) => allowed[k] === (ON | OFF));

@@ -1,6 +1,6 @@
 /**
- * A list that is filled and emptied again and again without memory of its own each time: a list that grows one by one takes more than its copy.
- * It keeps nothing that was taken out of it.
+ * A list that is filled and emptied again and again without memory of its own each time: a list that grows one by one
+ * takes more than its copy. It keeps nothing that was taken out of it.
  */
 export class Basket<T> {
   private readonly items: (T | undefined)[] = [];

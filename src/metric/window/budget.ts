@@ -1,6 +1,7 @@
 /**
- * How much work a solve may do. Work is counted, not time: the same frames are cut at the same place on any machine, however busy it is.
- * One unit is the comparison of two states at the frontier; what else costs is stated in the same unit where it is spent.
+ * How much work a solve may do. Work is counted, not time: the same frames are cut at the same place on any machine,
+ * however busy it is. One unit is the comparison of two states at the frontier; what else costs is stated in the same
+ * unit where it is spent.
  */
 
 /** Units that take about a millisecond on a machine of 2024. */

@@ -1,6 +1,7 @@
 /**
- * What is inside the window: frames, trajectories and edges (pairs that come closer than the cut-off). Frames enter and leave; whoever solves
- * the window listens. Memory is bounded by the window's content: a trajectory or edge without a frame in the window is forgotten.
+ * What is inside the window: frames, trajectories and edges (pairs that come closer than the cut-off). Frames enter and
+ * leave; whoever solves the window listens. Memory is bounded by the window's content: a trajectory or edge without a
+ * frame in the window is forgotten.
  *
  * Costs are read from the frames' own sums, always added up in the same order, so that a window that slid here and one
  * that was built from scratch give the same digits.
@@ -53,7 +54,10 @@ export class WindowContents {
   edgeCount = 0;
   /** frames up to this number have an assignment */
   solvedNumber = -1;
-  /** whether frames remember their last assignment while the window is solved, because there may be no time for a better one */
+  /**
+   * whether frames remember their last assignment while the window is solved, because there may be no time for a better
+   * one
+   */
   remembers = false;
   private frames: FrameRecord[] = [];
   private first = 0;

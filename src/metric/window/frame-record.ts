@@ -7,14 +7,20 @@ import type { Edge, Trajectory } from './trajectory.js';
 
 /** cut to length it is a new list, faster than by filling that */
 const zeros: 0[] = [];
-/** where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies are flat in memory */
+/**
+ * where the numbers of a frame are put together; never holds anything but fractions at first, so that it and its copies
+ * are flat in memory
+ */
 const draft: number[] = [0.5];
 
 /** Objects of one feed: `coordinates` holds `stride` numbers for each id. Boxes are left, top, width, height. */
 export interface PackedFeed {
   ids: string[];
   coordinates: Float64Array;
-  /** of each object what it costs alone at most, in the unit of the distance; nothing where all of them cost the full price */
+  /**
+   * of each object what it costs alone at most, in the unit of the distance; nothing where all of them cost the full
+   * price
+   */
   alone?: ArrayLike<number> | null;
 }
 
@@ -36,7 +42,10 @@ export class FrameRecord {
   /** sums over the assigned pairs, valid unless `touched` */
   proper = 0;
   localization = 0;
-  /** what another assignment may gain because benefits were rounded, in parts of a quantum, and the cheapest of those pairs; whole numbers, which need no memory of their own */
+  /**
+   * what another assignment may gain because benefits were rounded, in parts of a quantum, and the cheapest of those
+   * pairs; whole numbers, which need no memory of their own
+   */
   rounding = 0;
   roundedPair = -1;
   /** half-switches on the way into this frame */
@@ -49,9 +58,10 @@ export class FrameRecord {
   /**
    * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
    * `stride` for each; then of each pair distance^p; then of each pair 1 where it is assigned, or between 0 and 1 in a
-   * fractional optimum; then of each pair the index of its truth in this frame, and of its track; then, in frames in which some cost less than the full
-   * price alone, of each truth and each track the share of the price, and what it costs alone before it is raised to the exponent.
-   * A plain list: a typed array of this size takes longer to make than to fill, and dies as young.
+   * fractional optimum; then of each pair the index of its truth in this frame, and of its track; then, in frames in
+   * which some cost less than the full price alone, of each truth and each track the share of the price, and what it
+   * costs alone before it is raised to the exponent. A plain list: a typed array of this size takes longer to make than
+   * to fill, and dies as young.
    */
   private readonly values: number[];
   readonly pairCount: number;
@@ -148,7 +158,10 @@ export class FrameRecord {
     return this.sharesAt < 0 ? this.tracks.length - this.proper : this.falseShares;
   }
 
-  /** What is missed and false in such prices under any assignment of the pairs; null where everybody costs the full price. */
+  /**
+   * What is missed and false in such prices under any assignment of the pairs; null where everybody costs the full
+   * price.
+   */
   unitsUnder(on: (pair: number) => number): { missed: number; false: number } | null {
     if (this.sharesAt < 0) return null;
     const n = this.truths.length;
@@ -228,7 +241,10 @@ export class FrameRecord {
     return benefitQuanta(this.cost(pair) / this.unit);
   }
 
-  /** What decides between pairs that are equal in every other way: it depends on where their ends stand in the frame, not on ids. */
+  /**
+   * What decides between pairs that are equal in every other way: it depends on where their ends stand in the frame,
+   * not on ids.
+   */
   rank(pair: number): number {
     const mixed = Math.imul(this.truthIndex(pair) + 1, 0x9e3779b1) ^ Math.imul(this.trackIndex(pair) + 1, 0x85ebca77);
     return Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae3d) >>> 16;

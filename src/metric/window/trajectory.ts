@@ -1,6 +1,6 @@
 /**
- * Trajectories and edges: who is in the window, and which pairs come closer than the cut-off in it. Engines keep what they know of them
- * in records of their own, by slot.
+ * Trajectories and edges: who is in the window, and which pairs come closer than the cut-off in it. Engines keep what
+ * they know of them in records of their own, by slot.
  */
 
 /** a power of two */
@@ -76,8 +76,8 @@ export class Trajectory {
 /** A truth and a track that are closer than the cut-off in at least one frame of the window. */
 export class Edge {
   /**
-   * A ring, as long as a power of two, because a crowd has many edges: of each frame in which it is a pair, oldest first, the frame's number less
-   * `base`, then the pair.
+   * A ring, as long as a power of two, because a crowd has many edges: of each frame in which it is a pair, oldest
+   * first, the frame's number less `base`, then the pair.
    */
   private rows = new Int32Array(2 * FIRST_ROWS);
   private mask = FIRST_ROWS - 1;

@@ -1,6 +1,7 @@
 /**
- * Pushes against a cold HiGHS solve of the same windows, and warm simplex against cold, in one run; and how pushes grow with the crowd and the window.
- * Real sequences from ../shared/data when they are there, a seeded crowd of the same density otherwise.
+ * Pushes against a cold HiGHS solve of the same windows, and warm simplex against cold, in one run; and how pushes grow
+ * with the crowd and the window. Real sequences from ../shared/data when they are there, a seeded crowd of the same
+ * density otherwise.
  */
 
 import { existsSync, readFileSync } from 'node:fs';
@@ -155,7 +156,10 @@ function slide(frames: Frame[], windowFrames: number, coldWindows: number) {
   };
 }
 
-/** Passes of pushes alone, and of cold solves, take turns, so that neither disturbs the other and both see the same machine. */
+/**
+ * Passes of pushes alone, and of cold solves, take turns, so that neither disturbs the other and both see the same
+ * machine.
+ */
 function measure(frames: Frame[]): ReturnType<typeof slide> {
   const pushes = [];
   const colds = [];
@@ -173,9 +177,10 @@ function measure(frames: Frame[]): ReturnType<typeof slide> {
 }
 
 /**
- * Warm simplex: a push with solver 'lp' at every frame (`push`), and the ring over the whole window restarted from its last basis, without asking
- * first whether the old prices still prove the optimum (`ring`; `ringSimplex` those of them that left HiGHS something to solve). Against them some of the same windows cold, without presolve: by our
- * own model (`cold`), and with rises and falls as columns, as the paper writes it (`asWritten`).
+ * Warm simplex: a push with solver 'lp' at every frame (`push`), and the ring over the whole window restarted from its
+ * last basis, without asking first whether the old prices still prove the optimum (`ring`; `ringSimplex` those of them
+ * that left HiGHS something to solve). Against them some of the same windows cold, without presolve: by our own model
+ * (`cold`), and with rises and falls as columns, as the paper writes it (`asWritten`).
  */
 function warmSimplex(frames: Frame[]) {
   const ring: RingSimplex = simplex.createRing(WINDOW_FRAMES);

@@ -1,6 +1,6 @@
 /**
- * One scene slid over by the rule, by the frontier alone and by the program alone, push by push in turns, so that all see the same machine; processor time. The
- * rule is held against the better engine of each push.
+ * One scene slid over by the rule, by the frontier alone and by the program alone, push by push in turns, so that all
+ * see the same machine; processor time. The rule is held against the better engine of each push.
  */
 
 import { type Report, SlidingWindow, type SolveOptions } from '../../../src/index.js';
@@ -49,7 +49,9 @@ export interface EngineRow {
   'rule s': number;
   'frontier s': number | string;
   'program s': number;
-  /** of all pushes: time of the rule over that of the engine that is better in sum, and over the better one of each push */
+  /**
+   * of all pushes: time of the rule over that of the engine that is better in sum, and over the better one of each push
+   */
   'to better in sum': number;
   'to better per push': number;
   /** share of notable pushes in which the rule takes more than 1.2 times the better engine */

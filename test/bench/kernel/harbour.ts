@@ -1,6 +1,7 @@
 /**
- * A harbour under a radar (FIELD 6): ships from the Solent AIS record in ../shared/data, interpolated between their reports, or a seeded
- * harbour like it; a scan every 2.5 s with a range of 20 km, positions 15 m off, one in ten not seen, boats without AIS on straight lines.
+ * A harbour under a radar (FIELD 6): ships from the Solent AIS record in ../shared/data, interpolated between their
+ * reports, or a seeded harbour like it; a scan every 2.5 s with a range of 20 km, positions 15 m off, one in ten not
+ * seen, boats without AIS on straight lines.
  */
 
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 /**
- * What a push costs besides solving: its time against a hand-written floor that only checks the frame, looks for close pairs and raises distances to the
- * exponent; the bytes it allocates and those a window holds; and what the first pushes of a process cost against later ones.
+ * What a push costs besides solving: its time against a hand-written floor that only checks the frame, looks for close
+ * pairs and raises distances to the exponent; the bytes it allocates and those a window holds; and what the first
+ * pushes of a process cost against later ones.
  */
 
 import { execFileSync } from 'node:child_process';

@@ -1,6 +1,7 @@
 /**
- * What the kernel is measured on: MOT17 and MOT20 results as they are and made poorer, a harbour, dense crowds, detections without identities. Real data come from
- * ../shared/data when they are there; the rest is seeded and the same on every machine.
+ * What the kernel is measured on: MOT17 and MOT20 results as they are and made poorer, a harbour, dense crowds,
+ * detections without identities. Real data come from ../shared/data when they are there; the rest is seeded and the
+ * same on every machine.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -78,7 +79,10 @@ const withoutIds = (frames: Frame[]): Frame[] =>
     tracker: tracker.map((object) => ({ ...object, id: `${k}-${object.id}` })),
   }));
 
-/** A poorer tracker: tracks are lost for a while and come back under another id, neighbours exchange theirs, boxes tremble, and there is clutter. */
+/**
+ * A poorer tracker: tracks are lost for a while and come back under another id, neighbours exchange theirs, boxes
+ * tremble, and there is clutter.
+ */
 export function degraded(frames: Frame[], seed: number): Frame[] {
   const random = randomFrom(seed);
   const names = new Map<string, string>();
