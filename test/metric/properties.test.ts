@@ -176,20 +176,19 @@ describe('a sliding window', () => {
       const random = randomFrom(seed);
       for (const frame of frames) {
         if (random() < 0.3) other = SlidingWindow.fromJSON(JSON.parse(JSON.stringify(other.toJSON())));
-        assert.deepEqual(
-          JSON.parse(JSON.stringify(other.push(frame))),
-          JSON.parse(JSON.stringify(window.push(frame))),
-          `seed ${seed}`,
-        );
+        assert.deepEqual(plain(other.push(frame)), plain(window.push(frame)), `seed ${seed}`);
       }
-      assert.deepEqual(
-        JSON.parse(JSON.stringify(other.end())),
-        JSON.parse(JSON.stringify(window.end())),
-        `seed ${seed}`,
-      );
+      assert.deepEqual(plain(other.end()), plain(window.end()), `seed ${seed}`);
     }
   });
 });
+
+/** A report as JSON. Which of the two engines solved a pair depends on the past; that one of them did, does not. */
+function plain(report: Report) {
+  const { solver, ...rest } = JSON.parse(JSON.stringify(report)) as Report;
+  const { frontier, simplex, ...others } = solver;
+  return { ...rest, solver: { ...others, solved: frontier + simplex } };
+}
 
 describe('the metric', () => {
   it('is zero from a scene to itself and symmetric, with missed and false exchanged', () => {
