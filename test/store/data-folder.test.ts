@@ -20,8 +20,14 @@ const targetOf = (live: Live): SceneTarget => ({
   kill: () => live.kill(),
 });
 
+/** Logarithms of another release of V8 may differ in the last digit from those that were learned and stored. */
+const rounded = (_key: string, value: unknown) =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(12)) : value;
+
 /** What must not depend on restarts. */
-function told(event: LiveEvent): unknown {
+const told = (event: LiveEvent): unknown => JSON.parse(JSON.stringify(lasting(event)), rounded);
+
+function lasting(event: LiveEvent): unknown {
   if (event.type !== 'report') return event;
   const { solveMs: _solveMs, objects: _objects, spikes, report, ...rest } = event;
   const { solver: _solver, perFrame: _perFrame, ...plain } = JSON.parse(JSON.stringify(report));
@@ -78,8 +84,8 @@ describe('a data folder of an earlier version', function () {
       clock.nowMs = clockAt(CUT);
       const live = await start(sceneConfig(join(dir, name)));
       assert.equal(live.storage().threadStreams, 1, 'the harbour was heavy');
-      const lasting = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
-      assert.ok(lasting.includes('deep missed'), `a spike lasts: ${lasting}`);
+      const spikes = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
+      assert.ok(spikes.includes('deep missed'), `a spike lasts: ${spikes}`);
       const events = await goOn(live);
       for (const [stream, list] of expected) assert.deepEqual(events.get(stream), list, stream);
     });
