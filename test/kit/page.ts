@@ -135,9 +135,10 @@ export class Screen {
     await this.page.goto(`${evaluator.url}/${hash}`);
   }
 
-  /** The figures of a tracker's panel, as precisely as they came. */
-  async figures(tracker: string): Promise<Record<string, number>> {
+  /** The figures of a tracker's panel, as precisely as they came; with `atFrame`, once they are those of that frame. */
+  async figures(tracker: string, atFrame?: number): Promise<Record<string, number>> {
     const panel = this.page.locator(`[data-tracker="${tracker}"]`);
+    if (atFrame !== undefined) await panel.locator(`.figures-box[data-k="${atFrame}"]`).waitFor();
     const cells = await panel.locator('[data-figure][data-value]').all();
     const entries = cells.map(
       async (cell) => [await cell.getAttribute('data-figure'), Number(await cell.getAttribute('data-value'))] as const,

@@ -145,7 +145,7 @@ describe('page', function () {
   describe('one series', () => {
     it('shows the figures of the newest frame, equal to the API, to /metrics and to the kernel', async () => {
       await goToSeries('faulty');
-      const figures = await screen.figures('faulty');
+      const figures = await screen.figures('faulty', FRAMES);
       assertFigures(figures, 'faulty', FRAMES);
       const api = await evaluator.get<{ k: number; evaluation: { distance: number; cost: Record<string, number> } }>(
         `/v1/window?stream=crossing&tracker=faulty&profile=${PROFILE}`,
@@ -178,7 +178,7 @@ describe('page', function () {
       await goToSeries('faulty');
       await screen.page.locator('#scrub').fill('130');
       await screen.shows({ shown: 130, mode: 'paused' });
-      assertFigures(await screen.figures('faulty'), 'faulty', 130);
+      assertFigures(await screen.figures('faulty', 130), 'faulty', 130);
       await screen.page.locator('h1').click();
       await screen.page.keyboard.press('ArrowLeft');
       await screen.shows({ shown: 129 });
@@ -196,7 +196,7 @@ describe('page', function () {
     it('opens at the frame of a link, and marks who switched there', async () => {
       await screen.go(evaluator, '#/');
       await goToFrame('faulty', 122);
-      assertFigures(await screen.figures('faulty'), 'faulty', 122);
+      assertFigures(await screen.figures('faulty', 122), 'faulty', 122);
       await screen.page.getByText('track changed for 2, 3').waitFor();
       await screen.shot('series-paused-at-switch');
     });
@@ -272,7 +272,7 @@ describe('page', function () {
       await show(evaluator.judged('growing', 'faulty')!, 'follow');
       const k = await grow();
       await show(k, 'follow');
-      assertFigures(await screen.figures('faulty'), 'faulty', k);
+      assertFigures(await screen.figures('faulty', k), 'faulty', k);
     });
 
     it('stays where it is when paused, while frames come in', async () => {
@@ -280,7 +280,7 @@ describe('page', function () {
       await screen.shows({ shown: 95, mode: 'paused' });
       const k = await grow();
       await show(95, 'paused');
-      assertFigures(await screen.figures('faulty'), 'faulty', 95);
+      assertFigures(await screen.figures('faulty', 95), 'faulty', 95);
       await screen.page.keyboard.press('End');
       await show(k, 'follow');
     });
@@ -308,8 +308,8 @@ describe('page', function () {
 
     it('shows two trackers side by side at the same frame', async () => {
       await goToFrame('faulty', 140, '&with=steady');
-      assertFigures(await screen.figures('faulty'), 'faulty', 140);
-      assertFigures(await screen.figures('steady'), 'steady', 140);
+      assertFigures(await screen.figures('faulty', 140), 'faulty', 140);
+      assertFigures(await screen.figures('steady', 140), 'steady', 140);
       await screen.shot('two-trackers');
       await screen.page.locator('#beside').selectOption('');
       await until('one panel', async () => (await screen.page.locator('.panel').count()) === 1);
@@ -562,7 +562,7 @@ describe('page states', function () {
     await after.open('crossing', ['faulty']);
     await after.send('crossing', { faulty: framesOf('faulty').slice(100, 103) }, 101);
     await screen.shows({ newest: 103, shown: 103 });
-    assertFigures(await screen.figures('faulty'), 'faulty', 103);
+    assertFigures(await screen.figures('faulty', 103), 'faulty', 103);
     await screen.banner('gone').waitFor({ state: 'hidden' });
   });
 
