@@ -21,9 +21,11 @@ import { aloneOf, type FrameRecord, pairCost } from './window/frame-record.js';
 import { QUANTA } from './window/quanta.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
-/** Truths that were too much for the frontier, and the frame since which. */
+/** Truths that were too much for the frontier, the frame since which, and for how many windows. */
 export interface HandedOver {
   since: number;
+  /** 1 unless given */
+  patience?: number;
   truths: string[];
 }
 
@@ -94,9 +96,9 @@ export class Solver implements WindowListener {
   handedOver(): HandedOver[] {
     if (!this.frontier) return [];
     return [...this.components]
-      .filter(({ isolated }) => !isolated)
       .map(({ since, patience, trajectories, truthCount }) => ({
-        since: since + (patience - 1) * (this.contents.windowFrames ?? 0),
+        since,
+        patience,
         truths: trajectories.slice(0, truthCount).map(({ id }) => id),
       }))
       .sort((a, b) => (a.truths[0] < b.truths[0] ? -1 : 1));
@@ -104,9 +106,9 @@ export class Solver implements WindowListener {
 
   /** Hands the same over, once the frames are there. */
   restore(handed: readonly HandedOver[]): void {
-    for (const { since, truths } of handed) {
+    for (const { since, patience, truths } of handed) {
       for (const id of truths) for (const edge of this.contents.truths.get(id)?.edges ?? []) this.loose.add(edge);
-      this.regroup(since);
+      this.regroup(since, patience);
     }
   }
 
@@ -337,7 +339,7 @@ export class Solver implements WindowListener {
   }
 
   /** Puts loose edges into new components; `since` is the frame at which the frontier gave them up, if it is now. */
-  private regroup(since = -1): void {
+  private regroup(since = -1, patience = 1): void {
     if (this.loose.size === 0) return;
     const grouped = new Set<Edge>();
     for (const start of this.loose) {
@@ -353,22 +355,24 @@ export class Solver implements WindowListener {
           }
         }
       }
-      this.addComponent(edges, since);
+      this.addComponent(edges, since, patience);
     }
     this.loose.clear();
     for (const component of this.dissolved) component.dispose();
     this.dissolved.length = 0;
   }
 
-  private addComponent(edges: Edge[], given: number): void {
+  private addComponent(edges: Edge[], given: number, wanted: number): void {
     const before = new Set<Component>();
     let since = given;
+    let patience = Math.max(wanted, this.patienceFor(edges));
     for (const edge of edges) {
       const component = this.componentOf[edge.slot];
       this.setIsolated(edge, false);
       if (component) {
         before.add(component);
         since = Math.max(since, component.since);
+        patience = Math.max(patience, component.patience);
       } else this.frontier?.release(edge);
     }
     // components that it swallows whole
@@ -378,7 +382,7 @@ export class Solver implements WindowListener {
       this.components.delete(component);
       this.dissolved.push(component);
     }
-    const component = new Component(this.program, edges, since, this.patienceFor(edges));
+    const component = new Component(this.program, edges, since, patience);
     component.inherit([...before, ...this.given]);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);
