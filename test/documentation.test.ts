@@ -13,7 +13,7 @@ import { startApp } from '../src/app.js';
 import { readConfig } from '../src/config/config.js';
 import { createLogger } from '../src/telemetry/logger.js';
 import { metric } from './kit/exposition.js';
-import { until } from './kit/system.js';
+import { until } from './kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');

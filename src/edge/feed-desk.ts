@@ -9,14 +9,14 @@ import type { Meters } from '../telemetry/meters.js';
 import type { CloseCode } from '../wire/codes.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Hello, HelloReader } from '../wire/messages.js';
-import { FairTurns } from './fair-turns.js';
 import { Faults } from './faults.js';
 import { FeedQueue, type FeedSession, type QueueOwner } from './feed-queue.js';
 import { FrameScanner } from './frame-scanner.js';
+import { FairTurns } from './limits/fair-turns.js';
+import { RefusalLog } from './limits/refusal-log.js';
+import { StreamShares } from './limits/stream-shares.js';
 import type { FeedPort } from './live-port.js';
-import { RefusalLog } from './refusal-log.js';
 import { StreamRules } from './stream-rules.js';
-import { StreamShares } from './stream-shares.js';
 
 /** A session as far as the desk knows it. */
 interface DeskSession extends FeedSession {

@@ -4,9 +4,9 @@
  * any longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true.
  */
 import type { Config } from '../config/config.js';
-import type { Holdable } from './fair-turns.js';
+import type { Holdable } from './limits/fair-turns.js';
+import { RateLimit } from './limits/rate-limit.js';
 import type { Peer } from './peer.js';
-import { RateLimit } from './rate-limit.js';
 
 /** What waits to be stored, as far as reading on depends on it. */
 interface Backlog {

@@ -13,9 +13,9 @@ import { HTTP_CODES, type HttpCode } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, targetOf } from './access.js';
 import type { Faults } from './faults.js';
+import { RequestRates } from './limits/request-rates.js';
 import type { Health, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
-import { RequestRates } from './request-rates.js';
 import type { Trends } from './trend.js';
 
 /** Everything answers are made of. */

@@ -18,9 +18,9 @@ import { type FeedQueue, type FeedSession, isStorageFault, jumpFault } from './f
 import { FlowControl } from './flow-control.js';
 import { type ForeignFrames, ForeignMessages } from './foreign-messages.js';
 import { formatOf, welcomeMessage } from './greeting.js';
+import { RateLimit } from './limits/rate-limit.js';
 import type { FeedPort } from './live-port.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
-import { RateLimit } from './rate-limit.js';
 
 const SET_ASIDE = 'the server failed on this message and has set it aside; its log says why';
 

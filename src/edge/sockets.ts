@@ -21,8 +21,8 @@ import { CLOSE_CODES, type CloseCode, HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, offeredProtocols, type Refusal, refusal, targetOf } from './access.js';
 import type { Faults } from './faults.js';
+import { WaitingConnections } from './limits/waiting-connections.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
-import { WaitingConnections } from './waiting-connections.js';
 
 /** For the commands and sources that connect as clients do. */
 export { WebSocket };

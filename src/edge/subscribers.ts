@@ -10,8 +10,8 @@ import { CLOSE_CODES } from '../wire/codes.js';
 import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.js';
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
 import { type Identity, type Refusal, refusal } from './access.js';
+import { RateLimit } from './limits/rate-limit.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
-import { RateLimit } from './rate-limit.js';
 
 export interface Filter {
   stream?: string;

@@ -5,7 +5,7 @@
  */
 import { ApiError, getTrend, getWindow, type ReportMessage, type WindowState } from './api.js';
 import { COMPONENTS, type Costs, type SeriesId } from './format.js';
-import { FrameBuffer, type NewFrame } from './frames.js';
+import { FrameBuffer, type NewFrame } from './scene/frames.js';
 import { LiveSocket, type SocketState } from './socket.js';
 
 const TREND_MAX = 3600;

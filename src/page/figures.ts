@@ -2,7 +2,7 @@
 import { h, setText } from './dom.js';
 import { costAt, type SeriesFeed } from './feed.js';
 import { COMPONENTS, type Costs, count, number } from './format.js';
-import type { ShownFrame } from './frames.js';
+import type { ShownFrame } from './scene/frames.js';
 
 export interface Figure {
   k: number;

@@ -4,20 +4,20 @@
  */
 import type { EventMessage } from './api.js';
 import type { Board } from './board.js';
-import { Camera } from './camera.js';
 import { h, setText, watchVisible } from './dom.js';
 import { EventTable } from './events-view.js';
 import { SeriesFeed } from './feed.js';
 import { describe, Figures, figureAt, sentence } from './figures.js';
 import { duration, type Route, type SeriesId, seriesLink } from './format.js';
-import type { ShownFrame } from './frames.js';
-import { Player } from './player.js';
 import { legend, Plots } from './plots.js';
-import { Ribbon } from './ribbon.js';
-import { Scene, type SceneOptions } from './scene.js';
+import { Camera } from './scene/camera.js';
+import type { ShownFrame } from './scene/frames.js';
+import { Player } from './scene/player.js';
+import { Ribbon } from './scene/ribbon.js';
+import { Scene, type SceneOptions } from './scene/scene.js';
+import { Transport } from './scene/transport.js';
 import { type State, seriesState } from './states.js';
 import { onThemeChange } from './theme.js';
-import { Transport } from './transport.js';
 import { WhatIf } from './what-if.js';
 
 const TEXT_MS = 100;

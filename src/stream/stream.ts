@@ -13,7 +13,6 @@ import type { FeedId, Role } from '../wire/feed.js';
 import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { type CompanionStates, Companions } from './companions.js';
-import { Findings, type FindingsState } from './findings.js';
 import { Load } from './load.js';
 import { Pairing, type PairingState } from './pairing.js';
 import { filtered, isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
@@ -22,6 +21,7 @@ import { type Pushed, Series, type SeriesState } from './series.js';
 import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
 import type { Outcome, Step } from './step.js';
 import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
+import { Findings, type FindingsState } from './wiring/findings.js';
 
 export interface StreamOptions extends SolveOptions {
   /** milliseconds: a stream is heavy when one in ten solves takes longer, or one was cut; never when absent */

@@ -9,7 +9,7 @@ import {
   readMotChallenge,
 } from '../../adapters/formats/motchallenge.js';
 import { type Frame, InputError } from '../../src/index.js';
-import { skipInFastRun } from '../kit/system.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 

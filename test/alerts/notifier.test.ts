@@ -9,7 +9,7 @@ import { Notifier } from '../../src/alerts/notifier.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
 import type { NotificationCounts } from '../../src/telemetry/spec.js';
 import type { SpikeEvent } from '../../src/wire/events.js';
-import { freePort, until } from '../kit/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 const START_MS = Date.parse('2025-11-16T00:00:00.000Z');
 

@@ -13,8 +13,8 @@ import { connect } from '../../src/client.js';
 import { readConfig } from '../../src/config/config.js';
 import { WebSocket } from '../../src/edge/sockets.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { launch } from '../kit/browser.js';
-import { until } from '../kit/system.js';
+import { launch } from '../kit/system/browser.js';
+import { until } from '../kit/system/system.js';
 import { crowd } from './crowd.js';
 
 const OBJECTS = 100;

@@ -7,8 +7,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Probe } from '../kit/edge.js';
-import { MAIN, Program } from '../kit/program.js';
-import { skipInFastRun } from '../kit/system.js';
+import { MAIN, Program } from '../kit/system/program.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 interface Event {
   type: string;

@@ -12,9 +12,9 @@ import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, InputError, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { outputOf } from '../kit/command-line.js';
 import { metric } from '../kit/exposition.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
+import { outputOf } from '../kit/system/command-line.js';
 
 /** Passes bytes on, and cuts each of its first connections after so many of them. */
 class CuttingProxy {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { frame, hello, Probe } from '../kit/edge.js';
-import { MAIN, Program } from '../kit/program.js';
+import { MAIN, Program } from '../kit/system/program.js';
 
 const ENV = { PATH: process.env.PATH };
 

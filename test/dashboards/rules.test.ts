@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { METRICS } from '../../src/telemetry/catalogue.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
-import { hasProgram, skipInFastRun, skipUnless } from '../kit/system.js';
+import { hasProgram, skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');

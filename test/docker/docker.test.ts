@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import { join, posix, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
-import { canContain, contained, instruction, runStage, stagesOf } from '../kit/container.js';
 import { get } from '../kit/edge.js';
-import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
+import { canContain, contained, instruction, runStage, stagesOf } from '../kit/system/container.js';
+import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const docker = join(root, 'docker');

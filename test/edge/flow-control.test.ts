@@ -1,7 +1,7 @@
 /** When a connection is read from, without any connection: credit, rate, disk, turns. */
 import { strict as assert } from 'node:assert';
 import { FlowControl } from '../../src/edge/flow-control.js';
-import { RateLimit } from '../../src/edge/rate-limit.js';
+import { RateLimit } from '../../src/edge/limits/rate-limit.js';
 
 function flowOf(limits: { creditFrames: number; framesPerSecond: number }) {
   const calls: string[] = [];

@@ -8,7 +8,7 @@ import type { FrameRules } from '../../src/wire/frame-check.js';
 import type { FeedPart } from '../../src/wire/objects.js';
 import { hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { keyOf } from '../kit/fake-live.js';
-import { until } from '../kit/system.js';
+import { until } from '../kit/system/system.js';
 
 const rules: FrameRules = {
   objectsMax: 100,

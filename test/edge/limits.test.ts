@@ -3,9 +3,9 @@ import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
 import { connect as connectTcp, type Socket } from 'node:net';
 import WebSocket from 'ws';
-import { RequestRates } from '../../src/edge/request-rates.js';
-import { StreamShares } from '../../src/edge/stream-shares.js';
-import { WaitingConnections } from '../../src/edge/waiting-connections.js';
+import { RequestRates } from '../../src/edge/limits/request-rates.js';
+import { StreamShares } from '../../src/edge/limits/stream-shares.js';
+import { WaitingConnections } from '../../src/edge/limits/waiting-connections.js';
 import { codeOf, frame, get, hello, Probe, type RunningEdge, raw, startEdge } from '../kit/edge.js';
 
 const TOKENS = { A: 'a'.repeat(32), B: 'b'.repeat(32) };

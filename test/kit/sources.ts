@@ -6,7 +6,7 @@ import { type App, startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from './settings.js';
-import { until } from './system.js';
+import { until } from './system/system.js';
 
 export class SourceBench {
   readonly folder = mkdtempSync(join(tmpdir(), 'tgospa-source-'));

@@ -19,7 +19,7 @@ import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js'
 import { feed, isLasting, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
-import { skipInFastRun } from '../kit/system.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 /** A tmpfs of so many megabytes, or null where that is not allowed. */
 function mountSmallDisk(dir: string, megabytes: number): string | null {
@@ -731,9 +731,9 @@ describe('live', () => {
   });
 });
 
-/** Runs test/kit/live-sender.ts, which sends a scene and reports acks; kills it when that many frames are acked. */
+/** Runs test/kit/system/live-sender.ts, which sends a scene and reports acks; kills it when that many frames are acked. */
 async function sendInProcess(dir: string, frames: number, killAt = Number.POSITIVE_INFINITY) {
-  const child = fork(new URL('../kit/live-sender.js', import.meta.url), [dir, String(frames)]);
+  const child = fork(new URL('../kit/system/live-sender.js', import.meta.url), [dir, String(frames)]);
   const outcome = { killed: false, acked: 0, resumedAt: 0, result: null as unknown };
   child.on('message', (message: { resumedAt?: number; acked?: number; result?: unknown }) => {
     if (message.resumedAt !== undefined) outcome.resumedAt = message.resumedAt;

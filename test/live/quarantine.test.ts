@@ -11,8 +11,8 @@ import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
-import { POISON } from '../kit/poisoned-kernel.js';
-import { until } from '../kit/system.js';
+import { POISON } from '../kit/metric/poisoned-kernel.js';
+import { until } from '../kit/system/system.js';
 
 const FRAMES = 60;
 

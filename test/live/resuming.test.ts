@@ -9,7 +9,7 @@ import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
 import { feed, quiet, TestClock } from '../kit/live.js';
-import { until } from '../kit/system.js';
+import { until } from '../kit/system/system.js';
 
 class StallingClock extends TestClock {
   uptimeMs = 0;

@@ -11,10 +11,10 @@ import { loadSimplexSync, useSimplex } from '../../src/metric/program/simplex.js
 import type { SolveOptions } from '../../src/metric/solve-options.js';
 import { WORK_PER_MS } from '../../src/metric/window/budget.js';
 import { crowd } from '../bench/crowd.js';
+import { randomCase } from '../kit/metric/scenes.js';
+import { close, verify } from '../kit/metric/verifier.js';
 import { randomFrom } from '../kit/random.js';
-import { randomCase } from '../kit/scenes.js';
-import { skipInFastRun } from '../kit/system.js';
-import { close, verify } from '../kit/verifier.js';
+import { skipInFastRun } from '../kit/system/system.js';
 import { quarry } from './hunt.js';
 
 const knownCases = (file: string): { frames: Frame[]; params: Params }[] =>

@@ -6,9 +6,9 @@
 
 import assert from 'node:assert/strict';
 import { type Evaluation, evaluate, type Frame, type Params, SlidingWindow } from '../../src/index.js';
-import { exactOptimum, isLater, toNumber } from '../kit/exact-oracle.js';
+import { exactOptimum, isLater, toNumber } from '../kit/metric/exact-oracle.js';
+import { close } from '../kit/metric/verifier.js';
 import { pick, randomFrom } from '../kit/random.js';
-import { close } from '../kit/verifier.js';
 
 const SOLVERS = ['auto', 'lp'] as const;
 

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, type Params, SlidingWindow } from '../../src/index.js';
 import { bestMatching } from '../../src/metric/assignment.js';
+import { close } from '../kit/metric/verifier.js';
 import { type Random, randomFrom } from '../kit/random.js';
-import { close } from '../kit/verifier.js';
 
 const PARAMS = { distance: 'euclidean', cutoff: 10, exponent: 1, switchPenalty: 5 } as const satisfies Params;
 

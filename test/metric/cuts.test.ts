@@ -13,9 +13,9 @@ import {
   type Report,
   SlidingWindow,
 } from '../../src/index.js';
-import { assignmentCost, type ProperPairs } from '../kit/assignment-cost.js';
+import { assignmentCost, type ProperPairs } from '../kit/metric/assignment-cost.js';
+import { baseDistance } from '../kit/metric/verifier.js';
 import { type Random, randomFrom } from '../kit/random.js';
-import { baseDistance } from '../kit/verifier.js';
 
 const WINDOW = 12;
 const SLACK = 1 + 1e-9;

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type Box, evaluate, type Frame, type Params, SlidingWindow, type SolveOptions } from '../../src/index.js';
-import { close, verify } from '../kit/verifier.js';
+import { close, verify } from '../kit/metric/verifier.js';
 
 const at = (id: string, ...point: number[]) => ({ id, point });
 

@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { type Evaluation, evaluate, type Frame, type Params, SlidingWindow, type Weights } from '../../src/index.js';
-import { exactOptimum, toNumber } from '../kit/exact-oracle.js';
+import { exactOptimum, toNumber } from '../kit/metric/exact-oracle.js';
 import { pick, randomFrom } from '../kit/random.js';
 
 const SOLVERS = ['auto', 'lp'] as const;

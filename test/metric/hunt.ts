@@ -8,9 +8,9 @@
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import { evaluate, SlidingWindow, type SolveOptions } from '../../src/index.js';
+import { type randomCase, randomScene, type SceneShape, switchPenaltyOf } from '../kit/metric/scenes.js';
+import { verify } from '../kit/metric/verifier.js';
 import { pick, randomFrom } from '../kit/random.js';
-import { type randomCase, randomScene, type SceneShape, switchPenaltyOf } from '../kit/scenes.js';
-import { verify } from '../kit/verifier.js';
 
 /** half a switch against c^p: simple fractions, so that switches tie with distances */
 const RATIOS = [0.125, 0.25, 0.25, 0.5, 0.5, 0.75, 1, 1, 1.5, 2, 3, 5];

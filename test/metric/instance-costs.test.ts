@@ -6,10 +6,10 @@
 
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, type Obj, type Params, SlidingWindow } from '../../src/index.js';
-import { toNumber } from '../kit/exact-oracle.js';
-import { admissibleError, exactCost, type Judgement, mask, ramp, relaxedCost } from '../kit/instance-costs.js';
+import { toNumber } from '../kit/metric/exact-oracle.js';
+import { admissibleError, exactCost, type Judgement, mask, ramp, relaxedCost } from '../kit/metric/instance-costs.js';
+import { close } from '../kit/metric/verifier.js';
 import { pick, type Random, randomFrom } from '../kit/random.js';
-import { close } from '../kit/verifier.js';
 
 type Feed = Obj[];
 

@@ -6,8 +6,8 @@ import { evaluate, type Frame, presets, profile, SlidingWindow, type SolveOption
 import { auditWindow } from '../../src/metric/audit.js';
 import { distances } from '../../src/metric/distance.js';
 import { loadSimplexSync, useSimplex } from '../../src/metric/program/simplex.js';
-import { randomCase } from '../kit/scenes.js';
-import { close } from '../kit/verifier.js';
+import { randomCase } from '../kit/metric/scenes.js';
+import { close } from '../kit/metric/verifier.js';
 
 describe('the particulars of the kernel', () => {
   it('a long-term switch penalty at an exponent other than 1 is n^(1/p) c', () => {

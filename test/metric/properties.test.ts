@@ -15,9 +15,9 @@ import {
   SlidingWindow,
   type SolveOptions,
 } from '../../src/index.js';
+import { randomCase, shuffled } from '../kit/metric/scenes.js';
+import { baseDistance, close, verify, verifyBounds } from '../kit/metric/verifier.js';
 import { randomFrom } from '../kit/random.js';
-import { randomCase, shuffled } from '../kit/scenes.js';
-import { baseDistance, close, verify, verifyBounds } from '../kit/verifier.js';
 
 const seeds = (count: number, first: number) => Array.from({ length: count }, (_, n) => first + n);
 const swapped = (frames: Frame[]): Frame[] =>

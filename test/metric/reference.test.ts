@@ -16,7 +16,7 @@ import {
   profile,
   type SolveOptions,
 } from '../../src/index.js';
-import { baseDistance, close, verify } from '../kit/verifier.js';
+import { baseDistance, close, verify } from '../kit/metric/verifier.js';
 
 const DATA = '../shared/data/';
 const load = (name: string) => JSON.parse(readFileSync(`test/cases/reference/${name}.json`, 'utf8'));

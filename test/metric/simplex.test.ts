@@ -20,7 +20,7 @@ import {
   weightsValue,
 } from '../../src/metric/program/simplex.js';
 import { randomFrom } from '../kit/random.js';
-import { skipInFastRun } from '../kit/system.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 interface Case {
   name: string;

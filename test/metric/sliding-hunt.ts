@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 import { evaluate, type Frame, type Params, presets, profile, SlidingWindow } from '../../src/index.js';
 import { DISTANCES, type DistanceName } from '../../src/metric/params.js';
+import { randomScene, type SceneShape } from '../kit/metric/scenes.js';
 import { pick, randomFrom } from '../kit/random.js';
-import { randomScene, type SceneShape } from '../kit/scenes.js';
 
 const PUSHES = 100_000;
 const WINDOWS = [1, 2, 3, 5, 8, 13, 21, 34, 60, 60, 60, 120, 300, 600];

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, type Obj, type Params, type Report, SlidingWindow } from '../../src/index.js';
-import { randomCase } from '../kit/scenes.js';
-import { skipInFastRun } from '../kit/system.js';
-import { close } from '../kit/verifier.js';
+import { randomCase } from '../kit/metric/scenes.js';
+import { close } from '../kit/metric/verifier.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const params: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 2 };
 const at = (id: string, x: number): Obj => ({ id, point: [x] });

@@ -14,10 +14,10 @@ import { Matcher } from '../../src/scores/matching.js';
 import { ScoreWindow, scoreFrames, scoreTotals } from '../../src/scores/score-window.js';
 import type { SimilarityRule } from '../../src/scores/similarity.js';
 import { addTotals, SCORE_NAMES, type Scores, scoresOf } from '../../src/scores/totals.js';
-import { naiveScores } from '../kit/naive-scores.js';
+import { naiveScores } from '../kit/metric/naive-scores.js';
+import { randomCase } from '../kit/metric/scenes.js';
 import { randomFrom } from '../kit/random.js';
-import { randomCase } from '../kit/scenes.js';
-import { skipInFastRun, skipUnless } from '../kit/system.js';
+import { skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 

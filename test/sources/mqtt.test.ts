@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { connectAsync, type MqttClient } from 'mqtt';
 import type { WindowView } from '../../src/live/pipeline.js';
 import { matches } from '../../src/sources/mqtt.js';
-import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
-import { Program } from '../kit/program.js';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
-import { freePort, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system.js';
+import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
+import { Program } from '../kit/system/program.js';
+import { freePort, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 
 describe('MQTT', function () {
   this.timeout(SYSTEM_TIMEOUT_MS);

@@ -1,9 +1,9 @@
 /** rosbridge as a source, against a server that is true to its protocol; through the real evaluator. */
 import { strict as assert } from 'node:assert';
 import { Backoff } from '../../src/sources/source.js';
-import { muteServer, RosbridgeServer } from '../kit/rosbridge-server.js';
 import { SourceBench } from '../kit/sources.js';
-import { until } from '../kit/system.js';
+import { muteServer, RosbridgeServer } from '../kit/system/rosbridge-server.js';
+import { until } from '../kit/system/system.js';
 
 const frame = (k: number) => ({ k, objects: [{ id: 'a', box: [k % 500, 10, 20, 40] }] });
 

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { appendFileSync, copyFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { frameText, SourceBench } from '../kit/sources.js';
-import { until } from '../kit/system.js';
+import { until } from '../kit/system/system.js';
 
 describe('a growing file', function () {
   this.timeout(300_000);

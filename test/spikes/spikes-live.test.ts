@@ -15,7 +15,7 @@ import { pack, type WireObject } from '../../src/wire/objects.js';
 import { Chance } from '../bench/spike-scene.js';
 import { Probe } from '../kit/edge.js';
 import { metric } from '../kit/exposition.js';
-import { skipInFastRun, until } from '../kit/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 const START_MS = 1_763_251_200_000;
 const quiet = createLogger({ level: 'silent' });

@@ -9,8 +9,8 @@ import { SIGNALS, type Signal } from '../../src/spikes/signals.js';
 import { type SpikeNews, SpikeWatch } from '../../src/spikes/watch.js';
 import { Chance } from '../bench/spike-scene.js';
 import { configOf } from '../kit/edge.js';
-import { mot17 } from '../kit/mot17.js';
-import { skipInFastRun } from '../kit/system.js';
+import { mot17 } from '../kit/metric/mot17.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
 const SEQUENCES = ['02', '04', '05', '09', '10', '11', '13'].map((number) => `MOT17-${number}`);

@@ -12,7 +12,7 @@ import { type LogRecord, type PartRecord, RecordReader, RecordWriter } from '../
 import { StorageFault } from '../../src/store/storage-fault.js';
 import { type PackedList, pack, unpack, type WireObject } from '../../src/wire/objects.js';
 import { logSettings } from '../kit/settings.js';
-import { skipInFastRun } from '../kit/system.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const partOf = (stream: string, seq: number, objectCount = 20): PartRecord => ({
   kind: 'part',

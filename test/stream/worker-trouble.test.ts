@@ -22,7 +22,7 @@ import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, isLasting, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
 import { logSettings } from '../kit/settings.js';
-import { skipInFastRun, until } from '../kit/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 const PROFILE = 'online-surveillance';
 

@@ -10,7 +10,7 @@ import type { LiveEvent } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';
-import { skipInFastRun, until } from '../kit/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 const PROFILE = 'online-surveillance';
 const WINDOW_FRAMES = 40;

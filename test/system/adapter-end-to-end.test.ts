@@ -17,9 +17,9 @@ import { type Evaluation, evaluate, type Frame, presets } from '../../src/index.
 import { createLogger } from '../../src/telemetry/logger.js';
 import { Probe } from '../kit/edge.js';
 import { filesOf, type PlainFrame, secondsOf, WRITERS, type Written } from '../kit/format-writers.js';
-import { mot17 } from '../kit/mot17.js';
+import { mot17 } from '../kit/metric/mot17.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';

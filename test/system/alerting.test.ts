@@ -12,11 +12,11 @@ import { stringify } from 'yaml';
 import { files } from '../../dashboards/grafana/generate.js';
 import { RULES_FILE, readRules, shortened } from '../kit/alert-rules.js';
 import { filledIn, queriesOf } from '../kit/dashboard-queries.js';
-import { describeAlert, Monitoring } from '../kit/monitoring.js';
-import { Program } from '../kit/program.js';
 import { FAULTS, ScriptedScene } from '../kit/scripted-scene.js';
 import { UNTIMED_EVALUATION } from '../kit/settings.js';
-import { freePort, hasProgram, skipUnless, until } from '../kit/system.js';
+import { describeAlert, Monitoring } from '../kit/system/monitoring.js';
+import { Program } from '../kit/system/program.js';
+import { freePort, hasProgram, skipUnless, until } from '../kit/system/system.js';
 
 /** An hour of history becomes a minute. */
 const FACTOR = 60;

@@ -12,9 +12,9 @@ import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { Frame } from '../../src/index.js';
 import { crowd } from '../bench/crowd.js';
-import { Program } from '../kit/program.js';
 import { randomFrom } from '../kit/random.js';
-import { freePort } from '../kit/system.js';
+import { Program } from '../kit/system/program.js';
+import { freePort } from '../kit/system/system.js';
 
 const FRAMES = 900;
 const KILLS = 6;

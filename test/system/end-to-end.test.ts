@@ -15,7 +15,7 @@ import { type Evaluation, evaluate, type Frame, presets, type Report, SlidingWin
 import { createLogger } from '../../src/telemetry/logger.js';
 import { Probe } from '../kit/edge.js';
 import { metric } from '../kit/exposition.js';
-import { mot17 } from '../kit/mot17.js';
+import { mot17 } from '../kit/metric/mot17.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 
 const SEQUENCE = 'MOT17-09';

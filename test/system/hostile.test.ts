@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import WebSocket from 'ws';
 import { frame, get, hello, Probe } from '../kit/edge.js';
-import { Program } from '../kit/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
+import { Program } from '../kit/system/program.js';
+import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
 
 /** far above what any answer takes, far below the 9 to 60 seconds that these attacks took */
 const PATIENCE_MS = 5000;

@@ -4,7 +4,7 @@
  * are those of a run that nobody interrupted. The long matrix is `outages.ts`; OUTAGE_SEED repeats a run.
  */
 import { strict as assert } from 'node:assert';
-import { type Kind, type Outage, play } from '../kit/outage.js';
+import { type Kind, type Outage, play } from '../kit/system/outage.js';
 
 /** longer than the lateness, which leaves room for a machine that is busy with other tests */
 const OUTAGE_MS = 8000;

@@ -4,7 +4,7 @@
  * Prints one line of JSON for each run; exits with 1 when one differs from a run that nobody interrupted.
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util';
-import { type Aftermath, type Kind, play } from '../kit/outage.js';
+import { type Aftermath, type Kind, play } from '../kit/system/outage.js';
 
 const { values } = parseArgs({
   options: {

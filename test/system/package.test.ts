@@ -18,7 +18,7 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SYSTEM_TIMEOUT_MS } from '../kit/system.js';
+import { SYSTEM_TIMEOUT_MS } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { WebSocket } from '../../src/edge/sockets.js';
-import { CHROMIUM, launch } from '../kit/browser.js';
-import { Screen } from '../kit/page.js';
-import { Program } from '../kit/program.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
+import { CHROMIUM, launch } from '../kit/system/browser.js';
+import { Screen } from '../kit/system/page.js';
+import { Program } from '../kit/system/program.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
 
 const PROFILE = 'online-surveillance';
 

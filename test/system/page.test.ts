@@ -10,10 +10,10 @@ import type { Browser } from 'playwright-core';
 import { paramsByName, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Params, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
-import { CHROMIUM, launch } from '../kit/browser.js';
 import { metric } from '../kit/exposition.js';
-import { Evaluator, Screen } from '../kit/page.js';
-import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
+import { CHROMIUM, launch } from '../kit/system/browser.js';
+import { Evaluator, Screen } from '../kit/system/page.js';
+import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const PROFILE = 'online-surveillance';

@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import { Probe } from '../kit/edge.js';
-import { POISON } from '../kit/poisoned-kernel.js';
-import { Program } from '../kit/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
+import { POISON } from '../kit/metric/poisoned-kernel.js';
+import { Program } from '../kit/system/program.js';
+import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
 
-const KERNEL = new URL('../kit/poisoned-kernel.js', import.meta.url).href;
+const KERNEL = new URL('../kit/metric/poisoned-kernel.js', import.meta.url).href;
 const FRAMES = 160;
 /** the first of them make the stream heavy */
 const SLOW_FRAMES = 5;
@@ -124,7 +124,7 @@ describe('recovery after kill -9', function () {
 
   it('sets a record aside that has ended the process twice, and keeps it for people to look at', async () => {
     writeFileSync(join(folder, 'tgospa.yaml'), JSON.stringify({ ...CONFIG, evaluation: { threads: 0 } }));
-    const harmless = new URL('../kit/program.js', import.meta.url).href;
+    const harmless = new URL('../kit/system/program.js', import.meta.url).href;
     await serve({}, harmless).shows(/tgospa is listening/);
     const feeds = [feed('light'), feed('light', 't')];
     await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));

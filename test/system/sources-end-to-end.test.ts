@@ -8,12 +8,12 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import type { Frame } from '../../src/index.js';
-import { hasMosquitto, Mosquitto } from '../kit/mosquitto.js';
-import { MOT17, mot17 } from '../kit/mot17.js';
-import { MAIN } from '../kit/program.js';
-import { RosbridgeServer } from '../kit/rosbridge-server.js';
+import { MOT17, mot17 } from '../kit/metric/mot17.js';
 import { SourceBench } from '../kit/sources.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system.js';
+import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
+import { MAIN } from '../kit/system/program.js';
+import { RosbridgeServer } from '../kit/system/rosbridge-server.js';
+import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';

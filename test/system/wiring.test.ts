@@ -10,10 +10,10 @@ import type { Browser } from 'playwright-core';
 import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { FINDINGS, Finding, FindingEvent } from '../../src/wire/findings.js';
-import { CHROMIUM, launch } from '../kit/browser.js';
 import { Probe } from '../kit/edge.js';
-import { Program } from '../kit/program.js';
-import { SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system.js';
+import { CHROMIUM, launch } from '../kit/system/browser.js';
+import { Program } from '../kit/system/program.js';
+import { SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 import { keyed, moved, type Sent, scene } from '../kit/wiring-scene.js';
 
 const CONFIG = `profiles:

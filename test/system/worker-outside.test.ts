@@ -11,12 +11,12 @@ import { evaluate, type Frame, presets } from '../../src/index.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { crowd } from '../bench/crowd.js';
 import { Probe } from '../kit/edge.js';
-import { POISON } from '../kit/poisoned-kernel.js';
-import { Program } from '../kit/program.js';
+import { POISON } from '../kit/metric/poisoned-kernel.js';
 import { randomFrom } from '../kit/random.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system.js';
+import { Program } from '../kit/system/program.js';
+import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
 
-const POISONED = new URL('../kit/poisoned-kernel.js', import.meta.url).href;
+const POISONED = new URL('../kit/metric/poisoned-kernel.js', import.meta.url).href;
 const PROFILE = 'online-surveillance';
 const WINDOW_FRAMES = 30;
 const IN_THREAD = { budgetMs: 60_000, inlineMs: 0, threads: 1 };

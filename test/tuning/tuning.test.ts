@@ -10,7 +10,7 @@ import { alignMotChallenge, readMotChallenge } from '../../adapters/formats/motc
 import { evaluate, type Frame, InputError, presets, type TuningSample, tune } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { emptyHistogram, proposeBoundaries } from '../../src/tuning/intervals.js';
-import { skipUnless } from '../kit/system.js';
+import { skipUnless } from '../kit/system/system.js';
 
 const paper = JSON.parse(
   readFileSync(new URL('../../../test/cases/reference/paper-tables.json', import.meta.url), 'utf8'),

@@ -11,7 +11,7 @@ import { runEval } from '../../../src/commands/eval/eval.js';
 import { evalHelp } from '../../../src/commands/eval/options.js';
 import { type Evaluation, evaluate, type Obj, type Params, presets } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { ESCAPES, outputOf, PLAIN, rowsOf, SceneFolder } from '../../kit/command-line.js';
+import { ESCAPES, outputOf, PLAIN, rowsOf, SceneFolder } from '../../kit/system/command-line.js';
 
 interface Entry extends Evaluation {
   reference: string;

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { adapters } from '../../../adapters/index.js';
 import { evalLine, readJob } from '../../../src/commands/eval/options.js';
-import { usageMistakes as mistakesOf } from '../../kit/command-line.js';
+import { usageMistakes as mistakesOf } from '../../kit/system/command-line.js';
 
 const usageMistakes = (args: string[]) => mistakesOf((words) => readJob(evalLine(words)), args);
 

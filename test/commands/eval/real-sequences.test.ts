@@ -6,8 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import type { Evaluation, Params, Scores } from '../../../src/index.js';
-import { outputOf } from '../../kit/command-line.js';
-import { skipInFastRun, skipUnless } from '../../kit/system.js';
+import { outputOf } from '../../kit/system/command-line.js';
+import { skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 interface Entry extends Evaluation {
   /** null: all sequences combined; absent for one */

@@ -10,8 +10,8 @@ import { evaluate, type Frame, presets } from '../../../src/index.js';
 import { scoreFrames, scoreTotals } from '../../../src/scores/score-window.js';
 import { addTotals, type Scores, scoresOf } from '../../../src/scores/totals.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { outputOf, rowsOf, SceneFolder } from '../../kit/command-line.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system.js';
+import { outputOf, rowsOf, SceneFolder } from '../../kit/system/command-line.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 const profile = presets['online-surveillance'];
 const scene = crossingScene().trackers;

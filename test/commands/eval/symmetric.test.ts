@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import { evaluate, presets } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { outputOf, rowsOf, SceneFolder } from '../../kit/command-line.js';
+import { outputOf, rowsOf, SceneFolder } from '../../kit/system/command-line.js';
 
 const profile = presets['online-surveillance'];
 const scene = crossingScene().trackers;

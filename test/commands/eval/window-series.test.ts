@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import { evaluate, presets } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { outputOf, PLAIN, rowsOf, SceneFolder } from '../../kit/command-line.js';
+import { outputOf, PLAIN, rowsOf, SceneFolder } from '../../kit/system/command-line.js';
 
 const [steady, , faulty] = crossingScene().trackers;
 const run = (args: string[], screen = PLAIN) => outputOf(runEval, args, screen);

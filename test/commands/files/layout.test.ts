@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { findStudy } from '../../../src/commands/files/layout.js';
-import { SceneFolder } from '../../kit/command-line.js';
+import { SceneFolder } from '../../kit/system/command-line.js';
 
 describe('a study in folders', () => {
   let folder: SceneFolder;

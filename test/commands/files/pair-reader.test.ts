@@ -6,7 +6,7 @@ import { runEval } from '../../../src/commands/eval/eval.js';
 import { PairReader, type PairReading } from '../../../src/commands/files/pair-reader.js';
 import { runTune } from '../../../src/commands/tune/tune.js';
 import { type Evaluation, InputError } from '../../../src/index.js';
-import { outputOf, SceneFolder } from '../../kit/command-line.js';
+import { outputOf, SceneFolder } from '../../kit/system/command-line.js';
 
 const run = (args: string[]) => outputOf(runEval, args);
 const runJson = async (args: string[]): Promise<Evaluation[]> => JSON.parse((await run([...args, '--json'])).out);

@@ -8,8 +8,8 @@ import { drawReport } from '../../../src/commands/tune/report.js';
 import { runTune } from '../../../src/commands/tune/tune.js';
 import { type Frame, InputError, tune } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
-import { outputOf, resultOf, SceneFolder } from '../../kit/command-line.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system.js';
+import { outputOf, resultOf, SceneFolder } from '../../kit/system/command-line.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 const [steady] = crossingScene().trackers;
 const done = (args: string[]) => outputOf(runTune, args);

@@ -22,8 +22,8 @@ import {
   resultOf,
   rowsOf,
   SceneFolder,
-} from '../../kit/command-line.js';
-import { skipUnless } from '../../kit/system.js';
+} from '../../kit/system/command-line.js';
+import { skipUnless } from '../../kit/system/system.js';
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
 const data = new URL('../../../../../shared/data/MOT17/', import.meta.url);

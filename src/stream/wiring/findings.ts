@@ -1,0 +1,424 @@
+/**
+ * What is wrong with how the feeds of one stream are wired: found from the first parts of both feeds, kept while it
+ * holds, cleared when it no longer does. A function of the records: it knows no clock but their times.
+ *
+ * A tracker is examined from its first part on: the last parts of both feeds are kept and looked at now and then, at
+ * longer and longer intervals. Once it matches it is only glanced at, one step in many, and nothing is kept of it; it
+ * is examined again when nothing matches any more, when it comes back, and when settings change.
+ */
+import type { Role } from '../../wire/feed.js';
+import type { Evidence, Finding, FindingName } from '../../wire/findings.js';
+import type { FeedPart } from '../../wire/objects.js';
+import type { StreamPlan } from '../plan.js';
+import type { Step } from '../step.js';
+import { agreementAt, agreementOfStep, type Judge, type Sample, type Sighting } from './agreement.js';
+import { wordsOf } from './finding-words.js';
+import { type Lag, lagOf } from './lag.js';
+import {
+  interpolationFault,
+  mixedKeys,
+  rateFault,
+  referenceBehindMs,
+  sampledOf,
+  TIMED_MIN,
+} from './pairing-hypotheses.js';
+import { explain, milli } from './wiring-hypotheses.js';
+
+/** A finding that starts or ends. */
+export interface FindingChange extends Finding {
+  phase: 'start' | 'end';
+}
+
+/** What is known about how a tracker is wired. Plain data. */
+interface Wiring {
+  parts: number;
+  openedMs: number;
+  firstMs: number | null;
+  /** its last parts, while it is examined */
+  seen: Sighting[];
+  /** number of parts at which it is examined next */
+  nextCheck: number;
+  healthy: boolean;
+  steps: number;
+  /** steps looked at: pairs there could have been, and pairs there were; older ones count less */
+  looked: number;
+  possible: number;
+  pairs: number;
+  /** when objects of both feeds were first in one step, epoch milliseconds */
+  metMs: number | null;
+  /** steps with both feeds, and with one only; older ones count less */
+  paired: number;
+  unpaired: number;
+  /** a step that the tracker did not answer follows */
+  missing: boolean;
+  /** examinations in a row that found the tracker ahead or behind */
+  lagging: number;
+  /** glances in a row at which nothing matched */
+  unmatched: number;
+}
+
+/** Everything Findings knows. Plain data. */
+export interface FindingsState {
+  reference: { parts: number; opened: boolean; firstMs: number | null; seen: Sighting[] };
+  trackers: Array<[tracker: string, wiring: Wiring]>;
+  findings: Finding[];
+}
+
+type Found = Partial<Record<FindingName, Evidence>>;
+
+/** milliseconds: who has not come when the other has been there for this long never came */
+const NEVER_MS = 10_000;
+const SEEN_MAX = 64;
+/** objects of the parts that are kept of a feed, unless they are few parts */
+const SEEN_OBJECTS_MAX = 4096;
+const SEEN_MIN = 16;
+const FIRST_CHECK = 10;
+const CHECK_EVERY_MAX = 200;
+/** parts after which a tracker that matches is no longer examined */
+const EXAMINED_PARTS = 200;
+/** one in so many steps is looked at: examined for long, and healthy */
+const LOOK_EVERY = 8;
+const GLANCE_EVERY = 64;
+const UNMATCHED_MAX = 8;
+const EVERY_STEP_UP_TO = 64;
+/** possible pairs, or steps, beyond which older ones count half */
+const REMEMBERED = 400;
+/** possible pairs, or steps, without which nothing is said */
+const ENOUGH = 20;
+/** shares of possible pairs */
+const NEVER_SHARE = 0.02;
+const WEAK_SHARE = 0.2;
+/** share of steps that have both feeds */
+const PAIRED_SHARE = 0.1;
+/** nothing matches, without a cause: said after so many steps or so long */
+const NEVER_STEPS = 200;
+const NEVER_MATCH_MS = 20_000;
+const LAG_PARTS = 48;
+/** intervals */
+const LAG_MIN = 0.65;
+const LAG_KEPT = 0.3;
+const LAG_TRUTHS_MIN = 3;
+const LAGGING_MIN = 2;
+
+/** These explain why nothing matches or pairs; one that was found stays while that is so. */
+const CAUSES: readonly FindingName[] = [
+  'frame_offset',
+  'clock_offset',
+  'time_unit',
+  'box_order',
+  'normalized_boxes',
+  'axis_swapped',
+  'units',
+];
+
+export class Findings {
+  #plan: StreamPlan;
+  #judge: Judge;
+  readonly #reference: FindingsState['reference'];
+  readonly #trackers: Map<string, Wiring>;
+  readonly #findings = new Map<string, Finding>();
+  #changes: FindingChange[] = [];
+
+  constructor(plan: StreamPlan, state?: FindingsState) {
+    this.#plan = plan;
+    this.#judge = judgeOf(plan);
+    this.#reference = state?.reference ?? { parts: 0, opened: false, firstMs: null, seen: [] };
+    this.#trackers = new Map(state?.trackers);
+    for (const finding of state?.findings ?? []) this.#findings.set(keyOf(finding.tracker, finding.finding), finding);
+  }
+
+  /** The findings that hold, in the order in which they were found. */
+  list(): Finding[] {
+    return [...this.#findings.values()];
+  }
+
+  /** What started and ended since the last call. */
+  drain(): FindingChange[] {
+    if (this.#changes.length === 0) return this.#changes;
+    const changes = this.#changes;
+    this.#changes = [];
+    return changes;
+  }
+
+  /** Another plan from now on: everything is examined anew under it. */
+  configure(plan: StreamPlan): void {
+    this.#plan = plan;
+    this.#judge = judgeOf(plan);
+    for (const wiring of this.#trackers.values()) restart(wiring);
+  }
+
+  /** A feed said hello. */
+  open(role: Role, tracker: string | null, atMs: number): void {
+    if (role === 'reference') this.#reference.opened = true;
+    else {
+      const known = this.#trackers.get(tracker!);
+      // it may come back wired otherwise
+      if (known) restart(known);
+      else this.#trackers.set(tracker!, newWiring(atMs));
+    }
+  }
+
+  /** A tracker, or with null the stream, is gone. */
+  retire(tracker: string | null): void {
+    for (const finding of this.list())
+      if (tracker === null || finding.tracker === tracker) this.#clear(finding.tracker, finding.finding);
+    if (tracker === null) this.#trackers.clear();
+    else this.#trackers.delete(tracker);
+  }
+
+  part(role: Role, tracker: string | null, part: FeedPart, atMs: number): void {
+    if (role === 'reference') this.#referencePart(part, atMs);
+    else this.#trackerPart(tracker!, part, atMs);
+  }
+
+  #referencePart(part: FeedPart, atMs: number): void {
+    const reference = this.#reference;
+    if (reference.parts++ === 0) {
+      reference.firstMs = atMs;
+      for (const tracker of this.#trackers.keys()) this.#clear(tracker, 'reference_never_came');
+    }
+    let examined = false;
+    for (const [tracker, wiring] of this.#trackers) {
+      if (wiring.parts === 0) this.#neverCame(tracker, Math.max(reference.firstMs!, wiring.openedMs), atMs);
+      examined ||= !wiring.healthy;
+    }
+    if (this.#trackers.size === 0) this.#neverCame(null, reference.firstMs!, atMs);
+    if (examined) keep(reference.seen, part, atMs);
+    else if (reference.seen.length > 0) reference.seen = [];
+  }
+
+  #neverCame(tracker: string | null, sinceMs: number, atMs: number): void {
+    if (atMs - sinceMs < NEVER_MS || this.#findings.has(keyOf(tracker, 'tracker_never_came'))) return;
+    const evidence = { seconds: Math.round((atMs - sinceMs) / 1000), opened: tracker !== null };
+    this.#put(tracker, 'tracker_never_came', evidence, atMs);
+  }
+
+  #trackerPart(tracker: string, part: FeedPart, atMs: number): void {
+    const wiring = this.#wiring(tracker, atMs);
+    if (wiring.parts++ === 0) {
+      wiring.firstMs = atMs;
+      this.#clear(tracker, 'tracker_never_came');
+      this.#clear(null, 'tracker_never_came');
+    }
+    if (wiring.healthy) return;
+    if (this.#reference.parts === 0) {
+      const heardMs = atMs - wiring.firstMs!;
+      if (heardMs < NEVER_MS || this.#findings.has(keyOf(tracker, 'reference_never_came'))) return;
+      const evidence = { seconds: Math.round(heardMs / 1000), opened: this.#reference.opened };
+      this.#put(tracker, 'reference_never_came', evidence, atMs);
+      return;
+    }
+    keep(wiring.seen, part, atMs);
+    if (wiring.parts >= wiring.nextCheck) this.#examine(tracker, wiring, atMs);
+  }
+
+  #wiring(tracker: string, atMs: number): Wiring {
+    let wiring = this.#trackers.get(tracker);
+    // a stream that was stored before there were findings
+    if (!wiring) {
+      wiring = newWiring(atMs);
+      this.#trackers.set(tracker, wiring);
+    }
+    return wiring;
+  }
+
+  /** A step of a tracker was closed. */
+  step({ tracker, reference, tracks, receivedMs }: Step): void {
+    const wiring = this.#trackers.get(tracker);
+    if (!wiring) return;
+    wiring.steps++;
+    if (wiring.healthy && wiring.steps % GLANCE_EVERY > 0) return;
+    if (wiring.missing) {
+      wiring.missing = false;
+      return;
+    }
+    remember(wiring, 'paired', 'unpaired', 1, 0);
+    if (!wiring.healthy && wiring.steps > EVERY_STEP_UP_TO && wiring.steps % LOOK_EVERY > 0) return;
+    const { possible, pairs } = agreementOfStep(reference, tracks, this.#judge);
+    if (possible === 0) return;
+    wiring.looked++;
+    wiring.metMs ??= receivedMs;
+    remember(wiring, 'possible', 'pairs', possible, pairs);
+    wiring.unmatched = pairs > 0 ? 0 : wiring.unmatched + 1;
+    if (wiring.healthy && wiring.unmatched >= UNMATCHED_MAX) restart(wiring);
+  }
+
+  /** A step was closed without a part of this feed. */
+  missing(role: Role, tracker: string | null): void {
+    for (const [name, wiring] of this.#trackers) {
+      if (wiring.healthy || (role === 'tracker' && name !== tracker)) continue;
+      wiring.missing = role === 'tracker';
+      remember(wiring, 'unpaired', 'paired', 1, 0);
+    }
+  }
+
+  #examine(tracker: string, wiring: Wiring, atMs: number): void {
+    wiring.nextCheck = wiring.parts + Math.min(CHECK_EVERY_MAX, Math.max(FIRST_CHECK, wiring.parts >> 1));
+    const found = this.#diagnose(tracker, wiring, atMs);
+    for (const [name, evidence] of Object.entries(found)) this.#put(tracker, name as FindingName, evidence, atMs);
+    const matches = wiring.possible >= ENOUGH && wiring.pairs > WEAK_SHARE * wiring.possible;
+    const conclusive = matches && wiring.seen.length >= LAG_PARTS && this.#reference.seen.length >= TIMED_MIN;
+    const others = this.list().filter((one) => one.tracker === tracker && !(one.finding in found));
+    const any = Object.keys(found).length > 0;
+    // that nothing is known yet ends nothing
+    if (any || conclusive) for (const { finding } of others) this.#clear(tracker, finding);
+    if (any || !conclusive || wiring.parts < EXAMINED_PARTS) return;
+    wiring.healthy = true;
+    wiring.seen = [];
+  }
+
+  #diagnose(tracker: string, wiring: Wiring, atMs: number): Found {
+    const sample: Sample = { reference: this.#reference.seen, tracker: wiring.seen };
+    const { pairing } = this.#plan.settings;
+    const mixed = mixedKeys(sample);
+    if (mixed) return { mixed_keys: mixed };
+    const exact = sampledOf(pairing, tracker) === null;
+    const judge: Judge = { ...this.#judge, by: axisOf(sample, pairing.by), exact };
+    const found: Found = {};
+    const impossible = interpolationFault(sample, judge.by, pairing, tracker);
+    if (impossible) found.interpolation_impossible = impossible;
+    const rate = rateFault(sample, judge.by, pairing, tracker);
+    if (rate) found.rate_mismatch = rate;
+    const { possible, pairs, paired, unpaired } = wiring;
+    const unrelated = possible >= ENOUGH && pairs <= WEAK_SHARE * possible;
+    const apart = unpaired >= ENOUGH && paired < PAIRED_SHARE * (paired + unpaired);
+    if (unrelated || apart) Object.assign(found, this.#cause(tracker, sample, judge));
+    else Object.assign(found, this.#lag(tracker, wiring, sample, judge));
+    if (Object.keys(found).length > 0) return found;
+    if (apart) return { nothing_pairs: unpairedEvidence(wiring, sample, judge) };
+    return unrelated ? this.#neverMatches(wiring, atMs) : found;
+  }
+
+  /** Why nothing matches or pairs, as far as one hypothesis explains it; what was found before stands until then. */
+  #cause(tracker: string, sample: Sample, judge: Judge): Found {
+    const why = explain(sample, judge);
+    if (!why) {
+      const known = this.list().find((one) => one.tracker === tracker && CAUSES.includes(one.finding));
+      return known ? { [known.finding]: known.evidence } : {};
+    }
+    const { cause, feed, agreement, evidence } = why;
+    const { pairs, possible } = agreement;
+    return { [cause]: { ...evidence, ...(feed ? { feed } : {}), pairs, possible } };
+  }
+
+  #neverMatches({ possible, pairs, looked, steps, metMs }: Wiring, atMs: number): Found {
+    if (pairs > NEVER_SHARE * possible || looked < ENOUGH) return {};
+    if (steps < NEVER_STEPS && atMs - metMs! < NEVER_MATCH_MS) return {};
+    return { feeds_never_match: { pairs, possible, steps: looked, cutoff: this.#judge.cutoff } };
+  }
+
+  /** Objects match, but lie off along their own ways, by a frame or more. */
+  #lag(tracker: string, wiring: Wiring, sample: Sample, judge: Judge): Found {
+    if (Math.min(wiring.seen.length, sample.reference.length) < LAG_PARTS) return {};
+    const name = judge.by === 'frame' ? 'frame_offset' : 'clock_offset';
+    const known = this.#findings.has(keyOf(tracker, name));
+    const lag = lagOf(sample, judge);
+    const ahead = lag !== null && isAhead(lag, known);
+    wiring.lagging = ahead ? wiring.lagging + 1 : 0;
+    if (!ahead || (wiring.lagging < LAGGING_MIN && !known)) return {};
+    const byFrame = judge.by === 'frame';
+    const frames = Math.sign(lag.offset) * Math.max(1, Math.round(Math.abs(lag.offset)));
+    const offset = byFrame ? frames : milli(lag.offset);
+    const { pairs, possible } = agreementAt(sample, judge, offset);
+    return byFrame
+      ? { frame_offset: { frames: offset, pairs, possible } }
+      : { clock_offset: { seconds: offset, pairs, possible } };
+  }
+
+  #put(tracker: string | null, finding: FindingName, evidence: Evidence, atMs: number): void {
+    const key = keyOf(tracker, finding);
+    const known = this.#findings.get(key);
+    const sinceMs = known?.sinceMs ?? atMs;
+    const full: Finding = { finding, tracker, sinceMs, ...wordsOf(finding, tracker, evidence), evidence };
+    this.#findings.set(key, full);
+    if (!known) this.#changes.push({ ...full, phase: 'start' });
+  }
+
+  #clear(tracker: string | null, finding: FindingName): void {
+    const key = keyOf(tracker, finding);
+    const known = this.#findings.get(key);
+    if (!known) return;
+    this.#findings.delete(key);
+    this.#changes.push({ ...known, phase: 'end' });
+  }
+
+  toJSON(): FindingsState {
+    return { reference: this.#reference, trackers: [...this.#trackers], findings: this.list() };
+  }
+}
+
+/** Whether a tracker is ahead or behind beyond doubt; one that is known to be, beyond what could be chance. */
+function isAhead({ offset, error, gap, truths }: Lag, known: boolean): boolean {
+  if (truths < LAG_TRUTHS_MIN) return known;
+  return known ? Math.abs(offset) > LAG_KEPT * gap : Math.abs(offset) - 2 * error > LAG_MIN * gap;
+}
+
+const keyOf = (tracker: string | null, finding: FindingName) => `${finding}\n${tracker ?? ''}`;
+
+const newWiring = (openedMs: number): Wiring => ({
+  parts: 0,
+  openedMs,
+  firstMs: null,
+  seen: [],
+  nextCheck: FIRST_CHECK,
+  healthy: false,
+  steps: 0,
+  looked: 0,
+  possible: 0,
+  pairs: 0,
+  metMs: null,
+  paired: 0,
+  unpaired: 0,
+  missing: false,
+  lagging: 0,
+  unmatched: 0,
+});
+
+/** Examined from the beginning; that it has been heard is not forgotten. */
+function restart(wiring: Wiring): void {
+  const { openedMs, firstMs, parts } = wiring;
+  Object.assign(wiring, newWiring(openedMs), { firstMs, parts: Math.min(parts, 1) });
+}
+
+function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>(
+  wiring: Wiring,
+  first: K,
+  second: K,
+  more: number,
+  andMore: number,
+): void {
+  wiring[first] += more;
+  wiring[second] += andMore;
+  if (wiring[first] < REMEMBERED) return;
+  wiring[first] = Math.round(wiring[first] / 2);
+  wiring[second] = Math.round(wiring[second] / 2);
+}
+
+function keep(seen: Sighting[], { k, t, objects }: FeedPart, receivedMs: number): void {
+  const sighting: Sighting = { receivedMs, objects };
+  if (k !== undefined) sighting.k = k;
+  if (t !== undefined) sighting.t = t;
+  seen.push(sighting);
+  let count = 0;
+  for (const one of seen) count += one.objects.ids.length;
+  while (seen.length > SEEN_MAX || (count > SEEN_OBJECTS_MAX && seen.length > SEEN_MIN))
+    count -= seen.shift()!.objects.ids.length;
+}
+
+/** What counts as a pair: the distance of the first profile, with the largest cut-off there is for it. */
+function judgeOf({ profiles, settings }: StreamPlan): Judge {
+  const all = Object.values(profiles);
+  const { distance } = all[0];
+  const cutoff = Math.max(...all.filter((one) => one.distance === distance).map((one) => one.cutoff));
+  return { distance, cutoff, by: 'frame', toleranceMs: settings.pairing.toleranceMs, exact: true };
+}
+
+function axisOf({ reference, tracker }: Sample, by: 'auto' | 'frame' | 'time'): Judge['by'] {
+  if (by !== 'auto') return by;
+  return [...reference, ...tracker].every(({ k }) => k !== undefined) ? 'frame' : 'time';
+}
+
+function unpairedEvidence({ paired, unpaired }: Wiring, sample: Sample, judge: Judge): Evidence {
+  const behindMs = referenceBehindMs(sample, judge.by);
+  return { unpaired, steps: paired + unpaired, ...(behindMs > 0 ? { referenceBehindMs: behindMs } : {}) };
+}

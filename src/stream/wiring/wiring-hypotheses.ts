@@ -1,0 +1,269 @@
+/**
+ * Why two feeds that show the same scene do not match. Each hypothesis is another way to read one of the feeds: its
+ * frames numbered or timed otherwise, its coordinates in another order or unit. What pairs under that reading, and does
+ * not as the feeds are, speaks for it. Pure functions on a few parts of both feeds, as they came; the work is bounded
+ * by the constants below, whatever the feeds send.
+ */
+import type { Role } from '../../wire/feed.js';
+import type { Evidence, FindingName } from '../../wire/findings.js';
+import type { PackedList } from '../../wire/objects.js';
+import {
+  type Agreement,
+  AS_THEY_ARE,
+  agreement,
+  agreementAsPaired,
+  asItIs,
+  type Judge,
+  type Moment,
+  median,
+  momentsOf,
+  pairUp,
+  placeOf,
+  type Reading,
+  readAll,
+  type Sample,
+  type Sighting,
+  TRACKS_MAX,
+  TRUTHS_MAX,
+  usualGap,
+} from './agreement.js';
+import { lagOf } from './lag.js';
+
+/** A hypothesis that explains what the feeds as they are do not. */
+export interface Explanation {
+  cause: FindingName;
+  /** the feed to be read otherwise; null when it could be either */
+  feed: Role | null;
+  agreement: Agreement;
+  evidence: Evidence;
+}
+
+/** offsets are many: fewer moments for each */
+const OFFSET_MOMENTS_MAX = 8;
+/** frames, or half intervals, looked at to both sides of a likely offset */
+const OFFSETS_MAX = 20;
+/** an explanation rests on at least so much */
+const MOMENTS_MIN = 4;
+const PAIRS_MIN = 8;
+const SHARE_MIN = 0.25;
+/** and what it explains must not be explained without it */
+const IDENTITY_SHARE_MAX = 0.35;
+/** milliseconds, microseconds, nanoseconds */
+const TIME_FACTORS = [1e3, 1e6, 1e9];
+/** one unit in another */
+const POINT_FACTORS: ReadonlyArray<readonly [factor: number, from: string, to: string]> = [
+  [1000, 'kilometres', 'metres (or metres for millimetres)'],
+  [100, 'metres', 'centimetres'],
+  [0.3048, 'feet', 'metres'],
+  [0.9144, 'yards', 'metres'],
+  [1609.344, 'miles', 'metres'],
+  [1852, 'nautical miles', 'metres'],
+];
+const DEGREES = 180 / Math.PI;
+/** a scale nearer to 1 than this is a matter of taste */
+const SCALE_MIN = 1.2;
+/** cut-offs that a scene must span: in a smaller one everything is close to everything */
+const SPAN_MIN = 4;
+
+/** The hypothesis that explains most; null when none explains enough, or the feeds agree as they are. */
+export function explain(sample: Sample, judge: Judge): Explanation | null {
+  const paired = agreementAsPaired(sample, judge);
+  // a few parts that meet by chance are no agreement
+  const identity = paired.moments < MOMENTS_MIN ? 0 : paired.share;
+  const found = [...explainTiming(sample, judge), ...explainCoordinates(sample, judge)].filter(
+    ({ agreement: { moments, pairs, share } }) =>
+      moments >= MOMENTS_MIN && pairs >= PAIRS_MIN && share >= SHARE_MIN && identity <= IDENTITY_SHARE_MAX * share,
+  );
+  // the first of equals is the simplest
+  return found.reduce<Explanation | null>(
+    (best, one) => (best && best.agreement.share >= one.agreement.share ? best : one),
+    null,
+  );
+}
+
+function explainTiming(sample: Sample, judge: Judge): Explanation[] {
+  if (judge.by === 'frame') return explainFrameOffset(sample, judge);
+  const unit = explainTimeUnit(sample, judge);
+  return unit ? [unit] : explainClockOffset(sample, judge);
+}
+
+function explainFrameOffset(sample: Sample, judge: Judge): Explanation[] {
+  const likely = [0, Math.round(apartByArrival(sample, 'frame'))];
+  const best = bestShift(sample, judge, likely, 1, 1);
+  if (!best || best.shift === 0) return [];
+  const { shift: frames, agreement } = best;
+  return [{ cause: 'frame_offset', feed: null, agreement, evidence: { frames } }];
+}
+
+function explainClockOffset(sample: Sample, judge: Judge): Explanation[] {
+  const step = usualGap(sample.reference.map((one) => placeOf(one, 'time'))) / 2;
+  const begin = (role: Role) => placeOf(sample[role][0], 'time')!;
+  const likely = [0, apartByArrival(sample, 'time'), begin('tracker') - begin('reference')];
+  const best = step > 0 ? bestShift(sample, judge, likely, step, 1) : null;
+  if (!best) return [];
+  const seconds = milli(lagOf(sample, judge, best.shift)?.offset ?? best.shift);
+  if (Math.abs(seconds) * 1000 <= judge.toleranceMs) return [];
+  return [{ cause: 'clock_offset', feed: null, agreement: best.agreement, evidence: { seconds } }];
+}
+
+/** Times whose intervals differ by a thousand, while parts come equally often, or match when that is taken out. */
+function explainTimeUnit(sample: Sample, judge: Judge): Explanation | null {
+  const gap = (role: Role) => usualGap(sample[role].map(({ t }) => t));
+  const ratio = gap('tracker') / gap('reference');
+  const unit = TIME_FACTORS.find((one) => ratio > one / 2 && ratio < one * 2);
+  const inverse = TIME_FACTORS.find((one) => ratio * one > 0.5 && ratio * one < 2);
+  if (unit === undefined && inverse === undefined) return null;
+  const factor = unit ?? 1 / inverse!;
+  const begin = (role: Role) => sample[role][0].t ?? 0;
+  const likely = [0, begin('tracker') / factor - begin('reference')];
+  const best = bestShift(sample, judge, likely, gap('reference') / 2, factor);
+  if (!best) return null;
+  const feed = unit === undefined ? 'reference' : 'tracker';
+  return { cause: 'time_unit', feed, agreement: best.agreement, evidence: { factor: unit ?? inverse! } };
+}
+
+/** By how much the places of the tracker are ahead, as far as the times of arrival tell. */
+function apartByArrival({ reference, tracker }: Sample, by: Judge['by']): number {
+  if (by === 'time') {
+    const ahead = (list: readonly Sighting[]) => median(list.map((one) => placeOf(one, by)! - one.receivedMs / 1000));
+    return ahead(tracker) - ahead(reference);
+  }
+  const apart = tracker.map((one) => {
+    const beside = reference.findLast(({ receivedMs }) => receivedMs <= one.receivedMs) ?? reference[0];
+    return (one.k ?? 0) - (beside?.k ?? 0);
+  });
+  return median(apart);
+}
+
+/** The shift around the likely ones under which the feeds agree best; the smallest of equals. */
+function bestShift(
+  sample: Sample,
+  judge: Judge,
+  likely: readonly number[],
+  step: number,
+  factor: number,
+): { shift: number; agreement: Agreement } | null {
+  let best: { shift: number; agreement: Agreement } | null = null;
+  for (const middle of new Set(likely)) {
+    for (let n = 0; n <= 2 * OFFSETS_MAX; n++) {
+      const shift = middle + (n % 2 === 0 ? n / 2 : -(n + 1) / 2) * step;
+      const moments = momentsOf(sample, judge, { shift, factor }, OFFSET_MOMENTS_MAX);
+      if (moments.length < MOMENTS_MIN) continue;
+      const agreed = agreement(moments, judge);
+      if (!best || agreed.share > best.agreement.share * (1 + 1e-9)) best = { shift, agreement: agreed };
+    }
+  }
+  return best;
+}
+
+const xyxy: Reading = (c, at) => sized(c[at], c[at + 1], c[at + 2] - c[at], c[at + 3] - c[at + 1]);
+const cxcywh: Reading = (c, at) => sized(c[at] - c[at + 2] / 2, c[at + 1] - c[at + 3] / 2, c[at + 2], c[at + 3]);
+const yxyx: Reading = (c, at) => sized(c[at + 1], c[at], c[at + 3] - c[at + 1], c[at + 2] - c[at]);
+const swappedBox: Reading = (c, at) => [c[at + 1], c[at], c[at + 3], c[at + 2]];
+const swappedPoint: Reading = (c, at, stride) => [c[at + 1], c[at], ...c.slice(at + 2, at + stride)];
+const times =
+  (x: number, y = x): Reading =>
+  (c, at, stride) =>
+    c.slice(at, at + stride).map((value, d) => value * (d % 2 === 0 ? x : y));
+
+const sized = (left: number, top: number, width: number, height: number) =>
+  width > 0 && height > 0 ? [left, top, width, height] : null;
+
+function explainCoordinates(sample: Sample, judge: Judge): Explanation[] {
+  const moments = momentsOf(sample, judge, AS_THEY_ARE);
+  if (moments.length < MOMENTS_MIN) return [];
+  const { shape, stride } = moments[0].tracker.objects;
+  const found: Explanation[] = [];
+  const add = (cause: FindingName, reading: Reading, evidence: Evidence, feeds: readonly Role[]) => {
+    for (const feed of feeds) {
+      if (!isWide(moments, judge, reading, feed)) continue;
+      const agreed =
+        feed === 'tracker' ? agreement(moments, judge, reading) : agreement(moments, judge, asItIs, reading);
+      found.push({ cause, feed, agreement: agreed, evidence });
+    }
+  };
+  const both = ['tracker', 'reference'] as const;
+  if (shape === 'box') {
+    for (const [order, reading] of Object.entries({ xyxy, cxcywh, yxyx })) add('box_order', reading, { order }, both);
+    add('axis_swapped', swappedBox, {}, both);
+    const scaled = explainScale(moments, judge);
+    return scaled ? [...found, scaled] : found;
+  }
+  if (stride >= 2) add('axis_swapped', swappedPoint, {}, judge.distance === 'geodesic' ? both : ['tracker']);
+  if (judge.distance === 'geodesic')
+    add('units', times(DEGREES), { factor: DEGREES, unit: 'radians for degrees' }, both);
+  else
+    for (const [factor, from, to] of POINT_FACTORS) {
+      add('units', times(factor), { factor, unit: `${from} for ${to}` }, both);
+      add('units', times(1 / factor), { factor: rounded(1 / factor), unit: `${to} for ${from}` }, both);
+    }
+  return found;
+}
+
+/** Whether what a reading makes of a feed is larger than a few cut-offs. */
+function isWide(moments: readonly Moment[], { distance, cutoff }: Judge, reading: Reading, feed: Role): boolean {
+  if (distance === 'iou' || distance === 'geodesic') return true;
+  return [0, 1].some((axis) => {
+    const values = moments.flatMap(({ [feed]: { objects } }) =>
+      readAll(objects, TRUTHS_MAX, reading).filter((_, n) => n % objects.stride === axis),
+    );
+    return Math.max(...values) - Math.min(...values) > SPAN_MIN * cutoff;
+  });
+}
+
+/** Boxes of one feed scaled to the other: by their usual sizes first, then by where those that pair lie. */
+function explainScale(moments: readonly Moment[], judge: Judge): Explanation | null {
+  const sizes = (role: Role, axis: number) =>
+    median(moments.flatMap((one) => column(one[role].objects, 2 + axis).slice(0, TRUTHS_MAX)));
+  let x = sizes('reference', 0) / sizes('tracker', 0);
+  let y = sizes('reference', 1) / sizes('tracker', 1);
+  for (let round = 0; round < 4; round++) [x, y] = refitted(moments, x, y);
+  if (!(Number.isFinite(x) && Number.isFinite(y)) || Math.max(farFrom1(x), farFrom1(y)) < SCALE_MIN) return null;
+  const largest = (role: Role) =>
+    Math.max(...moments.map(({ [role]: { objects } }) => Math.max(...column(objects, 0), ...column(objects, 1))));
+  const agreed = agreement(moments, judge, times(x, y));
+  if (largest('tracker') <= 1.5 && largest('reference') > 2)
+    return {
+      cause: 'normalized_boxes',
+      feed: 'tracker',
+      agreement: agreed,
+      evidence: { x: rounded(x), y: rounded(y) },
+    };
+  if (largest('reference') <= 1.5 && largest('tracker') > 2)
+    return {
+      cause: 'normalized_boxes',
+      feed: 'reference',
+      // in pixels, where a cut-off in pixels makes sense
+      agreement: agreement(moments, judge, asItIs, times(1 / x, 1 / y)),
+      evidence: { x: rounded(1 / x), y: rounded(1 / y) },
+    };
+  return { cause: 'units', feed: 'tracker', agreement: agreed, evidence: { x: rounded(x), y: rounded(y) } };
+}
+
+const farFrom1 = (factor: number) => Math.max(factor, 1 / factor);
+
+const column = ({ coordinates, stride }: PackedList, d: number): number[] =>
+  coordinates.filter((_, n) => n % stride === d);
+
+/** Scales that put the centres of overlapping boxes on top of each other. */
+function refitted(moments: readonly Moment[], x: number, y: number): [number, number] {
+  const sums = [0, 0, 0, 0];
+  for (const { reference, tracker } of moments) {
+    const a = readAll(reference.objects, TRUTHS_MAX, asItIs);
+    const raw = readAll(tracker.objects, TRACKS_MAX, asItIs);
+    const b = readAll(tracker.objects, TRACKS_MAX, times(x, y));
+    for (const { i, j } of pairUp(a, b, 4, { distance: 'iou', cutoff: 0.95 }))
+      for (const axis of [0, 1]) {
+        const centre = raw[4 * j + axis] + raw[4 * j + 2 + axis] / 2;
+        sums[axis] += (a[4 * i + axis] + a[4 * i + 2 + axis] / 2) * centre;
+        sums[2 + axis] += centre * centre;
+      }
+  }
+  return sums[2] > 0 && sums[3] > 0 ? [sums[0] / sums[2], sums[1] / sums[3]] : [x, y];
+}
+
+/** To milliseconds. */
+export const milli = (seconds: number): number => Math.round(seconds * 1000) / 1000;
+
+/** To four digits: an estimate is not better than that. */
+export const rounded = (value: number): number => Number(value.toPrecision(4));

@@ -1,0 +1,49 @@
+/**
+ * A kernel with faults, for every thread of the process that imports or preloads this: a frame in which a track has
+ * one of these ids makes it fail, half way through the change of a window, or ends its thread.
+ */
+import { isMainThread } from 'node:worker_threads';
+import type { LooseFrame } from '../../../src/metric/frame.js';
+import { SlidingWindow } from '../../../src/metric/sliding-window.js';
+
+export const POISON = {
+  /** the window fails in the middle of its change */
+  throws: 'poison-throws',
+  /** the thread ends; the main thread is spared */
+  exits: 'poison-exits',
+  /** the thread runs out of memory; the main thread is spared */
+  devours: 'poison-devours',
+  /** the process is killed, wherever this is */
+  kills: 'poison-kills',
+  /** takes long */
+  slow: 'poison-slow',
+  /** takes TGOSPA_TEST_SLOW_MS milliseconds */
+  slowLater: 'poison-slow-later',
+} as const;
+
+const SLOW_MS = 80;
+
+const push = SlidingWindow.prototype.push;
+
+SlidingWindow.prototype.push = function (frame: LooseFrame) {
+  const report = push.call(this, frame);
+  const { ids } = frame.tracker as unknown as { ids?: readonly string[] };
+  for (const id of ids ?? []) act(id);
+  return report;
+};
+
+function act(id: string): void {
+  if (id === POISON.throws) throw new RangeError('Maximum call stack size exceeded');
+  if (id === POISON.slow) wait(SLOW_MS);
+  if (id === POISON.slowLater) wait(Number(process.env.TGOSPA_TEST_SLOW_MS ?? 0));
+  if (id === POISON.kills) process.kill(process.pid, 'SIGKILL');
+  if (isMainThread) return;
+  if (id === POISON.exits) process.exit(7);
+  if (id !== POISON.devours) return;
+  const hoard: unknown[] = [];
+  for (;;) hoard.push(new Array(1000).fill(id));
+}
+
+function wait(ms: number): void {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}

@@ -1,0 +1,219 @@
+/**
+ * An interruption of live feeds, over the real process and the package's client: streams with perfect trackers send at
+ * their frame rate, the evaluator or one of the feeds is away for a while, and in the end counters, events and windows
+ * are those of a run that nobody interrupted. Time passes here as it does for users.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import WebSocket from 'ws';
+import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
+import { randomFrom } from '../random.js';
+import { Program } from './program.js';
+import { freePort } from './system.js';
+
+/** Who is away: the evaluator (killed, or stopped by SIGSTOP), or the connections of one role. */
+export type Kind = 'kill' | 'suspend' | 'reference' | 'tracker';
+
+export interface Outage {
+  kind: Kind;
+  streams: number;
+  fps: number;
+  /** frames of every stream */
+  frames: number;
+  outageMs: number;
+  seed: number;
+  /** of the section pairing */
+  pairing?: Record<string, unknown>;
+}
+
+/** What is left in the end, by stream. */
+export interface Aftermath {
+  /** counters and gauges of the series, without their stream */
+  counters: string[];
+  /** sums by feed and type; an event that only tells of the interruption is none */
+  events: Record<string, number>;
+  window: unknown;
+}
+
+const OBJECTS = 6;
+const PROFILE = 'online-surveillance';
+/** what depends on the clock, and on nothing else; frames judged are counted from the start of the process */
+const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since', 'stream'];
+
+/** Boxes that drift; the tracker sees all of them, a little off, and loses one now and then. */
+function objectsAt(stream: number, k: number, isTracker: boolean): ClientObject[] {
+  const all = Array.from({ length: OBJECTS }, (_, n): ClientObject => {
+    const left = 120 * n + ((k * (n + 1 + stream)) % 60);
+    return { id: `${isTracker ? 't' : 'g'}${n}`, box: [left + (isTracker ? k % 3 : 0), 40 * n, 50, 90] };
+  });
+  return all;
+}
+
+const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+class Evaluator {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tgospa-outage-'));
+  #program: Program | null = null;
+
+  constructor(
+    readonly port: number,
+    pairing: Record<string, unknown>,
+  ) {
+    const settings = {
+      evaluation: { budgetMs: 10_000, threads: 0 },
+      streams: { defaults: { windowFrames: 30, pairing } },
+    };
+    writeFileSync(join(this.folder, 'tgospa.yaml'), JSON.stringify(settings));
+  }
+
+  get http(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async start(): Promise<void> {
+    const args = ['serve', '--port', String(this.port), '--data', join(this.folder, 'data')];
+    this.#program = Program.tgospa(args, { cwd: this.folder });
+    await this.#program.shows(/listening on http/);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#program!.child.kill(signal);
+  }
+
+  async kill(): Promise<void> {
+    await this.#program?.end('SIGKILL');
+    this.#program = null;
+  }
+
+  async json<T>(path: string): Promise<T> {
+    return (await (await fetch(`${this.http}${path}`)).json()) as T;
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** A WebSocket that can be made unreachable: its connections die and new ones fail, until it is allowed again. */
+class Line {
+  #allowed = true;
+  readonly #open = new Set<WebSocket>();
+  readonly WebSocket: typeof WebSocket;
+
+  constructor() {
+    const line = this;
+    this.WebSocket = class extends WebSocket {
+      constructor(url: string, protocols: string[]) {
+        super(line.#allowed ? url : 'ws://127.0.0.1:1', protocols);
+        line.#open.add(this);
+        this.on('close', () => line.#open.delete(this));
+        this.on('error', () => {});
+      }
+    } as typeof WebSocket;
+  }
+
+  cut(): void {
+    this.#allowed = false;
+    for (const socket of this.#open) socket.terminate();
+  }
+
+  mend(): void {
+    this.#allowed = true;
+  }
+}
+
+interface Feed {
+  stream: number;
+  isTracker: boolean;
+  client: FeedClient;
+  line: Line;
+}
+
+/** Plays an outage; with `outageMs` 0 nothing happens, and frames are sent as fast as they go. */
+export async function play(outage: Outage): Promise<Aftermath[]> {
+  const { kind, streams, fps, frames, outageMs, seed, pairing = {} } = outage;
+  const random = randomFrom(seed);
+  const calm = outageMs === 0;
+  const evaluator = new Evaluator(await freePort(), calm ? { latenessMs: 1e7, silenceMs: 1e7 } : pairing);
+  const feeds: Feed[] = [];
+  try {
+    await evaluator.start();
+    for (let n = 0; n < 2 * streams; n++) feeds.push(openFeed(evaluator.http, n >> 1, n % 2 === 1));
+    await Promise.all(feeds.map(({ client }) => new Promise((resolve) => client.on('open', resolve))));
+    const sending = feeds.map((feed) => sendAll(feed, frames, calm ? 0 : 1000 / fps, random() * (1000 / fps)));
+    const trouble = calm
+      ? undefined
+      : interrupt(evaluator, feeds, kind, (frames / fps) * 150 + random() * 1000, outageMs);
+    await Promise.all([...sending, trouble]);
+    await Promise.all(feeds.map(({ client }) => client.end()));
+    return await Promise.all(Array.from({ length: streams }, (_, n) => aftermath(evaluator, `gate-${n}`)));
+  } finally {
+    await Promise.all(feeds.map(({ client }) => client.close({ flush: false })));
+    await evaluator.stop();
+  }
+}
+
+function openFeed(url: string, stream: number, isTracker: boolean): Feed {
+  const line = new Line();
+  const role = isTracker ? { role: 'tracker' as const, tracker: 'sort' } : { role: 'reference' as const };
+  const client = connect({ url, stream: `gate-${stream}`, ...role, WebSocket: line.WebSocket as never });
+  return { stream, isTracker, client, line };
+}
+
+/** Sends every frame at its time, whether connected or not. */
+async function sendAll(
+  { stream, isTracker, client }: Feed,
+  frames: number,
+  periodMs: number,
+  phaseMs: number,
+): Promise<void> {
+  const startMs = performance.now() + phaseMs;
+  for (let k = 1; k <= frames; k++) {
+    const waitMs = startMs + k * periodMs - performance.now();
+    if (periodMs > 0 && waitMs > 0) await delay(waitMs);
+    await client.send({ k, objects: objectsAt(stream, k, isTracker) });
+  }
+}
+
+async function interrupt(
+  evaluator: Evaluator,
+  feeds: Feed[],
+  kind: Kind,
+  afterMs: number,
+  outageMs: number,
+): Promise<void> {
+  await delay(afterMs);
+  const lines = feeds.filter(({ isTracker }) => isTracker === (kind === 'tracker')).map(({ line }) => line);
+  if (kind === 'kill') await evaluator.kill();
+  else if (kind === 'suspend') evaluator.signal('SIGSTOP');
+  else for (const line of lines) line.cut();
+  await delay(outageMs);
+  if (kind === 'kill') await evaluator.start();
+  else if (kind === 'suspend') evaluator.signal('SIGCONT');
+  else for (const line of lines) line.mend();
+}
+
+async function aftermath(evaluator: Evaluator, stream: string): Promise<Aftermath> {
+  const window = await evaluator.json(`/v1/window?stream=${stream}&tracker=sort&profile=${PROFILE}`);
+  const { events } = await evaluator.json<{ events: Array<{ type: string; tracker?: string; count?: number }> }>(
+    `/v1/events?stream=${stream}&limit=10000`,
+  );
+  const sums: Record<string, number> = {};
+  for (const { type, tracker, count } of events)
+    if (type !== 'resuming')
+      sums[`${tracker ?? 'reference'} ${type}`] = (sums[`${tracker ?? 'reference'} ${type}`] ?? 0) + (count ?? 1);
+  const metrics = await (await fetch(`${evaluator.http}/metrics`)).text();
+  const counters = metrics
+    .split('\n')
+    .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line))
+    .filter((line) => line.includes(`stream="${stream}"`) && !line.startsWith('tgospa_frames_judged'))
+    .map((line) => line.replace(`stream="${stream}",`, ''))
+    .sort();
+  return { counters, events: sums, window: timeless(window) };
+}
+
+function timeless(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
+}

@@ -1,0 +1,100 @@
+/**
+ * A program in a process of its own, this one or another: started, watched by what it prints or answers, and ended by
+ * its own process id. Nothing here waits for time to pass.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { until } from './system.js';
+
+/** `tgospa` of this build. */
+export const MAIN = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
+
+const OUTPUT_KEPT = 200_000;
+const STOP_MS = 20_000;
+
+/** Nothing of the environment gets into a program under test, but the path and what verifies its solves. */
+const bareEnvironment = (): NodeJS.ProcessEnv => {
+  const { PATH, NODE_OPTIONS, TGOSPA_TEST_SOLVES } = process.env;
+  return { PATH, ...(NODE_OPTIONS && { NODE_OPTIONS }), ...(TGOSPA_TEST_SOLVES && { TGOSPA_TEST_SOLVES }) };
+};
+
+interface Surroundings {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** loaded before anything else */
+  preload?: string;
+}
+
+export class Program {
+  /** what it has printed, on both ways */
+  output = '';
+  readonly child: ChildProcess;
+  /** its exit code, once it has ended and all of its output is here */
+  readonly closed: Promise<number | null>;
+  #isClosed = false;
+  #waiting: Array<() => void> = [];
+
+  constructor(command: string, args: string[], { cwd, env }: Surroundings = {}) {
+    this.child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.child.stdout!, this.child.stderr!])
+      stream.on('data', (chunk) => {
+        this.output = (this.output + chunk).slice(-OUTPUT_KEPT);
+        this.#wake();
+      });
+    this.closed = once(this.child, 'close').then(([code]) => {
+      this.#isClosed = true;
+      this.#wake();
+      return code;
+    });
+  }
+
+  /** `tgospa` with these words. */
+  static tgospa(args: string[], { cwd, env, preload }: Surroundings = {}): Program {
+    const own = { ...bareEnvironment(), ...env };
+    if (preload !== undefined) own.NODE_OPTIONS = `${own.NODE_OPTIONS ?? ''} --import=${preload}`;
+    return new Program(process.execPath, [MAIN, ...args], { cwd, env: own });
+  }
+
+  get ended(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
+  }
+
+  /** Resolves with the match once the output has it. */
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    for (;;) {
+      const match = pattern.exec(this.output);
+      if (match) return match;
+      if (this.#isClosed) throw new Error(`it ended before it showed ${pattern}: ${this.output}`);
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+  }
+
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Resolves once `url` answers 200. */
+  async ready(url: string): Promise<void> {
+    await until(`${url} is ready`, async () => {
+      if (this.ended) throw new Error(`the program for ${url} ended: ${this.output}`);
+      return fetch(url).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+    });
+  }
+
+  /** Sends it a signal and resolves with its exit code. */
+  async end(signal: NodeJS.Signals): Promise<number | null> {
+    if (!this.ended) this.child.kill(signal);
+    return this.closed;
+  }
+
+  /** Ends it, whether it wants to or not. */
+  async stop(): Promise<void> {
+    const late = setTimeout(() => this.child.kill('SIGKILL'), STOP_MS);
+    await this.end('SIGTERM');
+    clearTimeout(late);
+  }
+}
