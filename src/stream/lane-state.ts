@@ -3,7 +3,7 @@
  * and what became of earlier ones stand in store/formats.ts.
  */
 import type { Role } from '../wire/feed.js';
-import type { Arrived, Placed } from './resampling.js';
+import type { Arrived, Placed } from '../wiring/resampling.js';
 
 /** One feed as a lane sees it. */
 export interface Side {

@@ -9,6 +9,7 @@ import type { PairingSettings } from '../config/config.js';
 import type { Irregularity } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import { type FeedPart, NO_OBJECTS, type PackedList } from '../wire/objects.js';
+import { type Arrived, heldAt, insert, linearAt, nearest, type Placed } from '../wiring/resampling.js';
 import {
   ENDED,
   gap,
@@ -33,7 +34,6 @@ import {
   type Suspect,
 } from './lane-state.js';
 import { agreesWithDoubted, isDoubtful, placeOf, refutesDoubted } from './numbering.js';
-import { type Arrived, heldAt, insert, linearAt, nearest, type Placed } from './resampling.js';
 import { awaitFeed, returnFeed, reviewResuming, shiftResuming } from './resuming.js';
 import type { Outcome, Step } from './step.js';
 

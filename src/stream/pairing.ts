@@ -17,9 +17,9 @@ import type { PairingSettings } from '../config/config.js';
 import type { Silence } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import type { FeedPart } from '../wire/objects.js';
+import type { Arrived } from '../wiring/resampling.js';
 import { Lane } from './lane.js';
 import type { LaneState } from './lane-state.js';
-import type { Arrived } from './resampling.js';
 import type { Outcome } from './step.js';
 
 interface FeedState {

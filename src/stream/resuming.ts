@@ -5,8 +5,8 @@
  */
 import type { PairingSettings } from '../config/config.js';
 import type { Role } from '../wire/feed.js';
+import type { Placed } from '../wiring/resampling.js';
 import { type LaneState, LOWEST } from './lane-state.js';
-import type { Placed } from './resampling.js';
 
 /** share of resumeMs that is added for whoever is back and still sends again what it holds */
 const RESEND_SHARE = 0.5;

@@ -9,11 +9,12 @@
 import type { Role } from '../../wire/feed.js';
 import type { Evidence, Finding, FindingName } from '../../wire/findings.js';
 import type { FeedPart } from '../../wire/objects.js';
+import { agreementAt, agreementOfStep, type Judge, type Sample, type Sighting } from '../../wiring/agreement.js';
+import { explain, milli } from '../../wiring/hypotheses.js';
+import { type Lag, lagOf } from '../../wiring/lag.js';
 import type { StreamPlan } from '../plan.js';
 import type { Step } from '../step.js';
-import { agreementAt, agreementOfStep, type Judge, type Sample, type Sighting } from './agreement.js';
 import { wordsOf } from './finding-words.js';
-import { type Lag, lagOf } from './lag.js';
 import {
   interpolationFault,
   mixedKeys,
@@ -22,7 +23,6 @@ import {
   sampledOf,
   TIMED_MIN,
 } from './pairing-hypotheses.js';
-import { explain, milli } from './wiring-hypotheses.js';
 
 /** A finding that starts or ends. */
 export interface FindingChange extends Finding {

@@ -6,8 +6,8 @@
 import type { PairingSettings } from '../../config/config.js';
 import type { Role } from '../../wire/feed.js';
 import type { Evidence } from '../../wire/findings.js';
-import { gapsOf, type Judge, median, placeOf, type Sample, type Sighting, usualGap } from './agreement.js';
-import { rounded } from './wiring-hypotheses.js';
+import { gapsOf, type Judge, median, placeOf, type Sample, type Sighting, usualGap } from '../../wiring/agreement.js';
+import { rounded } from '../../wiring/hypotheses.js';
 
 /** parts of each feed without which nothing is said */
 const KEYED_MIN = 5;

@@ -2,9 +2,9 @@
  * How well two feeds agree on a few of their parts: which parts show the same moment, and how much of what could pair
  * there does. Pure functions; the work is bounded by the constants below, whatever the feeds send.
  */
-import { distances } from '../../metric/distance.js';
-import type { DistanceName } from '../../metric/params.js';
-import type { PackedList } from '../../wire/objects.js';
+import { distances } from '../metric/distance.js';
+import type { DistanceName } from '../metric/params.js';
+import type { PackedList } from '../wire/objects.js';
 
 /** A part of a feed as it came. */
 export interface Sighting {

@@ -2,7 +2,7 @@
  * By how much one feed is ahead of the other when their objects still pair: a little off in time, everything lies a
  * little off along its own way.
  */
-import type { PackedList } from '../../wire/objects.js';
+import type { PackedList } from '../wire/objects.js';
 import {
   asItIs,
   type Judge,

@@ -4,9 +4,9 @@
  * not as the feeds are, speaks for it. Pure functions on a few parts of both feeds, as they came; the work is bounded
  * by the constants below, whatever the feeds send.
  */
-import type { Role } from '../../wire/feed.js';
-import type { Evidence, FindingName } from '../../wire/findings.js';
-import type { PackedList } from '../../wire/objects.js';
+import type { Role } from '../wire/feed.js';
+import type { Evidence, FindingName } from '../wire/findings.js';
+import type { PackedList } from '../wire/objects.js';
 import {
   type Agreement,
   AS_THEY_ARE,
