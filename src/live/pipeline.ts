@@ -9,7 +9,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
 import type { Config, SettingsPatch } from '../config/config.js';
-import { Log, type LogGauges } from '../store/log.js';
+import type { Folder } from '../store/folder.js';
+import { Log, type LogGauges, type LogOwner } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
@@ -79,7 +80,7 @@ export class Live {
     const { data, evaluation, limits } = config;
     this.#history = new EventHistory(log, limits.recentEvents);
     this.#snapshots = new Snapshots(log, data.snapshotFrames, evaluation.sliceMs * 3);
-    this.#quarantine = new Quarantine(data.dir, logger);
+    this.#quarantine = new Quarantine(log.folder, logger);
     this.#streams = new Streams({
       evaluation,
       log,
@@ -108,15 +109,15 @@ export class Live {
   }
 
   /** Opens the store and recovers: snapshots, then the records after them. Events not yet published follow at once. */
-  static async open(config: Config, clock: Clock, logger: Logger): Promise<Live> {
-    const live = await Live.#create(config, clock, logger);
+  static async open(config: Config, clock: Clock, logger: Logger, folder?: Folder): Promise<Live> {
+    const live = await Live.#create(config, clock, logger, folder);
     live.recovered = live.#recover(true);
     return live.#orKilled();
   }
 
   /** Opens the store and recovers while feeds of streams that are there are served already. */
-  static async begin(config: Config, clock: Clock, logger: Logger): Promise<Live> {
-    const live = await Live.#create(config, clock, logger);
+  static async begin(config: Config, clock: Clock, logger: Logger, folder?: Folder): Promise<Live> {
+    const live = await Live.#create(config, clock, logger, folder);
     live.recovered = live.#recover(false);
     // whoever waits for it hears of a failure
     live.recovered.catch(() => {});
@@ -133,15 +134,16 @@ export class Live {
     return this;
   }
 
-  static async #create(config: Config, clock: Clock, logger: Logger): Promise<Live> {
-    const log = await Log.open(config.data, {
+  static async #create(config: Config, clock: Clock, logger: Logger, folder?: Folder): Promise<Live> {
+    const owner: LogOwner = {
       now: () => clock.now(),
       // what recovery repeats is published when it is over
       applied: () => (live.#recovering ? log.publishedUpTo : live.#streams.appliedPosition),
       committed: (first, records) => live.#committed$.next({ first, records }),
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
-    });
+    };
+    const log = await Log.open(config.data, owner, folder);
     const live = new Live(config, clock, logger, log, new Workers(config.evaluation, logger));
     return live;
   }

@@ -3,13 +3,14 @@
  * look at and for every later replay to leave out. Whoever deletes a file has its record tried again at the next start,
  * as long as the log still holds it.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Folder } from '../store/folder.js';
 import type { Stored } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 
 /** the oldest go when there are more */
 const FILES_MAX = 1000;
+const FOLDER = 'quarantine';
 
 /** What it needs of a logger. */
 interface Complaints {
@@ -21,16 +22,14 @@ interface Complaints {
 type Mark = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
 
 export class Quarantine {
-  readonly #dir: string;
   readonly #marks = new Map<number, Mark>();
   /** stream: records set aside since the start */
   readonly counts = new Map<string, number>();
 
   constructor(
-    dataDir: string,
+    readonly folder: Pick<Folder, 'dir' | 'names' | 'read' | 'write' | 'remove'>,
     readonly logger: Complaints,
   ) {
-    this.#dir = join(dataDir, 'quarantine');
     for (const name of this.#files()) this.#load(name);
   }
 
@@ -50,12 +49,12 @@ export class Quarantine {
     const { stream, kind, atMs } = record;
     this.#marks.set(position, { stream, kind, atMs });
     this.counts.set(stream, (this.counts.get(stream) ?? 0) + 1);
-    const file = join(this.#dir, `${String(position).padStart(15, '0')}.json`);
+    const name = `${FOLDER}/${String(position).padStart(15, '0')}.json`;
+    const file = join(this.folder.dir, name);
     this.logger.error('record_failed', { position, stream, kind, error: reason, file });
     try {
-      mkdirSync(this.#dir, { recursive: true });
-      writeFileSync(file, `${JSON.stringify({ position, stream, kind, atMs, reason, record })}\n`);
-      for (const old of this.#files().slice(0, -FILES_MAX)) rmSync(join(this.#dir, old), { force: true });
+      this.folder.write(name, `${JSON.stringify({ position, stream, kind, atMs, reason, record })}\n`);
+      for (const old of this.#files().slice(0, -FILES_MAX)) this.folder.remove(`${FOLDER}/${old}`);
     } catch (error) {
       // it is left out until the next start, and fails there once more
       this.logger.error('quarantine_failed', { file, error });
@@ -63,21 +62,15 @@ export class Quarantine {
   }
 
   #files(): string[] {
-    try {
-      return readdirSync(this.#dir)
-        .filter((name) => name.endsWith('.json'))
-        .sort();
-    } catch {
-      return [];
-    }
+    return this.folder.names(FOLDER).filter((name) => name.endsWith('.json'));
   }
 
   #load(name: string): void {
     try {
-      const { position, stream, kind, atMs } = JSON.parse(readFileSync(join(this.#dir, name), 'utf8'));
+      const { position, stream, kind, atMs } = JSON.parse(String(this.folder.read(`${FOLDER}/${name}`)));
       this.#marks.set(position, { stream, kind, atMs });
     } catch (error) {
-      this.logger.warn('quarantine_unreadable', { file: join(this.#dir, name), error });
+      this.logger.warn('quarantine_unreadable', { file: join(this.folder.dir, FOLDER, name), error });
     }
   }
 }

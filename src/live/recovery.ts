@@ -66,7 +66,7 @@ export class Recovery {
 
   async #replayRecords(publish: (published: Published) => void): Promise<void> {
     const { streams } = this;
-    const mark = new RecoveryMark(this.config.data.dir);
+    const mark = new RecoveryMark(this.log.folder);
     for await (const stored of this.log.records()) {
       const { position, record } = complete(stored);
       this.#position = position;

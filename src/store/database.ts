@@ -10,7 +10,25 @@ import { FORMATS, requireReadable } from './formats.js';
 import { Inventory, seal, unseal } from './integrity.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
 
-export type Database = ClassicLevel<string, Buffer>;
+/** What is asked of a database. Writes with `sync` are on the disk when they resolve; a batch is there as a whole or not. */
+export interface Database {
+  get(key: string): Promise<Buffer | undefined>;
+  has(key: string): Promise<boolean>;
+  put(key: string, value: Buffer, options?: { sync?: boolean }): Promise<void>;
+  batch(operations: Operation[], options: { sync: boolean }): Promise<void>;
+  iterator(range: Range): AsyncIterable<[string, Buffer]>;
+  keys(range: Range): AsyncIterable<string>;
+  /** gives the space of deleted values back */
+  compactRange(from: string, to: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Range {
+  gte: string;
+  lt: string;
+  reverse?: boolean;
+  limit?: number;
+}
 
 export type Operation = { type: 'put'; key: string; value: Buffer } | { type: 'del'; key: string };
 
@@ -31,7 +49,7 @@ const CACHE_BYTES = 1024 ** 2;
 
 /** Opens or makes the folder. Nobody else may have it open. */
 export async function openDatabase(dir: string): Promise<Database> {
-  const db: Database = new ClassicLevel(join(dir, 'store'), {
+  const db = new ClassicLevel<string, Buffer>(join(dir, 'store'), {
     keyEncoding: 'utf8',
     valueEncoding: 'buffer',
     compression: false,

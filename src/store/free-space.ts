@@ -2,13 +2,8 @@
  * The room on the disk, looked at before every commit but not more often than needed: a store that fills its disk
  * cannot even be compacted, so the last of it is left free.
  */
-import { statfsSync } from 'node:fs';
+import type { Folder } from './folder.js';
 import { StorageFault } from './storage-fault.js';
-
-export interface Space {
-  freeBytes: number;
-  totalBytes: number;
-}
 
 const CHECK_MS = 100;
 
@@ -16,29 +11,22 @@ export class FreeSpace {
   #checkedMs = 0;
 
   constructor(
-    readonly dir: string,
+    readonly folder: Pick<Folder, 'dir' | 'space'>,
     /** or a twentieth of a small disk */
     readonly minFreeBytes: number,
-    /** when not that of `dir` */
-    readonly read: () => Space | undefined = () => undefined,
   ) {}
 
   /** Throws when there is too little room to go on safely; `now` looks whether or not it is time. */
   check(now = false): void {
     const timeMs = performance.now();
     if (!now && timeMs - this.#checkedMs < CHECK_MS) return;
-    const { freeBytes, totalBytes } = this.read() ?? spaceOf(this.dir);
+    const { freeBytes, totalBytes } = this.folder.space();
     const least = Math.min(this.minFreeBytes, Math.floor(totalBytes / 20));
     if (freeBytes < least)
       throw new StorageFault(
         'storage_full',
-        `${freeBytes} bytes are free at ${this.dir} and ${least} are needed; free some space, or lower data.minFreeBytes (now ${this.minFreeBytes})`,
+        `${freeBytes} bytes are free at ${this.folder.dir} and ${least} are needed; free some space, or lower data.minFreeBytes (now ${this.minFreeBytes})`,
       );
     this.#checkedMs = timeMs;
   }
-}
-
-function spaceOf(dir: string): Space {
-  const { bavail, blocks, bsize } = statfsSync(dir);
-  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
 }

@@ -4,9 +4,8 @@
  * a sum over all snapshots and events says whether one of them is gone. What was acked last is noted in a file beside
  * the store, because a store that was cut in its tail looks like one that was never longer.
  */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import type { Folder, MarkFile } from './folder.js';
 
 /** What is damaged, and what was lost by it. */
 export interface Damage {
@@ -55,33 +54,28 @@ export class Inventory {
   }
 }
 
+const FILE = 'acked';
+
 /** The file that says up to which record everything was acked; it outlives the process, not the machine. */
 export class AckedMark {
-  readonly #file: string;
-  #fd: number | null = null;
+  #file: MarkFile | null = null;
 
-  constructor(dir: string) {
-    this.#file = join(dir, 'acked');
-  }
+  constructor(readonly folder: Pick<Folder, 'read' | 'mark'>) {}
 
   /** 0 when there is none, or it is damaged itself. */
   read(): number {
-    try {
-      const [position, checksum] = readFileSync(this.#file, 'utf8').trim().split(' ');
-      return crc32(position) === Number(checksum) ? Number(position) : 0;
-    } catch {
-      return 0;
-    }
+    const [position = '', checksum] = this.folder.read(FILE)?.toString().trim().split(' ') ?? [];
+    return crc32(position) === Number(checksum) ? Number(position) : 0;
   }
 
   write(position: number): void {
-    this.#fd ??= openSync(this.#file, 'w');
-    writeSync(this.#fd, `${`${position} ${crc32(String(position))}`.padEnd(40)}\n`, 0);
+    this.#file ??= this.folder.mark(FILE);
+    this.#file.write(Buffer.from(`${`${position} ${crc32(String(position))}`.padEnd(40)}\n`));
   }
 
   close(): void {
-    if (this.#fd !== null) closeSync(this.#fd);
-    this.#fd = null;
+    this.#file?.close();
+    this.#file = null;
   }
 }
 

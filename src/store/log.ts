@@ -15,15 +15,15 @@ import {
   EVENTS,
   INVENTORY_KEY,
   type Operation,
-  openDatabase,
   POSITIONS,
   positionOperation,
   SNAPSHOTS,
   sealInventory,
   writeVersion,
 } from './database.js';
+import { DataFolder, type Folder } from './folder.js';
 import { FormatError, packSnapshot, unpackSnapshot } from './formats.js';
-import { FreeSpace, type Space } from './free-space.js';
+import { FreeSpace } from './free-space.js';
 import { AckedMark, Continuity, type Damage, Inventory, seal, unseal } from './integrity.js';
 import { type LogRecord, RecordReader, type RecordWriter } from './record.js';
 import { Retention, type RetentionSettings } from './retention.js';
@@ -69,8 +69,6 @@ export interface LogOwner {
   heldBack(streams: string[]): void;
   /** a fault began (or, with null, is over) */
   faultChanged(fault: StorageFault | null): void;
-  /** the room on the disk, when not that of data.dir */
-  space?(): Space;
 }
 
 export interface LogGauges {
@@ -116,19 +114,28 @@ export class Log {
   readonly #space: FreeSpace;
   readonly #gauges = { commits: 0, faults: 0, commitMs: 0 };
 
-  private constructor(settings: LogSettings, owner: LogOwner, db: Database) {
+  private constructor(
+    settings: LogSettings,
+    owner: LogOwner,
+    readonly folder: Folder,
+    db: Database,
+  ) {
     this.settings = settings;
     this.#owner = owner;
     this.#db = db;
-    this.#acked = new AckedMark(settings.dir);
+    this.#acked = new AckedMark(folder);
     this.#retention = new Retention(settings);
-    this.#space = new FreeSpace(settings.dir, settings.minFreeBytes, () => owner.space?.());
+    this.#space = new FreeSpace(folder, settings.minFreeBytes);
   }
 
   /** Opens or makes a store. Nobody else may have it open. */
-  static async open(settings: LogSettings, owner: LogOwner): Promise<Log> {
-    const db = await openDatabase(settings.dir);
-    const log = new Log(settings, owner, db);
+  static async open(
+    settings: LogSettings,
+    owner: LogOwner,
+    folder: Folder = new DataFolder(settings.dir),
+  ): Promise<Log> {
+    const db = await folder.openDatabase();
+    const log = new Log(settings, owner, folder, db);
     try {
       await log.#load();
     } catch (error) {
@@ -536,7 +543,7 @@ export class Log {
       this.#space.check(true);
       if (reopen) {
         await this.#db.close();
-        this.#db = await openDatabase(this.settings.dir);
+        this.#db = await this.folder.openDatabase();
       }
       await writeVersion(this.#db);
       if (doubt && doubt.batches.length > 0 && (await this.#db.has(doubt.first))) {

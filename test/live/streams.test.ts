@@ -7,6 +7,7 @@ import { readConfig, resolveStream } from '../../src/config/config.js';
 import { Quarantine } from '../../src/live/quarantine.js';
 import { Snapshots } from '../../src/live/snapshots.js';
 import { type Published, Streams } from '../../src/live/streams.js';
+import { DataFolder } from '../../src/store/folder.js';
 import type { Log, Snapshot, Stored } from '../../src/store/log.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { EventHistory } from '../../src/stream/history.js';
@@ -101,7 +102,7 @@ function start(dir: string, stored: StoredData = {}) {
   const streams = new Streams({
     evaluation: config.evaluation,
     log: { saveSnapshot, snapshotOf: async () => stored.snapshot, recordsOf },
-    quarantine: new Quarantine(dir, logger),
+    quarantine: new Quarantine(new DataFolder(dir), logger),
     workers: workers as unknown as Workers,
     history: { add() {} } as unknown as EventHistory,
     snapshots: new Snapshots({ saveSnapshot } as unknown as Log, 1000, 0),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import fc from 'fast-check';
 import { eventKey } from '../../src/store/commit.js';
+import { DataFolder } from '../../src/store/folder.js';
 import { Log, type LogOwner, type LogSettings, type Snapshot, type Stored } from '../../src/store/log.js';
 import { type LogRecord, type PartRecord, RecordReader, RecordWriter } from '../../src/store/record.js';
 import { StorageFault } from '../../src/store/storage-fault.js';
@@ -54,7 +55,6 @@ function probe(): Probe {
       owner.faults.push(fault);
       for (const resolve of waiting.splice(0)) resolve(fault);
     },
-    space: () => ({ freeBytes: owner.free ?? 1e12, totalBytes: 2e12 }),
     nextFault: () =>
       new Promise((resolve) => {
         waiting.push(resolve);
@@ -74,8 +74,10 @@ const seqs = (stored: Stored[]) => stored.map(({ record }) => (record as PartRec
 describe('log', () => {
   let dir: string;
   const logs: Log[] = [];
-  const open = async (owner: LogOwner = probe(), settings: Partial<LogSettings> = {}) => {
-    const log = await Log.open(logSettings({ groupCommitMs: 1, storageRetryMs: 5, ...settings, dir }), owner);
+  const open = async (owner: LogOwner & { free?: number | null } = probe(), settings: Partial<LogSettings> = {}) => {
+    const folder = new DataFolder(dir);
+    folder.space = () => ({ freeBytes: owner.free ?? 1e12, totalBytes: 2e12 });
+    const log = await Log.open(logSettings({ groupCommitMs: 1, storageRetryMs: 5, ...settings, dir }), owner, folder);
     logs.push(log);
     return log;
   };
