@@ -10,7 +10,7 @@ import { FORMATS, requireReadable } from './formats.js';
 import { Inventory, seal, unseal } from './integrity.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
 
-/** What is asked of a database. Writes with `sync` are on the disk when they resolve; a batch is there as a whole or not. */
+/** A store of keys. What is written with `sync` is on the disk when it resolves, a batch as a whole or not at all. */
 export interface Database {
   get(key: string): Promise<Buffer | undefined>;
   has(key: string): Promise<boolean>;

@@ -1,11 +1,9 @@
 /**
  * How damage of the store is seen. LevelDB drops what it cannot read without a word, so every value carries a checksum
  * over its key and itself, positions of commits must be consecutive, the position of every snapshot is kept twice, and
- * a sum over all snapshots and events says whether one of them is gone. What was acked last is noted in a file beside
- * the store, because a store that was cut in its tail looks like one that was never longer.
+ * a sum over all snapshots and events says whether one of them is gone.
  */
 import { crc32 } from 'node:zlib';
-import type { Folder, MarkFile } from './folder.js';
 
 /** What is damaged, and what was lost by it. */
 export interface Damage {
@@ -51,31 +49,6 @@ export class Inventory {
 
   get value(): [count: number, sum: number] {
     return [this.#checksums.size, this.#sum];
-  }
-}
-
-const FILE = 'acked';
-
-/** The file that says up to which record everything was acked; it outlives the process, not the machine. */
-export class AckedMark {
-  #file: MarkFile | null = null;
-
-  constructor(readonly folder: Pick<Folder, 'read' | 'mark'>) {}
-
-  /** 0 when there is none, or it is damaged itself. */
-  read(): number {
-    const [position = '', checksum] = this.folder.read(FILE)?.toString().trim().split(' ') ?? [];
-    return crc32(position) === Number(checksum) ? Number(position) : 0;
-  }
-
-  write(position: number): void {
-    this.#file ??= this.folder.mark(FILE);
-    this.#file.write(Buffer.from(`${`${position} ${crc32(String(position))}`.padEnd(40)}\n`));
-  }
-
-  close(): void {
-    this.#file?.close();
-    this.#file = null;
   }
 }
 

@@ -6,6 +6,7 @@
  * underway at a time and is atomic. A failed write is a StorageFault for everybody who waits; the store is then
  * reopened until it takes writes again, and a commit that reached the disk after all is found there and counts.
  */
+import { AckedMark } from './acked-mark.js';
 import { Batch, commitKey, HEADER_BYTES, type Header, keyBehind, parseKey, readHeader, writeHeader } from './commit.js';
 import { Coverage } from './coverage.js';
 import {
@@ -24,7 +25,7 @@ import {
 import { DataFolder, type Folder } from './folder.js';
 import { FormatError, packSnapshot, unpackSnapshot } from './formats.js';
 import { FreeSpace } from './free-space.js';
-import { AckedMark, Continuity, type Damage, Inventory, seal, unseal } from './integrity.js';
+import { Continuity, type Damage, Inventory, seal, unseal } from './integrity.js';
 import { type LogRecord, RecordReader, type RecordWriter } from './record.js';
 import { Retention, type RetentionSettings } from './retention.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
