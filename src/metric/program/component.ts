@@ -81,8 +81,8 @@ export class Component {
   private readonly appliedFrame: Matrix<Float64Array>;
   private newCount = 0;
   private linear: LinearWindow | null = null;
-  private proof: PriceProof | null = null;
-  private ties: TieBreak | null = null;
+  private readonly proof: PriceProof;
+  private readonly ties: TieBreak;
   /** `partner` holds an assignment of all layers but the new ones */
   private known = false;
   /** of a fractional optimum */
@@ -123,6 +123,8 @@ export class Component {
     this.applied = this.stack.matrix(Int32Array, this.truthCount);
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
+    this.proof = new PriceProof(this, context.prices.of(this.trajectories));
+    this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
     if (E > 1) this.build();
   }
 
@@ -218,7 +220,6 @@ export class Component {
     const firstNew = this.contents.weighted ? head : this.known ? head + size - this.newCount : this.recall();
     this.goOn(firstNew);
     this.known = true;
-    this.proof ??= new PriceProof(this, this.context.prices.of(this.trajectories));
     const proven = this.proof.proves(this.layers(), firstNew, budget, PROOF_WORK * this.edges.length * size);
     if (proven) this.chooseAmongEqual(this.proof.gap);
     return proven;
@@ -240,6 +241,7 @@ export class Component {
     this.engine = 'simplex';
     this.gap = gap;
     if (this.contents.weighted) return;
+    if (!this.ties.hasChoice(this.layers(), gap)) return;
     const earned = this.earned();
     this.breakTies(gap);
     this.gap = Math.max(0, gap - (this.earned() - earned));
@@ -348,11 +350,10 @@ export class Component {
     if (this.engine === 'open' && this.context.fractional === 'search') this.relax(simplex, budget);
   }
 
+  /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
   private breakTies(gap: number): boolean {
-    this.ties ??= new TieBreak(this, this.context.prices.of(this.trajectories));
-    const layers = { ...this.layers(), rank: (row: number, e: number) => this.rankOf(row, e) };
-    if (!this.ties.hasChoice(layers, gap)) return true;
-    this.proof!.center(layers);
+    const layers = this.layers();
+    this.proof.center(layers);
     return this.ties.choose(layers, gap);
   }
 
@@ -386,7 +387,6 @@ export class Component {
 
   /** Quanta that no assignment exceeds, by the prices at hand. */
   private bound(): number {
-    this.proof ??= new PriceProof(this, this.context.prices.of(this.trajectories));
     return this.proof.boundOf(this.layers());
   }
 
@@ -433,16 +433,7 @@ export class Component {
 
   /** What the assignment in `partner` earns, in quanta. */
   private earned(): number {
-    const { head, size } = this.stack;
-    const E = this.edges.length;
-    const n = this.truthCount;
-    let earned = 0;
-    for (let row = head; row < head + size; row++) {
-      for (let i = row * n; i < (row + 1) * n; i++)
-        if (this.partner.values[i] >= 0) earned += this.benefit.values[row * E + this.partner.values[i]];
-      if (row > head) earned -= this.changeCost.values[row] * this.halvesInto(row);
-    }
-    return earned;
+    return this.proof.earnedOf(this.layers());
   }
 
   private branch(simplex: Simplex, budget: Budget): void {

@@ -74,17 +74,21 @@ export class PriceProof {
   /** edges of truth x, or of track x - truthCount: `list[start[x]]` to `list[start[x + 1] - 1]` */
   private readonly start: Int32Array;
   private readonly list: Int32Array;
-  /** the layers at hand */
+  /** the layers at hand, and of each where its prices are */
   private layers!: ProofLayers;
+  slots = new Int32Array(64);
   /** of each object: its assigned edge in the row at hand, or -1 */
   private readonly held: Int32Array;
-  /** what the assignment that was proven may be below the optimum */
+  /** of each edge, by the last bound: the best it can earn above the prices when it is assigned somewhere */
+  readonly best: Float64Array;
+  /** what the assignment that was proven earns, and may be below the optimum */
+  earned = 0;
   gap = 0;
 
   constructor(
     private readonly graph: ProofGraph,
     /** of each truth, then of each track, by frame number modulo the length */
-    private readonly prices: readonly Float64Array[],
+    readonly prices: readonly Float64Array[],
   ) {
     const { truthCount, trackCount, edgeTruth, edgeTrack } = graph;
     this.start = new Int32Array(truthCount + trackCount + 1);
@@ -100,6 +104,7 @@ export class PriceProof {
       this.list[next[truthCount + edgeTrack[e]]++] = e;
     }
     this.held = new Int32Array(truthCount + trackCount);
+    this.best = new Float64Array(edgeTruth.length);
   }
 
   /**
@@ -107,58 +112,47 @@ export class PriceProof {
    * costs `work`.
    */
   proves(layers: ProofLayers, firstNew: number, budget: Budget, work: number): boolean {
-    this.layers = layers;
+    this.open(layers);
     const { firstRow, layerCount } = layers;
     for (let row = firstNew; row < firstRow + layerCount; row++) this.priceLayer(row);
-    const earned = this.earned();
+    this.earned = this.earnedOf(layers);
     const slack = this.slack();
     budget.spend(work);
-    if (this.meets(earned, slack)) return true;
-    const room = (layerCount + 1) * this.graph.edgeTruth.length;
-    if (scratch.length < room) scratch = new Float64Array(2 * room);
+    if (this.meets(slack)) return true;
     for (let sweep = 0; sweep < SWEEPS_MAX; sweep++) {
       if (budget.spend(2 * work) && work > SMALL_WORK) return false;
-      const forward = sweep % 2 === 0;
-      this.sweep(forward, (row, ahead) => this.adjust(row, ahead, forward));
-      if (this.meets(earned, slack)) return true;
+      this.sweep(sweep % 2 === 0, false);
+      if (this.meets(slack)) return true;
     }
     return false;
   }
 
   /** What the linear program cannot exceed, by the prices as they are. */
   boundOf(layers: ProofLayers): number {
-    this.layers = layers;
+    this.open(layers);
     return this.bound();
   }
 
   /**
-   * Moves prices without changing their bound: an assigned pair that is ahead pays more of its lead, so that rivals
-   * that were just held off are so by a margin. What is still a tie then is one.
+   * Moves prices without changing their bound, away from where they only just prove it: of what an assigned pair has to
+   * spare, a third holds off the rivals at either end, and a third stays its own. What is still a tie then is one.
    */
   center(layers: ProofLayers): void {
+    this.open(layers);
+    this.sweep(true, true);
+    this.bound();
+  }
+
+  private open(layers: ProofLayers): void {
     this.layers = layers;
-    const room = (layers.layerCount + 1) * this.graph.edgeTruth.length;
-    if (scratch.length < room) scratch = new Float64Array(2 * room);
-    this.sweep(true, (row, ahead) => this.share(row, ahead));
+    const { firstRow, layerCount, frameNumber } = layers;
+    if (this.slots.length < layerCount) this.slots = new Int32Array(2 * layerCount);
+    const { length } = this.prices[0];
+    for (let k = 0; k < layerCount; k++) this.slots[k] = frameNumber[firstRow + k] % length;
   }
 
-  private share(row: number, ahead: number): void {
-    const { prices } = this;
-    const { truthCount, edgeTrack } = this.graph;
-    const { partner } = this.layers;
-    const slot = this.slot(row);
-    for (let i = 0; i < truthCount; i++) {
-      const m = partner[row * truthCount + i];
-      if (m < 0) continue;
-      const part = Math.floor(this.lead(row, ahead, slot, m) / 4);
-      if (part <= 0) continue;
-      prices[i][slot] += part;
-      prices[truthCount + edgeTrack[m]][slot] += part;
-    }
-  }
-
-  private meets(earned: number, slack: number): boolean {
-    this.gap = Math.max(0, this.bound() - earned);
+  private meets(slack: number): boolean {
+    this.gap = Math.max(0, this.bound() - this.earned);
     return this.gap <= slack;
   }
 
@@ -173,18 +167,18 @@ export class PriceProof {
     return least === Number.POSITIVE_INFINITY ? 0 : surcharge(least) / 2;
   }
 
-  /** What the assignment earns. */
-  private earned(): number {
-    const { firstRow, layerCount, benefit, partner, changeCost } = this.layers;
+  /** What the assignment of some layers earns. */
+  earnedOf({ firstRow, layerCount, benefit, partner, changeCost }: ProofLayers): number {
     const n = this.graph.truthCount;
     const E = this.graph.edgeTruth.length;
     let earned = 0;
     for (let row = firstRow; row < firstRow + layerCount; row++) {
+      const at = row * n;
       for (let i = 0; i < n; i++) {
-        const e = partner[row * n + i];
+        const e = partner[at + i];
         if (e >= 0) earned += benefit[row * E + e];
         if (row === firstRow) continue;
-        const before = partner[(row - 1) * n + i];
+        const before = partner[at - n + i];
         if (before !== e) earned -= changeCost[row] * ((before >= 0 ? 1 : 0) + (e >= 0 ? 1 : 0));
       }
     }
@@ -193,28 +187,32 @@ export class PriceProof {
 
   /** What the linear program cannot exceed. */
   private bound(): number {
-    const { graph, prices } = this;
-    const { firstRow, layerCount, benefit, frameNumber, changeCost } = this.layers;
+    const { graph, prices, slots, best } = this;
+    const { firstRow, layerCount, benefit, changeCost } = this.layers;
     const E = graph.edgeTruth.length;
-    const slots = prices[0].length;
     let bound = 0;
     for (let x = 0; x < prices.length; x++) {
       const price = prices[x];
-      for (let row = firstRow; row < firstRow + layerCount; row++) bound += price[frameNumber[row] % slots];
+      for (let k = 0; k < layerCount; k++) bound += price[slots[k]];
     }
     for (let e = 0; e < E; e++) {
       const truth = prices[graph.edgeTruth[e]];
       const track = prices[graph.truthCount + graph.edgeTrack[e]];
-      let on = 0;
-      let off = 0;
-      for (let row = firstRow; row < firstRow + layerCount; row++) {
-        const slot = frameNumber[row] % slots;
-        const h = row === firstRow ? 0 : changeCost[row];
-        if (off - h > on) on = off - h;
-        else if (on - h > off) off = on - h;
-        on += benefit[row * E + e] - truth[slot] - track[slot];
+      let at = firstRow * E + e;
+      // assigned now, or not any more; not at all is worth 0
+      let on = benefit[at] - truth[slots[0]] - track[slots[0]];
+      let off = Number.NEGATIVE_INFINITY;
+      for (let k = 1; k < layerCount; k++) {
+        const slot = slots[k];
+        const h = changeCost[firstRow + k];
+        at += E;
+        const join = off > 0 ? off - h : -h;
+        if (on - h > off) off = on - h;
+        if (join > on) on = join;
+        on += benefit[at] - truth[slot] - track[slot];
       }
-      bound += Math.max(on, off);
+      best[e] = on > off ? on : off;
+      if (best[e] > 0) bound += best[e];
     }
     return bound;
   }
@@ -226,7 +224,7 @@ export class PriceProof {
     const { benefit, partner } = this.layers;
     const at = row * edgeTruth.length;
     const slot = this.slot(row);
-    for (const price of prices) price[slot] = 0;
+    for (let x = 0; x < prices.length; x++) prices[x][slot] = 0;
     for (let i = 0; i < truthCount; i++) {
       const m = partner[row * truthCount + i];
       if (m < 0) continue;
@@ -257,7 +255,7 @@ export class PriceProof {
   }
 
   private slot(row: number): number {
-    return this.layers.frameNumber[row] % this.prices[0].length;
+    return this.slots[row - this.layers.firstRow];
   }
 
   /**
@@ -265,22 +263,24 @@ export class PriceProof {
    * being, the other layers being free: its reduced benefit, and what comes from before and after, each within what a
    * change costs there.
    */
-  private sweep(forward: boolean, work: (row: number, ahead: number) => void): void {
+  private sweep(forward: boolean, centers: boolean): void {
     const { firstRow, layerCount } = this.layers;
     const E = this.graph.edgeTruth.length;
+    const room = (layerCount + 1) * E;
+    if (scratch.length < room) scratch = new Float64Array(2 * room);
     const first = forward ? firstRow : firstRow + layerCount - 1;
     const last = forward ? firstRow + layerCount - 1 : firstRow;
     const step = forward ? 1 : -1;
-    // from[(row - firstRow + 1) * E + e]: what comes from the layers that the sweep has still before it; the first E:
-    // from those behind it
-    const from = scratch;
+    // scratch[(row - firstRow + 1) * E + e]: what comes from the layers that the sweep has still before it; the first
+    // E: from those behind it
     const place = (row: number) => (row - firstRow + 1) * E;
-    from.fill(0, place(last), place(last) + E);
+    scratch.fill(0, place(last), place(last) + E);
     for (let row = last; row !== first; row -= step)
       this.carry(row, place(row), place(row - step), forward ? row : row + 1);
-    from.fill(0, 0, E);
+    scratch.fill(0, 0, E);
     for (let row = first; ; row += step) {
-      work(row, place(row));
+      if (centers) this.share(row, place(row));
+      else this.adjust(row, place(row), forward);
       if (row === last) return;
       this.carry(row, 0, 0, forward ? row + 1 : row);
     }
@@ -302,6 +302,36 @@ export class PriceProof {
         prices[truthCount + edgeTrack[e]][slot];
       scratch[target + e] = v > h ? h : v < -h ? -h : v;
     }
+  }
+
+  private share(row: number, ahead: number): void {
+    const { prices } = this;
+    const { truthCount, edgeTrack } = this.graph;
+    const { partner } = this.layers;
+    const slot = this.slot(row);
+    for (let i = 0; i < truthCount; i++) {
+      const m = partner[row * truthCount + i];
+      if (m < 0) continue;
+      const j = truthCount + edgeTrack[m];
+      const truthNeeds = this.needOf(i, row, ahead, slot, m);
+      const trackNeeds = this.needOf(j, row, ahead, slot, m);
+      const spare = this.lead(row, ahead, slot, m) + prices[i][slot] + prices[j][slot] - truthNeeds - trackNeeds;
+      if (spare <= 0) continue;
+      const third = Math.floor(spare / 3);
+      prices[i][slot] = truthNeeds + third;
+      prices[j][slot] = trackNeeds + third;
+    }
+  }
+
+  /** The least price of an object at which none of its edges but one would rather be assigned in a row. */
+  private needOf(x: number, row: number, ahead: number, slot: number, m: number): number {
+    const { start, list } = this;
+    let need = 0;
+    for (let n = start[x]; n < start[x + 1]; n++) {
+      const e = list[n];
+      if (e !== m) need = Math.max(need, this.lead(row, ahead, slot, e) + this.prices[x][slot]);
+    }
+    return Math.ceil(need);
   }
 
   private adjust(row: number, ahead: number, forward: boolean): void {

@@ -8,12 +8,7 @@
  * few; those that share an end form a cluster, which is solved over all its matchings, layer by layer.
  */
 
-import type { ProofGraph, ProofLayers } from './price-proof.js';
-
-export interface RankedLayers extends ProofLayers {
-  /** rank of an edge's pair in a row; 0 where it has none */
-  rank(row: number, edge: number): number;
-}
+import type { PriceProof, ProofGraph, ProofLayers } from './price-proof.js';
 
 /** quanta: prices are not whole */
 const NOISE = 1;
@@ -25,9 +20,11 @@ const MOVES_MAX = 2 ** 22;
 const OFF = 1;
 const ON = 2;
 
-// along one edge, work space: the best up to a layer and after it, the edge being assigned there or not
+// along one edge, work space: the best up to a layer, the edge being assigned there or not, and what it earns there
+// above the prices
 let onUpTo = new Float64Array(64);
 let offUpTo = new Float64Array(64);
+let reduced = new Float64Array(64);
 
 /** An edge that may be assigned or not in some layer. */
 interface Choice {
@@ -51,21 +48,23 @@ interface States {
 }
 
 export class TieBreak {
-  private layers!: RankedLayers;
+  private layers!: ProofLayers;
   private limit = 0;
   private held: (Int32Array | undefined)[] = [];
 
   constructor(
     private readonly graph: ProofGraph,
-    /** of each truth, then of each track, by frame number modulo the length */
-    private readonly prices: readonly Float64Array[],
+    /** has found the bound of the layers at hand */
+    private readonly proof: PriceProof,
+    /** rank of an edge's pair in a row; 0 where it has none */
+    private readonly rankOf: (row: number, edge: number) => number,
   ) {}
 
   /**
    * Replaces an assignment, `gap` quanta below the bound of the prices, by the one that is chosen among all that are no
    * worse: by the optimum, then, whatever the gap. False when some cluster was too large and stays as it is.
    */
-  choose(layers: RankedLayers, gap: number): boolean {
+  choose(layers: ProofLayers, gap: number): boolean {
     const choices = this.choices(layers, gap);
     this.held = [];
     let complete = true;
@@ -77,7 +76,7 @@ export class TieBreak {
   }
 
   /** Whether the prices leave a choice at all. */
-  hasChoice(layers: RankedLayers, gap: number): boolean {
+  hasChoice(layers: ProofLayers, gap: number): boolean {
     return this.choices(layers, gap).some(({ earns }) => earns);
   }
 
@@ -85,17 +84,18 @@ export class TieBreak {
    * What may be otherwise in another optimum: edges that may be assigned where they are not, and those that would have
    * to give way to them.
    */
-  private choices(layers: RankedLayers, gap: number): Choice[] {
+  private choices(layers: ProofLayers, gap: number): Choice[] {
     this.layers = layers;
     this.limit = gap + NOISE;
     const { truthCount, trackCount, edgeTruth, edgeTrack } = this.graph;
     const { layerCount } = layers;
+    const { best } = this.proof;
     const choices: Choice[] = [];
     const assigned = this.assignedCounts();
     const rivalled = new Uint8Array(truthCount + trackCount);
     for (let edge = 0; edge < edgeTruth.length; edge++) {
       const isWorthless = assigned[edge] > 0 && this.isWorthless(edge);
-      if (assigned[edge] === 0 ? !this.mayBeOn(edge) : assigned[edge] === layerCount && !isWorthless) continue;
+      if (assigned[edge] === 0 ? best[edge] < -this.limit : assigned[edge] === layerCount && !isWorthless) continue;
       const choice = this.choiceOf(edge);
       if (choice === null || !(choice.comes || isWorthless)) continue;
       choices.push(choice);
@@ -127,42 +127,25 @@ export class TieBreak {
   private isWorthless(edge: number): boolean {
     const { firstRow, layerCount, benefit } = this.layers;
     const E = this.graph.edgeTruth.length;
+    const enough = 4 * this.limit;
     let earned = 0;
-    for (let row = firstRow; row < firstRow + layerCount; row++) earned += benefit[row * E + edge];
-    return earned <= 4 * this.limit;
-  }
-
-  /** Whether an edge that is nowhere assigned may be so in an optimum; quickly, because most may not. */
-  private mayBeOn(edge: number): boolean {
-    const { firstRow, layerCount, changeCost } = this.layers;
-    let on = Number.NEGATIVE_INFINITY;
-    let off = Number.NEGATIVE_INFINITY;
-    for (let row = firstRow; row < firstRow + layerCount; row++) {
-      const h = row === firstRow ? 0 : changeCost[row];
-      const joined = Math.max(on, -h, off - h);
-      off = Math.max(off, on - h);
-      on = joined + this.reduced(edge, row);
-    }
-    return Math.max(on, off) >= -this.limit;
-  }
-
-  private reduced(edge: number, row: number): number {
-    const { prices } = this;
-    const { truthCount, edgeTruth, edgeTrack } = this.graph;
-    const slot = this.layers.frameNumber[row] % prices[0].length;
-    const own = this.layers.benefit[row * edgeTruth.length + edge];
-    return own - prices[edgeTruth[edge]][slot] - prices[truthCount + edgeTrack[edge]][slot];
+    for (let row = firstRow; row < firstRow + layerCount && earned <= enough; row++) earned += benefit[row * E + edge];
+    return earned <= enough;
   }
 
   /** What an edge may be in each layer; null when it is the same in all optima. */
   private choiceOf(edge: number): Choice | null {
     const { firstRow, layerCount, partner, changeCost, benefit } = this.layers;
-    const E = this.graph.edgeTruth.length;
-    const n = this.graph.truthCount;
-    const truth = this.graph.edgeTruth[edge];
+    const { truthCount: n, edgeTruth, edgeTrack } = this.graph;
+    const { slots, prices } = this.proof;
+    const E = edgeTruth.length;
+    const truth = edgeTruth[edge];
+    const truthPrice = prices[truth];
+    const trackPrice = prices[n + edgeTrack[edge]];
     if (onUpTo.length < layerCount) {
       onUpTo = new Float64Array(2 * layerCount);
       offUpTo = new Float64Array(2 * layerCount);
+      reduced = new Float64Array(2 * layerCount);
     }
     let on = 0;
     let off = 0;
@@ -170,34 +153,36 @@ export class TieBreak {
       const h = k === 0 ? 0 : changeCost[firstRow + k];
       const joined = Math.max(on, off - h);
       off = Math.max(off, on - h);
-      on = joined + this.reduced(edge, firstRow + k);
+      reduced[k] = benefit[(firstRow + k) * E + edge] - truthPrice[slots[k]] - trackPrice[slots[k]];
+      on = joined + reduced[k];
       onUpTo[k] = on;
       offUpTo[k] = off;
     }
-    const best = Math.max(on, off);
-    const allowed = new Uint8Array(layerCount);
-    let open = false;
+    const least = Math.max(on, off) - this.limit;
+    let allowed: Uint8Array | null = null;
     let earns = false;
     let comes = false;
     let onAfter = 0;
     let offAfter = 0;
     for (let k = layerCount - 1; k >= 0; k--) {
-      if (best - onUpTo[k] - onAfter <= this.limit) allowed[k] |= ON;
-      if (best - offUpTo[k] - offAfter <= this.limit) allowed[k] |= OFF;
       const isOn = partner[(firstRow + k) * n + truth] === edge;
-      comes ||= !isOn && (allowed[k] & ON) !== 0;
-      allowed[k] |= isOn ? ON : OFF;
-      if (allowed[k] === (ON | OFF)) {
-        open = true;
+      const mayBeOther = isOn ? offUpTo[k] + offAfter >= least : onUpTo[k] + onAfter >= least;
+      if (mayBeOther) {
+        if (allowed === null) {
+          allowed = new Uint8Array(layerCount);
+          for (let m = k; m < layerCount; m++) allowed[m] = partner[(firstRow + m) * n + truth] === edge ? ON : OFF;
+        }
+        comes ||= !isOn;
         earns ||= benefit[(firstRow + k) * E + edge] > 0;
       }
+      if (allowed !== null) allowed[k] = mayBeOther ? ON | OFF : isOn ? ON : OFF;
       if (k === 0) break;
       const h = changeCost[firstRow + k];
-      const stays = onAfter + this.reduced(edge, firstRow + k);
+      const stays = onAfter + reduced[k];
       onAfter = Math.max(stays, offAfter - h);
       offAfter = Math.max(offAfter, stays - h);
     }
-    return open ? { edge, allowed, earns, comes } : null;
+    return allowed && { edge, allowed, earns, comes };
   }
 
   /** Choices that share an end, directly or by others. */
@@ -325,7 +310,7 @@ export class TieBreak {
       for (let c = 0; c < cluster.length; c++) {
         if ((sets[s] & (1 << c)) === 0) continue;
         states.value[s] += benefit[row * E + cluster[c].edge];
-        rank += this.layers.rank(row, cluster[c].edge);
+        rank += this.rankOf(row, cluster[c].edge);
       }
       states.rank[s] += rank;
       states.lateRank[s] += rank * frameNumber[row];
