@@ -181,7 +181,7 @@ describe('memory', () => {
     let early = 0;
     let id = 0;
     const alive = Array.from({ length: 6 }, (_, n) => ({ truth: `t${id}`, track: `k${id++}`, x: 8 * n }));
-    for (let k = 0; k < 20_000; k++) {
+    for (let k = 0; k < 8_000; k++) {
       const body = alive[k % 6];
       if (k % 3 === 0) body.track = `k${id++}`;
       if (k % 5 === 0) body.truth = `t${id++}`;
@@ -189,11 +189,11 @@ describe('memory', () => {
         reference: alive.map((b) => at(b.truth, b.x)),
         tracker: alive.map((b) => at(b.track, b.x + ((k * 7) % 5) / 3)),
       });
-      if (k === 2000) early = size() + heap();
+      if (k === 1_000) early = size() + heap();
     }
     assert.ok(
       size() + heap() < early * 1.3 + 2_000_000,
-      `${early} bytes after 2,000 frames, ${size() + heap()} after 20,000`,
+      `${early} bytes after 1,000 frames, ${size() + heap()} after 8,000`,
     );
     const { truths, tracks } = (
       window as unknown as { contents: { truths: Map<string, unknown>; tracks: Map<string, unknown> } }

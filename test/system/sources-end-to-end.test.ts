@@ -4,7 +4,8 @@
  */
 import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
 import type { Frame } from '../../src/index.js';
@@ -22,6 +23,8 @@ const FILES = {
   tracker: `${MOT17}results/${TRACKER}/${SEQUENCE}-FRCNN.txt`,
 };
 const FEEDS = ['reference', 'tracker'] as const;
+/** The beginning of the sequence: each report is verified with all of its window, so time grows with the square. */
+const FRAMES = 200;
 const STREAMS = { s: { windowFrames: 1000, pairing: { by: 'time', toleranceMs: 5, latenessMs: 6e5, silenceMs: 6e5 } } };
 /** A frame is complete when the next one begins, however long that takes on a busy machine. */
 const NO_HURRY = { unfinishedMs: 600_000 };
@@ -38,11 +41,15 @@ describe('sources, end to end', function () {
   let frames: Frame[];
   let expected: Judged;
   let bench: SourceBench;
+  let folder: string;
+  const fileOf = (role: (typeof FEEDS)[number]) => join(folder, `${role}.txt`);
 
   before(function () {
     skipUnless(this, existsSync(FILES.tracker), `${SEQUENCE} is not in ../shared/data/MOT17`);
-    frames = mot17(SEQUENCE, TRACKER)!;
-    const args = ['eval', '--reference', FILES.reference, '--tracker', FILES.tracker, '--json'];
+    frames = mot17(SEQUENCE, TRACKER)!.slice(0, FRAMES);
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-sources-'));
+    for (const role of FEEDS) writeFileSync(fileOf(role), beginningOf(FILES[role]));
+    const args = ['eval', '--reference', fileOf('reference'), '--tracker', fileOf('tracker'), '--json'];
     const { stdout, stderr, status } = spawnSync(process.execPath, [MAIN, ...args], {
       encoding: 'utf8',
       maxBuffer: 1 << 28,
@@ -54,6 +61,7 @@ describe('sources, end to end', function () {
     bench = new SourceBench();
   });
   afterEach(() => bench.close());
+  after(() => folder && rmSync(folder, { recursive: true, force: true }));
 
   /** The evaluation somewhere in the output of eval. */
   function evaluationIn(json: unknown): Judged {
@@ -115,7 +123,7 @@ describe('sources, end to end', function () {
       for (const [n, frame] of frames.entries()) {
         const events = FEEDS.flatMap((role) => frigateEvents(role, frame[role] as Boxed[], timeOf(n + 1), alive[role]));
         await Promise.all(events.map((event) => publisher.publishAsync('frigate/events', event, { qos: 1 })));
-        if (n !== 260) continue;
+        if (n !== FRAMES / 2) continue;
         await broker.stop();
         await broker.start(undefined, ['max_queued_messages 0', 'max_inflight_messages 0']);
       }
@@ -132,7 +140,7 @@ describe('sources, end to end', function () {
 
   it('a file that grows is judged as eval judges it when it is finished, also across a restart', async () => {
     const paths = { reference: join(bench.folder, 'gt.txt'), tracker: join(bench.folder, 'out.txt') };
-    const text = { reference: byFrame(FILES.reference), tracker: byFrame(FILES.tracker) };
+    const text = { reference: byFrame(fileOf('reference')), tracker: byFrame(fileOf('tracker')) };
     const tail = FEEDS.map((role) => feed(role, { name: role, path: paths[role], format: 'motchallenge' }));
     const start = () =>
       bench.start({
@@ -143,12 +151,18 @@ describe('sources, end to end', function () {
     // the first half ends in the middle of a frame, which must not be taken for complete when the evaluator stops
     for (const role of FEEDS) writeFileSync(paths[role], text[role].slice(0, text[role].length / 2));
     await start();
-    await until('half of it is judged', () => bench.frames('s', 'x') > 100);
+    await until('half of it is judged', () => bench.frames('s', 'x') > FRAMES / 4);
     await bench.stop();
     for (const role of FEEDS) appendFileSync(paths[role], text[role].slice(text[role].length / 2));
     await start();
     await assertSame();
   });
+
+  /** The rows of the first frames. */
+  function beginningOf(file: string): string {
+    const rows = readFileSync(file, 'utf8').split('\n');
+    return rows.filter((row) => Number.parseInt(row, 10) <= FRAMES).join('\n');
+  }
 
   /** A program writes frame after frame; published files are sorted by id. One frame more completes the last one. */
   function byFrame(file: string): string {
