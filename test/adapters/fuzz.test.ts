@@ -14,6 +14,7 @@ import { fuzzAdapters } from '../fuzz.js';
 import { NEEDED, SAMPLES, STAMPED } from '../kit/adapter-samples.js';
 import { rulesFor, wrongWith } from '../kit/decoded-frames.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const SEED = 20260516;
 const formatOf = (name: string) => formatByName(name, NEEDED[name]) as Format;
@@ -63,7 +64,8 @@ describe('fuzzed adapters', function () {
     });
   }
 
-  it('hold no more than a frame and what their options allow, however long a feed is', () => {
+  it('hold no more than a frame and what their options allow, however long a feed is', function () {
+    skipInFastRun(this);
     setFlagsFromString('--expose-gc');
     const collectGarbage = runInNewContext('gc') as () => void;
     const heap = () => {

@@ -15,6 +15,7 @@ import { createLogger } from '../../src/telemetry/logger.js';
 import { metric } from '../kit/exposition.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 import { outputOf } from '../kit/system/command-line.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 /** Passes bytes on, and cuts each of its first connections after so many of them. */
 class CuttingProxy {
@@ -106,7 +107,8 @@ describe('replay', () => {
   const files = () => ['--reference', file('crossing'), '--tracker', file('steady'), '--tracker', file('faulty')];
   const metrics = async () => (await fetch(app.urls.metrics)).text();
 
-  it('sends every frame of every feed once, also when connections are cut, and settles them', async () => {
+  it('sends every frame of every feed once, also when connections are cut, and settles them', async function () {
+    skipInFastRun(this);
     proxy = await CuttingProxy.to(app.urls.http, [2000, 30_000, 9000]);
     const { out } = await replay([...files(), '--url', proxy.url, '--fps', 'max']);
     assert.equal(proxy.cuts, 3);
@@ -126,7 +128,8 @@ describe('replay', () => {
     }
   });
 
-  it('keeps the pace it is told', async () => {
+  it('keeps the pace it is told', async function () {
+    skipInFastRun(this);
     const began = performance.now();
     const { out } = await replay([...files(), '--url', app.urls.ingest, '--fps', '250']);
     const seconds = (performance.now() - began) / 1000;
@@ -135,7 +138,8 @@ describe('replay', () => {
     assert.match(out, /300 frames in /);
   });
 
-  it('goes round until it is stopped, with new ids and ever higher frame numbers', async () => {
+  it('goes round until it is stopped, with new ids and ever higher frame numbers', async function () {
+    skipInFastRun(this);
     const controller = new AbortController();
     const stopped = app.live.events$.subscribe((event) => {
       if (event.type === 'report' && event.tracker === 'steady' && event.k > 700) controller.abort();

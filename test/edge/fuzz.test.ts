@@ -11,6 +11,7 @@ import { parseMessage } from '../../src/wire/messages.js';
 import { fuzzMessages } from '../fuzz.js';
 import { frame, hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const validMessages = [
   hello(),
@@ -80,6 +81,7 @@ describe('fuzz', () => {
   }
 
   it('answers thousands of malformed messages with documented codes and lives', async function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     let sent = 0;
     let streams = 0;

@@ -7,6 +7,7 @@ import { RequestRates } from '../../src/edge/limits/request-rates.js';
 import { StreamShares } from '../../src/edge/limits/stream-shares.js';
 import { WaitingConnections } from '../../src/edge/limits/waiting-connections.js';
 import { codeOf, frame, get, hello, Probe, type RunningEdge, raw, startEdge } from '../kit/edge.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const TOKENS = { A: 'a'.repeat(32), B: 'b'.repeat(32) };
 const bearer = (secret: string) => ({ headers: { Authorization: `Bearer ${secret}` } });
@@ -139,7 +140,8 @@ describe('limits', () => {
 
   for (const endpoint of ['ingest', 'live'])
     for (const kind of ['message', 'frame'])
-      it(`cuts off who sends pings as a ${kind} to /v1/${endpoint} and reads nothing`, async () => {
+      it(`cuts off who sends pings as a ${kind} to /v1/${endpoint} and reads nothing`, async function () {
+        skipInFastRun(this);
         edge = await startEdge('limits: { backlogBytes: 65536 }');
         const deaf = new WebSocket(`${edge.ws}/v1/${endpoint}`, ['tgospa.v1'], { autoPong: false });
         await once(deaf, 'open');

@@ -473,6 +473,7 @@ describe('live', () => {
     ['a thread', { threads: 1, inlineMs: 0 }],
   ] as const)
     it(`rejects with a StorageFault while the disk is full, is not ready, and goes on afterwards, in ${where}`, async function () {
+      skipInFastRun(this);
       const disk = mountSmallDisk(dir, 16);
       if (disk === null) {
         assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', 'mounting a small disk needs root');

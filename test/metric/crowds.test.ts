@@ -9,6 +9,7 @@ import { evaluate, type Frame, type Params, SlidingWindow } from '../../src/inde
 import { bestMatching } from '../../src/metric/assignment.js';
 import { close } from '../kit/metric/verifier.js';
 import { type Random, randomFrom } from '../kit/random.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const PARAMS = { distance: 'euclidean', cutoff: 10, exponent: 1, switchPenalty: 5 } as const satisfies Params;
 
@@ -37,7 +38,8 @@ function assignmentCost({ reference, tracker }: Frame, { cutoff, exponent }: Par
 }
 
 describe('a crowd', () => {
-  it('of 40 by 40 in one frame is exact, whatever was rounded', () => {
+  it('of 40 by 40 in one frame is exact, whatever was rounded', function () {
+    skipInFastRun(this);
     for (let seed = 1; seed <= 20; seed++)
       for (const exponent of [1, 2]) {
         const frame = cluster(40, 6, randomFrom(seed));
@@ -48,7 +50,8 @@ describe('a crowd', () => {
       }
   });
 
-  it('of 90 by 90 within one cut-off is solved, and so is every push after it', () => {
+  it('of 90 by 90 within one cut-off is solved, and so is every push after it', function () {
+    skipInFastRun(this);
     const random = randomFrom(1);
     const frame = cluster(90, 6, random);
     const window = new SlidingWindow({ ...PARAMS, windowFrames: 5 });
@@ -76,7 +79,8 @@ describe('a crowd', () => {
     window.dispose();
   });
 
-  it('of 2,000 on one spot ends within the budget, with an honest bound', () => {
+  it('of 2,000 on one spot ends within the budget, with an honest bound', function () {
+    skipInFastRun(this);
     const spot = (prefix: string) => Array.from({ length: 2000 }, (_, n) => ({ id: `${prefix}${n}`, point: [0, 0] }));
     const window = new SlidingWindow({ ...PARAMS, windowFrames: 3 }, { budgetMs: 200 });
     for (let k = 0; k < 2; k++) {

@@ -16,6 +16,7 @@ import {
 import { assignmentCost, type ProperPairs } from '../kit/metric/assignment-cost.js';
 import { baseDistance } from '../kit/metric/verifier.js';
 import { type Random, randomFrom } from '../kit/random.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const WINDOW = 12;
 const SLACK = 1 + 1e-9;
@@ -58,7 +59,8 @@ function carriedOn({ perFrame }: Report, frame: Frame, params: Params): ProperPa
 
 describe('a push with too little time', () => {
   for (const budgetMs of BUDGETS_MS) {
-    it(`of ${budgetMs} ms is no worse than simple answers, and its bound no worse than a simple bound`, () => {
+    it(`of ${budgetMs} ms is no worse than simple answers, and its bound no worse than a simple bound`, function () {
+      skipInFastRun(this);
       const frames = moorings(40, 30, 3);
       const window = new SlidingWindow({ ...PARAMS, windowFrames: WINDOW }, { budgetMs });
       let cut = 0;

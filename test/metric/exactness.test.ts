@@ -8,6 +8,7 @@ import assert from 'node:assert/strict';
 import { type Evaluation, evaluate, type Frame, type Params, SlidingWindow, type Weights } from '../../src/index.js';
 import { exactOptimum, toNumber } from '../kit/metric/exact-oracle.js';
 import { pick, randomFrom } from '../kit/random.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const SOLVERS = ['auto', 'lp'] as const;
 const PLAIN = { distance: 'euclidean', cutoff: 2, exponent: 1, switchPenalty: 1 } as const satisfies Params;
@@ -77,7 +78,8 @@ describe('time weights', () => {
     }
   });
 
-  it('that forget a tenth with every frame leave nobody missed who was never lost', () => {
+  it('that forget a tenth with every frame leave nobody missed who was never lost', function () {
+    skipInFastRun(this);
     // everybody is replaced every 200 frames; two are always there, and always seen
     const scene = (k: number): Frame => {
       const n = Math.floor(k / 200);

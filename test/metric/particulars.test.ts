@@ -8,6 +8,7 @@ import { distances } from '../../src/metric/distance.js';
 import { loadSimplexSync, useSimplex } from '../../src/metric/program/simplex.js';
 import { randomCase } from '../kit/metric/scenes.js';
 import { close } from '../kit/metric/verifier.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 describe('the particulars of the kernel', () => {
   it('a long-term switch penalty at an exponent other than 1 is n^(1/p) c', () => {
@@ -133,7 +134,8 @@ describe('the particulars of the kernel', () => {
     assert.equal(open, 0, `of ${made} programs`);
   });
 
-  it('what settles of a fractional optimum is an assignment, and no cheaper than the best', () => {
+  it('what settles of a fractional optimum is an assignment, and no cheaper than the best', function () {
+    skipInFastRun(this);
     for (const { name, frames, params } of JSON.parse(
       readFileSync('test/cases/reference/fractional-cases.json', 'utf8'),
     )) {

@@ -120,7 +120,8 @@ describe('simplex', () => {
     'fractional-cases.json',
     'time-weighted-cases.json',
   ]) {
-    it(`gives the LP metric of ${file}, with and without presolve`, () => {
+    it(`gives the LP metric of ${file}, with and without presolve`, function () {
+      skipInFastRun(this);
       const cases = read(file).filter(({ params }) => params.distance in distances);
       assert.ok(cases.length >= 12);
       for (const item of cases) {
@@ -141,7 +142,8 @@ describe('simplex', () => {
     });
   }
 
-  it('gives the exact metric of fractional-cases.json by branch and bound', () => {
+  it('gives the exact metric of fractional-cases.json by branch and bound', function () {
+    skipInFastRun(this);
     for (const item of read('fractional-cases.json')) {
       const { problem, unassigned } = problemOf(item);
       assert.equal(simplex.solveCold(problem).integral, false, item.name);

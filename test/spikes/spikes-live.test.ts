@@ -98,7 +98,8 @@ describe('spikes of a running evaluator', function () {
     for (const spikes of broken) assert.deepEqual(plain(spikes), plain(straight));
   });
 
-  it('tells them on /v1/live, in the history, as metrics and to a webhook, and goes on after a restart', async () => {
+  it('tells them on /v1/live, in the history, as metrics and to a webhook, and goes on after a restart', async function () {
+    skipInFastRun(this);
     const told: Array<{ status: string; alerts: Array<{ labels: Record<string, string> }> }> = [];
     const webhook = createServer((request, response) => {
       let text = '';

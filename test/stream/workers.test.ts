@@ -106,7 +106,8 @@ describe('threads', function () {
     assert.deepEqual(view!.evaluation, expected);
   });
 
-  it('holds up its own acks and nobody else', async () => {
+  it('holds up its own acks and nobody else', async function () {
+    skipInFastRun(this);
     const live = await start({ threads: 1, inlineMs: 0, budgetMs: 60_000, backlogFrames: 4 });
     for (const stream of ['heavy', 'light']) openFeeds(live, stream);
     await Promise.all(send(live, 'heavy', detections(10)));

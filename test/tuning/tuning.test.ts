@@ -10,7 +10,7 @@ import { alignMotChallenge, readMotChallenge } from '../../adapters/formats/motc
 import { evaluate, type Frame, InputError, presets, type TuningSample, tune } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { emptyHistogram, proposeBoundaries } from '../../src/tuning/intervals.js';
-import { skipUnless } from '../kit/system/system.js';
+import { skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const paper = JSON.parse(
   readFileSync(new URL('../../../test/cases/reference/paper-tables.json', import.meta.url), 'utf8'),
@@ -525,7 +525,8 @@ describe('tune', () => {
       return { tracker: 'radar', sequence: scenario, frames };
     }
 
-    it('gives the published scores of the detectors from the published plateau', () => {
+    it('gives the published scores of the detectors from the published plateau', function () {
+      skipInFastRun(this);
       const names = ['FRCNN', 'SDP', 'DPM'];
       const tuning = tune(names.map(detector), { plateau: [0.17, 0.34], budgetMs: 1 });
       const rows = paper.detectors.rows as Array<Record<string, number>>;

@@ -92,6 +92,7 @@ describe('tgospa eval on real sequences', () => {
   });
 
   it('has the numbers of TrackEval by the command itself, with its preprocessing', async function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     const rows: Array<{ tracker: string; sequence: string; preprocessing: boolean; scores: Record<string, number> }> =
       known('trackeval.json');
@@ -119,6 +120,7 @@ describe('tgospa eval on real sequences', () => {
   });
 
   it('judges KITTI trackers by their folders', async function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
     const entries = await runJson([

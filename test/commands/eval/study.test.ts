@@ -59,7 +59,8 @@ describe('a study', () => {
 
   const folders = () => ['--reference', at('train'), '--tracker', at('results')];
 
-  it('judges every tracker on every sequence and combines them, as one by one', async () => {
+  it('judges every tracker on every sequence and combines them, as one by one', async function () {
+    skipInFastRun(this);
     const entries = await runJson([
       ...folders(),
       '--scores',
@@ -90,7 +91,8 @@ describe('a study', () => {
     }
   });
 
-  it('gives the same with one thread as with three', async () => {
+  it('gives the same with one thread as with three', async function () {
+    skipInFastRun(this);
     const [one, three] = await Promise.all(
       ['1', '3'].map((threads) => run([...folders(), '--json', '--threads', threads])),
     );

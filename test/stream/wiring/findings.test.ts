@@ -6,6 +6,7 @@ import { Stream } from '../../../src/stream/stream.js';
 import type { Finding } from '../../../src/wire/findings.js';
 import { mot17 } from '../../kit/metric/mot17.js';
 import { randomFrom } from '../../kit/random.js';
+import { skipInFastRun } from '../../kit/system/system.js';
 import { keyed, moved, Rehearsal, rehearse, SCENE_START_MS, type Sent, scene } from '../../kit/wiring-scene.js';
 
 const MINUTE_MS = 60_000;
@@ -267,6 +268,7 @@ describe('findings', () => {
 
     for (const tracker of ['BoT-SORT-ReTrack-Botsort_baseline', 'DeepSORT-AxelBogos', 'Lif_T', 'MPNTrack'])
       it(`of MOT17 sequences with ${tracker}`, function () {
+        skipInFastRun(this);
         const feeds = ['MOT17-02', 'MOT17-04', 'MOT17-05', 'MOT17-09', 'MOT17-10', 'MOT17-11', 'MOT17-13'].flatMap(
           (name) => {
             const frames = mot17(name, tracker);
