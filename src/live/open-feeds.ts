@@ -170,6 +170,8 @@ export class OpenFeeds {
       for (const feed of feeds.values()) {
         feed.acceptedSeq = feed.durableSeq;
         feed.opened &&= feed.openDurable;
+        // a commit in doubt may turn out to be stored: whoever asks again must not hear of its failure
+        feed.admitted = Promise.resolve();
       }
     }
   }
