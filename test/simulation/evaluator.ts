@@ -89,8 +89,10 @@ export class Evaluator {
   }
 
   #logger() {
-    const write = (level: Complaint['level']) => (event: string, fields: Record<string, unknown> = {}) =>
-      void this.complaints.push({ level, event, fields });
+    const write =
+      (level: Complaint['level']) =>
+      (event: string, fields: Record<string, unknown> = {}) =>
+        void this.complaints.push({ level, event, fields });
     return { debug() {}, info() {}, warn: write('warn'), error: write('error') };
   }
 

@@ -31,10 +31,11 @@ export interface Plan {
 /** scenes that seeds share, so that what should come of them is worked out once */
 const SCENES = 40;
 
-export function planOf(seed: number): Plan {
+export function planOf(seed: number, chosen?: RunKind): Plan {
   const random = randomFrom(seed * 104_729 + 3);
   const scene = sceneOf(seed % SCENES);
-  const kind = pick(random, ['usual', 'usual', 'patient', 'patient', 'damaged'] as const);
+  const drawn = pick(random, ['usual', 'usual', 'patient', 'patient', 'damaged'] as const);
+  const kind = chosen ?? drawn;
   const lengthMs = scene.frames * scene.periodMs;
   const faults = Array.from({ length: 1 + Math.floor(random() * 5) }, () => ({
     atMs: random() * lengthMs,

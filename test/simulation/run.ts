@@ -43,8 +43,9 @@ const TIMES = new Set(['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since
 const baselines = new Map<number, Map<string, Outcome>>();
 
 /** Plays a seed, and compares it with the same scene in a calm world. */
-export async function simulate(seed: number): Promise<Run> {
-  const plan = planOf(seed);
+export const simulate = (seed: number): Promise<Run> => playPlan(planOf(seed));
+
+export async function playPlan(plan: Plan): Promise<Run> {
   const run = await new Player(plan).play();
   let expected = baselines.get(plan.scene.seed);
   if (!expected) {
@@ -276,7 +277,7 @@ class Player {
     if (event.n === undefined) return;
     const published = this.#published.get(event.stream) ?? new Map<number, string>();
     this.#published.set(event.stream, published);
-    const text = JSON.stringify(timeless(event));
+    const text = wordsOf(event);
     const before = published.get(event.n);
     published.set(event.n, text);
     if (before !== undefined && before !== text && !this.#damaged)
@@ -298,9 +299,15 @@ class Player {
         if (type !== 'resuming') events[`${tracker} ${type}`] = (events[`${tracker} ${type}`] ?? 0) + count;
       }
       const windows = [];
-      for (const { tracker, profile } of sorted(series)) windows.push(timeless(await live!.window(stream, tracker, profile)));
+      for (const { tracker, profile } of sorted(series))
+        windows.push(timeless(await live!.window(stream, tracker, profile)));
       const reports = live!.reports().filter((report) => report.stream === stream);
-      outcomes.set(stream, { reports: sorted(reports).map(timeless), windows, events, feeds: sorted(feeds).map(timeless) });
+      outcomes.set(stream, {
+        reports: sorted(reports).map(timeless),
+        windows,
+        events,
+        feeds: sorted(feeds).map(timeless),
+      });
     }
     if (!this.#damaged) this.#checkNumbers();
   }
@@ -313,6 +320,14 @@ class Player {
         if (!published.has(n)) this.#violations.push(`event ${n} of ${stream} was never published (of ${last})`);
     }
   }
+}
+
+/** What identifies an event; of a report, not every number of its window. */
+function wordsOf(event: LiveEvent): string {
+  if (event.type !== 'report') return JSON.stringify(timeless(event));
+  const { tracker, profile, k, report } = event;
+  const { frame, frames, cost, count, settled } = report;
+  return `report ${tracker} ${profile} ${k} ${frame} ${frames} ${cost.total} ${count.switches} ${settled.frames} ${settled.cost.total}`;
 }
 
 /** Who comes first may differ. */

@@ -38,7 +38,9 @@ async function playMany(first: number, count: number): Promise<void> {
   const seconds = (performance.now() - startMs) / 1000;
   const cpu = process.cpuUsage();
   const cpuSeconds = (cpu.user + cpu.system) / 1e6;
-  console.log(JSON.stringify({ first, seeds: count, failed, kinds, seconds, cpuSeconds, perMinute: (60 * count) / seconds }));
+  console.log(
+    JSON.stringify({ first, seeds: count, failed, kinds, seconds, cpuSeconds, perMinute: (60 * count) / seconds }),
+  );
   if (failed > 0) process.exitCode = 1;
 }
 

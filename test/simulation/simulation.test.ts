@@ -1,0 +1,41 @@
+/**
+ * Some tens of seeds of the simulation, and what it has found so far as scripts of their own, so that they mean the
+ * same whatever seeds come to mean. Many more seeds: `npm run simulate`.
+ */
+import assert from 'node:assert/strict';
+import { type Plan, planOf } from './plan.js';
+import { playPlan, simulate } from './run.js';
+
+const SEEDS = 16;
+
+/** A plan with interruptions of its own, in the scene of a seed. */
+const scripted = (seed: number, kind: Plan['kind'], faults: Plan['faults']): Plan => ({
+  ...planOf(seed, kind),
+  hiccups: { share: 0, mostMs: 0 },
+  faults,
+});
+
+describe('simulation', () => {
+  for (let seed = 1; seed <= SEEDS; seed++)
+    it(`ends as if nothing had happened, seed ${seed}`, async () => {
+      const { violations, story } = await simulate(seed);
+      assert.deepEqual(violations, [], story.join('\n'));
+    });
+
+  it('gives the same run for the same seed, event by event', async () => {
+    const [first, second, other] = [await simulate(7), await simulate(7), await simulate(8)];
+    assert.equal(first.digest, second.digest);
+    assert.notEqual(first.digest, other.digest);
+  });
+
+  for (const seed of [1, 2, 3, 4])
+    it(`acks a commit that was in doubt and turned out to be stored, seed ${seed}`, async () => {
+      const failing = { kind: 'disk' as const, fault: 'failing' as const, forMs: 300 };
+      const plan = scripted(seed, 'usual', [
+        { atMs: 300, ...failing },
+        { atMs: 1000, ...failing },
+      ]);
+      const { violations } = await playPlan(plan);
+      assert.deepEqual(violations, []);
+    });
+});
