@@ -12,7 +12,6 @@ import { PAIRS_MAX, thinPairs } from './pair-thinning.js';
 import type { Params } from './params.js';
 import { Component, type ProgramContext } from './program/component.js';
 import { FrameMatchings } from './program/frame-matching.js';
-import { PriceBook } from './program/price-proof.js';
 import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
 import type { Budget } from './window/budget.js';
@@ -39,7 +38,6 @@ export class Solver implements WindowListener {
   private readonly frontier: Frontier | null;
   private readonly program: ProgramContext;
   private readonly matchings = new FrameMatchings();
-  private readonly prices: PriceBook;
   /** by the slot of an edge: the component that solves it, and whether it is isolated */
   private readonly componentOf: (Component | undefined)[] = [];
   private readonly isolated: boolean[] = [];
@@ -65,10 +63,8 @@ export class Solver implements WindowListener {
     this.contents = new WindowContents(params, windowFrames, this);
     const { contents } = this;
     this.finder = new PairFinder(params.distance, params.cutoff);
-    this.prices = new PriceBook(() => windowFrames ?? contents.size);
     this.program = {
       contents,
-      prices: this.prices,
       matchings: this.matchings,
       fractional: settings.exactness === 'force' ? 'force' : settings.solver === 'lp' ? 'report' : 'search',
       simplex: simplexNow,
@@ -180,7 +176,6 @@ export class Solver implements WindowListener {
 
   trajectoryVanishes(trajectory: Trajectory): void {
     this.frontier?.forget(trajectory);
-    this.prices.forget(trajectory);
   }
 
   private setIsolated(edge: Edge, isolated: boolean): void {

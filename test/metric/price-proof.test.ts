@@ -22,10 +22,10 @@ function randomProblem(random: () => number): LpProblem {
   };
 }
 
-/** A proof of `partner`, with prices that are whatever `price` says. */
+/** A proof of `partner`, with prices that are whatever `price` says but for those of new rows. */
 function proves(problem: LpProblem, partner: Int32Array, price: () => number, firstNew: number): boolean {
-  const prices = Array.from({ length: 4 }, () => Float64Array.from({ length: 8 }, price));
-  const proof = new PriceProof(problem, prices);
+  const prices = Float64Array.from({ length: 4 * problem.frameCount }, price).fill(Number.NaN, 4 * firstNew);
+  const proof = new PriceProof(problem);
   return proof.proves(
     {
       firstRow: 0,
@@ -33,9 +33,9 @@ function proves(problem: LpProblem, partner: Int32Array, price: () => number, fi
       benefit: problem.benefit.map((b) => b * UNIT),
       partner,
       frameNumber: Float64Array.from({ length: problem.frameCount }, (_, k) => 11 + k),
+      price: prices,
       changeCost: problem.switchCost.map((cost) => cost * UNIT),
     },
-    firstNew,
     new Budget(Number.POSITIVE_INFINITY),
     1,
   );

@@ -17,7 +17,7 @@ import type { FrameMatchings } from './frame-matching.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 import { LinearWindow, LP_UNIT } from './linear-window.js';
-import { type PriceBook, PriceProof } from './price-proof.js';
+import { PriceProof } from './price-proof.js';
 import type { Simplex } from './simplex.js';
 import { TieBreak } from './tie-break.js';
 
@@ -26,7 +26,6 @@ export type EngineName = 'isolated' | 'simplex' | 'branch' | 'open';
 /** What all components of a window share. */
 export interface ProgramContext {
   readonly contents: WindowContents;
-  readonly prices: PriceBook;
   readonly matchings: FrameMatchings;
   /**
    * where the linear program's optimum is fractional: report it, look for the best assignment, or look for it as long
@@ -68,18 +67,22 @@ export class Component {
 
   private readonly contents: WindowContents;
   private readonly localOf = new Map<Edge, number>();
-  private readonly members: ReadonlySet<Trajectory>;
+  private readonly indexOf: ReadonlyMap<Trajectory, number>;
   private readonly stack: LayerStack;
   private readonly frameNumber: Matrix<Float64Array>;
   private readonly pair: Matrix<Int32Array>;
   private readonly benefit: Matrix<Float64Array>;
   private readonly changeCost: Matrix<Float64Array>;
+  /** [row * trajectories + trajectory]: see `ProofLayers` */
+  private readonly price: Matrix<Float64Array>;
   /** [row * truthCount + truth]: the truth's edge, or -1; and as it was last written into the frames */
   private readonly partner: Matrix<Int32Array>;
   private readonly applied: Matrix<Int32Array>;
   private readonly appliedHalves: Matrix<Float64Array>;
   private readonly appliedFrame: Matrix<Float64Array>;
   private newCount = 0;
+  /** rows before this are assigned as they were when the assignment was last written into the frames */
+  private changedFrom = 0;
   private linear: LinearWindow | null = null;
   private readonly proof: PriceProof;
   private readonly ties: TieBreak;
@@ -107,7 +110,7 @@ export class Component {
         truthIndex.get(a.truth)! - truthIndex.get(b.truth)! || trackIndex.get(a.track)! - trackIndex.get(b.track)!,
     );
     this.trajectories = [...truths, ...tracks];
-    this.members = new Set(this.trajectories);
+    this.indexOf = new Map(this.trajectories.map((t, n) => [t, n]));
     this.truthCount = truths.length;
     this.trackCount = tracks.length;
     this.edgeTruth = Int32Array.from(edges, (e) => truthIndex.get(e.truth)!);
@@ -119,11 +122,12 @@ export class Component {
     this.pair = this.stack.matrix(Int32Array, E);
     this.benefit = this.stack.matrix(Float64Array, E);
     this.changeCost = this.stack.matrix(Float64Array, 1);
+    this.price = this.stack.matrix(Float64Array, this.trajectories.length);
     this.partner = this.stack.matrix(Int32Array, this.truthCount);
     this.applied = this.stack.matrix(Int32Array, this.truthCount);
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
-    this.proof = new PriceProof(this, context.prices.of(this.trajectories));
+    this.proof = new PriceProof(this);
     this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
     if (E > 1) this.build();
   }
@@ -149,11 +153,12 @@ export class Component {
     });
   }
 
-  /** Inherits the warm program of the component that most of its edges come from. */
+  /** Inherits the warm program of the component that most of its edges come from, and the prices of all of them. */
   inherit(others: Iterable<Component>): void {
     let best: Component | null = null;
     let most = 0;
     for (const other of others) {
+      this.inheritPrices(other);
       const known = other.linear?.knownOf(this.edges) ?? 0;
       if (known <= most) continue;
       best = other;
@@ -164,6 +169,25 @@ export class Component {
     best.linear = null;
   }
 
+  private inheritPrices(other: Component): void {
+    const { price, frameNumber, stack } = this;
+    const places = other.trajectories.map((trajectory) => this.indexOf.get(trajectory) ?? -1);
+    if (this.isolated || places.every((place) => place < 0)) return;
+    const end = other.stack.head + other.stack.size;
+    let row = stack.head;
+    for (let from = other.stack.head; from < end; from++) {
+      const number = other.frameNumber.values[from];
+      while (row < stack.head + stack.size && frameNumber.values[row] < number) row++;
+      if (row === stack.head + stack.size) return;
+      const source = from * other.price.width;
+      if (frameNumber.values[row] !== number || Number.isNaN(other.price.values[source])) continue;
+      const target = row * price.width;
+      if (Number.isNaN(price.values[target])) price.values.fill(0, target, target + price.width);
+      for (let x = 0; x < places.length; x++)
+        if (places[x] >= 0) price.values[target + places[x]] = other.price.values[source + x];
+    }
+  }
+
   /** Appends a layer with no pairs. */
   private addLayer(number: number): number {
     const row = this.stack.append();
@@ -172,6 +196,7 @@ export class Component {
     this.pair.values.fill(-1, row * E, (row + 1) * E);
     this.benefit.values.fill(0, row * E, (row + 1) * E);
     this.changeCost.values[row] = this.contents.changeQuanta;
+    this.price.values[row * this.price.width] = Number.NaN;
     this.applied.values.fill(-2, row * this.truthCount, (row + 1) * this.truthCount);
     this.appliedHalves.values[row] = 0;
     this.newCount++;
@@ -208,7 +233,10 @@ export class Component {
     this.relaxed = false;
     if (this.isolated) return;
     if (this.contents.weighted) this.weigh();
-    if (!this.isProven(budget)) this.optimize(budget);
+    if (!this.isProven(budget)) {
+      this.changedFrom = this.stack.head;
+      this.optimize(budget);
+    }
     this.newCount = 0;
     this.apply();
   }
@@ -218,9 +246,10 @@ export class Component {
     const { head, size } = this.stack;
     // what was known before was weighed otherwise
     const firstNew = this.contents.weighted ? head : this.known ? head + size - this.newCount : this.recall();
+    this.changedFrom = this.known && !this.contents.weighted ? firstNew : head;
     this.goOn(firstNew);
     this.known = true;
-    const proven = this.proof.proves(this.layers(), firstNew, budget, PROOF_WORK * this.edges.length * size);
+    const proven = this.proof.proves(this.layers(), budget, PROOF_WORK * this.edges.length * size);
     if (proven) this.chooseAmongEqual(this.proof.gap);
     return proven;
   }
@@ -232,6 +261,7 @@ export class Component {
       benefit: this.benefit.values,
       partner: this.partner.values,
       frameNumber: this.frameNumber.values,
+      price: this.price.values,
       changeCost: this.changeCost.values,
     };
   }
@@ -284,27 +314,34 @@ export class Component {
     const { head, size } = this.stack;
     const E = this.edges.length;
     const partner = this.partner.values;
-    const used = new Uint8Array(n + this.trackCount);
-    const use = (row: number) => {
-      for (let at = row * n; at < (row + 1) * n; at++)
-        if (partner[at] >= 0) used[edgeTruth[partner[at]]] = used[n + edgeTrack[partner[at]]] = 1;
-    };
-    for (let row = head; row < firstNew; row++) use(row);
     for (let row = firstNew; row < head + size; row++) {
       if (row > head) partner.copyWithin(row * n, (row - 1) * n, row * n);
       else {
         partner.fill(-1, row * n, (row + 1) * n);
         this.matchRow(row);
-        use(row);
       }
+      let used: Uint8Array | null = null;
       for (let e = 0; e < E; e++) {
         const i = edgeTruth[e];
+        if (this.benefit.values[row * E + e] === 0 || partner[row * n + i] >= 0) continue;
+        used ??= this.usedUpTo(row);
         const j = n + edgeTrack[e];
-        if (this.benefit.values[row * E + e] === 0 || used[i] || used[j]) continue;
+        if (used[i] || used[j]) continue;
         used[i] = used[j] = 1;
         for (let early = head; early <= row; early++) partner[early * n + i] = e;
+        this.changedFrom = head;
       }
     }
+  }
+
+  /** Of each truth, then of each track, whether it is assigned in a row up to one. */
+  private usedUpTo(row: number): Uint8Array {
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const partner = this.partner.values;
+    const used = new Uint8Array(this.trajectories.length);
+    for (let at = this.stack.head * n; at < (row + 1) * n; at++)
+      if (partner[at] >= 0) used[edgeTruth[partner[at]]] = used[n + edgeTrack[partner[at]]] = 1;
+    return used;
   }
 
   /** Assigns in a row what is best in its frame alone. */
@@ -353,6 +390,7 @@ export class Component {
   /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
   private breakTies(gap: number): boolean {
     const layers = this.layers();
+    this.changedFrom = this.stack.head;
     this.proof.center(layers);
     return this.ties.choose(layers, gap);
   }
@@ -360,7 +398,7 @@ export class Component {
   /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */
   private optimum(simplex: Simplex, budget: Budget, work: number): LpSolution | null {
     const { head, size } = this.stack;
-    const { contents } = this;
+    const { contents, price } = this;
     const pivotsMax = pivotsIn(budget, work);
     let optimum: LpSolution;
     if (contents.weighted) {
@@ -371,7 +409,7 @@ export class Component {
       const numbers = this.frameNumber.values.slice(head, head + size);
       optimum = this.linear.relax(this, numbers, pivotsMax);
       if (optimum.status === 'optimal')
-        this.linear.leavePrices(this.trajectories, this.truthCount, numbers, this.context.prices);
+        this.linear.leavePrices(this.trajectories, this.truthCount, numbers, price.values, head * price.width);
     }
     budget.spend(work + PIVOT_WORK * optimum.iterations);
     return optimum.status === 'optimal' ? optimum : null;
@@ -379,10 +417,9 @@ export class Component {
 
   private keepPrices(prices: Float64Array): void {
     const { head, size } = this.stack;
-    this.context.prices.of(this.trajectories).forEach((list, x) => {
-      for (let n = 0; n < size; n++)
-        list[this.frameNumber.values[head + n] % list.length] = LP_UNIT * prices[x * size + n];
-    });
+    const { values, width } = this.price;
+    for (let n = 0; n < size; n++)
+      for (let x = 0; x < width; x++) values[(head + n) * width + x] = LP_UNIT * prices[x * size + n];
   }
 
   /** Quanta that no assignment exceeds, by the prices at hand. */
@@ -423,10 +460,10 @@ export class Component {
     const { truthPrice, trackPrice } = matchings.of(frame);
     let sum = 0;
     frame.truths.forEach((truth, i) => {
-      if (truthPrice[i] > 0 && this.members.has(truth)) sum += truthPrice[i];
+      if (truthPrice[i] > 0 && this.indexOf.has(truth)) sum += truthPrice[i];
     });
     frame.tracks.forEach((track, j) => {
-      if (trackPrice[j] > 0 && this.members.has(track)) sum += trackPrice[j];
+      if (trackPrice[j] > 0 && this.indexOf.has(track)) sum += trackPrice[j];
     });
     return sum;
   }
@@ -578,6 +615,7 @@ export class Component {
         const pair = this.pair.values[row * E + e];
         if (pair >= 0) this.benefit.values[row * E + e] = Math.floor(weight * frame.benefit(pair));
       }
+      this.price.values[row * this.price.width] = Number.NaN;
       if (row > head) this.changeCost.values[row] = surcharged(this.priceInto(row));
     }
   }
@@ -589,7 +627,8 @@ export class Component {
     const { head, size } = stack;
     const partner = this.partner.values;
     const applied = this.applied.values;
-    for (let row = head; row < head + size; row++) {
+    this.retractHalves(head);
+    for (let row = this.changedFrom; row < head + size; row++) {
       let changed = weights !== null;
       for (let i = row * n; i < (row + 1) * n && !changed; i++) changed = partner[i] !== applied[i];
       const number = this.frameNumber.values[row];

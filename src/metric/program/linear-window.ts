@@ -8,7 +8,6 @@ import type { WindowContents } from '../window/contents.js';
 import { QUANTA } from '../window/quanta.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import type { LpSolution } from './linear-program.js';
-import type { PriceBook } from './price-proof.js';
 import type { RingSimplex } from './ring.js';
 import type { Simplex } from './simplex.js';
 
@@ -62,30 +61,31 @@ export class LinearWindow {
   }
 
   /**
-   * Writes the prices of the last optimum into a book, for the frames that are layers; truths come first. Prices of a
-   * frame in which nobody earns go to the next layer, or to the last: a change between two layers has one boundary
-   * instead of several, and the bound is the same.
+   * Writes the prices of the last optimum, for the frames that are layers, row by row from `first` on; truths come
+   * first. Prices of a frame in which nobody earns go to the next layer, or to the last: a change between two layers
+   * has one boundary instead of several, and the bound is the same.
    */
   leavePrices(
     trajectories: readonly Trajectory[],
     truthCount: number,
     layerNumber: Float64Array,
-    book: PriceBook,
+    price: Float64Array,
+    first: number,
   ): void {
     const { oldestNumber, newestNumber } = this.contents;
-    book.of(trajectories).forEach((target, x) => {
-      const { serial } = trajectories[x];
+    const last = layerNumber.length - 1;
+    trajectories.forEach(({ serial }, x) => {
+      const target = (layer: number) => first + layer * trajectories.length + x;
       let layer = 0;
       let sum = 0;
       for (let number = oldestNumber; number <= newestNumber; number++) {
         const frame = number - oldestNumber;
         sum += x < truthCount ? this.ring.truthPrice(serial, frame) : this.ring.trackPrice(serial, frame);
-        if (layer === layerNumber.length || number < layerNumber[layer]) continue;
-        target[number % target.length] = LP_UNIT * sum;
+        if (layer > last || number < layerNumber[layer]) continue;
+        price[target(layer++)] = LP_UNIT * sum;
         sum = 0;
-        layer++;
       }
-      target[layerNumber[layerNumber.length - 1] % target.length] += LP_UNIT * sum;
+      price[target(last)] += LP_UNIT * sum;
     });
   }
 

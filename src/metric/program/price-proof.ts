@@ -11,7 +11,6 @@
 
 import type { Budget } from '../window/budget.js';
 import { surcharge } from '../window/quanta.js';
-import type { Trajectory } from '../window/trajectory.js';
 
 export interface ProofGraph {
   readonly truthCount: number;
@@ -28,36 +27,11 @@ export interface ProofLayers {
   readonly benefit: Float64Array;
   /** [row * truthCount + truth]: its edge, or -1 */
   readonly partner: Int32Array;
-  /** [row]: where the prices of this layer are kept is this, modulo their length */
   readonly frameNumber: Float64Array;
+  /** [row * objectCount + object]: prices of truths, then of tracks; a row that begins with NaN has none yet */
+  readonly price: Float64Array;
   /** [row]: cost of one edge changed on the way into it; that of the first is not used */
   readonly changeCost: Float64Array;
-}
-
-/** Prices of trajectories in quanta, by frame number modulo the length of the lists. */
-export class PriceBook {
-  private readonly lists: (Float64Array | undefined)[] = [];
-
-  /** length: the most frames that the window holds now */
-  constructor(private readonly length: () => number) {}
-
-  of(trajectories: readonly Trajectory[]): Float64Array[] {
-    return trajectories.map((trajectory) => this.list(trajectory));
-  }
-
-  private list({ slot }: Trajectory): Float64Array {
-    const length = this.length();
-    let list = this.lists[slot];
-    if (list === undefined || list.length !== length) {
-      list = new Float64Array(length);
-      this.lists[slot] = list;
-    }
-    return list;
-  }
-
-  forget({ slot }: Trajectory): void {
-    this.lists[slot] = undefined;
-  }
 }
 
 /** So often each assigned pair of a new layer looks at what its rivals leave it. */
@@ -74,9 +48,12 @@ export class PriceProof {
   /** edges of truth x, or of track x - truthCount: `list[start[x]]` to `list[start[x + 1] - 1]` */
   private readonly start: Int32Array;
   private readonly list: Int32Array;
-  /** the layers at hand, and of each where its prices are */
+  /** the layers at hand */
   private layers!: ProofLayers;
-  slots = new Int32Array(64);
+  private readonly objectCount: number;
+  /** in the row at hand: where its prices begin, and the leads of its edges */
+  private first = 0;
+  private readonly lead: Float64Array;
   /** of each object: its assigned edge in the row at hand, or -1 */
   private readonly held: Int32Array;
   /** of each edge, by the last bound: the best it can earn above the prices when it is assigned somewhere */
@@ -85,11 +62,7 @@ export class PriceProof {
   earned = 0;
   gap = 0;
 
-  constructor(
-    private readonly graph: ProofGraph,
-    /** of each truth, then of each track, by frame number modulo the length */
-    readonly prices: readonly Float64Array[],
-  ) {
+  constructor(private readonly graph: ProofGraph) {
     const { truthCount, trackCount, edgeTruth, edgeTrack } = graph;
     this.start = new Int32Array(truthCount + trackCount + 1);
     for (let e = 0; e < edgeTruth.length; e++) {
@@ -104,17 +77,17 @@ export class PriceProof {
       this.list[next[truthCount + edgeTrack[e]]++] = e;
     }
     this.held = new Int32Array(truthCount + trackCount);
+    this.objectCount = truthCount + trackCount;
     this.best = new Float64Array(edgeTruth.length);
+    this.lead = new Float64Array(edgeTruth.length);
   }
 
-  /**
-   * Whether the assignment of the layers is an optimum; those from row `firstNew` on have no prices yet. Each look
-   * costs `work`.
-   */
-  proves(layers: ProofLayers, firstNew: number, budget: Budget, work: number): boolean {
-    this.open(layers);
-    const { firstRow, layerCount } = layers;
-    for (let row = firstNew; row < firstRow + layerCount; row++) this.priceLayer(row);
+  /** Whether the assignment of the layers is an optimum. Each look costs `work`. */
+  proves(layers: ProofLayers, budget: Budget, work: number): boolean {
+    this.layers = layers;
+    const { firstRow, layerCount, price } = layers;
+    for (let row = firstRow; row < firstRow + layerCount; row++)
+      if (Number.isNaN(price[row * this.objectCount])) this.priceLayer(row);
     this.earned = this.earnedOf(layers);
     const slack = this.slack();
     budget.spend(work);
@@ -129,7 +102,7 @@ export class PriceProof {
 
   /** What the linear program cannot exceed, by the prices as they are. */
   boundOf(layers: ProofLayers): number {
-    this.open(layers);
+    this.layers = layers;
     return this.bound();
   }
 
@@ -138,17 +111,9 @@ export class PriceProof {
    * spare, a third holds off the rivals at either end, and a third stays its own. What is still a tie then is one.
    */
   center(layers: ProofLayers): void {
-    this.open(layers);
+    this.layers = layers;
     this.sweep(true, true);
     this.bound();
-  }
-
-  private open(layers: ProofLayers): void {
-    this.layers = layers;
-    const { firstRow, layerCount, frameNumber } = layers;
-    if (this.slots.length < layerCount) this.slots = new Int32Array(2 * layerCount);
-    const { length } = this.prices[0];
-    for (let k = 0; k < layerCount; k++) this.slots[k] = frameNumber[firstRow + k] % length;
   }
 
   private meets(slack: number): boolean {
@@ -187,29 +152,27 @@ export class PriceProof {
 
   /** What the linear program cannot exceed. */
   private bound(): number {
-    const { graph, prices, slots, best } = this;
-    const { firstRow, layerCount, benefit, changeCost } = this.layers;
-    const E = graph.edgeTruth.length;
+    const { objectCount: X, best } = this;
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const { firstRow, layerCount, benefit, changeCost, price } = this.layers;
+    const E = edgeTruth.length;
     let bound = 0;
-    for (let x = 0; x < prices.length; x++) {
-      const price = prices[x];
-      for (let k = 0; k < layerCount; k++) bound += price[slots[k]];
-    }
+    for (let at = firstRow * X; at < (firstRow + layerCount) * X; at++) bound += price[at];
     for (let e = 0; e < E; e++) {
-      const truth = prices[graph.edgeTruth[e]];
-      const track = prices[graph.truthCount + graph.edgeTrack[e]];
       let at = firstRow * E + e;
+      let truth = firstRow * X + edgeTruth[e];
+      const toTrack = truthCount + edgeTrack[e] - edgeTruth[e];
       // assigned now, or not any more; not at all is worth 0
-      let on = benefit[at] - truth[slots[0]] - track[slots[0]];
+      let on = benefit[at] - price[truth] - price[truth + toTrack];
       let off = Number.NEGATIVE_INFINITY;
-      for (let k = 1; k < layerCount; k++) {
-        const slot = slots[k];
-        const h = changeCost[firstRow + k];
+      for (let row = firstRow + 1; row < firstRow + layerCount; row++) {
+        const h = changeCost[row];
         at += E;
+        truth += X;
         const join = off > 0 ? off - h : -h;
         if (on - h > off) off = on - h;
         if (join > on) on = join;
-        on += benefit[at] - truth[slot] - track[slot];
+        on += benefit[at] - price[truth] - price[truth + toTrack];
       }
       best[e] = on > off ? on : off;
       if (best[e] > 0) bound += best[e];
@@ -219,17 +182,17 @@ export class PriceProof {
 
   /** Prices a layer so that assigned pairs earn just nothing, and their rivals as little as possible. */
   private priceLayer(row: number): void {
-    const { prices, start, list } = this;
+    const { start, list, objectCount: X } = this;
     const { truthCount, edgeTruth, edgeTrack } = this.graph;
-    const { benefit, partner } = this.layers;
+    const { benefit, partner, price } = this.layers;
     const at = row * edgeTruth.length;
-    const slot = this.slot(row);
-    for (let x = 0; x < prices.length; x++) prices[x][slot] = 0;
+    const first = row * X;
+    price.fill(0, first, first + X);
     for (let i = 0; i < truthCount; i++) {
       const m = partner[row * truthCount + i];
       if (m < 0) continue;
-      prices[i][slot] = Math.floor(benefit[at + m] / 2);
-      prices[truthCount + edgeTrack[m]][slot] = benefit[at + m] - prices[i][slot];
+      price[first + i] = Math.floor(benefit[at + m] / 2);
+      price[first + truthCount + edgeTrack[m]] = benefit[at + m] - price[first + i];
     }
     for (let round = 0; round < ROUNDS; round++) {
       for (let i = 0; i < truthCount; i++) {
@@ -239,23 +202,19 @@ export class PriceProof {
         let truthNeeds = 0;
         for (let n = start[i]; n < start[i + 1]; n++) {
           const e = list[n];
-          if (e !== m) truthNeeds = Math.max(truthNeeds, benefit[at + e] - prices[truthCount + edgeTrack[e]][slot]);
+          if (e !== m) truthNeeds = Math.max(truthNeeds, benefit[at + e] - price[first + truthCount + edgeTrack[e]]);
         }
         let trackNeeds = 0;
         for (let n = start[j]; n < start[j + 1]; n++) {
           const e = list[n];
-          if (e !== m) trackNeeds = Math.max(trackNeeds, benefit[at + e] - prices[edgeTruth[e]][slot]);
+          if (e !== m) trackNeeds = Math.max(trackNeeds, benefit[at + e] - price[first + edgeTruth[e]]);
         }
         const earns = benefit[at + m];
         const spare = earns - truthNeeds - trackNeeds;
-        prices[i][slot] = Math.max(0, Math.min(earns, truthNeeds + Math.floor(spare / 2)));
-        prices[j][slot] = earns - prices[i][slot];
+        price[first + i] = Math.max(0, Math.min(earns, truthNeeds + Math.floor(spare / 2)));
+        price[first + j] = earns - price[first + i];
       }
     }
-  }
-
-  private slot(row: number): number {
-    return this.slots[row - this.layers.firstRow];
   }
 
   /**
@@ -279,7 +238,8 @@ export class PriceProof {
       this.carry(row, place(row), place(row - step), forward ? row : row + 1);
     scratch.fill(0, 0, E);
     for (let row = first; ; row += step) {
-      if (centers) this.share(row, place(row));
+      this.openRow(row, place(row));
+      if (centers) this.share(row);
       else this.adjust(row, place(row), forward);
       if (row === last) return;
       this.carry(row, 0, 0, forward ? row + 1 : row);
@@ -288,86 +248,95 @@ export class PriceProof {
 
   /** Carries what comes from the layers on one side past a row, over the boundary into row `into`. */
   private carry(row: number, source: number, target: number, into: number): void {
-    const { prices } = this;
-    const h = this.layers.changeCost[into];
     const { truthCount, edgeTruth, edgeTrack } = this.graph;
-    const { benefit } = this.layers;
+    const { benefit, price, changeCost } = this.layers;
+    const h = changeCost[into];
     const E = edgeTruth.length;
-    const slot = this.slot(row);
+    const truths = row * this.objectCount;
+    const tracks = truths + truthCount;
     for (let e = 0; e < E; e++) {
       const v =
-        scratch[source + e] +
-        benefit[row * E + e] -
-        prices[edgeTruth[e]][slot] -
-        prices[truthCount + edgeTrack[e]][slot];
+        scratch[source + e] + benefit[row * E + e] - price[truths + edgeTruth[e]] - price[tracks + edgeTrack[e]];
       scratch[target + e] = v > h ? h : v < -h ? -h : v;
     }
   }
 
-  private share(row: number, ahead: number): void {
-    const { prices } = this;
+  /** Finds the leads of all edges in a row. */
+  private openRow(row: number, ahead: number): void {
+    const { lead } = this;
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
+    const { benefit, price } = this.layers;
+    const E = edgeTruth.length;
+    this.first = row * this.objectCount;
+    const tracks = this.first + truthCount;
+    for (let e = 0; e < E; e++) {
+      const own = benefit[row * E + e] - price[this.first + edgeTruth[e]] - price[tracks + edgeTrack[e]];
+      lead[e] = own + scratch[e] + scratch[ahead + e];
+    }
+  }
+
+  /** Makes an object dearer in the row at hand. */
+  private raise(x: number, by: number): void {
+    const { start, list, lead } = this;
+    this.layers.price[this.first + x] += by;
+    for (let n = start[x]; n < start[x + 1]; n++) lead[list[n]] -= by;
+  }
+
+  private share(row: number): void {
+    const { lead, first } = this;
     const { truthCount, edgeTrack } = this.graph;
-    const { partner } = this.layers;
-    const slot = this.slot(row);
+    const { partner, price } = this.layers;
     for (let i = 0; i < truthCount; i++) {
       const m = partner[row * truthCount + i];
       if (m < 0) continue;
       const j = truthCount + edgeTrack[m];
-      const truthNeeds = this.needOf(i, row, ahead, slot, m);
-      const trackNeeds = this.needOf(j, row, ahead, slot, m);
-      const spare = this.lead(row, ahead, slot, m) + prices[i][slot] + prices[j][slot] - truthNeeds - trackNeeds;
+      const truthNeeds = Math.ceil(Math.max(0, this.leadOfRivals(i, m) + price[first + i]));
+      const trackNeeds = Math.ceil(Math.max(0, this.leadOfRivals(j, m) + price[first + j]));
+      const spare = lead[m] + price[first + i] + price[first + j] - truthNeeds - trackNeeds;
       if (spare <= 0) continue;
       const third = Math.floor(spare / 3);
-      prices[i][slot] = truthNeeds + third;
-      prices[j][slot] = trackNeeds + third;
+      this.raise(i, truthNeeds + third - price[first + i]);
+      this.raise(j, trackNeeds + third - price[first + j]);
     }
   }
 
-  /** The least price of an object at which none of its edges but one would rather be assigned in a row. */
-  private needOf(x: number, row: number, ahead: number, slot: number, m: number): number {
-    const { start, list } = this;
-    let need = 0;
-    for (let n = start[x]; n < start[x + 1]; n++) {
-      const e = list[n];
-      if (e !== m) need = Math.max(need, this.lead(row, ahead, slot, e) + this.prices[x][slot]);
-    }
-    return Math.ceil(need);
+  /** The most by which an edge of an object is ahead, but for one. */
+  private leadOfRivals(x: number, m: number): number {
+    const { start, list, lead } = this;
+    let most = Number.NEGATIVE_INFINITY;
+    for (let n = start[x]; n < start[x + 1]; n++) if (list[n] !== m && lead[list[n]] > most) most = lead[list[n]];
+    return most;
   }
 
   private adjust(row: number, ahead: number, forward: boolean): void {
-    const { held, prices } = this;
+    const { held, lead } = this;
     const { truthCount, edgeTruth, edgeTrack } = this.graph;
     const { partner } = this.layers;
     const E = edgeTruth.length;
-    const slot = this.slot(row);
     held.fill(-1);
     for (let i = 0; i < truthCount; i++) {
       const m = partner[row * truthCount + i];
       if (m >= 0) held[i] = held[truthCount + edgeTrack[m]] = m;
     }
-    for (let i = 0; i < truthCount; i++)
-      if (held[i] >= 0) this.lower(row, ahead, slot, held[i], -this.lead(row, ahead, slot, held[i]));
+    for (let i = 0; i < truthCount; i++) if (held[i] >= 0) this.lower(held[i], -lead[held[i]]);
     // a rival that would rather be assigned is too cheap; an assigned pair can pay more as long as it is ahead
     for (let e = 0; e < E; e++) {
-      const i = edgeTruth[e];
-      if (held[i] === e) continue;
-      let need = this.lead(row, ahead, slot, e);
-      if (need <= 0) continue;
-      const j = truthCount + edgeTrack[e];
-      for (const x of [i, j]) {
-        if (held[x] < 0 || need <= 0) continue;
-        const room = Math.min(need, this.lead(row, ahead, slot, held[x]));
-        if (room <= 0) continue;
-        prices[x][slot] += room;
-        need -= room;
-      }
+      if (lead[e] <= 0 || held[edgeTruth[e]] === e) continue;
+      this.holdOff(e, edgeTruth[e]);
+      this.holdOff(e, truthCount + edgeTrack[e]);
     }
     // what no rival needs here is handed on: a layer ahead may need it
     const h = this.changeAhead(row, forward);
     for (let i = 0; i < truthCount; i++) {
       const m = held[i];
-      if (m >= 0) this.lower(row, ahead, slot, m, h - (this.lead(row, ahead, slot, m) - scratch[ahead + m]));
+      if (m >= 0) this.lower(m, h - (lead[m] - scratch[ahead + m]));
     }
+  }
+
+  /** Makes one end of an edge dearer by what it is ahead, as far as who is assigned there can pay. */
+  private holdOff(e: number, x: number): void {
+    const { held, lead } = this;
+    if (held[x] >= 0 && lead[e] > 0 && lead[held[x]] > 0) this.raise(x, Math.min(lead[e], lead[held[x]]));
   }
 
   /** Cost of a change over the boundary that a sweep crosses next; 0 at its end. */
@@ -378,31 +347,17 @@ export class PriceProof {
   }
 
   /** Makes an assigned pair cheaper, at most by `need` and as far as no rival would rather be assigned then. */
-  private lower(row: number, ahead: number, slot: number, m: number, need: number): void {
-    const { prices, start } = this;
+  private lower(m: number, need: number): void {
+    const { truthCount, edgeTruth, edgeTrack } = this.graph;
     if (need <= 0) return;
-    let left = need;
-    for (let end = 0; end < 2; end++) {
-      const x = end === 0 ? this.graph.edgeTruth[m] : this.graph.truthCount + this.graph.edgeTrack[m];
-      let room = Math.min(left, prices[x][slot]);
-      for (let n = start[x]; n < start[x + 1] && room > 0; n++) {
-        const e = this.list[n];
-        if (e !== m) room = Math.min(room, -this.lead(row, ahead, slot, e));
-      }
-      if (room <= 0) continue;
-      prices[x][slot] -= room;
-      left -= room;
-    }
+    const left = need - this.lowerEnd(edgeTruth[m], m, need);
+    if (left > 0) this.lowerEnd(truthCount + edgeTrack[m], m, left);
   }
 
-  private lead(row: number, ahead: number, slot: number, e: number): number {
-    const { truthCount, edgeTruth, edgeTrack } = this.graph;
-    return (
-      this.layers.benefit[row * edgeTruth.length + e] -
-      this.prices[edgeTruth[e]][slot] -
-      this.prices[truthCount + edgeTrack[e]][slot] +
-      scratch[e] +
-      scratch[ahead + e]
-    );
+  private lowerEnd(x: number, m: number, need: number): number {
+    const room = Math.min(need, this.layers.price[this.first + x], -this.leadOfRivals(x, m));
+    if (room <= 0) return 0;
+    this.raise(x, -room);
+    return room;
   }
 }

@@ -135,13 +135,11 @@ export class TieBreak {
 
   /** What an edge may be in each layer; null when it is the same in all optima. */
   private choiceOf(edge: number): Choice | null {
-    const { firstRow, layerCount, partner, changeCost, benefit } = this.layers;
-    const { truthCount: n, edgeTruth, edgeTrack } = this.graph;
-    const { slots, prices } = this.proof;
+    const { firstRow, layerCount, partner, changeCost, benefit, price } = this.layers;
+    const { truthCount: n, trackCount, edgeTruth, edgeTrack } = this.graph;
     const E = edgeTruth.length;
     const truth = edgeTruth[edge];
-    const truthPrice = prices[truth];
-    const trackPrice = prices[n + edgeTrack[edge]];
+    const track = n + edgeTrack[edge];
     if (onUpTo.length < layerCount) {
       onUpTo = new Float64Array(2 * layerCount);
       offUpTo = new Float64Array(2 * layerCount);
@@ -153,7 +151,8 @@ export class TieBreak {
       const h = k === 0 ? 0 : changeCost[firstRow + k];
       const joined = Math.max(on, off - h);
       off = Math.max(off, on - h);
-      reduced[k] = benefit[(firstRow + k) * E + edge] - truthPrice[slots[k]] - trackPrice[slots[k]];
+      const first = (firstRow + k) * (n + trackCount);
+      reduced[k] = benefit[(firstRow + k) * E + edge] - price[first + truth] - price[first + track];
       on = joined + reduced[k];
       onUpTo[k] = on;
       offUpTo[k] = off;
