@@ -38,8 +38,8 @@ export interface ProofLayers {
 const ROUNDS = 3;
 /** Looks that are made even when the budget is spent. */
 const SMALL_WORK = 1024;
-/** Sweeps over all layers before simplex is asked. */
-const SWEEPS_MAX = 4;
+/** Sweeps over all layers before simplex is asked: what two do not prove, more hardly ever do. */
+const SWEEPS_MAX = 2;
 
 // one set of work arrays serves all components
 let scratch = new Float64Array(0);
