@@ -11,7 +11,7 @@ import { deepstreamMinimal } from './formats/deepstream-minimal.js';
 import { frigate } from './formats/frigate.js';
 import { kitti } from './formats/kitti.js';
 import { mapping } from './formats/mapping.js';
-import { motchallenge } from './formats/motchallenge.js';
+import { motchallenge } from './formats/motchallenge-feed.js';
 import { native } from './formats/native.js';
 import { onvifJson } from './formats/onvif-json.js';
 import { onvifXml } from './formats/onvif-xml.js';
@@ -19,7 +19,8 @@ import { autoware, rosDetection2D, rosDetection3D } from './formats/ros.js';
 import { supervisionCsv, supervisionJson } from './formats/supervision.js';
 import { ultralytics } from './formats/ultralytics.js';
 import { type Adapter, type Format, makeFormat } from './kit/adapter.js';
-import type { GivenOptions } from './kit/options.js';
+import { type GivenOptions, readOptions } from './kit/options.js';
+import { REREADING_OPTIONS } from './kit/rereading.js';
 
 const TABLE: readonly Adapter[] = [
   native,
@@ -61,4 +62,18 @@ export function formatByName(
   const entry = Object.hasOwn(configured, name) ? configured[name] : { adapter: name, options: {} };
   const adapter = adapters.get(entry.adapter);
   return adapter ? makeFormat(adapter, { ...entry.options, ...given }) : null;
+}
+
+/** The same for a file, which may also be read otherwise than its format says. */
+export function fileFormat(name: string, given: GivenOptions): Format | Problem[] | null {
+  const adapter = adapters.get(name);
+  if (!adapter) return null;
+  const isOwn = ([key]: [string, unknown]) => key in adapter.options || !(key in REREADING_OPTIONS);
+  const entries = Object.entries(given);
+  const format = makeFormat(adapter, Object.fromEntries(entries.filter(isOwn)));
+  const rereading = readOptions(REREADING_OPTIONS, Object.fromEntries(entries.filter((entry) => !isOwn(entry))));
+  if (Array.isArray(format) || Array.isArray(rereading))
+    return [...(Array.isArray(format) ? format : []), ...(Array.isArray(rereading) ? rereading : [])];
+  const isRead = Object.values(rereading).some((value) => value !== undefined);
+  return { ...format, given: new Set(Object.keys(given)), ...(isRead && { rereading }) };
 }

@@ -1,27 +1,25 @@
 /**
- * MOTChallenge text files: ground truth, detections and tracker results, one object per line, comma separated:
- * frame, id, left, top, width, height [, flag or confidence [, class or x [, visibility or y [, z]]]].
- * The number of columns decides what the seventh and later ones mean; the rules are in adapters/README.md.
- * Invariant: a feed that is returned is sound (finite numbers, positive sides, unique ids per frame, frames from 1);
+ * MOTChallenge text files: ground truth, detections and tracker results, one object per line:
+ * frame, id, left, top, width, height [, flag or confidence [, class or x [, visibility or y [, z [, more]]]]].
+ * The number of columns decides what the seventh and later ones mean; dialects and rules are in adapters/README.md.
+ * Invariant: a feed that is returned is sound (finite numbers, no negative side, unique ids per frame, frames from 0);
  * otherwise one InputError lists the mistakes of the whole file, each with line, column and remedy.
  */
 
-import { bestMatching } from '../../src/metric/assignment.js';
-import { distances } from '../../src/metric/distance.js';
 import type { Box, Frame, Obj } from '../../src/metric/evaluation.js';
 import { InputError, type Problem } from '../../src/metric/input-error.js';
-import { type Decoded, type Decoder, defineAdapter, Mistake, type Part, PROBLEMS_MAX } from '../kit/adapter.js';
-import { BOX_OPTIONS, Placement, type PlacementOptions, shiftedFrame } from '../kit/placement.js';
+import { PROBLEMS_MAX } from '../kit/adapter.js';
+import { type BoxOrder, boxIn, withArea } from '../kit/boxes.js';
+import { NumberRows } from '../kit/number-rows.js';
+import { type Aside, judgedTracks } from '../kit/preprocessing.js';
 
 const COLUMNS = ['frame', 'id', 'left', 'top', 'width', 'height', 'column 7', 'column 8', 'column 9', 'column 10'];
 const COLUMNS_MIN = 6;
-const COLUMNS_MAX = COLUMNS.length;
-const EXPECTED = 'frame, id, left, top, width, height and up to four more';
+const EXPECTED = 'frame, id, left, top, width, height and, if there are more, flag or confidence, class, visibility';
 /** Longest sequence taken, in frames: a stray frame number must not ask for a billion empty frames. */
 const FRAMES_MAX = 1_000_000;
 
 const PEDESTRIAN = 1;
-const IOU_MATCH_MIN = 0.5 - Number.EPSILON;
 /**
  * Classes a tracker is neither rewarded nor punished for: on a vehicle, static, distractor, reflection; MOT20 adds
  * vehicles.
@@ -29,17 +27,21 @@ const IOU_MATCH_MIN = 0.5 - Number.EPSILON;
 const DISTRACTORS = { motchallenge: [2, 7, 8, 12], mot20: [2, 6, 7, 8, 12] };
 
 /** `motchallenge`: distractors of MOT16 and MOT17; `mot20` counts non-motorised vehicles among them too. */
-export type Preprocessing = keyof typeof DISTRACTORS;
+export type MotRules = keyof typeof DISTRACTORS;
 
 export interface MotReading {
   /** what the file is believed to be: only reference rows are dropped by flag and class */
   kind: 'reference' | 'tracker';
   /** name of the file, for messages */
   file: string;
-  /** classes of the reference that count, where the file has a class column; default 1, pedestrian */
-  classes?: number[];
+  /** classes of the reference that count; unless given 1, pedestrian, where the file has a class column */
+  classes?: readonly number[];
   /** count every row, whatever its flag and class */
   allRows?: boolean;
+  /** what columns 3 to 6 are; unless given as a header says, else left, top, width, height */
+  box?: BoxOrder;
+  /** how far frame numbers will be shifted: none may fall below 0 */
+  frameOffset?: number;
 }
 
 export interface MotRow {
@@ -50,6 +52,8 @@ export interface MotRow {
   counted: boolean;
   /** 0 where the file has no class column */
   class: number;
+  /** columns 8 to 10 */
+  position?: number[];
 }
 
 /** One file, read and checked. */
@@ -57,121 +61,249 @@ export interface MotFeed {
   file: string;
   /** columns per line; 0 for an empty file */
   columns: number;
+  /** column 8 is a class */
+  hasClass: boolean;
   rowCount: number;
   countedCount: number;
+  /** boxes without area */
+  emptyCount: number;
   lastFrame: number;
-  /** rows by 1-based frame number, in the order of the file */
+  /** rows by frame number, in the order of the file */
   frames: Map<number, MotRow[]>;
 }
 
 /** Reads a ground truth, detection or result file. Throws one InputError naming every mistake. */
 export function readMotChallenge(text: string, reading: MotReading): MotFeed {
-  const scanner = new Scanner(text, reading.file);
+  const rows = new NumberRows(text, COLUMNS.length, reading.file);
+  const { file } = reading;
   const feed: MotFeed = {
-    file: reading.file,
+    file,
     columns: 0,
+    hasClass: false,
     rowCount: 0,
     countedCount: 0,
+    emptyCount: 0,
     lastFrame: 0,
     frames: new Map(),
   };
-  const classes = new Set(reading.classes ?? [PEDESTRIAN]);
-  while (scanner.mistakes.length < PROBLEMS_MAX && scanner.nextLine()) {
-    if (feed.columns === 0) feed.columns = scanner.columns;
-    const row = readRow(scanner, feed.columns, reading.kind);
-    if (row === null) continue;
-    row.counted = reading.allRows === true || reading.kind === 'tracker' || isCounted(scanner, row, classes);
-    addRow(feed, scanner.values[0], row);
+  const read = new RowReader(rows, reading);
+  while (rows.mistakes.length < PROBLEMS_MAX && rows.next()) {
+    const row = read.row();
+    if (row !== null) addRow(feed, rows.values[0], row);
   }
-  findDuplicates(feed, scanner);
-  if (scanner.mistakes.length > 0) throw new InputError(scanner.mistakes);
+  Object.assign(feed, { columns: read.settled.count, hasClass: read.settled.hasClass, emptyCount: read.emptyCount });
+  findDuplicates(feed, rows);
+  if (rows.mistakes.length > 0) throw new InputError(rows.mistakes);
   return feed;
 }
 
-/** Frames 1 to the last of both files, in order; frame f is at index f - 1. Frames without rows are empty. */
-export function alignMotChallenge(reference: MotFeed, tracker: MotFeed, preprocess?: Preprocessing): Frame[] {
-  if (preprocess) checkPreprocessable(reference, tracker);
-  const length = Math.max(reference.lastFrame, tracker.lastFrame);
+/**
+ * Frames to the last of both files, in order, from 1, or from 0 where one has it: frame f is at index f - 1, or f.
+ * Frames without rows are empty.
+ */
+export function alignMotChallenge(reference: MotFeed, tracker: MotFeed, preprocess?: MotRules): Frame[] {
+  const problems = [
+    ...(preprocess ? preprocessingProblems(reference, 'reference') : []),
+    ...(preprocess ? preprocessingProblems(tracker, 'tracker') : []),
+  ];
+  if (problems.length > 0) throw new InputError(problems);
+  const first = reference.frames.has(0) || tracker.frames.has(0) ? 0 : 1;
+  const length = Math.max(reference.lastFrame, tracker.lastFrame) + 1 - first;
   return Array.from({ length }, (_, index) => {
-    const truths = reference.frames.get(index + 1) ?? [];
-    const tracks = tracker.frames.get(index + 1) ?? [];
-    const kept = preprocess ? withoutDistractors(truths, tracks, DISTRACTORS[preprocess]) : tracks;
-    return { reference: objectsOf(truths), tracker: objectsOf(kept) };
+    const truths = reference.frames.get(index + first) ?? [];
+    const tracks = objectsOf(tracker.frames.get(index + first) ?? []);
+    const judged = objectsOf(truths);
+    if (!preprocess) return { reference: judged, tracker: tracks };
+    return { reference: judged, tracker: judgedTracks(judged, asideOf(truths, preprocess), tracks) };
   });
 }
 
-function objectsOf(rows: MotRow[]): Obj[] {
-  const objects: Obj[] = [];
+function objectsOf(rows: MotRow[]): Array<MotRow['object']> {
+  const objects: Array<MotRow['object']> = [];
   for (const row of rows) if (row.counted) objects.push(row.object);
   return objects;
 }
 
-function readRow(scanner: Scanner, columns: number, kind: MotReading['kind']): MotRow | null {
-  if (!hasSoundColumns(scanner, columns)) return null;
-  const { values } = scanner;
-  const frame = values[0];
-  const width = values[4];
-  const height = values[5];
-  const before = scanner.mistakes.length;
-  if (!Number.isInteger(frame) || frame < 1 || frame > FRAMES_MAX)
-    scanner.mistake(0, `a whole number from 1 to ${FRAMES_MAX}`);
-  if (!(width > 0)) scanner.mistake(4, 'a number above 0');
-  if (!(height > 0)) scanner.mistake(5, 'a number above 0');
-  const id = readId(scanner);
-  if (scanner.mistakes.length > before) return null;
-  const category = hasClass(columns, kind) ? values[7] : 0;
-  return {
-    object: { id, box: [values[2], values[3], width, height] },
-    line: scanner.line,
-    counted: true,
-    class: category,
-  };
+/** The rows that do not count, as the rules see them. */
+export function asideOf(rows: readonly MotRow[], rules: MotRules): Aside[] {
+  return rows.flatMap(({ counted, object: { box }, class: kind }) =>
+    counted ? [] : [{ box, role: DISTRACTORS[rules].includes(kind) ? 'distractor' : 'neutral' }],
+  );
 }
 
-function hasSoundColumns(scanner: Scanner, columns: number): boolean {
-  const count = scanner.columns;
-  if (count < COLUMNS_MIN || count > COLUMNS_MAX) {
-    scanner.lineMistake(
-      `has ${count} columns; expected ${COLUMNS_MIN} to ${COLUMNS_MAX}, separated by commas: ${EXPECTED}`,
+/** How many rows are distractors of any of the benchmarks. */
+export function distractorCount({ frames }: MotFeed): number {
+  let count = 0;
+  for (const rows of frames.values())
+    for (const { counted, class: kind } of rows) if (!counted && DISTRACTORS.motchallenge.includes(kind)) count++;
+  return count;
+}
+
+/** What the first row of a file, or of a feed, settles for the others. */
+export interface MotColumns {
+  /** 0 before the first row */
+  count: number;
+  hasClass: boolean;
+  header: string[] | null;
+}
+
+/** Reads the rows of one file, or of one message of a feed. */
+export class RowReader {
+  emptyCount = 0;
+  readonly settled: MotColumns;
+  readonly #classes: ReadonlySet<number>;
+
+  constructor(
+    private readonly rows: NumberRows,
+    private readonly reading: MotReading,
+    settled: MotColumns = { count: 0, hasClass: false, header: null },
+  ) {
+    this.settled = { ...settled };
+    this.#classes = new Set(reading.classes ?? [PEDESTRIAN]);
+  }
+
+  /** The row at hand; null, and mistakes, when something is wrong with it. */
+  row(): MotRow | null {
+    const { rows, reading } = this;
+    if (this.settled.count === 0) this.#settle();
+    if (!this.#hasSoundColumns()) return null;
+    const { values } = rows;
+    const before = rows.mistakes.length;
+    this.#checkFrame(values[0]);
+    const box = this.#box();
+    const id = readId(rows);
+    if (rows.mistakes.length > before) return null;
+    const row: MotRow = {
+      object: { id, box },
+      line: rows.line,
+      counted: true,
+      class: this.settled.hasClass || (reading.kind === 'tracker' && rows.columns >= 8) ? values[7] : 0,
+    };
+    if (rows.columns >= 10) row.position = [values[7], values[8], values[9]];
+    row.counted = reading.allRows === true || reading.kind === 'tracker' || this.#isCounted(row);
+    return row;
+  }
+
+  /** Column 8 is the class; but in a reference of 10 columns (MOT15) a world position, unless classes are asked for. */
+  #settle(): void {
+    const { rows, settled, reading } = this;
+    settled.count = rows.columns;
+    settled.hasClass =
+      rows.columns >= 8 && (rows.columns < 10 || (reading.kind === 'reference' && reading.classes !== undefined));
+    settled.header ??= rows.header;
+    if (settled.header === null || reading.box || orderOf(settled.header)) return;
+    const expected = COLUMNS.slice(0, COLUMNS_MIN).join(', ');
+    rows.addMistake(
+      `${Math.max(1, rows.line - 1)}:1`,
+      settled.header.join(','),
+      `is a header of other columns than ${expected}; read the table by its header, with --format mapping`,
     );
-    return false;
   }
-  if (count !== columns) {
-    scanner.lineMistake(`has ${count} columns; expected ${columns}, as on the first line`);
-    return false;
+
+  #hasSoundColumns(): boolean {
+    const { rows } = this;
+    if (rows.columns < COLUMNS_MIN) {
+      rows.lineMistake(`has ${rows.columns} columns; expected at least ${COLUMNS_MIN}: ${EXPECTED}`);
+      return false;
+    }
+    if (rows.columns !== this.settled.count) {
+      rows.lineMistake(`has ${rows.columns} columns; expected ${this.settled.count}, as on the first line`);
+      return false;
+    }
+    let sound = true;
+    for (let column = 0; column < Math.min(rows.columns, COLUMNS.length); column++) {
+      // ids may be wider than a double; readId judges them
+      if (column === 1 || Number.isFinite(rows.values[column])) continue;
+      mistakeIn(rows, column, 'a finite number');
+      sound = false;
+    }
+    return sound;
   }
-  let sound = true;
-  for (let column = 0; column < count; column++) {
-    // ids may be wider than a double; readId judges them
-    if (column === 1 || Number.isFinite(scanner.values[column])) continue;
-    scanner.mistake(column, 'a finite number');
-    sound = false;
+
+  #checkFrame(frame: number): void {
+    const { frameOffset = 0 } = this.reading;
+    const least = Math.max(0, -frameOffset);
+    if (!Number.isInteger(frame) || frame + frameOffset < 0 || frame > FRAMES_MAX)
+      mistakeIn(
+        this.rows,
+        0,
+        `a whole number from ${least} to ${FRAMES_MAX}${frameOffset === 0 ? '' : `: frameOffset is ${frameOffset}`}`,
+      );
   }
-  return sound;
+
+  #box(): Box {
+    const { rows, reading } = this;
+    const { values } = rows;
+    const { header } = this.settled;
+    const order = reading.box ?? (header ? orderOf(header) : undefined) ?? 'xywh';
+    const box = boxIn(order, values[2], values[3], values[4], values[5]);
+    const words = order === 'xywh' ? '0 or above' : `read as ${order} so that the sides are 0 or above`;
+    if (!(box[2] >= 0)) mistakeIn(rows, 4, `a number ${words}`);
+    if (!(box[3] >= 0)) mistakeIn(rows, 5, `a number ${words}`);
+    if (box[2] > 0 && box[3] > 0) return box;
+    this.emptyCount++;
+    return withArea(box, reading.kind);
+  }
+
+  /** Column 7 is the active flag. */
+  #isCounted(row: MotRow): boolean {
+    if (this.rows.columns >= 7 && this.rows.values[6] === 0) return false;
+    if (!this.settled.hasClass) return true;
+    if (this.rows.columns >= 10 && !(Number.isInteger(row.class) && row.class >= 0))
+      mistakeIn(
+        this.rows,
+        7,
+        'a class, a whole number from 0, because classes are asked for; here it is a position: leave out --classes',
+      );
+    return this.#classes.has(row.class);
+  }
+}
+
+const NAMES: Record<string, RegExp> = {
+  frame: /^(frame|frameid|frameindex|frameno|framenumber|framenum|fn|image|imageid)$/,
+  id: /^(id|tid|trackid|trackerid|objectid|objid|targetid|identity)$/,
+  x: /^(bb|bbox|box)?(left|x|x1|xmin|minx|xtl|l)$/,
+  y: /^(bb|bbox|box)?(top|y|y1|ymin|miny|ytl|t)$/,
+  x2: /^(bb|bbox|box)?(right|x2|xmax|maxx|xbr|r)$/,
+  y2: /^(bb|bbox|box)?(bottom|y2|ymax|maxy|ybr|b)$/,
+  w: /^(bb|bbox|box)?(width|w)$/,
+  h: /^(bb|bbox|box)?(height|h)$/,
+  cx: /^(bb|bbox|box)?(cx|xc|centerx|xcenter|centrex)$/,
+  cy: /^(bb|bbox|box)?(cy|yc|centery|ycenter|centrey)$/,
+};
+const ORDER_NAMES: Record<string, BoxOrder> = {
+  'x y w h': 'xywh',
+  'x y x2 y2': 'xyxy',
+  'cx cy w h': 'cxcywh',
+  'y x y2 x2': 'yxyx',
+  'y x h w': 'yxhw',
+};
+
+/** What the header says that the box is; undefined when it is no header of this format. */
+function orderOf(header: readonly string[]): BoxOrder | undefined {
+  const words = header.slice(0, 6).map((name) => {
+    const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
+    return Object.keys(NAMES).find((word) => NAMES[word].test(plain)) ?? '';
+  });
+  return words[0] === 'frame' && words[1] === 'id' ? ORDER_NAMES[words.slice(2).join(' ')] : undefined;
+}
+
+function mistakeIn(rows: NumberRows, column: number, expected: string): void {
+  const name = column < COLUMNS_MIN ? `${COLUMNS[column]} (column ${column + 1})` : COLUMNS[column];
+  rows.mistake(column, `${name} must be ${expected}`);
 }
 
 /**
  * Whole numbers of any size, as text; `0.0` is `0`. -1 is a detection: a trajectory of its own, named by frame and
  * line.
  */
-function readId(scanner: Scanner): string {
-  const value = scanner.values[1];
+function readId(rows: NumberRows): string {
+  const value = rows.values[1];
   if (value >= 0 && Number.isSafeInteger(value)) return String(value);
-  if (value === -1) return `det:${scanner.values[0]}:${scanner.lineBase + scanner.line}`;
-  const text = scanner.text(1);
-  if (!/^\d+$/.test(text)) scanner.mistake(1, 'a whole number, or -1 for a detection without identity');
+  if (value === -1) return `det:${rows.values[0]}:${rows.lineBase + rows.line}`;
+  const text = rows.text(1);
+  if (!/^\d+$/.test(text)) mistakeIn(rows, 1, 'a whole number, or -1 for a detection without identity');
   return text;
-}
-
-/** Column 8 is the class; but in a reference of 10 columns (MOT15) it is a world position. */
-function hasClass(columns: number, kind: MotReading['kind']): boolean {
-  return columns >= 8 && (kind === 'tracker' || columns < 10);
-}
-
-/** Column 7 is the active flag. */
-function isCounted(scanner: Scanner, row: MotRow, classes: Set<number>): boolean {
-  if (scanner.columns >= 7 && scanner.values[6] === 0) return false;
-  return !hasClass(scanner.columns, 'reference') || classes.has(row.class);
 }
 
 function addRow(feed: MotFeed, frame: number, row: MotRow): void {
@@ -183,7 +315,7 @@ function addRow(feed: MotFeed, frame: number, row: MotRow): void {
   if (frame > feed.lastFrame) feed.lastFrame = frame;
 }
 
-function findDuplicates(feed: MotFeed, scanner: Scanner): void {
+function findDuplicates(feed: MotFeed, scanner: NumberRows): void {
   const lineOf = new Map<string, number>();
   for (const [frame, rows] of feed.frames) {
     lineOf.clear();
@@ -200,325 +332,24 @@ function findDuplicates(feed: MotFeed, scanner: Scanner): void {
   }
 }
 
-/** The benchmark's own cleaning: tracks that match a distractor are taken out before anything is counted. */
-function withoutDistractors(truths: MotRow[], tracks: MotRow[], distractors: number[]): MotRow[] {
-  const partners = matchByOverlap(truths, tracks);
-  return tracks.filter((_, index) => {
-    const partner = partners[index];
-    return partner < 0 || !distractors.includes(truths[partner].class);
-  });
-}
-
-/**
- * For each track the index of its truth, or -1, in the matching of the greatest total overlap, among pairs with IoU >=
- * 0.5.
- */
-function matchByOverlap(truths: MotRow[], tracks: MotRow[]): Int32Array {
-  const truthBoxes = packBoxes(truths);
-  const trackBoxes = packBoxes(tracks);
-  const overlaps = new Float64Array(tracks.length * truths.length);
-  for (let track = 0; track < tracks.length; track++) {
-    for (let truth = 0; truth < truths.length; truth++) {
-      const overlap = 1 - distances.iou(trackBoxes, track, truthBoxes, truth, 4);
-      if (overlap >= IOU_MATCH_MIN) overlaps[track * truths.length + truth] = overlap;
-    }
+/** The benchmark's rules need classes in the reference, and pedestrians only in the results. */
+export function preprocessingProblems(
+  { file, columns, hasClass, rowCount, frames }: MotFeed,
+  kind: MotReading['kind'],
+): Problem[] {
+  if (kind === 'reference') {
+    if (rowCount === 0 || hasClass) return [];
+    const message = `preprocessing needs the class in column 8 of 9, but the file has ${columns} columns; evaluate it without preprocessing`;
+    return [{ path: file, value: columns, message }];
   }
-  return bestMatching(overlaps, tracks.length, truths.length);
-}
-
-function packBoxes(rows: MotRow[]): Float64Array {
-  const boxes = new Float64Array(rows.length * 4);
-  rows.forEach(({ object }, index) => {
-    boxes.set(object.box, index * 4);
-  });
-  return boxes;
-}
-
-function checkPreprocessable(reference: MotFeed, tracker: MotFeed): void {
   const problems: Problem[] = [];
-  if (reference.rowCount > 0 && !hasClass(reference.columns, 'reference'))
-    problems.push({
-      path: reference.file,
-      value: reference.columns,
-      message: `preprocessing needs the class in column 8 of 9, but the file has ${reference.columns} columns; evaluate it without preprocessing`,
-    });
-  problems.push(...otherClasses(tracker));
-  if (problems.length > 0) throw new InputError(problems);
-}
-
-function otherClasses(tracker: MotFeed): Problem[] {
-  const problems: Problem[] = [];
-  for (const rows of tracker.frames.values())
-    for (const row of rows)
-      if (row.class > PEDESTRIAN)
+  for (const rows of frames.values())
+    for (const { class: other, line } of rows)
+      if (other > PEDESTRIAN)
         problems.push({
-          path: `${tracker.file}:${row.line}`,
-          value: row.class,
-          message: `class ${row.class}: the benchmark's preprocessing takes pedestrians (class 1) only; remove the row`,
+          path: file === '' ? `${line}` : `${file}:${line}`,
+          value: other,
+          message: `class ${other}: the benchmark's preprocessing takes pedestrians (class 1) only; remove the row`,
         });
   return problems;
-}
-
-interface MotOptions extends PlacementOptions {
-  classes: readonly number[];
-  allRows: boolean;
-}
-
-/** Lines as they come: a frame is complete when the next one begins. */
-class MotDecoder implements Decoder {
-  readonly #placement: Placement;
-  readonly #classes: Set<number>;
-  readonly #countAll: boolean;
-  #columns = 0;
-  #lines = 0;
-  #frame = 0;
-  /** rows of the newest frame; null before the first */
-  #objects: Obj[] | null = null;
-
-  constructor(
-    readonly options: MotOptions,
-    readonly kind: MotReading['kind'],
-  ) {
-    this.#placement = new Placement(options);
-    this.#classes = new Set(options.classes);
-    this.#countAll = options.allRows || kind === 'tracker';
-  }
-
-  decode(message: unknown, stamp?: object): Decoded {
-    if (typeof message !== 'string') return this.#refused(message, 'must be text: lines of a MOTChallenge file');
-    if (stamp && Object.values(stamp).some((value) => value !== undefined))
-      return this.#refused(stamp, 'the lines have their frame numbers; leave out k and t beside the message');
-    const scanner = new Scanner(message, '', this.#lines);
-    const rows: Array<{ frame: number; row: MotRow }> = [];
-    let columns = this.#columns;
-    while (scanner.mistakes.length < PROBLEMS_MAX && scanner.nextLine()) {
-      columns ||= scanner.columns;
-      const row = readRow(scanner, columns, this.kind);
-      if (row === null) continue;
-      row.counted = this.#countAll || isCounted(scanner, row, this.#classes);
-      this.#checkFrame(scanner);
-      rows.push({ frame: scanner.values[0], row });
-    }
-    if (scanner.mistakes.length > 0) return { parts: [], problems: scanner.mistakes, held: this.#objects !== null };
-    this.#columns = columns;
-    this.#lines += scanner.line;
-    return this.#add(rows);
-  }
-
-  flush(): Decoded {
-    const parts = this.#complete();
-    this.#objects = null;
-    return { parts, problems: [], held: false };
-  }
-
-  #add(rows: Array<{ frame: number; row: MotRow }>): Decoded {
-    const parts: Part[] = [];
-    for (const { frame, row } of rows) {
-      if (this.#objects === null || frame !== this.#frame) {
-        parts.push(...this.#complete());
-        this.#frame = frame;
-        this.#objects = [];
-      }
-      if (row.counted) this.#objects.push(placed(row, this.#placement));
-    }
-    return { parts, problems: [], held: this.#objects !== null };
-  }
-
-  #complete(): Part[] {
-    return this.#objects === null
-      ? []
-      : [{ k: this.#frame + this.options.frameOffset, objects: this.#objects as Part['objects'] }];
-  }
-
-  #checkFrame(scanner: Scanner): void {
-    if (scanner.values[0] + this.options.frameOffset < 0)
-      scanner.mistake(0, `at least ${-this.options.frameOffset}: frameOffset is ${this.options.frameOffset}`);
-  }
-
-  #refused(value: unknown, message: string): Decoded {
-    return { parts: [], problems: [{ path: '', value, message }], held: this.#objects !== null };
-  }
-}
-
-function placed({ object: { id, box } }: MotRow, placement: Placement): { id: string; box: Box } {
-  return { id, box: placement.box(box[0], box[1], box[2], box[3]) };
-}
-
-/** Rows of a file may stand in any order, and an id twice in a frame is told with both lines. */
-function readMotText(text: string, options: MotOptions, kind: MotReading['kind']): Decoded {
-  const { classes, allRows, frameOffset } = options;
-  const placement = new Placement(options);
-  try {
-    const feed = readMotChallenge(text, { kind, file: '', classes: [...classes], allRows });
-    const parts = [...feed.frames].map(([frame, rows]) => ({
-      k: shiftedFrame(frame, frameOffset, 'frame'),
-      objects: rows.flatMap((row) => (row.counted ? [placed(row, placement)] : [])),
-    }));
-    const { rowCount, countedCount } = feed;
-    const notes = countedCount < rowCount ? [`${countedCount} of ${rowCount} rows count (active, chosen class)`] : [];
-    return { parts, problems: [], held: false, notes };
-  } catch (error) {
-    if (error instanceof InputError) return { parts: [], problems: error.problems, held: false };
-    if (error instanceof Mistake) return { parts: [], problems: [error.toProblem()], held: false };
-    throw error;
-  }
-}
-
-export const motchallenge = defineAdapter({
-  name: 'motchallenge',
-  title: 'MOTChallenge text: ground truth, detections, tracker results',
-  message: 'text',
-  numbering: 'own',
-  bases: { frame: 1, pixel: 1 },
-  options: {
-    ...BOX_OPTIONS,
-    classes: {
-      kind: 'numbers',
-      default: [PEDESTRIAN],
-      help: 'classes of a reference that count, where it has a class column',
-    },
-    allRows: { kind: 'switch', default: false, help: 'count every row of a reference, whatever its flag and class' },
-  },
-  shape: () => 'box',
-  create: (values, role) => new MotDecoder(values, role),
-  readText: readMotText,
-});
-
-const COMMA = 44;
-const NEWLINE = 10;
-const SPACE = 32;
-const TAB = 9;
-const DOT = 46;
-const PLUS = 43;
-const MINUS = 45;
-const ZERO = 48;
-/** Powers of ten that are exact doubles: a safe integer divided by one of them is the correctly rounded fraction. */
-const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** power);
-
-/** Walks the text once; after nextLine() the line's numbers are in `values`, with NaN for what is none. */
-class Scanner {
-  readonly values = new Float64Array(COLUMNS_MAX);
-  columns = 0;
-  line = 0;
-  readonly #starts = new Int32Array(COLUMNS_MAX + 1);
-  readonly #text: string;
-  readonly #file: string;
-  readonly mistakes: Problem[] = [];
-  #at = 0;
-  #lineStart = 0;
-
-  constructor(
-    text: string,
-    file: string,
-    /** lines that came in earlier messages */
-    readonly lineBase = 0,
-  ) {
-    this.#text = text;
-    this.#file = file;
-    if (text.charCodeAt(0) === 0xfeff) this.#at = 1;
-  }
-
-  /** Reads the next line that is not blank; false at the end of the text. */
-  nextLine(): boolean {
-    while (this.#at < this.#text.length) {
-      this.line++;
-      this.#lineStart = this.#at;
-      this.#readLine();
-      if (this.columns > 1 || this.#lineText().trim() !== '') return true;
-    }
-    return false;
-  }
-
-  /** The text of a column of the current line. */
-  text(column: number): string {
-    const start = this.#starts[column];
-    return this.#text.slice(start, fieldEnd(this.#text, start)).trim();
-  }
-
-  /** Where a column of any line begins, 1 for its first character; looks for the line from the beginning. */
-  characterOf(line: number, column: number): number {
-    const text = this.#text;
-    let start = text.charCodeAt(0) === 0xfeff ? 1 : 0;
-    for (let n = 1; n < line; n++) start = text.indexOf('\n', start) + 1;
-    let at = start;
-    for (let n = 0; n < column; n++) at = fieldEnd(text, at) + 1;
-    return at - start + 1;
-  }
-
-  mistake(column: number, expected: string): void {
-    const name = column < COLUMNS_MIN ? `${COLUMNS[column]} (column ${column + 1})` : COLUMNS[column];
-    const character = this.#starts[column] - this.#lineStart + 1;
-    this.addMistake(`${this.line}:${character}`, this.text(column), `${name} must be ${expected}`);
-  }
-
-  lineMistake(message: string): void {
-    this.addMistake(`${this.line}:1`, this.#lineText().trim(), message);
-  }
-
-  /** `place` is the line, or line:character. */
-  addMistake(place: string, value: string, message: string): void {
-    this.mistakes.push({ path: this.#file === '' ? place : `${this.#file}:${place}`, value, message });
-  }
-
-  #lineText(): string {
-    return this.#text.slice(this.#lineStart, this.#at);
-  }
-
-  #readLine(): void {
-    let column = 0;
-    let more = true;
-    while (more) {
-      if (column < COLUMNS_MAX) {
-        this.#starts[column] = this.#at;
-        this.values[column] = this.#readNumber();
-      } else this.#at = fieldEnd(this.#text, this.#at);
-      column++;
-      more = this.#text.charCodeAt(this.#at) === COMMA;
-      this.#at++;
-    }
-    this.columns = column;
-  }
-
-  /** Leaves the position at the comma or line end after the number. */
-  #readNumber(): number {
-    const text = this.#text;
-    let at = this.#at;
-    let code = text.charCodeAt(at);
-    while (code === SPACE || code === TAB) code = text.charCodeAt(++at);
-    const negative = code === MINUS;
-    if (negative || code === PLUS) code = text.charCodeAt(++at);
-    let mantissa = 0;
-    let digits = 0;
-    let decimals = 0;
-    for (; code >= ZERO && code <= ZERO + 9; code = text.charCodeAt(++at), digits++)
-      mantissa = mantissa * 10 + code - ZERO;
-    if (code === DOT) {
-      code = text.charCodeAt(++at);
-      for (; code >= ZERO && code <= ZERO + 9; code = text.charCodeAt(++at), decimals++)
-        mantissa = mantissa * 10 + code - ZERO;
-      digits += decimals;
-    }
-    const ended = code === COMMA || code === NEWLINE || at === text.length;
-    if (digits === 0 || !ended || mantissa > Number.MAX_SAFE_INTEGER || decimals >= POWERS_OF_TEN.length)
-      return this.#readAnyNumber();
-    this.#at = at;
-    const value = decimals === 0 ? mantissa : mantissa / POWERS_OF_TEN[decimals];
-    return negative ? -value : value;
-  }
-
-  /** The slow way, for exponents, long fractions, spaces and everything that is no number. */
-  #readAnyNumber(): number {
-    const start = this.#at;
-    this.#at = fieldEnd(this.#text, start);
-    const field = this.#text.slice(start, this.#at).trim();
-    return /^[-+.\deE]+$/.test(field) ? Number(field) : Number.NaN;
-  }
-}
-
-function fieldEnd(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === COMMA || code === NEWLINE) return at;
-  }
-  return text.length;
 }

@@ -19,12 +19,26 @@ import type { RejectCode } from '../../src/wire/codes.js';
 import type { Role } from '../../src/wire/feed.js';
 import type { Shape, WireObject } from '../../src/wire/objects.js';
 import { type GivenOptions, type OptionTable, type OptionValues, readOptions } from './options.js';
+import type { Aside, Rules } from './preprocessing.js';
+import type { Rereading } from './rereading.js';
 
 /** One feed's objects at one moment, one by one: at least one of `k` (frame number) and `t` (seconds). */
 export interface Part {
   k?: number;
   t?: number;
   objects: WireObject[];
+  /** files of references: rows that do not count, where a benchmark's preprocessing looks at them */
+  aside?: Aside[];
+}
+
+/** How a file is going to be judged, where that decides which rows count. */
+export interface Judging {
+  /** the benchmark whose preprocessing is applied */
+  rules?: Rules;
+  /** only objects of this class are judged */
+  class?: string;
+  /** neither of two feeds is believed */
+  symmetric?: boolean;
 }
 
 /** What is wrong with a message; `path` is within it: `objects[3].box.x1` in JSON, `line:column` in text. */
@@ -40,8 +54,13 @@ export interface Decoded {
   problems: MessageProblem[];
   /** whether data of this message, or of earlier ones, waits for more */
   held: boolean;
-  /** what whoever reads a file should know, such as how many rows do not count */
+  /**
+   * what whoever reads a file should know, such as how many rows do not count; `{file}` stands for its name, which
+   * comes first where it is not mentioned
+   */
   notes?: string[];
+  /** files: the parts are known to be sound */
+  checked?: boolean;
 }
 
 /** Frame number and time that came beside a message, for formats that have none of their own. */
@@ -84,8 +103,12 @@ export interface Adapter<T extends OptionTable = OptionTable> {
   create(values: OptionValues<T>, role: Role): Decoder;
   /** json: whether a message may itself be a list; else a file that is one list holds a message in each element */
   isList?(values: OptionValues<T>): boolean | undefined;
+  /** readText chooses classes itself */
+  readsClasses?: boolean;
+  /** The classes in the text of a reference, for formats whose objects do not carry them. */
+  classesIn?(text: string): Iterable<string>;
   /** Reads the whole text of a file, where that is more than its messages one after the other. */
-  readText?(text: string, values: OptionValues<T>, role: Role): Decoded;
+  readText?(text: string, values: OptionValues<T>, role: Role, judging: Judging): Decoded;
   /** For formats with one file per frame: the frame a file stands for, by its name, and which of several recordings it
    * belongs to; null when it is none of the chosen ones. */
   frameOfFile?(name: string, values: OptionValues<T>): (Stamp & { group: string }) | null;
@@ -102,6 +125,8 @@ export interface Format {
   /** options that were said, not defaulted */
   given: ReadonlySet<string>;
   shape: Shape;
+  /** files: what is to be read otherwise than the format says */
+  rereading?: Rereading;
   decoder(role: Role): Decoder;
 }
 

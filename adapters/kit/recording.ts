@@ -11,8 +11,17 @@ import { Fault } from '../../src/wire/fault.js';
 import type { Role } from '../../src/wire/feed.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { type Decoded, type Decoder, type Format, type Part, PROBLEMS_MAX, type Stamp } from './adapter.js';
+import {
+  type Decoded,
+  type Decoder,
+  type Format,
+  type Judging,
+  type Part,
+  PROBLEMS_MAX,
+  type Stamp,
+} from './adapter.js';
 import { isFields } from './fields.js';
+import { reread } from './rereading.js';
 
 /** A text to be read; a folder of a format with one file per frame gives several. */
 export interface Source {
@@ -43,17 +52,25 @@ interface Message {
 }
 
 /** Reads a file, or a folder, or throws one InputError that lists its mistakes. */
-export function readRecording(file: string, sources: readonly Source[], format: Format, role: Role): Recording {
+export function readRecording(
+  file: string,
+  sources: readonly Source[],
+  format: Format,
+  role: Role,
+  judging: Judging = {},
+): Recording {
   const problems: Problem[] = [];
   const parts: Part[] = [];
   const notes: string[] = [];
+  let checked = false;
   const collect = (place: string, decoded: Decoded) => {
-    for (const note of decoded.notes ?? []) notes.push(`${file}: ${note}`);
+    checked = decoded.checked ?? false;
+    for (const note of decoded.notes ?? []) notes.push(named(note, file));
     for (const problem of decoded.problems) problems.push(placed(place, problem));
     for (const part of decoded.parts) parts.push(part);
   };
   const { adapter, values } = format;
-  if (adapter.readText && sources.length === 1) collect(file, adapter.readText(sources[0].text, values, role));
+  if (adapter.readText && sources.length === 1) collect(file, adapter.readText(sources[0].text, values, role, judging));
   else {
     const decoder: Decoder = format.decoder(role);
     for (const { place, message, stamp } of messagesOf(file, sources, format, problems)) {
@@ -62,11 +79,15 @@ export function readRecording(file: string, sources: readonly Source[], format: 
     }
     collect(file, decoder.flush());
   }
-  const merged = mergeParts(parts);
-  for (const part of problems.length > 0 ? [] : merged) check(part, file, format, problems);
+  const merged = mergeParts(format.rereading ? reread(parts, format.rereading, role) : parts);
+  if ((!checked || format.rereading) && problems.length === 0)
+    for (const part of merged) check(part, file, format, problems);
   if (problems.length > 0) throw new InputError(problems);
   return { file, format, parts: merged, notes };
 }
+
+const named = (note: string, file: string): string =>
+  note.includes('{file}') ? note.replaceAll('{file}', file) : `${file}: ${note}`;
 
 /** `line:column` joins the file like any compiler's message, other paths stand beside it. */
 function placed(place: string, { path, value, message }: Problem): Problem {
@@ -182,8 +203,10 @@ function mergeParts(parts: Part[]): Part[] {
   for (const part of parts) {
     const key = part.k ?? part.t!;
     const known = frames.get(key);
-    if (known) for (const object of part.objects) known.objects.push(object);
-    else frames.set(key, part);
+    if (known) {
+      for (const object of part.objects) known.objects.push(object);
+      if (part.aside) known.aside = [...(known.aside ?? []), ...part.aside];
+    } else frames.set(key, part);
   }
   return [...frames].sort(([a], [b]) => a - b).map(([, part]) => part);
 }
@@ -198,10 +221,11 @@ function check(part: Part, file: string, format: Format, problems: Problem[]): v
     pointRemedy: '',
     strict: true,
   };
-  const fault = checkFrame({ ...part, seq: 1 }, rules);
+  const { aside: _aside, ...frame } = part;
+  const fault = checkFrame({ ...frame, seq: 1 }, rules);
   if (!(fault instanceof Fault)) return;
-  const frame = part.k === undefined ? `time ${part.t}` : `frame ${part.k}`;
-  problems.push({ path: `${file} ${frame} ${fault.path}`, value: fault.value, message: fault.message });
+  const place = part.k === undefined ? `time ${part.t}` : `frame ${part.k}`;
+  problems.push({ path: `${file} ${place} ${fault.path}`, value: fault.value, message: fault.message });
 }
 
 /** One step of several recordings: what each has there; absent where it has nothing. */

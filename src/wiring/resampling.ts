@@ -50,7 +50,7 @@ export function linearAt(list: Placed[], x: number, ageMax: number, geodetic: bo
 }
 
 /** Objects of both parts move in a straight line; those that are only in the first stay where they were. */
-function interpolate(before: PackedList, after: PackedList, share: number, geodetic: boolean): PackedList {
+export function interpolate(before: PackedList, after: PackedList, share: number, geodetic: boolean): PackedList {
   const { ids, shape, stride } = before;
   if (after.shape !== shape || after.stride !== stride) return before;
   const coordinates = before.coordinates.slice();

@@ -104,7 +104,7 @@ function readAndParse(): { ms: number; rows: number; bytes: number } {
 async function study(): Promise<number> {
   const began = performance.now();
   const result = await runStudy({ ...found, reference }, terms);
-  const page = drawStudyPage(result, 'npm run bench -- study');
+  const page = drawStudyPage([result], 'npm run bench -- study');
   if (page.length < 1000) throw new Error('the report is empty');
   return performance.now() - began;
 }

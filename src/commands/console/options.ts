@@ -164,7 +164,9 @@ export function asTyped(command: string, args: readonly string[]): string {
 
 /** The word that was most likely meant, if any is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  return known.find((one) => editDistance(one, word) <= 2 || (word.length > 2 && one.startsWith(word)));
+  return known.find(
+    (one) => editDistance(one, word) <= Math.min(2, word.length - 1) || (word.length > 2 && one.startsWith(word)),
+  );
 }
 
 function editDistance(a: string, b: string): number {

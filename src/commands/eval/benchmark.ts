@@ -3,10 +3,10 @@
 import { type Console, write, writeNotes } from '../console/console.js';
 import { UsageError } from '../console/options.js';
 import { withProgress } from '../console/progress.js';
-import { findStudy, isFolder, type LayoutName } from '../files/layout.js';
-import type { PairReading } from '../files/pair-reader.js';
+import { findStudy, isFolder } from '../files/layout.js';
+import { readingsByClass } from './classes.js';
 import type { Job, JobFiles } from './options.js';
-import { runStudy } from './study.js';
+import { runStudy, type Study } from './study.js';
 import { checkStudyFiles, writeStudyFiles } from './study-files.js';
 import { drawStudy, studyEntries } from './study-table.js';
 
@@ -20,21 +20,20 @@ export async function runBenchmark(job: Job, files: JobFiles, command: string, c
   const found = findStudy(files.reference, files.trackers);
   checkStudyFiles(job);
   const { profiles, solve, scores } = job;
-  const terms = { profiles, solve, scores, reading: readingIn(files, found.layout) };
-  const study = await withProgress(console.progress, (progress) =>
-    runStudy({ ...found, reference: files.reference }, terms, job.threads, progress),
-  );
-  await writeNotes(console, study.notes);
-  writeStudyFiles(job, study, command, console);
-  const text = job.json ? JSON.stringify(studyEntries(study)) : drawStudy(study, console.screen);
+  const references = found.sequences.map(({ reference }) => reference);
+  const studies: Study[] = [];
+  for (const reading of readingsByClass(files, references)) {
+    const terms = { profiles, solve, scores, reading };
+    studies.push(
+      await withProgress(console.progress, (progress) =>
+        runStudy({ ...found, reference: files.reference }, terms, job.threads, progress),
+      ),
+    );
+  }
+  await writeNotes(console, [...new Set(studies.flatMap(({ notes }) => notes))]);
+  writeStudyFiles(job, studies, command, console);
+  const text = job.json
+    ? JSON.stringify(studies.flatMap(studyEntries))
+    : studies.map((study) => drawStudy(study, console.screen)).join('\n\n');
   await write(console.out, `${text}\n`);
-}
-
-/** The layout decides the format where none was named. */
-function readingIn({ reading, formatGiven }: JobFiles, layout: LayoutName): PairReading {
-  if (layout !== 'kitti' || formatGiven) return reading;
-  const { preprocess } = reading;
-  if (preprocess) throw new UsageError(`--preprocess ${preprocess} is not for KITTI; leave it out`);
-  const kitti = { name: 'kitti', options: {} };
-  return { ...reading, formats: { reference: kitti, tracker: kitti } };
 }

@@ -4,10 +4,11 @@
  */
 
 import { type Console, write, writeNotes } from '../console/console.js';
-import { asTyped } from '../console/options.js';
+import { asTyped, UsageError } from '../console/options.js';
 import { withProgress } from '../console/progress.js';
 import { formatHelp } from '../files/formats.js';
 import { isBenchmark, runBenchmark } from './benchmark.js';
+import { readingsByClass } from './classes.js';
 import { runDemonstration } from './demonstration.js';
 import { runSequence } from './one-sequence.js';
 import { evalHelp, evalLine, type Job, readJob } from './options.js';
@@ -26,13 +27,17 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const command = asTyped('eval', args);
   if (files?.reading.symmetric) return runSymmetric(job, files, console);
   if (files && isBenchmark(files)) return runBenchmark(job, files, command, console);
-  const sequence = files ? readSequence(files.reference, files.trackers, files.reading) : simulatedSequence();
-  await writeNotes(console, notesOn(job, sequence));
+  const sequences = files
+    ? readingsByClass(files, [files.reference]).map((reading) => readSequence(files.reference, files.trackers, reading))
+    : [simulatedSequence()];
+  if (job.windowFrames && sequences.length > 1)
+    throw new UsageError('--window slides over one class; choose it with --classes');
+  await writeNotes(console, [...new Set(sequences.flatMap((sequence) => notesOn(job, sequence)))]);
   checkStudyFiles(job);
   await withProgress(showsProgress(job, console), async (progress) => {
-    if (isDemonstration(job)) await runDemonstration(job, sequence, console, progress);
-    else if (job.windowFrames) await runWindow(job, job.windowFrames, sequence, console, progress);
-    else await runSequence(job, sequence, command, console, progress);
+    if (isDemonstration(job)) await runDemonstration(job, sequences[0], console, progress);
+    else if (job.windowFrames) await runWindow(job, job.windowFrames, sequences[0], console, progress);
+    else await runSequence(job, sequences, command, console, progress);
   });
 }
 

@@ -12,7 +12,7 @@ import { bold, dim, type Screen } from '../console/table.js';
 import { shortNames } from '../files/names.js';
 import { drawScores } from './comparison.js';
 import type { Job } from './options.js';
-import { drawRanking } from './ranking.js';
+import { drawRanking, drawWarnings } from './ranking.js';
 import type { Sequence, SequenceTracker } from './sequence.js';
 import { combine, resultsOf, type Study } from './study.js';
 import { writeStudyFiles } from './study-files.js';
@@ -29,18 +29,39 @@ export interface TrackerEvaluation {
 
 export async function runSequence(
   job: Job,
-  sequence: Sequence,
+  /** one, or one for every class */
+  sequences: readonly Sequence[],
   command: string,
   console: Console,
   progress: Progress,
 ): Promise<void> {
-  const evaluations = [...evaluateTrackers(job, sequence, progress)];
+  const judged = sequences.map((sequence) => ({
+    sequence,
+    evaluations: [...evaluateTrackers(job, sequence, progress)],
+  }));
   await progress.stop();
-  if (job.html !== null || job.csv !== null)
-    writeStudyFiles(job, studyOf(job, sequence, evaluations), command, console);
-  if (job.json) return writeJson(sequence.reference, evaluations, console.out);
-  const rankings = job.profiles.map((profile) => rankingOf(profile, evaluations, console.screen));
-  await write(console.out, `${rankings.join('\n\n')}\n`);
+  if (job.html !== null || job.csv !== null) {
+    const studies = judged.map(({ sequence, evaluations }) => studyOf(job, sequence, evaluations));
+    writeStudyFiles(job, studies, command, console);
+  }
+  if (job.json) return writeJson(judged, console.out);
+  const texts = judged.map(({ sequence, evaluations }) => textOn(job, sequence, evaluations, console.screen));
+  await write(console.out, `${texts.join('\n\n')}\n`);
+}
+
+/** The rankings under all profiles, and beside them what makes their numbers doubtful. */
+function textOn(
+  job: Job,
+  { class: kind, trackers }: Sequence,
+  evaluations: TrackerEvaluation[],
+  screen: Screen,
+): string {
+  const rankings = job.profiles.map((profile) => rankingOf(profile, evaluations, screen, kind));
+  const warnings = drawWarnings(
+    trackers.flatMap((tracker) => tracker.warnings),
+    screen,
+  );
+  return [...rankings, ...warnings].join('\n\n');
 }
 
 export function* evaluateTrackers(
@@ -63,10 +84,15 @@ export function* evaluateTrackers(
 }
 
 /** The ranking under one profile, with the companion scores where there are any. */
-export function rankingOf(profile: NamedProfile, evaluations: TrackerEvaluation[], screen: Screen): string {
+export function rankingOf(
+  profile: NamedProfile,
+  evaluations: TrackerEvaluation[],
+  screen: Screen,
+  kind?: string,
+): string {
   const chosen = evaluations.filter((one) => one.profile === profile);
   const contenders = chosen.map(({ tracker, evaluation }) => ({ name: tracker.name, evaluation }));
-  const title = `${bold(profile.name, screen)}, ${chosen[0].evaluation.frames} frames`;
+  const title = `${bold(profile.name, screen)}${kind === undefined ? '' : `, class ${kind}`}, ${chosen[0].evaluation.frames} frames`;
   const scored = chosen.flatMap(({ tracker, evaluation, totals }) =>
     totals ? [{ name: tracker.name, evaluation, scores: scoresOf(totals) }] : [],
   );
@@ -77,7 +103,7 @@ export function rankingOf(profile: NamedProfile, evaluations: TrackerEvaluation[
 
 /** The sequence as a study of one. */
 function studyOf({ profiles }: Job, sequence: Sequence, evaluations: TrackerEvaluation[]): Study {
-  const { reference, trackers, notes } = sequence;
+  const { reference, trackers, notes, class: kind } = sequence;
   const [name] = shortNames([reference]);
   const judged = trackers.map((tracker) => {
     const own = evaluations.filter((one) => one.tracker === tracker);
@@ -85,29 +111,38 @@ function studyOf({ profiles }: Job, sequence: Sequence, evaluations: TrackerEval
       profiles: own.map(({ evaluation }) => verdictOn(evaluation, tracker.frames)),
       totals: own[0].totals,
     };
-    return { sequence: name, tracker: tracker.name, verdict };
+    return { sequence: name, tracker: tracker.name, verdict, warnings: tracker.warnings };
   });
   return {
     reference,
+    ...(kind !== undefined && { class: kind }),
     trackers: trackers.map((tracker) => tracker.name),
     sequences: [name],
     common: [name],
     profiles,
     results: judged.flatMap((one) => resultsOf(one, profiles)),
     combined: profiles.flatMap((profile, index) =>
-      judged.map(({ tracker, verdict }) => combine(tracker, profile, index, [verdict])),
+      judged.map(({ tracker, verdict, warnings }) => combine(tracker, profile, index, [{ verdict, warnings }])),
     ),
     notes,
   };
 }
 
-async function writeJson(reference: string, evaluations: TrackerEvaluation[], out: Writable): Promise<void> {
+async function writeJson(
+  judged: ReadonlyArray<{ sequence: Sequence; evaluations: TrackerEvaluation[] }>,
+  out: Writable,
+): Promise<void> {
   let separator = '[';
-  for (const { tracker, profile, evaluation, totals } of evaluations) {
-    const names = { reference, tracker: tracker.file, profile: profile.name, params: profile.params };
-    const entry = { ...names, ...evaluation, ...(totals && { scores: scoresOf(totals) }) };
-    await write(out, separator + JSON.stringify(entry));
-    separator = ',\n';
+  for (const { sequence, evaluations } of judged) {
+    const { reference, class: kind } = sequence;
+    for (const { tracker, profile, evaluation, totals } of evaluations) {
+      const { warnings } = tracker;
+      const names = { reference, ...(kind !== undefined && { class: kind }), tracker: tracker.file };
+      const terms = { profile: profile.name, params: profile.params };
+      const more = { ...(totals && { scores: scoresOf(totals) }), ...(warnings.length > 0 && { warnings }) };
+      await write(out, separator + JSON.stringify({ ...names, ...terms, ...evaluation, ...more }));
+      separator = ',\n';
+    }
   }
   await write(out, ']\n');
 }

@@ -7,6 +7,7 @@ import { InputError, type Params, presets, profile, type SolveOptions } from '..
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
 import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
 import { type PairReading, readingOf } from '../files/pair-reader.js';
+import { PAIRING_OPTIONS } from '../files/pairing.js';
 import type { NamedProfile } from './verdict.js';
 
 /** What is to be done. */
@@ -32,8 +33,8 @@ export interface JobFiles {
   trackers: string[];
   formats: FileFormats;
   reading: PairReading;
-  /** a format was named, not defaulted */
-  formatGiven: boolean;
+  /** a table for every class */
+  perClass: boolean;
 }
 
 const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
@@ -60,6 +61,7 @@ const GROUPS: OptionGroup[] = [
       demo: { help: 'judge three simulated trackers in the built-in scene instead of files' },
     },
   },
+  { title: 'Which moments of both belong together', options: PAIRING_OPTIONS },
   {
     title: 'How to judge, by a published profile',
     options: {
@@ -103,6 +105,7 @@ const GROUPS: OptionGroup[] = [
     title: 'What to print',
     options: {
       window: { value: 'T', help: 'slide a window of T frames instead: one CSV row per frame' },
+      'per-class': { help: 'a table for every class of the reference, or of --classes' },
       scores: { help: 'HOTA, MOTA, IDF1 and their parts beside it, and where they disagree' },
       html: { value: 'FILE', help: 'write a report: tables, cost over time, who follows whom' },
       csv: { value: 'FILE', help: 'write the results as rows; with --window its series, and print a drawing of them' },
@@ -157,14 +160,21 @@ export function readJob(line: CommandLine): Job {
     csv: line.text('csv') ?? null,
     json: line.has('json'),
   };
-  line.refuse('demo', ['reference', 'tracker', 'symmetric', ...Object.keys(FILE_OPTIONS)], 'it brings its own scene');
+  line.refuse(
+    'demo',
+    ['reference', 'tracker', 'symmetric', ...Object.keys({ ...FILE_OPTIONS, ...PAIRING_OPTIONS })],
+    'it brings its own scene',
+  );
   line.refuse('json', ['window'], 'the window is written as CSV');
   line.refuse('html', ['window'], 'the report is on whole sequences');
   line.refuse('symmetric', ['window', 'html', 'csv'], 'the comparison is printed, or given as JSON');
+  line.refuse('symmetric', ['per-class'], 'classes belong to a reference');
+  line.refuse('window', ['per-class'], 'the series is one; choose a class with --classes');
   line.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');
   if (line.has('annotations') && !line.has('symmetric')) line.wrong('--annotations needs --symmetric');
   line.refuse('all-rows', ['classes'], 'all rows means all classes');
-  line.refuse('preprocess', ['all-rows', 'classes'], 'the benchmark counts active pedestrians only');
+  if (line.text('preprocess') !== 'kitti' && line.text('preprocess') !== 'visdrone')
+    line.refuse('preprocess', ['all-rows', 'classes'], 'the benchmark counts active pedestrians only');
   line.throwMistakes();
   return job;
 }
@@ -185,8 +195,7 @@ function readFiles(line: CommandLine): JobFiles | null {
   if (!formats) return null;
   const reading = readingOf(line, formats);
   if (line.has('symmetric')) reading.symmetric = line.has('annotations') ? 'annotations' : 'trackers';
-  const formatGiven = line.has('format') || line.has('reference-format');
-  return { reference: reference ?? '', trackers, formats, reading, formatGiven };
+  return { reference: reference ?? '', trackers, formats, reading, perClass: line.has('per-class') };
 }
 
 function readFormatsToJudge(line: CommandLine): FileFormats | null {

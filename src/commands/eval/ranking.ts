@@ -21,6 +21,12 @@ export function drawRanking(contenders: Contender[], screen: Screen): string[] {
   return [...drawTable(columnsOf(ranked), screen), '', ...sentences];
 }
 
+/** Warnings as a paragraph to stand beside the numbers; none when there are none. */
+export function drawWarnings(warnings: readonly string[], { columns }: Screen): string[] {
+  const lines = [...new Set(warnings)].flatMap((warning) => wrapText(warning, Math.min(columns, 100), '  '));
+  return lines.length > 0 ? [lines.join('\n')] : [];
+}
+
 function columnsOf(ranked: Contender[]): Column[] {
   const all = ranked.map(({ evaluation }) => evaluation);
   return [

@@ -12,10 +12,14 @@ export interface SequenceTracker {
   frames: Frame[];
   /** what a simulated tracker does wrong on purpose */
   faults: Fault[];
+  /** what makes its numbers doubtful */
+  warnings: string[];
 }
 
 export interface Sequence {
   reference: string;
+  /** the only class that is judged */
+  class?: string;
   trackers: SequenceTracker[];
   notes: string[];
 }
@@ -27,19 +31,35 @@ export function readSequence(reference: string, files: readonly string[], readin
   const notes = pairs.flatMap((pair, index) => [...pair.notes, ...preprocessingNotes(names[index], pair)]);
   return {
     reference,
-    trackers: pairs.map(({ frames }, index) => ({ name: names[index], file: files[index], frames, faults: [] })),
+    ...(reading.class !== undefined && { class: reading.class }),
+    trackers: pairs.map(({ frames, notes: own }, index) => ({
+      name: names[index],
+      file: files[index],
+      frames,
+      faults: [],
+      warnings: warningsIn(own),
+    })),
     // notes on the reference come with every tracker
     notes: [...new Set(notes)],
   };
 }
 
+/** The notes that say that a number may be wrong. */
+export const warningsIn = (notes: readonly string[]): string[] => [
+  ...new Set(notes.filter((note) => note.startsWith('warning: '))),
+];
+
 function preprocessingNotes(name: string, { preprocessed }: PairFrames): string[] {
   if (!preprocessed) return [];
   const { removedCount, rowCount } = preprocessed;
-  return [`${name}: preprocessing took out ${removedCount} of ${rowCount} rows that match a distractor`];
+  return [`${name}: preprocessing took out ${removedCount} of ${rowCount} rows that are not judged`];
 }
 
 export function simulatedSequence(): Sequence {
   const { name, trackers } = crossingScene();
-  return { reference: name, trackers: trackers.map((tracker) => ({ ...tracker, file: tracker.name })), notes: [] };
+  return {
+    reference: name,
+    trackers: trackers.map((tracker) => ({ ...tracker, file: tracker.name, warnings: [] })),
+    notes: [],
+  };
 }

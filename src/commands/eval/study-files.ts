@@ -1,4 +1,4 @@
-/** The report and the rows of a study, in the files that were named for them. */
+/** The report and the rows of a study, or of one for every class, in the files that were named for them. */
 
 import type { Console } from '../console/console.js';
 import { checkWritable, writeOutputFile } from '../console/output-file.js';
@@ -12,10 +12,10 @@ export function checkStudyFiles({ html, csv }: Job): void {
   for (const file of [html, csv]) if (file !== null) checkWritable(file);
 }
 
-export function writeStudyFiles({ html, csv }: Job, study: Study, command: string, { err }: Console): void {
+export function writeStudyFiles({ html, csv }: Job, studies: Study[], command: string, { err }: Console): void {
   const texts: Array<[file: string | null, text: () => string]> = [
-    [html, () => drawStudyPage(study, command)],
-    [csv, () => studyCsv(study)],
+    [html, () => drawStudyPage(studies, command)],
+    [csv, () => studyCsv(studies)],
   ];
   for (const [file, text] of texts) {
     if (file === null) continue;

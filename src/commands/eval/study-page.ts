@@ -17,16 +17,18 @@ import { COMPONENTS, describeParams, type NamedProfile } from './verdict.js';
 const UNFOLDED_MAX = 1;
 
 /** The whole file; `command` says how it was made. */
-export function drawStudyPage(study: Study, command: string): string {
-  const { trackers, sequences, reference } = study;
+export function drawStudyPage(studies: readonly Study[], command: string): string {
+  const [{ trackers, sequences, reference }] = studies;
+  const notes = [...new Set(studies.flatMap((study) => study.notes))];
   const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
   return drawPage({
     title: `TGOSPA: ${trackers.join(', ')}`,
     subtitle: html`${counted(trackers.length, 'tracker')} against ${reference}, ${counted(sequences.length, 'sequence')}. The distance is a metric: 0 is perfect, smaller is better. Its cost is split exactly into localization, missed, false and switch.`,
     body: [
-      study.profiles.map((profile, index) => verdictSection(study, profile, index)),
-      study.notes.length > 0 &&
-        section('notes', 'Notes', html`<ul>${study.notes.map((note) => html`<li>${note}</li>`)}</ul>`),
+      studies.flatMap((study, n) =>
+        study.profiles.map((profile, index) => verdictSection(study, profile, n * study.profiles.length + index)),
+      ),
+      notes.length > 0 && section('notes', 'Notes', html`<ul>${notes.map((note) => html`<li>${note}</li>`)}</ul>`),
     ],
     footer: html`Made by <code>${command}</code>`,
   });
@@ -40,12 +42,13 @@ function verdictSection(study: Study, profile: NamedProfile, index: number): Mar
   const over = study.common.length === study.sequences.length ? 'all sequences' : study.common.join(', ');
   return section(
     id,
-    profile.name,
+    study.class === undefined ? profile.name : `${profile.name}, class ${study.class}`,
     html`<p class="faint">${describeParams(profile.params)}</p>`,
     combined.length > 0 && [
       legend(COMPONENTS.map((name) => ({ name, className: name }))),
       verdictTable(combined, over),
       combined.map(({ tracker, evaluation }) => html`<p>${sentenceOn({ name: tracker, evaluation })}</p>`),
+      warningsOf(combined).map((warning) => html`<p class="bad">${warning}</p>`),
       scoresPart(combined, profile),
     ],
     study.sequences.length > 1 && sequenceTable(study, profile),
@@ -53,6 +56,8 @@ function verdictSection(study: Study, profile: NamedProfile, index: number): Mar
     study.sequences.map((sequence, n) => sequencePart(study, profile, sequence, n < UNFOLDED_MAX)),
   );
 }
+
+const warningsOf = (combined: CombinedResult[]) => [...new Set(combined.flatMap(({ warnings }) => warnings))];
 
 function verdictTable(combined: CombinedResult[], over: string): Markup {
   const most = Math.max(...combined.map(({ evaluation }) => evaluation.cost.total), 1e-12);

@@ -6,19 +6,22 @@
 import { SCORE_NAMES } from '../../scores/totals.js';
 import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
 import { drawScores, sequenceDisagreements } from './comparison.js';
-import { drawRanking } from './ranking.js';
+import { drawRanking, drawWarnings } from './ranking.js';
 import type { CombinedResult, Result, Study } from './study.js';
 import { COMPONENTS, describeParams, type NamedProfile, type Summary } from './verdict.js';
 
 /** Combined ranking under each profile, scores with their disagreements, and the distance of every sequence. */
 export function drawStudy(study: Study, screen: Screen): string {
-  return study.profiles.map((profile) => drawProfile(study, profile, screen)).join('\n\n');
+  const warnings = study.results.flatMap((result) => result.warnings);
+  const profiles = study.profiles.map((profile) => drawProfile(study, profile, screen));
+  return [...profiles, ...drawWarnings(warnings, screen)].join('\n\n');
 }
 
 function drawProfile(study: Study, profile: NamedProfile, screen: Screen): string {
   const combined = study.combined.filter((one) => one.profile === profile);
   const frames = combined[0]?.evaluation.frames ?? 0;
-  const title = `${bold(profile.name, screen)}, ${study.common.length} sequences combined, ${frames} frames`;
+  const kind = study.class === undefined ? '' : `, class ${study.class}`;
+  const title = `${bold(profile.name, screen)}${kind}, ${study.common.length} sequences combined, ${frames} frames`;
   const lines = [title, dim(describeParams(profile.params), screen), ''];
   if (combined.length > 0) lines.push(...drawRanking(combined.map(namedRow), screen));
   const scored = combined.flatMap((one) => (one.scores ? [{ ...namedRow(one), scores: one.scores }] : []));
@@ -65,13 +68,17 @@ const CSV_HEAD =
  * One row for every sequence, tracker and profile, and, of several sequences, one `combined` for every tracker and
  * profile.
  */
-export function studyCsv(study: Study): string {
-  const scored = study.results.some(({ scores }) => scores !== null);
-  // one sequence combined is that sequence
-  const combined = study.sequences.length > 1 ? study.combined : [];
-  const rows = [...study.results, ...combined.map((one) => ({ ...one, sequence: 'combined' }))];
-  const head = scored ? `${CSV_HEAD},${SCORE_NAMES.join(',')}` : CSV_HEAD;
-  return `${[head, ...rows.map((row) => csvRow(row, scored))].join('\n')}\n`;
+export function studyCsv(studies: readonly Study[]): string {
+  const scored = studies.some(({ results }) => results.some(({ scores }) => scores !== null));
+  const byClass = studies.some((study) => study.class !== undefined);
+  const rows = studies.flatMap((study) => {
+    // one sequence combined is that sequence
+    const combined = study.sequences.length > 1 ? study.combined : [];
+    const list = [...study.results, ...combined.map((one) => ({ ...one, sequence: 'combined' }))];
+    return list.map((row) => (byClass ? `${csvField(study.class ?? '')},` : '') + csvRow(row, scored));
+  });
+  const head = `${byClass ? 'class,' : ''}${CSV_HEAD}${scored ? `,${SCORE_NAMES.join(',')}` : ''}`;
+  return `${[head, ...rows].join('\n')}\n`;
 }
 
 function csvRow({ sequence, tracker, profile, evaluation, scores }: Result, scored: boolean): string {
@@ -91,24 +98,31 @@ export function csvField(text: string): string {
 /** An evaluation, and what it is of. */
 interface StudyEntry extends Summary {
   reference: string;
+  class?: string;
   /** null: all common sequences combined */
   sequence: string | null;
   tracker: string;
   profile: string;
   params: NamedProfile['params'];
   scores?: Result['scores'];
+  warnings?: string[];
 }
 
 /** The results as plain values for JSON, the combined ones last. */
 export function studyEntries(study: Study): StudyEntry[] {
-  const entry = (sequence: string | null, { tracker, profile, evaluation, scores }: CombinedResult): StudyEntry => ({
+  const entry = (
+    sequence: string | null,
+    { tracker, profile, evaluation, scores, warnings }: CombinedResult,
+  ): StudyEntry => ({
     reference: study.reference,
+    ...(study.class !== undefined && { class: study.class }),
     sequence,
     tracker,
     profile: profile.name,
     params: profile.params,
     ...evaluation,
     ...(scores ? { scores } : {}),
+    ...(warnings.length > 0 && { warnings }),
   });
   return [
     ...study.results.map((result) => entry(result.sequence, result)),

@@ -12,6 +12,7 @@ import { addTotals, type Scores, scoresOf } from '../../scores/totals.js';
 import type { Progress } from '../console/progress.js';
 import type { StudyFiles } from '../files/layout.js';
 import type { FilePair, PairReading } from '../files/pair-reader.js';
+import { warningsIn } from './sequence.js';
 import { COMPONENTS, type NamedProfile, type ProfileVerdict, type Summary, type Verdict } from './verdict.js';
 
 /** What all pairs of a study have in common. */
@@ -29,6 +30,8 @@ export interface Result {
   profile: NamedProfile;
   evaluation: Summary;
   scores: Scores | null;
+  /** what makes the numbers doubtful */
+  warnings: string[];
 }
 
 /** A tracker over all common sequences under one profile. */
@@ -36,6 +39,8 @@ export type CombinedResult = Omit<Result, 'sequence'>;
 
 export interface Study {
   reference: string;
+  /** the only class that is judged */
+  class?: string;
   trackers: string[];
   sequences: string[];
   /** sequences that are combined: every tracker has them */
@@ -84,9 +89,14 @@ export async function runStudy(
   const common = files.sequences
     .filter(({ trackers }) => trackers.every((one) => one !== null))
     .map(({ name }) => name);
-  const judged = cells.map((cell, index) => ({ ...cell, verdict: verdicts[index].verdict }));
+  const judged = cells.map((cell, index) => ({
+    ...cell,
+    verdict: verdicts[index].verdict,
+    warnings: warningsIn(verdicts[index].notes),
+  }));
   return {
     reference: files.reference,
+    ...(terms.reading.class !== undefined && { class: terms.reading.class }),
     trackers: files.trackers,
     sequences: files.sequences.map(({ name }) => name),
     common,
@@ -95,8 +105,7 @@ export async function runStudy(
     combined: profiles.flatMap((profile, index) =>
       files.trackers.flatMap((tracker) => {
         const parts = judged.filter((one) => one.tracker === tracker && common.includes(one.sequence));
-        const own = parts.map(({ verdict }) => verdict);
-        return own.length > 0 ? [combine(tracker, profile, index, own)] : [];
+        return parts.length > 0 ? [combine(tracker, profile, index, parts)] : [];
       }),
     ),
     notes: [...new Set([...files.notes, ...verdicts.flatMap(({ notes }) => notes)])],
@@ -111,6 +120,12 @@ function cellsOf({ trackers: names, sequences }: Pick<StudyFiles, 'trackers' | '
   );
 }
 
+/** A tracker on a sequence, and what makes its numbers doubtful. */
+export interface Judged {
+  verdict: Verdict;
+  warnings: string[];
+}
+
 /** Several threads may have read the same reference. */
 function withoutRepeats(problems: Problem[]): Problem[] {
   return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
@@ -118,23 +133,31 @@ function withoutRepeats(problems: Problem[]): Problem[] {
 
 /** The results of one tracker on one sequence, profile by profile. */
 export function resultsOf(
-  { sequence, tracker, verdict }: { sequence: string; tracker: string; verdict: Verdict },
+  { sequence, tracker, verdict, warnings }: { sequence: string; tracker: string } & Judged,
   profiles: NamedProfile[],
 ): Study['results'] {
   const scores = verdict.totals && scoresOf(verdict.totals);
-  return verdict.profiles.map((one, index) => ({ sequence, tracker, profile: profiles[index], scores, ...one }));
+  return verdict.profiles.map((one, index) => ({
+    sequence,
+    tracker,
+    profile: profiles[index],
+    scores,
+    warnings,
+    ...one,
+  }));
 }
 
-export function combine(tracker: string, profile: NamedProfile, index: number, verdicts: Verdict[]): CombinedResult {
-  const totals = verdicts.map((verdict) => verdict.totals).filter((one) => one !== null);
+export function combine(tracker: string, profile: NamedProfile, index: number, judged: Judged[]): CombinedResult {
+  const totals = judged.map(({ verdict }) => verdict.totals).filter((one) => one !== null);
   return {
     tracker,
     profile,
     evaluation: sumOf(
-      verdicts.map((verdict) => verdict.profiles[index].evaluation),
+      judged.map(({ verdict }) => verdict.profiles[index].evaluation),
       profile.params.exponent,
     ),
     scores: totals.length > 0 ? scoresOf(addTotals(totals)) : null,
+    warnings: [...new Set(judged.flatMap(({ warnings }) => warnings))],
   };
 }
 

@@ -9,7 +9,7 @@
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { InputError, type Problem } from '../../metric/input-error.js';
 import { folderNames } from './names.js';
 
@@ -124,4 +124,25 @@ function notesOn(used: SequenceFiles[], files: ReferenceFile[], names: string[])
       );
   });
   return notes;
+}
+
+/** Files that hold no recording. */
+const NO_RECORDING = /^(seqinfo|readme|license)|\.(ini|md|ya?ml|py)$/i;
+const DEPTH_MAX = 3;
+
+/** The first file with something in it in a folder or below; null when there is none. */
+export function firstFile(folder: string, depth = 0): string | null {
+  const paths = entriesOf(folder).map((name) => join(folder, name));
+  const file = paths.find(
+    (path) =>
+      !isFolder(path) &&
+      !NO_RECORDING.test(basename(path)) &&
+      (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0,
+  );
+  if (file !== undefined || depth >= DEPTH_MAX) return file ?? null;
+  for (const path of paths) {
+    const found = firstFile(path, depth + 1);
+    if (found !== null) return found;
+  }
+  return null;
 }

@@ -1,42 +1,62 @@
 /**
- * The one reader of pairs of files: a reference and a tracker become the frames of both. MOTChallenge files are read
- * with everything the benchmark knows (classes, flags, distractors), other formats through their adapters.
+ * The one reader of pairs of files: a reference and a tracker become the frames of both, as their formats, the rules of
+ * a benchmark and the pairing say.
  * Invariant: both files of a pair are read before anything is reported, and the mistakes of a reference are reported
  * once, however many trackers are compared with it.
  */
 
-import {
-  alignMotChallenge,
-  type MotFeed,
-  type MotReading,
-  type Preprocessing,
-  readMotChallenge,
-} from '../../../adapters/formats/motchallenge.js';
-import { formatByName } from '../../../adapters/index.js';
-import type { Format } from '../../../adapters/kit/adapter.js';
-import { alignRecordings, objectsAt, type Recording } from '../../../adapters/kit/recording.js';
-import type { Frame, Obj } from '../../metric/evaluation.js';
+import { KITTI_CLASSES, KITTI_HEIGHT_MAX } from '../../../adapters/formats/kitti.js';
+import { fileFormat } from '../../../adapters/index.js';
+import type { Format, Judging, Part } from '../../../adapters/kit/adapter.js';
+import { judgedTracks, type Rules } from '../../../adapters/kit/preprocessing.js';
+import type { Recording } from '../../../adapters/kit/recording.js';
+import type { Box, Frame, Obj } from '../../metric/evaluation.js';
 import { InputError, noting, type Problem, together } from '../../metric/input-error.js';
+import type { Role } from '../../wire/feed.js';
 import type { WireObject } from '../../wire/objects.js';
 import type { CommandLine } from '../console/options.js';
-import { type FileFormats, type FormatSpec, isPlainMot, specOf } from './formats.js';
+import { type FileFormats, type FormatSpec, specOf } from './formats.js';
+import { EXACT_PAIRING, type Pairing, pairRecordings, readPairing } from './pairing.js';
 import { readRecordedFile, readText } from './recordings.js';
 
 /** How the files of all pairs are read. Plain, so that it can be sent to a thread. */
 export interface PairReading {
-  formats: { reference: FormatSpec; tracker: FormatSpec };
-  preprocess?: Preprocessing;
+  formats: {
+    reference: FormatSpec;
+    tracker: FormatSpec;
+    /** trackers that are read otherwise, by their file or the folder it is in */
+    others?: Record<string, FormatSpec>;
+  };
+  preprocess?: Rules;
   /** the first file is another tracker's or annotator's, not a benchmark's reference */
   symmetric?: 'trackers' | 'annotations';
+  /** only objects of these classes count, by the names that the files have for them */
+  classes?: readonly string[];
+  /** only this class is judged, in a table of its own */
+  class?: string;
+  pairing?: Pairing;
 }
 
 /** How a command line with FILE_OPTIONS wants its files to be read. */
-export function readingOf(line: CommandLine, { reference, tracker }: FileFormats): PairReading {
-  return {
+export function readingOf(line: CommandLine, { reference, tracker, trackers }: FileFormats): PairReading {
+  const others = [...trackers].filter(([, format]) => format !== tracker);
+  const reading: PairReading = {
     formats: { reference: specOf(reference), tracker: specOf(tracker) },
-    preprocess: line.text('preprocess') as Preprocessing | undefined,
+    preprocess: line.text('preprocess') as Rules | undefined,
   };
+  if (others.length > 0)
+    reading.formats.others = Object.fromEntries(others.map(([file, format]) => [file, specOf(format)]));
+  if (line.has('classes') && !('classes' in reference.adapter.options))
+    reading.classes = line.text('classes')!.toLowerCase().split(',');
+  if (reading.preprocess === 'kitti' && reading.classes?.length === 1) reading.class = reading.classes[0];
+  const pairing = readPairing(line);
+  if (pairing) reading.pairing = pairing;
+  return reading;
 }
+
+/** The classes that are judged one by one because a benchmark does so; null: everything at once. */
+export const classesOf = (rules: Rules | undefined): readonly string[] | null =>
+  rules === 'kitti' ? KITTI_CLASSES : null;
 
 export interface FilePair {
   reference: string;
@@ -53,127 +73,122 @@ export interface PairFrames {
   preprocessed?: { rowCount: number; removedCount: number };
 }
 
-/** A way to read files: each on its own, then two side by side. */
-interface FileReader<Feed> {
-  readReference(file: string): Feed;
-  readTracker(file: string): Feed;
-  align(reference: Feed, tracker: Feed): PairFrames;
-}
-
 export class PairReader {
-  readonly #readPair: (pair: FilePair) => PairFrames;
+  /** the newest reference; without a recording when it could not be read */
+  #known: { file: string; recording?: Recording } | null = null;
 
-  constructor(reading: PairReading) {
-    const { reference, tracker } = reading.formats;
-    this.#readPair =
-      isPlainMot(reference) && isPlainMot(tracker) ? pairsBy(motReader(reading)) : pairsBy(recordingReader(reading));
-  }
+  constructor(private readonly reading: PairReading) {}
 
   /** Reads one pair; the reference is not read again when the pair before had the same. */
-  read(pair: FilePair): PairFrames {
-    return this.#readPair(pair);
+  read({ reference, tracker }: FilePair): PairFrames {
+    const { formats, symmetric } = this.reading;
+    const problems: Problem[] = [];
+    const recordings = [
+      noting(problems, () => this.#reference(reference)),
+      noting(problems, () =>
+        this.#file(tracker, this.#specOf(tracker), symmetric === 'annotations' ? 'reference' : 'tracker'),
+      ),
+    ];
+    const [first, second] = recordings;
+    if (first === undefined || second === undefined) throw new InputError(problems);
+    if (first.format.shape !== second.format.shape)
+      throw new InputError([
+        {
+          path: tracker,
+          value: second.format.adapter.name,
+          message: `holds ${second.format.shape}s, and ${reference} (${formats.reference.name}) ${first.format.shape}s; both need the same`,
+        },
+      ]);
+    return this.#align(first, second);
   }
 
   /** Reads all pairs, or throws one InputError with the mistakes of all files. */
   readAll(pairs: readonly FilePair[]): PairFrames[] {
-    return together(pairs, this.#readPair);
+    return together(pairs, (pair) => this.read(pair));
+  }
+
+  /** The classes that references have, in their order: numbers by value, names by the alphabet. */
+  classes(references: readonly string[]): string[] {
+    const found = new Set<string>();
+    for (const file of new Set(references)) {
+      const { adapter } = formatOf(this.reading.formats.reference);
+      for (const kind of adapter.classesIn?.(readText(file)) ?? classesIn(this.#reference(file))) found.add(kind);
+    }
+    return [...found].sort((a, b) => Number(a) - Number(b) || (a < b ? -1 : 1));
+  }
+
+  #reference(file: string): Recording | undefined {
+    if (this.#known?.file !== file) {
+      this.#known = { file };
+      const { formats, symmetric } = this.reading;
+      this.#known.recording = this.#file(file, formats.reference, symmetric === 'trackers' ? 'tracker' : 'reference');
+    }
+    return this.#known.recording;
+  }
+
+  #specOf(tracker: string): FormatSpec {
+    const { tracker: standard, others = {} } = this.reading.formats;
+    const folder = Object.keys(others).find((path) => tracker === path || tracker.startsWith(`${path}/`));
+    return folder === undefined ? standard : others[folder];
+  }
+
+  #file(file: string, spec: FormatSpec, role: Role): Recording {
+    const { preprocess: rules, class: kind, symmetric } = this.reading;
+    const judging: Judging = { rules, class: kind, symmetric: symmetric !== undefined };
+    return this.#ofClass(readRecordedFile({ file, format: formatOf(spec), role, judging }));
+  }
+
+  /** Only the classes that count, in formats whose objects have one. */
+  #ofClass(recording: Recording): Recording {
+    const { classes, class: kind } = this.reading;
+    const wanted = kind === undefined ? classes : [kind.toLowerCase()];
+    if (!wanted || recording.format.adapter.readsClasses) return recording;
+    const isWanted = ({ class: one }: WireObject) => one !== undefined && wanted.includes(one.toLowerCase());
+    const objects = recording.parts.flatMap((part) => part.objects);
+    if (objects.length > 0 && objects.every((object) => object.class === undefined)) {
+      const note = `warning: ${recording.file} has no classes: all its objects count as ${wanted.join(', ')}`;
+      return { ...recording, notes: [...recording.notes, note] };
+    }
+    const parts = recording.parts.map((part) => ({ ...part, objects: part.objects.filter(isWanted) }));
+    return { ...recording, parts };
+  }
+
+  #align(reference: Recording, tracker: Recording): PairFrames {
+    const { preprocess, symmetric, pairing = EXACT_PAIRING } = this.reading;
+    const { steps, notes, firstFrame } = pairRecordings(reference, tracker, pairing);
+    const all = [...reference.notes, ...tracker.notes, ...(symmetric ? [] : notes)];
+    const rowCount = steps.reduce((sum, { tracks }) => sum + tracks.length, 0);
+    const frames = steps.map(({ truths, tracks, aside }) => ({
+      reference: truths.map(asObj),
+      tracker: (preprocess ? judged(preprocess, truths, aside, tracks) : tracks).map(asObj),
+    }));
+    if (!preprocess) return { frames, firstFrame, notes: all };
+    const keptCount = frames.reduce((sum, frame) => sum + frame.tracker.length, 0);
+    return { frames, firstFrame, notes: all, preprocessed: { rowCount, removedCount: rowCount - keptCount } };
   }
 }
 
-function pairsBy<Feed>(files: FileReader<Feed>): (pair: FilePair) => PairFrames {
-  /** the newest reference; without a feed when it could not be read */
-  let known: { file: string; feed?: Feed } | null = null;
-  const readReference = (file: string): Feed | undefined => {
-    if (known?.file !== file) {
-      known = { file };
-      known.feed = files.readReference(file);
-    }
-    return known.feed;
-  };
-  return ({ reference, tracker }) => {
-    const problems: Problem[] = [];
-    const feeds = {
-      reference: noting(problems, () => readReference(reference)),
-      tracker: noting(problems, () => files.readTracker(tracker)),
-    };
-    if (feeds.reference === undefined || feeds.tracker === undefined) throw new InputError(problems);
-    return files.align(feeds.reference, feeds.tracker);
-  };
+function classesIn(recording: Recording | undefined): Set<string> {
+  const found = new Set<string>();
+  for (const { objects } of recording?.parts ?? [])
+    for (const { class: kind } of objects) if (kind !== undefined) found.add(kind);
+  return found;
 }
 
-/** MOTChallenge files, with the rows that do not count: preprocessing needs those of distractors. */
-function motReader({ formats, preprocess, symmetric }: PairReading): FileReader<MotFeed> {
-  const { classes, allRows } = formats.reference.options as Pick<MotReading, 'classes' | 'allRows'>;
-  const read = (kind: MotReading['kind']) => (file: string) =>
-    readMotChallenge(readText(file), { kind, file, classes, allRows });
-  return {
-    readReference: read(symmetric === 'trackers' ? 'tracker' : 'reference'),
-    readTracker: read(symmetric === 'annotations' ? 'reference' : 'tracker'),
-    align: (reference, tracker) => {
-      const frames = alignMotChallenge(reference, tracker, preprocess);
-      const believed = symmetric === 'annotations' ? [reference, tracker] : [reference];
-      const notes = believed.flatMap(referenceNotes);
-      if (!symmetric) notes.push(...trackerNotes(tracker, reference));
-      return { frames, firstFrame: 1, notes, ...(preprocess && { preprocessed: countRemoved(tracker, frames) }) };
-    },
-  };
-}
-
-function countRemoved({ rowCount }: MotFeed, frames: Frame[]): PairFrames['preprocessed'] {
-  const keptCount = frames.reduce((sum, frame) => sum + frame.tracker.length, 0);
-  return { rowCount, removedCount: rowCount - keptCount };
-}
-
-/** Files of any format; frames in which a feed has nothing are empty. */
-function recordingReader({ formats }: PairReading): FileReader<Recording> {
-  const reference = formatOf(formats.reference);
-  const tracker = formatOf(formats.tracker);
-  return {
-    readReference: (file) => readRecordedFile({ file, format: reference, role: 'reference' }),
-    readTracker: (file) => readRecordedFile({ file, format: tracker, role: 'tracker' }),
-    align: (...recordings) => {
-      const steps = alignRecordings(recordings);
-      const frames = steps.map((step) => ({
-        reference: objectsAt(step, 0).map(asObj),
-        tracker: objectsAt(step, 1).map(asObj),
-      }));
-      return { frames, firstFrame: steps[0]?.k ?? 1, notes: recordings.flatMap(({ notes }) => notes) };
-    },
-  };
+function judged(
+  rules: Rules,
+  truths: WireObject[],
+  aside: NonNullable<Part['aside']>,
+  tracks: WireObject[],
+): WireObject[] {
+  const boxed = (objects: WireObject[]) => objects as Array<WireObject & { box: Box }>;
+  return judgedTracks(boxed(truths), aside, boxed(tracks), rules === 'kitti' ? KITTI_HEIGHT_MAX : 0);
 }
 
 function formatOf({ name, options }: FormatSpec): Format {
-  const format = formatByName(name, options);
+  const format = fileFormat(name, options);
   if (format === null || Array.isArray(format)) throw new InputError(format ?? []);
   return format;
 }
 
 const asObj = ({ id, box, point }: WireObject): Obj => (box ? { id, box } : { id, point: point! });
-
-function referenceNotes({ file, rowCount, countedCount }: MotFeed): string[] {
-  if (rowCount === 0) return [`warning: ${file} is empty: everything tracked is false`];
-  if (countedCount === 0 && rowCount > 0)
-    return [
-      `warning: none of the ${rowCount} rows of ${file} counts (flag 0 or other class); see --classes, --all-rows`,
-    ];
-  if (countedCount < rowCount)
-    return [`${file}: ${countedCount} of ${rowCount} rows count (active, chosen class); --all-rows counts all`];
-  return [];
-}
-
-/** What makes most of a tracker's rows false although nobody meant it. */
-function trackerNotes(tracker: MotFeed, reference: MotFeed): string[] {
-  const { file, columns, rowCount, lastFrame } = tracker;
-  const notes: string[] = [];
-  let others = 0;
-  for (const rows of tracker.frames.values()) for (const row of rows) if (row.class > 1) others++;
-  if (columns < 10 && others > 0)
-    notes.push(
-      `warning: ${file} looks like ground truth (${columns} columns); as a tracker all its ${rowCount} rows count, ${others} of them not pedestrians`,
-    );
-  if (reference.rowCount > 0 && lastFrame > reference.lastFrame)
-    notes.push(
-      `warning: ${file} continues to frame ${lastFrame}, ${reference.file} ends with frame ${reference.lastFrame}: all that is tracked after it is false`,
-    );
-  return notes;
-}

@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Format } from '../../../adapters/kit/adapter.js';
+import type { Format, Judging } from '../../../adapters/kit/adapter.js';
 import { type Recording, readRecording, type Source } from '../../../adapters/kit/recording.js';
 import { InputError, together } from '../../metric/input-error.js';
 import type { Role } from '../../wire/feed.js';
@@ -17,6 +17,7 @@ export interface RecordedFile {
   file: string;
   format: Format;
   role: Role;
+  judging?: Judging;
 }
 
 /** Reads all files, or throws one InputError with the mistakes of all of them. */
@@ -24,8 +25,8 @@ export function readRecordings(files: readonly RecordedFile[]): Recording[] {
   return together(files, readRecordedFile);
 }
 
-export function readRecordedFile({ file, format, role }: RecordedFile): Recording {
-  return readRecording(file, readSources(file, format), format, role);
+export function readRecordedFile({ file, format, role, judging }: RecordedFile): Recording {
+  return readRecording(file, readSources(file, format), format, role, judging);
 }
 
 function readSources(file: string, { adapter }: Format): Source[] {

@@ -46,10 +46,7 @@ describe('the command line of tgospa eval', () => {
     [
       'rules of the benchmark for another format',
       [...given, '--format', 'kitti', '--preprocess', 'mot20'],
-      [
-        '--preprocess needs a reference in format motchallenge; see --formats for what kitti has',
-        '--preprocess needs MOTChallenge files without further options',
-      ],
+      ['--preprocess mot20 is for files in format motchallenge, and these are kitti'],
     ],
     [
       'points without a distance for points',

@@ -13,6 +13,7 @@ interface Entry extends Evaluation {
   /** null: all sequences combined; absent for one */
   sequence?: string | null;
   tracker: string;
+  class?: string;
   params: Params;
   scores: Scores;
 }
@@ -116,6 +117,23 @@ describe('tgospa eval on real sequences', () => {
         for (const [name, value] of Object.entries(entries[index].scores))
           if (name in scores) assert.ok(Math.abs(value - scores[name]) <= 1e-6, `${tracker}: ${name} ${value}`);
       });
+    }
+  });
+
+  it('has the numbers of TrackEval for KITTI, class by class, with its preprocessing', async function () {
+    this.timeout(300_000);
+    skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
+    const rows: Array<{ tracker: string; class: string; sequence: string; scores: Record<string, number> }> =
+      known('trackeval-kitti.json');
+    const folders = ['--reference', data('KITTI/label_02'), '--tracker', data('KITTI/results')];
+    const entries = await runJson([...folders, '--preprocess', 'kitti', '--scores']);
+    assert.equal(rows.length, 12);
+    for (const { tracker, class: kind, sequence, scores } of rows) {
+      const found = entries.find((one) => one.tracker === tracker && one.class === kind && one.sequence === sequence);
+      assert.ok(found, `${tracker} ${kind} ${sequence}`);
+      for (const [name, value] of Object.entries(found.scores))
+        if (name in scores)
+          assert.ok(Math.abs(value - scores[name]) <= 1e-9, `${tracker} ${kind} ${sequence}: ${name} ${value}`);
     }
   });
 

@@ -211,8 +211,8 @@ describe('tgospa tune', () => {
 
     it('must fit the distance', () => {
       const points = ['--reference', 'a', '--tracker', 'b', '--format', 'native', '--option', 'shape=point'];
-      assert.deepEqual(usageMistakes([...points, '--distance', 'iou', '--classes', '1']), [
-        '--classes needs a reference in format motchallenge; see --formats for what native has',
+      assert.deepEqual(usageMistakes([...points, '--distance', 'iou', '--all-rows']), [
+        '--all-rows needs a reference in format motchallenge; see --formats for what native has',
         '--distance iou compares boxes, but format native gives points',
       ]);
       assert.match(usageMistakes(['--reference', 'a', '--tracker', 'b', '--distance', 'geodesic'])[0], /gives boxes$/);

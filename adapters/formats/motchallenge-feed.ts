@@ -1,0 +1,253 @@
+/**
+ * MOTChallenge rows as a format of feeds and files: lines as they come, where a frame is complete when the next one
+ * begins, or a whole file, whose rows may stand in any order.
+ */
+
+import { InputError } from '../../src/metric/input-error.js';
+import type { WireObject } from '../../src/wire/objects.js';
+import {
+  type Decoded,
+  type Decoder,
+  defineAdapter,
+  type Judging,
+  Mistake,
+  type Part,
+  PROBLEMS_MAX,
+} from '../kit/adapter.js';
+import { BOX_ORDERS, type BoxOrder } from '../kit/boxes.js';
+import { NumberRows } from '../kit/number-rows.js';
+import { BOX_OPTIONS, Placement, type PlacementOptions } from '../kit/placement.js';
+import type { Rules } from '../kit/preprocessing.js';
+import {
+  asideOf,
+  distractorCount,
+  type MotColumns,
+  type MotFeed,
+  type MotReading,
+  type MotRow,
+  preprocessingProblems,
+  RowReader,
+  readMotChallenge,
+} from './motchallenge.js';
+
+const COLUMNS_READ = 10;
+
+interface MotOptions extends PlacementOptions {
+  classes: readonly number[] | undefined;
+  allRows: boolean;
+  box: BoxOrder | undefined;
+  objects: 'boxes' | 'positions';
+}
+
+const readingOf = ({ classes, allRows, box, frameOffset }: MotOptions, kind: MotReading['kind']): MotReading => ({
+  kind,
+  file: '',
+  classes,
+  allRows,
+  box,
+  frameOffset,
+});
+
+class MotDecoder implements Decoder {
+  readonly #placement: Placement;
+  readonly #reading: MotReading;
+  #settled: MotColumns | undefined;
+  #lines = 0;
+  #frame = 0;
+  /** rows of the newest frame; null before the first */
+  #objects: WireObject[] | null = null;
+
+  constructor(
+    readonly options: MotOptions,
+    kind: MotReading['kind'],
+  ) {
+    this.#placement = new Placement(options);
+    this.#reading = readingOf(options, kind);
+  }
+
+  decode(message: unknown, stamp?: object): Decoded {
+    if (typeof message !== 'string') return this.#refused(message, 'must be text: lines of a MOTChallenge file');
+    if (stamp && Object.values(stamp).some((value) => value !== undefined))
+      return this.#refused(stamp, 'the lines have their frame numbers; leave out k and t beside the message');
+    const rows = new NumberRows(message, COLUMNS_READ, '', this.#lines);
+    const reader = new RowReader(rows, this.#reading, this.#settled);
+    const read: Array<{ frame: number; row: MotRow }> = [];
+    while (rows.mistakes.length < PROBLEMS_MAX && rows.next()) {
+      const row = reader.row();
+      if (row) read.push({ frame: rows.values[0], row });
+    }
+    if (rows.mistakes.length > 0) return { parts: [], problems: rows.mistakes, held: this.#objects !== null };
+    this.#settled = { ...reader.settled, header: reader.settled.header ?? rows.header };
+    this.#lines += rows.line;
+    return attemptToAdd(() => this.#add(read), this.#objects !== null);
+  }
+
+  flush(): Decoded {
+    const parts = this.#complete();
+    this.#objects = null;
+    return { parts, problems: [], held: false };
+  }
+
+  #add(rows: Array<{ frame: number; row: MotRow }>): Decoded {
+    const parts: Part[] = [];
+    const placed = rows.map(({ frame, row }) => ({ frame, object: row.counted ? this.#object(row) : null }));
+    for (const { frame, object } of placed) {
+      if (this.#objects === null || frame !== this.#frame) {
+        parts.push(...this.#complete());
+        this.#frame = frame;
+        this.#objects = [];
+      }
+      if (object) this.#objects.push(object);
+    }
+    return { parts, problems: [], held: this.#objects !== null };
+  }
+
+  #object(row: MotRow): WireObject {
+    return objectOf(row, this.#placement, this.options);
+  }
+
+  #complete(): Part[] {
+    return this.#objects === null ? [] : [{ k: this.#frame + this.options.frameOffset, objects: this.#objects }];
+  }
+
+  #refused(value: unknown, message: string): Decoded {
+    return { parts: [], problems: [{ path: '', value, message }], held: this.#objects !== null };
+  }
+}
+
+function attemptToAdd(add: () => Decoded, held: boolean): Decoded {
+  try {
+    return add();
+  } catch (error) {
+    if (!(error instanceof Mistake)) throw error;
+    return { parts: [], problems: [error.toProblem()], held };
+  }
+}
+
+function objectOf(
+  { object: { id, box }, position, line }: MotRow,
+  placement: Placement,
+  { objects }: MotOptions,
+): WireObject {
+  if (objects === 'boxes') return { id, box: placement.box(box[0], box[1], box[2], box[3]) };
+  if (!position)
+    throw new Mistake(`${line}:1`, id, 'has no columns 8 to 10, which are the position x, y, z; say objects=boxes');
+  return { id, point: position };
+}
+
+/** Rows of a file may stand in any order, and an id twice in a frame is told with both lines. */
+function readMotText(text: string, options: MotOptions, kind: MotReading['kind'], judging: Judging): Decoded {
+  try {
+    const chosen = judging.class !== undefined && kind === 'reference' ? { classes: [Number(judging.class)] } : {};
+    const feed = readMotChallenge(text, { ...readingOf(options, kind), ...chosen });
+    if (judging.class !== undefined && kind === 'tracker') keepClass(feed, Number(judging.class));
+    const problems = judging.rules ? preprocessingProblems(feed, kind) : [];
+    const parts = problems.length > 0 ? [] : partsOf(feed, options, kind === 'reference' ? judging.rules : undefined);
+    const notes = kind === 'reference' ? referenceNotes(feed, judging) : trackerNotes(feed, judging);
+    return { parts, problems, held: false, notes, checked: options.objects === 'boxes' };
+  } catch (error) {
+    if (error instanceof InputError) return { parts: [], problems: error.problems, held: false };
+    if (error instanceof Mistake) return { parts: [], problems: [error.toProblem()], held: false };
+    throw error;
+  }
+}
+
+function partsOf({ frames }: MotFeed, options: MotOptions, rules: Rules | undefined): Part[] {
+  const placement = new Placement(options);
+  return [...frames].map(([frame, rows]) => {
+    const part: Part = { k: frame + options.frameOffset, objects: [] };
+    for (const row of rows) if (row.counted) part.objects.push(objectOf(row, placement, options));
+    if (rules === 'motchallenge' || rules === 'mot20')
+      part.aside = asideOf(rows, rules).map(({ box, role }) => ({ role, box: placement.box(...box) }));
+    return part;
+  });
+}
+
+/** Whether column 8 of a tracker's file is a class: others write -1, or a position, there. */
+function hasTrackedClasses({ hasClass, columns, frames }: MotFeed): boolean {
+  if (hasClass || columns < 10) return hasClass;
+  for (const rows of frames.values())
+    for (const { class: kind } of rows) if (!(Number.isInteger(kind) && kind > 0)) return false;
+  return true;
+}
+
+/** Classes of rows that count by their flag. */
+function classesIn(text: string): Set<string> {
+  const found = new Set<string>();
+  const rows = new NumberRows(text, COLUMNS_READ);
+  while (rows.next()) if (rows.columns >= 8 && rows.values[6] !== 0) found.add(String(rows.values[7]));
+  return found;
+}
+
+function keepClass(feed: MotFeed, kind: number): void {
+  if (!hasTrackedClasses(feed)) return;
+  for (const rows of feed.frames.values()) for (const row of rows) row.counted = row.class === kind;
+}
+
+function referenceNotes(feed: MotFeed, { rules, class: kind }: Judging): string[] {
+  const { rowCount, countedCount, emptyCount } = feed;
+  const notes: string[] = [];
+  if (rowCount === 0) notes.push('warning: {file} is empty: everything tracked is false');
+  else if (countedCount === 0)
+    notes.push(
+      `warning: none of the ${rowCount} rows of {file} counts (flag 0 or other class); see --classes, --all-rows`,
+    );
+  else if (countedCount < rowCount && kind === undefined)
+    notes.push(`{file}: ${countedCount} of ${rowCount} rows count (active, chosen class); --all-rows counts all`);
+  const distractors = rules === undefined && kind === undefined ? distractorCount(feed) : 0;
+  if (distractors > 0)
+    notes.push(
+      `warning: {file} has ${distractors} rows of distractors (classes 2, 7, 8, 12), and whoever tracks them is judged wrong here; the benchmark takes such tracks out first: --preprocess motchallenge, or mot20`,
+    );
+  return [...notes, ...emptyNotes(emptyCount)];
+}
+
+/** What makes most of a tracker's rows false although nobody meant it. */
+function trackerNotes(feed: MotFeed, { symmetric, class: kind }: Judging): string[] {
+  const { columns, rowCount, emptyCount, frames } = feed;
+  const notes: string[] = [];
+  let others = 0;
+  for (const rows of frames.values()) for (const row of rows) if (row.class > 1) others++;
+  if (columns < 10 && others > 0 && !symmetric && kind === undefined)
+    notes.push(
+      `warning: {file} looks like ground truth (${columns} columns); as a tracker all its ${rowCount} rows count, ${others} of them not pedestrians`,
+    );
+  if (kind !== undefined && rowCount > 0 && !hasTrackedClasses(feed))
+    notes.push(`warning: {file} has no classes (column 8): all its rows count under each class`);
+  return [...notes, ...emptyNotes(emptyCount)];
+}
+
+const emptyNotes = (count: number): string[] =>
+  count === 0 ? [] : [`{file}: ${count} boxes have no area; they overlap nothing and are missed, or false`];
+
+export const motchallenge = defineAdapter({
+  name: 'motchallenge',
+  title: 'MOTChallenge text: ground truth, detections, tracker results',
+  message: 'text',
+  numbering: 'own',
+  bases: { frame: 1, pixel: 1 },
+  options: {
+    ...BOX_OPTIONS,
+    classes: {
+      kind: 'numbers',
+      help: 'classes (column 8) of a reference that count; unless given 1, in files of 8 or 9 columns',
+    },
+    allRows: { kind: 'switch', default: false, help: 'count every row of a reference, whatever its flag and class' },
+    box: {
+      kind: 'choice',
+      choices: BOX_ORDERS,
+      help: 'what columns 3 to 6 are: left top width height (xywh, unless a header says otherwise), corners, or centre and size',
+    },
+    objects: {
+      kind: 'choice',
+      choices: ['boxes', 'positions'],
+      default: 'boxes',
+      help: 'boxes in the image, or positions: x y z in columns 8 to 10, as points',
+    },
+  },
+  shape: ({ objects }) => (objects === 'boxes' ? 'box' : 'point'),
+  create: (values, role) => new MotDecoder(values, role),
+  readsClasses: true,
+  classesIn,
+  readText: readMotText,
+});

@@ -1,0 +1,210 @@
+/**
+ * Rows of numbers in text, walked once: after next() the row's numbers are in `values`, with NaN for what is none.
+ * Separated by commas, semicolons (then a comma may be the decimal point), tabs or blanks, as the first row tells; a
+ * separator at the end of a row, blank lines, comment lines (#, %, //), a header, a byte order mark and Windows line
+ * ends are accepted. Invariant: `line` and characters in mistakes are those of the text as it came.
+ */
+
+import type { Problem } from '../../src/metric/input-error.js';
+import { readDecimal } from './decimal.js';
+
+const COMMA = 44;
+const NEWLINE = 10;
+const SPACE = 32;
+const TAB = 9;
+const RETURN = 13;
+const DOT = 46;
+const PLUS = 43;
+const MINUS = 45;
+const ZERO = 48;
+const COMMENT_MARKS = new Set([35, 37, 47]);
+/** Powers of ten that are exact doubles: a safe integer divided by one of them is the correctly rounded fraction. */
+const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** power);
+/** A line that is no row of numbers: a comment, or blank. */
+const NO_ROW = /^\s*(#|%|\/\/|$)/;
+const HEAD_CHARS = 65_536;
+
+export class NumberRows {
+  readonly values: Float64Array;
+  /** of the row at hand; those beyond the length of `values` are not read */
+  columns = 0;
+  line = 0;
+  /** names of the columns, where the first row has names */
+  header: string[] | null = null;
+  commentCount = 0;
+  readonly mistakes: Problem[] = [];
+  readonly #starts: Int32Array;
+  readonly #text: string;
+  #at = 0;
+  #lineStart = 0;
+  #rowSeen = false;
+
+  constructor(
+    text: string,
+    columnsMax: number,
+    private readonly file = '',
+    /** lines that came in earlier messages; a header can only be in the first */
+    readonly lineBase = 0,
+  ) {
+    this.values = new Float64Array(columnsMax);
+    this.#starts = new Int32Array(columnsMax + 1);
+    this.#text = withCommas(text);
+    this.#rowSeen = lineBase > 0;
+    if (text.charCodeAt(0) === 0xfeff) this.#at = 1;
+  }
+
+  /** Reads the next row; false at the end of the text. */
+  next(): boolean {
+    while (this.#at < this.#text.length) {
+      this.line++;
+      this.#lineStart = this.#at;
+      if (this.#isComment()) continue;
+      this.#readLine();
+      if (this.columns <= 1 && this.#lineText().trim() === '') continue;
+      if (!this.#rowSeen && this.#isHeader()) continue;
+      this.#rowSeen = true;
+      return true;
+    }
+    return false;
+  }
+
+  /** The text of a column of the row at hand. */
+  text(column: number): string {
+    const start = this.#starts[column];
+    return this.#text.slice(start, fieldEnd(this.#text, start)).trim();
+  }
+
+  /** Where a column of any line begins, 1 for its first character; looks for the line from the beginning. */
+  characterOf(line: number, column: number): number {
+    const text = this.#text;
+    let start = text.charCodeAt(0) === 0xfeff ? 1 : 0;
+    for (let n = 1; n < line; n++) start = text.indexOf('\n', start) + 1;
+    let at = start;
+    for (let n = 0; n < column; n++) at = fieldEnd(text, at) + 1;
+    return at - start + 1;
+  }
+
+  /** A mistake in a column of the row at hand. */
+  mistake(column: number, message: string): void {
+    const character = this.#starts[column] - this.#lineStart + 1;
+    this.addMistake(`${this.line}:${character}`, this.text(column), message);
+  }
+
+  lineMistake(message: string): void {
+    this.addMistake(`${this.line}:1`, this.#lineText().trim(), message);
+  }
+
+  /** `place` is the line, or line:character. */
+  addMistake(place: string, value: string, message: string): void {
+    this.mistakes.push({ path: this.file === '' ? place : `${this.file}:${place}`, value, message });
+  }
+
+  #lineText(): string {
+    return this.#text.slice(this.#lineStart, this.#at);
+  }
+
+  #isComment(): boolean {
+    const text = this.#text;
+    let at = this.#at;
+    while (text.charCodeAt(at) === SPACE || text.charCodeAt(at) === TAB) at++;
+    const code = text.charCodeAt(at);
+    if (!COMMENT_MARKS.has(code) || (code === 47 && text.charCodeAt(at + 1) !== 47)) return false;
+    const newline = text.indexOf('\n', at);
+    this.#at = newline < 0 ? text.length : newline + 1;
+    this.commentCount++;
+    return true;
+  }
+
+  /** A first row of words. */
+  #isHeader(): boolean {
+    const fields = this.#lineText().trim().replace(/,$/, '').split(',');
+    const names = fields.map((field) => field.trim().replace(/^"(.*)"$/, '$1'));
+    if (names.length < 2 || !names.every((name) => /^[A-Za-z_]/.test(name) && !/^(nan|inf)/i.test(name))) return false;
+    this.header = names;
+    this.#rowSeen = true;
+    return true;
+  }
+
+  #readLine(): void {
+    let column = 0;
+    let more = true;
+    let start = this.#at;
+    while (more) {
+      start = this.#at;
+      if (column < this.values.length) {
+        this.#starts[column] = start;
+        this.values[column] = this.#readNumber();
+      } else this.#at = fieldEnd(this.#text, start);
+      column++;
+      more = this.#text.charCodeAt(this.#at) === COMMA;
+      this.#at++;
+    }
+    if (column > 1 && isBlank(this.#text, start, this.#at - 1)) column--;
+    this.columns = column;
+  }
+
+  /** Leaves the position at the comma or line end after the number. */
+  #readNumber(): number {
+    const text = this.#text;
+    let at = this.#at;
+    let code = text.charCodeAt(at);
+    while (code === SPACE || code === TAB) code = text.charCodeAt(++at);
+    const negative = code === MINUS;
+    if (negative || code === PLUS) code = text.charCodeAt(++at);
+    let mantissa = 0;
+    let digits = 0;
+    let decimals = 0;
+    for (; code >= ZERO && code <= ZERO + 9; code = text.charCodeAt(++at), digits++)
+      mantissa = mantissa * 10 + code - ZERO;
+    if (code === DOT) {
+      code = text.charCodeAt(++at);
+      for (; code >= ZERO && code <= ZERO + 9; code = text.charCodeAt(++at), decimals++)
+        mantissa = mantissa * 10 + code - ZERO;
+      digits += decimals;
+    }
+    if (code === RETURN) code = text.charCodeAt(++at);
+    const ended = code === COMMA || code === NEWLINE || at >= text.length;
+    if (digits === 0 || !ended || mantissa > Number.MAX_SAFE_INTEGER || decimals >= POWERS_OF_TEN.length)
+      return this.#readAnyNumber();
+    this.#at = at;
+    const value = decimals === 0 ? mantissa : mantissa / POWERS_OF_TEN[decimals];
+    return negative ? -value : value;
+  }
+
+  /** The slow way, for exponents, long fractions, spaces and everything that is no number. */
+  #readAnyNumber(): number {
+    const start = this.#at;
+    this.#at = fieldEnd(this.#text, start);
+    const field = this.#text.slice(start, this.#at).trim();
+    return readDecimal(field, 0, field.length);
+  }
+}
+
+/** The text with commas between its numbers, every character in its place. */
+function withCommas(text: string): string {
+  const head = text
+    .slice(0, HEAD_CHARS)
+    .replace(/^\ufeff/, '')
+    .split('\n');
+  const first =
+    head.find((line) => !NO_ROW.test(line) && /\d/.test(line)) ?? head.find((line) => !NO_ROW.test(line)) ?? '';
+  if (first.includes(';')) return text.replaceAll(',', '.').replaceAll(';', ',');
+  if (first.includes(',')) return text;
+  return text.replace(/(?<=\S)[ \t]+(?=\S)/g, (run) => `,${run.slice(1)}`);
+}
+
+function isBlank(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at);
+    if (code !== SPACE && code !== TAB && code !== RETURN) return false;
+  }
+  return true;
+}
+
+function fieldEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA || code === NEWLINE) return at;
+  }
+  return text.length;
+}

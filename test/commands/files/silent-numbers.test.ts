@@ -1,0 +1,167 @@
+/**
+ * Numbers that look right and are not: what is said beside them, why it matters and the option to copy, and that the
+ * option helps.
+ */
+
+import assert from 'node:assert/strict';
+import { runEval } from '../../../src/commands/eval/eval.js';
+import type { Evaluation, Scores } from '../../../src/index.js';
+import { outputOf, SceneFolder } from '../../kit/system/command-line.js';
+
+interface Entry extends Evaluation {
+  class?: string;
+  scores: Scores;
+  warnings?: string[];
+}
+
+const run = (args: string[]) => outputOf(runEval, args);
+const runJson = async (args: string[]): Promise<Entry[]> => JSON.parse((await run([...args, '--json'])).out);
+
+/** One row of KITTI; the box by its corners. */
+const kitti = (frame: number, id: number, type: string, box: number[], truncated = 0, occluded = 0, score = '') =>
+  `${frame} ${id} ${type} ${truncated} ${occluded} 0 ${box.join(' ')} 1 1 1 1 1 1 0${score}\n`;
+
+describe('silent wrong numbers', () => {
+  let folder: SceneFolder;
+  before(() => {
+    folder = new SceneFolder();
+  });
+  after(() => folder.remove());
+
+  describe('of KITTI', () => {
+    const car = [100, 100, 160, 160];
+    const van = [300, 100, 360, 160];
+    const hidden = [500, 100, 560, 160];
+    const region = [700, 0, 1000, 300];
+    const nothing = [1100, 100, 1160, 160];
+    let args: string[];
+
+    before(() => {
+      const truth = [
+        kitti(0, 1, 'Car', car),
+        kitti(0, 2, 'Van', van),
+        kitti(0, 3, 'Car', hidden, 0, 3),
+        kitti(0, 4, 'Car', [1300, 100, 1360, 160], 1),
+        kitti(0, -1, 'DontCare', region, -1, -1),
+        kitti(0, 5, 'Pedestrian', [10, 10, 30, 60]),
+        kitti(0, 6, 'Person_sitting', [50, 10, 70, 60]),
+      ];
+      const tracks = [
+        kitti(0, 11, 'Car', car, -1, -1, ' 0.9'),
+        kitti(0, 12, 'Car', van, -1, -1, ' 0.9'),
+        kitti(0, 13, 'Car', hidden, -1, -1, ' 0.9'),
+        kitti(0, 14, 'Car', [1300, 100, 1360, 160], -1, -1, ' 0.9'),
+        // within the region by more than half, and by less
+        kitti(0, 15, 'Car', [690, 100, 760, 160], -1, -1, ' 0.9'),
+        kitti(0, 16, 'Car', [650, 100, 730, 160], -1, -1, ' 0.9'),
+        // nothing is there: too small to be judged, and just large enough
+        kitti(0, 17, 'Car', [1100, 10, 1130, 35], -1, -1, ' 0.9'),
+        kitti(0, 18, 'Car', [1100, 50, 1130, 76], -1, -1, ' 0.9'),
+        kitti(0, 19, 'Car', nothing, -1, -1, ' 0.9'),
+        kitti(0, -1, 'Car', nothing, -1, -1, ' 0.9'),
+        kitti(0, 20, 'Pedestrian', [10, 10, 30, 60], -1, -1, ' 0.9'),
+        kitti(0, 21, 'Pedestrian', [50, 10, 70, 60], -1, -1, ' 0.9'),
+      ];
+      const reference = folder.put('kitti/gt.txt', truth.join(''));
+      args = ['--reference', reference, '--tracker', folder.put('kitti/cars.txt', tracks.join(''))];
+    });
+
+    it('judges each class by the rules of the benchmark under --preprocess kitti', async () => {
+      const entries = await runJson([...args, '--preprocess', 'kitti', '--scores']);
+      assert.deepEqual(
+        entries.map(({ class: kind, count }) => [kind, count.proper, count.missed, count.false]),
+        [
+          ['car', 1, 0, 3],
+          ['pedestrian', 1, 0, 0],
+        ],
+      );
+      const [one] = await runJson([...args, '--preprocess', 'kitti', '--classes', 'pedestrian']);
+      assert.equal(one.class, 'pedestrian');
+    });
+
+    it('says beside the numbers what only the preprocessing understands', async () => {
+      const { out } = await run(args);
+      assert.match(
+        out.replaceAll(/\n +/g, ' '),
+        /^warning: .*gt\.txt has 1 DontCare regions and 4 rows .*--preprocess kitti/m,
+      );
+      const [{ warnings }] = await runJson(args);
+      assert.match(warnings![0], /DontCare/);
+      assert.equal((await runJson([...args, '--preprocess', 'kitti']))[0].warnings, undefined);
+    });
+  });
+
+  it('of MOT17 are told when there are distractors and no preprocessing', async () => {
+    const reference = folder.put('mot/gt.txt', '1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,0,8,1\n');
+    const args = ['--reference', reference, '--tracker', folder.put('mot/a.txt', '1,1,0,0,10,10,1,-1,-1,-1\n')];
+    assert.match(
+      (await run(args)).out.replaceAll(/\n +/g, ' '),
+      /^warning: .* 1 rows of distractors .*--preprocess motchallenge/m,
+    );
+    assert.equal((await runJson([...args, '--preprocess', 'motchallenge']))[0].warnings, undefined);
+  });
+
+  it('of ten columns heed --classes, or say that there are none', async () => {
+    const row = (id: number, kind: number) => `1,${id},${id * 50},0,10,10,1,${kind},0,0\n`;
+    const reference = folder.put('ten/gt.txt', [row(1, 1), row(2, 4), row(3, 4)].join(''));
+    const none = folder.put('ten/none.txt', '');
+    const args = ['--reference', reference, '--tracker', none, '--format', 'motchallenge'];
+    assert.equal((await runJson([...args, '--classes', '4']))[0].count.missed, 2);
+    assert.equal((await runJson(args))[0].count.missed, 3);
+    const world = folder.put('ten/world.txt', '1,1,0,0,10,10,1,-4.2,7.1,0\n');
+    await assert.rejects(
+      run(['--reference', world, '--tracker', none, '--classes', '1']),
+      /column 8 must be a class.*here it is a position: leave out --classes/,
+    );
+  });
+
+  describe('of times that do not meet', () => {
+    const frame = (t: number, x: number, id = 'a') =>
+      `${JSON.stringify({ t, objects: [{ id, box: [x, 0, 40, 40] }] })}\n`;
+    const feed = (name: string, times: number[], late = 0) =>
+      folder.put(name, times.map((t) => frame(Math.round((t + late) * 1e6) / 1e6, 100 * t)).join(''));
+    const at10Hz = Array.from({ length: 41 }, (_, n) => 1 + n / 10);
+    const counts = async (...args: string[]) => (await runJson(args))[0].count;
+
+    it('name the tolerance and the offset for a tracker that is 30 ms late', async () => {
+      const args = ['--reference', feed('late/gt.ndjson', at10Hz), '--tracker', feed('late/a.ndjson', at10Hz, 0.03)];
+      const [{ warnings, count }] = await runJson(args);
+      assert.equal(count.proper, 0);
+      assert.match(warnings![0], /0 of 41 moments .*--tolerance-ms 3\d, or, .*--tracker-option timeOffset=-0\.03$/);
+      assert.equal((await counts(...args, '--tolerance-ms', '31')).proper, 41);
+      assert.equal((await counts(...args, '--tracker-option', 'timeOffset=-0.03')).proper, 41);
+      assert.equal((await runJson([...args, '--tolerance-ms', '31']))[0].warnings, undefined);
+    });
+
+    it('name holding and interpolating for a tracker at 2 Hz', async () => {
+      const at2Hz = at10Hz.filter((_, n) => n % 5 === 0);
+      const args = ['--reference', feed('slow/gt.ndjson', at10Hz), '--tracker', feed('slow/a.ndjson', at2Hz)];
+      const [{ warnings, count }] = await runJson(args);
+      assert.equal(count.missed, 32);
+      assert.match(
+        warnings![0],
+        /a\.ndjson has a part every 0\.5 s, .* every 0\.1 s: .*--between-tracks hold --hold-max-ms 500/,
+      );
+      const { proper, missed } = await counts(...args, '--between-tracks', 'linear', '--hold-max-ms', '500');
+      assert.deepEqual([proper, missed], [41, 0]);
+      assert.ok((await counts(...args, '--between-tracks', 'hold', '--hold-max-ms', '500')).proper > 8);
+    });
+
+    it('name the annotated frames for a reference of every 30th frame', async () => {
+      const rows = (every: number) =>
+        Array.from({ length: 301 }, (_, n) => (n % every === 0 ? `${n + 1},1,${n},0,40,40,1,-1,-1,-1\n` : '')).join('');
+      const reference = folder.put('sparse/gt.txt', rows(30));
+      const args = ['--reference', reference, '--tracker', folder.put('sparse/a.txt', rows(1))];
+      const [{ warnings, scores }] = await runJson([...args, '--scores']);
+      assert.ok(scores.HOTA < 0.2);
+      assert.match(
+        warnings![0],
+        /has a part every 30 frames, .* every 1 frames: .*--annotated-only .*--between-references linear/,
+      );
+      const [annotated] = await runJson([...args, '--scores', '--annotated-only']);
+      assert.ok(annotated.scores.HOTA > 0.999);
+      assert.equal(annotated.frames, 11);
+      assert.equal((await counts(...args, '--between-references', 'linear')).proper, 301);
+    });
+  });
+});
