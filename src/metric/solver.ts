@@ -51,6 +51,7 @@ export class Solver implements WindowListener {
   private readonly thinned = new Set<number>();
   /** first frame the frontier has not seen */
   private nextNumber = 0;
+  private readonly frameOf = (number: number) => this.contents.frame(number);
   /** scratch: pairs of a frame that the frontier works */
   private pairs = new Int32Array(32);
 
@@ -130,7 +131,6 @@ export class Solver implements WindowListener {
   dropOldest(): void {
     const { oldestNumber } = this.contents;
     this.contents.dropOldest();
-    this.frontier?.dropFrame(oldestNumber);
     this.matchings.dropFrame(oldestNumber);
     this.thinned.delete(oldestNumber);
   }
@@ -166,7 +166,6 @@ export class Solver implements WindowListener {
     if (this.frontier) {
       for (const other of edge.truth.edges) this.perhapsIsolated.push(other);
       for (const other of edge.track.edges) this.perhapsIsolated.push(other);
-      this.frontier.forgetEdge(edge);
     }
     const component = this.componentOf[edge.slot];
     this.componentOf[edge.slot] = undefined;
@@ -288,7 +287,7 @@ export class Solver implements WindowListener {
   /** A pair that has lost its company needs no frontier. */
   private isolate(frontier: Frontier, edge: Edge): void {
     this.setIsolated(edge, true);
-    frontier.release(edge);
+    frontier.release(edge, this.frameOf);
     this.assignAlways(edge);
   }
 
@@ -368,7 +367,7 @@ export class Solver implements WindowListener {
         before.add(component);
         since = Math.max(since, component.since);
         patience = Math.max(patience, component.patience);
-      } else this.frontier?.release(edge);
+      } else this.frontier?.release(edge, this.frameOf);
     }
     // components that it swallows whole
     for (const component of before) {

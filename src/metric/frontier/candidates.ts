@@ -188,56 +188,34 @@ export class FrameWork {
 const nothing: null[] = [];
 const zeros: 0[] = [];
 
-/** Members by their trajectory, and the candidates of edges that are held. */
-export class Roster {
-  private readonly members: (Member | undefined)[] = [];
-  private readonly held: (Candidates | undefined)[] = [];
+/** What the frontier knows of a trajectory. */
+export function memberOf(trajectory: Trajectory): Member {
+  trajectory.annex ??= new Member(trajectory);
+  return trajectory.annex as Member;
+}
 
-  of(trajectory: Trajectory): Member {
-    const { slot } = trajectory;
-    let member = this.members[slot];
-    if (member === undefined || member.trajectory !== trajectory) {
-      member = new Member(trajectory);
-      this.members[slot] = member;
-    }
-    return member;
-  }
+export function truthOf(frame: FrameRecord, pair: number): Member {
+  return memberOf(frame.edges[pair].truth);
+}
 
-  truth(frame: FrameRecord, pair: number): Member {
-    return this.of(frame.truthAt(pair));
-  }
+export function trackOf(frame: FrameRecord, pair: number): Member {
+  return memberOf(frame.edges[pair].track);
+}
 
-  track(frame: FrameRecord, pair: number): Member {
-    return this.of(frame.trackAt(pair));
-  }
-
-  /** The candidates of two that are decided to be held; there is one for each edge. */
-  heldBy(edge: Edge): Candidates {
-    const known = this.held[edge.slot];
-    if (known !== undefined && known.truths[0].trajectory === edge.truth && known.tracks[0].trajectory === edge.track)
-      return known;
-    const held = new Candidates(
-      this.of(edge.truth).self,
-      this.of(edge.track).self,
-      HELD,
-      ZERO,
-      ZERO,
-      ZERO,
-      ZERO,
-      null,
-      BOTH,
-    );
-    this.held[edge.slot] = held;
-    return held;
-  }
-
-  forget({ slot }: Trajectory): void {
-    this.members[slot] = undefined;
-  }
-
-  forgetEdge({ slot }: Edge): void {
-    this.held[slot] = undefined;
-  }
+/** The candidates of two that are decided to be held; there is one for each edge. */
+export function heldBy(edge: Edge): Candidates {
+  edge.annex ??= new Candidates(
+    memberOf(edge.truth).self,
+    memberOf(edge.track).self,
+    HELD,
+    ZERO,
+    ZERO,
+    ZERO,
+    ZERO,
+    null,
+    BOTH,
+  );
+  return edge.annex as Candidates;
 }
 
 export function bestState(candidates: Candidates): number {

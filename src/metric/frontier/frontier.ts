@@ -35,11 +35,14 @@ import {
   type Decision,
   FRESH_OR_HELD,
   FrameWork,
+  heldBy,
   type Member,
+  memberOf,
   NOBODY,
   only,
-  Roster,
   sameCandidates,
+  trackOf,
+  truthOf,
   upTo,
 } from './candidates.js';
 import { Knot } from './knot.js';
@@ -70,10 +73,7 @@ export class Frontier {
   private readonly changed = new Roll<Member>();
   private readonly parked = new Roll<Member>();
   private readonly knot: Knot;
-  private readonly roster = new Roster();
   private readonly reach: Reach;
-  /** of the frames in which it had something to do, by number */
-  private readonly works = new Map<number, FrameWork>();
   /** scratch of `choose` */
   private readonly chosen = new Basket<Decision>();
   private readonly chosenStates = new Basket<number>();
@@ -94,7 +94,7 @@ export class Frontier {
     isForeign: (edge: Edge) => boolean,
   ) {
     this.knot = new Knot(h, statesMax, keptMax);
-    this.reach = new Reach(this.roster, isForeign);
+    this.reach = new Reach(isForeign);
   }
 
   /** A solve begins. */
@@ -103,12 +103,8 @@ export class Frontier {
   }
 
   private workOn(frame: FrameRecord): FrameWork {
-    let work = this.works.get(frame.number);
-    if (work === undefined) {
-      work = new FrameWork(frame.edges.length, lonePairs(frame));
-      this.works.set(frame.number, work);
-    }
-    return work;
+    frame.annex ??= new FrameWork(frame.edges.length, lonePairs(frame));
+    return frame.annex as FrameWork;
   }
 
   /** Works the first of some pairs of the newest frame. */
@@ -119,8 +115,8 @@ export class Frontier {
     let tiedCount = 0;
     for (let n = 0; n < count; n++) {
       const pair = pairs[n];
-      const truth = this.roster.truth(frame, pair);
-      const track = this.roster.track(frame, pair);
+      const truth = truthOf(frame, pair);
+      const track = trackOf(frame, pair);
       const { candidates } = truth;
       if (!work.lone[pair] || candidates !== track.candidates || !(candidates === null || candidates.lone)) {
         tied[tiedCount++] = pair;
@@ -149,7 +145,7 @@ export class Frontier {
 
   /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
   restart(trajectory: Trajectory): void {
-    this.mark(this.roster.of(trajectory), null);
+    this.mark(memberOf(trajectory), null);
   }
 
   /**
@@ -210,33 +206,23 @@ export class Frontier {
     member.parked = true;
   }
 
-  /** A frame has left the window. */
-  dropFrame(number: number): void {
-    this.works.delete(number);
-  }
-
   /** A trajectory has left the window; those it was tied to begin anew. */
   forget(trajectory: Trajectory): void {
-    const member = this.roster.of(trajectory);
+    const member = memberOf(trajectory);
     if (member.candidates) this.open.delete(member.candidates);
-    this.roster.forget(trajectory);
-  }
-
-  forgetEdge(edge: Edge): void {
-    this.roster.forgetEdge(edge);
   }
 
   /** An edge is solved otherwise from now on: takes back what was decided about its pairs, and forgets its ends. */
-  release(edge: Edge): void {
+  release(edge: Edge, frameOf: (number: number) => FrameRecord): void {
     for (const trajectory of [edge.truth, edge.track]) {
-      const member = this.roster.of(trajectory);
+      const member = memberOf(trajectory);
       if (member.candidates) this.open.delete(member.candidates);
       member.candidates = null;
       this.unmark(member);
     }
     for (let n = 0; n < edge.size; n++) {
-      const work = this.works.get(edge.frameAt(n));
-      if (work === undefined) continue;
+      const work = frameOf(edge.frameAt(n)).annex as FrameWork | null;
+      if (work === null) continue;
       const decision = work.decision[edge.pairAt(n)];
       if (decision) this.discard(decision, work);
       work.settle(edge.pairAt(n), null, null, 0);
@@ -246,7 +232,7 @@ export class Frontier {
   private reworkFrame(frame: FrameRecord): void {
     const { reach } = this;
     const count = this.findChanged(frame);
-    if (count === 0 && !this.works.has(frame.number)) return;
+    if (count === 0 && frame.annex === null) return;
     const work = this.workOn(frame);
     reach.begin(frame);
     for (let n = 0; n < count; n++) {
@@ -263,7 +249,7 @@ export class Frontier {
 
   /** Finds the pairs of a frame with a changed end: the first so many of `found`. */
   private findChanged(frame: FrameRecord): number {
-    const { changed, roster } = this;
+    const { changed } = this;
     const { number } = frame;
     this.reserve(frame.pairCount);
     const { found } = this;
@@ -275,7 +261,7 @@ export class Frontier {
     }
     if (edgeCount > frame.edges.length) {
       for (let pair = 0; pair < frame.edges.length; pair++)
-        if (roster.truth(frame, pair).changed || roster.track(frame, pair).changed) found[count++] = pair;
+        if (truthOf(frame, pair).changed || trackOf(frame, pair).changed) found[count++] = pair;
       return count;
     }
     // few of many: by their edges, so that a crowd does not cost more for being one; from the last on, because the last
@@ -292,7 +278,7 @@ export class Frontier {
         if (at < 0) continue;
         const nextOf = edge.frameAt(at);
         if (nextOf < next) next = nextOf;
-        if (nextOf === number && (edge.truth === trajectory || !roster.of(edge.truth).changed))
+        if (nextOf === number && (edge.truth === trajectory || !memberOf(edge.truth).changed))
           found[count++] = edge.pairAt(at);
       }
       member.nextNumber = next;
@@ -307,8 +293,8 @@ export class Frontier {
 
   /** The usual case: a pair alone in its frame, both ends fresh or only waiting for each other, before and now. */
   private reworkPair(frame: FrameRecord, work: FrameWork, pair: number): boolean {
-    const truth = this.roster.truth(frame, pair);
-    const track = this.roster.track(frame, pair);
+    const truth = truthOf(frame, pair);
+    const track = trackOf(frame, pair);
     if (!work.lone[pair] || !truth.changed || !track.changed) return false;
     const input = truth.changedTo;
     if (input !== track.changedTo || !(input === null || input.lone)) return false;
@@ -339,7 +325,7 @@ export class Frontier {
 
   /** Works again what a change reaches. */
   private reworkKnots(frame: FrameRecord, work: FrameWork): void {
-    const { reach, members, roster } = this;
+    const { reach, members } = this;
     reach.spread(frame, work);
     const { pairs, pairCount, decisions, decisionCount } = reach;
     const stamp = ++this.stamp;
@@ -349,11 +335,11 @@ export class Frontier {
       const calm = work.calm[pair];
       if (calm === 0) continue;
       if (calm === BEGINS) {
-        this.note(roster.truth(frame, pair), null, work.truthLeaves[pair]);
-        this.note(roster.track(frame, pair), null, work.truthLeaves[pair]);
+        this.note(truthOf(frame, pair), null, work.truthLeaves[pair]);
+        this.note(trackOf(frame, pair), null, work.truthLeaves[pair]);
       } else {
-        this.noteCalm(roster.truth(frame, pair), work.truthLeaves[pair]);
-        this.noteCalm(roster.track(frame, pair), work.trackLeaves[pair]);
+        this.noteCalm(truthOf(frame, pair), work.truthLeaves[pair]);
+        this.noteCalm(trackOf(frame, pair), work.trackLeaves[pair]);
       }
       work.settle(pair, null, null, 0);
     }
@@ -361,8 +347,8 @@ export class Frontier {
     // whoever took part before and does not now goes on as it came in
     for (let n = 0; n < members.size; n++) this.comeIn(members.at(n));
     for (let n = 0; n < pairCount; n++) {
-      this.comeIn(roster.truth(frame, pairs[n]));
-      this.comeIn(roster.track(frame, pairs[n]));
+      this.comeIn(truthOf(frame, pairs[n]));
+      this.comeIn(trackOf(frame, pairs[n]));
     }
     for (const { fresh, outcomes } of this.advance(frame, work, pairs, pairCount)) {
       for (let n = 0; n < fresh.length; n++) this.noteMade(fresh[n], null);
@@ -468,13 +454,12 @@ export class Frontier {
 
   /** Works some pairs of a frame, whose ends come in with `now`; returns the decisions it made. */
   private advance(frame: FrameRecord, work: FrameWork, pairs: Int32Array, count: number): Decision[] {
-    const { roster } = this;
     const decisions: Decision[] = [];
-    for (const knot of knots(roster, frame, pairs, count)) {
+    for (const knot of knots(frame, pairs, count)) {
       if (knot.length > PAIRS_MAX) for (const pair of knot) this.overflow.push(frame.truthAt(pair));
-      else if (isCalm(roster, frame, knot)) {
+      else if (isCalm(frame, knot)) {
         for (const pair of knot)
-          this.settle(frame, work, pair, roster.truth(frame, pair).now, roster.track(frame, pair).now, CALM);
+          this.settle(frame, work, pair, truthOf(frame, pair).now, trackOf(frame, pair).now, CALM);
       } else decisions.push(this.work(frame, work, knot));
     }
     return decisions;
@@ -504,7 +489,7 @@ export class Frontier {
     const decided = earned >= 3 * this.h;
     if (!decided || input !== null) return this.workPair(frame, work, pair, input, earned, decided);
     // the usual case needs nothing of its own
-    const held = this.roster.heldBy(edge);
+    const held = heldBy(edge);
     this.settle(frame, work, pair, held, held, BEGINS);
     return held;
   }
@@ -519,13 +504,13 @@ export class Frontier {
     decided: boolean,
   ): Candidates {
     const edge = frame.edges[pair];
-    const truths = this.roster.of(edge.truth).self;
-    const tracks = this.roster.of(edge.track).self;
+    const truths = memberOf(edge.truth).self;
+    const tracks = memberOf(edge.track).self;
     const rank = frame.rank(pair);
     const ranks = [(input ? input.rank[0] : 0) - rank, 0];
     const lateRanks = [(input ? input.lateRank[0] : 0) - rank * frame.number, 0];
     const outcome = decided
-      ? this.roster.heldBy(edge)
+      ? heldBy(edge)
       : new Candidates(truths, tracks, FRESH_OR_HELD, [-earned, 0], NO_HALVES, ranks, lateRanks, null, upTo(2));
     const decision: Decision = {
       frame,
@@ -558,11 +543,11 @@ export class Frontier {
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, work: FrameWork, pairs: readonly number[]): Decision {
     const stamp = newStamp();
-    const { knot, roster } = this;
+    const { knot } = this;
     let endCount = 0;
     for (let n = 0; n < pairs.length; n++) {
-      const truth = roster.truth(frame, pairs[n]);
-      const track = roster.track(frame, pairs[n]);
+      const truth = truthOf(frame, pairs[n]);
+      const track = trackOf(frame, pairs[n]);
       if (truth.endStamp !== stamp) endCount++;
       if (track.endStamp !== stamp) endCount++;
       truth.endStamp = track.endStamp = stamp;
@@ -574,7 +559,7 @@ export class Frontier {
     const inputs = inputBasket.size === 0 ? NO_INPUTS : inputBasket.take();
     number(truths);
     number(tracks);
-    knot.begin(this.budget!, frame, pairs, inputs, truths, tracks, roster);
+    knot.begin(this.budget!, frame, pairs, inputs, truths, tracks);
     knot.work();
     if (knot.overflow) for (const { trajectory } of truths) this.overflow.push(trajectory);
     const decision = decisionOf(knot, frame, pairs, inputs, truths, tracks);
@@ -592,7 +577,7 @@ export class Frontier {
       input.taker = decision;
       input.takenAs = n;
     }
-    takeApart(decision, knot, roster);
+    takeApart(decision, knot);
     let decided = true;
     for (const outcome of decision.outcomes) {
       if (outcome.decided) continue;

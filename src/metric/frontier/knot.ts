@@ -8,7 +8,7 @@
 
 import type { Budget } from '../window/budget.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { bitsOf, type Candidates, FREE, FRESH, type Member, only, type Roster } from './candidates.js';
+import { bitsOf, type Candidates, FREE, FRESH, type Member, only, trackOf, truthOf } from './candidates.js';
 import { StateTable, type StateWorth } from './state-table.js';
 
 /** moves tried in one knot, per state that may be met */
@@ -76,7 +76,6 @@ export class Knot {
     inputs: readonly Candidates[],
     truths: readonly Member[],
     tracks: readonly Member[],
-    roster: Roster,
   ): void {
     this.budget = budget;
     this.pairs = pairs;
@@ -88,8 +87,8 @@ export class Knot {
     this.reserveMembers();
     this.reservePairs();
     for (let p = 0; p < pairs.length; p++) {
-      this.pairTruth[p] = roster.truth(frame, pairs[p]).knot;
-      this.pairTrack[p] = roster.track(frame, pairs[p]).knot;
+      this.pairTruth[p] = truthOf(frame, pairs[p]).knot;
+      this.pairTrack[p] = trackOf(frame, pairs[p]).knot;
       this.benefit[p] = frame.benefit(pairs[p]);
       this.rank[p] = frame.rank(pairs[p]);
     }

@@ -4,7 +4,7 @@
  */
 
 import { Basket } from '../window/basket.js';
-import { Candidates, type Decision, FREE, FRESH, type Member, NOBODY, type Roster, upTo } from './candidates.js';
+import { Candidates, type Decision, FREE, FRESH, heldBy, type Member, NOBODY, upTo } from './candidates.js';
 import type { StateTable } from './state-table.js';
 
 /** The states that a knot keeps: rows of its table, the first `keptCount`. */
@@ -20,7 +20,7 @@ const truthBasket = new Basket<number>();
 const trackBasket = new Basket<number>();
 
 /** Gives a decision its outcomes. Fresh trajectories need none. */
-export function takeApart(decision: Decision, knot: KeptStates, roster: Roster): void {
+export function takeApart(decision: Decision, knot: KeptStates): void {
   const { truths, tracks } = decision;
   const { rows, size } = knot.states;
   const n = truths.length;
@@ -28,7 +28,7 @@ export function takeApart(decision: Decision, knot: KeptStates, roster: Roster):
   for (let i = 0; i < n; i++) {
     const partner = rows[first + i];
     if (!isDecided(knot, i)) truthBasket.add(i);
-    else if (partner >= 0) outcomeBasket.add(roster.heldBy(truths[i].trajectory.edgeWith(tracks[partner].trajectory)!));
+    else if (partner >= 0) outcomeBasket.add(heldBy(truths[i].trajectory.edgeWith(tracks[partner].trajectory)!));
     else if (partner === FREE) outcomeBasket.add(truths[i].releasedAs(truths[i].self, NOBODY));
     else freshBasket.add(truths[i]);
   }

@@ -6,7 +6,7 @@
 
 import type { FrameRecord } from '../window/frame-record.js';
 import type { Edge } from '../window/trajectory.js';
-import type { Decision, FrameWork, Member, Roster } from './candidates.js';
+import { type Decision, type FrameWork, type Member, trackOf, truthOf } from './candidates.js';
 
 export class Reach {
   /** the pairs that are reached, in the frame's order; the first `pairCount` */
@@ -21,7 +21,6 @@ export class Reach {
   private seen = new Float64Array(32);
 
   constructor(
-    private readonly roster: Roster,
     /** whether an edge is solved otherwise */
     private readonly isForeign: (edge: Edge) => boolean,
   ) {}
@@ -68,7 +67,7 @@ export class Reach {
 
   /** Goes on from what was added until nothing more is reached. */
   spread(frame: FrameRecord, work: FrameWork): void {
-    const { decisions, members, roster } = this;
+    const { decisions, members } = this;
     let pairsDone = 0;
     let decisionsDone = 0;
     let membersDone = 0;
@@ -77,8 +76,8 @@ export class Reach {
         const pair = this.pairs[pairsDone++];
         const decision = work.decision[pair];
         if (decision) this.addDecision(decision);
-        this.addMember(roster.truth(frame, pair));
-        this.addMember(roster.track(frame, pair));
+        this.addMember(truthOf(frame, pair));
+        this.addMember(trackOf(frame, pair));
       } else if (decisionsDone < this.decisionCount) {
         const { pairs, truths, tracks } = decisions[decisionsDone++]!;
         for (let n = 0; n < pairs.length; n++) this.addPair(frame, pairs[n]);

@@ -3,7 +3,7 @@
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
-import type { Candidates, Decision, Member, Roster } from './candidates.js';
+import { type Candidates, type Decision, type Member, trackOf, truthOf } from './candidates.js';
 
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
@@ -42,7 +42,7 @@ function tie(n: number, member: Member, stamp: number): void {
 /**
  * The first of some pairs grouped by what ties them together: common trajectories, and candidates that hold several.
  */
-export function knots(roster: Roster, frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
+export function knots(frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
   const stamp = newStamp();
   if (length > root.length) {
     root = new Int32Array(2 * length);
@@ -52,8 +52,8 @@ export function knots(roster: Roster, frame: FrameRecord, pairs: Int32Array, len
   for (let n = 0; n < length; n++) {
     root[n] = n;
     sizes[n] = 0;
-    tie(n, roster.truth(frame, pairs[n]), stamp);
-    tie(n, roster.track(frame, pairs[n]), stamp);
+    tie(n, truthOf(frame, pairs[n]), stamp);
+    tie(n, trackOf(frame, pairs[n]), stamp);
   }
   let count = 0;
   for (let n = 0; n < length; n++) {
@@ -71,27 +71,27 @@ export function knots(roster: Roster, frame: FrameRecord, pairs: Int32Array, len
 }
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
-export function isCalm(roster: Roster, frame: FrameRecord, knot: readonly number[]): boolean {
+export function isCalm(frame: FrameRecord, knot: readonly number[]): boolean {
   if (knot.length > CALM_PAIRS_MAX) return false;
   let staying = 0;
   for (const pair of knot) {
-    const own = roster.truth(frame, pair).now;
-    const other = roster.track(frame, pair).now;
+    const own = truthOf(frame, pair).now;
+    const other = trackOf(frame, pair).now;
     if ((own && !own.decided) || (other && !other.decided)) return false;
     if (own !== null && own === other) staying += frame.benefit(pair);
   }
-  return staying > 0 && bestEarning(roster, frame, knot) <= staying;
+  return staying > 0 && bestEarning(frame, knot) <= staying;
 }
 
 /** The most that pairs of a knot can earn in this frame without using an end twice: every set of them is tried. */
-function bestEarning(roster: Roster, frame: FrameRecord, knot: readonly number[]): number {
+function bestEarning(frame: FrameRecord, knot: readonly number[]): number {
   let best = 0;
   let earned = 0;
   let count = 0;
   for (let next = 0; ; ) {
     if (next < knot.length) {
-      const truth = roster.truth(frame, knot[next]);
-      const track = roster.track(frame, knot[next]);
+      const truth = truthOf(frame, knot[next]);
+      const track = trackOf(frame, knot[next]);
       if (!truth.taken && !track.taken) {
         truth.taken = track.taken = true;
         earned += frame.benefit(knot[next]);
@@ -102,7 +102,7 @@ function bestEarning(roster: Roster, frame: FrameRecord, knot: readonly number[]
     } else {
       if (count === 0) return best;
       const last = chosen[--count];
-      roster.truth(frame, knot[last]).taken = roster.track(frame, knot[last]).taken = false;
+      truthOf(frame, knot[last]).taken = trackOf(frame, knot[last]).taken = false;
       earned -= frame.benefit(knot[last]);
       next = last + 1;
     }

@@ -51,6 +51,8 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
+  /** what the engine that works it knows of it */
+  annex: unknown = null;
   /** of each pair what it was in the last solve, while another goes on */
   private remembered: number[] | null = null;
 

@@ -1,6 +1,6 @@
 /**
  * Trajectories and edges: who is in the window, and which pairs come closer than the cut-off in it. Engines keep what
- * they know of them in records of their own, by slot.
+ * they know of them in records of their own, by slot or as an annex.
  */
 
 /** a power of two */
@@ -38,6 +38,8 @@ export class Trajectory {
   partnerGone: string | null = null;
   /** settled: was ever assigned */
   used = false;
+  /** what the engine that solves it knows of it */
+  annex: unknown = null;
   /** of a truth with many edges: by track */
   private byTrack: Map<Trajectory, Edge> | null = null;
 
@@ -84,6 +86,8 @@ export class Edge {
   private base = 0;
   private head = 0;
   size = 0;
+  /** what the engine that solves it knows of it */
+  annex: unknown = null;
 
   constructor(
     readonly truth: Trajectory,
