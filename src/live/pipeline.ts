@@ -15,7 +15,7 @@ import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
-import { Workers } from '../stream/workers.js';
+import { type StartThread, Workers } from '../stream/workers.js';
 import type { LiveEvent, Refused, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
@@ -39,6 +39,12 @@ export interface Clock {
   ticks?(everyMs: number): Observable<unknown>;
   /** milliseconds since some moment; that the process stood still is noticed by it, and not at all when absent */
   uptime?(): number;
+}
+
+/** What the pipeline runs on, where it is not the real one. */
+export interface Machine {
+  folder?: Folder;
+  startThread?: StartThread;
 }
 
 /** milliseconds: at the end workers get this long to finish; what is left is in the log */
@@ -109,15 +115,15 @@ export class Live {
   }
 
   /** Opens the store and recovers: snapshots, then the records after them. Events not yet published follow at once. */
-  static async open(config: Config, clock: Clock, logger: Logger, folder?: Folder): Promise<Live> {
-    const live = await Live.#create(config, clock, logger, folder);
+  static async open(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
+    const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(true);
     return live.#orKilled();
   }
 
   /** Opens the store and recovers while feeds of streams that are there are served already. */
-  static async begin(config: Config, clock: Clock, logger: Logger, folder?: Folder): Promise<Live> {
-    const live = await Live.#create(config, clock, logger, folder);
+  static async begin(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
+    const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(false);
     // whoever waits for it hears of a failure
     live.recovered.catch(() => {});
@@ -134,7 +140,7 @@ export class Live {
     return this;
   }
 
-  static async #create(config: Config, clock: Clock, logger: Logger, folder?: Folder): Promise<Live> {
+  static async #create(config: Config, clock: Clock, logger: Logger, machine: Machine): Promise<Live> {
     const owner: LogOwner = {
       now: () => clock.now(),
       // what recovery repeats is published when it is over
@@ -143,8 +149,8 @@ export class Live {
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
     };
-    const log = await Log.open(config.data, owner, folder);
-    const live = new Live(config, clock, logger, log, new Workers(config.evaluation, logger));
+    const log = await Log.open(config.data, owner, machine.folder);
+    const live = new Live(config, clock, logger, log, new Workers(config.evaluation, logger, machine.startThread));
     return live;
   }
 

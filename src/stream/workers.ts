@@ -3,7 +3,7 @@
  * WorkerStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that
  * came back last. Records are applied in order, and none is dropped.
  *
- * This file owns the threads; what runs inside is `worker.ts`. A worker is started when the first stream needs it. When
+ * This file owns the threads; what runs inside is `worker.ts`, unless told otherwise. A worker is started when the first stream needs it. When
  * one dies its streams are lost here, and the log has them: each owner hears of it, and which record was being applied.
  */
 import { availableParallelism } from 'node:os';
@@ -60,6 +60,17 @@ export interface WorkerSetup {
   running: Float64Array;
 }
 
+/** A thread as it is seen from here. */
+export interface Thread {
+  postMessage(task: WorkerTask, transfer: ArrayBuffer[]): void;
+  on(event: 'message', listener: (answer: WorkerAnswer) => void): unknown;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+  on(event: 'exit', listener: (code: number) => void): unknown;
+  terminate(): Promise<unknown>;
+}
+
+export type StartThread = (setup: WorkerSetup) => Thread;
+
 /** What has come of a record that a worker has applied. */
 export interface WorkerResult {
   stream: WorkerStream;
@@ -108,6 +119,7 @@ export class Workers {
   constructor(
     { threads, budgetMs, auditEvery }: Pick<Config['evaluation'], 'threads' | 'budgetMs' | 'auditEvery'>,
     readonly logger: { error(event: string, fields: Record<string, unknown>): void },
+    readonly startThread: StartThread = startWorker,
   ) {
     this.count = threads ?? Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
     this.#options = { budgetMs, auditEvery };
@@ -130,7 +142,9 @@ export class Workers {
 
   #emptiest(): WorkerThread {
     if (this.#threads.length < this.count && this.#threads.every((thread) => thread.streams.size > 0))
-      this.#threads.push(new WorkerThread(this.#options, (thread, error) => this.#died(thread, error)));
+      this.#threads.push(
+        new WorkerThread(this.startThread, this.#options, (thread, error) => this.#died(thread, error)),
+      );
     return this.#threads.reduce((a, b) => (b.streams.size < a.streams.size ? b : a));
   }
 
@@ -154,23 +168,25 @@ export class Workers {
   }
 }
 
+const startWorker: StartThread = (setup) =>
+  new Worker(new URL('./worker.js', import.meta.url), {
+    workerData: setup,
+    execArgv: [],
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
+
 class WorkerThread {
   readonly streams = new Map<number, WorkerStream>();
   readonly running = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT));
   /** records of all its streams that are not back yet */
   pending = 0;
-  readonly #worker: Worker;
+  readonly #worker: Thread;
   readonly #asks = new Map<number, (value: never) => void>();
   #lastAsk = 0;
   #stopped = false;
 
-  constructor(options: SolveOptions, onDeath: (thread: WorkerThread, error: unknown) => void) {
-    const setup: WorkerSetup = { options, running: this.running };
-    this.#worker = new Worker(new URL('./worker.js', import.meta.url), {
-      workerData: setup,
-      execArgv: [],
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-    });
+  constructor(start: StartThread, options: SolveOptions, onDeath: (thread: WorkerThread, error: unknown) => void) {
+    this.#worker = start({ options, running: this.running });
     this.#worker.on('message', (answer: WorkerAnswer) => {
       if (this.#stopped) return;
       if (answer.type === 'applied') this.streams.get(answer.stream)?.receive(answer);

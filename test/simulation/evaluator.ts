@@ -9,10 +9,12 @@ import { Edge } from '../../src/edge/edge.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
 import { Live } from '../../src/live/pipeline.js';
+import type { WorkerSetup } from '../../src/stream/workers.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { Disk } from './disk.js';
 import type { Network } from './network.js';
+import { SimulatedThread } from './thread.js';
 import type { Process, World } from './world.js';
 
 /** A line of the log. */
@@ -33,6 +35,8 @@ export class Evaluator {
   /** why it could not be started */
   refusal: Error | null = null;
   lives = 0;
+  /** threads of the evaluation, in any of its lives */
+  readonly threads: SimulatedThread[] = [];
   #stopping = false;
   onEvent: (event: LiveEvent) => void = () => {};
 
@@ -65,7 +69,10 @@ export class Evaluator {
   async #begin(process: Process): Promise<void> {
     const { config, world } = this;
     const logger = this.#logger();
-    const live = await Live.begin(config, new SteadyClock(), logger, this.disk.folder(process));
+    const live = await Live.begin(config, new SteadyClock(), logger, {
+      folder: this.disk.folder(process),
+      startThread: (setup) => this.#startThread(process, setup),
+    });
     const meters = new Meters(config.limits.series);
     const access = new Access(config, {});
     const sockets = this.#sockets(process);
@@ -86,6 +93,12 @@ export class Evaluator {
       this.refusal = error;
       this.kill();
     });
+  }
+
+  #startThread(process: Process, setup: WorkerSetup): SimulatedThread {
+    const thread = new SimulatedThread(this.world, process, setup);
+    this.threads.push(thread);
+    return thread;
   }
 
   #logger() {

@@ -16,7 +16,8 @@ export type Fault =
   | { kind: 'cut'; feed: number; clientHearsMs: number; serverHearsMs: number; deadMs: number }
   | { kind: 'stall'; feed: number; forMs: number }
   | { kind: 'suspend'; feed: number | null; forMs: number }
-  | { kind: 'clock'; byMs: number };
+  | { kind: 'clock'; byMs: number }
+  | { kind: 'thread' };
 
 export interface Plan {
   seed: number;
@@ -50,7 +51,7 @@ export function planOf(seed: number, chosen?: RunKind): Plan {
 
 /** The same scene and settings, and nothing goes wrong. */
 export function calm(plan: Plan): Plan {
-  const config = configOf(() => 0.5, 'patient', plan.scene);
+  const config = configOf(() => 0, 'patient', plan.scene);
   return { ...plan, config, faults: [], hiccups: { share: 0, mostMs: 0 } };
 }
 
@@ -62,12 +63,16 @@ function configOf(random: Random, kind: RunKind, scene: Scene): Config {
       groupCommitMs: pick(random, [0, 3, 10]),
       storageRetryMs: pick(random, [50, 500]),
     },
-    evaluation: { threads: 0, budgetMs: 600_000, inlineMs: 600_000, sliceMs: pick(random, [1, 8]) },
+    evaluation: { ...threadsOf(random), budgetMs: 600_000, sliceMs: pick(random, [1, 8]) },
     limits: { creditFrames: pick(random, [16, 64, 256]) },
     streams: { defaults: { windowFrames: scene.windowFrames, profiles: scene.profiles, pairing } },
   };
   return readConfig({ text: JSON.stringify(settings), env: {} }).config;
 }
+
+/** All streams here, or all in threads from their second frame on. */
+const threadsOf = (random: Random) =>
+  random() < 0.7 ? { threads: 0, inlineMs: 600_000 } : { threads: 1 + Math.floor(random() * 2), inlineMs: 0 };
 
 const restart = (random: Random, damages = 0): Fault => ({
   kind: random() < 0.75 ? 'kill' : 'stop',
@@ -80,7 +85,7 @@ function faultOf(random: Random, kind: RunKind, scene: Scene): Fault {
   const patient = kind !== 'usual';
   const upTo = (usualMs: number, patientMs: number) => random() * (patient ? patientMs : usualMs);
   const feed = Math.floor(random() * scene.feeds.length);
-  switch (pick(random, ['restart', 'restart', 'disk', 'cut', 'cut', 'stall', 'suspend', 'clock'] as const)) {
+  switch (pick(random, ['restart', 'restart', 'disk', 'cut', 'cut', 'stall', 'suspend', 'clock', 'thread'] as const)) {
     case 'restart':
       return restart(random);
     case 'disk':
@@ -99,6 +104,8 @@ function faultOf(random: Random, kind: RunKind, scene: Scene): Fault {
       };
     case 'stall':
       return { kind: 'stall', feed, forMs: upTo(1000, 30_000) };
+    case 'thread':
+      return { kind: 'thread' };
     case 'suspend':
       return random() < 0.5
         ? { kind: 'suspend', feed: null, forMs: upTo(8000, 30_000) }

@@ -6,7 +6,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
-import type { LiveEvent } from '../../src/wire/events.js';
+import { type LiveEvent, reportMessage } from '../../src/wire/events.js';
 import { Disk } from './disk.js';
 import { Evaluator } from './evaluator.js';
 import { type Line, Network } from './network.js';
@@ -251,6 +251,11 @@ class Player {
         if (process) world.suspend(process, fault.forMs);
         return;
       }
+      case 'thread': {
+        const alive = this.#evaluator.threads.filter(({ process }) => process.alive);
+        alive[Math.floor(world.random() * alive.length)]?.die();
+        return;
+      }
       case 'clock':
         world.wallOffsetMs += fault.byMs;
         return;
@@ -303,7 +308,7 @@ class Player {
         windows.push(timeless(await live!.window(stream, tracker, profile)));
       const reports = live!.reports().filter((report) => report.stream === stream);
       outcomes.set(stream, {
-        reports: sorted(reports).map(timeless),
+        reports: sorted(reports).map((report) => timeless(reportMessage(report))),
         windows,
         events,
         feeds: sorted(feeds).map(timeless),
