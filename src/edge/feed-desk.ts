@@ -103,12 +103,17 @@ export class FeedDesk implements QueueOwner {
   release(queue: FeedQueue, session: FeedSession): void {
     if (queue.session !== session) return;
     queue.session = null;
-    if (!this.#stopped) this.port.cut(queue.feed);
-    if (queue.waiting === 0) this.discard(queue);
+    if (queue.waiting === 0 || !this.#holds(queue)) this.discard(queue);
   }
 
+  /** The feed is cut behind everything it has sent: what is stored after a cut would count as a return. */
   discard(queue: FeedQueue): void {
-    if (this.#queues.get(keyOf(queue.feed)) === queue) this.#queues.delete(keyOf(queue.feed));
+    if (this.#holds(queue)) this.#queues.delete(keyOf(queue.feed));
+    if (!this.#stopped) this.port.cut(queue.feed);
+  }
+
+  #holds(queue: FeedQueue): boolean {
+    return this.#queues.get(keyOf(queue.feed)) === queue;
   }
 
   stallChanged(queue: FeedQueue, fault: string | null): void {
@@ -121,8 +126,9 @@ export class FeedDesk implements QueueOwner {
   /** The pipeline failed in a way that is not the peer's fault: the client comes back and resends. */
   failed(queue: FeedQueue, error: unknown): void {
     this.logger.error('ingest_failed', { ...queue.feed, error });
-    this.discard(queue);
-    queue.session?.failed();
+    if (this.#holds(queue)) this.#queues.delete(keyOf(queue.feed));
+    if (queue.session) queue.session.failed();
+    else this.discard(queue);
   }
 
   retryLater(action: () => void): void {

@@ -3,7 +3,7 @@
  * WorkerStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that
  * came back last. Records are applied in order, and none is dropped.
  *
- * This file owns the threads; what runs inside is `worker.ts`, unless told otherwise. A worker is started when the first stream needs it. When
+ * This file owns the threads; what runs inside is `worker.ts`. A worker is started when the first stream needs it. When
  * one dies its streams are lost here, and the log has them: each owner hears of it, and which record was being applied.
  */
 import { availableParallelism } from 'node:os';

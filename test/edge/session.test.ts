@@ -152,6 +152,22 @@ describe('session', () => {
     assert.equal(edge.meters.feedMeter({ stream: 'gate-7', role: 'tracker', tracker: 'sort' }).duplicates, 2);
   });
 
+  it('says that a feed is cut behind everything it has sent', async () => {
+    edge = await startEdge();
+    const store = gateOf(edge.live);
+    const { probe } = await openFeed();
+    probe.send({ type: 'frames', frames: [frame(1), frame(2)] });
+    probe.send({ type: 'ping' });
+    await probe.nextOf('pong');
+    probe.socket.terminate();
+    await untilTurn(() => edge.desk.sessions.size === 0);
+    assert.deepEqual(edge.live.cuts, []);
+    store();
+    await untilTurn(() => edge.live.cuts.length > 0);
+    assert.deepEqual(edge.live.cuts, [KEY]);
+    assert.equal(edge.live.parts.get(KEY)!.length, 2);
+  });
+
   it('recognises frames that are resent while their first copies are still being stored', async () => {
     edge = await startEdge();
     const store = gateOf(edge.live);

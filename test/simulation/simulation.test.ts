@@ -38,4 +38,15 @@ describe('simulation', () => {
       const { violations } = await playPlan(plan);
       assert.deepEqual(violations, []);
     });
+
+  for (const seed of [20, 27, 61, 67])
+    it(`waits for a feed that was cut while the disk took nothing, seed ${seed}`, async () => {
+      const feed = 1;
+      const plan = scripted(seed, 'usual', [
+        { atMs: 1000, kind: 'disk', fault: 'full', forMs: 1600 },
+        { atMs: 2000, kind: 'cut', feed, clientHearsMs: 10, serverHearsMs: 200, deadMs: 4200 },
+      ]);
+      const { violations } = await playPlan(plan);
+      assert.deepEqual(violations, []);
+    });
 });
