@@ -2,7 +2,8 @@
  * The reading half: who listens on /v1/live, and what they get when they cannot keep up. A subscriber that lags gets
  * only the newest report of each series, with the number of those left out; events are never left out, so one that
  * lets too many of them wait, or takes nothing for too long, is closed. Feeds come before readers: all readers together
- * get limits.liveShare of the time, and while they have used it up, every one of them counts as lagging.
+ * get limits.liveShare of the time, in turns of a millisecond; while they have used it up, what is published waits
+ * for the next round, which has the newest report of each series only.
  * Invariant: what waits for a subscriber is bounded by the number of series plus limits.liveEvents.
  */
 import type { Config } from '../config/config.js';
@@ -46,11 +47,9 @@ interface Counts {
 const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, tracker, profile);
 
 /** milliseconds that readers may use at once when they have used nothing for a while */
-const BURST_MS = 50;
-/** no subscriber is charged more for a report: what took longer was another program on a busy machine */
-const SEND_MS_MAX = 0.1;
-/** what sending costs after the call has returned, relative to the call itself */
-const AFTERMATH = 3;
+const BURST_MS = 10;
+/** milliseconds after which others have their turn, also when readers have time left */
+const TURN_MS = 1;
 
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
@@ -66,17 +65,25 @@ class Publication {
   /** With what the subscriber did not get besides. */
   text(objects: boolean | undefined, skipped = 0): Buffer {
     const withObjects = objects === true && this.event.type === 'report' && this.event.objects !== undefined;
-    if (skipped > 0) return this.#write(withObjects, this.skipped + skipped);
-    if (withObjects) this.#drawable ??= this.#write(true, this.skipped);
-    else this.#text ??= this.#write(false, this.skipped);
-    return withObjects ? this.#drawable! : this.#text!;
+    if (withObjects) this.#drawable ??= this.#write(true);
+    else this.#text ??= this.#write(false);
+    const text = withObjects ? this.#drawable! : this.#text!;
+    const total = this.skipped + skipped;
+    return total > 0 ? Buffer.concat([Buffer.from(`{"skipped":${total},`), text.subarray(1)]) : text;
   }
 
-  #write(objects: boolean, skipped: number): Buffer {
+  #write(objects: boolean): Buffer {
     const { event } = this;
-    const text = JSON.stringify(event.type === 'report' ? reportMessage(event, objects) : event);
-    return Buffer.from(skipped > 0 ? `{"skipped":${skipped},${text.slice(1)}` : text);
+    return Buffer.from(JSON.stringify(event.type === 'report' ? reportMessage(event, objects) : event));
   }
+}
+
+/** What is being passed on, and to whom it has not been yet. */
+interface Round {
+  publications: Publication[];
+  /** the first one gets the publication at `next` */
+  left: Set<Subscription>;
+  next: number;
 }
 
 /** Passes events on to every subscriber, and the newest report of each series to newcomers. */
@@ -84,10 +91,14 @@ export class Subscribers {
   #subscriptions = new Set<Subscription>();
   #newest = new Map<string, Publication>();
   readonly #time: RateLimit;
-  /** what waits until readers have time again; events, then the newest report of each series */
+  #round: Round | null = null;
+  /** what waits for the next round; events, then the newest report of each series */
   #laterEvents: Publication[] = [];
   readonly #laterReports = new Map<string, Publication>();
-  #timer: NodeJS.Timeout | null = null;
+  /** subscribers that could take what waits for them */
+  readonly #ready = new Set<Subscription>();
+  /** a turn is due */
+  #scheduled = false;
 
   constructor(
     readonly limits: Config['limits'],
@@ -106,50 +117,118 @@ export class Subscribers {
     if (event.type === 'report') this.#newest.set(keyOf(event), publication);
     else if (event.type === 'retired') this.#newest.delete(keyOf(event));
     if (this.#subscriptions.size === 0) return;
-    if (this.#timer === null && this.#hasTime) this.#offer(publication);
-    else this.#postpone(publication);
+    this.#keep(publication);
+    this.#serve();
   }
 
-  #offer(publication: Publication): void {
-    const startMs = this.now();
-    for (const subscription of this.#subscriptions) subscription.offer(publication);
-    const nowMs = this.now();
-    const usedMs = Math.min(nowMs - startMs, this.#subscriptions.size * SEND_MS_MAX);
-    this.#time.spend(usedMs * (1 + AFTERMATH), nowMs);
-  }
-
-  #postpone(publication: Publication): void {
+  #keep(publication: Publication): void {
     const { event } = publication;
     if (event.type === 'report') {
       const key = keyOf(event);
       const older = this.#laterReports.get(key);
       this.#laterReports.set(key, older ? new Publication(event, older.skipped + 1) : publication);
-    } else {
-      // nothing may follow the retirement of a series
-      const last = event.type === 'retired' ? this.#laterReports.get(keyOf(event)) : undefined;
-      if (last) this.#laterEvents.push(last);
-      if (event.type === 'retired') this.#laterReports.delete(keyOf(event));
-      this.#laterEvents.push(publication);
-      // events are never left out: from here on it is the business of each subscriber
-      if (this.#laterEvents.length > this.limits.liveEvents) this.#offer(this.#laterEvents.shift()!);
+      return;
     }
-    this.#timer ??= setTimeout(() => this.#catchUp(), Math.max(1, this.#time.spend(0, this.now())));
+    // nothing may follow the retirement of a series
+    const last = event.type === 'retired' ? this.#laterReports.get(keyOf(event)) : undefined;
+    if (last) this.#laterEvents.push(last);
+    if (event.type === 'retired') this.#laterReports.delete(keyOf(event));
+    this.#laterEvents.push(publication);
+    // events are never left out: from here on it is the business of each subscriber
+    if (this.#laterEvents.length > this.limits.liveEvents) this.#hurry();
   }
 
-  /** Offers what waits, as far as the time of readers goes. */
-  #catchUp(): void {
-    this.#timer = null;
-    let sent = 0;
-    while (sent < this.#laterEvents.length && this.#hasTime) this.#offer(this.#laterEvents[sent++]);
-    this.#laterEvents.splice(0, sent);
-    if (this.#laterEvents.length === 0)
-      for (const [key, publication] of this.#laterReports) {
-        if (!this.#hasTime) break;
-        this.#laterReports.delete(key);
-        this.#offer(publication);
-      }
-    const left = this.#laterEvents.length + this.#laterReports.size;
-    if (left > 0) this.#timer = setTimeout(() => this.#catchUp(), Math.max(1, this.#time.spend(0, this.now())));
+  /** Passes the oldest event on to everybody, whatever time that takes. */
+  #hurry(): void {
+    while (this.#round) this.#passOn(this.#round);
+    this.#round = { publications: this.#laterEvents.splice(0, 1), left: new Set(this.#subscriptions), next: 0 };
+    while (this.#round) this.#passOn(this.#round);
+  }
+
+  /** Serves subscribers while they have time, in turns; what cannot be served now is when there is time again. */
+  #serve(): void {
+    if (this.#scheduled) return;
+    if (this.#hasTime) this.spend(() => this.#work());
+    if (!this.#hasWork) return;
+    this.#scheduled = true;
+    const again = () => {
+      this.#scheduled = false;
+      this.#serve();
+    };
+    const waitMs = this.#hasTime ? 0 : this.#time.spend(0, this.now());
+    if (waitMs > 0) setTimeout(again, Math.max(1, waitMs));
+    else setImmediate(again);
+  }
+
+  #work(): void {
+    const endMs = this.limits.liveShare === 1 ? Number.POSITIVE_INFINITY : this.now() + TURN_MS;
+    while (this.#hasWork && this.now() < endMs) {
+      this.#round ??= this.#nextRound();
+      if (this.#round) this.#passOn(this.#round);
+      else this.#forwardNext();
+    }
+  }
+
+  get #hasWork(): boolean {
+    return this.#round !== null || this.#laterEvents.length + this.#laterReports.size + this.#ready.size > 0;
+  }
+
+  #nextRound(): Round | null {
+    const publications = [...this.#laterEvents, ...this.#laterReports.values()];
+    if (publications.length === 0) return null;
+    this.#laterEvents = [];
+    this.#laterReports.clear();
+    return { publications, left: new Set(this.#subscriptions), next: 0 };
+  }
+
+  /** One publication, to one subscriber. */
+  #passOn(round: Round): void {
+    const [subscription] = round.left;
+    subscription?.offer(round.publications[round.next++]);
+    if (round.next === round.publications.length) this.#passed(round, subscription);
+    if (round.left.size === 0) this.#round = null;
+  }
+
+  /** This subscriber has everything, or is gone. */
+  #passed(round: Round, subscription: Subscription): void {
+    const [current] = round.left;
+    if (current === subscription) round.next = 0;
+    round.left.delete(subscription);
+    if (round.left.size === 0) this.#round = null;
+  }
+
+  #forwardNext(): void {
+    for (const subscription of this.#ready) {
+      this.#ready.delete(subscription);
+      subscription.forward();
+      return;
+    }
+  }
+
+  /** This subscriber could take what waits for it. */
+  ready(subscription: Subscription): void {
+    this.#ready.add(subscription);
+    this.#serve();
+  }
+
+  /**
+   * Does something for readers, and charges their time with it. Callbacks of writes come once the work of this turn of
+   * the event loop is over, between two marks. A turn ends after TURN_MS: what took longer was another program.
+   */
+  spend(work: () => void): void {
+    let startMs = 0;
+    process.nextTick(() => {
+      startMs = this.now();
+    });
+    const workMs = this.now();
+    work();
+    this.#charge(workMs);
+    process.nextTick(() => this.#charge(startMs));
+  }
+
+  #charge(sinceMs: number): void {
+    const nowMs = this.now();
+    this.#time.spend(Math.min(nowMs - sinceMs, 2 * TURN_MS), nowMs);
   }
 
   get #hasTime(): boolean {
@@ -164,13 +243,17 @@ export class Subscribers {
   subscribe(peer: Peer, filter: Filter): Subscription {
     const subscription = new Subscription(this, peer, filter);
     this.#subscriptions.add(subscription);
-    for (const publication of this.#newest.values()) subscription.offer(publication);
-    subscription.caughtUp();
+    this.spend(() => {
+      for (const publication of this.#newest.values()) subscription.offer(publication);
+      subscription.caughtUp();
+    });
     return subscription;
   }
 
   leave(subscription: Subscription): void {
     this.#subscriptions.delete(subscription);
+    this.#ready.delete(subscription);
+    if (this.#round) this.#passed(this.#round, subscription);
   }
 }
 
@@ -197,7 +280,7 @@ export class Subscription implements Conversation {
 
   offer(publication: Publication): void {
     const { event } = publication;
-    if (!this.#wants(event)) return;
+    if (this.#gone || !this.#wants(event)) return;
     if (publication.skipped > 0 && this.#pace === null) this.subscribers.counts.coalesced += publication.skipped;
     if (event.type === 'report' && this.#pace !== null && !this.#due) this.#enqueueReport(publication, event);
     else if (this.#idle && this.#roomy) this.#send(publication.text(this.filter.objects));
@@ -246,10 +329,10 @@ export class Subscription implements Conversation {
 
   /** A paced reader is due: what waits goes out, then reports gather again. */
   #tick(): void {
-    this.#due = true;
-    if (this.#roomy) this.#forward();
     this.#due = this.#reports.size > 0;
-    if (this.#due && this.subscribers.now() - this.#progressMs > this.subscribers.limits.liveStallMs) this.#closeSlow();
+    if (this.#due) this.subscribers.ready(this);
+    if (this.#reports.size > 0 && this.subscribers.now() - this.#progressMs > this.subscribers.limits.liveStallMs)
+      this.#closeSlow();
   }
 
   #enqueueReport(publication: Publication, event: ReportEvent): void {
@@ -284,10 +367,10 @@ export class Subscription implements Conversation {
   /** Something left for the peer: what waits follows, events first. */
   #progressed(): void {
     this.#progressMs = this.subscribers.now();
-    this.#forward();
+    if (this.#events.length > 0 || (this.#due && this.#reports.size > 0)) this.subscribers.ready(this);
   }
 
-  #forward(): void {
+  forward(): void {
     let sent = 0;
     while (sent < this.#events.length && this.#roomy) this.#send(this.#events[sent++].text(false));
     this.#events.splice(0, sent);
@@ -297,5 +380,7 @@ export class Subscription implements Conversation {
       this.#reports.delete(key);
       this.#send(publication.text(this.filter.objects, skipped));
     }
+    // a paced reader has its reports; the next ones gather
+    this.#due = this.#pace === null;
   }
 }

@@ -419,14 +419,14 @@ const LIGHT_EVERY_MS = 50;
 const READER = fileURLToPath(new URL('./pipeline-readers.js', import.meta.url));
 
 /** Four streams at full speed and a light one, while so many read everything. */
-async function readAlong(readers: number) {
+async function readAlong(readers: number, kind = 'alike') {
   const far = await Far.start('evaluator');
   const streams = await Promise.all(
     Array.from({ length: STREAMS }, (_, n) => openStream(far.url, `stream-${n}`, bodiesOf('calm', n))),
   );
   const light = await openStream(far.url, 'light', bodiesOf('calm', 9));
   await sendAll(streams, WARM_STEPS);
-  const child = readers > 0 ? fork(READER, [far.url.replace('/ingest', '/live'), String(readers)]) : null;
+  const child = readers > 0 ? fork(READER, [far.url.replace('/ingest', '/live'), String(readers), kind]) : null;
   if (child) await once(child, 'message');
   const acked = () => streams.flat().reduce((sum, feed) => sum + feed.acked, 0);
   void sendAll(streams, 1e9);
@@ -464,7 +464,9 @@ async function answerOf<T>(child: ChildProcess, question: string): Promise<T> {
 async function readers() {
   const alone = await readAlong(0);
   const read = await readAlong(READERS);
+  const mixed = await readAlong(READERS, 'mixed');
   const ratio = read.framesPerSecond / alone.framesPerSecond;
+  const mixedRatio = mixed.framesPerSecond / alone.framesPerSecond;
   const rowOf = ({ framesPerSecond, lightMs, loopDelayMs, messages }: typeof alone) => ({
     'frames/s': Math.round(framesPerSecond),
     'light p50 ms': lightMs.p50.toFixed(1),
@@ -474,9 +476,13 @@ async function readers() {
     'messages read': messages,
   });
   console.log(`\n${READERS} readers of everything beside ${STREAMS} streams at full speed and a light one`);
-  console.table({ 'no readers': rowOf(alone), [`${READERS} readers`]: rowOf(read) });
-  console.log(`ratio ${ratio.toFixed(2)} (at least 0.7)`);
-  return { alone, read, ratio };
+  console.table({
+    'no readers': rowOf(alone),
+    [`${READERS} readers`]: rowOf(read),
+    [`${READERS} mixed readers`]: rowOf(mixed),
+  });
+  console.log(`ratio ${ratio.toFixed(2)}, mixed ${mixedRatio.toFixed(2)} (at least 0.7)`);
+  return { alone, read, ratio, mixed, mixedRatio };
 }
 
 const parts = { throughput, heavy, readers, memory, growth };

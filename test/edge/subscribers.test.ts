@@ -196,4 +196,42 @@ describe('subscribers', () => {
     assert.equal(counts.coalesced, 3 * (1000 - sent));
     assert.equal(counts.slowClosed, 0);
   });
+
+  it('serves many readers in turns of a millisecond, each of them in order', async () => {
+    let nowMs = 0;
+    const { limits } = configOf('limits: { liveShare: 0.5 }');
+    const subscribers = new Subscribers(limits, { coalesced: 0, slowClosed: 0 }, () => nowMs);
+    const received = Array.from({ length: 200 }, () => [] as number[]);
+    for (const [n, list] of received.entries()) {
+      const peer = {
+        address: '',
+        send: (text: string | Buffer, sent?: () => void) => {
+          nowMs += 0.1;
+          list.push(JSON.parse(String(text)).k);
+          sent?.();
+        },
+        close() {},
+        pause() {},
+        resume() {},
+        backlogBytes: () => 0,
+      };
+      const subscription = subscribers.subscribe(peer, { covers: () => true });
+      // some leave in the middle of a round
+      if (n % 7 === 3) setImmediate(() => subscription.closed());
+    }
+    for (let k = 1; k <= 5; k++) {
+      const beforeMs = nowMs;
+      subscribers.publish({ type: 'switch', stream: 'gate-7', k } as LiveEvent);
+      assert.ok(nowMs - beforeMs < 2, `readers kept everybody waiting for ${nowMs - beforeMs} ms`);
+    }
+    const clock = setInterval(() => (nowMs += 5), 1);
+    const staying = received.filter((_, n) => n % 7 !== 3);
+    await untilTurn(() => staying.every((list) => list.length === 5));
+    clearInterval(clock);
+    for (const list of received)
+      assert.deepEqual(
+        list,
+        list.map((_, n) => n + 1),
+      );
+  });
 });
