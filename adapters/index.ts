@@ -4,6 +4,7 @@
  */
 
 import type { Problem } from '../src/metric/input-error.js';
+import { cocoVideo } from './formats/coco-video.js';
 import { cvat } from './formats/cvat.js';
 import { deepstreamFull } from './formats/deepstream-full.js';
 import { deepstreamKitti } from './formats/deepstream-kitti.js';
@@ -17,7 +18,10 @@ import { onvifJson } from './formats/onvif-json.js';
 import { onvifXml } from './formats/onvif-xml.js';
 import { autoware, rosDetection2D, rosDetection3D } from './formats/ros.js';
 import { supervisionCsv, supervisionJson } from './formats/supervision.js';
+import { uaDetrac } from './formats/ua-detrac.js';
 import { ultralytics } from './formats/ultralytics.js';
+import { ultralyticsTxt } from './formats/ultralytics-txt.js';
+import { visdrone } from './formats/visdrone.js';
 import { type Adapter, type Format, makeFormat } from './kit/adapter.js';
 import { type GivenOptions, readOptions } from './kit/options.js';
 import { REREADING_OPTIONS } from './kit/rereading.js';
@@ -26,7 +30,11 @@ const TABLE: readonly Adapter[] = [
   native,
   motchallenge,
   kitti,
+  visdrone,
+  uaDetrac,
+  cocoVideo,
   ultralytics,
+  ultralyticsTxt,
   supervisionJson,
   supervisionCsv,
   deepstreamMinimal,

@@ -48,9 +48,9 @@ const readingOf = ({ classes, allRows, box, frameOffset }: MotOptions, kind: Mot
   frameOffset,
 });
 
-class MotDecoder implements Decoder {
+/** Lines as they come: a frame is complete when the next one begins. */
+export class MotDecoder implements Decoder {
   readonly #placement: Placement;
-  readonly #reading: MotReading;
   #settled: MotColumns | undefined;
   #lines = 0;
   #frame = 0;
@@ -58,19 +58,19 @@ class MotDecoder implements Decoder {
   #objects: WireObject[] | null = null;
 
   constructor(
-    readonly options: MotOptions,
-    kind: MotReading['kind'],
+    readonly options: PlacementOptions,
+    private readonly reading: MotReading,
+    private readonly objectOf: (row: MotRow, placement: Placement) => WireObject,
   ) {
     this.#placement = new Placement(options);
-    this.#reading = readingOf(options, kind);
   }
 
   decode(message: unknown, stamp?: object): Decoded {
     if (typeof message !== 'string') return this.#refused(message, 'must be text: lines of a MOTChallenge file');
     if (stamp && Object.values(stamp).some((value) => value !== undefined))
       return this.#refused(stamp, 'the lines have their frame numbers; leave out k and t beside the message');
-    const rows = new NumberRows(message, COLUMNS_READ, '', this.#lines);
-    const reader = new RowReader(rows, this.#reading, this.#settled);
+    const rows = new NumberRows(message, COLUMNS_READ, '', this.#lines, !this.#settled?.count);
+    const reader = new RowReader(rows, this.reading, this.#settled);
     const read: Array<{ frame: number; row: MotRow }> = [];
     while (rows.mistakes.length < PROBLEMS_MAX && rows.next()) {
       const row = reader.row();
@@ -90,7 +90,10 @@ class MotDecoder implements Decoder {
 
   #add(rows: Array<{ frame: number; row: MotRow }>): Decoded {
     const parts: Part[] = [];
-    const placed = rows.map(({ frame, row }) => ({ frame, object: row.counted ? this.#object(row) : null }));
+    const placed = rows.map(({ frame, row }) => ({
+      frame,
+      object: row.counted ? this.objectOf(row, this.#placement) : null,
+    }));
     for (const { frame, object } of placed) {
       if (this.#objects === null || frame !== this.#frame) {
         parts.push(...this.#complete());
@@ -100,10 +103,6 @@ class MotDecoder implements Decoder {
       if (object) this.#objects.push(object);
     }
     return { parts, problems: [], held: this.#objects !== null };
-  }
-
-  #object(row: MotRow): WireObject {
-    return objectOf(row, this.#placement, this.options);
   }
 
   #complete(): Part[] {
@@ -246,7 +245,8 @@ export const motchallenge = defineAdapter({
     },
   },
   shape: ({ objects }) => (objects === 'boxes' ? 'box' : 'point'),
-  create: (values, role) => new MotDecoder(values, role),
+  create: (values, role) =>
+    new MotDecoder(values, readingOf(values, role), (row, placement) => objectOf(row, placement, values)),
   readsClasses: true,
   classesIn,
   readText: readMotText,

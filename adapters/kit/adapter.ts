@@ -103,6 +103,10 @@ export interface Adapter<T extends OptionTable = OptionTable> {
   create(values: OptionValues<T>, role: Role): Decoder;
   /** json: whether a message may itself be a list; else a file that is one list holds a message in each element */
   isList?(values: OptionValues<T>): boolean | undefined;
+  /** frame numbers are keys that need not follow each other */
+  isSparse?: boolean;
+  /** names of classes, by the numbers that stand for them */
+  classNames?: Readonly<Record<string, string>>;
   /** readText chooses classes itself */
   readsClasses?: boolean;
   /** The classes in the text of a reference, for formats whose objects do not carry them. */

@@ -43,13 +43,15 @@ export class NumberRows {
     text: string,
     columnsMax: number,
     private readonly file = '',
-    /** lines that came in earlier messages; a header can only be in the first */
+    /** lines that came in earlier messages */
     readonly lineBase = 0,
+    /** no row has come yet: a first row of words is a header */
+    mayHaveHeader = true,
   ) {
     this.values = new Float64Array(columnsMax);
     this.#starts = new Int32Array(columnsMax + 1);
     this.#text = withCommas(text);
-    this.#rowSeen = lineBase > 0;
+    this.#rowSeen = !mayHaveHeader;
     if (text.charCodeAt(0) === 0xfeff) this.#at = 1;
   }
 

@@ -136,7 +136,7 @@ function* framesOfFolder(
     messages.push({ place: `${file}/${entry}`, message: text, stamp });
   }
   if (groups.size > 1) {
-    const message = `holds the streams ${[...groups].sort().join(', ')}; choose one with option stream`;
+    const message = `holds the streams ${[...groups].sort().join(', ')}; choose one with option ${'video' in adapter.options ? 'video' : 'stream'}`;
     problems.push({ path: file, value: groups.size, message });
   } else if (messages.length === 0)
     problems.push({
@@ -282,6 +282,7 @@ function byNumber(recordings: readonly Recording[]): Step[] {
     last = Math.max(last, parts[parts.length - 1].k!);
   }
   if (last < first) return [];
+  if (recordings.some(({ format }) => format.adapter.isSparse)) return bySameNumber(recordings);
   if (last - first >= FRAMES_MAX) {
     const message = `frames ${first} to ${last} are more than the ${FRAMES_MAX} that are taken; is a frame number wrong?`;
     throw new InputError([{ path: recordings[0].file, value: last - first + 1, message }]);
@@ -291,6 +292,13 @@ function byNumber(recordings: readonly Recording[]): Step[] {
     k: first + n,
     parts: maps.map((frames) => frames.get(first + n)),
   }));
+}
+
+/** Only the numbers that are there: they are keys, and those between them mean nothing. */
+function bySameNumber(recordings: readonly Recording[]): Step[] {
+  const maps = recordings.map(({ parts }) => new Map(parts.map((part) => [part.k!, part])));
+  const numbers = [...new Set(maps.flatMap((frames) => [...frames.keys()]))].sort((a, b) => a - b);
+  return numbers.map((k) => ({ k, parts: maps.map((frames) => frames.get(k)) }));
 }
 
 function byTime(recordings: readonly Recording[], toleranceSeconds: number): Step[] {

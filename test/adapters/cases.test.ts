@@ -71,7 +71,7 @@ function* messagesOf({ sources }: { sources: Source[] }, { adapter, values }: Fo
     if (entry !== undefined) {
       const found = adapter.frameOfFile!(entry, values);
       if (found) yield [text, { k: found.k }];
-    } else if (adapter.name === 'motchallenge' || adapter.name === 'kitti' || adapter.name === 'supervision-csv')
+    } else if (['motchallenge', 'visdrone', 'kitti'].includes(adapter.name) || adapter.name === 'supervision-csv')
       for (const line of text.split(/(?<=\n)/)) yield [line, {}];
     else if (adapter.message === 'text') yield [text, {}];
     else yield* jsonMessages(text.replace(/^\ufeff/, ''), values.firstFrame as number | undefined);

@@ -5,6 +5,7 @@
 /** Options without which an adapter cannot work. */
 export const NEEDED: Record<string, Record<string, unknown>> = {
   ultralytics: { coordinates: 'pixels' },
+  'ultralytics-txt': { imageWidth: 1920, imageHeight: 1080 },
   'deepstream-full': { toleranceMs: 10 },
   'onvif-json': { imageWidth: 1920, imageHeight: 1080 },
   'onvif-xml': { imageWidth: 1920, imageHeight: 1080 },
@@ -27,6 +28,16 @@ export const SAMPLES: Record<string, unknown> = {
   motchallenge: '1,7,10,20,30,40,0.9,-1,-1,-1\n1,8,50,20,30,40,0.8,-1,-1,-1\n2,7,11,20,30,40,0.9,-1,-1,-1\n',
   kitti:
     '0 7 Car 0 0 -1.5 10.5 20 40.5 60 1.5 1.6 3.9 2.1 1.4 8.4 -1.5\n1 7 Car 0 0 -1.5 11.5 20 41.5 60 1.5 1.6 3.9 2.1 1.4 8.4 -1.5\n',
+  visdrone: '1,7,10,20,30,40,1,4,0,0\n1,8,50,20,30,40,1,1,0,1\n2,7,11,20,30,40,1,4,0,0\n',
+  'ua-detrac':
+    '<?xml version="1.0" encoding="utf-8"?>\n<sequence name="MVI_1">\n  <sequence_attribute camera_state="stable" sence_weather="sunny"/>\n  <ignored_region>\n    <box left="1" top="2" width="30" height="40"/>\n  </ignored_region>\n  <frame density="1" num="1">\n    <target_list>\n      <target id="7">\n        <box left="10" top="20" width="30" height="40"/>\n        <attribute orientation="18.4" speed="6.8" truncation_ratio="0.1" vehicle_type="car"/>\n      </target>\n    </target_list>\n  </frame>\n</sequence>\n',
+  'coco-video': {
+    videos: [{ id: 1, name: 'gate' }],
+    images: [{ id: 3, video_id: 1, frame_index: 0, file_name: 'gate/0.jpg' }],
+    categories: [{ id: 1, name: 'person' }],
+    annotations: [{ id: 1, image_id: 3, track_id: 7, category_id: 1, bbox: [10, 20, 30, 40], iscrowd: 0 }],
+  },
+  'ultralytics-txt': '0 0.25 0.5 0.1 0.2 0.9 7\n2 0.75 0.5 0.1 0.2 0.8 8\n',
   ultralytics: [
     { name: 'person', class: 0, confidence: 0.9, box: { x1: 10, y1: 20, x2: 40, y2: 60 }, track_id: 7 },
     { name: 'car', class: 2, confidence: 0.8, box: { x1: 50.5, y1: 20, x2: 80, y2: 60 }, track_id: 8 },
@@ -155,4 +166,4 @@ export const SAMPLES: Record<string, unknown> = {
 };
 
 /** Formats whose frame number comes beside the message. */
-export const STAMPED: ReadonlySet<string> = new Set(['ultralytics', 'deepstream-kitti']);
+export const STAMPED: ReadonlySet<string> = new Set(['ultralytics', 'ultralytics-txt', 'deepstream-kitti']);

@@ -200,6 +200,34 @@ export const WRITERS: Record<string, Writer> = {
       id,
     })),
   })),
+  visdrone: perFrame('text', {}, ({ k, objects }) =>
+    objects.map(({ id, box }) => `${k + 1},${id},${box.join(',')},1,1,0,0\n`).join(''),
+  ),
+  'ua-detrac': (frames) => ({ options: {}, file: 'text', messages: [{ message: detracSequence(frames) }] }),
+  'coco-video': (frames) => ({
+    options: {},
+    file: 'lines',
+    messages: [
+      {
+        message: {
+          videos: [{ id: 1, name: 'gate' }],
+          images: frames.map(({ k }) => ({ id: k + 10, video_id: 1, frame_index: k })),
+          categories: [{ id: 1, name: 'person' }],
+          annotations: frames.flatMap(({ k, objects }) =>
+            objects.map(({ id, box }) => ({ image_id: k + 10, track_id: Number(id), category_id: 1, bbox: box })),
+          ),
+        },
+      },
+    ],
+  }),
+  'ultralytics-txt': perFrame('folder', SIZE, ({ objects }) =>
+    objects
+      .map(({ id, box: [left, top, width, height] }) => {
+        const shares = [(left + width / 2) / WIDTH, (top + height / 2) / HEIGHT, width / WIDTH, height / HEIGHT];
+        return `0 ${shares.join(' ')} 0.9 ${id}\n`;
+      })
+      .join(''),
+  ),
   autoware: perFrame('lines', {}, ({ k, objects }) => ({
     header: header(k),
     objects: objects.map(({ id, box: [x, y, width, height] }) => ({
@@ -246,6 +274,17 @@ export const WRITERS: Record<string, Writer> = {
     ({ k, objects }) => ({ n: k, tracks: objects }),
   ),
 };
+
+function detracSequence(frames: PlainFrame[]): string {
+  const elements = frames.map(({ k, objects }) => {
+    const targets = objects.map(
+      ({ id, box: [left, top, width, height] }) =>
+        `<target id="${id}"><box left="${left}" top="${top}" width="${width}" height="${height}"/><attribute vehicle_type="car"/></target>`,
+    );
+    return `<frame density="${objects.length}" num="${k + 1}"><target_list>${targets.join('')}</target_list></frame>\n`;
+  });
+  return `<sequence name="gate">\n<sequence_attribute camera_state="stable"/>\n${elements.join('')}</sequence>\n`;
+}
 
 function metadataStream(frames: PlainFrame[]): string {
   const elements = frames.map(({ k, objects }) => {

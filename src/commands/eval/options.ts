@@ -5,6 +5,7 @@
 
 import { InputError, type Params, presets, profile, type SolveOptions } from '../../index.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
+import type { Yardstick } from '../files/doctor.js';
 import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
 import { type PairReading, readingOf } from '../files/pair-reader.js';
 import { PAIRING_OPTIONS } from '../files/pairing.js';
@@ -146,9 +147,10 @@ export const evalLine = (args: string[]): CommandLine => new CommandLine('eval',
 
 /** Turns a command line into a job, or throws one UsageError that lists every mistake. */
 export function readJob(line: CommandLine): Job {
+  const profiles = readProfiles(line);
   const job: Job = {
     files: line.has('demo') ? null : readFiles(line),
-    profiles: readProfiles(line),
+    profiles,
     solve: {
       solver: line.text('solver') as SolveOptions['solver'],
       exactness: line.text('exactness') as SolveOptions['exactness'],
@@ -176,7 +178,13 @@ export function readJob(line: CommandLine): Job {
   if (line.text('preprocess') !== 'kitti' && line.text('preprocess') !== 'visdrone')
     line.refuse('preprocess', ['all-rows', 'classes'], 'the benchmark counts active pedestrians only');
   line.throwMistakes();
+  if (job.files) job.files.reading.yardstick = yardstickOf(profiles[0]);
   return job;
+}
+
+/** What counts as a match; centres of boxes are not looked at, boxes are. */
+function yardstickOf({ params: { distance, cutoff } }: NamedProfile): Yardstick {
+  return { distance, cutoff };
 }
 
 function readFiles(line: CommandLine): JobFiles | null {

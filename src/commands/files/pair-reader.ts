@@ -15,6 +15,7 @@ import { InputError, noting, type Problem, together } from '../../metric/input-e
 import type { Role } from '../../wire/feed.js';
 import type { WireObject } from '../../wire/objects.js';
 import type { CommandLine } from '../console/options.js';
+import { examine, type Yardstick } from './doctor.js';
 import { type FileFormats, type FormatSpec, specOf } from './formats.js';
 import { EXACT_PAIRING, type Pairing, pairRecordings, readPairing } from './pairing.js';
 import { readRecordedFile, readText } from './recordings.js';
@@ -35,6 +36,8 @@ export interface PairReading {
   /** only this class is judged, in a table of its own */
   class?: string;
   pairing?: Pairing;
+  /** what counts as a match, for whoever wants to know why hardly anything does */
+  yardstick?: Yardstick;
 }
 
 /** How a command line with FILE_OPTIONS wants its files to be read. */
@@ -47,7 +50,11 @@ export function readingOf(line: CommandLine, { reference, tracker, trackers }: F
   if (others.length > 0)
     reading.formats.others = Object.fromEntries(others.map(([file, format]) => [file, specOf(format)]));
   if (line.has('classes') && !('classes' in reference.adapter.options))
-    reading.classes = line.text('classes')!.toLowerCase().split(',');
+    reading.classes = line
+      .text('classes')!
+      .toLowerCase()
+      .split(',')
+      .map((kind) => reference.adapter.classNames?.[kind] ?? kind);
   if (reading.preprocess === 'kitti' && reading.classes?.length === 1) reading.class = reading.classes[0];
   const pairing = readPairing(line);
   if (pairing) reading.pairing = pairing;
@@ -156,7 +163,9 @@ export class PairReader {
   #align(reference: Recording, tracker: Recording): PairFrames {
     const { preprocess, symmetric, pairing = EXACT_PAIRING } = this.reading;
     const { steps, notes, firstFrame } = pairRecordings(reference, tracker, pairing);
-    const all = [...reference.notes, ...tracker.notes, ...(symmetric ? [] : notes)];
+    const { yardstick } = this.reading;
+    const findings = yardstick && !symmetric ? examine(reference, tracker, yardstick, pairing.toleranceMs) : [];
+    const all = [...reference.notes, ...tracker.notes, ...(symmetric ? [] : notes), ...findings];
     const rowCount = steps.reduce((sum, { tracks }) => sum + tracks.length, 0);
     const frames = steps.map(({ truths, tracks, aside }) => ({
       reference: truths.map(asObj),
