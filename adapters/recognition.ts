@@ -53,10 +53,10 @@ export function recognize({ head, entries }: Specimen): string | null {
 }
 
 function ofFolder(entries: readonly string[], head: string): string | null {
-  if (entries.some((entry) => DEEPSTREAM_ENTRY.test(entry))) return 'deepstream-kitti';
   const rows = head.split('\n').filter((line) => line.trim() !== '');
   const labels = rows.length > 0 && LABEL_ROW.test(rows[0]) && entries.some((entry) => LABEL_ENTRY.test(entry));
-  return labels ? 'ultralytics-txt' : null;
+  if (labels) return 'ultralytics-txt';
+  return entries.some((entry) => DEEPSTREAM_ENTRY.test(entry)) ? 'deepstream-kitti' : null;
 }
 
 function ofRows(text: string, isCut: boolean): string | null {

@@ -56,6 +56,7 @@ const COMMANDS: Record<string, Command> = {
 };
 
 /** Mistakes of the same kind that are listed. */
+const READ_MAX = 1000;
 const ALIKE_SHOWN_MAX = 3;
 /** Mistakes that are listed at all. */
 const SHOWN_MAX = 20;
@@ -114,8 +115,10 @@ function withoutRepeats(error: InputError): Error {
   const hidden = error.problems.length - kept.length;
   if (hidden === 0) return error;
   const lines = new InputError(kept).message.split('\n').slice(1, 1 + SHOWN_MAX);
-  const more = `  and ${error.problems.length - lines.length} more like these; if the file is in another format, say --format (tgospa eval --formats lists them)`;
-  return new Error([`${error.problems.length} problems`, ...lines, more].join('\n'));
+  // whoever reads a file stops after so many
+  const atLeast = error.problems.length >= READ_MAX ? 'at least ' : '';
+  const more = `  and ${atLeast}${error.problems.length - lines.length} more like these; if the file is in another format, say --format (tgospa eval --formats lists them)`;
+  return new Error([`${atLeast}${error.problems.length} problems`, ...lines, more].join('\n'));
 }
 
 function prefixed(name: string, error: Error): string {

@@ -198,7 +198,7 @@ function referenceNotes(feed: MotFeed, { rules, class: kind }: Judging): string[
     notes.push(
       `warning: {file} has ${distractors} rows of distractors (classes 2, 7, 8, 12), and whoever tracks them is judged wrong here; the benchmark takes such tracks out first: --preprocess motchallenge, or mot20`,
     );
-  return [...notes, ...emptyNotes(emptyCount)];
+  return [...notes, ...emptyNotes(emptyCount), ...cornerNotes(feed, '--reference-option')];
 }
 
 /** What makes most of a tracker's rows false although nobody meant it. */
@@ -213,11 +213,38 @@ function trackerNotes(feed: MotFeed, { symmetric, class: kind }: Judging): strin
     );
   if (kind !== undefined && rowCount > 0 && !hasTrackedClasses(feed))
     notes.push(`warning: {file} has no classes (column 8): all its rows count under each class`);
-  return [...notes, ...emptyNotes(emptyCount)];
+  return [...notes, ...emptyNotes(emptyCount), ...cornerNotes(feed, '--tracker-option')];
 }
 
 const emptyNotes = (count: number): string[] =>
   count === 0 ? [] : [`{file}: ${count} boxes have no area; they overlap nothing and are missed, or false`];
+
+/** Rows that are looked at to tell sides from corners, and without which nothing is said. */
+const CORNER_ROWS_MAX = 2000;
+const CORNER_ROWS_MIN = 20;
+
+/**
+ * In each row alone, right and bottom pass for a width and a height. But no scene has only boxes that are wider than
+ * they are far from the left and higher than they are far from the top, when most of them would be small as corners.
+ */
+function cornerNotes({ frames, isOrderSaid }: MotFeed, option: string): string[] {
+  let rows = 0;
+  let small = 0;
+  if (isOrderSaid) return [];
+  for (const list of frames.values()) {
+    for (const { object } of list) {
+      const [left, top, width, height] = object.box;
+      if (!(width > left && height > top)) return [];
+      if (left > width - left && top > 0) small++;
+      rows++;
+    }
+    if (rows > CORNER_ROWS_MAX) break;
+  }
+  if (rows < CORNER_ROWS_MIN || small < rows / 2) return [];
+  return [
+    `warning: {file}: all boxes reach farther than their left and top, as if columns 5 and 6 were right and bottom; if they are, say ${option} box=xyxy`,
+  ];
+}
 
 export const motchallenge = defineAdapter({
   name: 'motchallenge',

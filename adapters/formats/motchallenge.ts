@@ -65,6 +65,8 @@ export interface MotFeed {
   hasClass: boolean;
   rowCount: number;
   countedCount: number;
+  /** an option or a header says what columns 3 to 6 are */
+  isOrderSaid: boolean;
   /** boxes without area */
   emptyCount: number;
   lastFrame: number;
@@ -83,6 +85,7 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     rowCount: 0,
     countedCount: 0,
     emptyCount: 0,
+    isOrderSaid: reading.box !== undefined,
     lastFrame: 0,
     frames: new Map(),
   };
@@ -91,7 +94,12 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     const row = read.row();
     if (row !== null) addRow(feed, rows.values[0], row);
   }
-  Object.assign(feed, { columns: read.settled.count, hasClass: read.settled.hasClass, emptyCount: read.emptyCount });
+  Object.assign(feed, {
+    columns: read.settled.count,
+    hasClass: read.settled.hasClass,
+    isOrderSaid: feed.isOrderSaid || read.settled.header !== null,
+    emptyCount: read.emptyCount,
+  });
   findDuplicates(feed, rows);
   if (rows.mistakes.length > 0) throw new InputError(rows.mistakes);
   return feed;

@@ -28,13 +28,34 @@ class OnvifXmlDecoder extends WholeFrames {
   }
 
   #parts(text: string): Part[] {
-    const reader = new XmlReader(text);
-    reader.begin('MetadataStream', 'of ONVIF');
     const frames: OnvifFrame[] = [];
-    for (let event = reader.next(); event !== 'end'; event = reader.next())
-      if (event === 'open' && reader.name === 'Frame') frames.push(readFrame(reader));
+    for (const document of documentsIn(text)) {
+      const reader = new XmlReader(document);
+      reader.begin('MetadataStream', 'of ONVIF');
+      for (let event = reader.next(); event !== 'end'; event = reader.next())
+        if (event === 'open' && reader.name === 'Frame') frames.push(readFrame(reader));
+    }
     return this.#scene.parts(frames, (n) => `frame ${n + 1}: `);
   }
+}
+
+const DOCUMENT_END = /<\/(?:[\w-]+:)?MetadataStream\s*>/g;
+
+/** Documents one after the other, as a recorded stream has them, each at its own lines. */
+function documentsIn(text: string): string[] {
+  const documents: string[] = [];
+  let start = 0;
+  let lines = 0;
+  for (const { index, 0: end } of text.matchAll(DOCUMENT_END)) {
+    const document = text.slice(start, index + end.length);
+    const head = document.length - document.trimStart().length;
+    const above = lines + document.slice(0, head).split('\n').length - 1;
+    documents.push(documents.length === 0 ? document : '\n'.repeat(above) + document.slice(head));
+    lines += document.split('\n').length - 1;
+    start = index + end.length;
+  }
+  const rest = text.slice(start);
+  return documents.length === 0 || rest.trim() !== '' ? [...documents, rest] : documents;
 }
 
 /** Reads up to the end of the element at hand; `open` gets every tag within. */

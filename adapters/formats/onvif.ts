@@ -6,7 +6,7 @@
  */
 
 import type { WireObject } from '../../src/wire/objects.js';
-import type { Part } from '../kit/adapter.js';
+import { Mistake, type Part } from '../kit/adapter.js';
 import { isoSeconds, timeWithin } from '../kit/fields.js';
 import type { OptionTable } from '../kit/options.js';
 import { objectOf, Placement, type PlacementOptions } from '../kit/placement.js';
@@ -45,6 +45,12 @@ export interface OnvifFrame {
 export const ONVIF_OPTIONS = {
   imageWidth: { kind: 'number', above: 0, required: true, help: 'width of the image in pixels; ONVIF sends -1 to 1' },
   imageHeight: { kind: 'number', above: 0, required: true, help: 'height of the image in pixels; ONVIF sends -1 to 1' },
+  coordinates: {
+    kind: 'choice',
+    choices: ['normalized', 'pixels'],
+    default: 'normalized',
+    help: 'normalized: -1 to 1 with y up, as ONVIF says; pixels: some devices send pixels with y down',
+  },
   source: { kind: 'text', help: 'Source of the frames that count; needed when a feed carries several' },
   renames: {
     kind: 'choice',
@@ -64,12 +70,15 @@ export const ONVIF_OPTIONS = {
 export interface OnvifOptions {
   imageWidth: number;
   imageHeight: number;
+  coordinates: 'normalized' | 'pixels';
   source: string | undefined;
   renames: 'switch' | 'follow';
   children: 'keep' | 'drop';
   timeOffset: number;
 }
 
+/** Objects may lie partly outside of the picture, but not beyond another one beside it. */
+const OUTSIDE_MAX = 3;
 /** Followed ids remembered at the same time; the oldest go first. */
 const RENAMES_MAX = 10_000;
 const PLAIN: PlacementOptions = { frameOffset: 0, pixelOffset: 0, scale: [1, 1] };
@@ -105,7 +114,8 @@ export class OnvifScene {
   /** null when it is of another source */
   #part(frame: OnvifFrame, path: string): Part | null {
     if (!this.#sources.accepts(frame.source, `${path}Source`)) return null;
-    const made = isoSeconds(frame.utcTime, `${path}UtcTime`);
+    // its name says the zone, where the text does not
+    const made = isoSeconds(frame.utcTime, `${path}UtcTime`, 'Z');
     const t = timeWithin(made + this.options.timeOffset, `${path}UtcTime`, frame.utcTime);
     const objects = frame.objects.flatMap(
       (object) => this.#object(object, object.transformation ?? frame.transformation) ?? [],
@@ -135,14 +145,24 @@ export class OnvifScene {
     const { id, corners, kind, likelihood, isChild, isRemoved } = object;
     if (corners === null || isRemoved || (isChild && this.options.children === 'drop')) return null;
     const { imageWidth, imageHeight } = this.options;
-    const x = (value: number) => ((value * scaleX + translateX + 1) / 2) * imageWidth;
-    const y = (value: number) => ((1 - (value * scaleY + translateY)) / 2) * imageHeight;
-    const [left, right] = sorted(x(corners[0]), x(corners[2]));
-    const [top, bottom] = sorted(y(corners[1]), y(corners[3]));
-    const box = this.#placement.corners(left, top, right, bottom, `object ${id}: BoundingBox`);
+    const path = `object ${id}: BoundingBox`;
+    const x = corners.filter((_, n) => n % 2 === 0).map((value) => value * scaleX + translateX);
+    const y = corners.filter((_, n) => n % 2 === 1).map((value) => value * scaleY + translateY);
+    const isPixels = this.options.coordinates === 'pixels';
+    if (!isPixels && [...x, ...y].some((value) => Math.abs(value) > OUTSIDE_MAX))
+      throw new Mistake(
+        path,
+        corners,
+        'lies far outside of -1 to 1, which is the picture; if the device sends pixels without a Transformation, say coordinates=pixels',
+      );
+    const [left, right] = sorted(...pair(x.map((value) => (isPixels ? value : ((value + 1) / 2) * imageWidth))));
+    const [top, bottom] = sorted(...pair(y.map((value) => (isPixels ? value : ((1 - value) / 2) * imageHeight))));
+    const box = this.#placement.corners(left, top, right, bottom, path);
     return objectOf(this.#first.get(id) ?? id, box, kind, likelihood);
   }
 }
+
+const pair = (values: number[]): [number, number] => [values[0], values[1]];
 
 /** Which edge is top depends on the sign of the scale. */
 const sorted = (a: number, b: number): [number, number] => (a <= b ? [a, b] : [b, a]);

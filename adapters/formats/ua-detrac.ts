@@ -1,6 +1,6 @@
 /**
- * UA-DETRAC annotations, XML: <sequence> with <ignored_region> and a <frame num> for each frame, whose <target id> has a
- * <box left top width height> and an <attribute vehicle_type>. Frames count from 1. A message is a whole document.
+ * UA-DETRAC annotations, XML: <sequence> with <ignored_region> and a <frame num> for each frame, whose <target id> has
+ * a <box left top width height> and an <attribute vehicle_type>. Frames count from 1. A message is a whole document.
  */
 
 import type { Box } from '../../src/metric/evaluation.js';

@@ -106,18 +106,22 @@ export function frameNumber(value: unknown, path: string): number {
   return frame as number;
 }
 
+const HAS_ZONE = /(Z|[+-]\d\d:?\d\d)$/;
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)$/;
 
-/** Seconds since 1970 of an ISO 8601 date and time with a zone; fractions of any length. */
-export function isoSeconds(value: unknown, path: string): number {
+/**
+ * Seconds since 1970 of an ISO 8601 date and time with a zone, or in `zone` where it has none; fractions of any length.
+ */
+export function isoSeconds(given: unknown, path: string, zone = ''): number {
+  const value = typeof given === 'string' && !HAS_ZONE.test(given) ? given + zone : given;
   if (typeof value === 'string' && ISO.test(value)) {
     const dot = value.indexOf('.');
-    const zone = value.search(/(Z|[+-]\d\d:?\d\d)$/);
-    const whole = Date.parse(dot < 0 ? value : value.slice(0, dot) + value.slice(zone)) / 1000;
-    const seconds = dot < 0 ? whole : whole + Number(`0${value.slice(dot, zone)}`);
+    const end = value.search(HAS_ZONE);
+    const whole = Date.parse(dot < 0 ? value : value.slice(0, dot) + value.slice(end)) / 1000;
+    const seconds = dot < 0 ? whole : whole + Number(`0${value.slice(dot, end)}`);
     if (seconds >= 0) return seconds;
   }
-  throw new Mistake(path, value, 'must be a date and time with a zone, such as 2026-04-11T04:59:59.828Z');
+  throw new Mistake(path, given, 'must be a date and time with a zone, such as 2026-04-11T04:59:59.828Z');
 }
 
 /** A time after an offset, within what frames may have; `value` is how it came. */

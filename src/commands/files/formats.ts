@@ -5,7 +5,6 @@
  */
 
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
-import { join } from 'node:path';
 import { adapters, fileFormat } from '../../../adapters/index.js';
 import type { Format } from '../../../adapters/kit/adapter.js';
 import { BOX_ORDERS } from '../../../adapters/kit/boxes.js';
@@ -164,9 +163,8 @@ export function formatOf(path: string): string | null {
   try {
     if (!isFolder(path)) return recognize({ head: headOf(path), entries: null });
     const entries = readdirSync(path).sort();
-    const texts = entries.filter((entry) => entry.endsWith('.txt'));
-    const found = recognize({ head: texts.length > 0 ? headOf(join(path, texts[0])) : '', entries });
     const first = firstFile(path);
+    const found = recognize({ head: first === null ? '' : headOf(first), entries });
     return found ?? (first === null ? null : recognize({ head: headOf(first), entries: null }));
   } catch {
     // what cannot be read is told by whoever reads it

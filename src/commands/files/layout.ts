@@ -3,15 +3,18 @@
  *
  *   MOTChallenge   reference/SEQUENCE/gt/gt.txt, or SEQUENCE/gt.txt; or the folder above, with train/ in it
  *   KITTI          reference/0000.txt, ...; or the folder above, with label_02/ in it
- *   trackers       TRACKER/SEQUENCE.txt or TRACKER/data/SEQUENCE.txt; a folder of such folders stands for all of them
+ *   any tree       gt.txt at any depth, named by the folders that tell them apart
+ *   flat           SEQUENCE.txt, .xml or .json
+ *   trackers       TRACKER/SEQUENCE.txt, TRACKER/data/SEQUENCE.txt or TRACKER/SEQUENCE/the only file; a folder of such
+ *                  folders stands for all of them
  *
  * MOT17 has three public detectors per sequence: TRACKER/MOT17-09-FRCNN.txt belongs to the reference MOT17-09.
  */
 
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { InputError, type Problem } from '../../metric/input-error.js';
-import { folderNames } from './names.js';
+import { folderNames, shortNames } from './names.js';
 
 export type LayoutName = 'motchallenge' | 'kitti';
 
@@ -35,6 +38,11 @@ interface ReferenceFile {
 }
 
 const KITTI_FILE = /^\d{4}\.txt$/;
+const EXTENSIONS = ['.txt', '.csv', '.json', '.ndjson', '.jsonl', '.xml'];
+const RECORDING = /\.(txt|csv|json|ndjson|jsonl|xml)$/i;
+/** Files that hold no recording. */
+const NO_RECORDING = /^(seqinfo|readme|license)|\.(ini|md|ya?ml|py)$/i;
+const DEPTH_MAX = 4;
 const DETECTORS = ['', '-FRCNN', '-SDP', '-DPM'];
 
 export const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
@@ -65,6 +73,10 @@ function findReferences(folder: string, problems: Problem[]): { layout: LayoutNa
     });
     if (files.length > 0) return { layout: 'motchallenge', files };
   }
+  const files = namedFiles(filesBelow(folder).filter((file) => /^gt\./.test(basename(file))));
+  const flat = entriesOf(folder).filter((name) => RECORDING.test(name) && !NO_RECORDING.test(name));
+  const found = files.length > 0 ? files : flat.map((name) => ({ name: stemOf(name), file: join(folder, name) }));
+  if (found.length > 0) return { layout: 'motchallenge', files: found };
   problems.push({
     path: folder,
     value: 'reference',
@@ -72,6 +84,22 @@ function findReferences(folder: string, problems: Problem[]): { layout: LayoutNa
   });
   return { layout: 'motchallenge', files: [] };
 }
+
+/** Files named by the folders that tell them apart. */
+function namedFiles(files: string[]): ReferenceFile[] {
+  const names = shortNames(files);
+  return files.map((file, index) => ({ name: names[index], file }));
+}
+
+function filesBelow(folder: string, depth = 0): string[] {
+  if (depth > DEPTH_MAX) return [];
+  return entriesOf(folder).flatMap((name) => {
+    const path = join(folder, name);
+    return isFolder(path) ? filesBelow(path, depth + 1) : [path];
+  });
+}
+
+const stemOf = (name: string) => name.slice(0, name.length - extname(name).length);
 
 /** The folder itself when it has files of sequences, otherwise the folders in it that have. */
 function findTrackers(folder: string, files: ReferenceFile[], problems: Problem[]): string[] {
@@ -105,7 +133,14 @@ function variantsOf({ name, file }: ReferenceFile, folders: string[]): SequenceF
 }
 
 function fileOf(folder: string, name: string): string | null {
-  return [join(folder, `${name}.txt`), join(folder, 'data', `${name}.txt`)].find(existsSync) ?? null;
+  for (const one of new Set([name, basename(name)])) {
+    const paths = [join(folder, one), join(folder, 'data', one)];
+    const file = paths.flatMap((path) => EXTENSIONS.map((extension) => path + extension)).find(existsSync);
+    if (file !== undefined) return file;
+    const inside = entriesOf(join(folder, one)).filter((entry) => RECORDING.test(entry) && !/^gt\./.test(entry));
+    if (inside.length === 1) return join(folder, one, inside[0]);
+  }
+  return null;
 }
 
 function entriesOf(folder: string): string[] {
@@ -125,10 +160,6 @@ function notesOn(used: SequenceFiles[], files: ReferenceFile[], names: string[])
   });
   return notes;
 }
-
-/** Files that hold no recording. */
-const NO_RECORDING = /^(seqinfo|readme|license)|\.(ini|md|ya?ml|py)$/i;
-const DEPTH_MAX = 3;
 
 /** The first file with something in it in a folder or below; null when there is none. */
 export function firstFile(folder: string, depth = 0): string | null {

@@ -2,9 +2,14 @@
 
 import { basename, extname, sep } from 'node:path';
 
+/** Names that say what a file is and not of what: its folders tell that. */
+const GENERIC =
+  /^(gt|det|dets|res|result|results|track|tracks|tracking|test|data|labels?|annotations?|output|out|hyp)$/i;
+
 /** The names of the files, or the folders that differ. */
 export function shortNames(files: readonly string[]): string[] {
   const parts = files.map((file) => file.slice(0, file.length - extname(file).length).split(sep));
+  if (files.length === 1) return [parts[0].findLast((part) => part !== '' && !GENERIC.test(part)) ?? parts[0].at(-1)!];
   if (new Set(parts.map((path) => path.at(-1))).size === files.length) return parts.map((path) => path.at(-1) ?? '');
   const head = sharedCount(parts, (path, offset) => path[offset]);
   const tail = sharedCount(parts, (path, offset) => path[path.length - 1 - offset]);

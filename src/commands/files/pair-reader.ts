@@ -97,7 +97,7 @@ export class PairReader {
       ),
     ];
     const [first, second] = recordings;
-    if (first === undefined || second === undefined) throw new InputError(problems);
+    if (first === undefined || second === undefined) throw new InputError(withoutRepeats(problems));
     if (first.format.shape !== second.format.shape)
       throw new InputError([
         {
@@ -175,6 +175,11 @@ export class PairReader {
     const keptCount = frames.reduce((sum, frame) => sum + frame.tracker.length, 0);
     return { frames, firstFrame, notes: all, preprocessed: { rowCount, removedCount: rowCount - keptCount } };
   }
+}
+
+/** A file that is given twice is told about once. */
+function withoutRepeats(problems: Problem[]): Problem[] {
+  return [...new Map(problems.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
 }
 
 function classesIn(recording: Recording | undefined): Set<string> {

@@ -7,6 +7,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Format, Judging } from '../../../adapters/kit/adapter.js';
 import { type Recording, readRecording, type Source } from '../../../adapters/kit/recording.js';
+import { HEAD_CHARS, recognize } from '../../../adapters/recognition.js';
 import { InputError, together } from '../../metric/input-error.js';
 import type { Role } from '../../wire/feed.js';
 
@@ -26,7 +27,24 @@ export function readRecordings(files: readonly RecordedFile[]): Recording[] {
 }
 
 export function readRecordedFile({ file, format, role, judging }: RecordedFile): Recording {
-  return readRecording(file, readSources(file, format), format, role, judging);
+  const sources = readSources(file, format);
+  try {
+    return readRecording(file, sources, format, role, judging);
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    throw recognized(file, sources, format) ?? error;
+  }
+}
+
+/** What a file that cannot be read looks like, when that is another format than it was read in. */
+function recognized(file: string, sources: readonly Source[], { adapter }: Format): InputError | null {
+  const entries = sources.flatMap(({ entry }) => entry ?? []);
+  const head = (sources[0]?.text ?? '').slice(0, HEAD_CHARS);
+  const name = recognize({ head, entries: entries.length > 0 ? entries : null });
+  // rows of numbers are what a damaged file of many formats looks like
+  if (name === null || name === adapter.name || name === 'motchallenge' || name === 'visdrone') return null;
+  const message = `cannot be read as ${adapter.name}; it looks like ${name}: say --format ${name}, or leave --format out`;
+  return new InputError([{ path: file, value: adapter.name, message }]);
 }
 
 function readSources(file: string, { adapter }: Format): Source[] {

@@ -58,8 +58,40 @@ describe('a study in folders', () => {
     );
   });
 
+  it('names the sequences of any tree by what tells them apart', () => {
+    for (const path of ['day/A', 'day/B', 'night/A']) put(`tree/sets/${path}/gt/gt.txt`, '');
+    put('of-tree/T/day/A.txt', '');
+    put('of-tree/T/day/B/res.txt', '');
+    put('of-tree/T/night/A.txt', '');
+    const { sequences, trackers } = findStudy(at('tree'), [at('of-tree')]);
+    assert.deepEqual(trackers, ['T']);
+    assert.deepEqual(
+      sequences.map(({ name, trackers: [file] }) => [name, file?.slice(at('of-tree').length + 1)]),
+      [
+        ['day/A', 'T/day/A.txt'],
+        ['day/B', 'T/day/B/res.txt'],
+        ['night/A', 'T/night/A.txt'],
+      ],
+    );
+  });
+
+  it('finds annotations that lie side by side, beside results in another format', () => {
+    put('detrac/MVI_1.xml', '');
+    put('detrac/MVI_2.xml', '');
+    put('of-detrac/T/MVI_1.txt', '');
+    const { sequences } = findStudy(at('detrac'), [at('of-detrac')]);
+    assert.deepEqual(
+      sequences.map(({ name }) => name),
+      ['MVI_1'],
+    );
+  });
+
   it('says what it expected where it found nothing', () => {
-    assert.throws(() => findStudy(at('flat'), [at('results')]), /holds no sequences; expected SEQUENCE\/gt\/gt\.txt/);
+    put('nothing/readme.md', '');
+    assert.throws(
+      () => findStudy(at('nothing'), [at('results')]),
+      /holds no sequences; expected SEQUENCE\/gt\/gt\.txt/,
+    );
     assert.throws(
       () => findStudy(at('train'), [at('train')]),
       /holds no result for any sequence; expected a file such as SEQ-01\.txt/,

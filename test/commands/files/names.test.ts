@@ -9,6 +9,12 @@ describe('names of files', () => {
     assert.deepEqual(shortNames(['x/a.txt']), ['a']);
   });
 
+  it('are those of the folders where the file is only called gt, or result', () => {
+    assert.deepEqual(shortNames(['MOT17/train/MOT17-09/gt/gt.txt']), ['MOT17-09']);
+    assert.deepEqual(shortNames(['run/alpha/res.txt']), ['alpha']);
+    assert.deepEqual(shortNames(['gt.txt']), ['gt']);
+  });
+
   it('are the folders that differ where the files are called the same', () => {
     assert.deepEqual(shortNames(['r/alpha/data/s.txt', 'r/beta/data/s.txt']), ['alpha', 'beta']);
     assert.deepEqual(shortNames(['a.txt', 'a.txt']), ['a', 'a']);

@@ -164,4 +164,16 @@ describe('silent wrong numbers', () => {
       assert.equal((await counts(...args, '--between-references', 'linear')).proper, 301);
     });
   });
+
+  it('of corners read as sides are told by the file alone, and not of scenes near the edge', async () => {
+    const corners = (n: number) => [400 + n, 300, 430 + n, 380];
+    const rows = (box: (n: number) => number[]) =>
+      Array.from({ length: 30 }, (_, n) => `${n + 1},1,${box(n).join(',')},1,-1,-1,-1\n`).join('');
+    const empty = folder.put('corners/none.txt', '');
+    const warningsOf = async (text: string) =>
+      (await runJson(['--reference', folder.put('corners/gt.txt', text), '--tracker', empty]))[0].warnings ?? [];
+    assert.match((await warningsOf(rows(corners)))[0], /as if columns 5 and 6 were right and bottom; .*box=xyxy/);
+    assert.deepEqual(await warningsOf(rows((n) => [n, 0, 300, 380])), []);
+    assert.deepEqual(await warningsOf(rows((n) => [400 + n, 300, 30, 80])), []);
+  });
 });

@@ -1,0 +1,113 @@
+/** Which format a file is read in: as it looks, unless one is named, and what is said when it is another. */
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { runEval } from '../../../src/commands/eval/eval.js';
+import { type Evaluation, InputError } from '../../../src/index.js';
+import { crossingScene } from '../../../src/simulation/walkers.js';
+import { filesOf, type PlainFrame, WRITERS } from '../../kit/format-writers.js';
+import { outputOf, SceneFolder } from '../../kit/system/command-line.js';
+
+const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
+const run = (args: string[]) => outputOf(runEval, args);
+const distance = async (args: string[]): Promise<number> =>
+  (JSON.parse((await run([...args, '--json'])).out) as Evaluation[])[0].distance;
+
+describe('formats of files', () => {
+  let folder: SceneFolder;
+  let expected: number;
+  const [steady] = crossingScene().trackers;
+  const numbers = new Map<string, string>();
+  const numbered = (id: string) => numbers.get(id) ?? numbers.set(id, String(numbers.size + 1)).get(id)!;
+  const plain = (feed: 'reference' | 'tracker'): PlainFrame[] =>
+    steady.frames.map((frame, k) => ({
+      k,
+      objects: frame[feed].map((object) => ({
+        id: numbered(object.id),
+        box: (object as { box: [number, number, number, number] }).box,
+      })),
+    }));
+  const feeds = { reference: plain('reference'), tracker: plain('tracker') };
+
+  before(async () => {
+    folder = new SceneFolder();
+    expected = await distance(folder.args('steady'));
+  });
+  after(() => folder.remove());
+
+  const write = (name: string, feed: 'reference' | 'tracker') => {
+    const files = filesOf(`as-${name}/${feed}`, WRITERS[name](feeds[feed]));
+    for (const file of files) folder.put(file.name, file.text);
+    return folder.at(`as-${name}/${feed}`);
+  };
+
+  for (const name of ['native', 'kitti', 'cvat', 'ua-detrac', 'coco-video', 'ultralytics-txt', 'onvif-xml'])
+    it(`give the same TGOSPA as ${name}, which is recognized`, async () => {
+      const { options } = WRITERS[name](feeds.tracker);
+      const given = Object.entries(options).flatMap(([key, value]) => ['--option', `${key}=${value}`]);
+      const args = ['--reference', write(name, 'reference'), '--tracker', write(name, 'tracker'), ...given];
+      assert.ok(Math.abs((await distance(args)) - expected) < 1e-6 * expected);
+    });
+
+  const rows = (feed: 'reference' | 'tracker', row: (frame: number, id: string, box: number[]) => string) =>
+    feeds[feed].flatMap(({ k, objects }) => objects.map(({ id, box }) => row(k + 1, id, box))).join('');
+  const dialects: Record<string, [row: (frame: number, id: string, box: number[]) => string, ...options: string[]]> = {
+    commas: [(frame, id, box) => `${frame},${id},${box},1,-1,-1,-1\n`],
+    blanks: [(frame, id, box) => `${frame} ${id} ${box.join('  ')} 1 -1 -1 -1\n`],
+    tabs: [(frame, id, box) => `${frame}\t${id}\t${box.join('\t')}\n`],
+    semicolons: [(frame, id, box) => `${frame};${id};${box.join(';').replaceAll('.', ',')}\n`],
+    trailing: [(frame, id, box) => `${frame},${id},${box},1,-1,-1,-1,\r\n`],
+    wide: [(frame, id, box) => `${frame},${id},${box},1,-1,-1,-1,9,9\n`],
+    floats: [(frame, id, box) => `${frame}.0,${id}.0,${box.map((one) => one.toExponential(17))}\n`],
+    'from 0': [(frame, id, box) => `${frame - 1},${id},${box}\n`, '--tracker-option', 'frameOffset=1'],
+    xyxy: [(frame, id, [l, t, w, h]) => `${frame},${id},${l},${t},${l + w},${t + h}\n`, '--box', 'xyxy'],
+    cxcywh: [(frame, id, [l, t, w, h]) => `${frame},${id},${l + w / 2},${t + h / 2},${w},${h}\n`, '--box', 'cxcywh'],
+    shares: [
+      (frame, id, [l, t, w, h]) => `${frame},${id},${l / 1920},${t / 1080},${w / 1920},${h / 1080}\n`,
+      '--tracker-option',
+      'scale=1920,1080',
+    ],
+  };
+  for (const [name, [row, ...options]] of Object.entries(dialects))
+    it(`give the same TGOSPA in the dialect of ${name}`, async () => {
+      const head = name === 'blanks' ? '# a comment\n' : name === 'wide' ? 'frame,id,x,y,w,h,conf,a,b,c,d,e\n' : '';
+      const tracker = folder.put(`dialects/${name}.txt`, head + rows('tracker', row));
+      const args = ['--reference', folder.at('gt.txt'), '--tracker', tracker, ...options];
+      assert.ok(Math.abs((await distance(args)) - expected) < 1e-9 * expected);
+    });
+
+  it('may differ between the reference and each tracker', async () => {
+    const args = ['--reference', write('ua-detrac', 'reference'), ...folder.args('steady').slice(2)];
+    assert.ok(Math.abs((await distance(args)) - expected) < 1e-9 * expected);
+  });
+
+  it('are named where a file was read in another', async () => {
+    const args = ['--reference', write('cvat', 'reference'), '--tracker', write('cvat', 'tracker')];
+    await assert.rejects(run([...args, '--format', 'motchallenge']), (error) => {
+      assert.ok(error instanceof InputError);
+      assert.deepEqual(
+        error.problems.map(({ message }) => message),
+        Array(2).fill('cannot be read as motchallenge; it looks like cvat: say --format cvat, or leave --format out'),
+      );
+      return true;
+    });
+  });
+
+  it('say which options they need', async () => {
+    const file = write('onvif-xml', 'tracker');
+    await assert.rejects(
+      run(['--reference', file, '--tracker', file]),
+      /--option imageWidth: is needed: .*\(the files look like onvif-xml\)/,
+    );
+  });
+
+  it('are told about once when a file is given twice, and in what number at least', () => {
+    const bad = folder.put('bad.txt', '1,1,x,1,1,1\n'.repeat(3000));
+    const { stderr } = spawnSync(process.execPath, [main, 'eval', '--reference', bad, '--tracker', bad], {
+      encoding: 'utf8',
+    });
+    assert.match(stderr, /^tgospa eval: at least 1000 problems\n/);
+    assert.match(stderr, /and at least \d+ more like these/);
+  });
+});
