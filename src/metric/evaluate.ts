@@ -8,7 +8,8 @@ import { type PackedFrame, packFrame } from './frame.js';
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, DISTANCES, type Params } from './params.js';
-import { isFractional, readFrames, readWindow } from './read-out.js';
+import { isFractional, readFrames } from './read-out.js';
+import { solveWindow } from './refinement.js';
 import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 import { Solver } from './solver.js';
 import type { FrameAssignment } from './window/frame-record.js';
@@ -59,12 +60,11 @@ const hasBoxes = (frame: Frame | undefined) =>
 
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
   checkWeights(params, packed.length);
-  const solver = new Solver(params, solveSettings(options), null);
+  const solver = new Solver(params, solveSettings(options), packed.length);
   try {
     for (const frame of packed) solver.append(frame);
-    solver.solve(budgetOf(options));
-    const perFrame: FrameEvaluation[] = readFrames(solver);
-    const evaluation = { ...readWindow(solver), perFrame };
+    const window = solveWindow(solver, budgetOf(options));
+    const evaluation = { ...window, perFrame: readFrames(solver) };
     inspector?.({ evaluation, frames: packed, params, fractional: isFractional(solver) });
     return evaluation;
   } finally {
@@ -74,7 +74,7 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
 
 /** The frames of an evaluation that was out of time, as they were assigned then. */
 export function readAgain(packed: PackedFrame[], params: Params, assigned: FrameAssignment[]): FrameEvaluation[] {
-  const solver = new Solver(params, solveSettings({}), null);
+  const solver = new Solver(params, solveSettings({}), packed.length);
   for (const frame of packed) solver.append(frame);
   solver.contents.frameList().forEach((frame, n) => {
     frame.reassign(assigned[n]);

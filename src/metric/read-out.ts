@@ -6,16 +6,17 @@ import { distances } from './distance.js';
 import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, SolverSummary } from './evaluation.js';
 import type { DistanceName } from './params.js';
 import type { Solver } from './solver.js';
-import { surcharged, type WindowContents } from './window/contents.js';
-import { type FrameRecord, ROUNDING_PARTS } from './window/frame-record.js';
-import { priceQuanta, QUANTA } from './window/quanta.js';
+import type { WindowContents } from './window/contents.js';
+import { CHANGES_PER_PAIR, type FrameRecord, ROUNDING_PARTS } from './window/frame-record.js';
 import type { Trajectory } from './window/trajectory.js';
 
 /** What the cost may lie above the optimum, relatively, and still be called exact. */
 const EXACT = 1e-9;
 
-/** Everything but `perFrame`, for the frames in the window. */
-export function readWindow(solver: Solver): Omit<Evaluation, 'perFrame'> {
+/** What is said of a window as a whole. */
+export type Totals = Omit<Evaluation, 'perFrame'>;
+
+export function readWindow(solver: Solver): Totals {
   const contents = solver.contents;
   const price = contents.prices;
   let proper = 0;
@@ -61,16 +62,16 @@ export function readWindow(solver: Solver): Omit<Evaluation, 'perFrame'> {
   let below = 0;
   let above = 0;
   for (const component of solver.components) {
-    if (component.relaxed) above += component.gap;
-    else below += component.gap;
+    if (component.relaxed) above += component.gap * component.scale;
+    else below += component.gap * component.scale;
   }
   // per-frame matchings, and fractional optima, are not solved in quanta
-  if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(contents, halves, total);
-  below = Math.min(cost.total, (below / QUANTA) * contents.unit);
+  if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(solver, halves, total);
+  below = Math.min(cost.total, below * contents.quantum);
   // the frames alone are a bound too: a simple one, and the only one where pairs are missing
   if (solver.isThinned) below = Math.max(below, cost.total - costAlone(solver));
   else if (counts.open > 0 && above === 0) below = Math.min(below, Math.max(0, cost.total - costAlone(solver)));
-  above = (above / QUANTA) * contents.unit;
+  above = above * contents.quantum;
   const exact = counts.open === 0 && below <= EXACT * cost.total;
   if (exact) below = 0;
   const { exponent } = contents.terms;
@@ -97,7 +98,7 @@ function costAlone(solver: Solver): number {
     const frame = contents.frame(number);
     // each pair may earn almost a quantum more than it says
     const quanta = solver.ceilingOf(frame) + Math.min(frame.truths.length, frame.tracks.length);
-    const earned = (quanta / QUANTA) * contents.unit;
+    const earned = quanta * contents.quantum;
     const unmatched = frame.truths.length * missed + frame.tracks.length * falsePrice;
     sum += contents.frameWeight(number) * Math.max(0, unmatched - earned);
   }
@@ -108,45 +109,51 @@ function costAlone(solver: Solver): number {
  * What the best assignment may gain by what was rounded, in quanta: by pairs that are not assigned here, but for those
  * that alone cost more than everything here does, and by the surcharge on changes.
  */
-function roundingQuanta(contents: WindowContents, halves: number, cost: number): number {
+function roundingQuanta(solver: Solver, halves: number, cost: number): number {
+  const { contents } = solver;
+  // nothing costs less than nothing
+  if (cost === 0) return 0;
+  if (contents.weighted) return weightedRounding(solver, cost);
   let rounding = 0;
   let free = 0;
   for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
     const frame = contents.frame(number);
     // everybody who could be paired is
     if (frame.roundedPair < 0) continue;
-    const weight = contents.frameWeight(number);
-    if (weight * frame.distanceCost(frame.roundedPair) > cost) continue;
-    const others = Math.min(frame.pairCount - frame.proper, frame.truths.length, frame.tracks.length);
-    free += others;
-    // weighted, benefits are rounded once more
-    rounding += (weight * frame.rounding) / ROUNDING_PARTS + (weight === 1 || weight === 0 ? 0 : others);
+    if (frame.distanceCost(frame.roundedPair) > cost) continue;
+    free += Math.min(frame.pairCount - frame.proper, frame.truths.length, frame.tracks.length);
+    rounding += frame.rounding / ROUNDING_PARTS;
   }
   return contents.size === 1 ? rounding : rounding + surchargeQuanta(contents, free, halves, cost);
 }
 
+/** The same under time weights: every component has quanta of its own. */
+function weightedRounding({ contents, components }: Solver, cost: number): number {
+  let pairs = 0;
+  let changes = 0;
+  let relative = 0;
+  for (const component of components) {
+    const rounding = component.rounding(cost);
+    pairs += rounding.pairs;
+    changes += rounding.changes;
+    relative = Math.max(relative, rounding.relative);
+  }
+  // no more changes than the cost allows
+  return pairs + Math.min(changes, (relative * cost) / contents.quantum);
+}
+
 /**
  * The same for changes, because they have another price inside. If it is higher, the best assignment may have more of
- * them: no more than its cost allows, and than six for each of the `free` pairs that it may use and that are not
+ * them: no more than its cost allows, and than a few for each of the `free` pairs that it may use and that are not
  * assigned here. If it is lower, there may be too many here.
  */
 function surchargeQuanta(contents: WindowContents, free: number, halves: number, cost: number): number {
-  let least = 1;
-  let most = 1;
-  if (contents.weighted)
-    for (let number = contents.oldestNumber + 1; number <= contents.newestNumber; number++) {
-      const weight = contents.switchWeight(number);
-      least = Math.min(least, weight);
-      most = Math.max(most, weight);
-    }
-  const half = contents.prices.half / contents.unit;
-  const dearer = (weight: number) => surcharged(priceQuanta(weight * half)) - weight * half * QUANTA;
-  if (dearer(most) < 0) return -dearer(most) * halves;
-  const byPairs = dearer(most) * 6 * free;
+  const { half } = contents.prices;
+  const dearer = contents.changeQuanta - half / contents.quantum;
+  if (dearer < 0) return -dearer * halves;
+  const byPairs = dearer * CHANGES_PER_PAIR * free;
   // where changes are free, any number of them is paid for
-  if (least === 0) return byPairs;
-  // the lower a price, the larger the share of it that is added
-  return Math.min(byPairs, (dearer(least) * cost) / (least * contents.prices.half));
+  return half === 0 ? byPairs : Math.min(byPairs, (dearer * cost) / half);
 }
 
 /** Whether a part of the window is solved by a fractional optimum. */

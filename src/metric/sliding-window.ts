@@ -14,7 +14,6 @@ import type {
   Audit,
   Cost,
   Count,
-  Evaluation,
   FrameEvaluation,
   Glance,
   Report,
@@ -26,7 +25,8 @@ import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from '.
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
-import { isFractional, readFrames, readGlance, readNewest, readWindow } from './read-out.js';
+import { isFractional, readFrames, readGlance, readNewest, readWindow, type Totals } from './read-out.js';
+import { solveWindow } from './refinement.js';
 import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
 import { type HandedOver, Solver } from './solver.js';
 import type { WindowContents } from './window/contents.js';
@@ -84,6 +84,8 @@ export class SlidingWindow {
   private lifetimeLower = 0;
   private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
+  /** of the last push */
+  private totals: Totals | null = null;
   private readonly seen: Glance = {
     frame: -1,
     properTruths: [],
@@ -131,8 +133,7 @@ export class SlidingWindow {
     const packed = packFrame(frame, this.params.distance, this.stride, 'frame', this.newest ?? undefined);
     this.newest = packed;
     this.stride ||= packed.stride;
-    this.enter(packed);
-    const window = readWindow(this.solver);
+    const window = this.enter(packed);
     this.addLower(window.lowerBound);
     const { auditEvery } = this.options;
     if (auditEvery && (this.contents.newestNumber + 1) % auditEvery === 0) {
@@ -152,7 +153,7 @@ export class SlidingWindow {
   end(): Report {
     this.ended = true;
     const events = this.contents.size === 0 ? [] : this.settleUpTo(this.contents.newestNumber);
-    return this.report(readWindow(this.solver), events);
+    return this.report(this.totals ?? readWindow(this.solver), events);
   }
 
   /** The newest frame by id, at next to no cost; what it returns is good until the next glance. */
@@ -171,12 +172,13 @@ export class SlidingWindow {
     this.solver.dispose();
   }
 
-  private enter(packed: PackedFrame): void {
+  private enter(packed: PackedFrame): Totals {
     const { newestNumber } = this.contents;
     try {
       if (this.contents.size === this.windowFrames) this.solver.dropOldest();
       this.solver.append(packed);
-      this.solver.solve(budgetOf(this.options));
+      this.totals = solveWindow(this.solver, budgetOf(this.options));
+      return this.totals;
     } catch (error) {
       this.rebuild(newestNumber);
       throw error;
@@ -196,7 +198,7 @@ export class SlidingWindow {
     failed.dispose();
   }
 
-  private report(window: Omit<Evaluation, 'perFrame'>, events: SwitchEvent[]): Report {
+  private report(window: Totals, events: SwitchEvent[]): Report {
     const { solver, contents, params, options } = this;
     const edition = ++this.edition;
     const frames = contents.frameList();
@@ -359,7 +361,7 @@ export class SlidingWindow {
       solver.append(packed);
     }
     solver.restore(snapshot.handedOver ?? []);
-    solver.solve(budgetOf(options));
+    window.totals = solveWindow(solver, budgetOf(options));
     Object.assign(window.settledCost, snapshot.settled.cost);
     Object.assign(window.settledCount, snapshot.settled.count);
     Object.assign(window.excused, snapshot.excused);
@@ -390,7 +392,7 @@ class WindowReport implements Report {
   #newest: FrameEvaluation | null = null;
 
   constructor(
-    window: Omit<Evaluation, 'perFrame'>,
+    window: Totals,
     readonly frame: number,
     readonly settled: Settled,
     readonly lifetime: Report['lifetime'],

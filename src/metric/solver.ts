@@ -16,8 +16,7 @@ import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
 import type { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
-import { aloneOf, type FrameRecord, pairCost } from './window/frame-record.js';
-import { QUANTA } from './window/quanta.js';
+import { aloneOf, type FrameAssignment, type FrameRecord, pairCost } from './window/frame-record.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
 /** Truths that were too much for the frontier, the frame since which, and for how many windows. */
@@ -52,14 +51,16 @@ export class Solver implements WindowListener {
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly frameOf = (number: number) => this.contents.frame(number);
+  /** what the engines assigned, while something finer stands in the frames */
+  private readonly coarse: FrameAssignment[] = [];
   /** scratch: pairs of a frame that the frontier works */
   private pairs = new Int32Array(32);
 
   constructor(
     readonly params: Params,
-    settings: SolveSettings,
-    /** length of the window; null when all frames stay */
-    windowFrames: number | null,
+    readonly settings: SolveSettings,
+    /** frames that the window holds at most */
+    windowFrames: number,
   ) {
     this.contents = new WindowContents(params, windowFrames, this);
     const { contents } = this;
@@ -76,7 +77,7 @@ export class Solver implements WindowListener {
         ? new Frontier(
             contents.changeQuanta,
             settings.frontierMax,
-            keptMax(contents.changeQuanta / QUANTA),
+            keptMax(contents.changeQuanta / contents.tariff.quanta),
             (frame) => contents.touch(frame),
             (edge) => this.isolated[edge.slot] || this.componentOf[edge.slot] !== undefined,
           )
@@ -111,6 +112,7 @@ export class Solver implements WindowListener {
 
   append(packed: PackedFrame): void {
     const { contents, finder } = this;
+    this.restoreCoarse();
     finder.find(packed);
     if (packed.reference.alone || packed.tracker.alone) this.dropWorthless(packed);
     const isCrowd = finder.count > PAIRS_MAX;
@@ -130,6 +132,7 @@ export class Solver implements WindowListener {
 
   dropOldest(): void {
     const { oldestNumber } = this.contents;
+    this.restoreCoarse();
     this.contents.dropOldest();
     this.matchings.dropFrame(oldestNumber);
     this.thinned.delete(oldestNumber);
@@ -229,10 +232,26 @@ export class Solver implements WindowListener {
     contents.addUpTouched();
   }
 
+  /** Puts another assignment into the frames, until the next frame comes or goes. */
+  refineTo(assignments: readonly FrameAssignment[]): void {
+    const { contents, coarse } = this;
+    const frames = contents.frameList();
+    if (coarse.length === 0) for (const frame of frames) coarse.push(frame.assignment());
+    frames.forEach((frame, n) => {
+      frame.reassign(assignments[n]);
+    });
+  }
+
+  private restoreCoarse(): void {
+    const { contents, coarse } = this;
+    for (let n = 0; n < coarse.length; n++) contents.frame(contents.oldestNumber + n).reassign(coarse[n]);
+    coarse.length = 0;
+  }
+
   /** Whether the frontier should try a component again. */
   private isDue({ since, patience, engine }: Component): boolean {
     const { oldestNumber, windowFrames } = this.contents;
-    return since + (patience - 1) * (windowFrames ?? 0) < oldestNumber && engine !== 'open';
+    return since + (patience - 1) * windowFrames < oldestNumber && engine !== 'open';
   }
 
   private solveComponents(budget: Budget): void {

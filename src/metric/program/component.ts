@@ -10,7 +10,8 @@
 
 import type { Budget } from '../window/budget.js';
 import { surcharged, type WindowContents } from '../window/contents.js';
-import type { FrameRecord } from '../window/frame-record.js';
+import { CHANGES_PER_PAIR, type FrameRecord } from '../window/frame-record.js';
+import { priceQuanta } from '../window/quanta.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import { ChangeTimes } from './change-times.js';
 import type { FrameMatchings } from './frame-matching.js';
@@ -58,6 +59,8 @@ export class Component {
   engine: EngineName = 'isolated';
   /** how much the best assignment known may be below the optimum, in quanta */
   gap = 0;
+  /** under time weights the greatest weight of its frames, about: quanta are so much smaller */
+  scale = 1;
   /** the LP metric is reported: not the assignment's cost but its lower bound */
   relaxed = false;
   /** marks a component whose frames changed since its last solve, or that was out of time then */
@@ -405,7 +408,7 @@ export class Component {
       optimum = simplex.solve(this.linearProblem(true), { pivotsMax });
       if (optimum.prices) this.keepPrices(optimum.prices);
     } else {
-      this.linear ??= new LinearWindow(contents, simplex, contents.windowFrames ?? contents.size);
+      this.linear ??= new LinearWindow(contents, simplex, contents.windowFrames);
       const numbers = this.frameNumber.values.slice(head, head + size);
       optimum = this.linear.relax(this, numbers, pivotsMax);
       if (optimum.status === 'optimal')
@@ -444,7 +447,7 @@ export class Component {
     for (let row = head; row < head + size; row++) {
       this.matchRow(row);
       const frame = contents.frame(this.frameNumber.values[row]);
-      alone += contents.frameWeight(frame.number) * this.ceilingIn(frame, context.matchings);
+      alone += (contents.frameWeight(frame.number) / this.scale) * this.ceilingIn(frame, context.matchings);
     }
     if (contents.weighted) this.tidy();
     else this.hold(this.partnerWeights());
@@ -600,7 +603,7 @@ export class Component {
     const { contents } = this;
     if (!contents.weighted || row === this.stack.head) return contents.priceQuanta;
     const { values } = this.frameNumber;
-    return contents.priceQuantaBetween(values[row - 1], values[row]);
+    return priceQuanta(contents.priceBetween(values[row - 1], values[row]) / this.scale);
   }
 
   /** Prices all layers anew by age. */
@@ -608,9 +611,13 @@ export class Component {
     const { contents, stack } = this;
     const E = this.edges.length;
     const { head, size } = stack;
+    let greatest = 0;
+    for (let row = head; row < head + size; row++)
+      greatest = Math.max(greatest, contents.frameWeight(this.frameNumber.values[row]));
+    this.scale = greatest === 0 ? 1 : 2 ** Math.floor(Math.log2(greatest));
     for (let row = head; row < head + size; row++) {
       const frame = contents.frame(this.frameNumber.values[row]);
-      const weight = contents.frameWeight(frame.number);
+      const weight = contents.frameWeight(frame.number) / this.scale;
       for (let e = 0; e < E; e++) {
         const pair = this.pair.values[row * E + e];
         if (pair >= 0) this.benefit.values[row * E + e] = Math.floor(weight * frame.benefit(pair));
@@ -618,6 +625,56 @@ export class Component {
       this.price.values[row * this.price.width] = Number.NaN;
       if (row > head) this.changeCost.values[row] = surcharged(this.priceInto(row));
     }
+  }
+
+  /**
+   * What the best assignment may gain under time weights by what was rounded, in quanta: by pairs that are not assigned
+   * here, but for those that alone cost more than everything does; and by changes, which are `dearer` inside, by
+   * `relative` of their price at most.
+   */
+  rounding(cost: number): { pairs: number; changes: number; relative: number } {
+    const { contents, scale, truthCount: n } = this;
+    const { head, size } = this.stack;
+    let pairs = 0;
+    let free = 0;
+    let dearer = 0;
+    let relative = 0;
+    if (this.isolated) return { pairs, changes: 0, relative };
+    for (let row = head; row < head + size; row++) {
+      const { count, sum, most } = this.roundedIn(row, cost);
+      const pairsMax = Math.min(n, this.trackCount);
+      free += Math.min(count, pairsMax);
+      pairs += Math.min(sum, pairsMax * most);
+      if (row === head) continue;
+      const price = contents.priceBetween(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
+      const more = scale * this.changeCost.values[row] - price;
+      if (more < 0) pairs -= more * this.halvesInto(row);
+      else if (more > dearer) dearer = more;
+      if (more > relative * price) relative = price === 0 ? Number.POSITIVE_INFINITY : more / price;
+    }
+    return { pairs, changes: dearer * CHANGES_PER_PAIR * free, relative };
+  }
+
+  /** What was rounded of the pairs of a row that another assignment may gain by, but for those that cost too much. */
+  private roundedIn(row: number, cost: number): { count: number; sum: number; most: number } {
+    const { contents, scale } = this;
+    const E = this.edges.length;
+    const frame = contents.frame(this.frameNumber.values[row]);
+    const weight = contents.frameWeight(frame.number);
+    const rounded = { count: 0, sum: 0, most: 0 };
+    for (let e = 0; e < E; e++) {
+      const pair = this.pair.values[row * E + e];
+      if (pair < 0 || weight * frame.distanceCost(pair) > cost) continue;
+      const isOn = this.partner.values[row * this.truthCount + this.edgeTruth[e]] === e;
+      // of those that are assigned, what earns next to nothing was rounded up
+      if (isOn && frame.benefit(pair) > 1) continue;
+      const earns = (weight * (frame.unit - frame.cost(pair))) / contents.quantum;
+      const off = Math.abs(earns - scale * this.benefit.values[row * E + e]);
+      rounded.count++;
+      rounded.sum += off;
+      rounded.most = Math.max(rounded.most, off);
+    }
+    return rounded;
   }
 
   /** Writes what changed since the last solve into the frames. */

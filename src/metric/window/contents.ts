@@ -8,7 +8,7 @@
  */
 
 import { addUp, type FoundPairs, FrameRecord, type PackedFrame, type Tariff } from './frame-record.js';
-import { priceQuanta, surcharge } from './quanta.js';
+import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
 import { Edge, Slots, Trajectory } from './trajectory.js';
 
 /** What the window has to know of the metric's parameters. */
@@ -49,6 +49,8 @@ export class WindowContents {
   readonly framewise: boolean;
   /** c^p */
   readonly unit: number;
+  /** what a quantum costs */
+  readonly quantum: number;
   readonly prices: Prices;
   readonly tariff: Tariff;
   edgeCount = 0;
@@ -71,22 +73,25 @@ export class WindowContents {
 
   constructor(
     readonly terms: Terms,
-    /** length of the window; null when all frames stay */
-    readonly windowFrames: number | null,
+    /** frames that it holds at most */
+    readonly windowFrames: number,
     private readonly listener: WindowListener,
   ) {
     this.unit = terms.cutoff ** terms.exponent;
     const { missShare = 0.5 } = terms;
     const half = terms.switchPenalty ** terms.exponent / 2;
     this.prices = { missed: missShare * this.unit, false: (1 - missShare) * this.unit, half };
+    const quanta = quantaPerUnit(half / this.unit, windowFrames);
+    this.quantum = this.unit / quanta;
     this.tariff = {
+      quanta,
       exponent: terms.exponent,
       unit: this.unit,
       admissibleError: terms.cutoff / 2 ** (1 / terms.exponent),
       missed: this.prices.missed,
       false: this.prices.false,
     };
-    this.priceQuanta = priceQuanta(half / this.unit);
+    this.priceQuanta = priceQuanta(half / this.quantum);
     this.changeQuanta = surcharged(this.priceQuanta);
     this.weighted = terms.weights !== undefined;
     this.framewise = terms.switchPenalty === 0;
@@ -278,9 +283,9 @@ export class WindowContents {
     return best;
   }
 
-  priceQuantaBetween(after: number, upTo: number): number {
-    const weight = this.switchWeight(this.changeFrame(after, upTo));
-    return priceQuanta((weight * this.prices.half) / this.unit);
+  /** Price of half a switch between two layers in quanta, not rounded. */
+  priceBetween(after: number, upTo: number): number {
+    return (this.switchWeight(this.changeFrame(after, upTo)) * this.prices.half) / this.quantum;
   }
 }
 

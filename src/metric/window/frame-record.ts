@@ -240,7 +240,7 @@ export class FrameRecord {
 
   /** What a pair earns in quanta, at least 1: c^p - distance^p, or less where its ends cost less alone. */
   benefit(pair: number): number {
-    return benefitQuanta(this.cost(pair) / this.unit);
+    return benefitQuanta(this.cost(pair) / this.unit, this.tariff.quanta);
   }
 
   /**
@@ -305,6 +305,8 @@ export interface Tariff {
   readonly exponent: number;
   /** c^p */
   readonly unit: number;
+  /** quanta per c^p */
+  readonly quanta: number;
   /** c / 2^(1/p): what a missed or false object costs at most, before it is raised to the exponent */
   readonly admissibleError: number;
   /** a full miss, and a full false object */
@@ -399,8 +401,10 @@ export function lonePairs(frame: FrameRecord): (0 | 1)[] {
 
 /** parts of a quantum in which `rounding` is told */
 export const ROUNDING_PARTS = 256;
-/** pairs that cost less of c^p earn more than a quantum */
-const ALMOST = 1 - 2 ** -38;
+/** changes that one more pair in one frame may bring about: it comes and goes, and so do two that it displaces */
+export const CHANGES_PER_PAIR = 6;
+/** a pair that earns so many quanta was rounded down */
+const ROUNDED_DOWN = 4;
 
 /** Adds up what is assigned. */
 export function addUp(frame: FrameRecord): void {
@@ -409,7 +413,7 @@ export function addUp(frame: FrameRecord): void {
   let rounding = 0;
   let most = 0;
   let roundedPair = -1;
-  const almostUnit = frame.unit * ALMOST;
+  const almostUnit = frame.unit * (1 - ROUNDED_DOWN / frame.tariff.quanta);
   for (let pair = 0; pair < frame.pairCount; pair++) {
     const on = frame.on(pair);
     const cost = frame.cost(pair);
@@ -419,7 +423,7 @@ export function addUp(frame: FrameRecord): void {
       // what earns next to nothing was rounded up
       if (cost < almostUnit) continue;
     }
-    const off = Math.abs(roundedOff(cost / frame.unit));
+    const off = Math.abs(roundedOff(cost / frame.unit, frame.tariff.quanta));
     rounding += off;
     if (off > most) most = off;
     if (roundedPair < 0 || cost < frame.cost(roundedPair)) roundedPair = pair;

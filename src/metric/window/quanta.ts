@@ -1,32 +1,42 @@
 /**
- * The unit of the engines. Inside, benefits are whole numbers of quanta, 2^-40 of c^p: sums and comparisons are exact,
+ * The unit of the engines. Inside, benefits are whole numbers of quanta, 2^-40 of c^p or a little more: sums and comparisons are exact,
  * and the same frames give the same assignment whatever was solved before. Half a switch costs 2^-31 of its price more
  * than it should, so that among equal optima the one with the fewest switches wins. Reported costs are computed from
  * the assignment in full precision; what rounding and surcharge may have cost is added up, and where that is more than
  * 1e-9 of the whole, the report is not called exact (read-out.ts).
  */
 
-/** Quanta per c^p. */
+/** Quanta per c^p, unless half a switch costs hundreds of times as much. */
 export const QUANTA = 2 ** 40;
-/** Largest sum that is exact. */
-const VALUE_MAX = 2 ** 52;
+/** Highest price of half a switch: sums of several are exact. */
+const PRICE_MAX = 2 ** 49;
+
+/**
+ * Quanta per c^p where half a switch costs so many c^p and a window has at most so many frames: so few that the price
+ * counts in full. One that is above everything a pair can earn in the window is never paid, whatever it is.
+ */
+export function quantaPerUnit(relative: number, framesMax: number): number {
+  let quanta = QUANTA;
+  while (Math.min(relative, framesMax + 1) * quanta > PRICE_MAX) quanta /= 2;
+  return quanta;
+}
 
 /**
  * c^p - distance^p of a pair, given distance^p in units of c^p; at least 1. Rounded down, so that nothing costs as
  * little as no distance at all.
  */
-export function benefitQuanta(share: number): number {
-  return Math.max(1, QUANTA - Math.ceil(share * QUANTA));
+export function benefitQuanta(share: number, quanta: number): number {
+  return Math.max(1, quanta - Math.ceil(share * quanta));
 }
 
 /** What a benefit has lost by rounding. */
-export function roundedOff(share: number): number {
-  return QUANTA - share * QUANTA - benefitQuanta(share);
+export function roundedOff(share: number, quanta: number): number {
+  return quanta - share * quanta - benefitQuanta(share, quanta);
 }
 
-/** gamma^p/2, given in units of c^p, as an even number of quanta. */
-export function priceQuanta(relative: number): number {
-  return Math.min(2 * Math.round((relative * QUANTA) / 2), VALUE_MAX / 8);
+/** gamma^p/2, given in quanta, as an even number of them. */
+export function priceQuanta(price: number): number {
+  return Math.min(2 * Math.round(price / 2), PRICE_MAX);
 }
 
 /** The surcharge on a price, even. */
