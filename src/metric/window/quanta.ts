@@ -1,9 +1,9 @@
 /**
- * The unit of the engines. Inside, benefits are whole numbers of quanta, 2^-40 of c^p or a little more: sums and comparisons are exact,
- * and the same frames give the same assignment whatever was solved before. Half a switch costs 2^-31 of its price more
- * than it should, so that among equal optima the one with the fewest switches wins. Reported costs are computed from
- * the assignment in full precision; what rounding and surcharge may have cost is added up, and where that is more than
- * 1e-9 of the whole, the report is not called exact (read-out.ts).
+ * The unit of the engines. Inside, benefits are whole numbers of quanta, 2^-40 of c^p or a little more: sums and
+ * comparisons are exact, and the same frames give the same assignment whatever was solved before. Half a switch costs
+ * 2^-31 of its price more than it should, so that among equal optima the one with the fewest switches wins. Reported
+ * costs are computed from the assignment in full precision; what rounding and surcharge may have cost is added up, and
+ * where that is more than 1e-9 of the whole, the report is not called exact (read-out.ts).
  */
 
 /** Quanta per c^p, unless half a switch costs hundreds of times as much. */
