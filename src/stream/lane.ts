@@ -47,6 +47,8 @@ const AHEAD_SHARE = 0.5;
 /** The reference and one tracker. */
 export class Lane {
   #out: Outcome[] = [];
+  /** when what is being closed was decided */
+  #closingMs = 0;
 
   constructor(
     readonly tracker: string,
@@ -399,6 +401,7 @@ export class Lane {
 
   #drain(nowMs: number): void {
     const { state } = this;
+    this.#closingMs = nowMs;
     if (state.by !== null) while (this.#close(nowMs));
     if (this.#delivered && !state.finished) this.#finish(nowMs);
   }
@@ -573,7 +576,7 @@ export class Lane {
   #step(reference: PackedList, tracks: PackedList, one: Placed, other?: Placed): void {
     const k = one.part.k ?? other?.part.k ?? this.state.steps + 1;
     const t = one.part.t ?? other?.part.t;
-    const receivedMs = other ? Math.max(one.receivedMs, other.receivedMs) : one.receivedMs;
+    const receivedMs = other ? Math.max(one.receivedMs, other.receivedMs) : this.#closingMs;
     this.state.steps++;
     const step: Step = { type: 'step', tracker: this.tracker, k, reference, tracks, receivedMs };
     if (t !== undefined) step.t = t;

@@ -14,7 +14,7 @@ export interface Step {
   t?: number;
   reference: PackedList;
   tracks: PackedList;
-  /** when the last part of the step arrived, epoch milliseconds */
+  /** when its last part arrived, or was no longer waited for; epoch milliseconds */
   receivedMs: number;
 }
 

@@ -18,7 +18,7 @@ export const SERVER_METRICS: readonly Spec[] = [
     name: 'tgospa_frame_latency_seconds',
     type: 'histogram',
     labels: [],
-    help: 'Time from the arrival of the last part of a frame to its report.',
+    help: 'Time from the arrival of the last part of a frame, or the end of the wait for it, to its report.',
     histogram: ({ latency }) => latency,
   },
   {

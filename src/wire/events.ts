@@ -28,7 +28,7 @@ export interface Mark {
 /** A report without the frames of its window but the newest. */
 export type PublishedReport = Omit<Report, 'perFrame'>;
 
-/** A report as the pipeline publishes it; `receivedMs` is when the newest part of the frame came in. */
+/** A report as the pipeline publishes it; `receivedMs` is when its newest part came in, or was given up. */
 export interface ReportEvent extends SeriesId, Mark, Numbered {
   type: 'report';
   receivedMs: number;

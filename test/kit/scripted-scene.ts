@@ -1,7 +1,7 @@
 /**
  * Scenes whose trackers fail on command: for each stream a reference, a healthy tracker `good` and a tracker `bad` that
  * has the fault of its stream while it is told so. Seeded by frame, so that what a frame holds does not depend on when
- * it is sent.
+ * it is sent. The faults that rates find too come once more, in streams of which the detector is switched off.
  */
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../src/client.js';
@@ -9,6 +9,11 @@ import { randomFrom } from './random.js';
 
 export const FAULTS = ['miss', 'ghosts', 'swaps', 'drift', 'silence', 'blind'] as const;
 export type Fault = (typeof FAULTS)[number];
+/** Streams with a fault of accuracy in which nothing is found but by rates. */
+export const UNDETECTED = ['miss', 'ghosts', 'swaps', 'drift'].map((fault) => `rate-${fault}`);
+export const SCRIPTED_STREAMS: readonly string[] = [...FAULTS, ...UNDETECTED];
+
+const faultOf = (stream: string) => stream.replace(/^rate-/, '') as Fault;
 
 const OBJECTS = 8;
 const FRAMES_PER_SECOND = 10;
@@ -31,7 +36,7 @@ function tracksAt(k: number, seed: number, fault: Fault | null): ClientObject[] 
     const shift = () => (random() - 0.5) * 6;
     const off = fault === 'drift' ? 12 : 0;
     const seen: ClientObject = { id, box: [left + shift() + off, top + shift(), WIDTH, HEIGHT] };
-    const missed = random() < (fault === 'miss' ? 0.5 : 0.02);
+    const missed = random() < (fault === 'miss' ? 0.4 : 0.02);
     return missed ? [] : [seen];
   });
   if (fault === 'ghosts')
@@ -44,18 +49,18 @@ function tracksAt(k: number, seed: number, fault: Fault | null): ClientObject[] 
 /** Sends all streams, frame after frame, until it is stopped. */
 export class ScriptedScene {
   faulty = false;
-  #feeds: Array<{ fault: Fault; role: 'reference' | 'good' | 'bad'; client: FeedClient }>;
+  #feeds: Array<{ stream: string; role: 'reference' | 'good' | 'bad'; client: FeedClient }>;
   #frame = 0;
   #timer: NodeJS.Timeout;
 
   constructor(url: string) {
-    this.#feeds = FAULTS.flatMap((fault) =>
+    this.#feeds = SCRIPTED_STREAMS.flatMap((stream) =>
       (['reference', 'good', 'bad'] as const).map((role) => ({
-        fault,
+        stream,
         role,
         client: connect({
           url,
-          stream: fault,
+          stream,
           ...(role === 'reference' ? { role } : { role: 'tracker', tracker: role }),
           WebSocket,
         }),
@@ -66,7 +71,8 @@ export class ScriptedScene {
 
   #send(): void {
     const k = ++this.#frame;
-    for (const [seed, { fault, role, client }] of this.#feeds.entries()) {
+    for (const [seed, { stream, role, client }] of this.#feeds.entries()) {
+      const fault = faultOf(stream);
       if (this.faulty && fault === 'silence' && role === 'bad') continue;
       if (this.faulty && fault === 'blind' && role === 'reference') continue;
       const objects =

@@ -19,7 +19,7 @@ import { keyed, moved, type Sent, scene } from '../kit/wiring-scene.js';
 const CONFIG = `profiles:
   yard: { distance: euclidean, cutoff: 60, exponent: 1, switchPenalty: 30 }
 streams:
-  defaults: { windowFrames: 10, pairing: { latenessMs: 400 } }
+  defaults: { windowFrames: 10, pairing: { latenessMs: 1500 } }
 `;
 
 interface Feeds {
@@ -40,7 +40,7 @@ const yard = { ...points, settings: { profiles: ['yard'] } };
 /** Each mistake by the name it must be found under. */
 const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
   feeds_never_match: { ...boxes, tracker: scene({ everyMs: EVERY_MS, frames: 280, seed: 99 }).tracker },
-  nothing_pairs: { ...boxes, reference: boxes.reference.map((sent) => ({ ...sent, atMs: sent.atMs + 1500 })) },
+  nothing_pairs: { ...boxes, reference: boxes.reference.map((sent) => ({ ...sent, atMs: sent.atMs + 4000 })) },
   frame_offset: {
     ...boxes,
     tracker: keyed(boxes.tracker, ({ k }) => ({ k: k! + 1 })),
@@ -163,6 +163,7 @@ describe('wrong wiring', function () {
     const browser: Browser = await launch();
     try {
       const page = await browser.newPage();
+      page.setDefaultTimeout(SYSTEM_TIMEOUT_MS);
       await page.goto(`http://${address}/`);
       const row = page.locator('tr[data-series="box_order/sort/online-surveillance"]');
       await row.locator('.badge', { hasText: 'box_order' }).waitFor();
