@@ -1,95 +1,44 @@
 /**
- * Any JSON, by a mapping in the options: paths to the objects, their id, box or point, class and confidence, and to the
+ * Any JSON, or table with a header, by a mapping in the options: paths to the objects, their id, box or point, class and confidence, and to the
  * frame number or time; units and conventions are said, never guessed. A path is keys and indexes, `tracks[0].pos.x`;
  * keys with other characters stand in quotes, `["@id"]`. Without `objects` a message is one object, and objects of one
- * frame or time are gathered until another one begins.
+ * frame or time are gathered until another one begins. A table is read row by row, each an object whose keys are the
+ * names of the columns. What is incomplete or foreign is refused, or by rule left out and counted.
  */
 
 import type { Box } from '../../src/metric/evaluation.js';
-import type { Problem } from '../../src/metric/input-error.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { attempt, type Decoded, type Decoder, defineAdapter, Mistake, type Part, type Stamp } from '../kit/adapter.js';
-import { decimalOf } from '../kit/decimal.js';
-import { each, frameNumber, identity, isoSeconds, jsonOf, needStamp, refuseStamp, timeWithin } from '../kit/fields.js';
-import { Gathering } from '../kit/gathering.js';
-import type { OptionValues } from '../kit/options.js';
 import {
-  BOX_OPTIONS,
-  checkImage,
-  imageScale,
-  ORDER_OPTIONS,
-  objectOf,
-  Placement,
-  UNTRACKED_OPTIONS,
-  untrackedId,
-} from '../kit/placement.js';
-
-const OPTIONS = {
-  objects: {
-    kind: 'text',
-    help: 'path to the list of objects; . when the message is the list; absent: a message is one object',
-  },
-  id: { kind: 'text', required: true, help: 'path to the id, within an object' },
-  box: { kind: 'texts', help: 'path to a list of four numbers, or four paths, within an object' },
-  boxConvention: {
-    kind: 'choice',
-    choices: ['ltwh', 'ltrb', 'cxcywh'],
-    help: 'what the four numbers are: left top width height, left top right bottom, or centre and size',
-  },
-  coordinates: {
-    kind: 'choice',
-    choices: ['pixels', 'normalized'],
-    help: 'boxes: pixels, or normalized: shares of width and height from 0 to 1',
-  },
-  yAxis: {
-    kind: 'choice',
-    choices: ['down', 'up'],
-    default: 'down',
-    help: 'boxes: where y grows to; up needs imageHeight',
-  },
-  imageWidth: { kind: 'number', above: 0, help: 'width of the image in pixels; needed for normalized coordinates' },
-  imageHeight: {
-    kind: 'number',
-    above: 0,
-    help: 'height of the image in pixels; for normalized coordinates, and y up',
-  },
-  point: { kind: 'texts', help: 'path to a list of numbers, or one path for each coordinate, within an object' },
-  pointScale: { kind: 'number', above: 0, default: 1, help: 'points: every coordinate is multiplied by this' },
-  frame: { kind: 'text', help: 'path to the frame number, within the message' },
-  time: { kind: 'text', help: 'path to the time, within the message' },
-  timeUnit: {
-    kind: 'choice',
-    choices: ['s', 'ms', 'us', 'ns', 'iso'],
-    help: 'unit of the time, or iso: text such as 2026-04-11T04:59:59.828Z',
-  },
-  class: { kind: 'text', help: 'path to the class, within an object' },
-  confidence: { kind: 'text', help: 'path to the confidence, within an object' },
-  ...UNTRACKED_OPTIONS,
-  ...ORDER_OPTIONS,
-  ...BOX_OPTIONS,
-} as const;
-
-type Options = OptionValues<typeof OPTIONS>;
+  attempt,
+  type Decoded,
+  type Decoder,
+  defineAdapter,
+  Mistake,
+  type Part,
+  PROBLEMS_MAX,
+  type Stamp,
+} from '../kit/adapter.js';
+import { decimalOf } from '../kit/decimal.js';
+import {
+  each,
+  frameNumber,
+  identity,
+  isFields,
+  isoSeconds,
+  jsonOf,
+  needStamp,
+  refuseStamp,
+  timeWithin,
+  under,
+} from '../kit/fields.js';
+import { Gathering } from '../kit/gathering.js';
+import { imageScale, objectOf, Placement, untrackedId } from '../kit/placement.js';
+import { Rows } from '../kit/rows.js';
+import { checkMapping, MAPPING_OPTIONS, type MappingOptions, type Step, stepsOf } from './mapping-options.js';
 
 const UNITS = { s: 1, ms: 1e3, us: 1e6, ns: 1e9 };
-const STEP = /\.?([A-Za-z_$][\w$-]*)|\[(\d+)\]|\["([^"\\]+)"\]/y;
-
-type Step = string | number;
 /** Finds a value; undefined when it is not there. */
 type Find = (value: unknown) => unknown;
-
-/** The keys of a path, or null when it is none. */
-function stepsOf(path: string): Step[] | null {
-  const steps: Step[] = [];
-  STEP.lastIndex = 0;
-  if (path === '.') return steps;
-  while (STEP.lastIndex < path.length) {
-    const match = STEP.exec(path);
-    if (!match) return null;
-    steps.push(match[1] ?? match[3] ?? Number(match[2]));
-  }
-  return steps.length > 0 ? steps : null;
-}
 
 function finder(path: string): Find {
   const steps = stepsOf(path)!;
@@ -139,10 +88,14 @@ class MappingDecoder implements Decoder {
   readonly #confidence: Find | null;
   readonly #frame: Find | null;
   readonly #time: Find | null;
+  readonly #frameKeys: Find | null;
   #count = 0;
+  #incompleteCount = 0;
+  #foreignCount = 0;
 
-  constructor(readonly options: Options) {
-    const { objects, id, class: kind, confidence, frame, time } = options;
+  constructor(readonly options: MappingOptions) {
+    const { objects, id, class: kind, confidence, frame, time, frameKeys } = options;
+    this.#frameKeys = frameKeys === undefined ? null : finder(frameKeys);
     const unit = options.box ? imageScale({ ...options, coordinates: options.coordinates! }) : ([1, 1] as const);
     this.#placement = new Placement(options, unit);
     this.#gathering = objects === undefined ? new Gathering() : null;
@@ -157,27 +110,76 @@ class MappingDecoder implements Decoder {
 
   decode(message: unknown, stamp?: Stamp): Decoded {
     return attempt(
-      () => this.#parts(jsonOf(message), stamp),
+      () => this.#known(() => this.#parts(jsonOf(message), stamp), []),
       () => this.#gathering?.held ?? false,
     );
   }
 
   flush(): Decoded {
-    return this.#gathering?.flush() ?? { parts: [], problems: [], held: false };
+    const decoded = this.#gathering?.flush() ?? { parts: [], problems: [], held: false };
+    const counts = { objects: this.#incompleteCount, lines: this.#foreignCount };
+    const notes: string[] = [];
+    if (counts.objects > 0)
+      notes.push(`${counts.objects} of ${this.#count} objects are incomplete and were left out (incomplete=skip)`);
+    if (counts.lines > 0) notes.push(`${counts.lines} lines are foreign and were left out (foreign=skip)`);
+    return notes.length > 0 ? { ...decoded, notes } : decoded;
+  }
+
+  /** A message that is none of these is left out and counted, where the options say so. */
+  #known<R>(read: () => R, otherwise: R): R {
+    if (this.options.foreign === 'refuse') return read();
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof Mistake)) throw error;
+      this.#foreignCount++;
+      return otherwise;
+    }
   }
 
   #parts(message: unknown, beside: Stamp | undefined): Part[] {
-    const stamp = this.#stamp(message, beside);
-    if (!this.#list) return this.#gathering!.add([{ stamp, object: this.#object(message, stamp) }]);
-    const items = this.#list(message);
-    const { objects: path } = this.options;
-    if (!Array.isArray(items)) throw new Mistake(path === '.' ? '' : path!, items, 'must be the list of objects');
+    if (!this.#frameKeys) return this.#message(message, this.#stamp(message, beside));
+    const keyed = this.#frameKeys(message);
+    const { frameKeys: path } = this.options;
+    if (!isFields(keyed)) throw new Mistake(path === '.' ? '' : path!, keyed, 'must be an object of frame numbers');
+    return Object.entries(keyed).flatMap(([key, value]) =>
+      under(`["${key}"]`, () => this.#message(value, { k: this.#placement.frame(frameNumber(key, ''), '') })),
+    );
+  }
+
+  #message(message: unknown, stamp: Stamp): Part[] {
+    if (!this.#list) {
+      const object = this.#complete(() => this.#object(message, stamp));
+      return this.#gathering!.add([{ stamp, object }]);
+    }
+    const { objects: path, absentList } = this.options;
+    const found = this.#list(message);
+    const items = absentList === 'none' && (found === undefined || found === null) ? [] : found;
+    if (!Array.isArray(items))
+      throw new Mistake(
+        path === '.' ? '' : path!,
+        items,
+        'must be the list of objects; if none means none, say absentList=none',
+      );
     const part: Part = { ...stamp, objects: [] };
     each(items, path === '.' ? '' : path!, (item) => {
-      const object = this.#object(item, stamp);
+      const object = this.#complete(() => this.#object(item, stamp));
       if (object) part.objects.push(object);
     });
     return [part];
+  }
+
+  /** An object that lacks something is left out and counted, where the options say so. */
+  #complete(read: () => WireObject | null): WireObject | null {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof Mistake) || !isAbsent(error.value)) throw error;
+      if (this.options.incomplete === 'refuse')
+        throw new Mistake(error.path, error.value, `${error.message}; incomplete=skip leaves such objects out`);
+      this.#incompleteCount++;
+      return null;
+    }
   }
 
   #stamp(message: unknown, beside: Stamp | undefined): Stamp {
@@ -186,7 +188,7 @@ class MappingDecoder implements Decoder {
     refuseStamp(beside);
     const stamp: Stamp = {};
     if (this.#frame) stamp.k = this.#placement.frame(frameNumber(this.#frame(message), frame!), frame!);
-    if (this.#time) stamp.t = secondsOf(this.#time(message), time!, timeUnit!);
+    if (this.#time) stamp.t = secondsOf(this.#time(message), time!, timeUnit!, this.options.timeOffset);
     return stamp;
   }
 
@@ -244,46 +246,55 @@ class MappingDecoder implements Decoder {
   }
 }
 
-function secondsOf(value: unknown, path: string, unit: keyof typeof UNITS | 'iso'): number {
-  if (unit === 'iso') return isoSeconds(value, path);
-  return timeWithin(numeric(value, path) / UNITS[unit], path, value);
+const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
+
+function secondsOf(value: unknown, path: string, unit: keyof typeof UNITS | 'iso' | 'utc', offset: number): number {
+  const text = unit === 'utc' && typeof value === 'string' ? value.trim().replace(' ', 'T') : value;
+  const seconds =
+    unit === 'iso' || unit === 'utc'
+      ? isoSeconds(text, path, unit === 'utc' ? 'Z' : '')
+      : numeric(value, path) / UNITS[unit];
+  return timeWithin(seconds + offset, path, value);
 }
 
-function check(options: Options): Problem[] {
-  const problems: Problem[] = [];
-  const wrong = (path: string, message: string) =>
-    problems.push({ path, value: (options as Record<string, unknown>)[path], message });
-  for (const key of ['objects', 'id', 'frame', 'time', 'class', 'confidence'] as const)
-    if (options[key] !== undefined && !stepsOf(options[key])) wrong(key, PATH_RULE);
-  for (const key of ['box', 'point'] as const) if (options[key]?.some((path) => !stepsOf(path))) wrong(key, PATH_RULE);
-  if ((options.box === undefined) === (options.point === undefined)) wrong('box', 'or point must be given, not both');
-  if (options.time !== undefined && options.timeUnit === undefined)
-    wrong('timeUnit', 'is needed: the unit of the time');
-  if (options.box) {
-    if (options.box.length !== 1 && options.box.length !== 4)
-      wrong('box', 'must be one path to four numbers, or four paths');
-    if (options.boxConvention === undefined) wrong('boxConvention', 'is needed: what the four numbers are');
-    if (options.coordinates === undefined) wrong('coordinates', 'is needed: pixels or normalized');
-    else problems.push(...checkImage({ ...options, coordinates: options.coordinates }));
-    if (options.yAxis === 'up' && options.coordinates === 'pixels' && options.imageHeight === undefined)
-      wrong('imageHeight', 'is needed: y up is turned into y down');
-  }
-  if (options.objects === undefined && options.frame === undefined && options.time === undefined)
-    wrong('frame', 'or time is needed, when a message is one object');
-  return problems;
+/** A table by its header: every row is a message that holds one object, or, of a frame without any, none. */
+function readTable(text: string, options: MappingOptions): Decoded | undefined {
+  const { table } = options;
+  if (table === undefined) return undefined;
+  const decoder = new MappingDecoder(options);
+  const commas = table === 'semicolons' ? text.replaceAll(',', '.').replaceAll(';', ',') : text;
+  const rows = new Rows(
+    table === 'tabs' ? text.replaceAll('\t', ',') : commas,
+    table === 'blanks' ? 'blanks' : 'commas',
+  );
+  const decoded: Decoded = { parts: [], problems: [], held: false };
+  const add = ({ parts, problems, notes }: Decoded) => {
+    decoded.parts.push(...parts);
+    for (const { path, ...rest } of problems) decoded.problems.push({ ...rest, path: `${rows.line}:1 ${path}` });
+    if (notes) decoded.notes = notes;
+  };
+  if (!rows.next()) return decoded;
+  const names = Array.from({ length: rows.columns }, (_, column) => rows.text(column));
+  while (decoded.problems.length < PROBLEMS_MAX && rows.next())
+    add(
+      decoder.decode(
+        Object.fromEntries(names.map((name, column) => [name, column < rows.columns ? rows.text(column) : undefined])),
+      ),
+    );
+  add(decoder.flush());
+  return decoded;
 }
-
-const PATH_RULE = 'must be a path such as tracks[0].pos.x, or ["@id"] for other keys';
 
 export const mapping = defineAdapter({
   name: 'mapping',
-  title: 'any JSON, by paths to its fields',
+  title: 'any JSON or table with a header, by paths to its fields',
   message: 'json',
   numbering: 'either',
   bases: { frame: null, pixel: null },
-  options: OPTIONS,
-  check,
+  options: MAPPING_OPTIONS,
+  check: checkMapping,
   isList: ({ objects }) => objects?.startsWith('[') || objects === '.',
   shape: ({ box }) => (box ? 'box' : 'point'),
   create: (values) => new MappingDecoder(values),
+  readText: readTable,
 });

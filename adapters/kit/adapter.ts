@@ -111,8 +111,8 @@ export interface Adapter<T extends OptionTable = OptionTable> {
   readsClasses?: boolean;
   /** The classes in the text of a reference, for formats whose objects do not carry them. */
   classesIn?(text: string): Iterable<string>;
-  /** Reads the whole text of a file, where that is more than its messages one after the other. */
-  readText?(text: string, values: OptionValues<T>, role: Role, judging: Judging): Decoded;
+  /** Reads the whole text of a file, where that is more than its messages one after the other; else undefined. */
+  readText?(text: string, values: OptionValues<T>, role: Role, judging: Judging): Decoded | undefined;
   /** For formats with one file per frame: the frame a file stands for, by its name, and which of several recordings it
    * belongs to; null when it is none of the chosen ones. */
   frameOfFile?(name: string, values: OptionValues<T>): (Stamp & { group: string }) | null;

@@ -42,6 +42,8 @@ export interface Recording {
 
 /** Longest span of frames that is laid out: a stray number must not ask for a billion empty ones. */
 const FRAMES_MAX = 1_000_000;
+/** How far a file is looked at to tell lines from one document. */
+const LOOKED_AT_CHARS = 16_384;
 const ENVELOPE: ReadonlySet<string> = new Set(['type', 'seq', 'k', 't', 'message']);
 
 interface Message {
@@ -70,7 +72,8 @@ export function readRecording(
     for (const part of decoded.parts) parts.push(part);
   };
   const { adapter, values } = format;
-  if (adapter.readText && sources.length === 1) collect(file, adapter.readText(sources[0].text, values, role, judging));
+  const whole = sources.length === 1 ? adapter.readText?.(sources[0].text, values, role, judging) : undefined;
+  if (whole) collect(file, whole);
   else {
     const decoder: Decoder = format.decoder(role);
     for (const { place, message, stamp } of messagesOf(file, sources, format, problems)) {
@@ -176,7 +179,14 @@ function isOneDocument(text: string): boolean {
   const newline = begin.indexOf('\n');
   if (newline < 0 || begin.slice(newline).trim() === '') return parsed(begin.trim()) !== begin.trim();
   const first = begin.slice(0, newline).trim();
-  return parsed(first) === first;
+  if (parsed(first) !== first) return false;
+  // a first line that is no JSON: noise before the messages, or the beginning of a document
+  const isMessage = (line: string) => /^[{[]./.test(line) && parsed(line) !== line;
+  const lines = begin
+    .slice(newline, newline + LOOKED_AT_CHARS)
+    .split('\n')
+    .slice(0, -1);
+  return !lines.some((line) => isMessage(line.trim())) || parsed(begin.trim()) !== begin.trim();
 }
 
 /** The value of a JSON text, or the text itself. */

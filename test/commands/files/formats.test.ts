@@ -94,6 +94,20 @@ describe('formats of files', () => {
     });
   });
 
+  it('of your own leave out what a rule says, and count it', async () => {
+    const line = (k: number) =>
+      JSON.stringify({ n: k, tracks: [{ id: 'a', p: [k, 0] }, { id: 'b' }, { id: 'c', p: [k, null] }] });
+    const text = `starting up\n${[1, 2, 3].map(line).join('\n')}\n{"status":"ok"}\nbye\n`;
+    const file = folder.put('own.ndjson', text);
+    const mapping = ['objects=tracks', 'id=id', 'point=p', 'frame=n', 'incomplete=skip', 'foreign=skip'];
+    const args = ['--reference', file, '--tracker', file, '--format', 'mapping'];
+    const points = ['--distance', 'euclidean', '--cutoff', '3', '--exponent', '1', '--switch-penalty', '1'];
+    const { out, err } = await run([...args, ...mapping.flatMap((one) => ['--option', one]), ...points, '--json']);
+    assert.equal((JSON.parse(out) as Evaluation[])[0].count.proper, 3);
+    assert.match(err, /own\.ndjson: 6 of 9 objects are incomplete and were left out/);
+    assert.match(err, /own\.ndjson: 3 lines are foreign and were left out/);
+  });
+
   it('say which options they need', async () => {
     const file = write('onvif-xml', 'tracker');
     await assert.rejects(
