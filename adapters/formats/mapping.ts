@@ -1,9 +1,10 @@
 /**
- * Any JSON, or table with a header, by a mapping in the options: paths to the objects, their id, box or point, class and confidence, and to the
- * frame number or time; units and conventions are said, never guessed. A path is keys and indexes, `tracks[0].pos.x`;
- * keys with other characters stand in quotes, `["@id"]`. Without `objects` a message is one object, and objects of one
- * frame or time are gathered until another one begins. A table is read row by row, each an object whose keys are the
- * names of the columns. What is incomplete or foreign is refused, or by rule left out and counted.
+ * Any JSON, or table with a header, by a mapping in the options: paths to the objects, their id, box or point, class
+ * and confidence, and to the frame number or time; units and conventions are said, never guessed. A path is keys and
+ * indexes, `tracks[0].pos.x`; keys with other characters stand in quotes, `["@id"]`. Without `objects` a message is one
+ * object, and objects of one frame or time are gathered until another one begins. A table is read row by row, each an
+ * object whose keys are the names of the columns. What is incomplete or foreign is refused, or by rule left out and
+ * counted.
  */
 
 import type { Box } from '../../src/metric/evaluation.js';
