@@ -264,6 +264,7 @@ export class Live {
         path: 'stream',
         message: 'the evaluator recovers this stream; try again in a moment',
       };
+    this.#noticeStall(false);
     return this.#feeds.open(id, patch, shape);
   }
 
@@ -282,11 +283,13 @@ export class Live {
 
   /** The feed is finished. Resolves when that has taken effect; with the last feed everything left is settled. */
   end(id: FeedId): Promise<void> {
+    this.#noticeStall(false);
     return this.#feeds.end(id);
   }
 
   /** The connection of a feed is gone: the stream waits until it is back, for a while. */
   cut(id: FeedId): void {
+    this.#noticeStall(false);
     this.#feeds.cut(id);
   }
 

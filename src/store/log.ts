@@ -273,12 +273,23 @@ export class Log {
     return value && this.#readSnapshot(key, value);
   }
 
-  /** Durable records of one stream behind a position, up to another. */
+  /** Durable records of one stream behind a position, up to another; what is damaged is left out, and named. */
   async *recordsOf(stream: string, after: number, upTo: number): AsyncGenerator<Stored> {
+    let continuity: Continuity | null = null;
     const range = { ...COMMITS, gte: await this.#commitAt(after + 1), lt: keyBehind(upTo) };
-    for await (const [key, value] of this.#db.iterator(range))
-      for (const stored of readRecords(key, value))
+    for await (const [key, value] of this.#readable(range, 'the log')) {
+      // what comes before was dropped, because nobody needs it
+      continuity ??= new Continuity(Math.max(after + 1, parseKey(key).position));
+      for (const stored of this.#readCommit(key, value, continuity))
         if (stored.record.stream === stream && stored.position > after && stored.position <= upTo) yield stored;
+    }
+    continuity?.end(upTo);
+    this.#addDamage(continuity?.damage ?? []);
+  }
+
+  /** What the same place has been named for is not named again. */
+  #addDamage(found: readonly Damage[]): void {
+    for (const one of found) if (!this.damage.some(({ message }) => message === one.message)) this.damage.push(one);
   }
 
   /** Records after the snapshots of their streams, in order; to be read once, after open. */
@@ -297,7 +308,7 @@ export class Log {
         yield stored;
       }
     continuity.end(last);
-    this.damage.push(...continuity.damage, ...continuity.suspects(this.#coverage.snapshots()));
+    this.#addDamage([...continuity.damage, ...continuity.suspects(this.#coverage.snapshots())]);
     this.#recoveredFloor = null;
   }
 

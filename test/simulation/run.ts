@@ -296,6 +296,7 @@ class Player {
     const { degraded } = live!.health();
     for (const { event, fields } of this.#evaluator.complaints)
       if (event === 'data_damaged') this.#tell(`damaged ${fields.stream ?? '*'}: ${fields.message}`);
+    for (const { stream, reason } of degraded) this.#tell(`damaged ${stream}: ${reason}`);
     if (degraded.length > 0 && !this.#damaged) this.#violations.push(`degraded: ${JSON.stringify(degraded)}`);
     for (const { stream, feeds, series } of live!.streams()) {
       const events: Record<string, number> = {};

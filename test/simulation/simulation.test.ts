@@ -49,4 +49,14 @@ describe('simulation', () => {
       const { violations } = await playPlan(plan);
       assert.deepEqual(violations, []);
     });
+
+  for (const seed of [2, 9, 29])
+    it(`notices that it stood still before it hears of a cut, seed ${seed}`, async () => {
+      const plan = scripted(seed, 'usual', [
+        { atMs: 500, kind: 'cut', feed: 1, clientHearsMs: 40, serverHearsMs: 60, deadMs: 1300 },
+        { atMs: 530, kind: 'suspend', feed: null, forMs: 6500 },
+      ]);
+      const { violations } = await playPlan(plan);
+      assert.deepEqual(violations, []);
+    });
 });

@@ -287,6 +287,9 @@ describe('log', () => {
     const again = await open();
     assert.deepEqual(seqs(await all(again.records())), [1, 3, 4]);
     assert.match(messages(again)[0], /the log lacks record 2, lost or damaged/);
+    const named = messages(again);
+    assert.deepEqual(seqs(await all(again.recordsOf('a', 0, again.lastPosition))), [1, 3, 4]);
+    assert.deepEqual(messages(again), named, 'nothing is named twice');
     assert.match(messages(again)[1], /frames 2 to 2 of tracker sort of stream a are lost/);
     await again.append(partOf('a', 5));
     assert.equal(again.lastPosition, 5);
