@@ -45,8 +45,11 @@ export function planOf(seed: number, chosen?: RunKind): Plan {
   if (kind === 'damaged')
     faults.push({ atMs: (0.3 + random() * 0.6) * lengthMs, ...restart(random, 1 + Math.floor(random() * 3)) });
   faults.sort((a, b) => a.atMs - b.atMs);
+  // a stream whose thread dies a third time is suspended
+  const thread = faults.findIndex(({ kind: one }) => one === 'thread');
+  const few = faults.filter(({ kind: one }, n) => one !== 'thread' || n === thread);
   const hiccups = random() < 0.2 ? { share: 0.002, mostMs: 60 } : { share: 0, mostMs: 0 };
-  return { seed, kind, scene, config: configOf(random, kind, scene), hiccups, faults };
+  return { seed, kind, scene, config: configOf(random, kind, scene), hiccups, faults: few };
 }
 
 /** The same scene and settings, and nothing goes wrong. */

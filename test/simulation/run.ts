@@ -40,6 +40,9 @@ const PATIENCE_MS = 900_000;
 /** what depends on the clock, and on nothing else */
 const TIMES = new Set(['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since', 'n', 'spikes', 'gauges']);
 
+/** events that tell of the interruption itself */
+const TELLING = new Set(['resuming', 'finding']);
+
 const baselines = new Map<number, Map<string, Outcome>>();
 
 /** Plays a seed, and compares it with the same scene in a calm world. */
@@ -267,7 +270,8 @@ class Player {
     if (this.#evaluator.refusal) return;
     if (fault.kind === 'stop') await this.#evaluator.stop();
     else this.#evaluator.kill();
-    if (losesPower) this.#disk.losePower();
+    // with the mark beside it lost too, nobody can know that a store was longer once
+    if (losesPower && !this.#damaged) this.#disk.losePower();
     for (let n = 0; n < damages && this.#disk.data.size > 0; n++) {
       this.#damaged = true;
       // a store that was cut looks like one that was never longer; only the mark beside it says otherwise
@@ -302,7 +306,7 @@ class Player {
       const events: Record<string, number> = {};
       for (const event of live!.recentEvents(stream)) {
         const { type, tracker, count = 1 } = event as LiveEvent & { count?: number };
-        if (type !== 'resuming') events[`${tracker} ${type}`] = (events[`${tracker} ${type}`] ?? 0) + count;
+        if (!TELLING.has(type)) events[`${tracker} ${type}`] = (events[`${tracker} ${type}`] ?? 0) + count;
       }
       const windows = [];
       for (const { tracker, profile } of sorted(series))
