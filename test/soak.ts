@@ -101,13 +101,13 @@ function bytesIn(dir: string): number {
 
 async function takeSample(): Promise<Sample> {
   const text = await (await fetch(`${http}/metrics`)).text();
-  const valueOf = (name: string) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]);
+  const gauge = (name: string) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]);
   const { streams } = (await (await fetch(`${http}/v1/streams`)).json()) as { streams: unknown[] };
   return {
     frames: sent,
     seconds: Math.round((performance.now() - startMs) / 1000),
-    residentMb: Math.round(valueOf('process_resident_memory_bytes') / 1e6),
-    heapMb: Math.round(valueOf('nodejs_heap_size_used_bytes') / 1e6),
+    residentMb: Math.round(gauge('process_resident_memory_bytes') / 1e6),
+    heapMb: Math.round(gauge('nodejs_heap_size_used_bytes') / 1e6),
     diskMb: Math.round(bytesIn(data) / 1e6),
     labelSets: text.split('\n').filter((line) => line && !line.startsWith('#')).length,
     streams: streams.length,
