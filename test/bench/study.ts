@@ -76,6 +76,7 @@ const terms: StudyTerms = {
   profiles: values.profile.map((name) => ({ name, params: presets[name as keyof typeof presets] })),
   solve: {},
   scores: true,
+  events: false,
   reading: { formats: { reference: MOT, tracker: MOT } },
 };
 

@@ -14,13 +14,15 @@ export interface Console {
   screen: Screen;
   /** draw progress: standard error is a terminal */
   progress: boolean;
+  /** what is written scrolls over a screen: standard output is a terminal */
+  scrolls?: boolean;
 }
 
 /** The console of this process. */
 export function processConsole(): Console {
   const { stdout, stderr, env } = process;
   const progress = stderr.isTTY === true && env.TERM !== 'dumb';
-  return { out: stdout, err: stderr, screen: screenOf(stdout), progress };
+  return { out: stdout, err: stderr, screen: screenOf(stdout), progress, scrolls: stdout.isTTY === true };
 }
 
 /** Writes, and waits when the other end is slow. */

@@ -32,10 +32,12 @@ type Terminal = Pick<WriteStream, 'isTTY' | 'columns' | 'hasColors'>;
  * `xterm`, as those of containers do: they announce 16 and show them all.
  */
 export function screenOf(terminal: Terminal): Screen {
-  if (terminal.isTTY !== true) return { columns: Number.POSITIVE_INFINITY, colors: false };
+  if (terminal.isTTY !== true) return { columns: PASTED_COLUMNS, colors: false };
   return { columns: terminal.columns || 80, colors: terminal.hasColors() };
 }
 
+/** Where there is no terminal: what people paste into a mail or an issue should not be broken there. */
+const PASTED_COLUMNS = 80;
 const GAP = 2;
 /** A key column is at most this share of the screen wide. */
 const KEY_SHARE_MAX = 0.3;
@@ -79,11 +81,14 @@ function shorten(column: Column, width: number): Column {
   };
 }
 
-/** Columns of one group stay together. */
+/** Columns of one group stay together, unless they are wider than the screen by themselves. */
 function fold(columns: Column[], keys: Column[], room: number): Column[][] {
   const blocks: Column[][] = [];
   let block = [...keys];
-  for (const group of groupsOf(columns.filter(({ key }) => !key))) {
+  const groups = groupsOf(columns.filter(({ key }) => !key));
+  for (const group of groups.flatMap((one) =>
+    widthOf([...keys, ...one]) > room ? one.map((column) => [column]) : [one],
+  )) {
     if (block.length > keys.length && widthOf([...block, ...group]) > room) {
       blocks.push(block);
       block = [...keys];

@@ -5,7 +5,7 @@ import { UsageError } from '../console/options.js';
 import { withProgress } from '../console/progress.js';
 import { findStudy, isFolder } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
-import type { Job, JobFiles } from './options.js';
+import { type Job, type JobFiles, termsOf } from './options.js';
 import { runStudy, type Study } from './study.js';
 import { checkStudyFiles, writeStudyFiles } from './study-files.js';
 import { drawStudy, studyEntries } from './study-table.js';
@@ -19,11 +19,10 @@ export async function runBenchmark(job: Job, files: JobFiles, command: string, c
   if (job.windowFrames) throw new UsageError('--window needs files, not folders; name one sequence');
   const found = findStudy(files.reference, files.trackers);
   checkStudyFiles(job);
-  const { profiles, solve, scores } = job;
   const references = found.sequences.map(({ reference }) => reference);
   const studies: Study[] = [];
   for (const reading of readingsByClass(files, references)) {
-    const terms = { profiles, solve, scores, reading };
+    const terms = { ...termsOf(job), reading };
     studies.push(
       await withProgress(console.progress, (progress) =>
         runStudy({ ...found, reference: files.reference }, terms, job.threads, progress),

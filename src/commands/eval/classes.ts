@@ -10,6 +10,7 @@ import type { JobFiles } from './options.js';
 export function readingsByClass({ reading, perClass }: JobFiles, references: readonly string[]): PairReading[] {
   const byRules = classesOf(reading.preprocess);
   if (!perClass && !byRules) return [reading];
-  const classes = reading.classes ?? byRules ?? new PairReader(reading).classes(references);
+  const chosen = reading.formats.reference.options.classes as readonly unknown[] | undefined;
+  const classes = reading.classes ?? chosen?.map(String) ?? byRules ?? new PairReader(reading).classes(references);
   return classes.map((kind) => ({ ...reading, class: kind }));
 }

@@ -48,11 +48,11 @@ function notesOn({ profiles, files }: Job, { notes }: Sequence): string[] {
 }
 
 /** Rows that scroll over the screen are progress enough. */
-function showsProgress({ windowFrames, csv }: Job, { progress, screen }: Console): boolean {
-  const scrolling = windowFrames !== null && csv === null && Number.isFinite(screen.columns);
+function showsProgress({ windowFrames, csv }: Job, { progress, scrolls }: Console): boolean {
+  const scrolling = windowFrames !== null && csv === null && scrolls === true;
   return progress && !scrolling;
 }
 
 /** The built-in scene, and nothing in particular asked about it. */
-const isDemonstration = ({ files, json, windowFrames, html, csv }: Job): boolean =>
-  !files && !json && !windowFrames && !html && !csv;
+const isDemonstration = ({ files, json, windowFrames, html, csv, events }: Job): boolean =>
+  !files && !json && !windowFrames && !html && !csv && !events;

@@ -40,7 +40,7 @@ export async function runSequence(
     evaluations: [...evaluateTrackers(job, sequence, progress)],
   }));
   await progress.stop();
-  if (job.html !== null || job.csv !== null) {
+  if (job.html !== null || job.csv !== null || job.events !== null) {
     const studies = judged.map(({ sequence, evaluations }) => studyOf(job, sequence, evaluations));
     writeStudyFiles(job, studies, command, console);
   }
@@ -102,13 +102,15 @@ export function rankingOf(
 }
 
 /** The sequence as a study of one. */
-function studyOf({ profiles }: Job, sequence: Sequence, evaluations: TrackerEvaluation[]): Study {
+function studyOf({ profiles, events }: Job, sequence: Sequence, evaluations: TrackerEvaluation[]): Study {
   const { reference, trackers, notes, class: kind } = sequence;
   const [name] = shortNames([reference]);
   const judged = trackers.map((tracker) => {
     const own = evaluations.filter((one) => one.tracker === tracker);
     const verdict = {
-      profiles: own.map(({ evaluation }) => verdictOn(evaluation, tracker.frames)),
+      profiles: own.map(({ evaluation }) =>
+        verdictOn(evaluation, tracker.frames, events === null ? null : tracker.places),
+      ),
       totals: own[0].totals,
     };
     return { sequence: name, tracker: tracker.name, verdict, warnings: tracker.warnings };

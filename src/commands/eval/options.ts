@@ -9,7 +9,7 @@ import type { Yardstick } from '../files/doctor.js';
 import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
 import { type PairReading, readingOf } from '../files/pair-reader.js';
 import { PAIRING_OPTIONS } from '../files/pairing.js';
-import type { NamedProfile } from './verdict.js';
+import type { NamedProfile, Terms } from './verdict.js';
 
 /** What is to be done. */
 export interface Job {
@@ -25,8 +25,18 @@ export interface Job {
   windowFrames: number | null;
   csv: string | null;
   html: string | null;
+  /** which frames and objects, as rows */
+  events: string | null;
   json: boolean;
 }
+
+/** How a job judges. */
+export const termsOf = ({ profiles, solve, scores, events }: Job): Terms => ({
+  profiles,
+  solve,
+  scores,
+  events: events !== null,
+});
 
 /** Files, or folders: a study. Without a feed that is believed, the reference may be empty. */
 export interface JobFiles {
@@ -110,6 +120,7 @@ const GROUPS: OptionGroup[] = [
       scores: { help: 'HOTA, MOTA, IDF1 and their parts beside it, and where they disagree' },
       html: { value: 'FILE', help: 'write a report: tables, cost over time, who follows whom' },
       csv: { value: 'FILE', help: 'write the results as rows; with --window its series, and print a drawing of them' },
+      events: { value: 'FILE', help: 'write which frames and objects are missed, false or switched, as rows' },
       threads: { value: 'N', help: 'of a study (default: all cores)' },
       json: { help: 'print the evaluations as JSON, with every frame and assignment' },
       formats: { help: 'list the formats and their options' },
@@ -160,6 +171,7 @@ export function readJob(line: CommandLine): Job {
     html: line.text('html') ?? null,
     windowFrames: line.has('window') ? readWhole(line, 'window', 'frames') : null,
     csv: line.text('csv') ?? null,
+    events: line.text('events') ?? null,
     json: line.has('json'),
   };
   line.refuse(
@@ -169,7 +181,8 @@ export function readJob(line: CommandLine): Job {
   );
   line.refuse('json', ['window'], 'the window is written as CSV');
   line.refuse('html', ['window'], 'the report is on whole sequences');
-  line.refuse('symmetric', ['window', 'html', 'csv'], 'the comparison is printed, or given as JSON');
+  line.refuse('window', ['events'], 'events are of whole sequences');
+  line.refuse('symmetric', ['window', 'html', 'csv', 'events'], 'the comparison is printed, or given as JSON');
   line.refuse('symmetric', ['per-class'], 'classes belong to a reference');
   line.refuse('window', ['per-class'], 'the series is one; choose a class with --classes');
   line.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');

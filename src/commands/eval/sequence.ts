@@ -10,6 +10,8 @@ export interface SequenceTracker {
   /** as given on the command line */
   file: string;
   frames: Frame[];
+  /** numbers of the frames, or their times in seconds */
+  places: number[];
   /** what a simulated tracker does wrong on purpose */
   faults: Fault[];
   /** what makes its numbers doubtful */
@@ -32,10 +34,11 @@ export function readSequence(reference: string, files: readonly string[], readin
   return {
     reference,
     ...(reading.class !== undefined && { class: reading.class }),
-    trackers: pairs.map(({ frames, notes: own }, index) => ({
+    trackers: pairs.map(({ frames, places, notes: own }, index) => ({
       name: names[index],
       file: files[index],
       frames,
+      places,
       faults: [],
       warnings: warningsIn(own),
     })),
@@ -59,7 +62,12 @@ export function simulatedSequence(): Sequence {
   const { name, trackers } = crossingScene();
   return {
     reference: name,
-    trackers: trackers.map((tracker) => ({ ...tracker, file: tracker.name, warnings: [] })),
+    trackers: trackers.map((tracker) => ({
+      ...tracker,
+      file: tracker.name,
+      places: tracker.frames.map((_, n) => n + 1),
+      warnings: [],
+    })),
     notes: [],
   };
 }

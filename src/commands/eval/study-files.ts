@@ -2,20 +2,30 @@
 
 import type { Console } from '../console/console.js';
 import { checkWritable, writeOutputFile } from '../console/output-file.js';
+import { eventsCsv } from './events.js';
 import type { Job } from './options.js';
 import type { Study } from './study.js';
 import { drawStudyPage } from './study-page.js';
 import { studyCsv } from './study-table.js';
 
+const eventsIn = (studies: readonly Study[]) =>
+  studies.flatMap(({ class: kind, results }) =>
+    results.map(({ sequence, tracker, profile, events = [] }) => ({
+      ...(kind !== undefined && { class: kind }),
+      ...{ sequence, tracker, profile: profile.name, events },
+    })),
+  );
+
 /** Before the work: whether its results can be written. */
-export function checkStudyFiles({ html, csv }: Job): void {
-  for (const file of [html, csv]) if (file !== null) checkWritable(file);
+export function checkStudyFiles({ html, csv, events }: Job): void {
+  for (const file of [html, csv, events]) if (file !== null) checkWritable(file);
 }
 
-export function writeStudyFiles({ html, csv }: Job, studies: Study[], command: string, { err }: Console): void {
+export function writeStudyFiles({ html, csv, events }: Job, studies: Study[], command: string, { err }: Console): void {
   const texts: Array<[file: string | null, text: () => string]> = [
     [html, () => drawStudyPage(studies, command)],
     [csv, () => studyCsv(studies)],
+    [events, () => eventsCsv(eventsIn(studies))],
   ];
   for (const [file, text] of texts) {
     if (file === null) continue;

@@ -6,6 +6,7 @@
 import { SCORE_NAMES } from '../../scores/totals.js';
 import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
 import { drawScores, sequenceDisagreements } from './comparison.js';
+import { csvField } from './csv.js';
 import { drawRanking, drawWarnings } from './ranking.js';
 import type { CombinedResult, Result, Study } from './study.js';
 import { COMPONENTS, describeParams, type NamedProfile, type Summary } from './verdict.js';
@@ -89,10 +90,6 @@ function csvRow({ sequence, tracker, profile, evaluation, scores }: Result, scor
   const numbers = [evaluation.frames, evaluation.distance, ...costs, ...counts, evaluation.meanLocalizationError];
   const values = scored ? SCORE_NAMES.map((name) => scores?.[name] ?? '') : [];
   return [...fields, ...numbers, evaluation.exact, evaluation.gap, ...values].join(',');
-}
-
-export function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** An evaluation, and what it is of. */

@@ -7,8 +7,8 @@ import { PairReader } from '../files/pair-reader.js';
 import type { Answer, StudyTerms, Task } from './study.js';
 import { judge } from './verdict.js';
 
-const { profiles, solve, scores, reading } = workerData as StudyTerms;
-const reader = new PairReader(reading);
+const terms = workerData as StudyTerms;
+const reader = new PairReader(terms.reading);
 
 parentPort?.on('message', (task: Task) => {
   parentPort?.postMessage(answerTo(task));
@@ -16,8 +16,8 @@ parentPort?.on('message', (task: Task) => {
 
 function answerTo({ index, pair }: Task): Answer {
   try {
-    const { frames, notes } = reader.read(pair);
-    return { index, verdict: judge(frames, profiles, solve, scores), notes };
+    const read = reader.read(pair);
+    return { index, verdict: judge(read, terms), notes: read.notes };
   } catch (error) {
     if (!(error instanceof InputError)) throw error;
     return { index, problems: error.problems };

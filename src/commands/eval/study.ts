@@ -7,20 +7,23 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { InputError, type Problem } from '../../metric/input-error.js';
-import type { SolveOptions } from '../../metric/solve-options.js';
 import { addTotals, type Scores, scoresOf } from '../../scores/totals.js';
 import type { Progress } from '../console/progress.js';
 import type { StudyFiles } from '../files/layout.js';
 import type { FilePair, PairReading } from '../files/pair-reader.js';
 import { warningsIn } from './sequence.js';
-import { COMPONENTS, type NamedProfile, type ProfileVerdict, type Summary, type Verdict } from './verdict.js';
+import {
+  COMPONENTS,
+  type NamedProfile,
+  type ProfileVerdict,
+  type Summary,
+  type Terms,
+  type Verdict,
+} from './verdict.js';
 
 /** What all pairs of a study have in common. */
-export interface StudyTerms {
+export interface StudyTerms extends Terms {
   reading: PairReading;
-  profiles: NamedProfile[];
-  solve: SolveOptions;
-  scores: boolean;
 }
 
 /** One tracker on one sequence under one profile. */
@@ -46,7 +49,7 @@ export interface Study {
   /** sequences that are combined: every tracker has them */
   common: string[];
   profiles: NamedProfile[];
-  results: Array<Result & Pick<ProfileVerdict, 'timeline' | 'ribbon'>>;
+  results: Array<Result & Pick<ProfileVerdict, 'timeline' | 'ribbon' | 'events'>>;
   combined: CombinedResult[];
   notes: string[];
 }

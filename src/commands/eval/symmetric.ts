@@ -13,7 +13,7 @@ import { withProgress } from '../console/progress.js';
 import { type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
 import { isFolder, type SequenceFiles } from '../files/layout.js';
 import { shortNames } from '../files/names.js';
-import type { Job, JobFiles } from './options.js';
+import { type Job, type JobFiles, termsOf } from './options.js';
 import { runStudy, type StudyTerms, type StudyWatch } from './study.js';
 import type { NamedProfile, Summary } from './verdict.js';
 
@@ -35,8 +35,8 @@ export async function runSymmetric(job: Job, files: JobFiles, console: Console):
   const paths = [...(files.reference ? [files.reference] : []), ...files.trackers];
   const names = shortNames(paths);
   const feeds = paths.map((path, index) => ({ name: names[index], path }));
-  const { profiles, solve, scores, threads } = job;
-  const terms = { profiles, solve, scores, reading: files.reading };
+  const { threads } = job;
+  const terms = { ...termsOf(job), reading: files.reading };
   const { comparisons, notes } = await withProgress(console.progress, (progress) =>
     compareFeeds(feeds, terms, threads, progress),
   );

@@ -11,6 +11,7 @@ import { scoreTotals } from '../../scores/score-window.js';
 import type { SimilarityRule } from '../../scores/similarity.js';
 import type { Totals } from '../../scores/totals.js';
 import { short } from '../console/numbers.js';
+import { eventsOf, type JudgedEvent } from './events.js';
 
 export const COMPONENTS: ReadonlyArray<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
@@ -57,6 +58,8 @@ export interface ProfileVerdict {
   evaluation: Summary;
   timeline: CostTimeline;
   ribbon: Ribbon;
+  /** where they are asked for */
+  events?: JudgedEvent[];
 }
 
 export interface Verdict {
@@ -69,10 +72,25 @@ export interface Verdict {
 const BINS_MAX = 240;
 const RIBBON_ROWS_MAX = 12;
 
+/** How everything is judged. */
+export interface Terms {
+  profiles: NamedProfile[];
+  solve: SolveOptions;
+  /** the companion scores too */
+  scores: boolean;
+  /** which frames and objects, too */
+  events: boolean;
+}
+
 /** Judges one sequence under all profiles. */
-export function judge(frames: Frame[], profiles: NamedProfile[], solve: SolveOptions, scores: boolean): Verdict {
+export function judge(
+  { frames, places }: { frames: Frame[]; places: number[] },
+  { profiles, solve, scores, events }: Terms,
+): Verdict {
   return {
-    profiles: profiles.map(({ params }) => verdictOn(evaluate(framesFor(params, frames), params, solve), frames)),
+    profiles: profiles.map(({ params }) =>
+      verdictOn(evaluate(framesFor(params, frames), params, solve), frames, events ? places : null),
+    ),
     totals: scores ? totalsOf(frames, profiles) : null,
   };
 }
@@ -101,9 +119,11 @@ function centred(object: Obj): Obj {
   return { id: object.id, point: [left + width / 2, top + height / 2] };
 }
 
-export function verdictOn(evaluation: Evaluation, frames: Frame[]): ProfileVerdict {
+/** `places`: numbers of the frames, where events are asked for. */
+export function verdictOn(evaluation: Evaluation, frames: Frame[], places: number[] | null): ProfileVerdict {
   const { perFrame, audit: _audit, ...summary } = evaluation;
-  return { evaluation: summary, timeline: timelineOf(perFrame), ribbon: ribbonOf(perFrame, frames) };
+  const verdict = { evaluation: summary, timeline: timelineOf(perFrame), ribbon: ribbonOf(perFrame, frames) };
+  return places ? { ...verdict, events: eventsOf(perFrame, frames, places) } : verdict;
 }
 
 function timelineOf(perFrame: Evaluation['perFrame']): CostTimeline {

@@ -14,9 +14,9 @@ import { short } from '../console/numbers.js';
 import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
 import { drawTimeline, timelineLegend } from '../console/timeline.js';
+import { csvField } from './csv.js';
 import type { Job } from './options.js';
 import type { Sequence, SequenceTracker } from './sequence.js';
-import { csvField } from './study-table.js';
 import { framesFor, type NamedProfile, similarityRule } from './verdict.js';
 
 const SWITCHES_LISTED_MAX = 20;

@@ -74,6 +74,8 @@ export interface PairFrames {
   frames: Frame[];
   /** what the files call the first of them */
   firstFrame: number;
+  /** numbers of all of them, or their times in seconds */
+  places: number[];
   /** what a person should know about the files */
   notes: string[];
   /** what preprocessing did: rows of the tracker, and how many of them it removed */
@@ -162,7 +164,7 @@ export class PairReader {
 
   #align(reference: Recording, tracker: Recording): PairFrames {
     const { preprocess, symmetric, pairing = EXACT_PAIRING } = this.reading;
-    const { steps, notes, firstFrame } = pairRecordings(reference, tracker, pairing);
+    const { steps, notes, places } = pairRecordings(reference, tracker, pairing);
     const { yardstick } = this.reading;
     const findings = yardstick && !symmetric ? examine(reference, tracker, yardstick, pairing.toleranceMs) : [];
     const all = [...reference.notes, ...tracker.notes, ...(symmetric ? [] : notes), ...findings];
@@ -171,9 +173,10 @@ export class PairReader {
       reference: truths.map(asObj),
       tracker: (preprocess ? judged(preprocess, truths, aside, tracks) : tracks).map(asObj),
     }));
-    if (!preprocess) return { frames, firstFrame, notes: all };
+    const firstFrame = reference.parts[0]?.k === undefined && tracker.parts[0]?.k === undefined ? 1 : (places[0] ?? 1);
+    if (!preprocess) return { frames, firstFrame, places, notes: all };
     const keptCount = frames.reduce((sum, frame) => sum + frame.tracker.length, 0);
-    return { frames, firstFrame, notes: all, preprocessed: { rowCount, removedCount: rowCount - keptCount } };
+    return { frames, firstFrame, places, notes: all, preprocessed: { rowCount, removedCount: rowCount - keptCount } };
   }
 }
 

@@ -85,8 +85,8 @@ export interface PairedStep {
 
 export interface PairedRecordings {
   steps: PairedStep[];
-  /** what the files call the first of them */
-  firstFrame: number;
+  /** numbers of the steps, or their times in seconds */
+  places: number[];
   notes: string[];
 }
 
@@ -100,7 +100,7 @@ export function pairRecordings(reference: Recording, tracker: Recording, pairing
       tracks: objectsAt(step, 1),
       aside: step.parts[0]?.aside ?? [],
     })),
-    firstFrame: kept[0]?.k ?? 1,
+    places: kept.map(({ k, t }) => k ?? t!),
     notes: meetingNotes(reference, tracker, kept, pairing),
   };
 }

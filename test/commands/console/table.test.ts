@@ -68,8 +68,8 @@ describe('a screen', () => {
     assert.deepEqual(screenOf(terminal(80, 2)), { columns: 80, colors: false });
   });
 
-  it('is plain and endlessly wide where there is no terminal', () => {
-    assert.deepEqual(screenOf({ ...terminal(80, 256), isTTY: false }), WIDE);
+  it('is plain, and fits where it is pasted, where there is no terminal', () => {
+    assert.deepEqual(screenOf({ ...terminal(120, 256), isTTY: false }), { columns: 80, colors: false });
   });
 });
 

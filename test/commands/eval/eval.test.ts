@@ -95,6 +95,15 @@ describe('tgospa eval', () => {
       assert.match(out, /mean error/);
     });
 
+    it('fits 80 columns where it is pasted, with the scores', () => {
+      const { status, stdout } = spawnSync(process.execPath, [main, 'eval', ...files, '--scores'], {
+        encoding: 'utf8',
+      });
+      assert.equal(status, 0);
+      const longest = Math.max(...stdout.split('\n').map((line) => line.length));
+      assert.ok(longest <= 80, `a line has ${longest} characters`);
+    });
+
     it('tells trackers of the same file name apart by their folders', async () => {
       for (const name of ['alpha', 'beta']) {
         mkdirSync(folder.at(name, 'data'), { recursive: true });
