@@ -1,8 +1,8 @@
 /**
  * `tgospa check` and `tgospa repair`: whether a data folder is sound, and what of it can be saved. Exit code 0 when all
- * is well, 1 when something is damaged. No evaluator may run on the folder meanwhile.
+ * is well, 1 when something is damaged, 2 while an evaluator runs on the folder.
  */
-import { hasStore, inspect, repair } from '../store/inspection.js';
+import { hasStore, inspect, isInUse, repair } from '../store/inspection.js';
 import type { Console } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp, UsageError } from './console/options.js';
 
@@ -39,6 +39,10 @@ export async function runCheck(args: string[], { out }: Pick<Console, 'out'>): P
     out.write(CHECK_HELP);
     return 0;
   }
+  if (await isInUse(dir)) {
+    out.write(`${dir} is in use by a running evaluator: ask it at /readyz, or stop it and check again\n`);
+    return 2;
+  }
   const { damage, lastPosition, streams, events } = await inspect(dir);
   for (const { message } of damage) out.write(`damaged: ${message}\n`);
   if (damage.length > 0) {
@@ -55,6 +59,10 @@ export async function runRepair(args: string[], { out }: Pick<Console, 'out'>): 
   if (dir === null) {
     out.write(REPAIR_HELP);
     return 0;
+  }
+  if (await isInUse(dir)) {
+    out.write(`${dir} is in use by a running evaluator; stop it before you repair its folder\n`);
+    return 2;
   }
   const { damage } = await inspect(dir);
   if (damage.length === 0) {

@@ -9,6 +9,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
 import type { Config, SettingsPatch } from '../config/config.js';
+import { ApplyMark } from '../store/apply-mark.js';
 import type { Folder } from '../store/folder.js';
 import { Log, type LogGauges, type LogOwner } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
@@ -69,6 +70,8 @@ export class Live {
   /** streams that are resuming, as far as that was published */
   readonly #resuming = new Set<string>();
   #stopping = false;
+  /** everything was applied before the end */
+  #isClean = false;
   /** streams that are there are served; others may still be rebuilt */
   #serving = false;
   /** resolves when every stream is there */
@@ -82,15 +85,17 @@ export class Live {
     readonly logger: Logger,
     readonly log: Log,
     readonly workers: Workers,
+    readonly mark: ApplyMark,
   ) {
     const { data, evaluation, limits } = config;
     this.#history = new EventHistory(log, limits.recentEvents);
     this.#snapshots = new Snapshots(log, data.snapshotFrames, evaluation.sliceMs * 3);
-    this.#quarantine = new Quarantine(log.folder, logger);
+    this.#quarantine = new Quarantine(log.folder, logger, mark.culprits);
     this.#streams = new Streams({
       evaluation,
       log,
       quarantine: this.#quarantine,
+      mark,
       workers,
       history: this.#history,
       snapshots: this.#snapshots,
@@ -103,8 +108,9 @@ export class Live {
     this.#heldAcks = new HeldAcks(this.#streams);
     this.#feeds = new OpenFeeds(config, log, this.#streams, this.#heldAcks, () => clock.now());
     this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation);
-    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, this.#quarantine, logger);
+    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger);
     this.#cleanUp = [
+      () => mark.close(this.#isClean),
       () => workers.stop(),
       () => log.kill(),
       () => this.#streams.close(),
@@ -150,7 +156,9 @@ export class Live {
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
     };
     const log = await Log.open(config.data, owner, machine.folder);
-    const live = new Live(config, clock, logger, log, new Workers(config.evaluation, logger, machine.startThread));
+    const mark = new ApplyMark(log.folder);
+    const workers = new Workers(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
+    const live = new Live(config, clock, logger, log, workers, mark);
     return live;
   }
 
@@ -359,6 +367,7 @@ export class Live {
     await Promise.race([this.#streams.drained(), delay(WORKERS_STOP_MS, undefined, { ref: false })]);
     await this.#snapshots.saveLast(this.#streams);
     await this.log.close();
+    this.#isClean = true;
     await this.kill();
   }
 

@@ -29,12 +29,22 @@ export class Quarantine {
   constructor(
     readonly folder: Pick<Folder, 'dir' | 'names' | 'read' | 'write' | 'remove'>,
     readonly logger: Complaints,
+    /** positions of records that have ended the process */
+    readonly culprits: ReadonlySet<number> = new Set(),
   ) {
     for (const name of this.#files()) this.#load(name);
   }
 
   get size(): number {
     return this.#marks.size;
+  }
+
+  /** Whether a record is left out; one that has ended the process again and again is set aside now. */
+  excludes(stored: Stored): boolean {
+    if (this.has(stored)) return true;
+    if (!this.culprits.has(stored.position)) return false;
+    this.add(stored, 'the process ended twice when it was applied');
+    return true;
   }
 
   has({ position, record }: Stored): boolean {

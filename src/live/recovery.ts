@@ -13,8 +13,6 @@ import type { RunningStream } from '../stream/running-stream.js';
 import type { LiveEvent } from '../wire/events.js';
 import type { Deadlines } from './deadlines.js';
 import type { OpenFeeds } from './open-feeds.js';
-import type { Quarantine } from './quarantine.js';
-import { RecoveryMark } from './recovery-mark.js';
 import { complete, completeState } from './restoration.js';
 import type { Logger, Published, Streams } from './streams.js';
 
@@ -34,7 +32,6 @@ export class Recovery {
     readonly streams: Streams,
     readonly feeds: OpenFeeds,
     readonly deadlines: Deadlines,
-    readonly quarantine: Quarantine,
     readonly logger: Logger,
   ) {}
 
@@ -66,20 +63,16 @@ export class Recovery {
 
   async #replayRecords(publish: (published: Published) => void): Promise<void> {
     const { streams } = this;
-    const mark = new RecoveryMark(this.log.folder);
     for await (const stored of this.log.records()) {
       const { position, record } = complete(stored);
       this.#position = position;
       if (streams.readsItself(record.stream, position)) continue;
-      if (position === mark.culprit) this.quarantine.add(stored, 'the process ended twice when it was applied');
-      mark.at(position);
       for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });
       await streams.caughtUp(record.stream);
       await this.#pause();
     }
     for (const damage of this.log.damage) this.logger.error('data_damaged', { ...damage });
     await streams.drained();
-    mark.close();
   }
 
   /** Others have their turn after each slice: the port is open. */

@@ -76,7 +76,7 @@ export class Restoration {
     let savedMs = performance.now();
     try {
       for await (const stored of log.recordsOf(name, snapshot?.position ?? 0, upTo)) {
-        if (quarantine.has(stored)) continue;
+        if (quarantine.excludes(stored)) continue;
         target ??= this.#open(stored.record, onApplied);
         await target?.apply(complete(stored));
         if (isRetirement(stored.record)) {

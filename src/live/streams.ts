@@ -8,6 +8,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
+import type { ApplyMark } from '../store/apply-mark.js';
 import { eventKey } from '../store/commit.js';
 import { packSnapshot } from '../store/formats.js';
 import type { Log, Snapshot, Stored } from '../store/log.js';
@@ -47,6 +48,8 @@ interface StreamsParts {
   evaluation: Config['evaluation'];
   log: Pick<Log, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
   quarantine: Quarantine;
+  /** of what is being applied in this thread */
+  mark: Pick<ApplyMark, 'at'>;
   workers: Workers;
   history: EventHistory;
   snapshots: Snapshots;
@@ -159,19 +162,22 @@ export class Streams implements WorkerOwner {
 
   /** Applies records, those of a stream in order, and yields the events of each step. */
   *apply(queue: Iterable<Queued>): Generator<LiveEvent[]> {
+    const { mark } = this.#parts;
     for (const { position, record, backlog: counted } of queue) {
+      mark.at(position);
       const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
       if (backlog !== counted) recount(counted, backlog);
       const applied = stream ? yield* this.#applyTo(stream, record, position) : this.#skip(record, position);
       if (position > this.#handledPosition) this.#handledPosition = position;
       if (applied) this.#finish(record, backlog);
     }
+    mark.at(0);
   }
 
   /** False when what comes of the record is known later: in a worker, or when its stream has been rebuilt. */
   *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
     const retired = isRetirement(record);
-    if (this.#parts.quarantine.has({ position, record })) return true;
+    if (this.#parts.quarantine.excludes({ position, record })) return true;
     try {
       const steps = stream.apply(record, position);
       if (steps === null) return false;

@@ -2,9 +2,9 @@
  * A data folder looked at, or put in order, while no evaluator has it open. Looking changes nothing: LevelDB writes
  * when it opens a folder, so what is opened is a copy. Repairing keeps the folder as it was beside the new one.
  */
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   COMMITS,
   checkVersion,
@@ -21,6 +21,7 @@ import {
 } from './database.js';
 import { type Damage, Inventory, seal, unseal } from './integrity.js';
 import { headerOf, Log, type LogOwner } from './log.js';
+import { StorageFault } from './storage-fault.js';
 
 export interface Inspection {
   damage: Damage[];
@@ -44,6 +45,26 @@ const SETTINGS = {
 
 /** Whether there is a store in this folder at all. */
 export const hasStore = (dir: string): boolean => existsSync(join(dir, 'store', 'CURRENT'));
+
+/**
+ * Whether a running evaluator has the store open: it holds a lock on a file there. Opening the store itself would write
+ * to it, so an empty one that shares this file is opened instead.
+ */
+export async function isInUse(dir: string): Promise<boolean> {
+  const lock = resolve(dir, 'store', 'LOCK');
+  if (!existsSync(lock)) return false;
+  const empty = mkdtempSync(join(tmpdir(), 'tgospa-lock-'));
+  try {
+    mkdirSync(join(empty, 'store'));
+    symlinkSync(lock, join(empty, 'store', 'LOCK'));
+    await (await openDatabase(empty)).close();
+    return false;
+  } catch (error) {
+    return error instanceof StorageFault && /in use by another process/.test(error.message);
+  } finally {
+    rmSync(empty, { recursive: true, force: true });
+  }
+}
 
 /** What a start would find. */
 export async function inspect(dir: string): Promise<Inspection> {

@@ -78,6 +78,8 @@ export interface LogGauges {
   queuedRecords: number;
   queuedBytes: number;
   faults: number;
+  /** places that were found damaged */
+  damagedPlaces: number;
   /** milliseconds of the last commit, flush included */
   commitMs: number;
   /** epoch milliseconds of the oldest record kept; 0 when there is none */
@@ -163,6 +165,7 @@ export class Log {
       queuedRecords,
       queuedBytes: this.#waitingBytes,
       oldestMs: this.#retention.oldestMs,
+      damagedPlaces: this.damage.length,
       ...this.#gauges,
     };
   }

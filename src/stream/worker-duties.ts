@@ -2,6 +2,7 @@
  * What a worker does: heavy streams run here. What `workers.ts` sends for one stream is done and answered in order;
  * streams take turns, record by record, so that none waits for the backlog of another. A window is wanted as it is now.
  */
+import { MarkSlot } from '../store/apply-mark.js';
 import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';
@@ -30,11 +31,15 @@ export class WorkerDuties {
   /** what waits, by stream; the one whose turn it is stands first */
   readonly #waiting = new Map<number, Work[]>();
   #scheduled = false;
+  readonly #mark: MarkSlot | null;
 
   constructor(
     readonly setup: WorkerSetup,
     readonly post: (answer: WorkerAnswer) => void,
-  ) {}
+  ) {
+    const { markPath, thread } = setup;
+    this.#mark = markPath === undefined ? null : MarkSlot.ofWorker(markPath, thread);
+  }
 
   receive(task: WorkerTask): void {
     if (task.type === 'drop') this.#drop(task.stream);
@@ -78,10 +83,12 @@ export class WorkerDuties {
     // should this thread die of it, others can see what it was
     running[1] = task.type === 'apply' ? task.position : 0;
     running[0] = task.stream;
+    this.#mark?.at(running[1]);
     this.post(
       task.type === 'apply' ? this.#apply(task) : { type: 'answer', ask: task.ask, value: this.#valueFor(task) },
     );
     running[0] = 0;
+    this.#mark?.at(0);
   }
 
   #valueFor(task: Exclude<Work, { type: 'apply' }>): unknown {

@@ -58,6 +58,9 @@ export interface WorkerSetup {
   options: SolveOptions;
   /** number of the stream and position of the record that are being worked on; zeros in between */
   running: Float64Array;
+  /** where it writes what it is working on, under its number, so that this outlives the process */
+  markPath?: string;
+  thread: number;
 }
 
 /** A thread as it is seen from here. */
@@ -119,7 +122,7 @@ export class Workers {
   constructor(
     { threads, budgetMs, auditEvery }: Pick<Config['evaluation'], 'threads' | 'budgetMs' | 'auditEvery'>,
     readonly logger: { error(event: string, fields: Record<string, unknown>): void },
-    readonly startThread: StartThread = startWorker,
+    readonly around: { startThread?: StartThread; markPath?: string } = {},
   ) {
     this.count = threads ?? Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
     this.#options = { budgetMs, auditEvery };
@@ -142,10 +145,17 @@ export class Workers {
 
   #emptiest(): WorkerThread {
     if (this.#threads.length < this.count && this.#threads.every((thread) => thread.streams.size > 0))
-      this.#threads.push(
-        new WorkerThread(this.startThread, this.#options, (thread, error) => this.#died(thread, error)),
-      );
+      this.#threads.push(this.#newThread());
     return this.#threads.reduce((a, b) => (b.streams.size < a.streams.size ? b : a));
+  }
+
+  #newThread(): WorkerThread {
+    const { startThread = startWorker, markPath } = this.around;
+    const taken = this.#threads.map(({ number }) => number);
+    let number = 1;
+    while (taken.includes(number)) number++;
+    const setup = { options: this.#options, markPath, thread: number };
+    return new WorkerThread(startThread, setup, (thread, error) => this.#died(thread, error));
   }
 
   /** The streams of a worker that died are rebuilt elsewhere, without what it died of. */
@@ -185,8 +195,15 @@ class WorkerThread {
   #lastAsk = 0;
   #stopped = false;
 
-  constructor(start: StartThread, options: SolveOptions, onDeath: (thread: WorkerThread, error: unknown) => void) {
-    this.#worker = start({ options, running: this.running });
+  readonly number: number;
+
+  constructor(
+    start: StartThread,
+    setup: Omit<WorkerSetup, 'running'>,
+    onDeath: (thread: WorkerThread, error: unknown) => void,
+  ) {
+    this.number = setup.thread;
+    this.#worker = start({ ...setup, running: this.running });
     this.#worker.on('message', (answer: WorkerAnswer) => {
       if (this.#stopped) return;
       if (answer.type === 'applied') this.streams.get(answer.stream)?.receive(answer);

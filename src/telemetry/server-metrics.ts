@@ -185,6 +185,13 @@ export const LOG_METRICS: readonly Spec[] = [
     read: stored((storage) => storage.faults),
   },
   {
+    name: 'tgospa_store_damaged_places',
+    type: 'gauge',
+    labels: [],
+    help: 'Places of the store that were found damaged since the start of the process; /readyz and the log name what is lost.',
+    read: stored((storage) => storage.damagedPlaces),
+  },
+  {
     name: 'tgospa_log_backlog_records',
     type: 'gauge',
     labels: [],

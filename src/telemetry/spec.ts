@@ -14,6 +14,8 @@ export interface StorageGauges {
   bytes: number;
   commits: number;
   faults: number;
+  /** places that were found damaged since the start */
+  damagedPlaces: number;
   /** waiting for the next commit */
   queuedRecords: number;
   /** durable and not applied yet */

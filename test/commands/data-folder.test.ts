@@ -14,6 +14,8 @@ import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
 import { pack } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
+import { Program } from '../kit/system/program.js';
+import { freePort } from '../kit/system/system.js';
 
 describe('check and repair', () => {
   let dir: string;
@@ -106,5 +108,22 @@ describe('check and repair', () => {
     const live = await open();
     assert.equal(live.streams().length, 2);
     await live.kill();
+  });
+
+  it('say that an evaluator runs on the folder, and touch nothing', async () => {
+    const port = String(await freePort());
+    const evaluator = Program.tgospa(['serve', '--port', port, '--data', dir], { cwd: dir });
+    try {
+      await evaluator.shows(/listening on http/);
+      assert.match(await run(runCheck), /^2 .* is in use by a running evaluator: ask it at \/readyz/);
+      assert.match(await run(runRepair), /^2 .* is in use by a running evaluator; stop it before you repair/);
+      assert.deepEqual(
+        readdirSync(dir).filter((name) => name.startsWith('damaged-')),
+        [],
+      );
+    } finally {
+      await evaluator.end('SIGKILL');
+    }
+    assert.match(await run(runCheck), /^0 .* is sound/);
   });
 });

@@ -113,6 +113,7 @@ export class FakeLive implements LivePort {
       bytes: 0,
       commits: 0,
       faults: 0,
+      damagedPlaces: 0,
       queuedRecords: 0,
       backlogRecords: 0,
       threadStreams: 0,

@@ -122,6 +122,7 @@ describe('a data folder with a flipped bit', function () {
     const errors: string[] = [];
     const live = await open(folder, errors);
     assert.ok(errors.includes('data_damaged'));
+    assert.ok(live.storage().damagedPlaces > 0);
     const reasons = live.health().degraded.map(({ reason }) => reason);
     assert.ok(
       reasons.some((reason) => /the log lacks records? \d+/.test(reason)),

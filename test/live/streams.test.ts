@@ -103,6 +103,7 @@ function start(dir: string, stored: StoredData = {}) {
     evaluation: config.evaluation,
     log: { saveSnapshot, snapshotOf: async () => stored.snapshot, recordsOf },
     quarantine: new Quarantine(new DataFolder(dir), logger),
+    mark: { at() {} },
     workers: workers as unknown as Workers,
     history: { add() {} } as unknown as EventHistory,
     snapshots: new Snapshots({ saveSnapshot } as unknown as Log, 1000, 0),

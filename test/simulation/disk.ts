@@ -110,8 +110,9 @@ class SimulatedFolder implements Folder {
     this.disk.files.set(name, Buffer.alloc(0));
     return {
       write: (bytes) => {
-        const before = this.disk.files.get(name) ?? Buffer.alloc(0);
-        this.disk.files.set(name, Buffer.concat([bytes, before.subarray(bytes.length)]));
+        const before = this.disk.files.get(name);
+        if (before && before.length >= bytes.length) before.set(bytes);
+        else this.disk.files.set(name, Buffer.from(bytes));
       },
       close() {},
     };

@@ -122,6 +122,33 @@ describe('recovery after kill -9', function () {
     assert.equal(await kOf('light'), 40);
   });
 
+  for (const [where, evaluation] of [
+    ['in the main thread', { threads: 0 }],
+    ['in a worker', { threads: 1, inlineMs: 0 }],
+  ] as const)
+    it(`knows a record by its second death that ended the process when it came, ${where}`, async () => {
+      writeFileSync(
+        join(folder, 'tgospa.yaml'),
+        JSON.stringify({ ...CONFIG, evaluation: { ...CONFIG.evaluation, ...evaluation } }),
+      );
+      await serve().shows(/tgospa is listening/);
+      const feeds = [feed('light'), feed('light', 't')];
+      await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
+      await send(feeds, 1, 11, () => 't');
+      await until('all is judged', async () => (await kOf('light')) === 11);
+      void feeds[0].send({ k: 12, objects: objects(12, 'g') });
+      void feeds[1].send({ k: 12, objects: objects(12, POISON.kills) });
+      assert.equal(await evaluator!.closed, null);
+      for (const client of clients.splice(0)) await client.close({ flush: false });
+      await serve().closed;
+      assert.equal(evaluator!.child.signalCode, 'SIGKILL');
+      const third = serve();
+      await third.shows(/"event":"record_failed".*the process ended twice/);
+      await until('the rest is judged', async () => ((await kOf('light').catch(() => 0)) ?? 0) >= 11);
+      const [file] = readdirSync(join(folder, 'data', 'quarantine'));
+      assert.match(readFileSync(join(folder, 'data', 'quarantine', file), 'utf8'), /"seq":12/);
+    });
+
   it('sets a record aside that has ended the process twice, and keeps it for people to look at', async () => {
     writeFileSync(join(folder, 'tgospa.yaml'), JSON.stringify({ ...CONFIG, evaluation: { threads: 0 } }));
     const harmless = new URL('../kit/system/program.js', import.meta.url).href;

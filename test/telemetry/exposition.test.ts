@@ -33,6 +33,7 @@ const SURROUNDINGS: Surroundings = {
     threadStreams: 1,
     commits: 77,
     faults: 0,
+    damagedPlaces: 0,
     commitMs: 2.5,
     oldestMs: 1_763_250_000_000,
   }),

@@ -1,0 +1,84 @@
+/**
+ * The records that are being applied, one for each thread, in a file beside the store that outlives the process: a
+ * record that has ended it twice is known at the next start. Being killed from outside once, or at two different
+ * records, proves nothing. The file is gone after a clean end.
+ *
+ * Layout, all float64: a slot for each thread with a position, 0 in between; then positions and how often the process
+ * has died at each of them.
+ */
+import { openSync, writeSync } from 'node:fs';
+import type { Folder, MarkFile } from './folder.js';
+
+/** deaths at the same record after which the record is to blame */
+const DEATHS_MAX = 2;
+const SLOTS = 64;
+const FILE = 'applying';
+
+export class ApplyMark {
+  readonly #file: MarkFile;
+  readonly #slot = new MarkSlot((bytes) => this.#file.write(bytes));
+  /** positions of records that have ended the process again and again */
+  readonly culprits: ReadonlySet<number>;
+
+  constructor(readonly folder: Pick<Folder, 'read' | 'mark' | 'remove'>) {
+    const deaths = this.#read();
+    this.culprits = new Set([...deaths].flatMap(([position, count]) => (count >= DEATHS_MAX ? [position] : [])));
+    this.#file = folder.mark(FILE);
+    const numbers = new Float64Array(3 * SLOTS);
+    for (const [n, entry] of [...deaths].slice(0, SLOTS).entries()) numbers.set(entry, SLOTS + 2 * n);
+    this.#file.write(Buffer.from(numbers.buffer));
+  }
+
+  /** Where workers write their own slots; undefined where that cannot be. */
+  get path(): string | undefined {
+    return this.#file.path;
+  }
+
+  /** This record is about to be applied in the main thread; 0: none is. */
+  at(position: number): void {
+    this.#slot.at(position);
+  }
+
+  /** The process ends, with nothing being applied. */
+  close(clean: boolean): void {
+    this.#file.close();
+    if (clean) this.folder.remove(FILE);
+  }
+
+  /** Position: deaths there in a row. */
+  #read(): Map<number, number> {
+    const bytes = this.folder.read(FILE);
+    if (!bytes || bytes.length < 3 * SLOTS * 8) return new Map();
+    const numbers = new Float64Array(Uint8Array.from(bytes).buffer);
+    const before = new Map<number, number>();
+    for (let n = 0; n < SLOTS; n++) {
+      const [position, deaths] = numbers.subarray(SLOTS + 2 * n, SLOTS + 2 * n + 2);
+      if (position > 0) before.set(position, deaths);
+    }
+    const running = numbers.subarray(0, SLOTS).filter((position) => position > 0);
+    if (running.length === 0) return before;
+    return new Map([...running].map((position) => [position, (before.get(position) ?? 0) + 1]));
+  }
+}
+
+/** The slot of one thread. */
+export class MarkSlot {
+  readonly #bytes = Buffer.alloc(8);
+  #position = 0;
+
+  constructor(readonly write: (bytes: Buffer) => void) {}
+
+  /** That of a worker; threads are numbered from 1. */
+  static ofWorker(path: string, thread: number): MarkSlot {
+    const fd = openSync(path, 'r+');
+    const offset = (thread % SLOTS) * 8;
+    return new MarkSlot((bytes) => void writeSync(fd, bytes, 0, bytes.length, offset));
+  }
+
+  at(position: number): void {
+    if (position === this.#position) return;
+    this.#position = position;
+    this.#bytes.writeDoubleLE(position);
+    this.write(this.#bytes);
+  }
+}
