@@ -60,7 +60,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     cleanUp.push(() => sockets.close());
 
     const clock = new SteadyClock();
-    const live = await Live.begin(config, clock, logger);
+    const live = await Live.start(config, clock, logger);
     cleanUp.push(() => live.stop());
     const jumps = setInterval(() => noticeJump(clock, meters, logger), JUMP_CHECK_MS).unref();
     cleanUp.push(() => clearInterval(jumps));
@@ -78,7 +78,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     notifier.start(http, live.spikes());
     const sources = startSources({ config, desk: edge.desk, meters, logger, env });
     cleanUp.push(() => sources.stop());
-    cleanUp.push(() => live.hasten());
+    cleanUp.push(() => live.liftBackpressure());
     return { urls: urlsOf(http), live, meters, logger, stop: () => cleanUp.run() };
   } catch (error) {
     await cleanUp.run();

@@ -11,7 +11,7 @@ export type { SimilarityRule } from './scores/similarity.js';
 export { addTotals, type ScoreName, type Scores, scoresOf, type Totals } from './scores/totals.js';
 export type { Histogram, Interval, IntervalName } from './tuning/intervals.js';
 export type { ExamplePair, TuningSample, TuningWatch } from './tuning/pairs.js';
-export type { TuningScore } from './tuning/scores.js';
+export type { TuningScore } from './tuning/profile-scores.js';
 export {
   type Candidate,
   type Choice,

@@ -46,7 +46,7 @@ class CvatDecoder extends WholeFrames {
 
   #parts(text: string): Part[] {
     const reader = new XmlReader(text);
-    reader.begin('annotations', 'as CVAT for video 1.1 exports it');
+    reader.openRoot('annotations', 'as CVAT for video 1.1 exports it');
     const frames = new Map<number, WireObject[]>();
     let label: string | null = null;
     let id = '';

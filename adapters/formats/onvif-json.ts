@@ -3,50 +3,25 @@
  * with @, text is #text, and what may come several times is a list or, when it came once, the thing itself.
  */
 
-import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
+import { defineAdapter, Mistake } from '../kit/adapter.js';
 import { decimalOf } from '../kit/decimal.js';
-import {
-  each,
-  type Fields,
-  fieldsOf,
-  identity,
-  inner,
-  isFields,
-  jsonOf,
-  optionalText,
-  refuseStamp,
-  under,
-} from '../kit/fields.js';
+import { each, type Fields, fieldsOf, identity, inner, isFields, jsonOf, optionalText, under } from '../kit/fields.js';
 import {
   IDENTITY,
   ONVIF_OPTIONS,
+  OnvifDecoder,
   type OnvifFrame,
   type OnvifObject,
-  type OnvifOptions,
-  OnvifScene,
   type Transformation,
 } from './onvif.js';
 
-class OnvifJsonDecoder extends WholeFrames {
-  readonly #scene: OnvifScene;
-
-  constructor(options: OnvifOptions) {
-    super();
-    this.#scene = new OnvifScene(options);
-  }
-
-  protected override read(message: unknown, stamp?: Stamp): Part[] {
-    refuseStamp(stamp);
-    return this.#parts(fieldsOf(jsonOf(message)));
-  }
-
-  #parts(raw: Fields): Part[] {
-    const body = isFields(raw.VideoAnalytics) ? raw.VideoAnalytics : raw;
-    if (body.Frame === undefined) throw new Mistake('Frame', undefined, 'must be there: one frame or a list of them');
-    const frames: OnvifFrame[] = [];
-    each(many(body.Frame), 'Frame', (frame) => frames.push(frameOf(fieldsOf(frame))));
-    return this.#scene.parts(frames, (n) => `Frame[${n}].@`);
-  }
+function framesIn(message: unknown): OnvifFrame[] {
+  const raw = fieldsOf(jsonOf(message));
+  const body = isFields(raw.VideoAnalytics) ? raw.VideoAnalytics : raw;
+  if (body.Frame === undefined) throw new Mistake('Frame', undefined, 'must be there: one frame or a list of them');
+  const frames: OnvifFrame[] = [];
+  each(many(body.Frame), 'Frame', (frame) => frames.push(frameOf(fieldsOf(frame))));
+  return frames;
 }
 
 const many = (value: unknown): unknown[] => (Array.isArray(value) ? value : value === undefined ? [] : [value]);
@@ -157,5 +132,5 @@ export const onvifJson = defineAdapter({
   bases: { frame: null, pixel: 0 },
   options: ONVIF_OPTIONS,
   shape: () => 'box',
-  create: (values) => new OnvifJsonDecoder(values),
+  create: (values) => new OnvifDecoder(values, framesIn, (n) => `Frame[${n}].@`),
 });

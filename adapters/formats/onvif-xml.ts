@@ -1,42 +1,26 @@
 /** ONVIF metadata as XML: a tt:MetadataStream document with tt:VideoAnalytics/tt:Frame elements. */
 
-import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
-import { refuseStamp } from '../kit/fields.js';
+import { defineAdapter, Mistake } from '../kit/adapter.js';
 import { XmlReader } from '../kit/xml.js';
 import {
   IDENTITY,
   ONVIF_OPTIONS,
+  OnvifDecoder,
   type OnvifFrame,
   type OnvifObject,
-  type OnvifOptions,
-  OnvifScene,
   type Transformation,
 } from './onvif.js';
 
-class OnvifXmlDecoder extends WholeFrames {
-  readonly #scene: OnvifScene;
-
-  constructor(options: OnvifOptions) {
-    super();
-    this.#scene = new OnvifScene(options);
+function framesIn(message: unknown): OnvifFrame[] {
+  if (typeof message !== 'string') throw new Mistake('', message, 'must be text: a tt:MetadataStream document');
+  const frames: OnvifFrame[] = [];
+  for (const document of documentsIn(message)) {
+    const reader = new XmlReader(document);
+    reader.openRoot('MetadataStream', 'of ONVIF');
+    for (let event = reader.next(); event !== 'end'; event = reader.next())
+      if (event === 'open' && reader.name === 'Frame') frames.push(readFrame(reader));
   }
-
-  protected override read(message: unknown, stamp?: Stamp): Part[] {
-    refuseStamp(stamp);
-    if (typeof message !== 'string') throw new Mistake('', message, 'must be text: a tt:MetadataStream document');
-    return this.#parts(message);
-  }
-
-  #parts(text: string): Part[] {
-    const frames: OnvifFrame[] = [];
-    for (const document of documentsIn(text)) {
-      const reader = new XmlReader(document);
-      reader.begin('MetadataStream', 'of ONVIF');
-      for (let event = reader.next(); event !== 'end'; event = reader.next())
-        if (event === 'open' && reader.name === 'Frame') frames.push(readFrame(reader));
-    }
-    return this.#scene.parts(frames, (n) => `frame ${n + 1}: `);
-  }
+  return frames;
 }
 
 const DOCUMENT_END = /<\/(?:[\w-]+:)?MetadataStream\s*>/g;
@@ -183,5 +167,5 @@ export const onvifXml = defineAdapter({
   bases: { frame: null, pixel: 0 },
   options: ONVIF_OPTIONS,
   shape: () => 'box',
-  create: (values) => new OnvifXmlDecoder(values),
+  create: (values) => new OnvifDecoder(values, framesIn, (n) => `frame ${n + 1}: `),
 });

@@ -6,8 +6,8 @@
  */
 
 import type { WireObject } from '../../src/wire/objects.js';
-import { Mistake, type Part } from '../kit/adapter.js';
-import { isoSeconds, timeWithin } from '../kit/fields.js';
+import { Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
+import { isoSeconds, refuseStamp, timeWithin } from '../kit/fields.js';
 import type { OptionTable } from '../kit/options.js';
 import { objectOf, Placement, type PlacementOptions } from '../kit/placement.js';
 import { OneSource } from '../kit/source.js';
@@ -83,27 +83,30 @@ const OUTSIDE_MAX = 3;
 const RENAMES_MAX = 10_000;
 const PLAIN: PlacementOptions = { frameOffset: 0, pixelOffset: 0, scale: [1, 1] };
 
-/** Makes frames of what was read, whichever encoding it came in. */
-export class OnvifScene {
+/** A feed of ONVIF metadata; its encoding gives the frames of a message, and says where in it a frame stands. */
+export class OnvifDecoder extends WholeFrames {
   readonly #placement = new Placement(PLAIN);
   readonly #sources: OneSource;
   /** announced id to first id */
   readonly #first = new Map<string, string>();
 
-  constructor(readonly options: OnvifOptions) {
+  constructor(
+    readonly options: OnvifOptions,
+    readonly framesIn: (message: unknown) => OnvifFrame[],
+    readonly placeOf: (index: number) => string,
+  ) {
+    super();
     this.#sources = new OneSource('source', options.source);
   }
 
-  /**
-   * The parts of a message's frames; `path` gives a frame's place in it. Ids that a refused message announces are not
-   * followed.
-   */
-  parts(frames: readonly OnvifFrame[], path: (index: number) => string): Part[] {
+  /** Ids that a refused message announces are not followed. */
+  protected override read(message: unknown, stamp?: Stamp): Part[] {
+    refuseStamp(stamp);
     const undo: Array<[id: string, first: string | undefined]> = [];
     try {
-      return frames.flatMap((frame, n) => {
+      return this.framesIn(message).flatMap((frame, n) => {
         if (this.options.renames === 'follow') this.#follow(frame, undo);
-        return this.#part(frame, path(n)) ?? [];
+        return this.#part(frame, this.placeOf(n)) ?? [];
       });
     } catch (error) {
       for (const [id, first] of undo.reverse()) this.#set(id, first);

@@ -38,7 +38,7 @@ class DetracDecoder extends WholeFrames {
 function documentOf(text: string, options: PlacementOptions): Document {
   const reader = new XmlReader(text);
   const placement = new Placement(options);
-  reader.begin('sequence', 'as UA-DETRAC annotates it');
+  reader.openRoot('sequence', 'as UA-DETRAC annotates it');
   const document: Document = { parts: [], regions: [] };
   let part: Part | null = null;
   let target: { id: string; box: Box | null; kind?: string } | null = null;

@@ -83,7 +83,7 @@ export class XmlReader {
   }
 
   /** Reads the first tag, which must have this name. */
-  begin(name: string, what: string): void {
+  openRoot(name: string, what: string): void {
     if (this.next() !== 'open' || this.name !== name) throw this.tagMistake(`must be <${name}>, ${what}`);
   }
 

@@ -1,10 +1,9 @@
 /**
- * One YAML file, one schema: every default, bound and limit of the evaluator, with units; its sections are in
- * `config/`.
+ * One YAML file, one schema: every default, bound and limit of the evaluator, with units; its sections are
+ * the other files of this folder, which owns the libraries yaml and zod.
  * `readConfig` reports all mistakes of a file together, each with its line; what it returns is complete and checked, so
  * nothing behind it needs a default of its own. The file never holds a secret: tokens are named here and read from the
  * environment or from files of their own.
- * This file and its folder own the libraries yaml and zod.
  */
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';

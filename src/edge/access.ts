@@ -24,12 +24,12 @@ export interface Identity {
 }
 
 /** Why a request is refused. */
-export interface Refusal {
+export interface HttpRefusal {
   code: HttpCode;
   message: string;
 }
 
-export const refusal = (code: HttpCode, message: string): Refusal => ({ code, message });
+export const refusal = (code: HttpCode, message: string): HttpRefusal => ({ code, message });
 
 const ANYONE: Identity = {
   name: 'anyone',
@@ -55,11 +55,11 @@ export class Access {
   }
 
   /** The identity of a request, or why it has none. `role` is what the address needs. */
-  admit(request: IncomingMessage, role: TokenRole): Identity | Refusal {
+  admit(request: IncomingMessage, role: TokenRole): Identity | HttpRefusal {
     return this.#originRefusal(request) ?? this.#identify(request, role);
   }
 
-  #identify(request: IncomingMessage, role: TokenRole): Identity | Refusal {
+  #identify(request: IncomingMessage, role: TokenRole): Identity | HttpRefusal {
     if (this.#identities.size === 0) return ANYONE;
     const token = bearerOf(request);
     if (token === undefined)
@@ -75,7 +75,7 @@ export class Access {
   }
 
   /** A page may only connect from this server or from an allowed origin; programs send no origin. */
-  #originRefusal(request: IncomingMessage): Refusal | undefined {
+  #originRefusal(request: IncomingMessage): HttpRefusal | undefined {
     const { host = '', origin } = request.headers;
     const name = host.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
     // a foreign name that resolves to this machine: a page elsewhere tries to read a server that trusts who reaches it

@@ -9,13 +9,13 @@ import type { Meters } from '../telemetry/meters.js';
 import type { CloseCode } from '../wire/codes.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Hello, HelloReader } from '../wire/messages.js';
-import { Faults } from './faults.js';
 import { FeedQueue, type FeedSession, type QueueOwner } from './feed-queue.js';
 import { FrameScanner } from './frame-scanner.js';
 import { FairTurns } from './limits/fair-turns.js';
 import { RefusalLog } from './limits/refusal-log.js';
 import { StreamShares } from './limits/stream-shares.js';
 import type { FeedPort } from './live-port.js';
+import { ServerFaults } from './server-faults.js';
 import { StreamRules } from './stream-rules.js';
 
 /** A session as far as the desk knows it. */
@@ -34,7 +34,7 @@ export class FeedDesk implements QueueOwner {
   readonly rules: StreamRules;
   readonly shares: StreamShares;
   readonly scanner = new FrameScanner();
-  readonly faults: Faults;
+  readonly faults: ServerFaults;
   readonly refusals: RefusalLog;
   readonly #queues = new Map<string, FeedQueue>();
   readonly #sessions = new Set<DeskSession>();
@@ -48,7 +48,7 @@ export class FeedDesk implements QueueOwner {
     readonly logger: Logger,
   ) {
     this.readHello = helloReader(config);
-    this.faults = new Faults(meters, logger);
+    this.faults = new ServerFaults(meters, logger);
     this.shares = new StreamShares(config.limits, (stream) => port.hasStream(stream));
     this.refusals = new RefusalLog(logger);
     this.turns = new FairTurns(config.evaluation.sliceMs);

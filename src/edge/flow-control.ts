@@ -9,7 +9,7 @@ import { RateLimit } from './limits/rate-limit.js';
 import type { Peer } from './peer.js';
 
 /** What waits to be stored, as far as reading on depends on it. */
-interface Backlog {
+interface UnstoredFrames {
   readonly waiting: number;
   /** the disk takes nothing */
   readonly stalled: boolean;
@@ -18,7 +18,7 @@ interface Backlog {
 export class FlowControl implements Holdable {
   readonly #rate: RateLimit;
   #rateTimer: NodeJS.Timeout | null = null;
-  #backlog: Backlog | null = null;
+  #unstored: UnstoredFrames | null = null;
   #paused = false;
   #behind = false;
   #full = false;
@@ -47,8 +47,8 @@ export class FlowControl implements Holdable {
   }
 
   /** From now on the credit counts what waits here. */
-  follow(backlog: Backlog): void {
-    this.#backlog = backlog;
+  follow(unstored: UnstoredFrames): void {
+    this.#unstored = unstored;
   }
 
   /** Counts frames; when they come too fast, reading resumes once the rate has recovered. */
@@ -84,7 +84,7 @@ export class FlowControl implements Holdable {
   /** Pauses or resumes the peer, when something that this depends on has changed. */
   regulate(): void {
     const { creditFrames } = this.limits;
-    const { waiting, stalled } = this.#backlog ?? { waiting: 0, stalled: false };
+    const { waiting, stalled } = this.#unstored ?? { waiting: 0, stalled: false };
     this.#full = waiting > creditFrames || (this.#full && waiting > creditFrames / 2);
     const behind = this.#full || this.#rateTimer !== null || stalled;
     if (behind && !this.#behind) this.fellBehind();

@@ -12,10 +12,10 @@ import type { Meters } from '../telemetry/meters.js';
 import { HTTP_CODES, type HttpCode } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, targetOf } from './access.js';
-import type { Faults } from './faults.js';
 import { RequestRates } from './limits/request-rates.js';
 import type { Health, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
+import type { ServerFaults } from './server-faults.js';
 import type { Trends } from './trend.js';
 
 /** Everything answers are made of. */
@@ -27,13 +27,13 @@ export interface HttpParts {
   exposition: Exposition;
   page: PageFiles;
   meters: Meters;
-  faults: Faults;
+  faults: ServerFaults;
   version: string;
   health(): Health;
 }
 
 /** A request that may be answered. */
-interface Ask {
+interface AdmittedRequest {
   query: URLSearchParams;
   identity: Identity;
   accept: string | undefined;
@@ -46,7 +46,7 @@ interface Answer {
   gzip?: boolean;
 }
 
-type Handler = (parts: HttpParts, ask: Ask) => Answer | Promise<Answer>;
+type Handler = (parts: HttpParts, request: AdmittedRequest) => Answer | Promise<Answer>;
 
 interface Route {
   /** null: open to everybody; such addresses show nothing about streams */

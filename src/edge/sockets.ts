@@ -19,10 +19,10 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import { CLOSE_CODES, type CloseCode, HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
-import { type Access, type Identity, offeredProtocols, type Refusal, refusal, targetOf } from './access.js';
-import type { Faults } from './faults.js';
+import { type Access, type HttpRefusal, type Identity, offeredProtocols, refusal, targetOf } from './access.js';
 import { WaitingConnections } from './limits/waiting-connections.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
+import type { ServerFaults } from './server-faults.js';
 
 /** For the commands and sources that connect as clients do. */
 export { WebSocket };
@@ -33,7 +33,7 @@ export interface Endpoint {
   /** what a token must be good for */
   role: TokenRole;
   /** reads the query: how to talk to the peer, or why not */
-  open(query: URLSearchParams, identity: Identity): Refusal | ((peer: Peer) => Conversation);
+  open(query: URLSearchParams, identity: Identity): HttpRefusal | ((peer: Peer) => Conversation);
 }
 
 /** What is served on the port. */
@@ -41,7 +41,7 @@ export interface Site {
   /** WebSocket endpoints by path */
   endpoints: ReadonlyMap<string, Endpoint>;
   answer(request: IncomingMessage, response: ServerResponse): void;
-  faults: Faults;
+  faults: ServerFaults;
 }
 
 export interface SocketsParts {
@@ -217,7 +217,7 @@ export class Sockets {
     const endpoint = site.endpoints.get(pathname);
     const admitted = endpoint ? this.#admit(endpoint, request, searchParams) : noEndpoint(pathname);
     if (!endpoint || typeof admitted !== 'function') {
-      this.#refuse(socket, request, admitted as Refusal);
+      this.#refuse(socket, request, admitted as HttpRefusal);
       return;
     }
     this.#webSockets.handleUpgrade(request, socket, head, (webSocket) => admitted(webSocket));
@@ -227,7 +227,7 @@ export class Sockets {
     endpoint: Endpoint,
     request: IncomingMessage,
     query: URLSearchParams,
-  ): Refusal | ((webSocket: WebSocket) => void) {
+  ): HttpRefusal | ((webSocket: WebSocket) => void) {
     const refused = this.#crowded(request) ?? subprotocolRefusal(request);
     if (refused) return refused;
     const identity = this.#parts.access.admit(request, endpoint.role);
@@ -242,7 +242,7 @@ export class Sockets {
     return (socket) => this.#connect({ socket, endpoint: name, address, token }, converse);
   }
 
-  #crowdedToken(name: string): Refusal | undefined {
+  #crowdedToken(name: string): HttpRefusal | undefined {
     const { connectionsPerToken } = this.#parts.config.limits;
     let same = 0;
     for (const { token } of this.#connections) if (token === name) same++;
@@ -251,7 +251,7 @@ export class Sockets {
     return refusal('token_exceeded', message);
   }
 
-  #crowded(request: IncomingMessage): Refusal | undefined {
+  #crowded(request: IncomingMessage): HttpRefusal | undefined {
     const { connections, connectionsPerAddress } = this.#parts.config.limits;
     if (this.#stopping) return refusal('stopping', 'the server is stopping; try again later');
     if (this.#connections.size >= connections)
@@ -265,7 +265,7 @@ export class Sockets {
     );
   }
 
-  #refuse(socket: Duplex, request: IncomingMessage, refused: Refusal): void {
+  #refuse(socket: Duplex, request: IncomingMessage, refused: HttpRefusal): void {
     const { meters, logger } = this.#parts;
     meters.refused(refused.code);
     logger.warn('upgrade_refused', { code: refused.code, address: request.socket.remoteAddress });
@@ -327,10 +327,10 @@ function createServer({ tls, limits }: Config): HttpServer {
   return server;
 }
 
-const noEndpoint = (path: string): Refusal =>
+const noEndpoint = (path: string): HttpRefusal =>
   refusal('not_found', `${path.slice(0, 80)} is no address here; feeds connect to /v1/ingest, readers to /v1/live`);
 
-function subprotocolRefusal(request: IncomingMessage): Refusal | undefined {
+function subprotocolRefusal(request: IncomingMessage): HttpRefusal | undefined {
   const offered = offeredProtocols(request);
   return offered.length === 0 || offered.includes(SUBPROTOCOL)
     ? undefined
@@ -338,7 +338,7 @@ function subprotocolRefusal(request: IncomingMessage): Refusal | undefined {
 }
 
 /** Answers an upgrade that is refused as plain HTTP, and ends it. */
-function endAsHttp(socket: Duplex, { code, message }: Refusal): void {
+function endAsHttp(socket: Duplex, { code, message }: HttpRefusal): void {
   const { status } = HTTP_CODES[code];
   const body = JSON.stringify({ code, message });
   const head = [

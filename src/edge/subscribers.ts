@@ -10,7 +10,7 @@ import type { Config } from '../config/config.js';
 import { CLOSE_CODES } from '../wire/codes.js';
 import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.js';
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
-import { type Identity, type Refusal, refusal } from './access.js';
+import { type HttpRefusal, type Identity, refusal } from './access.js';
 import { RateLimit } from './limits/rate-limit.js';
 import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
 
@@ -27,7 +27,7 @@ export interface Filter {
 }
 
 /** What a reader asks for in the query of its address. */
-export function readFilter(query: URLSearchParams, { covers }: Identity): Filter | Refusal {
+export function readFilter(query: URLSearchParams, { covers }: Identity): Filter | HttpRefusal {
   const wanted = (key: string) => query.get(key) ?? undefined;
   const everyMs = Number(query.get('everyMs') ?? 0);
   const objects = query.get('objects') ?? '0';

@@ -1,5 +1,5 @@
 /**
- * The pipeline: frames in, events out (DESIGN 5). Every input becomes a log record; once the record is durable it is
+ * The pipeline: frames in, events out. Every input becomes a log record; once the record is durable it is
  * acked and applied to its stream, in the order of the log, and what comes of it is published. Time is an input too:
  * when something is due, a tick is logged like any frame. So the state after a crash is that of the log.
  *
@@ -114,7 +114,7 @@ export class Live {
       () => workers.stop(),
       () => log.kill(),
       () => this.#streams.close(),
-      () => this.hasten(),
+      () => this.liftBackpressure(),
       () => this.#feeds.close(),
       () => this.#events$.complete(),
     ];
@@ -128,7 +128,7 @@ export class Live {
   }
 
   /** Opens the store and recovers while feeds of streams that are there are served already. */
-  static async begin(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
+  static async start(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
     const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(false);
     // whoever waits for it hears of a failure
@@ -353,7 +353,7 @@ export class Live {
   }
 
   /** Soon nobody sends any more: acks wait for the disk from now on, and no longer for the evaluation. */
-  hasten(): void {
+  liftBackpressure(): void {
     this.#streams.liftLimits();
     this.#heldAcks.lift();
   }

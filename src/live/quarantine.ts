@@ -13,22 +13,22 @@ const FILES_MAX = 1000;
 const FOLDER = 'quarantine';
 
 /** What it needs of a logger. */
-interface Complaints {
+interface QuarantineLogger {
   warn(event: string, fields?: Record<string, unknown>): void;
   error(event: string, fields?: Record<string, unknown>): void;
 }
 
 /** What identifies a record: a folder whose log began anew counts positions from 1 again. */
-type Mark = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
+type RecordIdentity = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
 
 export class Quarantine {
-  readonly #marks = new Map<number, Mark>();
+  readonly #setAside = new Map<number, RecordIdentity>();
   /** stream: records set aside since the start */
   readonly counts = new Map<string, number>();
 
   constructor(
     readonly folder: Pick<Folder, 'dir' | 'names' | 'read' | 'write' | 'remove'>,
-    readonly logger: Complaints,
+    readonly logger: QuarantineLogger,
     /** positions of records that have ended the process */
     readonly culprits: ReadonlySet<number> = new Set(),
   ) {
@@ -36,7 +36,7 @@ export class Quarantine {
   }
 
   get size(): number {
-    return this.#marks.size;
+    return this.#setAside.size;
   }
 
   /** Whether a record is left out; one that has ended the process again and again is set aside now. */
@@ -48,7 +48,7 @@ export class Quarantine {
   }
 
   has({ position, record }: Stored): boolean {
-    const mark = this.#marks.get(position);
+    const mark = this.#setAside.get(position);
     return (
       mark !== undefined && mark.stream === record.stream && mark.atMs === record.atMs && mark.kind === record.kind
     );
@@ -57,7 +57,7 @@ export class Quarantine {
   /** Sets a record aside for good. */
   add({ position, record }: Stored, reason: string): void {
     const { stream, kind, atMs } = record;
-    this.#marks.set(position, { stream, kind, atMs });
+    this.#setAside.set(position, { stream, kind, atMs });
     this.counts.set(stream, (this.counts.get(stream) ?? 0) + 1);
     const name = `${FOLDER}/${String(position).padStart(15, '0')}.json`;
     const file = join(this.folder.dir, name);
@@ -78,7 +78,7 @@ export class Quarantine {
   #load(name: string): void {
     try {
       const { position, stream, kind, atMs } = JSON.parse(String(this.folder.read(`${FOLDER}/${name}`)));
-      this.#marks.set(position, { stream, kind, atMs });
+      this.#setAside.set(position, { stream, kind, atMs });
     } catch (error) {
       this.logger.warn('quarantine_unreadable', { file: join(this.folder.dir, FOLDER, name), error });
     }

@@ -13,7 +13,7 @@ import type { RunningStream } from '../stream/running-stream.js';
 import type { LiveEvent } from '../wire/events.js';
 import type { Deadlines } from './deadlines.js';
 import type { OpenFeeds } from './open-feeds.js';
-import { complete, completeState } from './restoration.js';
+import { completeRecord, completeState } from './restoration.js';
 import type { Logger, Published, Streams } from './streams.js';
 
 /** What workers make of the records they apply. */
@@ -64,7 +64,7 @@ export class Recovery {
   async #replayRecords(publish: (published: Published) => void): Promise<void> {
     const { streams } = this;
     for await (const stored of this.log.records()) {
-      const { position, record } = complete(stored);
+      const { position, record } = completeRecord(stored);
       this.#position = position;
       if (streams.readsItself(record.stream, position)) continue;
       for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });

@@ -78,7 +78,7 @@ export class Restoration {
       for await (const stored of log.recordsOf(name, snapshot?.position ?? 0, upTo)) {
         if (quarantine.excludes(stored)) continue;
         target ??= this.#open(stored.record, onApplied);
-        await target?.apply(complete(stored));
+        await target?.apply(completeRecord(stored));
         if (isRetirement(stored.record)) {
           await target?.finished();
           target?.stream.dispose();
@@ -104,22 +104,22 @@ export class Restoration {
     const { workers, options } = this.parts;
     const known = completeState(state);
     if (workers.count === 0 || !Stream.isHeavy(known))
-      return new Here(Stream.fromJSON(name, { state: known, position }, options), onApplied);
-    const away = new Away(onApplied);
-    away.stream = workers.adopt(name, { state: packSnapshot(known), position }, away);
-    const fault = await away.stream.ready;
-    if (fault !== null) throw away.failure ?? new Error(fault);
-    return away;
+      return new LocalTarget(Stream.fromJSON(name, { state: known, position }, options), onApplied);
+    const worker = new WorkerTarget(onApplied);
+    worker.stream = workers.adopt(name, { state: packSnapshot(known), position }, worker);
+    const fault = await worker.stream.ready;
+    if (fault !== null) throw worker.failure ?? new Error(fault);
+    return worker;
   }
 
   #open(record: LogRecord, onApplied: OnApplied): Target | null {
     if (record.kind !== 'open' || !record.settings) return null;
     const plan = completePlan(record.settings as StreamPlan);
-    return new Here(new Stream(record.stream, plan, this.parts.options), onApplied);
+    return new LocalTarget(new Stream(record.stream, plan, this.parts.options), onApplied);
   }
 }
 
-class Here implements Target {
+class LocalTarget implements Target {
   constructor(
     readonly stream: Stream,
     readonly onApplied: OnApplied,
@@ -136,7 +136,7 @@ class Here implements Target {
   async finished(): Promise<void> {}
 }
 
-class Away implements Target, WorkerOwner {
+class WorkerTarget implements Target, WorkerOwner {
   stream!: WorkerStream;
   failure: Error | null = null;
   #wake = () => {};
@@ -184,7 +184,7 @@ export function completeState(state: unknown): { plan: StreamPlan } {
   return { ...known, plan: completePlan(known.plan) };
 }
 
-export function complete({ position, record }: Stored): Stored {
+export function completeRecord({ position, record }: Stored): Stored {
   if (!('settings' in record) || !record.settings) return { position, record };
   return { position, record: { ...record, settings: completePlan(record.settings as StreamPlan) } };
 }

@@ -260,10 +260,10 @@ export class Streams implements WorkerOwner {
       if (suspended) this.#suspend(detached, reason);
       else this.#rebuild(detached);
     }
-    return [this.#tell(failed, reason, suspended)];
+    return [this.#quarantineEvent(failed, reason, suspended)];
   }
 
-  #tell({ position, record }: Stored, reason: string, suspended: boolean): LiveEvent {
+  #quarantineEvent({ position, record }: Stored, reason: string, suspended: boolean): LiveEvent {
     const [message] = reason.split('\n');
     const { stream, kind, atMs } = record;
     const tracker = 'tracker' in record ? record.tracker : null;
@@ -332,7 +332,7 @@ export class Streams implements WorkerOwner {
       }
       this.#parts.logger.info('stream_rebuilt', { stream: name, records });
       if (stream) await this.#attach(detached, stream);
-      else this.#goneMeanwhile(detached);
+      else this.#retiredMeanwhile(detached);
     } catch (error) {
       if (this.#closed) return;
       if (error instanceof RecordFailure) this.#failedAgain(detached, error);
@@ -397,7 +397,7 @@ export class Streams implements WorkerOwner {
     const next = this.#detach(detached, stored.position, detached.queue.splice(0), detached.recovering);
     if (suspended) this.#suspend(next, reason);
     else this.#rebuild(next);
-    return [this.#tell(stored, reason, suspended)];
+    return [this.#quarantineEvent(stored, reason, suspended)];
   }
 
   /** A record that is applied again fails: it is left out as well. */
@@ -407,7 +407,7 @@ export class Streams implements WorkerOwner {
     const suspended = this.#strike(detached.name) >= STRIKES_MAX;
     if (suspended) this.#suspend(detached, reason);
     else this.#rebuild(detached);
-    onResult({ position: failed.position, events: [this.#tell(failed, reason, suspended)] });
+    onResult({ position: failed.position, events: [this.#quarantineEvent(failed, reason, suspended)] });
   }
 
   /** Nobody evaluates the stream until the next start; its records are stored. */
@@ -441,7 +441,7 @@ export class Streams implements WorkerOwner {
   }
 
   /** The log says that the stream was retired, or never opened. */
-  #goneMeanwhile(detached: DetachedStream): void {
+  #retiredMeanwhile(detached: DetachedStream): void {
     const { name, upTo, queue } = detached;
     const { backlog } = this.#entries.get(name)!;
     if (!detached.recovering) {

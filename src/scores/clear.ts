@@ -83,14 +83,14 @@ export class Clear {
 
   constructor(private readonly frames: ClearFrames) {}
 
-  /** Takes the newest frame in. */
+  /** Adds the newest frame. */
   enter(serial: number, roster: Roster): void {
     this.#room(roster.truths.size);
     this.#match(serial, this.#newestClear);
     this.#record(serial);
   }
 
-  /** Lets the oldest frame go; `frames.oldest` is already the one after it. */
+  /** Removes the oldest frame; `frames.oldest` is already the one after it. */
   leave(serial: number): void {
     const { frames } = this;
     const gone = frames.clear(serial);

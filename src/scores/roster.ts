@@ -139,7 +139,7 @@ export class Roster {
     return this.#pairsOf[truth];
   }
 
-  /** Takes a frame in and writes it down in `into`. */
+  /** Adds a frame and writes its numbers into `into`. */
   enter(frame: FrameView, into: ScoredFrame): void {
     this.#finder.find(frame);
     const { count, truth, track, similarity } = this.#finder;

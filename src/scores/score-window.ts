@@ -52,7 +52,7 @@ export class ScoreWindow {
     return this.#end - this.#oldest;
   }
 
-  /** Takes the next frame in, checked and packed by the kernel; beyond T frames the oldest leaves. */
+  /** Adds the next frame, checked and packed by the kernel; beyond T frames the oldest leaves. */
   push(frame: FrameView): void {
     const at = this.#end % this.windowFrames;
     if (this.frames === this.windowFrames) this.#leave();

@@ -101,7 +101,7 @@ async function addChecksums(db: Database): Promise<void> {
       if (operations.length >= MIGRATED_AT_ONCE) await flush();
     }
   await flush();
-  const inventory = await takeInventory(db);
+  const inventory = await listInventory(db);
   operations.push({ type: 'put', key: INVENTORY_KEY, value: sealInventory(inventory) });
   await flush();
   await writeVersion(db);
@@ -120,7 +120,7 @@ export interface Inventories {
   events: Inventory;
 }
 
-async function takeInventory(db: Database): Promise<Inventories> {
+async function listInventory(db: Database): Promise<Inventories> {
   const inventories = { snapshots: new Inventory(), events: new Inventory() };
   for await (const [key, value] of db.iterator(SNAPSHOTS)) inventories.snapshots.set(key, value);
   for await (const [key, value] of db.iterator(EVENTS)) inventories.events.set(key, value);

@@ -84,7 +84,7 @@ export class Series {
     return this.#marks.at(-1) ?? null;
   }
 
-  /** Takes a step in. A step that throws InputError leaves no trace. */
+  /** Adds a step. A step that throws InputError leaves no trace. */
   push(step: Step): Pushed {
     const began = performance.now();
     const report = this.#window.push({ reference: step.reference, tracker: step.tracks });
@@ -174,7 +174,7 @@ export class Series {
     };
   }
 
-  /** Goes on exactly where `toJSON` was called. */
+  /** Continues exactly where `toJSON` was called. */
   static fromJSON(state: SeriesState, options: SolveOptions = {}, spikes?: SpikeSettings): Series {
     const { tracker, profile, window, marks, report } = state;
     const series = new Series(tracker, profile, window.params, options, SlidingWindow.fromJSON(window, options));

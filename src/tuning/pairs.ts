@@ -206,7 +206,7 @@ export function findPairs(
   position: { step: number; steps: number },
 ): Pairs {
   const params = { distance, cutoff: reach, exponent: 1, switchPenalty: 0 };
-  const gatherings = new Map<string, Gathering>();
+  const tallies = new Map<string, TrackerTally>();
   const examples = new Array<ExamplePair | undefined>(steps);
   eachSample(samples, (sample) => {
     const frames = framesFor(distance, sample.frames);
@@ -217,14 +217,14 @@ export function findPairs(
       total: frames.length,
       unit: 'frames',
     });
-    const gathering = gatherings.get(sample.tracker) ?? new Gathering(sample.tracker, reach, steps);
-    gatherings.set(sample.tracker, gathering);
-    gathering.meet(frames);
+    const tally = tallies.get(sample.tracker) ?? new TrackerTally(sample.tracker, reach, steps);
+    tallies.set(sample.tracker, tally);
+    tally.addFrames(frames);
     const { perFrame } = evaluate(counting(frames, watch), params);
     perFrame.forEach(({ assignment }, frame) => {
       for (const pair of assignment) {
         if (pair.distance === null) continue;
-        const step = gathering.add(pair.distance);
+        const step = tally.add(pair.distance);
         if (!nearerToMiddle(pair.distance, examples[step], step, reach / steps)) continue;
         const { tracker, sequence, firstFrame = 1 } = sample;
         const truth = objectOf(sample.frames[frame].reference, pair.truth);
@@ -241,7 +241,7 @@ export function findPairs(
       }
     });
   });
-  const trackers = [...gatherings.values()].map((gathering) => gathering.finish());
+  const trackers = [...tallies.values()].map((tally) => tally.finish());
   return {
     reach,
     distances: together(trackers.map((one) => one.distances)).sort(),
@@ -266,7 +266,7 @@ function objectOf(objects: Obj[], id: string): Obj {
 }
 
 /** What is known of one tracker while its samples are gone through. */
-class Gathering {
+class TrackerTally {
   readonly #distances: number[] = [];
   readonly #histogram: Histogram;
   #truths = 0;
@@ -281,7 +281,7 @@ class Gathering {
     this.#histogram = emptyHistogram(reach, steps);
   }
 
-  meet(frames: Frame[]): void {
+  addFrames(frames: Frame[]): void {
     const { tracks, trajectories } = tracksIn(frames);
     this.#truths += frames.reduce((sum, { reference }) => sum + reference.length, 0);
     this.#tracks += tracks;

@@ -32,7 +32,7 @@ import {
   type TuningSample,
   type TuningWatch,
 } from './pairs.js';
-import { type NamedParams, scoreSamples, type TuningScore } from './scores.js';
+import { type NamedParams, scoreSamples, type TuningScore } from './profile-scores.js';
 import { explain, inUnit } from './words.js';
 
 export interface TuningOptions {

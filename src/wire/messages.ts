@@ -46,12 +46,12 @@ export function parseMessage(text: string): Incoming | Fault {
     case 'messages': {
       const items = raw[raw.type];
       return Array.isArray(items) && items.length > 0
-        ? (strangerFault(raw, raw.type) ?? { type: raw.type, raw: items })
+        ? (unknownFieldFault(raw, raw.type) ?? { type: raw.type, raw: items })
         : fault('message_invalid', raw.type, items, 'give an array with at least one element');
     }
     case 'end':
     case 'ping':
-      return strangerFault(raw, 'type') ?? { type: raw.type };
+      return unknownFieldFault(raw, 'type') ?? { type: raw.type };
     default:
       return fault(
         'message_invalid',
@@ -62,7 +62,7 @@ export function parseMessage(text: string): Incoming | Fault {
   }
 }
 
-function strangerFault(raw: Record<string, unknown>, allowed: string): Fault | undefined {
+function unknownFieldFault(raw: Record<string, unknown>, allowed: string): Fault | undefined {
   for (const key in raw)
     if (key !== 'type' && key !== allowed)
       return fault(
@@ -99,7 +99,7 @@ export interface HelloFields<Settings = unknown> {
   resume?: { session: string; seq?: number };
 }
 
-/** Reads the fields of a hello, or says which of them is wrong first. The schema is that of config.ts. */
+/** Reads the fields of a hello, or says which of them is wrong first. The schema is `helloReader` of config/config.ts. */
 export type HelloReader<Settings = unknown> = (
   raw: Record<string, unknown>,
 ) => { fields: HelloFields<Settings> } | { path: string; value: unknown; message: string };

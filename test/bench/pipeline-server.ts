@@ -39,14 +39,14 @@ let cpu = process.cpuUsage();
 
 const url = role === 'floor' ? await startFloor() : await startEvaluator();
 process.on('message', (question) => {
-  if (question === 'begin') begin();
+  if (question === 'reset') reset();
   else if (question === 'measure') process.send!({ measured: measure() });
 });
 process.on('disconnect', () => process.exit(0));
-begin();
+reset();
 process.send!({ url });
 
-function begin(): void {
+function reset(): void {
   loopDelay.enable();
   loopDelay.reset();
   latency.reset();

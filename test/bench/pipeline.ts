@@ -63,8 +63,8 @@ class Far {
     return new Far(child, url, folder);
   }
 
-  begin(): void {
-    this.child.send('begin');
+  reset(): void {
+    this.child.send('reset');
   }
 
   async measure(): Promise<Measured> {
@@ -218,7 +218,7 @@ async function race(role: 'floor' | 'evaluator', scene: SceneName, steps: number
   // warm up, and fill the windows
   const warm = WARM_STEPS;
   await sendAll(streams, warm);
-  far.begin();
+  far.reset();
   const began = performance.now();
   await sendAll(streams, warm + steps);
   // ended comes after the last report
@@ -320,7 +320,7 @@ async function memoryAt(scene: SceneName, streamCount: number) {
   const empty = await far.measure();
   const streams: Feed[][] = [];
   for (let n = 0; n < streamCount; n++) streams.push(await openStream(far.url, `stream-${n}`, bodies[n % 4]));
-  far.begin();
+  far.reset();
   for (let first = 0; first < streamCount; first += FILLED_TOGETHER)
     await sendAll(streams.slice(first, first + FILLED_TOGETHER), WINDOW_FRAMES + 20);
   let full = await far.measure();
@@ -339,7 +339,7 @@ const STEADY_SECONDS = 5;
 
 /** Frames of all streams one by one, evenly in time, as cameras send them. */
 async function steadyLoad(far: Far, streams: Feed[][]) {
-  far.begin();
+  far.reset();
   const began = performance.now();
   const total = STEADY_FRAMES_PER_SECOND * STEADY_SECONDS;
   let sent = 0;
@@ -434,7 +434,7 @@ async function readAlong(readers: number, kind = 'alike') {
     for (const feed of light) void feed.sendUpTo(feed.sent + 1);
   }, LIGHT_EVERY_MS);
   await new Promise((resolve) => setTimeout(resolve, READERS_MS / 3));
-  far.begin();
+  far.reset();
   const before = acked();
   const began = performance.now();
   await new Promise((resolve) => setTimeout(resolve, READERS_MS));

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import type { IncomingMessage } from 'node:http';
-import { Access, type Identity, type Refusal } from '../../src/edge/access.js';
+import { Access, type HttpRefusal, type Identity } from '../../src/edge/access.js';
 import { configOf } from '../kit/edge.js';
 
 const env = { A: 'token-a-0123456789', B: 'token-b-0123456789' };
@@ -9,7 +9,7 @@ const tokens = (streams: string) =>
 const request = (headers: Record<string, string> = {}) =>
   ({ headers: { host: '127.0.0.1:9477', ...headers } }) as unknown as IncomingMessage;
 const bearer = (token: string) => request({ authorization: `Bearer ${token}` });
-const outcome = (answer: Identity | Refusal) => ('code' in answer ? answer.code : answer.name);
+const outcome = (answer: Identity | HttpRefusal) => ('code' in answer ? answer.code : answer.name);
 
 describe('access', () => {
   it('knows tokens by header and by subprotocol, and their roles', () => {

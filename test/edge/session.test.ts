@@ -1,7 +1,7 @@
 /** The conversation with a feed, over a real socket and with a pipeline that stores when the test lets it. */
 import { strict as assert } from 'node:assert';
 import { pointProfileLines } from '../../src/config/config.js';
-import { frame, hello, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
+import { frame, hello, openFeed, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
 import type { FakeLive } from '../kit/fake-live.js';
 
 const gateOf = (live: FakeLive): (() => void) => {
@@ -24,15 +24,9 @@ describe('session', () => {
     await edge?.stop();
   });
 
-  const openFeed = async (changes: object = {}) => {
-    const probe = await Probe.open(`${edge.ws}/v1/ingest`);
-    probe.send(hello(changes));
-    return { probe, welcome: await probe.nextOf('welcome') };
-  };
-
   it('answers hello with session, next sequence number, credit, limits and heartbeat', async () => {
     edge = await startEdge('limits: { creditFrames: 17, payloadBytes: 5000, heartbeatMs: 9000, reconnectMaxMs: 700 }');
-    const { welcome } = await openFeed();
+    const { welcome } = await openFeed(edge);
     const { session, ...rest } = welcome;
     assert.equal(typeof session, 'string');
     assert.deepEqual(rest, {
@@ -51,7 +45,9 @@ describe('session', () => {
 
   it('warns in the welcome when the window can never show a long switch', async () => {
     edge = await startEdge();
-    const { welcome } = await openFeed({ settings: { profiles: ['offline-scene-understanding'], windowFrames: 20 } });
+    const { welcome } = await openFeed(edge, {
+      settings: { profiles: ['offline-scene-understanding'], windowFrames: 20 },
+    });
     assert.match(
       (welcome.warnings as string[])[0],
       /^profile offline-scene-understanding: a window of 20 frames never shows/,
@@ -65,7 +61,7 @@ describe('session', () => {
     edge = await startEdge();
     const events: Array<Record<string, unknown>> = [];
     edge.live.events$.subscribe((event) => events.push(event as never));
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     for (let seq = 1; seq <= 5; seq++) probe.send(frame(seq, { k: -seq }));
     while ((await probe.nextOf('ack')).seq !== 5);
     const [line, ...more] = logged('rejected');
@@ -79,7 +75,7 @@ describe('session', () => {
 
   it('leaves an incomplete object out, and says so in ack, events, metrics and log', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     const [good] = frame(1).objects;
     probe.send(frame(1, { objects: [good, { id: '8', box: [1, 2, 0, 4] }, { id: '9' }] }));
     const ack = await probe.nextOf('ack');
@@ -103,7 +99,7 @@ describe('session', () => {
 
   it('refuses the frame of an incomplete object on a stream that is strict', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed({ settings: { strict: true } });
+    const { probe } = await openFeed(edge, { settings: { strict: true } });
     probe.send(frame(1, { objects: [...frame(1).objects, { id: '8', box: [1, 2, 0, 4] }] }));
     assert.equal((await probe.nextOf('reject')).path, 'objects[1].box[2]');
   });
@@ -111,7 +107,7 @@ describe('session', () => {
   it('acks frames only once they are stored, cumulatively', async () => {
     edge = await startEdge();
     const store = gateOf(edge.live);
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(frame(1));
     probe.send({ type: 'frames', frames: [frame(2), frame(3)] });
     probe.send({ type: 'ping' });
@@ -129,12 +125,12 @@ describe('session', () => {
 
   it('continues after a cut where the stored frames end, and recognises what is sent twice', async () => {
     edge = await startEdge();
-    const first = await openFeed();
+    const first = await openFeed(edge);
     for (const seq of [1, 2, 3]) first.probe.send(frame(seq));
     while ((await first.probe.nextOf('ack')).seq !== 3);
     first.probe.socket.terminate();
     await first.probe.closed;
-    const second = await openFeed({ resume: { session: first.welcome.session, seq: 2 } });
+    const second = await openFeed(edge, { resume: { session: first.welcome.session, seq: 2 } });
     assert.equal(second.welcome.nextSeq, 4);
     for (const seq of [2, 3]) second.probe.send(frame(seq));
     let duplicates = 0;
@@ -155,7 +151,7 @@ describe('session', () => {
   it('says that a feed is cut behind everything it has sent', async () => {
     edge = await startEdge();
     const store = gateOf(edge.live);
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send({ type: 'frames', frames: [frame(1), frame(2)] });
     probe.send({ type: 'ping' });
     await probe.nextOf('pong');
@@ -171,12 +167,12 @@ describe('session', () => {
   it('recognises frames that are resent while their first copies are still being stored', async () => {
     edge = await startEdge();
     const store = gateOf(edge.live);
-    const first = await openFeed();
+    const first = await openFeed(edge);
     first.probe.send({ type: 'frames', frames: [frame(1), frame(2)] });
     first.probe.send({ type: 'ping' });
     await first.probe.nextOf('pong');
     first.probe.socket.terminate();
-    const second = await openFeed({ resume: { session: first.welcome.session } });
+    const second = await openFeed(edge, { resume: { session: first.welcome.session } });
     assert.equal(second.welcome.nextSeq, 1, 'what is not stored is not promised');
     second.probe.send({ type: 'frames', frames: [frame(1), frame(2), frame(3)] });
     second.probe.send({ type: 'ping' });
@@ -191,7 +187,7 @@ describe('session', () => {
 
   it('rejects a bad frame by code, path, value and remedy, and goes on with the next', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed({ settings: { strict: true } });
+    const { probe } = await openFeed(edge, { settings: { strict: true } });
     probe.send(frame(1));
     probe.send(
       frame(2, {
@@ -218,7 +214,7 @@ describe('session', () => {
 
   it('acks past a rejected frame even when nothing follows it', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(frame(1, { objects: 'none' }));
     assert.equal((await probe.nextOf('reject')).seq, 1);
     assert.deepEqual(await probe.next(), { type: 'ack', seq: 1 });
@@ -226,7 +222,7 @@ describe('session', () => {
 
   it('names the place of a bad frame within a batch and keeps the others', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send({ type: 'frames', frames: [frame(1), frame(2, { k: -1 }), frame(3)] });
     const reject = await probe.nextOf('reject');
     assert.deepEqual([reject.seq, reject.path], [2, 'frames[1].k']);
@@ -240,7 +236,7 @@ describe('session', () => {
   it('does not read from a client that ignores its credit, and loses nothing', async () => {
     edge = await startEdge('limits: { creditFrames: 8 }');
     const store = gateOf(edge.live);
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     const objects = Array.from({ length: 60 }, (_, n) => ({
       id: String(n),
       box: [n, n, 10, 10],
@@ -261,7 +257,7 @@ describe('session', () => {
 
   it('gives the event loop back after a slice, whatever has come', async () => {
     edge = await startEdge('limits: { creditFrames: 100000 }\nevaluation: { sliceMs: 0.001 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     const objects = Array.from({ length: 60 }, (_, n) => ({
       id: String(n),
       box: [n, n, 10, 10],
@@ -282,7 +278,7 @@ describe('session', () => {
 
   it('slows a client down that exceeds limits.framesPerSecond', async () => {
     edge = await startEdge('limits: { framesPerSecond: 100 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     const started = performance.now();
     for (let seq = 1; seq <= 120; seq++) probe.send(frame(seq));
     while ((await probe.nextOf('ack')).seq !== 120);
@@ -293,7 +289,7 @@ describe('session', () => {
 
   it('stops acking while the disk is full and goes on when there is room, in order', async () => {
     edge = await startEdge('data: { storageRetryMs: 5 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(frame(1));
     await probe.nextOf('ack');
     edge.live.diskFull = true;
@@ -316,7 +312,7 @@ describe('session', () => {
   it('ends a feed after everything is stored, then takes no more frames', async () => {
     edge = await startEdge();
     const store = gateOf(edge.live);
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(frame(1));
     probe.send({ type: 'end' });
     probe.send(frame(2));
@@ -330,14 +326,14 @@ describe('session', () => {
 
   it('refuses a second client for one feed, unless it resumes the session of the first', async () => {
     edge = await startEdge();
-    const first = await openFeed();
+    const first = await openFeed(edge);
     const second = await Probe.open(`${edge.ws}/v1/ingest`);
     second.send(hello());
     assert.equal((await second.nextOf('reject')).code, 'feed_taken');
     assert.equal((await second.closed).code, 4409);
-    const reference = await openFeed({ role: 'reference', tracker: undefined });
+    const reference = await openFeed(edge, { role: 'reference', tracker: undefined });
     assert.equal(reference.welcome.nextSeq, 1, 'the reference of the same stream is another feed');
-    const third = await openFeed({ resume: { session: first.welcome.session } });
+    const third = await openFeed(edge, { resume: { session: first.welcome.session } });
     assert.equal((await first.probe.closed).code, 4410);
     third.probe.send(frame(1));
     assert.equal((await third.probe.nextOf('ack')).seq, 1);
@@ -381,9 +377,9 @@ describe('session', () => {
 
   it('keeps the points of a stream in the dimension of the first one, over all its feeds', async () => {
     edge = await startEdge(pointProfileLines('gate-7'));
-    const { probe: tracker, welcome } = await openFeed();
+    const { probe: tracker, welcome } = await openFeed(edge);
     assert.equal(welcome.shape, 'point');
-    const { probe: reference } = await openFeed({ role: 'reference', tracker: undefined });
+    const { probe: reference } = await openFeed(edge, { role: 'reference', tracker: undefined });
     tracker.send(frame(1, { objects: [{ id: 'a', point: [1, 2, 3] }] }));
     assert.equal((await tracker.nextOf('ack')).seq, 1);
     reference.send(frame(1, { objects: [{ id: 'a', point: [1, 2] }] }));
@@ -392,7 +388,7 @@ describe('session', () => {
 
   it('tells a sender of points on a stream of boxes which lines to add', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(frame(1, { objects: [{ id: 'a', point: [1, 2] }] }));
     const reject = await probe.nextOf('reject');
     assert.equal(reject.code, 'shape_mismatch');
@@ -402,7 +398,7 @@ describe('session', () => {
   it('refuses a stream above the cap and counts it', async () => {
     edge = await startEdge();
     edge.live.streamsMax = 1;
-    await openFeed();
+    await openFeed(edge);
     const probe = await Probe.open(`${edge.ws}/v1/ingest`);
     probe.send(hello({ stream: 'gate-8' }));
     assert.equal((await probe.nextOf('reject')).code, 'streams_exceeded');
@@ -412,7 +408,7 @@ describe('session', () => {
 
   it('rejects broken JSON, binary messages and unknown types without closing', async () => {
     edge = await startEdge();
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send('{"type":');
     assert.equal((await probe.nextOf('reject')).code, 'json_invalid');
     probe.socket.send(Buffer.from([1, 2, 3]));
@@ -427,7 +423,7 @@ describe('session', () => {
 
   it('closes a client that sends rubbish without end', async () => {
     edge = await startEdge('limits: { rejectsPerMinute: 5 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     for (let n = 0; n < 10; n++) probe.send('rubbish');
     assert.deepEqual(await probe.closed, { code: 4429, reason: 'rejects_exceeded' });
   });
@@ -435,7 +431,7 @@ describe('session', () => {
   it('stores, acks and closes with 1001 when it stops', async () => {
     edge = await startEdge();
     const store = gateOf(edge.live);
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(frame(1));
     probe.send({ type: 'ping' });
     await probe.nextOf('pong');

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { request as requestTls } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import WebSocket from 'ws';
-import { codeOf, frame, hello, Probe, type RunningEdge, raw, startEdge, untilTurn } from '../kit/edge.js';
+import { codeOf, frame, hello, openFeed, Probe, type RunningEdge, raw, startEdge, untilTurn } from '../kit/edge.js';
 
 describe('sockets', () => {
   let edge: RunningEdge;
@@ -14,25 +14,19 @@ describe('sockets', () => {
     await edge?.stop();
   });
 
-  const openFeed = async (changes: object = {}) => {
-    const probe = await Probe.open(`${edge.ws}/v1/ingest`);
-    probe.send(hello(changes));
-    return { probe, welcome: await probe.nextOf('welcome') };
-  };
-
   it('closes with 1009 above limits.payloadBytes and with 1008 above limits.fragments', async () => {
     edge = await startEdge('limits: { payloadBytes: 2000, fragments: 4 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     probe.send(' '.repeat(3000));
     assert.equal((await probe.closed).code, 1009);
-    const { probe: other } = await openFeed();
+    const { probe: other } = await openFeed(edge);
     for (let n = 0; n < 6; n++) other.socket.send('[', { fin: false });
     assert.equal((await other.closed).code, 1008);
   });
 
   it('cuts off a peer that answers no ping, and only that one', async () => {
     edge = await startEdge('limits: { heartbeatMs: 20 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     const mute = new WebSocket(`${edge.ws}/v1/ingest`, ['tgospa.v1'], { autoPong: false });
     await once(mute, 'open');
     mute.send(JSON.stringify(hello({ tracker: 'mute' })));
@@ -44,7 +38,7 @@ describe('sockets', () => {
 
   it('cuts off who does not answer its goodbye within limits.stopMs', async () => {
     edge = await startEdge('limits: { stopMs: 50 }');
-    const { probe } = await openFeed();
+    const { probe } = await openFeed(edge);
     const deaf = await Probe.open(`${edge.ws}/v1/live`);
     deaf.socket.pause();
     await edge.stop();

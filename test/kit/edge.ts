@@ -137,6 +137,13 @@ export const hello = (changes: object = {}) => ({
   ...changes,
 });
 
+/** A feed that was welcomed. */
+export async function openFeed({ ws }: Pick<RunningEdge, 'ws'>, changes: object = {}) {
+  const probe = await Probe.open(`${ws}/v1/ingest`);
+  probe.send(hello(changes));
+  return { probe, welcome: await probe.nextOf('welcome') };
+}
+
 export const frame = (seq: number, changes: object = {}) => ({
   type: 'frame',
   seq,

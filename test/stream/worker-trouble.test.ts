@@ -463,7 +463,7 @@ describe('streams in threads', function () {
     await Promise.all(sendBoth(live, 's', swamp(6)));
     await until('it is in the thread', () => live.storage().threadStreams === 1);
     const acks = sendBoth(live, 's', swamp(130).slice(6), 7);
-    live.hasten();
+    live.liftBackpressure();
     await Promise.all(acks);
     await Promise.all(sendBoth(live, 's', swamp(132).slice(130), 131));
     assert.ok(live.storage().backlogRecords > 1);

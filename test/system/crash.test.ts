@@ -5,16 +5,12 @@
  */
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { Frame } from '../../src/index.js';
 import { crowd } from '../bench/crowd.js';
 import { randomFrom } from '../kit/random.js';
-import { Program } from '../kit/system/program.js';
-import { freePort } from '../kit/system/system.js';
+import { EvaluatorProcess, timeless } from '../kit/system/evaluator-process.js';
 
 const FRAMES = 900;
 const KILLS = 6;
@@ -22,19 +18,16 @@ const WINDOW_FRAMES = 30;
 const TRACKERS = ['a', 'b'];
 const PROFILE = 'online-surveillance';
 /** Small commits and frequent snapshots, so that kills meet all of them; nobody is late in a test of losses. */
-const configure = (evaluation: Record<string, number>) =>
-  JSON.stringify({
-    data: { groupCommitMs: 3, snapshotFrames: 120 },
-    evaluation,
-    // its reader gets every report
-    limits: { liveShare: 1 },
-    streams: { defaults: { windowFrames: WINDOW_FRAMES, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
-  });
+const configOf = (evaluation: Record<string, number>) => ({
+  data: { groupCommitMs: 3, snapshotFrames: 120 },
+  evaluation,
+  // its reader gets every report
+  limits: { liveShare: 1 },
+  streams: { defaults: { windowFrames: WINDOW_FRAMES, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
+});
 /** Nothing depends on how fast the machine is. */
 const IN_MAIN_THREAD = { budgetMs: 10_000, threads: 0 };
 const IN_THREAD = { budgetMs: 10_000, inlineMs: 0, threads: 1 };
-/** What depends on the clock, and on nothing else. */
-const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since'];
 
 interface Outcome {
   /** `tracker k`: the report as text; a kill may swallow some that were on the wire */
@@ -43,46 +36,6 @@ interface Outcome {
   counters: string[];
   events: unknown[];
   inThread: boolean;
-}
-
-/** `tgospa serve` in a process of its own, always on the same folder and port. */
-class Evaluator {
-  #program: Program | null = null;
-  errors = '';
-
-  constructor(
-    readonly folder: string,
-    readonly port: number,
-    evaluation: Record<string, number>,
-  ) {
-    writeFileSync(join(folder, 'tgospa.yaml'), configure(evaluation));
-  }
-
-  get http(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  async start(): Promise<void> {
-    const args = ['serve', '--port', String(this.port), '--data', join(this.folder, 'data')];
-    this.#program = Program.tgospa(args, { cwd: this.folder });
-    await this.#program.shows(/listening on http/);
-  }
-
-  async kill(): Promise<void> {
-    const program = this.#program!;
-    this.#program = null;
-    if (program.ended) throw new Error(`it had ended by itself: ${program.output}`);
-    await program.end('SIGKILL');
-    for (const line of program.output.split('\n')) if (line.includes('"level":"error"')) this.errors += `${line}\n`;
-  }
-
-  async stop(): Promise<void> {
-    if (this.#program) await this.kill();
-  }
-
-  async json(path: string): Promise<unknown> {
-    return (await fetch(`${this.http}${path}`)).json();
-  }
 }
 
 /** Reads /v1/live, through every restart. */
@@ -94,7 +47,7 @@ class Reader {
   async open(http: string): Promise<void> {
     this.#socket = new WebSocket(`${http.replace('http', 'ws')}/v1/live`, ['tgospa.v1']);
     this.#socket.on('error', () => {});
-    this.#socket.on('message', (data) => this.#note(JSON.parse(String(data))));
+    this.#socket.on('message', (data) => this.#keep(JSON.parse(String(data))));
     await once(this.#socket, 'open');
   }
 
@@ -102,7 +55,7 @@ class Reader {
     this.#socket?.terminate();
   }
 
-  #note(message: { type: string; tracker: string; k: number; skipped?: number; settled: { frames: number } }): void {
+  #keep(message: { type: string; tracker: string; k: number; skipped?: number; settled: { frames: number } }): void {
     if (message.type !== 'report') return;
     const { skipped: _skipped, ...report } = message;
     // the end of the feeds brings one more report of the last frame
@@ -114,32 +67,24 @@ class Reader {
   }
 }
 
-function timeless(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
-}
-
 describe('a crash', () => {
-  const folders: string[] = [];
-  const evaluators: Evaluator[] = [];
+  const evaluators: EvaluatorProcess[] = [];
   const clients: FeedClient[] = [];
   const frames = TRACKERS.map((_, n) => crowd(8, FRAMES, 5 + n));
 
   afterEach(async () => {
     for (const client of clients.splice(0)) await client.close({ flush: false });
-    for (const evaluator of evaluators.splice(0)) await evaluator.stop();
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+    for (const evaluator of evaluators.splice(0)) await evaluator.dispose();
   });
 
-  async function begin(evaluation: Record<string, number>): Promise<Evaluator> {
-    const folder = mkdtempSync(join(tmpdir(), 'tgospa-crash-'));
-    folders.push(folder);
-    const evaluator = new Evaluator(folder, await freePort(), evaluation);
+  async function start(evaluation: Record<string, number>): Promise<EvaluatorProcess> {
+    const evaluator = await EvaluatorProcess.create(configOf(evaluation));
     evaluators.push(evaluator);
     await evaluator.start();
     return evaluator;
   }
 
-  const open = (evaluator: Evaluator, tracker?: string): FeedClient => {
+  const open = (evaluator: EvaluatorProcess, tracker?: string): FeedClient => {
     const client = connect({
       url: evaluator.http,
       stream: 'gate',
@@ -164,7 +109,7 @@ describe('a crash', () => {
     kills: Array<{ afterFrames: number; delayMs: number }>,
     evaluation: Record<string, number>,
   ): Promise<Outcome> {
-    const evaluator = await begin(evaluation);
+    const evaluator = await start(evaluation);
     const reader = new Reader();
     await reader.open(evaluator.http);
     const feeds = [open(evaluator), ...TRACKERS.map((tracker) => open(evaluator, tracker))];
@@ -201,13 +146,13 @@ describe('a crash', () => {
     const outcome = await outcomeOf(evaluator, reader);
     await Promise.all(feeds.map((feed) => feed.close()));
     reader.close();
-    await evaluator.stop();
+    await evaluator.kill();
     assert.equal(evaluator.errors, '');
     assert.deepEqual(reader.contradictions, []);
     return outcome;
   }
 
-  async function outcomeOf(evaluator: Evaluator, { reports }: Reader): Promise<Outcome> {
+  async function outcomeOf(evaluator: EvaluatorProcess, { reports }: Reader): Promise<Outcome> {
     const query = (tracker: string) => `/v1/window?stream=gate&tracker=${tracker}&profile=${PROFILE}`;
     const windows = await Promise.all(TRACKERS.map((tracker) => evaluator.json(query(tracker))));
     // that a stream resumes is told of the interruption alone
@@ -222,7 +167,7 @@ describe('a crash', () => {
       .filter((line) => !line.startsWith('tgospa_frames_judged_total'))
       .sort(); // series stand in the order in which they came up
     const inThread = /^tgospa_thread_streams 1$/m.test(metrics);
-    return { reports, windows: windows.map(timeless), counters, events: told(events), inThread };
+    return { reports, windows: windows.map((window) => timeless(window)), counters, events: told(events), inThread };
   }
 
   /**

@@ -54,7 +54,7 @@ export async function runWindow(
   await write(console.err, `wrote the series to ${job.csv}\n`);
 }
 
-/** A long-term switch shows only with more than n frames on both sides of it (DESIGN 2.1). */
+/** A long-term switch shows only with more than n frames on both sides of it. */
 async function warnShortWindow(name: string, params: Params, windowFrames: number, console: Console): Promise<void> {
   const frames = (params.switchPenalty / params.cutoff) ** params.exponent;
   if (frames < 1 || windowFrames > 2 * frames + 1) return;

@@ -5,7 +5,7 @@
 
 import type { FrameCost } from '../../metric/evaluation.js';
 import type { IntervalName } from '../../tuning/intervals.js';
-import type { TuningScore } from '../../tuning/scores.js';
+import type { TuningScore } from '../../tuning/profile-scores.js';
 import { ADMISSIBLE_SHARE_MAX, type Candidate, type Choice, type Tuning } from '../../tuning/tuning.js';
 import { digits, inUnit } from '../../tuning/words.js';
 import { exactness, percent, whole } from '../console/numbers.js';

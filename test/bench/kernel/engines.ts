@@ -104,13 +104,13 @@ function slide(scene: Scene, frames: Frame[], run: Run | null, tick: () => void)
         window.dispose();
       } else if (run && k >= counted) run.times[name].push(ms);
     }
-    if (run && k >= counted) note(run, reports);
+    if (run && k >= counted) record(run, reports);
     tick();
   });
   for (const window of windows.values()) window.dispose();
 }
 
-function note(run: Run, reports: Map<Engine, Report>): void {
+function record(run: Run, reports: Map<Engine, Report>): void {
   const rule = reports.get('rule')!;
   const program = reports.get('program')!;
   if (!rule.exact) run.open++;

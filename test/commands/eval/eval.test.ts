@@ -30,14 +30,8 @@ async function runJson(args: string[]): Promise<Entry[]> {
 }
 
 describe('tgospa eval', () => {
-  let folder: SceneFolder;
-  let files: string[];
-
-  before(() => {
-    folder = new SceneFolder();
-    files = folder.args('faulty', 'steady');
-  });
-  after(() => folder.remove());
+  const folder = SceneFolder.ofSuite();
+  const files = folder.args('faulty', 'steady');
 
   describe('the ranking', () => {
     it('puts the best tracker first, for each profile', async () => {

@@ -38,7 +38,7 @@ function close(actual: number, expected: number, what: string): void {
 }
 
 describe('a study', () => {
-  let folder: SceneFolder;
+  const folder = SceneFolder.ofSuite();
   const at = (...path: string[]) => folder.at(...path);
   const put = (path: string, content: string) => folder.put(path, content);
   /** the two sequences: the whole scene, and its beginning */
@@ -48,14 +48,12 @@ describe('a study', () => {
   };
 
   before(() => {
-    folder = new SceneFolder();
     for (const [sequence, part] of Object.entries(parts)) {
       put(`train/${sequence}/gt/gt.txt`, rowsOf(part(scene[0].frames), 'reference'));
       for (const { name, frames } of scene)
         put(`results/${name}/${sequence}-FRCNN.txt`, rowsOf(part(frames), 'tracker'));
     }
   });
-  after(() => folder.remove());
 
   const folders = () => ['--reference', at('train'), '--tracker', at('results')];
 

@@ -18,18 +18,15 @@ function close(actual: number, expected: number, what: string): void {
 }
 
 describe('tgospa eval --symmetric', () => {
-  let folder: SceneFolder;
+  const folder = SceneFolder.ofSuite();
   const at = (...path: string[]) => folder.at(...path);
   const put = (path: string, content: string) => folder.put(path, content);
   const [first, second] = [scene[1].frames, scene[2].frames];
   before(() => {
-    folder = new SceneFolder();
     for (const { name, frames } of scene) put(`results/${name}/SEQ-01.txt`, rowsOf(frames, 'tracker'));
     put('a.txt', rowsOf(first, 'tracker'));
     put('b.txt', rowsOf(second, 'tracker'));
   });
-
-  after(() => folder.remove());
 
   interface Pair {
     first: string;

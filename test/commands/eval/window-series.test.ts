@@ -11,14 +11,8 @@ const [steady, , faulty] = crossingScene().trackers;
 const run = (args: string[], screen = PLAIN) => outputOf(runEval, args, screen);
 
 describe('tgospa eval --window', () => {
-  let folder: SceneFolder;
-  let files: string[];
-
-  before(() => {
-    folder = new SceneFolder();
-    files = folder.args('faulty', 'steady');
-  });
-  after(() => folder.remove());
+  const folder = SceneFolder.ofSuite();
+  const files = folder.args('faulty', 'steady');
 
   it('writes one row per frame, each equal to the evaluation of exactly those frames', async () => {
     const { out } = await run([...files, '--window', '40']);

@@ -47,19 +47,17 @@ describe('the doctor for files', () => {
   const [steady] = crossingScene().trackers;
   const truths = rowsIn(steady.frames, 'reference');
   const tracks = rowsIn(steady.frames, 'tracker');
-  let folder: SceneFolder;
+  const folder = SceneFolder.ofSuite();
   let reference: string;
   let expected: Evaluation;
 
   before(async () => {
-    folder = new SceneFolder();
     reference = folder.put('doctor/gt.txt', text(truths));
     const tracker = folder.put('doctor/right.txt', text(tracks));
     const [entry] = await runJson(['--reference', reference, '--tracker', tracker]);
     assert.equal(entry.warnings, undefined);
     expected = entry;
   });
-  after(() => folder.remove());
 
   const swapped = ([left, top, width, height]: Box): Box => [top, left, height, width];
   for (const [what, change, option] of [

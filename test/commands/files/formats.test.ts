@@ -15,7 +15,7 @@ const distance = async (args: string[]): Promise<number> =>
   (JSON.parse((await run([...args, '--json'])).out) as Evaluation[])[0].distance;
 
 describe('formats of files', () => {
-  let folder: SceneFolder;
+  const folder = SceneFolder.ofSuite();
   let expected: number;
   const [steady] = crossingScene().trackers;
   const numbers = new Map<string, string>();
@@ -31,10 +31,8 @@ describe('formats of files', () => {
   const feeds = { reference: plain('reference'), tracker: plain('tracker') };
 
   before(async () => {
-    folder = new SceneFolder();
     expected = await distance(folder.args('steady'));
   });
-  after(() => folder.remove());
 
   const write = (name: string, feed: 'reference' | 'tracker') => {
     const files = filesOf(`as-${name}/${feed}`, WRITERS[name](feeds[feed]));

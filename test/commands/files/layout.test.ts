@@ -5,18 +5,16 @@ import { findStudy } from '../../../src/commands/files/layout.js';
 import { SceneFolder } from '../../kit/system/command-line.js';
 
 describe('a study in folders', () => {
-  let folder: SceneFolder;
+  const folder = SceneFolder.ofSuite();
   const at = (...path: string[]) => folder.at(...path);
   const put = (path: string, content: string) => folder.put(path, content);
 
   before(() => {
-    folder = new SceneFolder();
     for (const sequence of ['SEQ-01', 'SEQ-02']) {
       put(`train/${sequence}/gt/gt.txt`, '');
       for (const name of ['faulty', 'loose', 'steady']) put(`results/${name}/${sequence}-FRCNN.txt`, '');
     }
   });
-  after(() => folder.remove());
 
   it('finds trackers in the folder itself, in data/, and in folders of trackers', () => {
     put('flat/SEQ-01.txt', '');

@@ -16,14 +16,8 @@ const MOT: PairReading = {
 };
 
 describe('pairs of files', () => {
-  let folder: SceneFolder;
-  let files: string[];
-
-  before(() => {
-    folder = new SceneFolder();
-    files = folder.args('faulty', 'steady');
-  });
-  after(() => folder.remove());
+  const folder = SceneFolder.ofSuite();
+  const files = folder.args('faulty', 'steady');
 
   describe('rows that count', () => {
     it('says how many rows of the reference count, and warns when none does', async () => {

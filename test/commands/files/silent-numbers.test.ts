@@ -22,11 +22,7 @@ const kitti = (frame: number, id: number, type: string, box: number[], truncated
   `${frame} ${id} ${type} ${truncated} ${occluded} 0 ${box.join(' ')} 1 1 1 1 1 1 0${score}\n`;
 
 describe('silent wrong numbers', () => {
-  let folder: SceneFolder;
-  before(() => {
-    folder = new SceneFolder();
-  });
-  after(() => folder.remove());
+  const folder = SceneFolder.ofSuite();
 
   describe('of KITTI', () => {
     const car = [100, 100, 160, 160];

@@ -15,15 +15,9 @@ const [steady] = crossingScene().trackers;
 const done = (args: string[]) => outputOf(runTune, args);
 
 describe('the report of tgospa tune', () => {
-  let folder: SceneFolder;
-  let files: string[];
+  const folder = SceneFolder.ofSuite();
+  const files = folder.args('steady', 'faulty');
   const at = (...parts: string[]) => folder.at(...parts);
-
-  before(() => {
-    folder = new SceneFolder();
-    files = folder.args('steady', 'faulty');
-  });
-  after(() => folder.remove());
 
   it('is one file without scripts and links, with two plots, pairs in order, and every tracker in every profile', async () => {
     const { err } = await done([...files, '--html', at('report.html')]);

@@ -36,15 +36,9 @@ const done = (args: string[], screen = PLAIN) => outputOf(runTune, args, screen)
 const usageMistakes = (args: string[]) => mistakesOf((words) => readTuneJob(tuneLine(words)), args);
 
 describe('tgospa tune', () => {
-  let folder: SceneFolder;
-  let files: string[];
+  const folder = SceneFolder.ofSuite();
+  const files = folder.args('steady', 'faulty');
   const at = (...parts: string[]) => folder.at(...parts);
-
-  before(() => {
-    folder = new SceneFolder();
-    files = folder.args('steady', 'faulty');
-  });
-  after(() => folder.remove());
 
   describe('the summary', () => {
     it('shows increments, intervals, trackers, the choice, its meaning, scores and the profile', async () => {

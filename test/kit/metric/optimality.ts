@@ -144,7 +144,7 @@ export class OptimalityCheck {
     const { evaluation, frames, params, fractional, window, report } = inspected;
     if (frames.length === 0) return;
     const slides = window && report && !params.weights && windowFramesOf(window) <= SHADOW_FRAMES_MAX;
-    const kept = slides ? this.follow(window, report.frame, inspected) : this.begin(inspected);
+    const kept = slides ? this.follow(window, report.frame, inspected) : this.open(inspected);
     if (!kept) return;
     const { shadow, ring } = kept;
     const { integral } = ring.solve();
@@ -187,15 +187,15 @@ export class OptimalityCheck {
       }
       this.forget(window);
     }
-    const begun = this.begin({ frames, params }, windowFramesOf(window));
-    if (!begun) return null;
-    begun.shadow.newest = frame;
-    this.shadows.set(window, begun);
+    const opened = this.open({ frames, params }, windowFramesOf(window));
+    if (!opened) return null;
+    opened.shadow.newest = frame;
+    this.shadows.set(window, opened);
     if (this.shadows.size > SHADOWS_MAX) this.forget(this.shadows.keys().next().value!);
-    return begun;
+    return opened;
   }
 
-  private begin({ frames, params }: Pick<Inspected, 'frames' | 'params'>, windowFrames = frames.length) {
+  private open({ frames, params }: Pick<Inspected, 'frames' | 'params'>, windowFrames = frames.length) {
     const shadow = new Shadow(params);
     for (const frame of frames) {
       shadow.enter(frame);

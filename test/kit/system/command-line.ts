@@ -1,6 +1,7 @@
 /** What the tests of commands share: a console that remembers, and the built-in scene as files. */
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
@@ -71,9 +72,17 @@ export function rowsOf(frames: Frame[], feed: keyof Frame): string {
 
 /** A temporary folder with the built-in scene as MOTChallenge files: gt.txt, and steady.txt, loose.txt, faulty.txt. */
 export class SceneFolder {
-  readonly path = mkdtempSync(join(tmpdir(), 'tgospa-scene-'));
+  readonly path = join(tmpdir(), `tgospa-scene-${randomUUID()}`);
 
-  constructor() {
+  /** For the tests of a suite: written before the first of them, removed after the last. */
+  static ofSuite(): SceneFolder {
+    const folder = new SceneFolder();
+    before(() => folder.#write());
+    after(() => rmSync(folder.path, { recursive: true, force: true }));
+    return folder;
+  }
+
+  #write(): void {
     const { trackers } = crossingScene();
     this.put('gt.txt', rowsOf(trackers[0].frames, 'reference'));
     for (const { name, frames } of trackers) this.put(`${name}.txt`, rowsOf(frames, 'tracker'));
@@ -94,9 +103,5 @@ export class SceneFolder {
   /** The arguments that compare trackers with the reference. */
   args(...trackers: string[]): string[] {
     return ['--reference', this.at('gt.txt'), ...trackers.flatMap((name) => ['--tracker', this.at(`${name}.txt`)])];
-  }
-
-  remove(): void {
-    rmSync(this.path, { recursive: true, force: true });
   }
 }

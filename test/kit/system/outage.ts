@@ -3,14 +3,10 @@
  * their frame rate, the evaluator or one of the feeds is away for a while, and in the end counters, events and windows
  * are those of a run that nobody interrupted. Time passes here as it does for users.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
 import { randomFrom } from '../random.js';
-import { Program } from './program.js';
-import { freePort } from './system.js';
+import { EvaluatorProcess, timeless } from './evaluator-process.js';
 
 /** Who is away: the evaluator (killed, or stopped by SIGSTOP), or the connections of one role. */
 export type Kind = 'kill' | 'suspend' | 'reference' | 'tracker';
@@ -38,8 +34,6 @@ export interface Aftermath {
 
 const OBJECTS = 6;
 const PROFILE = 'online-surveillance';
-/** what depends on the clock, and on nothing else; frames judged are counted from the start of the process */
-const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since', 'stream'];
 
 /** Boxes that drift; the tracker sees all of them, a little off, and loses one now and then. */
 function objectsAt(stream: number, k: number, isTracker: boolean): ClientObject[] {
@@ -52,49 +46,10 @@ function objectsAt(stream: number, k: number, isTracker: boolean): ClientObject[
 
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-class Evaluator {
-  readonly folder = mkdtempSync(join(tmpdir(), 'tgospa-outage-'));
-  #program: Program | null = null;
-
-  constructor(
-    readonly port: number,
-    pairing: Record<string, unknown>,
-  ) {
-    const settings = {
-      evaluation: { budgetMs: 10_000, threads: 0 },
-      streams: { defaults: { windowFrames: 30, pairing } },
-    };
-    writeFileSync(join(this.folder, 'tgospa.yaml'), JSON.stringify(settings));
-  }
-
-  get http(): string {
-    return `http://127.0.0.1:${this.port}`;
-  }
-
-  async start(): Promise<void> {
-    const args = ['serve', '--port', String(this.port), '--data', join(this.folder, 'data')];
-    this.#program = Program.tgospa(args, { cwd: this.folder });
-    await this.#program.shows(/listening on http/);
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#program!.child.kill(signal);
-  }
-
-  async kill(): Promise<void> {
-    await this.#program?.end('SIGKILL');
-    this.#program = null;
-  }
-
-  async json<T>(path: string): Promise<T> {
-    return (await (await fetch(`${this.http}${path}`)).json()) as T;
-  }
-
-  async stop(): Promise<void> {
-    await this.kill();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
+const configOf = (pairing: Record<string, unknown>) => ({
+  evaluation: { budgetMs: 10_000, threads: 0 },
+  streams: { defaults: { windowFrames: 30, pairing } },
+});
 
 /** A WebSocket that can be made unreachable: its connections die and new ones fail, until it is allowed again. */
 class Line {
@@ -136,7 +91,7 @@ export async function play(outage: Outage): Promise<Aftermath[]> {
   const { kind, streams, fps, frames, outageMs, seed, pairing = {} } = outage;
   const random = randomFrom(seed);
   const calm = outageMs === 0;
-  const evaluator = new Evaluator(await freePort(), calm ? { latenessMs: 1e7, silenceMs: 1e7 } : pairing);
+  const evaluator = await EvaluatorProcess.create(configOf(calm ? { latenessMs: 1e7, silenceMs: 1e7 } : pairing));
   const feeds: Feed[] = [];
   try {
     await evaluator.start();
@@ -151,7 +106,7 @@ export async function play(outage: Outage): Promise<Aftermath[]> {
     return await Promise.all(Array.from({ length: streams }, (_, n) => aftermath(evaluator, `gate-${n}`)));
   } finally {
     await Promise.all(feeds.map(({ client }) => client.close({ flush: false })));
-    await evaluator.stop();
+    await evaluator.dispose();
   }
 }
 
@@ -178,7 +133,7 @@ async function sendAll(
 }
 
 async function interrupt(
-  evaluator: Evaluator,
+  evaluator: EvaluatorProcess,
   feeds: Feed[],
   kind: Kind,
   afterMs: number,
@@ -195,7 +150,7 @@ async function interrupt(
   else for (const line of lines) line.mend();
 }
 
-async function aftermath(evaluator: Evaluator, stream: string): Promise<Aftermath> {
+async function aftermath(evaluator: EvaluatorProcess, stream: string): Promise<Aftermath> {
   const window = await evaluator.json(`/v1/window?stream=${stream}&tracker=sort&profile=${PROFILE}`);
   const { events } = await evaluator.json<{ events: Array<{ type: string; tracker?: string; count?: number }> }>(
     `/v1/events?stream=${stream}&limit=10000`,
@@ -208,12 +163,9 @@ async function aftermath(evaluator: Evaluator, stream: string): Promise<Aftermat
   const counters = metrics
     .split('\n')
     .filter((line) => /^tgospa_(frames|proper|missed|false|switches|lifetime|window)[a-z_]*\{.*profile=/.test(line))
+    // frames judged are counted from the start of the process
     .filter((line) => line.includes(`stream="${stream}"`) && !line.startsWith('tgospa_frames_judged'))
     .map((line) => line.replace(`stream="${stream}",`, ''))
     .sort();
-  return { counters, events: sums, window: timeless(window) };
-}
-
-function timeless(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
+  return { counters, events: sums, window: timeless(window, 'stream') };
 }

@@ -57,7 +57,7 @@ export class Evaluator {
     this.process = process;
     await new Promise<void>((resolve) => {
       this.world.after(this.world.between(20, 200), process, () => {
-        void this.#begin(process).then(resolve, (error) => {
+        void this.#start(process).then(resolve, (error) => {
           this.refusal = error;
           this.process = null;
           resolve();
@@ -66,10 +66,10 @@ export class Evaluator {
     });
   }
 
-  async #begin(process: Process): Promise<void> {
+  async #start(process: Process): Promise<void> {
     const { config, world } = this;
     const logger = this.#logger();
-    const live = await Live.begin(config, new SteadyClock(), logger, {
+    const live = await Live.start(config, new SteadyClock(), logger, {
       folder: this.disk.folder(process),
       startThread: (setup) => this.#startThread(process, setup),
     });
@@ -144,7 +144,7 @@ export class Evaluator {
     this.#stopping = true;
     await new Promise<void>((resolve) => {
       world.after(0, process, () => {
-        live.hasten();
+        live.liftBackpressure();
         void edge
           .quiesce()
           .then(() => live.stop())

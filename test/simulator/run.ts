@@ -158,7 +158,7 @@ class Player {
 
   /** Damage may keep it from starting, if it says so. */
   #refused(error: Error): void {
-    this.#tell(`refused to start: ${error.message}`);
+    this.#log(`refused to start: ${error.message}`);
     if (!this.#damaged) this.#violations.push(`the evaluator does not start: ${error.stack}`);
   }
 
@@ -182,7 +182,7 @@ class Player {
     return JSON.stringify({ senders, health: live?.health(), streams: live?.streams(), last: complaints.slice(-5) });
   }
 
-  #tell(line: string): void {
+  #log(line: string): void {
     this.#story.push(line);
     this.#world.record(line);
   }
@@ -231,7 +231,7 @@ class Player {
   }
 
   async #happen(fault: Fault): Promise<void> {
-    this.#tell(`${Math.round(this.#world.nowMs)} ms: ${JSON.stringify(fault)}`);
+    this.#log(`${Math.round(this.#world.nowMs)} ms: ${JSON.stringify(fault)}`);
     const world = this.#world;
     switch (fault.kind) {
       case 'kill':
@@ -276,7 +276,7 @@ class Player {
       this.#damaged = true;
       // a store that was cut looks like one that was never longer; only the mark beside it says otherwise
       const cuts = this.#world.chance(0.2) && this.#disk.files.has('acked');
-      this.#tell(cuts ? this.#disk.cutTail() : this.#disk.damage());
+      this.#log(cuts ? this.#disk.cutTail() : this.#disk.damage());
     }
     await this.#world.delay(downMs);
     await this.#evaluator.start();
@@ -299,8 +299,8 @@ class Player {
     await this.#world.delay(100, process!);
     const { degraded } = live!.health();
     for (const { event, fields } of this.#evaluator.complaints)
-      if (event === 'data_damaged') this.#tell(`damaged ${fields.stream ?? '*'}: ${fields.message}`);
-    for (const { stream, reason } of degraded) this.#tell(`damaged ${stream}: ${reason}`);
+      if (event === 'data_damaged') this.#log(`damaged ${fields.stream ?? '*'}: ${fields.message}`);
+    for (const { stream, reason } of degraded) this.#log(`damaged ${stream}: ${reason}`);
     if (degraded.length > 0 && !this.#damaged) this.#violations.push(`degraded: ${JSON.stringify(degraded)}`);
     for (const { stream, feeds, series } of live!.streams()) {
       const events: Record<string, number> = {};

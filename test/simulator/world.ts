@@ -13,7 +13,7 @@ import { type Random, randomFrom } from '../kit/random.js';
 
 const START_MS = 1_763_251_200_000;
 /** milliseconds that looking at the clock takes */
-const LOOK_MS = 0.002;
+const CLOCK_READ_MS = 0.002;
 /** events after which a run counts as one that never ends */
 const EVENTS_MAX = 2_000_000;
 
@@ -239,10 +239,10 @@ export class World {
     return true;
   }
 
-  /** Somebody looks at the clock. */
-  #look(): number {
+  /** The clock is read, which takes time. */
+  #readClock(): number {
     const { share, mostMs } = this.hiccups;
-    this.nowMs += share > 0 && this.chance(share) ? this.between(0, mostMs) : LOOK_MS;
+    this.nowMs += share > 0 && this.chance(share) ? this.between(0, mostMs) : CLOCK_READ_MS;
     return this.nowMs;
   }
 
@@ -282,8 +282,8 @@ export class World {
     for (const [key, value] of Object.entries(own)) replace(globals, key, value);
     replace(timersPromises, 'setImmediate', () => this.#later(soonMs()));
     replace(timersPromises, 'setTimeout', (ms: number) => this.#later(ms));
-    replace(performance as never, 'now', () => this.#look() - this.#current.startedMs);
-    replace(Date as never, 'now', () => Math.floor(START_MS + this.#look() + this.wallOffsetMs));
+    replace(performance as never, 'now', () => this.#readClock() - this.#current.startedMs);
+    replace(Date as never, 'now', () => Math.floor(START_MS + this.#readClock() + this.wallOffsetMs));
     replace(Math as never, 'random', () => this.random());
     syncBuiltinESMExports();
     return () => {

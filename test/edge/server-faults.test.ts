@@ -2,17 +2,17 @@
  * Mistakes of the server itself: whatever a message, a request or an event runs into, the process and its peers live.
  */
 import { strict as assert } from 'node:assert';
-import { Faults } from '../../src/edge/faults.js';
+import { ServerFaults } from '../../src/edge/server-faults.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { Meters } from '../../src/telemetry/meters.js';
-import { frame, get, hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
+import { frame, get, hello, openFeed, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { fakeReportEvent } from '../kit/fake-live.js';
 
 const broken = () => {
   throw new Error('broken');
 };
 
-describe('faults', () => {
+describe('server faults', () => {
   let edge: RunningEdge;
 
   beforeEach(async () => {
@@ -20,15 +20,8 @@ describe('faults', () => {
   });
   afterEach(() => edge.stop());
 
-  const openFeed = async (changes: object = {}) => {
-    const probe = await Probe.open(`${edge.ws}/v1/ingest`);
-    probe.send(hello(changes));
-    await probe.nextOf('welcome');
-    return probe;
-  };
-
   it('reads a number of 123,000 digits as a coordinate that is too large', async () => {
-    const probe = await openFeed();
+    const { probe } = await openFeed(edge);
     const digits = '1'.repeat(123_000);
     probe.send(`{"type":"frame","seq":1,"k":1,"objects":[{"id":"7","box":[${digits},20,30,40]}]}`);
     const { code, path, seq } = await probe.nextOf('reject');
@@ -40,7 +33,7 @@ describe('faults', () => {
   });
 
   it('sends what the scanner fails on the general way', async () => {
-    const probe = await openFeed();
+    const { probe } = await openFeed(edge);
     edge.desk.scanner.scan = broken;
     probe.send(frame(1));
     assert.equal((await probe.nextOf('ack')).seq, 1);
@@ -48,7 +41,7 @@ describe('faults', () => {
   });
 
   it('answers a frame it fails on with a reject that uses up its number, and goes on', async () => {
-    const probe = await openFeed();
+    const { probe } = await openFeed(edge);
     const { rules } = edge.desk;
     const shared = rules.of('gate-7', edge.live.openFeed({ stream: 'gate-7', role: 'tracker', tracker: 'sort' }).plan!);
     Object.defineProperty(shared, 'objectsMax', { get: broken, configurable: true });
@@ -93,7 +86,7 @@ describe('faults', () => {
     const lines: string[] = [];
     let nowMs = 0;
     const logger = createLogger({ write: (line) => lines.push(line) });
-    const faults = new Faults(new Meters(1), logger, () => nowMs);
+    const faults = new ServerFaults(new Meters(1), logger, () => nowMs);
     for (; nowMs <= 60_000; nowMs += 20_000) faults.report('message', new Error(`number ${nowMs}`));
     assert.deepEqual(
       lines.map((line) => JSON.parse(line).unlogged),

@@ -8,7 +8,7 @@ import type { FaultPlace, Meters } from '../telemetry/meters.js';
 
 const LOGGED_EVERY_MS = 60_000;
 
-export class Faults {
+export class ServerFaults {
   /** place and name of the error: when it was logged last, and how often it came since */
   readonly #kinds = new Map<string, { loggedMs: number; unlogged: number }>();
 
