@@ -9,7 +9,7 @@ const DOT = 46;
 const ZERO = 48;
 const NINE = 57;
 /** Powers of ten that are exact doubles: a safe integer divided by one of them is the correctly rounded fraction. */
-const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** power);
+export const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** power);
 /** No digit can belong to two parts of it, so that a text which does not match is left after one pass. */
 const DECIMAL = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/;
 

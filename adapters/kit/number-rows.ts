@@ -6,7 +6,7 @@
  */
 
 import type { Problem } from '../../src/metric/input-error.js';
-import { readDecimal } from './decimal.js';
+import { POWERS_OF_TEN, readDecimal } from './decimal.js';
 
 const COMMA = 44;
 const NEWLINE = 10;
@@ -18,8 +18,6 @@ const PLUS = 43;
 const MINUS = 45;
 const ZERO = 48;
 const COMMENT_MARKS = new Set([35, 37, 47]);
-/** Powers of ten that are exact doubles: a safe integer divided by one of them is the correctly rounded fraction. */
-const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** power);
 /** A line that is no row of numbers: a comment, or blank. */
 const NO_ROW = /^\s*(#|%|\/\/|$)/;
 const HEAD_CHARS = 65_536;

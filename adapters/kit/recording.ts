@@ -1,16 +1,15 @@
 /**
  * Recorded files in any format: the text of a file becomes the frames of a feed, by the same decoder that reads the
- * feed live; and the frames of several files are laid side by side. A file of a JSON format holds one message per line,
- * or is one JSON document: a message, or a list of them. A line may also be {"k":1,"message":...}, as messages are
- * sent, which is how formats without frame numbers get theirs. Invariant: the frames of a recording are in order, each
- * comes once, and all of them pass the checks of native frames.
+ * feed live. A file of a JSON format holds one message per line, or is one JSON document: a message, or a list of them.
+ * A line may also be {"k":1,"message":...}, as messages are sent, which is how formats without frame numbers get
+ * theirs. Invariant: the frames of a recording are in order, each comes once, and all of them pass the checks of native
+ * frames.
  */
 
 import { InputError, type Problem } from '../../src/metric/input-error.js';
 import { Fault } from '../../src/wire/fault.js';
 import type { Role } from '../../src/wire/feed.js';
 import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
-import type { WireObject } from '../../src/wire/objects.js';
 import {
   type Decoded,
   type Decoder,
@@ -24,7 +23,7 @@ import { isFields } from './fields.js';
 import { reread } from './rereading.js';
 
 /** A text to be read; a folder of a format with one file per frame gives several. */
-export interface Source {
+export interface RecordedText {
   /** as it is told in mistakes */
   file: string;
   text: string;
@@ -40,8 +39,6 @@ export interface Recording {
   notes: string[];
 }
 
-/** Longest span of frames that is laid out: a stray number must not ask for a billion empty ones. */
-const FRAMES_MAX = 1_000_000;
 /** How far a file is looked at to tell lines from one document. */
 const LOOKED_AT_CHARS = 16_384;
 const ENVELOPE: ReadonlySet<string> = new Set(['type', 'seq', 'k', 't', 'message']);
@@ -56,7 +53,7 @@ interface Message {
 /** Reads a file, or a folder, or throws one InputError that lists its mistakes. */
 export function readRecording(
   file: string,
-  sources: readonly Source[],
+  sources: readonly RecordedText[],
   format: Format,
   role: Role,
   judging: Judging = {},
@@ -100,7 +97,7 @@ function placed(place: string, { path, value, message }: Problem): Problem {
 
 function* messagesOf(
   file: string,
-  sources: readonly Source[],
+  sources: readonly RecordedText[],
   format: Format,
   problems: Problem[],
 ): Generator<Message> {
@@ -124,7 +121,7 @@ function orderOf({ firstFrame }: Record<string, unknown>): () => Stamp {
 
 function* framesOfFolder(
   file: string,
-  sources: readonly Source[],
+  sources: readonly RecordedText[],
   format: Format,
   problems: Problem[],
 ): Generator<Message> {
@@ -237,95 +234,3 @@ function check(part: Part, file: string, format: Format, problems: Problem[]): v
   const place = part.k === undefined ? `time ${part.t}` : `frame ${part.k}`;
   problems.push({ path: `${file} ${place} ${fault.path}`, value: fault.value, message: fault.message });
 }
-
-/** One step of several recordings: what each has there; absent where it has nothing. */
-export interface Step {
-  k?: number;
-  t?: number;
-  parts: Array<Part | undefined>;
-}
-
-/**
- * Lays recordings side by side: by frame number when all have one, with every number from the first to the last; else
- * by time, where times within the tolerance are one step. Throws InputError when they do not fit together.
- */
-export function alignRecordings(recordings: readonly Recording[], toleranceSeconds = 0.02): Step[] {
-  const problems = baseProblems(recordings);
-  const all = recordings.flatMap(({ parts }) => parts);
-  const byFrame = all.every(({ k }) => k !== undefined);
-  if (!byFrame && !all.every(({ t }) => t !== undefined))
-    for (const { file, parts } of recordings) problems.push(...kindProblem(file, parts));
-  if (problems.length > 0) throw new InputError(problems);
-  return byFrame ? byNumber(recordings) : byTime(recordings, toleranceSeconds);
-}
-
-/** A file that counts from 0 beside one that counts from 1 is a whole frame, or pixel, off. */
-function baseProblems(recordings: readonly Recording[]): Problem[] {
-  return (['frame', 'pixel'] as const).flatMap((what) => {
-    const option = `${what}Offset`;
-    const counting = recordings.filter(({ format }) => format.adapter.bases[what] !== null);
-    const bases = new Set(counting.map(({ format }) => format.adapter.bases[what]));
-    if (bases.size < 2 || counting.some(({ format }) => format.given.has(option))) return [];
-    return counting.slice(0, 2).map(({ file, format: { adapter } }) => ({
-      path: file,
-      value: adapter.name,
-      message: `${what}s count from ${adapter.bases[what]} in this format and differently in another; bring them in line with option ${option} (or say ${option}=0)`,
-    }));
-  });
-}
-
-function kindProblem(file: string, parts: readonly Part[]): Problem[] {
-  const numbered = parts.filter(({ k }) => k !== undefined).length;
-  const timed = parts.filter(({ t }) => t !== undefined).length;
-  const message = `has ${numbered} frames with a number and ${timed} with a time; all files need numbers, or all need times`;
-  return parts.length === 0 ? [] : [{ path: file, value: parts.length, message }];
-}
-
-function byNumber(recordings: readonly Recording[]): Step[] {
-  let first = Number.POSITIVE_INFINITY;
-  let last = Number.NEGATIVE_INFINITY;
-  for (const { parts, format } of recordings) {
-    const base = format.adapter.bases.frame;
-    if (parts.length === 0) continue;
-    const begin = base === null ? parts[0].k! : base + ((format.values.frameOffset as number | undefined) ?? 0);
-    first = Math.min(first, parts[0].k!, Math.max(begin, 0));
-    last = Math.max(last, parts[parts.length - 1].k!);
-  }
-  if (last < first) return [];
-  if (recordings.some(({ format }) => format.adapter.isSparse)) return bySameNumber(recordings);
-  if (last - first >= FRAMES_MAX) {
-    const message = `frames ${first} to ${last} are more than the ${FRAMES_MAX} that are taken; is a frame number wrong?`;
-    throw new InputError([{ path: recordings[0].file, value: last - first + 1, message }]);
-  }
-  const maps = recordings.map(({ parts }) => new Map(parts.map((part) => [part.k!, part])));
-  return Array.from({ length: last - first + 1 }, (_, n) => ({
-    k: first + n,
-    parts: maps.map((frames) => frames.get(first + n)),
-  }));
-}
-
-/** Only the numbers that are there: they are keys, and those between them mean nothing. */
-function bySameNumber(recordings: readonly Recording[]): Step[] {
-  const maps = recordings.map(({ parts }) => new Map(parts.map((part) => [part.k!, part])));
-  const numbers = [...new Set(maps.flatMap((frames) => [...frames.keys()]))].sort((a, b) => a - b);
-  return numbers.map((k) => ({ k, parts: maps.map((frames) => frames.get(k)) }));
-}
-
-function byTime(recordings: readonly Recording[], toleranceSeconds: number): Step[] {
-  const times = recordings.flatMap(({ parts }, feed) => parts.map((part) => ({ t: part.t!, feed, part })));
-  times.sort((a, b) => a.t - b.t || a.feed - b.feed);
-  const steps: Step[] = [];
-  for (const { t, feed, part } of times) {
-    const step = steps.at(-1);
-    if (step && t - step.t! <= toleranceSeconds && step.parts[feed] === undefined) step.parts[feed] = part;
-    else {
-      const parts = new Array<Part | undefined>(recordings.length).fill(undefined);
-      parts[feed] = part;
-      steps.push({ t, parts });
-    }
-  }
-  return steps;
-}
-
-/** What a feed shows at a step. */
-export const objectsAt = ({ parts }: Step, feed: number): WireObject[] => parts[feed]?.objects ?? [];

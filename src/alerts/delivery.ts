@@ -3,7 +3,7 @@
  * Invariant: at most `queueAlerts` wait; the firing alert of a spike goes out before its resolution; an alert is
  * written down as firing before it is sent.
  */
-import type { Config, Receiver } from '../config/config.js';
+import { type Config, matchesPattern, type Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { NotificationCounts } from '../telemetry/spec.js';
 import type { SpikeEvent } from '../wire/events.js';
@@ -47,7 +47,7 @@ export class Delivery {
 
   #wants({ stream, signal }: SpikeEvent): boolean {
     const { streams, signals } = this.receiver;
-    return signals.includes(signal) && streams.some((pattern) => matches(pattern, stream));
+    return signals.includes(signal) && streams.some((pattern) => matchesPattern(pattern, stream));
   }
 
   observe(event: SpikeEvent, nowMs: number): void {
@@ -193,10 +193,4 @@ export class Delivery {
     this.#abort.abort();
     await this.#sending;
   }
-}
-
-/** `*` stands for any characters. */
-function matches(pattern: string, text: string): boolean {
-  const escaped = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${escaped.join('.*')}$`).test(text);
 }

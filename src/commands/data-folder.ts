@@ -2,15 +2,16 @@
  * `tgospa check` and `tgospa repair`: whether a data folder is sound, and what of it can be saved. Exit code 0 when all
  * is well, 1 when something is damaged, 2 while an evaluator runs on the folder.
  */
+import { defaultConfig } from '../config/config.js';
 import { hasStore, inspect, isInUse, repair } from '../store/inspection.js';
 import type { Console } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp, UsageError } from './console/options.js';
 
-const STANDARD_DIR = 'tgospa-data';
+const { data } = defaultConfig();
 
 const OPTIONS: OptionGroup = {
   options: {
-    data: { value: 'DIR', help: `data folder of a stopped evaluator (default: ${STANDARD_DIR})` },
+    data: { value: 'DIR', help: `data folder of a stopped evaluator (default: ${data.dir})` },
     help: { help: 'this text' },
   },
 };
@@ -81,7 +82,7 @@ function folderOf(command: string, args: string[]): string | null {
   const line = new CommandLine(command, [OPTIONS], args);
   if (line.has('help')) return null;
   line.throwMistakes();
-  const dir = line.text('data') ?? STANDARD_DIR;
+  const dir = line.text('data') ?? data.dir;
   if (!hasStore(dir)) throw new UsageError(`${dir} holds no store of the evaluator; name its data.dir with --data`);
   return dir;
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, startApp } from '../app.js';
 import type { ClientObject, FeedClient } from '../client.js';
-import { readConfig } from '../config/config.js';
+import { defaultConfig, readConfig } from '../config/config.js';
 import type { Frame, Obj } from '../index.js';
 import { crossingScene, type Fault, type SimulatedScene } from '../simulation/walkers.js';
 import { createLogger } from '../telemetry/logger.js';
@@ -18,8 +18,7 @@ import { CommandLine, type OptionGroup, optionHelp } from './console/options.js'
 import { CLEAR_LINE } from './console/progress.js';
 import { openFeed, Pace } from './player.js';
 
-const DEFAULT_PORT = 9477;
-const DEFAULT_HOST = '127.0.0.1';
+const { port: DEFAULT_PORT, host: DEFAULT_HOST } = defaultConfig().listen;
 const DEFAULT_FPS = 20;
 /** One round is 15 s: long enough to learn what is usual. */
 const DEFAULT_CALM = 1;

@@ -4,8 +4,9 @@
  * Invariant: every frame of every feed is sent once and in order; the command ends when all are stored and settled.
  */
 import { basename, extname } from 'node:path';
-import { alignRecordings, objectsAt, type Step } from '../../adapters/kit/recording.js';
+import { alignRecordings, objectsAt, type Step } from '../../adapters/kit/alignment.js';
 import { ClientError, type ClientObject, type FeedClient, type Reject } from '../client.js';
+import { defaultConfig } from '../config/config.js';
 import { InputError, type Problem } from '../index.js';
 import { NAME_PATTERN } from '../wire/feed.js';
 import { type Console, stopSignal, write, writeNotes } from './console/console.js';
@@ -17,7 +18,8 @@ import { shortNames } from './files/names.js';
 import { readRecordings } from './files/recordings.js';
 import { openFeed, Pace } from './player.js';
 
-const DEFAULT_URL = 'ws://127.0.0.1:9477';
+const { listen } = defaultConfig();
+const DEFAULT_URL = `ws://${listen.host}:${listen.port}`;
 const DEFAULT_FPS = 30;
 const DEFAULT_PATIENCE_SECONDS = 30;
 /** Frames that a connection holds until they are stored; keeps the feeds close together. */

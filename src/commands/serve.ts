@@ -5,20 +5,28 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type App, startApp } from '../app.js';
-import { type ConfigSource, describeProblem, exampleYaml, readConfig, readConfigFile } from '../config/config.js';
+import {
+  type ConfigSource,
+  defaultConfig,
+  describeProblem,
+  exampleYaml,
+  readConfig,
+  readConfigFile,
+} from '../config/config.js';
 import { type Console, stopSignal } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 import { asStartError } from './start-error.js';
 
 /** Read when it is there and no other is named. */
 const STANDARD_FILE = 'tgospa.yaml';
+const { listen, data } = defaultConfig();
 
 const OPTIONS: OptionGroup = {
   options: {
     config: { value: 'FILE', help: `configuration (default: ${STANDARD_FILE} when it is there, else the defaults)` },
-    port: { value: 'PORT', help: 'port for everything, 9477 by default; 0 takes a free one' },
-    host: { value: 'ADDRESS', help: 'address to listen on, 127.0.0.1 by default' },
-    data: { value: 'DIR', help: 'folder of the log and the snapshots, tgospa-data by default' },
+    port: { value: 'PORT', help: `port for everything, ${listen.port} by default; 0 takes a free one` },
+    host: { value: 'ADDRESS', help: `address to listen on, ${listen.host} by default` },
+    data: { value: 'DIR', help: `folder of the log and the snapshots, ${data.dir} by default` },
     check: { help: 'only check the configuration' },
     'example-config': { help: 'print a configuration with every key, its default and its meaning' },
     help: { help: 'this text' },

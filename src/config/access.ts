@@ -120,3 +120,20 @@ export function isLoopback(host: string): boolean {
   if (host === 'localhost' || host === '::1') return true;
   return isIP(host) === 4 && host.startsWith('127.');
 }
+
+/**
+ * Whether a pattern of stream names fits a text, where * stands for any characters. What stands between two stars is found where it
+ * comes first, so that a long text from a query takes one pass, however many stars there are.
+ */
+export function matchesPattern(pattern: string, text: string): boolean {
+  const [head, ...rest] = pattern.split('*');
+  const tail = rest.pop();
+  if (tail === undefined) return text === pattern;
+  let at = head.length;
+  for (const piece of rest) {
+    const found = text.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return text.startsWith(head) && text.endsWith(tail) && at <= text.length - tail.length;
+}

@@ -27,7 +27,7 @@ import { type Config, rootSchema, type SettingsPatch, type StreamSettings } from
 import { paramsOf, settingsShape } from './settings.js';
 import { sourceProblems } from './sources.js';
 
-export { isLoopback, type TokenRole, tokenSecrets } from './access.js';
+export { isLoopback, matchesPattern, type TokenRole, tokenSecrets } from './access.js';
 export { exampleYaml } from './example.js';
 export { ConfigError, type ConfigProblem, describeProblem, formatPath } from './mistakes.js';
 export { notifyReceivers, notifySecrets, type Receiver } from './notify.js';
@@ -75,6 +75,9 @@ export function readConfig(from: ConfigSource = {}): { config: Config; warnings:
   if (!result.success || located.length > 0) throw new ConfigError(located, source);
   return { config: result.data, warnings: windowWarnings(result.data).map((p) => locate(p, document, lines)) };
 }
+
+/** Every default: the configuration of a file that says nothing. */
+export const defaultConfig = (): Config => readConfig({ env: {} }).config;
 
 /** Reads a file; an unreadable one is a ConfigError too. */
 export function readConfigFile(path: string, overrides: ConfigSource['overrides'] = {}, env = process.env) {

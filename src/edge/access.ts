@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Config, isLoopback, type TokenRole, tokenSecrets } from '../config/config.js';
+import { type Config, isLoopback, matchesPattern, type TokenRole, tokenSecrets } from '../config/config.js';
 import type { HttpCode } from '../wire/codes.js';
 import { BEARER_PREFIX } from '../wire/messages.js';
 
@@ -101,26 +101,9 @@ function identityOf(token: { name: string; roles: TokenRole[]; streams: string[]
     name: token.name,
     token: true,
     roles: new Set(token.roles),
-    covers: (stream) => token.streams.some((pattern) => matches(pattern, stream)),
+    covers: (stream) => token.streams.some((pattern) => matchesPattern(pattern, stream)),
     coversAll: token.streams.some((pattern) => /^\*+$/.test(pattern)),
   };
-}
-
-/**
- * Whether a pattern fits a text, where * stands for any characters. What stands between two stars is found where it
- * comes first, so that a long text from a query takes one pass, however many stars there are.
- */
-function matches(pattern: string, text: string): boolean {
-  const [head, ...rest] = pattern.split('*');
-  const tail = rest.pop();
-  if (tail === undefined) return text === pattern;
-  let at = head.length;
-  for (const piece of rest) {
-    const found = text.indexOf(piece, at);
-    if (found < 0) return false;
-    at = found + piece.length;
-  }
-  return text.startsWith(head) && text.endsWith(tail) && at <= text.length - tail.length;
 }
 
 function bearerOf(request: IncomingMessage): string | undefined {

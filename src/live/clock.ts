@@ -1,6 +1,7 @@
 /**
  * Where time comes from. Everything that is a duration goes by one clock that never jumps: the wall clock at the start
- * of the process, and the time since then. What the wall clock does later is noticed, and changes nothing.
+ * of the process, and the time since then. What the wall clock does later is noticed, and changes nothing. (`Clock` is
+ * in pipeline.ts, because its ticks are an Observable and that file owns rxjs.)
  */
 import type { Clock } from './pipeline.js';
 

@@ -1,7 +1,7 @@
 /**
- * The pipeline: frames in, events out. Every input becomes a log record; once the record is durable it is
- * acked and applied to its stream, in the order of the log, and what comes of it is published. Time is an input too:
- * when something is due, a tick is logged like any frame. So the state after a crash is that of the log.
+ * The pipeline: frames in, events out. Every input becomes a log record; once the record is durable it is acked and
+ * applied to its stream, in the order of the log, and what comes of it is published. Time is an input too: when
+ * something is due, a tick is logged like any frame. So the state after a crash is that of the log.
  *
  * This file is the wiring, and owns the library rxjs. State lives in plain classes: OpenFeeds (accepted), Log
  * (durable), Streams (applied), EventHistory (published).
@@ -120,14 +120,14 @@ export class Live {
     ];
   }
 
-  /** Opens the store and recovers: snapshots, then the records after them. Events not yet published follow at once. */
+  /** Opens the store; resolves when every stream is recovered. Events not yet published follow at once. */
   static async open(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
     const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(true);
     return live.#orKilled();
   }
 
-  /** Opens the store and recovers while feeds of streams that are there are served already. */
+  /** Opens the store and resolves at once: streams are served as they are recovered, until `recovered` resolves. */
   static async start(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
     const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(false);
@@ -352,7 +352,7 @@ export class Live {
     return { ready: reasons.length === 0, reasons, degraded };
   }
 
-  /** Soon nobody sends any more: acks wait for the disk from now on, and no longer for the evaluation. */
+  /** Before a stop: from now on acks wait for the disk only, and no longer for the evaluation. */
   liftBackpressure(): void {
     this.#streams.liftLimits();
     this.#heldAcks.lift();

@@ -1,7 +1,7 @@
 /** The figures of one series at one frame: those of the window that ends there, and those of the frame alone. */
 import { h, setText } from './dom.js';
-import { costAt, type SeriesFeed } from './feed.js';
 import { COMPONENTS, type Costs, count, number } from './format.js';
+import { costAt, type LiveSeries } from './live-series.js';
 import type { ShownFrame } from './scene/frames.js';
 
 export interface Figure {
@@ -11,7 +11,7 @@ export interface Figure {
 }
 
 /** Distance and costs of the window that ends at frame k; undefined when they are no longer retained. */
-export function figureAt({ trend }: SeriesFeed, k: number): Figure | undefined {
+export function figureAt({ trend }: LiveSeries, k: number): Figure | undefined {
   let low = 0;
   let high = trend.k.length - 1;
   while (low < high) {

@@ -5,8 +5,8 @@
 import uPlot from 'uplot';
 import type { EventMessage } from './api.js';
 import { h } from './dom.js';
-import type { Trend } from './feed.js';
 import { COMPONENTS, type Component, number } from './format.js';
+import type { Trend } from './live-series.js';
 import { theme } from './theme.js';
 
 const HEIGHT = 130;

@@ -6,9 +6,9 @@ import type { EventMessage } from './api.js';
 import type { Board } from './board.js';
 import { h, setText, watchVisible } from './dom.js';
 import { EventTable } from './events-view.js';
-import { SeriesFeed } from './feed.js';
 import { describe, Figures, figureAt, sentence } from './figures.js';
 import { duration, type Route, type SeriesId, seriesLink } from './format.js';
+import { LiveSeries } from './live-series.js';
 import { legend, Plots } from './plots.js';
 import { Camera } from './scene/camera.js';
 import type { ShownFrame } from './scene/frames.js';
@@ -27,9 +27,9 @@ const HIDDEN_MS = 2000;
 
 type SeriesRoute = Extract<Route, { view: 'series' }>;
 
-/** One tracker: its feed, its scene and its figures. */
+/** One tracker: its series, its scene and its figures. */
 interface Panel {
-  feed: SeriesFeed;
+  series: LiveSeries;
   scene: Scene;
   figures: Figures;
   element: HTMLElement;
@@ -99,16 +99,16 @@ export class SeriesView {
     this.#stops.push(() => clearInterval(timer));
   }
 
-  get #first(): SeriesFeed {
-    return this.#panels[0].feed;
+  get #first(): LiveSeries {
+    return this.#panels[0].series;
   }
 
   close(): void {
     cancelAnimationFrame(this.#scheduled);
     clearTimeout(this.#late);
     for (const stop of this.#stops) stop();
-    for (const { feed, scene } of this.#panels) {
-      feed.close();
+    for (const { series, scene } of this.#panels) {
+      series.close();
       scene.close();
     }
     for (const seen of Object.values(this.#seen)) seen.close();
@@ -128,7 +128,7 @@ export class SeriesView {
       scene.canvas,
       figures.element,
     );
-    return { feed: new SeriesFeed(id, (whole) => this.#arrived(whole)), scene, figures, element };
+    return { series: new LiveSeries(id, (whole) => this.#arrived(whole)), scene, figures, element };
   }
 
   #layout(): HTMLElement {
@@ -270,7 +270,7 @@ export class SeriesView {
 
   #inspect(): void {
     this.#dirty = true;
-    for (const { feed } of this.#panels) void feed.refresh();
+    for (const { series } of this.#panels) void series.refresh();
     this.#schedule();
   }
 
@@ -283,7 +283,7 @@ export class SeriesView {
     this.#schedule();
   }
 
-  /** A feed has changed; a whole window changes everything that is shown. */
+  /** A series has changed; a whole window changes everything that is shown. */
   #arrived(whole: boolean): void {
     this.#dirty ||= whole;
     this.#schedule();
@@ -296,8 +296,8 @@ export class SeriesView {
   #draw(nowMs: number): void {
     this.#scheduled = 0;
     const shown = this.#pick(nowMs);
-    for (const { feed, scene } of this.#panels) {
-      if (feed.frames) scene.draw(feed.frames, feed.frames.indexOf(shown));
+    for (const { series, scene } of this.#panels) {
+      if (series.frames) scene.draw(series.frames, series.frames.indexOf(shown));
       else scene.clear();
     }
     const waitMs = this.#drawDue(shown, nowMs);
@@ -307,7 +307,7 @@ export class SeriesView {
 
   /** The frame to show: the same in all panels, so the newest is the newest that all of them have. */
   #pick(nowMs: number): number {
-    const buffers = this.#panels.flatMap(({ feed }) => (feed.frames?.newest ? [feed.frames] : []));
+    const buffers = this.#panels.flatMap(({ series }) => (series.frames?.newest ? [series.frames] : []));
     if (buffers.length === 0) return this.#wanted ?? 0;
     const newest = Math.min(...buffers.map(({ newest }) => newest!.k));
     const { frames } = buffers[0];
@@ -348,9 +348,9 @@ export class SeriesView {
 
   #showText(shown: number): void {
     const buffer = this.#first.frames;
-    for (const { feed, figures, scene } of this.#panels) {
-      const frame = this.#frameOf(feed, shown);
-      figures.show(frame && figureAt(feed, frame.k), frame);
+    for (const { series, figures, scene } of this.#panels) {
+      const frame = this.#frameOf(series, shown);
+      figures.show(frame && figureAt(series, frame.k), frame);
       scene.canvas.setAttribute('aria-label', frame ? describe(frame) : 'no frame yet');
     }
     const newest = buffer?.newest?.k ?? 0;
@@ -363,7 +363,7 @@ export class SeriesView {
     if (this.#player.mode === 'paused') this.#keepAddress(this.#wanted ?? shown);
   }
 
-  #frameOf({ frames }: SeriesFeed, shown: number): ShownFrame | undefined {
+  #frameOf({ frames }: LiveSeries, shown: number): ShownFrame | undefined {
     return frames?.frames[frames.indexOf(shown)];
   }
 
@@ -388,7 +388,7 @@ export class SeriesView {
     this.#events.show(events, 'No events yet.');
     // tests wait for these
     const { dataset } = document.body;
-    dataset.newest = String(Math.min(...this.#panels.map(({ feed }) => feed.frames?.newest?.k ?? -1)));
+    dataset.newest = String(Math.min(...this.#panels.map(({ series }) => series.frames?.newest?.k ?? -1)));
     dataset.shown = String(shown);
     dataset.mode = this.#player.mode;
   }

@@ -5,8 +5,8 @@
 import type { FindingState, StreamState } from './api.js';
 import type { Board } from './board.js';
 import { h, setText } from './dom.js';
-import type { SeriesFeed } from './feed.js';
 import { duration, type SeriesId } from './format.js';
+import type { LiveSeries } from './live-series.js';
 
 export interface State {
   name: string;
@@ -63,7 +63,7 @@ function halfState({ stream, feeds }: StreamState): State {
 }
 
 /** The state of one series; null when all is well. */
-export function seriesState(board: Board, feed: SeriesFeed, id: SeriesId): State | null {
+export function seriesState(board: Board, feed: LiveSeries, id: SeriesId): State | null {
   const stream = board.streams.get(id.stream);
   const reference = stream?.feeds.find(({ role }) => role === 'reference');
   const tracker = stream?.feeds.find((one) => one.tracker === id.tracker);

@@ -1,6 +1,6 @@
 /**
- * Joins the feeds of one stream into steps: what the reference and a tracker say about the same moment. A
- * pure state machine: it knows no clock but the times handed to it, and its state is plain JSON.
+ * Joins the feeds of one stream into steps: what the reference and a tracker say about the same moment. A pure state
+ * machine: it knows no clock but the times handed to it, and its state is plain JSON.
  *
  * Each tracker is paired with the reference in a lane of its own, so a slow tracker holds up nobody else. A lane works
  * on one axis, frame numbers or times, and closes steps in the order of that axis. A step closes when both feeds have

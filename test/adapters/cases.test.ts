@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { adapters, formatByName } from '../../adapters/index.js';
 import type { Format, Part, Stamp } from '../../adapters/kit/adapter.js';
-import { readRecording, type Source } from '../../adapters/kit/recording.js';
+import { type RecordedText, readRecording } from '../../adapters/kit/recording.js';
 import { InputError, type Problem } from '../../src/metric/input-error.js';
 import type { Role } from '../../src/wire/feed.js';
 
@@ -32,7 +32,7 @@ interface Expected {
 const json = <T>(...path: string[]): T => JSON.parse(readFileSync(join(ROOT, ...path), 'utf8')) as T;
 const names = readdirSync(ROOT).sort();
 
-function sourcesOf(name: string): { file: string; sources: Source[] } {
+function sourcesOf(name: string): { file: string; sources: RecordedText[] } {
   const file = readdirSync(join(ROOT, name)).find((entry) => entry.startsWith('input'))!;
   const path = join(ROOT, name, file);
   if (file !== 'input') return { file, sources: [{ file, text: readFileSync(path, 'utf8') }] };
@@ -66,7 +66,10 @@ function assertProblems(actual: Problem[], expected: Array<{ path: string; says:
 }
 
 /** The input as a feed would bring it: lines of JSON one by one, text line by line where lines stand for themselves. */
-function* messagesOf({ sources }: { sources: Source[] }, { adapter, values }: Format): Generator<[unknown, Stamp]> {
+function* messagesOf(
+  { sources }: { sources: RecordedText[] },
+  { adapter, values }: Format,
+): Generator<[unknown, Stamp]> {
   for (const { text, entry } of sources) {
     if (entry !== undefined) {
       const found = adapter.frameOfFile!(entry, values);

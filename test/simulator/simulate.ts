@@ -1,6 +1,6 @@
 /**
  * Deterministic simulation, by hand: `npm run simulate -- --seeds 1000 --first 1` plays so many seeds and prints those
- * that fail; `npm run simulate -- --seed 17` plays one, and tells what happened.
+ * that fail; `npm run simulate -- --seed 17` plays one, and prints what happened.
  */
 import { parseArgs } from 'node:util';
 import { simulate } from './run.js';

@@ -1,6 +1,6 @@
 /**
- * The verdict on several trackers under one profile: a ranked table, and one sentence per tracker on where its cost
- * comes from. Costs are to the power of the exponent and add up; the distance is the root of their sum.
+ * Several trackers ranked under one profile: a table, best first, and one sentence per tracker on where its cost comes
+ * from. Costs are to the power of the exponent and add up; the distance is the root of their sum.
  */
 
 import type { Evaluation, FrameCost } from '../../metric/evaluation.js';

@@ -5,7 +5,8 @@
  */
 
 import type { Part } from '../../../adapters/kit/adapter.js';
-import { alignRecordings, objectsAt, type Recording, type Step } from '../../../adapters/kit/recording.js';
+import { alignRecordings, objectsAt, type Step } from '../../../adapters/kit/alignment.js';
+import type { Recording } from '../../../adapters/kit/recording.js';
 import { pack, unpack, type WireObject } from '../../wire/objects.js';
 import { median, usualGap } from '../../wiring/agreement.js';
 import { interpolate } from '../../wiring/resampling.js';

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Format, Judging } from '../../../adapters/kit/adapter.js';
-import { type Recording, readRecording, type Source } from '../../../adapters/kit/recording.js';
+import { type RecordedText, type Recording, readRecording } from '../../../adapters/kit/recording.js';
 import { HEAD_CHARS, recognize } from '../../../adapters/recognition.js';
 import { InputError, together } from '../../metric/input-error.js';
 import type { Role } from '../../wire/feed.js';
@@ -37,7 +37,7 @@ export function readRecordedFile({ file, format, role, judging }: RecordedFile):
 }
 
 /** What a file that cannot be read looks like, when that is another format than it was read in. */
-function recognized(file: string, sources: readonly Source[], { adapter }: Format): InputError | null {
+function recognized(file: string, sources: readonly RecordedText[], { adapter }: Format): InputError | null {
   const entries = sources.flatMap(({ entry }) => entry ?? []);
   const head = (sources[0]?.text ?? '').slice(0, HEAD_CHARS);
   const name = recognize({ head, entries: entries.length > 0 ? entries : null });
@@ -47,7 +47,7 @@ function recognized(file: string, sources: readonly Source[], { adapter }: Forma
   return new InputError([{ path: file, value: adapter.name, message }]);
 }
 
-function readSources(file: string, { adapter }: Format): Source[] {
+function readSources(file: string, { adapter }: Format): RecordedText[] {
   const isFolder = adapter.frameOfFile !== undefined;
   try {
     if (statSync(file).isDirectory() !== isFolder)

@@ -42,11 +42,7 @@ describe('events', () => {
   });
 
   describe('in files', () => {
-    let folder: SceneFolder;
-    before(() => {
-      folder = new SceneFolder();
-    });
-    after(() => folder.remove());
+    const folder = SceneFolder.ofSuite();
 
     it('are written for one sequence and for a study alike', async () => {
       const csv = folder.at('events.csv');

@@ -28,7 +28,7 @@ const emptyTrend = (): Trend => ({
   cost: { localization: [], missed: [], false: [], switch: [] },
 });
 
-export class SeriesFeed {
+export class LiveSeries {
   frames: FrameBuffer | null = null;
   trend = emptyTrend();
   /** newest report */
