@@ -122,8 +122,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Whether a pattern of stream names fits a text, where * stands for any characters. What stands between two stars is found where it
- * comes first, so that a long text from a query takes one pass, however many stars there are.
+ * Whether a pattern of stream names fits a text, where * stands for any characters. What stands between two stars is
+ * found where it comes first, so that a long text from a query takes one pass, however many stars there are.
  */
 export function matchesPattern(pattern: string, text: string): boolean {
   const [head, ...rest] = pattern.split('*');

@@ -99,7 +99,7 @@ export interface HelloFields<Settings = unknown> {
   resume?: { session: string; seq?: number };
 }
 
-/** Reads the fields of a hello, or says which of them is wrong first. The schema is `helloReader` of config/config.ts. */
+/** Reads the fields of a hello, or says which of them is wrong first; `helloReader` of config/config.ts is one. */
 export type HelloReader<Settings = unknown> = (
   raw: Record<string, unknown>,
 ) => { fields: HelloFields<Settings> } | { path: string; value: unknown; message: string };
