@@ -165,7 +165,7 @@ export class Streams implements WorkerOwner {
     const { mark } = this.#parts;
     for (const { position, record, backlog: counted } of queue) {
       mark.at(position);
-      const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
+      const { stream, backlog } = this.#prepare(this.#entries.get(record.stream) ?? this.#open(record), record);
       if (backlog !== counted) recount(counted, backlog);
       const applied = stream ? yield* this.#applyTo(stream, record, position) : this.#skip(record, position);
       if (position > this.#handledPosition) this.#handledPosition = position;
@@ -451,6 +451,16 @@ export class Streams implements WorkerOwner {
     this.#remove(name, upTo);
     backlog.lift();
     for (const { record } of queue) this.#finish(record, backlog);
+  }
+
+  /** A stream that a record is too large for in this thread goes to a worker before it is applied. */
+  #prepare<E extends Entry | { stream: null; backlog: Backlog }>(entry: E, record: LogRecord): E | Entry {
+    const { stream } = entry;
+    if (!(stream instanceof Stream) || this.#parts.workers.count === 0) return entry;
+    stream.expect(record);
+    if (!stream.heavy) return entry;
+    this.#moveToWorker(stream);
+    return this.#entries.get(stream.name)!;
   }
 
   /** The stream that a record opens; none when it opens nothing. */

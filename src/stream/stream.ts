@@ -116,6 +116,11 @@ export class Stream implements RunningStream {
     return this.#load.heavy;
   }
 
+  /** This record is about to be applied, here or elsewhere. */
+  expect(record: LogRecord): void {
+    if (record.kind === 'part') this.#load.expect(record.part?.objects?.ids?.length ?? 0);
+  }
+
   get inRecord(): boolean {
     return this.#inRecord;
   }

@@ -161,6 +161,28 @@ describe('a hostile peer', function () {
     await isWell();
   });
 
+  for (const [count, frames] of [
+    [30, 20],
+    [200, 8],
+    [500, 4],
+    [2000, 2],
+  ])
+    it(`keeps nobody waiting with ${count} objects of each feed on one spot`, async () => {
+      const stream = `dense-${count}`;
+      const boxes = (k: number) =>
+        Array.from({ length: count }, (_, n) => ({ id: `${n}`, box: [(n * 7 + k) % 10, (n * 3 + k) % 10, 100, 100] }));
+      const feeds = [await open({ stream, role: 'reference', tracker: null }), await open({ stream })];
+      for (const feed of feeds) await feed.nextOf('welcome');
+      for (let k = 1; k <= frames; k++)
+        for (const feed of feeds) feed.send({ type: 'frame', seq: k, k, objects: boxes(k) });
+      // what is due is judged beside this
+      for (let look = 0; look < 20; look++) await isWell();
+      for (const feed of feeds) {
+        while ((await feed.nextOf('ack')).seq !== frames);
+        feed.socket.terminate();
+      }
+    });
+
   it('keeps nobody out with 4,350 half requests', async () => {
     const sockets: Socket[] = [];
     for (let n = 0; n < 4350; n++) {
