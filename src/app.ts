@@ -1,8 +1,8 @@
 /**
- * The evaluator as one object: `startApp(config)` opens the store, recovers, opens the port, and gives back its
- * addresses and `stop`. Everything that was started is on one clean-up stack. Who hears of events is put there before
- * the pipeline, who brings frames after it; undone in reverse, also when the start fails half way, first nothing more
- * comes in, then what has come takes effect, and at last those who listen have heard of it.
+ * The evaluator as one object: `startApp(config)` opens the store and the port, recovers, and returns its addresses and
+ * `stop`. Everything that is started goes on one clean-up stack: listeners to events before the pipeline, whatever
+ * brings frames after it. Unwound in reverse, also when the start fails half way, intake stops first, then what has
+ * come in takes effect, and last the listeners hear of it.
  */
 import { readFileSync } from 'node:fs';
 import { Notifier } from './alerts/notifier.js';
@@ -86,7 +86,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   }
 }
 
-/** A wall clock that is set is told, and changes nothing but what people read. */
+/** A wall clock that is set is counted and logged, and changes nothing but the times that people read. */
 function noticeJump(clock: SteadyClock, meters: Meters, logger: Logger): void {
   const byMs = clock.jumpMs();
   if (byMs === 0) return;

@@ -99,7 +99,7 @@ function bytesIn(dir: string): number {
   return sum;
 }
 
-async function takeSample(): Promise<Sample> {
+async function sampleNow(): Promise<Sample> {
   const text = await (await fetch(`${http}/metrics`)).text();
   const gauge = (name: string) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]);
   const { streams } = (await (await fetch(`${http}/v1/streams`)).json()) as { streams: unknown[] };
@@ -119,7 +119,7 @@ const samples: Sample[] = [];
 async function watch(): Promise<void> {
   for (let n = 1; n <= SAMPLES; n++) {
     while (sent < (framesTotal * n) / SAMPLES) await new Promise((resolve) => setTimeout(resolve, 200));
-    samples.push(await takeSample());
+    samples.push(await sampleNow());
     console.log(JSON.stringify(samples.at(-1)));
   }
 }

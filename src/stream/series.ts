@@ -11,12 +11,12 @@ import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import type { Signal } from '../spikes/signals.js';
 import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from '../spikes/watch.js';
-import { type Mark, type MarkedSwitch, summarize } from '../wire/events.js';
+import { type FrameMark, type MarkedSwitch, summarize } from '../wire/events.js';
 import { unpack } from '../wire/objects.js';
 import type { Step } from './step.js';
 
 export interface Pushed {
-  mark: Mark;
+  mark: FrameMark;
   report: Report;
   switches: readonly MarkedSwitch[];
   spikes: readonly SpikeNews[];
@@ -25,7 +25,7 @@ export interface Pushed {
 }
 
 /** A frame of the window with its objects. */
-export interface RetainedFrame extends Mark {
+export interface RetainedFrame extends FrameMark {
   reference: Obj[];
   tracker: Obj[];
 }
@@ -38,7 +38,7 @@ export interface SeriesState {
   tracker: string;
   profile: string;
   window: WindowSnapshot;
-  marks: Mark[];
+  marks: FrameMark[];
   /** the newest report; null before the first */
   report: ReportState | null;
   spikes?: SpikeState;
@@ -54,7 +54,7 @@ const NO_SPIKES: readonly SpikeNews[] = [];
 export class Series {
   #window: SlidingWindow;
   /** of the frames in the window, oldest first */
-  #marks: Mark[] = [];
+  #marks: FrameMark[] = [];
   #report: Report | null = null;
   #spikes: SpikeWatch | null = null;
   #ended = false;
@@ -80,7 +80,7 @@ export class Series {
   }
 
   /** Number of the newest frame. */
-  get mark(): Mark | null {
+  get mark(): FrameMark | null {
     return this.#marks.at(-1) ?? null;
   }
 
@@ -89,7 +89,7 @@ export class Series {
     const began = performance.now();
     const report = this.#window.push({ reference: step.reference, tracker: step.tracks });
     const solveMs = performance.now() - began;
-    const mark: Mark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
+    const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
     const spikes = this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? NO_SPIKES;
@@ -123,7 +123,7 @@ export class Series {
     return this.#spikes && this.mark ? this.#spikes.close(this.mark.k, kept) : [];
   }
 
-  #pushed(mark: Mark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
+  #pushed(mark: FrameMark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
     this.#report = report;
     this.#solveMs = solveMs;
     if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, solveMs };

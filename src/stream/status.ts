@@ -4,7 +4,7 @@
  */
 import type { Evaluation, Report } from '../metric/evaluation.js';
 import type { WindowParams } from '../metric/sliding-window.js';
-import type { Mark, SpikeEvent } from '../wire/events.js';
+import type { FrameMark, SpikeEvent } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
 import type { Shape } from '../wire/objects.js';
@@ -45,7 +45,7 @@ export interface StreamInfo {
 }
 
 /** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */
-export interface WindowView extends SeriesId, Mark {
+export interface WindowView extends SeriesId, FrameMark {
   params: WindowParams;
   evaluation: Evaluation;
   newest: Report['newest'];

@@ -20,7 +20,7 @@ interface Numbered {
 }
 
 /** When a frame was: its number and, where known, epoch seconds. */
-export interface Mark {
+export interface FrameMark {
   k: number;
   t?: number;
 }
@@ -29,7 +29,7 @@ export interface Mark {
 export type PublishedReport = Omit<Report, 'perFrame'>;
 
 /** A report as the pipeline publishes it; `receivedMs` is when its newest part came in, or was given up. */
-export interface ReportEvent extends SeriesId, Mark, Numbered {
+export interface ReportEvent extends SeriesId, FrameMark, Numbered {
   type: 'report';
   receivedMs: number;
   report: PublishedReport;
@@ -144,7 +144,7 @@ export function summarize(evaluation: WindowSummary): WindowSummary {
 /** The newest report of a series as whoever comes later gets it: nobody waits for it, so it has no times. */
 export function newestReport(
   { stream, tracker, profile }: SeriesId,
-  { k, t }: Mark,
+  { k, t }: FrameMark,
   report: PublishedReport,
   spikes?: SpikeReading | null,
   scores?: ScoreReading | null,

@@ -7,7 +7,7 @@ import type { DistanceName } from '../metric/params.js';
 import type { PackedList } from '../wire/objects.js';
 
 /** A part of a feed as it came. */
-export interface Sighting {
+export interface ReceivedPart {
   k?: number;
   /** epoch seconds */
   t?: number;
@@ -17,8 +17,8 @@ export interface Sighting {
 
 /** The last parts of both feeds, in the order in which they came. */
 export interface Sample {
-  reference: readonly Sighting[];
-  tracker: readonly Sighting[];
+  reference: readonly ReceivedPart[];
+  tracker: readonly ReceivedPart[];
 }
 
 /** What counts as a pair, and as the same moment. */
@@ -46,8 +46,8 @@ export type Coordinates = readonly number[];
 export type Reading = (c: Coordinates, at: number, stride: number) => number[] | null;
 
 export interface Moment {
-  reference: Sighting;
-  tracker: Sighting;
+  reference: ReceivedPart;
+  tracker: ReceivedPart;
 }
 
 /** How the places of the tracker are read: `place / factor - shift` is the place of the reference. */
@@ -62,7 +62,7 @@ export const TRACKS_MAX = 24;
 export const TRUTHS_MAX = 256;
 
 /** The place of a part on the axis: its number, or seconds. */
-export function placeOf({ k, t, receivedMs }: Sighting, by: Judge['by']): number | undefined {
+export function placeOf({ k, t, receivedMs }: ReceivedPart, by: Judge['by']): number | undefined {
   return by === 'frame' ? k : (t ?? receivedMs / 1000);
 }
 
@@ -109,12 +109,12 @@ export function momentsOf(
   const places = reference.map((one) => placeOf(one, by));
   const reach = Math.max(usualGap(places) / 2, by === 'time' ? toleranceMs / 1000 : 0);
   const moments: Moment[] = [];
-  for (const sighting of tracker) {
-    const place = placeOf(sighting, by);
-    if (place === undefined || sighting.objects.ids.length === 0) continue;
+  for (const part of tracker) {
+    const place = placeOf(part, by);
+    if (place === undefined || part.objects.ids.length === 0) continue;
     const near = nearest(places, place / factor - shift, reach);
     if (near >= 0 && reference[near].objects.ids.length > 0)
-      moments.push({ reference: reference[near], tracker: sighting });
+      moments.push({ reference: reference[near], tracker: part });
   }
   const stride = Math.max(1, moments.length / most);
   return Array.from({ length: Math.min(most, moments.length) }, (_, n) => moments[Math.floor(n * stride)]);

@@ -20,9 +20,9 @@ import {
   pairUp,
   placeOf,
   type Reading,
+  type ReceivedPart,
   readAll,
   type Sample,
-  type Sighting,
   TRACKS_MAX,
   TRUTHS_MAX,
   usualGap,
@@ -97,8 +97,8 @@ function explainFrameOffset(sample: Sample, judge: Judge): Explanation[] {
 
 function explainClockOffset(sample: Sample, judge: Judge): Explanation[] {
   const step = usualGap(sample.reference.map((one) => placeOf(one, 'time'))) / 2;
-  const begin = (role: Role) => placeOf(sample[role][0], 'time')!;
-  const likely = [0, apartByArrival(sample, 'time'), begin('tracker') - begin('reference')];
+  const start = (role: Role) => placeOf(sample[role][0], 'time')!;
+  const likely = [0, apartByArrival(sample, 'time'), start('tracker') - start('reference')];
   const best = step > 0 ? bestShift(sample, judge, likely, step, 1) : null;
   if (!best) return [];
   const seconds = milli(lagOf(sample, judge, best.shift)?.offset ?? best.shift);
@@ -114,8 +114,8 @@ function explainTimeUnit(sample: Sample, judge: Judge): Explanation | null {
   const inverse = TIME_FACTORS.find((one) => ratio * one > 0.5 && ratio * one < 2);
   if (unit === undefined && inverse === undefined) return null;
   const factor = unit ?? 1 / inverse!;
-  const begin = (role: Role) => sample[role][0].t ?? 0;
-  const likely = [0, begin('tracker') / factor - begin('reference')];
+  const start = (role: Role) => sample[role][0].t ?? 0;
+  const likely = [0, start('tracker') / factor - start('reference')];
   const best = bestShift(sample, judge, likely, gap('reference') / 2, factor);
   if (!best) return null;
   const feed = unit === undefined ? 'reference' : 'tracker';
@@ -125,7 +125,8 @@ function explainTimeUnit(sample: Sample, judge: Judge): Explanation | null {
 /** By how much the places of the tracker are ahead, as far as the times of arrival tell. */
 function apartByArrival({ reference, tracker }: Sample, by: Judge['by']): number {
   if (by === 'time') {
-    const ahead = (list: readonly Sighting[]) => median(list.map((one) => placeOf(one, by)! - one.receivedMs / 1000));
+    const ahead = (list: readonly ReceivedPart[]) =>
+      median(list.map((one) => placeOf(one, by)! - one.receivedMs / 1000));
     return ahead(tracker) - ahead(reference);
   }
   const apart = tracker.map((one) => {

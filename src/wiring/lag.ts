@@ -9,9 +9,9 @@ import {
   momentsOf,
   pairUp,
   placeOf,
+  type ReceivedPart,
   readAll,
   type Sample,
-  type Sighting,
   TRACKS_MAX,
   TRUTHS_MAX,
   usualGap,
@@ -95,7 +95,7 @@ function centred(pairs: readonly Seen[]): Seen[] {
 type Way = Array<{ place: number; at: number[] }>;
 
 /** Where each truth was, by id, in the order of places. */
-function waysOf(reference: readonly Sighting[], by: Judge['by']): Map<string, Way> {
+function waysOf(reference: readonly ReceivedPart[], by: Judge['by']): Map<string, Way> {
   const ways = new Map<string, Way>();
   for (const sighting of reference) {
     const place = placeOf(sighting, by);

@@ -53,7 +53,7 @@ export function play(
   const columns = Math.max(...rows.map((r) => r.cells.length));
   const drawn = new Map<string, string[]>();
   const notes: string[] = [];
-  const take = (column: number, list: Outcome[]) => {
+  const record = (column: number, list: Outcome[]) => {
     for (const outcome of list) {
       outcomes.push(outcome);
       if (outcome.type === 'step') draw(drawn, `step ${outcome.tracker}`, column, stepText(outcome));
@@ -61,15 +61,15 @@ export function play(
     }
   };
   for (const { name } of rows)
-    take(0, name === 'reference' ? pairing.openReference(START_MS) : pairing.openTracker(name, START_MS));
+    record(0, name === 'reference' ? pairing.openReference(START_MS) : pairing.openTracker(name, START_MS));
   for (let column = 0; column < columns; column++) {
     const now = START_MS + column * COLUMN_MS;
-    take(column, pairing.advance(now));
+    record(column, pairing.advance(now));
     for (const { name, cells } of rows) {
       const role: Role = name === 'reference' ? 'reference' : 'tracker';
       for (const mark of (cells[column] ?? '.').split(',')) {
-        if (mark === '|') take(column, pairing.end(role, name, now));
-        else if (mark !== '.') take(column, pairing.push(role, name, toPart(Number(mark)), now));
+        if (mark === '|') record(column, pairing.end(role, name, now));
+        else if (mark !== '.') record(column, pairing.push(role, name, toPart(Number(mark)), now));
       }
     }
     pairing = between(pairing);

@@ -69,7 +69,7 @@ describe('quarantine', () => {
 
   const applied = (live: Live) => until('everything is applied', () => live.storage().backlogRecords === 0);
 
-  const told = (live: Live, stream: string) => ({
+  const stateOf = (live: Live, stream: string) => ({
     reports: timeless(live.reports().filter((report) => report.stream === stream)),
     info: timeless(live.streams().find((info) => info.stream === stream)),
   });
@@ -90,7 +90,7 @@ describe('quarantine', () => {
     openFeeds(live, 's');
     await send(live, 's', 1, FRAMES, [], left);
     await applied(live);
-    const expected = told(live, 's');
+    const expected = stateOf(live, 's');
     await live.kill();
     rmSync(dir, { recursive: true, force: true });
     return expected;
@@ -105,9 +105,9 @@ describe('quarantine', () => {
     openFeeds(live, 's', 'well');
     await Promise.all([send(live, 's', 1, FRAMES, [33]), send(live, 'well', 1, FRAMES)]);
     await applied(live);
-    assert.deepEqual(told(live, 's'), expected);
+    assert.deepEqual(stateOf(live, 's'), expected);
     assert.deepEqual(
-      told(live, 'well'),
+      stateOf(live, 'well'),
       JSON.parse(JSON.stringify(untouched).replaceAll('"stream":"s"', '"stream":"well"')),
     );
     assert.deepEqual(errors, ['record_failed']);
@@ -144,7 +144,7 @@ describe('quarantine', () => {
       assert.deepEqual(again.openFeed(feed('s', 't')), { ...again.openFeed(feed('s', 't')), nextSeq: 41 });
       await send(again, 's', 41, FRAMES);
       await applied(again);
-      assert.deepEqual(told(again, 's'), expected);
+      assert.deepEqual(stateOf(again, 's'), expected);
     });
 
   it('suspends a stream whose frames fail again and again, says so, stores what comes, and tries again at the next start', async () => {
@@ -171,6 +171,6 @@ describe('quarantine', () => {
     assert.deepEqual(again.health().degraded, []);
     await send(again, 's', 51, FRAMES);
     await applied(again);
-    assert.deepEqual(told(again, 's'), expected);
+    assert.deepEqual(stateOf(again, 's'), expected);
   });
 });

@@ -25,7 +25,7 @@ const rounded = (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(12)) : value;
 
 /** What must not depend on restarts. */
-const told = (event: LiveEvent): unknown => JSON.parse(JSON.stringify(lasting(event)), rounded);
+const comparable = (event: LiveEvent): unknown => JSON.parse(JSON.stringify(lasting(event)), rounded);
 
 function lasting(event: LiveEvent): unknown {
   if (event.type !== 'report') return event;
@@ -47,11 +47,11 @@ describe('a data folder of an earlier version', function () {
   };
 
   /** The events after the cut, by stream. */
-  async function goOn(live: Live): Promise<Map<string, unknown[]>> {
+  async function finishScene(live: Live): Promise<Map<string, unknown[]>> {
     const events = new Map<string, unknown[]>();
     lastingEvents(live).subscribe((event) => {
       if ((event.atMs ?? 0) <= clockAt(CUT)) return;
-      events.set(event.stream, [...(events.get(event.stream) ?? []), told(event)]);
+      events.set(event.stream, [...(events.get(event.stream) ?? []), comparable(event)]);
     });
     const target = targetOf(live);
     clock.nowMs = clockAt(CUT + 1);
@@ -77,7 +77,7 @@ describe('a data folder of an earlier version', function () {
       const whole = await start(sceneConfig(join(dir, 'whole')));
       openFeeds(targetOf(whole), false);
       await sendScene(targetOf(whole), clock, 1, CUT);
-      const expected = await goOn(whole);
+      const expected = await finishScene(whole);
       assert.deepEqual([...expected.keys()].sort(), ['belt', 'dock', 'field', 'gate', 'harbour', 'yard']);
 
       cpSync(join(FOLDERS, name), join(dir, name), { recursive: true });
@@ -86,7 +86,7 @@ describe('a data folder of an earlier version', function () {
       assert.equal(live.storage().threadStreams, 1, 'the harbour was heavy');
       const spikes = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
       assert.ok(spikes.includes('deep missed'), `a spike lasts: ${spikes}`);
-      const events = await goOn(live);
+      const events = await finishScene(live);
       for (const [stream, list] of expected) assert.deepEqual(events.get(stream), list, stream);
     });
 });

@@ -691,20 +691,20 @@ describe('pairing, whatever the order of arrival', () => {
         pairing.openTracker('t0', 0);
         pairing.openTracker('t1', 0);
         let now = 0;
-        const take = (outcomes: Outcome[]) => {
+        const check = (outcomes: Outcome[]) => {
           for (const o of outcomes) assert.ok(o.type !== 'step' || Number.isFinite(o.k));
         };
         for (const { feed, k, t, waitMs, end } of events) {
           now += waitMs;
           for (let due = pairing.deadline(), n = 0; due <= now; due = pairing.deadline(), n++) {
-            take(pairing.advance(due));
+            check(pairing.advance(due));
             assert.ok(n < 100, 'deadlines make progress');
           }
           const role: Role = feed === 'reference' ? 'reference' : 'tracker';
-          if (end === 0) take(pairing.end(role, feed, now));
-          else if (end === 1) take(role === 'reference' ? pairing.openReference(now) : pairing.openTracker(feed, now));
+          if (end === 0) check(pairing.end(role, feed, now));
+          else if (end === 1) check(role === 'reference' ? pairing.openReference(now) : pairing.openTracker(feed, now));
           else
-            take(
+            check(
               pairing.push(
                 role,
                 feed,

@@ -51,7 +51,7 @@ class Scene {
     return this.steps.filter((step) => step.endsWith('!')).length;
   }
 
-  told(type: Irregularity['type']): Irregularity[] {
+  irregularities(type: Irregularity['type']): Irregularity[] {
     return this.outcomes.filter((o): o is Irregularity => o.type === type);
   }
 }
@@ -126,7 +126,7 @@ describe('a feed that was cut off', () => {
     }
     scene.reference(...range(2, 100));
     assert.deepEqual(scene.steps, plain(1, 100));
-    assert.deepEqual(scene.told('missing'), []);
+    assert.deepEqual(scene.irregularities('missing'), []);
     assert.ok(!scene.outcomes.some(({ type }) => type === 'silence'));
   });
 
@@ -205,7 +205,10 @@ describe('a feed that was cut off', () => {
         }
         for (const one of ['reference', 'tracker'] as const) scene[one](...held[one]);
         assert.deepEqual(scene.steps, plain(1, 260));
-        assert.deepEqual([...scene.told('late'), ...scene.told('missing'), ...scene.told('gap')], []);
+        assert.deepEqual(
+          [...scene.irregularities('late'), ...scene.irregularities('missing'), ...scene.irregularities('gap')],
+          [],
+        );
       }),
       { seed: SEED, numRuns: 100 },
     );
@@ -224,7 +227,7 @@ describe('truth that comes too late', () => {
       scene.reference(...range(1, 2000));
       scene.passes(100_000);
       assert.equal(scene.missed, 0);
-      const late = scene.told('late');
+      const late = scene.irregularities('late');
       assert.equal(scene.steps.length + late.length, 2000);
       if (late.length > 0)
         assert.match(late[0].message, /came too late: .* it is not judged; raise pairing\.latenessMs/);
@@ -253,7 +256,7 @@ describe('a number out of line', () => {
       }
       assert.equal(scene.missed, 0);
       assert.deepEqual(scene.steps, [...plain(5000, 5029), ...plain(5031, 5600)]);
-      assert.match(scene.told('gap')[0].message, /is out of line with .* it was set aside$/);
+      assert.match(scene.irregularities('gap')[0].message, /is out of line with .* it was set aside$/);
     });
 
   it('costs at most one frame, in either feed, wherever it is', () => {

@@ -239,7 +239,7 @@ describe('streams in threads', function () {
       let restarts = 0;
       // a stream that was retired counts its events anew
       let before = 0;
-      const begin = async () => {
+      const startNext = async () => {
         const live = await start(
           settingsOf(evaluation, { ...defaults, ...later[restarts - 1] }, { snapshotFrames: 9 }),
         );
@@ -250,11 +250,11 @@ describe('streams in threads', function () {
         });
         return live;
       };
-      let live = await begin();
+      let live = await startNext();
       for (const act of acts) {
         if ((await act(live)) === RESTART) {
           await live[restarts++ % 2 === 0 ? 'kill' : 'stop']();
-          live = await begin();
+          live = await startNext();
         }
         await settled(live);
         if (live.streams().length === 0) before = seen.size;

@@ -157,7 +157,7 @@ describe('a crash', () => {
     const windows = await Promise.all(TRACKERS.map((tracker) => evaluator.json(query(tracker))));
     // that a stream resumes is told of the interruption alone
     const { events } = (await evaluator.json('/v1/events?stream=gate&limit=1000')) as {
-      events: Parameters<typeof told>[0];
+      events: Parameters<typeof summaryOf>[0];
     };
     const metrics = await (await fetch(`${evaluator.http}/metrics`)).text();
     const counters = metrics
@@ -167,14 +167,20 @@ describe('a crash', () => {
       .filter((line) => !line.startsWith('tgospa_frames_judged_total'))
       .sort(); // series stand in the order in which they came up
     const inThread = /^tgospa_thread_streams 1$/m.test(metrics);
-    return { reports, windows: windows.map((window) => timeless(window)), counters, events: told(events), inThread };
+    return {
+      reports,
+      windows: windows.map((window) => timeless(window)),
+      counters,
+      events: summaryOf(events),
+      inThread,
+    };
   }
 
   /**
    * What the events of each tracker say, whatever the order in which the feeds took turns: switches, and sums of the
    * rest.
    */
-  function told(events: Array<{ type: string; tracker?: string | null; n?: number; count?: number }>): unknown[] {
+  function summaryOf(events: Array<{ type: string; tracker?: string | null; n?: number; count?: number }>): unknown[] {
     const sums = new Map<string, number>();
     for (const { type, tracker, count } of events)
       if (type !== 'switch' && type !== 'resuming')

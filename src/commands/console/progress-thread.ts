@@ -5,7 +5,7 @@
 
 import { writeSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { CLEAR_LINE, type Step } from './progress.js';
+import { CLEAR_LINE, type ProgressStep } from './progress.js';
 
 const STDERR = 2;
 const FIRST_DRAWING_MS = 400;
@@ -15,11 +15,11 @@ const SPINNER = '⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏';
 
 const done = workerData as Int32Array;
 const started = Date.now();
-let step: Step | null = null;
+let step: ProgressStep | null = null;
 let stepStarted = started;
 let turn = 0;
 
-parentPort?.on('message', (next: Step) => {
+parentPort?.on('message', (next: ProgressStep) => {
   step = next;
   stepStarted = Date.now();
 });
@@ -28,7 +28,7 @@ setInterval(() => {
   if (step && Date.now() - started > FIRST_DRAWING_MS) writeSync(STDERR, CLEAR_LINE + lineOf(step));
 }, REDRAW_MS);
 
-function lineOf({ label, step: number, steps, total, unit }: Step): string {
+function lineOf({ label, step: number, steps, total, unit }: ProgressStep): string {
   const count = Math.min(total, Atomics.load(done, 0));
   const filled = total === 0 ? BAR_CHARS : Math.floor((count / total) * BAR_CHARS);
   const bar = '█'.repeat(filled) + '░'.repeat(BAR_CHARS - filled);

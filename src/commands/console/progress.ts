@@ -7,7 +7,7 @@
 import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
-export interface Step {
+export interface ProgressStep {
   /** what is being worked on */
   label: string;
   /** number of this step and of all steps, from 1 */
@@ -32,7 +32,7 @@ export class Progress {
     this.#worker?.unref();
   }
 
-  begin(step: Step): void {
+  begin(step: ProgressStep): void {
     Atomics.store(this.#done, 0, 0);
     this.#worker?.postMessage(step);
   }

@@ -202,7 +202,7 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
     watch?.tick();
   };
   try {
-    await Promise.all(workers.map((worker) => employ(worker, tasks, collect)));
+    await Promise.all(workers.map((worker) => runTasks(worker, tasks, collect)));
   } finally {
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
@@ -217,8 +217,8 @@ function startThread(terms: StudyTerms): Worker {
   });
 }
 
-/** Keeps a thread busy until there are no tasks left. */
-function employ(worker: Worker, tasks: Iterator<Task>, collect: (answer: Answer) => void): Promise<void> {
+/** Gives a thread one task after the other until there are none left. */
+function runTasks(worker: Worker, tasks: Iterator<Task>, collect: (answer: Answer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const assign = () => {
       const { value, done } = tasks.next();

@@ -9,7 +9,7 @@ import type { Recording } from '../../../adapters/kit/recording.js';
 import type { DistanceName } from '../../metric/params.js';
 import type { Evidence } from '../../wire/findings.js';
 import { pack } from '../../wire/objects.js';
-import { agreementAsPaired, type Judge, type Sample, type Sighting } from '../../wiring/agreement.js';
+import { agreementAsPaired, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
 import { type Explanation, explain } from '../../wiring/hypotheses.js';
 import { lagOf } from '../../wiring/lag.js';
 
@@ -78,7 +78,7 @@ function sampleOf({ parts: truths }: Recording, { parts }: Recording): Sample | 
   return { reference: sightings(truths, around), tracker: sightings(tracks, chosen) };
 }
 
-const sighting = ({ k, t, objects }: Part, n: number): Sighting => ({
+const sighting = ({ k, t, objects }: Part, n: number): ReceivedPart => ({
   ...(k !== undefined && { k }),
   ...(t !== undefined && { t }),
   receivedMs: n * ORDER_MS,

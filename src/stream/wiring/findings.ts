@@ -9,7 +9,7 @@
 import type { Role } from '../../wire/feed.js';
 import type { Evidence, Finding, FindingName } from '../../wire/findings.js';
 import type { FeedPart } from '../../wire/objects.js';
-import { agreementAt, agreementOfStep, type Judge, type Sample, type Sighting } from '../../wiring/agreement.js';
+import { agreementAt, agreementOfStep, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
 import { explain, milli } from '../../wiring/hypotheses.js';
 import { type Lag, lagOf } from '../../wiring/lag.js';
 import type { StreamPlan } from '../plan.js';
@@ -35,7 +35,7 @@ interface Wiring {
   openedMs: number;
   firstMs: number | null;
   /** its last parts, while it is examined */
-  seen: Sighting[];
+  seen: ReceivedPart[];
   /** number of parts at which it is examined next */
   nextCheck: number;
   healthy: boolean;
@@ -59,7 +59,7 @@ interface Wiring {
 
 /** Everything Findings knows. Plain data. */
 export interface FindingsState {
-  reference: { parts: number; opened: boolean; firstMs: number | null; seen: Sighting[] };
+  reference: { parts: number; opened: boolean; firstMs: number | null; seen: ReceivedPart[] };
   trackers: Array<[tracker: string, wiring: Wiring]>;
   findings: Finding[];
 }
@@ -394,8 +394,8 @@ function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>(
   wiring[second] = Math.round(wiring[second] / 2);
 }
 
-function keep(seen: Sighting[], { k, t, objects }: FeedPart, receivedMs: number): void {
-  const sighting: Sighting = { receivedMs, objects };
+function keep(seen: ReceivedPart[], { k, t, objects }: FeedPart, receivedMs: number): void {
+  const sighting: ReceivedPart = { receivedMs, objects };
   if (k !== undefined) sighting.k = k;
   if (t !== undefined) sighting.t = t;
   seen.push(sighting);

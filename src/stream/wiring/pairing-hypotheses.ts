@@ -6,7 +6,15 @@
 import type { PairingSettings } from '../../config/config.js';
 import type { Role } from '../../wire/feed.js';
 import type { Evidence } from '../../wire/findings.js';
-import { gapsOf, type Judge, median, placeOf, type Sample, type Sighting, usualGap } from '../../wiring/agreement.js';
+import {
+  gapsOf,
+  type Judge,
+  median,
+  placeOf,
+  type ReceivedPart,
+  type Sample,
+  usualGap,
+} from '../../wiring/agreement.js';
 import { rounded } from '../../wiring/hypotheses.js';
 
 /** parts of each feed without which nothing is said */
@@ -27,7 +35,7 @@ export function mixedKeys({ reference, tracker }: Sample): Evidence | null {
   return keys[0] && keys[1] && keys[0] !== keys[1] ? { reference: keys[0], tracker: keys[1] } : null;
 }
 
-function onlyKey(seen: readonly Sighting[]): 'k' | 't' | null {
+function onlyKey(seen: readonly ReceivedPart[]): 'k' | 't' | null {
   if (seen.every(({ t }) => t === undefined)) return 'k';
   return seen.every(({ k }) => k === undefined) ? 't' : null;
 }
@@ -104,7 +112,7 @@ export function sampledOf({ heldTrackers, reference }: PairingSettings, tracker:
 const isShort = ({ reference, tracker }: Sample) => Math.min(reference.length, tracker.length) < TIMED_MIN;
 
 /** Usual distance of two parts: frames, or milliseconds. */
-const gapOf = (seen: readonly Sighting[], by: Judge['by']) =>
+const gapOf = (seen: readonly ReceivedPart[], by: Judge['by']) =>
   usualGap(seen.map((one) => placeOf(one, by))) * (by === 'time' ? 1000 : 1);
 
 const holdOf = (by: Judge['by']) =>
@@ -113,4 +121,5 @@ const holdOf = (by: Judge['by']) =>
     : ({ setting: 'holdMaxFrames', unit: 'frames' } as const);
 
 /** How long a step must wait for the next part of a feed. */
-const latenessFor = (seen: readonly Sighting[]) => Math.ceil(1.5 * usualGap(seen.map(({ receivedMs }) => receivedMs)));
+const latenessFor = (seen: readonly ReceivedPart[]) =>
+  Math.ceil(1.5 * usualGap(seen.map(({ receivedMs }) => receivedMs)));
