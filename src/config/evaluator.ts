@@ -49,21 +49,21 @@ export const data = section(
 export const evaluation = section(
   {
     budgetMs: field(
-      positive(),
-      20,
-      'a solve is cut after this time; its report then carries its bounds and gap > 0',
+      positive().nullable(),
+      null,
+      'a solve is cut after so much work; its report is then marked, and nothing of it is counted or alarmed upon; null: half of the time between two frames, shared with the other streams of its thread',
       'milliseconds',
     ),
     inlineMs: field(
       z.number().min(0),
       4,
-      'solves in the main thread are cut after this time; a stream is evaluated in a thread once that has happened, or one solve in ten takes longer',
+      'a stream is evaluated in a thread once a solve has needed more work than this, or one in ten takes longer',
       'milliseconds',
     ),
     threads: field(
       count(0).nullable(),
       null,
-      'how many threads there may be for such streams; null: one per core but one, at most 8; 0: none, then only budgetMs cuts',
+      'how many threads there may be for such streams; null: one per core but one, at most 8; 0: none',
     ),
     auditEvery: field(
       count(0),

@@ -1,12 +1,16 @@
 /**
  * Whether an ingest connection is read from. Four things can stop it: too many frames wait to be stored (the credit),
  * the peer sends too fast (the rate), the disk takes nothing, or it is somebody else's turn. When none of them holds
- * any longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true.
+ * any longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true, and whoever judges
+ * lateness knows while frames of this feed may have come that nobody has read.
  */
 import type { Config } from '../config/config.js';
 import type { Holdable } from './limits/fair-turns.js';
 import { RateLimit } from './limits/rate-limit.js';
 import type { Peer } from './peer.js';
+
+/** milliseconds after which a peer that has credit again has sent what it held back */
+const RETURN_MS = 1000;
 
 /** What waits to be stored, as far as reading on depends on it. */
 interface UnstoredFrames {
@@ -25,12 +29,18 @@ export class FlowControl implements Holdable {
   #held = false;
   #frozen = false;
   #closed = false;
+  #unread = false;
+  /** runs once there is credit again after there was none */
+  #returnTimer: NodeJS.Timeout | null = null;
+  #spent = false;
 
   constructor(
     readonly peer: Pick<Peer, 'pause' | 'resume'>,
     readonly limits: Pick<Config['limits'], 'creditFrames' | 'framesPerSecond'>,
     /** called when the peer has fallen behind its limits */
     readonly fellBehind: () => void,
+    /** called when frames may be waiting unread, and when none are any longer */
+    readonly unread: (unread: boolean) => void,
   ) {
     const { framesPerSecond } = limits;
     this.#rate = new RateLimit(framesPerSecond / 1000, framesPerSecond, performance.now());
@@ -79,6 +89,24 @@ export class FlowControl implements Holdable {
   close(): void {
     this.#closed = true;
     if (this.#rateTimer) clearTimeout(this.#rateTimer);
+    if (this.#returnTimer) clearTimeout(this.#returnTimer);
+    this.#setUnread(false);
+  }
+
+  /** Without credit the peer holds back what it has, and sends it soon after there is some again. */
+  #followCredit(spent: boolean): void {
+    if (this.#spent && !spent && !this.#returnTimer)
+      this.#returnTimer = setTimeout(() => {
+        this.#returnTimer = null;
+        this.regulate();
+      }, RETURN_MS);
+    this.#spent = spent;
+  }
+
+  #setUnread(unread: boolean): void {
+    if (unread === this.#unread) return;
+    this.#unread = unread;
+    this.unread(unread);
   }
 
   /** Pauses or resumes the peer, when something that this depends on has changed. */
@@ -90,6 +118,10 @@ export class FlowControl implements Holdable {
     if (behind && !this.#behind) this.fellBehind();
     this.#behind = behind;
     const paused = !this.#closed && (behind || this.#held || this.#frozen);
+    if (!this.#closed) this.#followCredit(waiting >= creditFrames);
+    // that it sends too fast is its own affair
+    const unread = this.#full || stalled || this.#held || this.#spent || this.#returnTimer !== null;
+    this.#setUnread(!this.#closed && unread);
     if (paused === this.#paused) return;
     this.#paused = paused;
     if (paused) this.peer.pause();

@@ -29,6 +29,8 @@ export interface FeedPort {
   end(feed: FeedId): Promise<void>;
   /** its connection is gone, and it did not say that this was the end */
   cut(feed: FeedId): void;
+  /** it may have sent frames that are not read yet, by the server's choice; or has not any longer */
+  unread(feed: FeedId, unread: boolean): void;
   /** epoch milliseconds, by the clock that everything goes by */
   now(): number;
   reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void;

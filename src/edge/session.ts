@@ -51,7 +51,12 @@ export class Session implements FeedSession, Conversation {
   ) {
     const { limits } = desk.config;
     const { helloTimeoutMs, rejectsPerMinute } = limits;
-    this.#flow = new FlowControl(peer, limits, () => desk.meters.counts.pauses++);
+    this.#flow = new FlowControl(
+      peer,
+      limits,
+      () => desk.meters.counts.pauses++,
+      (unread) => this.#queue && desk.port.unread(this.#queue.feed, unread),
+    );
     this.#rejectRate = new RateLimit(rejectsPerMinute / 60_000, rejectsPerMinute, performance.now());
     this.#helloTimer = setTimeout(
       () => this.#refuse(new Fault('hello_timeout', '', `no hello within ${helloTimeoutMs} ms; send it first`)),

@@ -2,12 +2,16 @@
  * What time brings: ticks for streams whose deadlines have passed, and the retirement of what nobody uses any more.
  * Each becomes a log record like any input, and a stream has at most one of them on its way. Nobody waits for such a
  * record: what the disk does not take is due again later.
+ *
+ * Invariant: a tick says that everything the feeds of its stream sent before its time stands before it in the log. On a
+ * busy machine frames wait unread for seconds, and nobody is late for that.
  */
 import type { Config } from '../config/config.js';
 import type { Log } from '../store/log.js';
 import type { LogRecord } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
 import type { RunningStream } from '../stream/running-stream.js';
+import type { FeedId } from '../wire/feed.js';
 import type { OpenFeeds } from './open-feeds.js';
 
 /** milliseconds: a process that stood still for longer was suspended, or stuck */
@@ -17,6 +21,10 @@ export class Deadlines {
   /** streams with a tick, a retirement or a resume on its way through the log */
   readonly #underway = new Set<string>();
   #idleCheckedMs = 0;
+  /** by stream: its feeds of which something may be unread */
+  readonly #unread = new Map<string, Set<string>>();
+  /** streams of which something was unread since they were last looked for */
+  #lately = new Set<string>();
   /** when the last tick was, by the clock of the process; null before the first */
   #tickedMs: number | null = null;
 
@@ -36,14 +44,30 @@ export class Deadlines {
     return isStalled ? awayMs : 0;
   }
 
-  /** The records that are due now. */
-  due(nowMs: number): LogRecord[] {
+  /** Frames of a feed may have come and not been read, or no longer. */
+  setUnread({ stream, tracker }: FeedId, unread: boolean): void {
+    const feeds = this.#unread.get(stream) ?? new Set();
+    if (unread) {
+      this.#unread.set(stream, feeds.add(tracker ?? ''));
+      this.#lately.add(stream);
+    } else if (feeds.delete(tracker ?? '') && feeds.size === 0) this.#unread.delete(stream);
+  }
+
+  /** From now on streams are found of which something is unread, be it for a moment. */
+  watchUnread(): ReadonlySet<string> {
+    this.#lately = new Set(this.#unread.keys());
+    return this.#lately;
+  }
+
+  /** The records that were due at this time, but for those streams. */
+  due(nowMs: number, unread: ReadonlySet<string>): LogRecord[] {
     const checkIdle = nowMs - this.#idleCheckedMs >= this.settings.idleCheckMs;
     if (checkIdle) this.#idleCheckedMs = nowMs;
     const records: LogRecord[] = [];
     for (const stream of this.streams) {
-      const record = this.#underway.has(stream.name) ? undefined : dueOf(stream, nowMs, checkIdle);
-      if (!record) continue;
+      if (this.#underway.has(stream.name)) continue;
+      const record = dueOf(stream, nowMs, checkIdle);
+      if (!record || (record.kind === 'tick' && unread.has(stream.name))) continue;
       this.#underway.add(stream.name);
       records.push(record);
     }
@@ -79,5 +103,7 @@ function dueOf(stream: RunningStream, nowMs: number, checkIdle: boolean): LogRec
   const common = { stream: stream.name, atMs: nowMs };
   const tracker = checkIdle ? stream.idle(nowMs) : undefined;
   if (tracker !== undefined) return { kind: 'retire', ...common, tracker };
+  const { newShare: share } = stream;
+  if (share !== undefined) return { kind: 'tick', ...common, share };
   return stream.deadline() <= nowMs ? { kind: 'tick', ...common } : undefined;
 }

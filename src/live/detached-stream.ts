@@ -45,11 +45,12 @@ function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamSt
   const { windowFrames } = settings;
   const common = { stream: name, shape, dimensions: 0, windowFrames, profiles: Object.keys(profiles) };
   const info = { ...common, resuming: false, feeds, series: [], findings: [] };
-  return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY, quiet: [], ahead: [] };
+  return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY, quiet: [], ahead: [], share: 1 };
 }
 
 export class DetachedStream implements RunningStream {
   readonly heavy = false;
+  readonly newShare = undefined;
   readonly inRecord = false;
   readonly resuming = false;
   /** no snapshot can be waited for */

@@ -6,7 +6,7 @@
  * This file is the wiring, and owns the library rxjs. State lives in plain classes: OpenFeeds (accepted), Log
  * (durable), Streams (applied), EventHistory (published).
  */
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
 import type { Config, SettingsPatch } from '../config/config.js';
 import { ApplyMark } from '../store/apply-mark.js';
@@ -209,12 +209,24 @@ export class Live {
     );
     const due$ = (this.clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
       tap(() => this.#noticeStall(true)),
+      mergeMap(() => this.#afterReading()),
       filter(() => !this.log.fault && !this.#stopping),
-      mergeMap(() => this.#deadlines.due(this.clock.now())),
+      mergeMap(({ atMs, unread }) => this.#deadlines.due(atMs, unread)),
     );
     const wiring = merge(applied$, results$, this.#direct$).subscribe(this.#events$);
     wiring.add(due$.subscribe((record) => this.#deadlines.append(record)));
     this.#cleanUp.push(() => wiring.unsubscribe());
+  }
+
+  /**
+   * This moment, once the event loop has read what had come by then, and the streams for which it has not: timers run
+   * before sockets are read, and after a pause of the machine a feed would be late that had sent in time.
+   */
+  async #afterReading(): Promise<{ atMs: number; unread: ReadonlySet<string> }> {
+    const atMs = this.clock.now();
+    const unread = this.#deadlines.watchUnread();
+    await turn();
+    return { atMs, unread };
   }
 
   #applied(record: LogRecord): void {
@@ -299,6 +311,11 @@ export class Live {
   cut(id: FeedId): void {
     this.#noticeStall(false);
     this.#feeds.cut(id);
+  }
+
+  /** Frames of a feed may have come that were not read, or no longer: nobody is late meanwhile. */
+  unread(id: FeedId, unread: boolean): void {
+    this.#deadlines.setUnread(id, unread);
   }
 
   /** Publishes that input was refused, or an object left out of it, before it came here. */
@@ -387,12 +404,12 @@ function inSlices<T>(groups: Iterable<T[]>, sliceMs: number): Observable<T> {
       for (let group = iterator.next(); !group.done; group = iterator.next()) {
         for (const item of group.value) subscriber.next(item);
         if (performance.now() < end) continue;
-        turn = setImmediate(run);
+        next = setImmediate(run);
         return;
       }
       subscriber.complete();
     };
-    let turn = setImmediate(run);
-    return () => clearImmediate(turn);
+    let next = setImmediate(run);
+    return () => clearImmediate(next);
   });
 }

@@ -104,10 +104,8 @@ export class Streams implements WorkerOwner {
     const { budgetMs, inlineMs, auditEvery, backlogFrames } = parts.evaluation;
     this.#backlogMax = backlogFrames;
     this.#shared = new Backlog(backlogFrames);
-    this.#options =
-      parts.workers.count === 0
-        ? { budgetMs, auditEvery }
-        : { budgetMs: Math.min(inlineMs, budgetMs), auditEvery, heavyMs: inlineMs };
+    const options = { budgetMs, auditEvery };
+    this.#options = parts.workers.count === 0 ? options : { ...options, heavyMs: inlineMs };
     const { log, workers, quarantine } = parts;
     const { sliceMs } = parts.evaluation;
     this.#restoration = new Restoration({ log, workers, quarantine, options: this.#options, sliceMs });

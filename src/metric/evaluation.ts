@@ -115,6 +115,8 @@ export interface Settled {
   frames: number;
   cost: Cost;
   count: Count;
+  /** frames that were to settle while their window was not proven (`exact`): not judged, and not in the others */
+  uncertified?: number;
 }
 
 /**

@@ -6,6 +6,10 @@
  * of the lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without
  * overlap: the sum of their costs is a lower bound. A trajectory that was in none of the last T - 1 frames is
  * forgotten; when its id returns, it is a new one.
+ *
+ * Nothing settles under an assignment that is not proven. A frame whose window is not when its time comes stays
+ * unjudged, and is counted as that: what settles is then what an endless budget would have settled, with frames left
+ * out. Who was assigned to whom is not known behind such a frame, so everybody begins anew there, without a switch.
  */
 
 import { auditWindow } from './audit.js';
@@ -29,6 +33,7 @@ import { isFractional, readFrames, readGlance, readNewest, readWindow, type Tota
 import { solveWindow } from './refinement.js';
 import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
 import { type HandedOver, Solver } from './solver.js';
+import { WORK_PER_MS } from './window/budget.js';
 import type { WindowContents } from './window/contents.js';
 import { type FrameRecord, type FrameView, viewFrames } from './window/frame-record.js';
 import type { Trajectory } from './window/trajectory.js';
@@ -61,9 +66,15 @@ export interface WindowSnapshot {
   handedOver?: HandedOver[];
   /** of windows that are audited */
   audit?: Audit;
+  /** of windows of which frames stayed unjudged */
+  unjudged?: { frames: number; last: number; lower: number; withheld: number; unknown: string[] };
 }
 export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array, alone?: number[]];
 type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
+
+/** milliseconds of work for the last solve of a stream: nobody waits for a next frame */
+const END_BUDGET_MS = 10_000;
+const NO_HALVES = { halves: 0, withheld: 0 };
 
 export class SlidingWindow {
   readonly windowFrames: number;
@@ -83,6 +94,12 @@ export class SlidingWindow {
   private lower: Float64Array;
   private lifetimeLower = 0;
   private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
+  /** frames whose time came while nothing was proven, the last of them, and the lower bound of what was before it */
+  private readonly unjudged = { frames: 0, last: -1, lower: 0 };
+  /** half-switches that are not counted, because nobody knows what the truth was assigned to before */
+  private withheld = 0;
+  /** truths that were there when a frame stayed unjudged, and have not been assigned since */
+  private unknown = new WeakSet<Trajectory>();
   private ended = false;
   /** of the last push */
   private totals: Totals | null = null;
@@ -101,6 +118,7 @@ export class SlidingWindow {
   private settledHalves = 0;
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
+  private workDone = 0;
 
   constructor(
     params: WindowParams,
@@ -122,10 +140,10 @@ export class SlidingWindow {
   }
 
   /**
-   * Takes the next frame in and reports on the window that ends with it. A frame that throws InputError leaves no
-   * trace.
+   * Takes the next frame in and reports on the window that ends with it, after at most so much work. A frame that
+   * throws InputError leaves no trace.
    */
-  push(frame: LooseFrame): Report {
+  push(frame: LooseFrame, budgetMs = this.options.budgetMs): Report {
     if (this.ended)
       throw new InputError([
         { path: 'push', value: 'frame', message: 'the stream has ended; begin a new SlidingWindow' },
@@ -133,7 +151,7 @@ export class SlidingWindow {
     const packed = packFrame(frame, this.params.distance, this.stride, 'frame', this.newest ?? undefined);
     this.newest = packed;
     this.stride ||= packed.stride;
-    const window = this.enter(packed);
+    const window = this.enter(packed, budgetMs);
     this.addLower(window.lowerBound);
     const { auditEvery } = this.options;
     if (auditEvery && (this.contents.newestNumber + 1) % auditEvery === 0) {
@@ -146,14 +164,20 @@ export class SlidingWindow {
         evaluatePacked,
       );
     }
-    return this.report(window, this.settleUpTo(this.contents.newestNumber - this.settleFrames));
+    return this.report(window, this.settleUpTo(this.contents.newestNumber - this.settleFrames, window));
   }
 
-  /** The stream is over: settles everything left. */
+  /** The stream is over: settles everything left, for which there is more time than for a frame. */
   end(): Report {
     this.ended = true;
-    const events = this.contents.size === 0 ? [] : this.settleUpTo(this.contents.newestNumber);
-    return this.report(this.totals ?? readWindow(this.solver), events);
+    let window = this.totals ?? readWindow(this.solver);
+    if (!this.isCertified(window)) window = this.solve(END_BUDGET_MS);
+    return this.report(window, this.contents.size === 0 ? [] : this.settleUpTo(this.contents.newestNumber, window));
+  }
+
+  /** Work of the last solve, in milliseconds of a machine of 2024. */
+  get workMs(): number {
+    return this.workDone / WORK_PER_MS;
   }
 
   /** The newest frame by id, at next to no cost; what it returns is good until the next glance. */
@@ -172,17 +196,28 @@ export class SlidingWindow {
     this.solver.dispose();
   }
 
-  private enter(packed: PackedFrame): Totals {
+  private enter(packed: PackedFrame, budgetMs: number | undefined): Totals {
     const { newestNumber } = this.contents;
     try {
       if (this.contents.size === this.windowFrames) this.solver.dropOldest();
       this.solver.append(packed);
-      this.totals = solveWindow(this.solver, budgetOf(this.options));
-      return this.totals;
+      return this.solve(budgetMs);
     } catch (error) {
       this.rebuild(newestNumber);
       throw error;
     }
+  }
+
+  private solve(budgetMs: number | undefined): Totals {
+    const budget = budgetOf({ budgetMs });
+    this.totals = solveWindow(this.solver, budget);
+    this.workDone = budget.done;
+    return this.totals;
+  }
+
+  /** Whether what a window says may be final: it is proven, or the linear program's optimum is what was asked for. */
+  private isCertified({ exact }: Pick<Totals, 'exact'>): boolean {
+    return exact || this.settings.solver === 'lp';
   }
 
   /** A push failed halfway: the window is built again from the frames it had, and solved with the next. */
@@ -208,7 +243,7 @@ export class SlidingWindow {
     const report = new WindowReport(
       window,
       contents.newestNumber,
-      { frames: this.settledNext, cost: { ...this.settledCost }, count: { ...this.settledCount } },
+      this.settled(),
       this.lifetime(),
       events,
       options.auditEvery ? { ...this.audit } : undefined,
@@ -234,16 +269,30 @@ export class SlidingWindow {
     return report;
   }
 
+  private settled(): Settled {
+    const { frames } = this.unjudged;
+    const settled = {
+      frames: this.settledNext - frames,
+      cost: { ...this.settledCost },
+      count: { ...this.settledCount },
+    };
+    return frames > 0 ? { ...settled, uncertified: frames } : settled;
+  }
+
   /** Bounds of the cost of the settled frames, taken as one stream. */
   private lifetime(): Report['lifetime'] {
     if (this.contents.weighted) return null;
     // more frames never cost less, so what was a bound remains one
-    if (this.settledNext > 0)
-      this.lifetimeLower = Math.max(this.lifetimeLower, this.lower[(this.settledNext - 1) % this.windowFrames]);
-    return { lower: this.lifetimeLower, upper: this.settledCost.total };
+    if (this.settledNext > 0) {
+      const sinceUnjudged = this.lower[(this.settledNext - 1) % this.windowFrames];
+      this.lifetimeLower = Math.max(this.lifetimeLower, this.unjudged.lower + sinceUnjudged);
+    }
+    return { lower: this.lifetimeLower, upper: this.settledCost.total + this.contents.prices.half * this.withheld };
   }
 
   private addLower(cost: number): void {
+    // a bound of frames that are not judged says nothing about those that are
+    if (this.contents.oldestNumber <= this.unjudged.last) return;
     const at = this.contents.newestNumber % this.windowFrames;
     if (at >= this.lower.length) {
       const longer = new Float64Array(Math.min(this.windowFrames, this.lower.length * 2));
@@ -253,18 +302,38 @@ export class SlidingWindow {
     this.lower[at] += cost;
   }
 
-  private settleUpTo(number: number): SwitchEvent[] {
+  private settleUpTo(number: number, window: Pick<Totals, 'exact'>): SwitchEvent[] {
     const events: SwitchEvent[] = [];
+    const certified = this.isCertified(window);
     this.settledHalves = 0;
-    while (this.settledNext <= number) this.settle(this.contents.frame(this.settledNext++), events);
+    while (this.settledNext <= number) {
+      const frame = this.contents.frame(this.settledNext++);
+      if (certified) this.settle(frame, events);
+      else this.leaveUnjudged(frame.number);
+    }
     return events;
+  }
+
+  /** The time of a frame has come and nothing is proven: from here on nobody knows who was assigned to whom. */
+  private leaveUnjudged(number: number): void {
+    const { truths, tracks } = this.contents;
+    this.unjudged.frames++;
+    this.unjudged.last = number;
+    this.unjudged.lower = this.lifetimeLower;
+    this.lower.fill(0);
+    for (const truth of truths.values()) this.unknown.add(truth);
+    for (const side of [truths, tracks])
+      for (const trajectory of side.values()) {
+        trajectory.used = false;
+        trajectory.partner = trajectory.partnerGone = null;
+      }
   }
 
   private settle(frame: FrameRecord, events: SwitchEvent[]): void {
     const price = this.contents.prices;
     this.settledHalves += frame.halves;
     const { settledCost: cost, settledCount: count } = this;
-    const halves = this.contents.framewise ? 0 : settleSwitches(frame, events);
+    const halves = this.contents.framewise ? 0 : this.settleSwitches(frame, events);
     // not the frame's own sums: those of a fractional optimum are below the cost of any assignment
     let proper = 0;
     let localization = 0;
@@ -289,6 +358,23 @@ export class SlidingWindow {
     cost.false = price.false * (count.false - this.excused.false);
     cost.switch = price.half * count.switches * 2;
     cost.total = cost.localization + cost.missed + cost.false + cost.switch;
+  }
+
+  private settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
+    const { halves, withheld } = settleSwitches(frame, events, this.unknown);
+    this.withheld += withheld;
+    return halves;
+  }
+
+  private unjudgedState(): WindowSnapshot['unjudged'] {
+    const unknown = [...this.contents.truths.values()].filter((truth) => this.unknown.has(truth));
+    return { ...this.unjudged, withheld: this.withheld, unknown: unknown.map(({ id }) => id) };
+  }
+
+  private restoreUnjudged({ withheld, unknown, ...unjudged }: NonNullable<WindowSnapshot['unjudged']>): void {
+    Object.assign(this.unjudged, unjudged);
+    this.withheld = withheld;
+    for (const id of unknown) this.unknown.add(this.contents.truths.get(id)!);
   }
 
   /** Plain JSON from which `fromJSON` goes on exactly as this window would. */
@@ -331,6 +417,7 @@ export class SlidingWindow {
       ended: this.ended,
       ...(handedOver.length > 0 ? { handedOver } : {}),
       ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
+      ...(this.unjudged.frames > 0 ? { unjudged: this.unjudgedState() } : {}),
     };
   }
 
@@ -370,6 +457,7 @@ export class SlidingWindow {
     window.lifetimeLower = snapshot.lifetimeLower ?? 0;
     restoreHeld(snapshot.held.truths, contents.truths, contents.tracks);
     restoreHeld(snapshot.held.tracks, contents.tracks, contents.truths);
+    if (snapshot.unjudged) window.restoreUnjudged(snapshot.unjudged);
     return window;
   }
 }
@@ -462,9 +550,14 @@ function isSettled(frame: FrameRecord, pair: number): boolean {
 
 /**
  * Moves the settled pairs on to those of a frame and returns the half-switches it took. A held pair is released only
- * when one of its ends is needed elsewhere; two trajectories that were never assigned join for free.
+ * when one of its ends is needed elsewhere; two trajectories that were never assigned join for free. What a truth of
+ * `unknown` comes from cannot be told: its switch is withheld.
  */
-function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
+function settleSwitches(
+  frame: FrameRecord,
+  events: SwitchEvent[],
+  unknown: WeakSet<Trajectory>,
+): { halves: number; withheld: number } {
   const joins: [truth: Trajectory, track: Trajectory][] = [];
   for (let pair = 0; pair < frame.pairCount; pair++) {
     if (!isSettled(frame, pair)) continue;
@@ -472,7 +565,7 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
     const track = frame.trackAt(pair);
     if (truth.partner !== track) joins.push([truth, track]);
   }
-  if (joins.length === 0) return 0;
+  if (joins.length === 0) return NO_HALVES;
   const changes = new Map<Trajectory, { from: string | null; to: string | null; halves: number }>();
   const change = (truth: Trajectory) => {
     let entry = changes.get(truth);
@@ -509,10 +602,13 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
     track.partner = truth;
   }
   let halves = gone.length;
+  let withheld = 0;
   for (const { truth, from } of gone)
     events.push({ type: 'switch', frame: frame.number, truth, from, to: null, switches: 0.5 });
   for (const [truth, entry] of changes) {
-    if (entry.halves === 0) continue;
+    const isUnknown = unknown.delete(truth);
+    if (isUnknown) withheld += entry.halves;
+    if (isUnknown || entry.halves === 0) continue;
     halves += entry.halves;
     events.push({
       type: 'switch',
@@ -523,7 +619,7 @@ function settleSwitches(frame: FrameRecord, events: SwitchEvent[]): number {
       switches: entry.halves / 2,
     });
   }
-  return halves;
+  return { halves, withheld };
 }
 
 function metricParams(params: WindowParams): Params {

@@ -181,7 +181,9 @@ export class Overview {
   }
 
   #fill(row: Row, series: SeriesState): void {
-    setText(row.distance, `${number(series.distance)}${series.exact ? '' : ' ≤'}`);
+    setText(row.distance, `${series.exact ? '' : '≤ '}${number(series.distance)}`);
+    row.distance.title = series.exact ? '' : 'not proven in time: the true distance may be smaller; nothing is settled';
+    row.element.dataset.certified = String(series.exact);
     row.distance.dataset.value = String(series.distance);
     row.element.dataset.k = String(series.k ?? '');
     if (row.shown.sparked !== series.k || row.shown.cost === null) sparkline(row.spark, series.spark);

@@ -5,7 +5,7 @@
 import type { FindingState, StreamState } from './api.js';
 import type { Board } from './board.js';
 import { h, setText } from './dom.js';
-import { duration, type SeriesId } from './format.js';
+import { duration, number, type SeriesId } from './format.js';
 import type { LiveSeries } from './live-series.js';
 
 export interface State {
@@ -92,6 +92,13 @@ export function seriesState(board: Board, feed: LiveSeries, id: SeriesId): State
       grave: true,
       title: `Tracker ${id.tracker} has been silent${since(tracker.lastReceivedMs)}.`,
       text: 'The reference is still sending, so everything in it counts as missed. Check the tracker and its connection.',
+    };
+  if (feed.report && !feed.report.window.exact)
+    return {
+      name: 'uncertified',
+      grave: false,
+      title: 'The figures are not proven.',
+      text: `The solve was cut, and the true cost may be up to ${number(feed.report.window.gap * 100)} % lower. Frames whose time comes meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.threads give more time.`,
     };
   if (tracker?.ended)
     return {

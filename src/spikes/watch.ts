@@ -74,6 +74,8 @@ const SIZES = {
 type Piece = keyof typeof SIZES;
 const PIECES = Object.keys(SIZES) as Piece[];
 const STATE_SIZE = PIECES.reduce((sum, piece) => sum + SIZES[piece], 0);
+/** half-switches of the frames before, after an interruption */
+const UNKNOWN = -1;
 /** Errors below this share of the cut-off are all the same: nothing is off. */
 const LEAST_ERROR_SHARE = 0.01;
 
@@ -129,7 +131,9 @@ export class SpikeWatch {
 
   /** Takes in the newest frame, which has the number `k`; what begins or ends with it. */
   update(glance: Glance, k: number, switched: () => string[]): SpikeNews[] {
+    const isFirst = this.#state[COMMON.pendingHalves] === UNKNOWN;
     this.#count(glance);
+    if (isFirst) return [];
     this.#missed.update(this.#counts.missed, k);
     this.#false.update(this.#counts.false, k);
     this.#switch.update(this.#counts.switch, k);
@@ -142,6 +146,15 @@ export class SpikeWatch {
     }
     if (calm) this.#learn();
     return news;
+  }
+
+  /**
+   * Nothing is known of the newest frame: what begins is found from the next ones alone, beginning with a first that
+   * only says how things are. What is usual, and spikes that last, stay.
+   */
+  interrupt(): void {
+    this.#state[COMMON.pendingHalves] = UNKNOWN;
+    for (const signal of SIGNALS) if (!this.#episodes[signal].active) this.#detector(signal).reset();
   }
 
   #follow(signal: Signal, k: number, glance: Glance, switched: () => string[], news: SpikeNews[]): void {

@@ -4,7 +4,8 @@
  * Keys: `b<position><bytes before it><time>` group commits, `s<stream>` snapshots, `p<stream>` their positions once
  * more, `e<position><index>` events, `i` the inventory of snapshots and events, `m` the version.
  */
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { FORMATS, requireReadable } from './formats.js';
 import { Inventory, seal, unseal } from './integrity.js';
@@ -49,6 +50,11 @@ const CACHE_BYTES = 1024 ** 2;
 
 /** Opens or makes the folder. Nobody else may have it open. */
 export async function openDatabase(dir: string): Promise<Database> {
+  try {
+    makeFolder(join(dir, 'store'));
+  } catch (error) {
+    throw asStorageFault(error, dir);
+  }
   const db = new ClassicLevel<string, Buffer>(join(dir, 'store'), {
     keyEncoding: 'utf8',
     valueEncoding: 'buffer',
@@ -76,6 +82,13 @@ export async function openDatabase(dir: string): Promise<Database> {
     throw asStorageFault(error, dir);
   }
   return db;
+}
+
+/** One folder after the other: asked for all at once, Node never returns from where none can be made, as in /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 /** Refuses a folder of another version; a new one gets that of today. */

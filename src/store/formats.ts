@@ -14,11 +14,11 @@ export const FORMATS = {
   commit: { version: 1, holds: 'records that became durable together, behind a header with their checksum' },
   record: { version: 2, holds: 'one input that changes the state of a stream' },
   event: { version: 1, holds: 'one event of the history, as JSON' },
-  stream: { version: 2, holds: 'a stream: its settings, feeds, pairing, series, companions and event numbers' },
+  stream: { version: 3, holds: 'a stream: its settings, feeds, pairing, series, companions, budget and event numbers' },
   pairing: { version: 3, holds: 'the feeds of a stream, and reference parts that came before any tracker' },
   lane: { version: 3, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
-  series: { version: 1, holds: 'the numbers and times of the frames in a window, and the newest report' },
-  window: { version: 1, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
+  series: { version: 2, holds: 'the numbers and times of the frames in a window, and the newest report' },
+  window: { version: 2, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
   spikes: { version: 2, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
@@ -128,6 +128,8 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     1: (state) => {
       delete state.version;
     },
+    // what the budget follows from is learned anew
+    2: () => {},
   },
   pairing: {
     1: ({ pairing }) => pairing.early.forEach(packPart),
@@ -141,6 +143,9 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     1: ({ pairing }) => Object.values(pairing.lanes).forEach(renewLane),
     2: ({ pairing }) => Object.values(pairing.lanes).forEach(addResuming),
   },
+  // before, frames settled whether their window was proven or not
+  series: { 1: () => {} },
+  window: { 1: () => {} },
   spikes: {
     1: ({ series }) => {
       for (const { spikes } of series) if (spikes) nameNumbers(spikes);

@@ -51,9 +51,10 @@ export interface CutRecord extends Common {
   tracker: string | null;
 }
 
-/** Time passed without input, and something was due. */
+/** Time passed without input, and something was due; or the stream has another share of a thread from now on. */
 export interface TickRecord extends Common {
   kind: 'tick';
+  share?: number;
 }
 
 /** The evaluator came back; the time it was away counts for nobody. It was away since the last record unless said. */

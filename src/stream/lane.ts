@@ -153,7 +153,7 @@ export class Lane {
     state[role].ended = true;
     if (role === 'tracker') state.endedMs = nowMs;
     if (state.by === null && state.reference.ended && state.tracker.ended) this.#chooseAxis(true);
-    this.#drain(nowMs);
+    this.#drain();
     return this.#outcomes();
   }
 
@@ -302,7 +302,7 @@ export class Lane {
     if (role === state.sampled && (fault !== 'duplicate' || update)) this.#keep(placed);
     else if (fault === null) insert(side.pending, placed);
     if (first) this.#skipOptional(x);
-    this.#drain(sinceMs);
+    this.#drain();
   }
 
   /** Keeps a part to be held; beyond bufferFrames the oldest goes, and with it the steps that would have needed it. */
@@ -399,7 +399,8 @@ export class Lane {
     return y.x < r.x ? y : r;
   }
 
-  #drain(nowMs: number): void {
+  /** Closes what can be closed; by time only what is due at a time that is given. */
+  #drain(nowMs = LOWEST): void {
     const { state } = this;
     this.#closingMs = nowMs;
     if (state.by !== null) while (this.#close(nowMs));

@@ -1,7 +1,8 @@
 /**
  * How long the solves of one stream take, and whether that makes it heavy: too slow for the thread that serves the
  * sockets. Once heavy, always heavy. A pause of the machine now and then makes no stream heavy; a part with so many
- * objects that already looking at all pairs takes long does, before it is applied.
+ * objects that already looking at all pairs takes long does, before it is applied. Where a stream runs changes nothing
+ * about what comes of it.
  */
 
 /** the share of long solves is that of about so many; with few, a busy machine would make light streams heavy */
@@ -35,12 +36,12 @@ export class Load {
     if (this.longMs !== undefined && objects >= LARGE_OBJECTS) this.#heavy = true;
   }
 
-  /** A solve took so long; one that was cut makes the stream heavy at once. */
-  add(solveMs: number, cut: boolean): void {
+  /** A solve took so long, and so much work; one with too much work makes the stream heavy at once. */
+  add(solveMs: number, workMs: number): void {
     if (this.longMs === undefined || this.#heavy) return;
     const long = solveMs >= this.longMs ? 1 : 0;
     this.#longShare += (long - this.#longShare) / LOAD_SOLVES;
     this.#longInARow = long * (this.#longInARow + 1);
-    this.#heavy = cut || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
+    this.#heavy = workMs > this.longMs || this.#longInARow >= LONG_IN_A_ROW || this.#longShare > LONG_SHARE;
   }
 }

@@ -6,7 +6,9 @@
  * on one axis, frame numbers or times, and closes steps in the order of that axis. A step closes when both feeds have
  * delivered it, or when a feed that has not will not: it has gone past it (by more than latenessFrames of its own
  * parts), it has ended, or latenessMs are over since the other feed delivered it. Any arrival order within these limits
- * gives the same steps. A step without the tracker is judged with no tracks; without the reference it is not judged.
+ * gives the same steps. That time is over is said by `advance` alone: a part of one feed proves nothing about another,
+ * whose own part may have come and not been read yet. A step without the tracker is judged with no tracks; without the
+ * reference it is not judged.
  *
  * A tracker that publishes only on change, or every n-th frame, is held: its last part speaks for every step up to a
  * greatest age, so that its silence between two messages is no miss. The same for a reference, which may also be
@@ -68,16 +70,17 @@ export class Pairing {
 
   /** A reference that says hello, for the first time or again. */
   openReference(nowMs: number): Outcome[] {
-    const out = this.advance(nowMs);
+    this.#reach(nowMs);
     this.#expectReference();
     if (this.#reference!.ended) Object.assign(this.#reference!, this.#newFeed());
     for (const lane of this.#lanes.values()) lane.reopenReference();
-    return out;
+    return [];
   }
 
   /** A tracker that says hello: it is judged from now on. After its end it begins anew. */
   openTracker(name: string, nowMs: number): Outcome[] {
-    const out = this.advance(nowMs);
+    this.#reach(nowMs);
+    const out: Outcome[] = [];
     this.#expectReference();
     const known = this.#trackers.get(name);
     if (known && !known.ended) return out;
@@ -88,6 +91,7 @@ export class Pairing {
     for (const other of this.#lanes.values())
       if (other.state.resuming?.absent.includes('reference')) lane.await('reference', this.#nowMs);
     this.#lanes.set(name, lane);
+    this.#dropEarly();
     for (const early of this.#early) out.push(...lane.push('reference', { ...early }));
     return out;
   }
@@ -99,7 +103,8 @@ export class Pairing {
   }
 
   push(role: Role, tracker: string | null, part: FeedPart, receivedMs: number): Outcome[] {
-    const out = this.advance(receivedMs);
+    this.#reach(receivedMs);
+    const out: Outcome[] = [];
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed) throw new Error(`tracker ${tracker} has not been opened`);
     this.#afterPause(role, tracker, feed);
@@ -110,14 +115,21 @@ export class Pairing {
     return out;
   }
 
-  /** Time passes. */
-  advance(nowMs: number): Outcome[] {
+  #reach(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs);
+  }
+
+  /** Time passes: everything that came before `nowMs` has been pushed. */
+  advance(nowMs: number): Outcome[] {
+    this.#reach(nowMs);
     const out: Outcome[] = [];
-    for (const lane of this.#lanes.values()) addAll(out, lane.advance(this.#nowMs));
+    for (const [name, lane] of this.#lanes) {
+      addAll(out, lane.advance(nowMs));
+      if (this.#isSilentTracker(name, lane)) this.#silenceTracker(name, lane, out);
+    }
     if (this.#early.length > 0) this.#dropEarly();
     const reference = this.#reference;
-    if (reference && !reference.silent && !reference.ended && this.#isSilent('reference', null, reference)) {
+    if (reference && !reference.silent && !reference.ended && this.#isSilentReference(reference, nowMs)) {
       reference.silent = true;
       out.push(silence('reference', null, reference, false));
     }
@@ -126,7 +138,8 @@ export class Pairing {
 
   /** The feed is finished: nobody waits for it any longer. */
   end(role: Role, tracker: string | null, nowMs: number): Outcome[] {
-    const out = this.advance(nowMs);
+    this.#reach(nowMs);
+    const out: Outcome[] = [];
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed || feed.ended) return out;
     feed.ended = true;
@@ -139,7 +152,8 @@ export class Pairing {
   /** When `advance` has something to do at the latest; infinity when only new input matters. */
   deadline(): number {
     let earliest = Number.POSITIVE_INFINITY;
-    for (const lane of this.#lanes.values()) earliest = Math.min(earliest, lane.deadline());
+    for (const [name, lane] of this.#lanes)
+      earliest = Math.min(earliest, this.#isSilentTracker(name, lane) ? this.#nowMs : lane.deadline());
     const reference = this.#reference;
     if (!reference || reference.silent || reference.ended) return earliest;
     return Math.min(earliest, this.#countsFrom('reference', null, reference) + this.#settings.silenceMs);
@@ -147,10 +161,10 @@ export class Pairing {
 
   /** The connection of a feed is gone, and it did not say that this was the end. */
   cut(role: Role, tracker: string | null, nowMs: number): Outcome[] {
-    const out = this.advance(nowMs);
+    this.#reach(nowMs);
     const feed = role === 'reference' ? this.#reference : this.#trackers.get(tracker!);
     if (feed) this.#await(role, tracker, feed);
-    return out;
+    return [];
   }
 
   /**
@@ -224,8 +238,7 @@ export class Pairing {
 
   #pushReference(arrived: Arrived, out: Outcome[]): void {
     const reported: string[] = [];
-    for (const [name, lane] of this.#lanes) {
-      this.#silenceTracker(name, lane, out);
+    for (const lane of this.#lanes.values()) {
       for (const outcome of lane.push('reference', arrived)) {
         // what is wrong with the reference is said once, not by every lane
         const own = 'role' in outcome && outcome.role === 'reference' && outcome.type !== 'missing';
@@ -272,16 +285,22 @@ export class Pairing {
   }
 
   /** A tracker is silent when the reference has gone on for silenceMs without it. */
+  #isSilentTracker(name: string, lane: Lane): boolean {
+    const feed = this.#trackers.get(name)!;
+    if (feed.silent || feed.ended || !this.#reference) return false;
+    const aloneMs = this.#reference.quietMs - this.#countsFrom('tracker', name, feed);
+    return aloneMs >= this.#settings.silenceMs && !lane.holding;
+  }
+
   #silenceTracker(name: string, lane: Lane, out: Outcome[]): void {
     const feed = this.#trackers.get(name)!;
-    if (feed.silent || feed.ended || !this.#isSilent('tracker', name, feed) || lane.holding) return;
     feed.silent = true;
     lane.state.silent = true;
     out.push(silence('tracker', name, feed, false));
   }
 
-  #isSilent(role: Role, tracker: string | null, feed: FeedState): boolean {
-    return this.#nowMs - this.#countsFrom(role, tracker, feed) >= this.#settings.silenceMs;
+  #isSilentReference(reference: FeedState, nowMs: number): boolean {
+    return nowMs - this.#countsFrom('reference', null, reference) >= this.#settings.silenceMs;
   }
 
   /** From when on silence counts: since the last part, and not while somebody is coming back. */

@@ -15,13 +15,25 @@ import { type FrameMark, type MarkedSwitch, summarize } from '../wire/events.js'
 import { unpack } from '../wire/objects.js';
 import type { Step } from './step.js';
 
+/** Frames that stay unjudged because their window was not proven when they were to settle. */
+export interface Unjudged {
+  /** of the first of them, or when it is over of the last */
+  k: number;
+  /** so far */
+  count: number;
+  over: boolean;
+}
+
 export interface Pushed {
   mark: FrameMark;
   report: Report;
   switches: readonly MarkedSwitch[];
   spikes: readonly SpikeNews[];
-  /** milliseconds spent */
+  /** that frames stay unjudged, or do so no longer */
+  unjudged: Unjudged | null;
+  /** milliseconds spent, and those of work as it is counted */
   solveMs: number;
+  workMs: number;
 }
 
 /** A frame of the window with its objects. */
@@ -42,10 +54,15 @@ export interface SeriesState {
   /** the newest report; null before the first */
   report: ReportState | null;
   spikes?: SpikeState;
+  /** while frames stay unjudged: how many others did before them */
+  unjudgedBefore?: number;
 }
 
 /** milliseconds: what took longer is not solved again after a restart */
 const QUICK_MS = 1;
+
+/** milliseconds of work for the first solve of a window that was stored */
+const RESTORE_BUDGET_MS = 60_000;
 
 const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
 const NO_SWITCHES: readonly MarkedSwitch[] = [];
@@ -60,6 +77,8 @@ export class Series {
   #ended = false;
   /** of the newest report */
   #solveMs = 0;
+  /** while frames stay unjudged: how many others did before them; null while they are judged */
+  #unjudgedBefore: number | null = null;
 
   constructor(
     readonly tracker: string,
@@ -84,16 +103,23 @@ export class Series {
     return this.#marks.at(-1) ?? null;
   }
 
-  /** Adds a step. A step that throws InputError leaves no trace. */
-  push(step: Step): Pushed {
+  /** Adds a step, with at most so much work. A step that throws InputError leaves no trace. */
+  push(step: Step, budgetMs?: number): Pushed {
     const began = performance.now();
-    const report = this.#window.push({ reference: step.reference, tracker: step.tracks });
+    const report = this.#window.push({ reference: step.reference, tracker: step.tracks }, budgetMs);
     const solveMs = performance.now() - began;
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    const spikes = this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? NO_SPIKES;
-    return this.#pushed(mark, report, spikes, solveMs);
+    return this.#pushed(mark, report, this.#watch(mark, report), solveMs);
+  }
+
+  /** Nobody is alarmed by what is not proven. */
+  #watch(mark: FrameMark, report: Report): readonly SpikeNews[] {
+    if (report.exact)
+      return this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? NO_SPIKES;
+    this.#spikes?.interrupt();
+    return NO_SPIKES;
   }
 
   /** Settles everything left; null when there is nothing to say. */
@@ -124,10 +150,12 @@ export class Series {
   }
 
   #pushed(mark: FrameMark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
+    const first = report.frame - this.#marks.length + 1;
+    const unjudged = this.#unjudged(report, (frame) => this.#marks[frame - first].k);
+    const { workMs } = this.#window;
     this.#report = report;
     this.#solveMs = solveMs;
-    if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, solveMs };
-    const first = report.frame - this.#marks.length + 1;
+    if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, unjudged, solveMs, workMs };
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
       k: this.#marks[frame - first].k,
       truth,
@@ -135,7 +163,23 @@ export class Series {
       to,
       switches: count,
     }));
-    return { mark, report, switches, spikes, solveMs };
+    return { mark, report, switches, spikes, unjudged, solveMs, workMs };
+  }
+
+  /** Whether frames begin to stay unjudged with this report, or are judged again. */
+  #unjudged({ settled }: Report, numberOf: (frame: number) => number): Unjudged | null {
+    const { uncertified = 0, frames } = settled;
+    const { uncertified: uncertifiedBefore = 0, frames: framesBefore = 0 } = this.#report?.settled ?? {};
+    const last = frames + uncertified - 1;
+    if (this.#unjudgedBefore === null) {
+      if (uncertified === uncertifiedBefore) return null;
+      this.#unjudgedBefore = uncertifiedBefore;
+      return { k: numberOf(framesBefore + uncertifiedBefore), count: uncertified - uncertifiedBefore, over: false };
+    }
+    if (frames === framesBefore && !this.#ended) return null;
+    const count = uncertified - this.#unjudgedBefore;
+    this.#unjudgedBefore = null;
+    return { k: numberOf(last - (frames - framesBefore)), count, over: true };
   }
 
   /** The frames of the window without their numbers and times, oldest first. */
@@ -171,15 +215,19 @@ export class Series {
       ...state,
       report: this.#report && stateOf(this.#report, this.#solveMs <= QUICK_MS),
       ...(this.#spikes ? { spikes: this.#spikes.toJSON() } : {}),
+      ...(this.#unjudgedBefore === null ? {} : { unjudgedBefore: this.#unjudgedBefore }),
     };
   }
 
   /** Continues exactly where `toJSON` was called. */
   static fromJSON(state: SeriesState, options: SolveOptions = {}, spikes?: SpikeSettings): Series {
     const { tracker, profile, window, marks, report } = state;
-    const series = new Series(tracker, profile, window.params, options, SlidingWindow.fromJSON(window, options));
+    // solved whatever its past, so that the next frame finds it as ready as one that went on
+    const restored = SlidingWindow.fromJSON(window, { ...options, budgetMs: RESTORE_BUDGET_MS });
+    const series = new Series(tracker, profile, window.params, options, restored);
     series.#marks = marks;
     series.#ended = window.ended;
+    series.#unjudgedBefore = state.unjudgedBefore ?? null;
     series.#report = report && series.#withFrames(report, window);
     if (spikes && spikes.signals.length > 0)
       series.#spikes = SpikeWatch.fromJSON(state.spikes, spikes, window.params.exponent, window.params.cutoff);
@@ -189,8 +237,7 @@ export class Series {
   /** A report that works its frames out when they are asked for. */
   #withFrames(report: ReportState, window: WindowSnapshot): Report {
     const { windowFrames: _window, settleFrames: _settle, ...params } = this.params;
-    // a solve that is cut would come to another assignment than the one reported
-    const { budgetMs: _budget, ...options } = this.options;
+    const { options } = this;
     let { perFrame } = report;
     // as it was for the next snapshot
     this.#solveMs = perFrame ? Number.POSITIVE_INFINITY : 0;

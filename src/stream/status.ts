@@ -65,6 +65,8 @@ export interface StreamStatus {
   quiet: QuietFeed[];
   /** feeds that must not send more until another one is back */
   ahead: Array<string | null>;
+  /** of a thread, as far as a record has told it */
+  share: number;
 }
 
 /** A feed, and since when nothing was heard of it. */

@@ -12,20 +12,23 @@ import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../w
 import type { FeedId, Role } from '../wire/feed.js';
 import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
+import { Allowance, type AllowanceState } from './allowance.js';
 import { type CompanionStates, Companions } from './companions.js';
 import { Load } from './load.js';
 import { Pairing, type PairingState } from './pairing.js';
 import { filtered, isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
-import { type Pushed, Series, type SeriesState } from './series.js';
+import { type Pushed, Series, type SeriesState, type Unjudged } from './series.js';
 import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
 import type { Outcome, Step } from './step.js';
 import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
 import { Findings, type FindingsState } from './wiring/findings.js';
 
-export interface StreamOptions extends SolveOptions {
-  /** milliseconds: a stream is heavy when one in ten solves takes longer, or one was cut; never when absent */
+export interface StreamOptions extends Omit<SolveOptions, 'budgetMs'> {
+  /** milliseconds: a stream is heavy when one in ten solves takes longer, or one more work; never when absent */
   heavyMs?: number;
+  /** milliseconds of work for one solve; null or absent: as allowance.ts says */
+  budgetMs?: number | null;
 }
 
 interface FeedState {
@@ -45,12 +48,14 @@ interface StreamState extends StreamEventsState {
   spikes?: SpikeEvent[];
   findings?: FindingsState;
   heavy?: boolean;
+  allowance?: AllowanceState;
 }
 
 const NOTHING: readonly Applied[] = [];
 
 export class Stream implements RunningStream {
   readonly firstPending = Number.POSITIVE_INFINITY;
+  readonly newShare = undefined;
   readonly queuedAhead = 0;
   readonly #solve: SolveOptions;
   readonly #events: StreamEvents;
@@ -58,6 +63,7 @@ export class Stream implements RunningStream {
   readonly #companions: Companions;
   readonly #findings: Findings;
   readonly #load: Load;
+  readonly #allowance: Allowance;
   readonly #series = new Map<string, Series>();
   readonly #feeds = new Map<string, FeedState>();
   /** how the spikes that last began, by series and signal */
@@ -70,7 +76,7 @@ export class Stream implements RunningStream {
   constructor(
     readonly name: string,
     plan: StreamPlan,
-    { heavyMs, ...solve }: StreamOptions = {},
+    { heavyMs, budgetMs = null, ...solve }: StreamOptions = {},
     snapshot?: StreamSnapshot<StreamState>,
   ) {
     const state = snapshot?.state;
@@ -81,6 +87,7 @@ export class Stream implements RunningStream {
     this.#companions = new Companions(plan, state?.companions);
     this.#findings = new Findings(plan, state?.findings);
     this.#load = new Load(heavyMs, state?.heavy);
+    this.#allowance = new Allowance(budgetMs, heavyMs, state?.allowance);
     this.#dimensions = state?.dimensions ?? 0;
     const { pairing, spikes } = plan.settings;
     this.#pairing = state
@@ -183,6 +190,7 @@ export class Stream implements RunningStream {
       case 'end':
         return this.#pairing.end(record.role, record.tracker, atMs);
       case 'tick':
+        if (record.share !== undefined) this.#allowance.share = record.share;
         return this.#pairing.advance(atMs);
       case 'cut':
         return this.#pairing.cut(record.role, record.tracker, atMs);
@@ -250,11 +258,13 @@ export class Stream implements RunningStream {
     const { tracker } = step;
     const companion = this.#companions.of(tracker, () => this.#longestWindow(tracker).length);
     let scores: ScoreReading | null | undefined;
+    this.#allowance.observe(step);
+    const budgetMs = this.#allowance.budgetMs(tracker, this.#series.size);
     for (const profile of Object.keys(this.#plan.profiles)) {
       const series = this.#series.get(seriesKey(tracker, profile));
       if (!series) continue;
       try {
-        const pushed = series.push(step);
+        const pushed = series.push(step, budgetMs);
         // the same frame under every profile: it is scored once
         if (scores === undefined) scores = companion?.push(step.k, () => this.#longestWindow(tracker)) ?? null;
         const objects = { reference: step.reference, tracker: step.tracks };
@@ -283,12 +293,13 @@ export class Stream implements RunningStream {
 
   #report(
     series: Series,
-    { mark, report, switches, spikes, solveMs }: Pushed,
+    { mark, report, switches, spikes, unjudged, solveMs, workMs }: Pushed,
     receivedMs: number,
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
-    this.#load.add(solveMs, report.solver.open > 0);
+    this.#load.add(solveMs, workMs);
+    this.#allowance.add(workMs);
     const { name: stream } = this;
     const { tracker, profile } = series;
     const event: ReportEvent = { type: 'report', stream, tracker, profile, k: mark.k, receivedMs, report, solveMs };
@@ -298,6 +309,8 @@ export class Stream implements RunningStream {
     if (scores) event.scores = scores;
     this.#events.emit(event);
     for (const change of switches) this.#events.emit({ type: 'switch', stream, tracker, profile, ...change });
+    if (unjudged)
+      this.#events.emit({ type: 'uncertified', stream, tracker, profile, ...unjudged, ...unjudgedWords(unjudged) });
     this.#emitSpikes(series, spikes);
   }
 
@@ -343,6 +356,7 @@ export class Stream implements RunningStream {
     for (const series of this.#series.values())
       if (tracker === null || series.tracker === tracker) this.#removeSeries(series);
     this.#companions.drop(tracker);
+    this.#allowance.drop(tracker);
     this.#findings.retire(tracker);
     this.#emitFindings();
     if (tracker === null) return;
@@ -387,7 +401,8 @@ export class Stream implements RunningStream {
     const info = this.info();
     const ahead = info.feeds.flatMap(({ tracker }) => (info.resuming && this.isAhead(tracker) ? [tracker] : []));
     const quiet = this.#pairing.feeds().map(({ role, tracker, quietMs }) => ({ role, tracker, quietMs }));
-    return { plan: this.#plan, info, spikes: this.spikes(), deadlineMs: this.deadline(), quiet, ahead };
+    const { share } = this.#allowance;
+    return { plan: this.#plan, info, spikes: this.spikes(), deadlineMs: this.deadline(), quiet, ahead, share };
   }
 
   reports(): ReportEvent[] {
@@ -429,6 +444,7 @@ export class Stream implements RunningStream {
       spikes: this.spikes(),
       findings: this.#findings.toJSON(),
       ...(this.heavy ? { heavy: true } : {}),
+      allowance: this.#allowance.toJSON(),
     };
   }
 
@@ -443,5 +459,11 @@ export class Stream implements RunningStream {
 
 /** The key of a series within its stream. */
 export const seriesKey = (tracker: string, profile: string) => keyOfSeries('', tracker, profile);
+
+const unjudgedWords = ({ k, count, over }: Unjudged) => ({
+  message: over
+    ? `frames are judged again; ${count} up to frame ${k} were not, because their windows were not proven`
+    : `frames from ${k} on are not judged: their windows could not be proven in time; evaluation.budgetMs and .threads give more`,
+});
 
 const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${seriesKey(tracker, profile)}\n${signal}`;

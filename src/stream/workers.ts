@@ -9,13 +9,12 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
-import type { SolveOptions } from '../metric/solve-options.js';
 import { type LogRecord, RecordWriter } from '../store/record.js';
 import { type LiveEvent, newestReport, type ReportEvent, type SpikeEvent, type SpikeReading } from '../wire/events.js';
 import type { StreamPlan } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
-import { seriesKey } from './stream.js';
+import { type StreamOptions, seriesKey } from './stream.js';
 import type { Applied } from './stream-events.js';
 
 /** What a worker is asked to do, in this order for one stream; a stream that is rebuilt gets another number. */
@@ -55,7 +54,7 @@ export type Adopted = { status: StreamStatus; reports: SentReport[] } | { error:
 
 /** What a worker starts with. */
 export interface WorkerSetup {
-  options: SolveOptions;
+  options: StreamOptions;
   /** number of the stream and position of the record that are being worked on; zeros in between */
   running: Float64Array;
   /** where it writes what it is working on, under its number, so that this outlives the process */
@@ -116,16 +115,21 @@ export class Workers {
   readonly #threads: WorkerThread[] = [];
   /** how many there may be */
   readonly count: number;
-  readonly #options: SolveOptions;
+  readonly #options: StreamOptions;
   #lastStream = 0;
 
   constructor(
-    { threads, budgetMs, auditEvery }: Pick<Config['evaluation'], 'threads' | 'budgetMs' | 'auditEvery'>,
+    {
+      threads,
+      budgetMs,
+      inlineMs,
+      auditEvery,
+    }: Pick<Config['evaluation'], 'threads' | 'budgetMs' | 'inlineMs' | 'auditEvery'>,
     readonly logger: { error(event: string, fields: Record<string, unknown>): void },
     readonly around: { startThread?: StartThread; markPath?: string } = {},
   ) {
     this.count = threads ?? Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
-    this.#options = { budgetMs, auditEvery };
+    this.#options = { budgetMs, auditEvery, heavyMs: inlineMs };
   }
 
   /** Streams in workers. */
@@ -248,6 +252,8 @@ export class WorkerStream implements RunningStream {
   readonly #reports = new Map<string, ReportEvent>();
   readonly #pending: { position: number; record: LogRecord }[] = [];
   readonly #writer = new RecordWriter(RECORD_BYTES);
+  /** of its thread, as the newest record that was sent says */
+  #share = 1;
   /** on its way */
   #snapshot: Promise<PackedSnapshot | undefined> | null = null;
   #disposed = false;
@@ -263,6 +269,7 @@ export class WorkerStream implements RunningStream {
     thread.streams.set(id, this);
     if (known) {
       this.#status = known.status();
+      this.#share = this.#status.share;
       for (const report of known.reports()) this.#keep(report);
     }
     this.ready = this.#adopt(snapshot);
@@ -274,6 +281,7 @@ export class WorkerStream implements RunningStream {
     if (!adopted) return 'its thread is gone';
     if ('error' in adopted) return adopted.error;
     this.#status ??= adopted.status;
+    this.#share = adopted.status.share;
     this.#keepOnly(adopted.reports);
     return null;
   }
@@ -296,7 +304,14 @@ export class WorkerStream implements RunningStream {
     return this.thread.pending;
   }
 
+  /** Streams of one thread have equal shares of it, in powers of two, so that one more changes little. */
+  get newShare(): number | undefined {
+    const share = 2 ** -Math.ceil(Math.log2(this.thread.streams.size));
+    return share === this.#share || !this.#status ? undefined : share;
+  }
+
   apply(record: LogRecord, position: number): null {
+    if (record.kind === 'tick') this.#share = record.share ?? this.#share;
     this.#writer.truncate(0);
     this.#writer.write(record);
     const bytes = Uint8Array.from(this.#writer.bytes());

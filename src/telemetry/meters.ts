@@ -95,6 +95,7 @@ export class Meters {
       case 'switch':
       case 'spike':
       case 'resuming':
+      case 'uncertified':
       case 'finding':
         break;
       case 'quarantine':
@@ -146,7 +147,7 @@ export class Meters {
   #feedEvent(
     event: Exclude<
       LiveEvent,
-      { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' | 'resuming' | 'finding' }
+      { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' | 'resuming' | 'uncertified' | 'finding' }
     >,
   ): void {
     const meter = this.feedMeter(event);

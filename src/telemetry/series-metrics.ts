@@ -106,6 +106,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     read: perSeries((m) => finite(m.report.gap)),
   },
   {
+    name: 'tgospa_window_certified',
+    type: 'gauge',
+    labels: SERIES,
+    help: '1 when the values of the window and of the newest frame are proven; 0 while they are the best found in time, and nothing of them is settled.',
+    read: perSeries((m) => Number(m.report.exact)),
+  },
+  {
     name: 'tgospa_frame_instances',
     type: 'gauge',
     labels: [...SERIES, 'kind'],
@@ -118,6 +125,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     labels: SERIES,
     help: 'Settled frames.',
     read: perSeries((m) => m.report.settled.frames),
+  },
+  {
+    name: 'tgospa_frames_uncertified_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'Frames that stay unjudged because their window was not proven when they were to settle; in no other counter.',
+    read: perSeries((m) => m.report.settled.uncertified ?? 0),
   },
   {
     name: 'tgospa_proper_total',

@@ -89,6 +89,17 @@ export interface QuarantineEvent {
   message: string;
 }
 
+/** Frames stay unjudged because nothing was proven about them in time; with `over`, no longer. */
+export interface UncertifiedEvent extends SeriesId {
+  type: 'uncertified';
+  /** of the first frame; of the last one when it is over */
+  k: number;
+  /** frames so far */
+  count: number;
+  over: boolean;
+  message: string;
+}
+
 /** Feeds that were cut off, or all after a restart, are waited for; with `over`, no longer. */
 export interface Resuming {
   type: 'resuming';
@@ -118,6 +129,7 @@ export type LiveEvent = Numbered &
     | ({ type: 'retired' } & SeriesId)
     | QuarantineEvent
     | Resuming
+    | UncertifiedEvent
     | FindingEvent
   );
 
@@ -170,6 +182,7 @@ export function reportMessage(event: ReportEvent, withObjects = false): Record<s
     frame,
     receivedMs,
     solveMs,
+    ...(report.exact ? {} : { uncertified: true }),
     window: summarize(report),
     newest,
     settled,

@@ -71,6 +71,10 @@ describe('a start that cannot succeed', () => {
     assertSentence(serve(root ? { uid: 65_534 } : {}), /^tgospa serve: .*\/data cannot be written: /);
   });
 
+  it('names a folder where none can be made, and does not wait for it', () => {
+    assertSentence(serve({ data: '/proc/tgospa' }), /^tgospa serve: \/proc\/tgospa cannot be written: /);
+  });
+
   it('names a folder that another process uses', async () => {
     const data = join(folder, 'data');
     mkdirSync(data);

@@ -2,18 +2,25 @@
 import { strict as assert } from 'node:assert';
 import { FlowControl } from '../../src/edge/flow-control.js';
 import { RateLimit } from '../../src/edge/limits/rate-limit.js';
+import { until } from '../kit/system/system.js';
 
 function flowOf(limits: { creditFrames: number; framesPerSecond: number }) {
   const calls: string[] = [];
   const backlog = { waiting: 0, stalled: false };
   const peer = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };
-  const flow = new FlowControl(peer as never, limits, () => calls.push('behind'));
+  const unread: boolean[] = [];
+  const flow = new FlowControl(
+    peer as never,
+    limits,
+    () => calls.push('behind'),
+    (now) => unread.push(now),
+  );
   flow.follow(backlog);
   const waiting = (count: number) => {
     backlog.waiting = count;
     flow.regulate();
   };
-  return { flow, calls, backlog, waiting };
+  return { flow, calls, unread, backlog, waiting };
 }
 
 describe('flow control', () => {
@@ -26,6 +33,25 @@ describe('flow control', () => {
     assert.ok(flow.paused && flow.behind);
     waiting(5);
     assert.deepEqual(calls, ['behind', 'pause', 'resume']);
+  });
+
+  it('says while frames may be unread: without credit, during the turns of others, and not once it is closed', () => {
+    const { flow, unread, waiting } = flowOf(LIMITS);
+    flow.hold(true);
+    flow.hold(false);
+    assert.deepEqual(unread, [true, false]);
+    for (const count of [9, 10, 11, 6, 5, 0]) waiting(count);
+    assert.deepEqual(unread, [true, false, true], 'what it held back is on its way');
+    flow.close();
+    assert.deepEqual(unread, [true, false, true, false]);
+  });
+
+  it('says so for a while after there is credit again', async () => {
+    const { unread, waiting } = flowOf(LIMITS);
+    waiting(10);
+    waiting(0);
+    await until('its time is up', () => unread.length === 2);
+    assert.deepEqual(unread, [true, false]);
   });
 
   it('pauses while the disk takes nothing', () => {

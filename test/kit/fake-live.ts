@@ -78,6 +78,8 @@ export class FakeLive implements LivePort {
     this.ended.push(keyOf(feed));
   }
 
+  unread(): void {}
+
   cut(feed: FeedId): void {
     this.cuts.push(keyOf(feed));
   }

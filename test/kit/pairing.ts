@@ -72,6 +72,7 @@ export function play(
         else if (mark !== '.') record(column, pairing.push(role, name, toPart(Number(mark)), now));
       }
     }
+    if (pairing.deadline() <= now) record(column, pairing.advance(now));
     pairing = between(pairing);
   }
   const text = (cells: string[]) => Array.from({ length: columns }, (_, n) => cells[n] ?? '.').join(' ');

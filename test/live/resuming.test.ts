@@ -107,6 +107,25 @@ describe('a stream that resumes', () => {
     }
   });
 
+  it('calls nobody late whose frames are not read yet, by the clock or by a part of the other feed', async () => {
+    const live = await start();
+    openBoth(live);
+    await Promise.all([send(live, null, 1), send(live, 't', 1)]);
+    live.unread(feed('s', 't'), true);
+    await send(live, null, 2);
+    clock.nowMs += 3000;
+    await send(live, null, 3);
+    // ticks have been seen
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await Promise.all([send(live, 't', 2), send(live, 't', 3)]);
+    live.unread(feed('s', 't'), false);
+    await until('it is judged', () => live.streams()[0].series[0].k === 3);
+    assert.equal(missed(), 0);
+    await send(live, null, 4);
+    clock.nowMs += 3000;
+    await until('it is late now', () => missed() === 1);
+  });
+
   it('counts the time for nobody in which the process stood still', async () => {
     const live = await start();
     openBoth(live);

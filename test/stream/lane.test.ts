@@ -125,7 +125,7 @@ describe('a held tracker', () => {
     const strict = play({ ...held, holdMaxFrames: 3, latenessMs: 10, silenceMs: 30 }, drawing);
     assert.deepEqual(
       strict.notes.filter((note) => note.endsWith('silent')),
-      ['5 t silent'],
+      ['4 t silent'],
     );
   });
 

@@ -550,7 +550,7 @@ describe('streams in threads', function () {
 
     const startWorkers = () => {
       const results: WorkerResult[] = [];
-      const workers = new Workers({ threads: 1, budgetMs: 60_000, auditEvery: 0 }, quiet);
+      const workers = new Workers({ threads: 1, budgetMs: 60_000, inlineMs: 4, auditEvery: 0 }, quiet);
       const adopt = async () => {
         const snapshot = { state: packSnapshot(await stateOf()), position: 99 };
         return workers.adopt('s', snapshot, { received: (result) => results.push(result), lost: () => assert.fail() });

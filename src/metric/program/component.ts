@@ -239,6 +239,7 @@ export class Component {
     if (!this.isProven(budget)) {
       this.changedFrom = this.stack.head;
       this.optimize(budget);
+      if (this.engine === 'open' && !this.weights && !this.contents.weighted) this.joinFreely();
     }
     this.newCount = 0;
     this.apply();
@@ -335,6 +336,27 @@ export class Component {
         this.changedFrom = head;
       }
     }
+  }
+
+  /**
+   * An assignment that was carried on may join two ends that nobody else was assigned to before, now that the frames in
+   * which somebody was have left the window: they were together from the start, which costs nothing.
+   */
+  private joinFreely(): void {
+    const { truthCount: n, edgeTruth, edgeTrack } = this;
+    const { head, size } = this.stack;
+    const partner = this.partner.values;
+    const earned = this.earned();
+    const used = new Uint8Array(this.trajectories.length);
+    for (let row = head; row < head + size; row++)
+      for (let i = 0; i < n; i++) {
+        const e = partner[row * n + i];
+        if (e < 0) continue;
+        const j = n + edgeTrack[e];
+        if (!used[edgeTruth[e]] && !used[j]) for (let early = head; early < row; early++) partner[early * n + i] = e;
+        used[edgeTruth[e]] = used[j] = 1;
+      }
+    this.gap = Math.max(0, this.gap - (this.earned() - earned));
   }
 
   /** Of each truth, then of each track, whether it is assigned in a row up to one. */

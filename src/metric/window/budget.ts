@@ -10,6 +10,8 @@ export const WORK_PER_MS = 4096;
 export class Budget {
   /** nothing is begun any more that can be left */
   spent = false;
+  /** work so far */
+  done = 0;
   private left: number;
 
   /** Infinity for no end */
@@ -20,6 +22,7 @@ export class Budget {
 
   /** Counts work that was done; whether it was all there is. */
   spend(work: number): boolean {
+    this.done += work;
     this.left -= work;
     if (this.left <= 0) this.spent = true;
     return this.spent;

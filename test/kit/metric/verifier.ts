@@ -396,7 +396,8 @@ export function verifySettled(
   const { cost, count } = settled;
   const unit = params.cutoff ** params.exponent;
   const missShare = params.missShare ?? 0.5;
-  assert.ok(settled.frames >= 0 && settled.frames <= frame + 1, `${name}: ${settled.frames} settled of ${frame + 1}`);
+  const { frames, uncertified = 0 } = settled;
+  assert.ok(frames >= 0 && frames + uncertified <= frame + 1, `${name}: ${frames} settled of ${frame + 1}`);
   const full = { missed: missShare * unit * count.missed, false: (1 - missShare) * unit * count.false };
   for (const part of ['missed', 'false'] as const) {
     if (!excused) close(cost[part], full[part], 1e-9, `${name}: settled ${part}`);
@@ -410,5 +411,5 @@ export function verifySettled(
       `${name}: lifetime from ${lifetime.lower} to ${lifetime.upper}`,
     );
   for (const event of events)
-    assert.ok(event.frame < settled.frames, `${name}: event of frame ${event.frame}, not settled`);
+    assert.ok(event.frame < frames + uncertified, `${name}: event of frame ${event.frame}, not settled`);
 }

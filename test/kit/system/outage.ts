@@ -44,6 +44,12 @@ function objectsAt(stream: number, k: number, isTracker: boolean): ClientObject[
   return all;
 }
 
+/**
+ * How far this process was behind the times it sends at, in milliseconds: on a machine that gives it no time the
+ * senders themselves are late, and whoever judges them is right to say so.
+ */
+export const sender = { lagMs: 0 };
+
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const configOf = (pairing: Record<string, unknown>) => ({
@@ -91,6 +97,7 @@ export async function play(outage: Outage): Promise<Aftermath[]> {
   const { kind, streams, fps, frames, outageMs, seed, pairing = {} } = outage;
   const random = randomFrom(seed);
   const calm = outageMs === 0;
+  sender.lagMs = 0;
   const evaluator = await EvaluatorProcess.create(configOf(calm ? { latenessMs: 1e7, silenceMs: 1e7 } : pairing));
   const feeds: Feed[] = [];
   try {
@@ -128,6 +135,7 @@ async function sendAll(
   for (let k = 1; k <= frames; k++) {
     const waitMs = startMs + k * periodMs - performance.now();
     if (periodMs > 0 && waitMs > 0) await delay(waitMs);
+    if (periodMs > 0) sender.lagMs = Math.max(sender.lagMs, performance.now() - startMs - k * periodMs);
     await client.send({ k, objects: objectsAt(stream, k, isTracker) });
   }
 }
