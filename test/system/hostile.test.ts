@@ -161,6 +161,82 @@ describe('a hostile peer', function () {
     await isWell();
   });
 
+  /** Opens both feeds of a stream. */
+  const openBoth = async (stream: string): Promise<[reference: Probe, tracker: Probe]> => {
+    const feeds: [Probe, Probe] = [await open({ stream, role: 'reference', tracker: null }), await open({ stream })];
+    for (const feed of feeds) await feed.nextOf('welcome');
+    return feeds;
+  };
+
+  const boxesAt = (k: number) => [0, 1, 2].map((n) => ({ id: `${n}`, box: [k + 200 * n, 0, 40, 80] }));
+
+  interface Window {
+    k: number;
+    newest: { count: { proper: number; missed: number } };
+    settled: { count: { missed: number } };
+  }
+  const windowOf = async (stream: string): Promise<Window | null> => {
+    const answer = await get(`${url}/v1/window?stream=${stream}&tracker=sort&profile=online-surveillance`);
+    return answer.status === 200 ? (JSON.parse(String(answer.body)) as Window) : null;
+  };
+
+  it('blinds nothing with 100 objects of each feed on one spot: all frames are judged, also those after them', async () => {
+    const feeds = await openBoth('crowd');
+    const crowd = Array.from({ length: 100 }, (_, n) => ({ id: `${n}`, box: [10, 10, 50, 50] }));
+    const last = 12;
+    for (let k = 1; k <= last; k++)
+      for (const feed of feeds) feed.send({ type: 'frame', seq: k, k, objects: k === 3 ? crowd : boxesAt(k) });
+    await until('all frames are judged', async () => (await windowOf('crowd'))?.k === last);
+    const metrics = String((await get(`${url}/metrics`)).body);
+    assert.match(metrics, new RegExp(`^tgospa_frames_judged_total\\{stream="crowd"[^}]*\\} ${last}$`, 'm'));
+    assert.match(metrics, /^tgospa_records_failed_total\{stream="crowd"\} 0$/m);
+    for (const feed of feeds) feed.socket.terminate();
+    await isWell();
+  });
+
+  for (const [what, stamp, wrong] of [
+    ['k 0', (k: number) => ({ k: 5000 + k }), { k: 0 }],
+    ['t 0', (k: number) => ({ t: 1_763_251_200 + k / 10 }), { t: 0 }],
+    ['a time 60 s ago', (k: number) => ({ t: 1_763_251_200 + k / 10 }), { t: 1_763_251_140 }],
+  ] as const)
+    it(`makes no tracker miss everything with one reference part of ${what}`, async () => {
+      const stream = `odd-${what.replaceAll(' ', '-')}`;
+      const [reference, tracker] = await openBoth(stream);
+      const last = 40;
+      for (let k = 1; k <= last; k++) {
+        if (k === 20) reference.send({ type: 'frame', seq: k, ...wrong, objects: boxesAt(k) });
+        else reference.send({ type: 'frame', seq: k, ...stamp(k), objects: boxesAt(k) });
+        tracker.send({ type: 'frame', seq: k, ...stamp(k), objects: boxesAt(k) });
+      }
+      for (const feed of [reference, tracker]) feed.send({ type: 'end' });
+      await tracker.nextOf('ended');
+      await reference.nextOf('ended');
+      const window = (await windowOf(stream))!;
+      assert.deepEqual([window.newest.count.proper, window.newest.count.missed], [3, 0]);
+      assert.ok(window.settled.count.missed <= 3, `${window.settled.count.missed} missed`);
+      for (const feed of [reference, tracker]) feed.socket.terminate();
+    });
+
+  it('ends no feed with seq 2^53-1, gets no 404 for an offer of h2c, and empties nobody else of events', async () => {
+    const probe = await open({ stream: 'numbers' });
+    await probe.nextOf('welcome');
+    probe.send({ type: 'frame', seq: 2 ** 53 - 1, k: 1, objects: [] });
+    assert.equal((await probe.nextOf('reject')).code, 'frame_invalid');
+    probe.send(frame(1));
+    while ((await probe.nextOf('ack')).seq !== 1);
+    const eventsOf = async (stream: string) =>
+      (JSON.parse(String((await get(`${url}/v1/events?stream=${stream}`)).body)) as { events: unknown[] }).events
+        .length;
+    const before = await eventsOf('odd-k-0');
+    assert.ok(before > 0);
+    for (let n = 0; n < 300; n++) probe.send({ type: 'frame', seq: 2 + n, k: n, objects: 'none' });
+    while (((await probe.nextOf('reject')).seq as number) < 301);
+    assert.equal(await eventsOf('odd-k-0'), before);
+    probe.socket.terminate();
+    const offer = await get(`${url}/healthz`, { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c' });
+    assert.equal(offer.status, 200);
+  });
+
   for (const [count, frames] of [
     [30, 20],
     [200, 8],
@@ -171,8 +247,7 @@ describe('a hostile peer', function () {
       const stream = `dense-${count}`;
       const boxes = (k: number) =>
         Array.from({ length: count }, (_, n) => ({ id: `${n}`, box: [(n * 7 + k) % 10, (n * 3 + k) % 10, 100, 100] }));
-      const feeds = [await open({ stream, role: 'reference', tracker: null }), await open({ stream })];
-      for (const feed of feeds) await feed.nextOf('welcome');
+      const feeds = await openBoth(stream);
       for (let k = 1; k <= frames; k++)
         for (const feed of feeds) feed.send({ type: 'frame', seq: k, k, objects: boxes(k) });
       // what is due is judged beside this
