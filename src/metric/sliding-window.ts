@@ -13,6 +13,7 @@
  */
 
 import { auditWindow } from './audit.js';
+import type { Account } from './engine-rule.js';
 import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
 import type {
   Audit,
@@ -64,6 +65,8 @@ export interface WindowSnapshot {
   ended: boolean;
   /** what the frontier could not do; absent in snapshots of earlier versions, and where there is nothing */
   handedOver?: HandedOver[];
+  /** what the frontier has worked more than the program would have; absent as above */
+  accounts?: Account[];
   /** of windows that are audited */
   audit?: Audit;
   /** of windows of which frames stayed unjudged */
@@ -399,6 +402,7 @@ export class SlidingWindow {
       return alone ? [ids, coordinates, alone] : [ids, coordinates];
     };
     const handedOver = this.solver.handedOver();
+    const accounts = this.solver.accountsOf();
     return {
       version: 1,
       params: this.params,
@@ -416,6 +420,7 @@ export class SlidingWindow {
       held: { truths: heldOf(contents.truths), tracks: heldOf(contents.tracks) },
       ended: this.ended,
       ...(handedOver.length > 0 ? { handedOver } : {}),
+      ...(accounts.length > 0 ? { accounts } : {}),
       ...(this.options.auditEvery ? { audit: { ...this.audit } } : {}),
       ...(this.unjudged.frames > 0 ? { unjudged: this.unjudgedState() } : {}),
     };
@@ -447,7 +452,7 @@ export class SlidingWindow {
       const packed = { reference: feed(frame.reference), tracker: feed(frame.tracker), stride };
       solver.append(packed);
     }
-    solver.restore(snapshot.handedOver ?? []);
+    solver.restore(snapshot.handedOver ?? [], snapshot.accounts ?? []);
     window.totals = solveWindow(solver, budgetOf(options));
     Object.assign(window.settledCost, snapshot.settled.cost);
     Object.assign(window.settledCount, snapshot.settled.count);

@@ -4,7 +4,7 @@
  */
 
 import { PairFinder } from './distance.js';
-import { keptMax, PATIENCE_MAX } from './engine-rule.js';
+import { type Account, Accounts, PATIENCE, PATIENCE_MAX, STATES_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
 import { matchFrame } from './frame-matching.js';
 import { Frontier } from './frontier/frontier.js';
@@ -22,7 +22,7 @@ import type { Edge, Trajectory } from './window/trajectory.js';
 /** Truths that were too much for the frontier, the frame since which, and for how many windows. */
 export interface HandedOver {
   since: number;
-  /** 1 unless given */
+  /** the least unless given */
   patience?: number;
   truths: string[];
 }
@@ -35,6 +35,8 @@ export class Solver implements WindowListener {
   private readonly finder: PairFinder;
   /** solves everything that is not weighted, until a knot grows too large; null otherwise */
   private readonly frontier: Frontier | null;
+  /** null where the frontier is to work whatever it takes */
+  private readonly accounts: Accounts | null;
   private readonly program: ProgramContext;
   private readonly matchings = new FrameMatchings();
   /** by the slot of an edge: the component that solves it, and whether it is isolated */
@@ -48,6 +50,8 @@ export class Solver implements WindowListener {
   private readonly perhapsIsolated: Edge[] = [];
   /** frames of which not all pairs were kept */
   private readonly thinned = new Set<number>();
+  /** accounts that stand once the frames that were there before are worked again */
+  private restored: readonly Account[] | null = null;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly frameOf = (number: number) => this.contents.frame(number);
@@ -72,12 +76,14 @@ export class Solver implements WindowListener {
       simplex: simplexNow,
     };
     const byFrontier = settings.solver === 'auto' && !contents.weighted && !contents.framewise;
+    const accounts = settings.frontierMax <= STATES_MAX ? new Accounts() : null;
+    this.accounts = accounts;
     this.frontier =
       byFrontier && settings.frontierMax > 0
         ? new Frontier(
             contents.changeQuanta,
             settings.frontierMax,
-            keptMax(contents.changeQuanta / contents.tariff.quanta),
+            (truths, moves) => accounts?.charge(truths, moves),
             (frame) => contents.touch(frame),
             (edge) => this.isolated[edge.slot] || this.componentOf[edge.slot] !== undefined,
           )
@@ -102,8 +108,19 @@ export class Solver implements WindowListener {
       .sort((a, b) => (a.truths[0] < b.truths[0] ? -1 : 1));
   }
 
-  /** Hands the same over, once the frames are there. */
-  restore(handed: readonly HandedOver[]): void {
+  /** What the frontier has worked more than the program would have. */
+  accountsOf(): Account[] {
+    const { accounts, contents } = this;
+    if (!this.frontier || !accounts) return [];
+    return [...contents.truths.values()].flatMap((truth) => {
+      const account = accounts.read(truth);
+      return account ? [account] : [];
+    });
+  }
+
+  /** Hands the same over, once the frames are there; accounts are as they were after the next solve. */
+  restore(handed: readonly HandedOver[], accounts: readonly Account[]): void {
+    this.restored = accounts;
     for (const { since, patience, truths } of handed) {
       for (const id of truths) for (const edge of this.contents.truths.get(id)?.edges ?? []) this.loose.add(edge);
       this.regroup(since, patience);
@@ -178,6 +195,7 @@ export class Solver implements WindowListener {
 
   trajectoryVanishes(trajectory: Trajectory): void {
     this.frontier?.forget(trajectory);
+    this.accounts?.forget(trajectory);
   }
 
   private setIsolated(edge: Edge, isolated: boolean): void {
@@ -222,6 +240,10 @@ export class Solver implements WindowListener {
     this.regroup();
     if (frontier) {
       frontier.begin(budget);
+      if (this.accounts) {
+        this.accounts.number = contents.newestNumber;
+        this.accounts.windowFrames = contents.size;
+      }
       for (const component of this.components) if (this.isDue(component)) this.giveBack(component);
       this.advance(frontier);
     }
@@ -230,6 +252,8 @@ export class Solver implements WindowListener {
     for (const component of this.given) component.dispose();
     this.given.length = 0;
     contents.addUpTouched();
+    if (this.restored) this.accounts?.restore(this.restored, contents.truths);
+    this.restored = null;
   }
 
   /** Puts another assignment into the frames, until the next frame comes or goes. */
@@ -279,6 +303,7 @@ export class Solver implements WindowListener {
     for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
     this.perhapsIsolated.length = 0;
     for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++) {
+      if (this.accounts) this.accounts.number = number;
       this.enter(frontier, contents.frame(number));
       this.handOver(frontier);
     }
@@ -322,11 +347,24 @@ export class Solver implements WindowListener {
 
   /** Gives knots that grew too large to the program. */
   private handOver(frontier: Frontier): void {
+    this.collectDebts(frontier);
     if (frontier.overflow.length === 0) return;
     for (const truth of frontier.overflow)
       for (const edge of truth.edges) if (!this.componentOf[edge.slot]) this.loose.add(edge);
     frontier.overflow.length = 0;
     this.regroup(this.contents.newestNumber);
+  }
+
+  /** Gives up what the frontier works on more than the program would. */
+  private collectDebts(frontier: Frontier): void {
+    if (!this.accounts) return;
+    for (const truth of this.accounts.overdrawn) {
+      if (this.restored) break;
+      const start = truth.edges.find(({ slot }) => !this.componentOf[slot]);
+      if (start && this.accounts.isDue([...new Set(connectedTo(start).map((edge) => edge.truth))]))
+        frontier.overflow.push(truth);
+    }
+    this.accounts.overdrawn.length = 0;
   }
 
   /** The frontier tries again, from the window's first frame on. */
@@ -343,6 +381,7 @@ export class Solver implements WindowListener {
       }
       frontier!.restart(edge.truth);
       frontier!.restart(edge.track);
+      this.accounts?.forgive(edge.truth);
       for (let n = 0; n < edge.size; n++) {
         const frame = contents.frame(edge.frameAt(n));
         contents.touch(frame);
@@ -352,22 +391,13 @@ export class Solver implements WindowListener {
   }
 
   /** Puts loose edges into new components; `since` is the frame at which the frontier gave them up, if it is now. */
-  private regroup(since = -1, patience = 1): void {
+  private regroup(since = -1, patience = PATIENCE): void {
     if (this.loose.size === 0) return;
     const grouped = new Set<Edge>();
     for (const start of this.loose) {
       if (start.size === 0 || grouped.has(start)) continue;
-      const edges = [start];
-      grouped.add(start);
-      for (let n = 0; n < edges.length; n++) {
-        for (const end of [edges[n].truth, edges[n].track]) {
-          for (const next of end.edges) {
-            if (grouped.has(next)) continue;
-            grouped.add(next);
-            edges.push(next);
-          }
-        }
-      }
+      const edges = connectedTo(start);
+      for (const edge of edges) grouped.add(edge);
       this.addComponent(edges, since, patience);
     }
     this.loose.clear();
@@ -423,7 +453,7 @@ export class Solver implements WindowListener {
    * again.
    */
   private patienceFor(edges: readonly Edge[]): number {
-    let patience = 1;
+    let patience = PATIENCE;
     for (const component of this.given)
       if (edges.some((edge) => component.has(edge))) patience = Math.max(patience, 2 * component.patience);
     return Math.min(patience, PATIENCE_MAX);
@@ -433,4 +463,15 @@ export class Solver implements WindowListener {
     // a report that is read later still asks them who is held
     for (const component of [...this.components, ...this.dissolved]) component.dispose();
   }
+}
+
+/** An edge with all that hang together with it. */
+function connectedTo(start: Edge): Edge[] {
+  const found = new Set([start]);
+  // a set goes on with what is added to it
+  for (const edge of found) {
+    for (const next of edge.truth.edges) found.add(next);
+    for (const next of edge.track.edges) found.add(next);
+  }
+  return [...found];
 }

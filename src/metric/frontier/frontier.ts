@@ -88,12 +88,13 @@ export class Frontier {
   constructor(
     private readonly h: number,
     statesMax: number,
-    keptMax: number,
+    /** is told the truths of every knot and how many moves it took */
+    private readonly charge: (truths: readonly Member[], moves: number) => void,
     private readonly touch: (frame: FrameRecord) => void,
     /** whether an edge is solved otherwise */
     isForeign: (edge: Edge) => boolean,
   ) {
-    this.knot = new Knot(h, statesMax, keptMax);
+    this.knot = new Knot(h, statesMax);
     this.reach = new Reach(isForeign);
   }
 
@@ -561,6 +562,7 @@ export class Frontier {
     number(tracks);
     knot.begin(this.budget!, frame, pairs, inputs, truths, tracks);
     knot.work();
+    this.charge(truths, knot.moves);
     if (knot.overflow) for (const { trajectory } of truths) this.overflow.push(trajectory);
     const decision = decisionOf(knot, frame, pairs, inputs, truths, tracks);
     for (let n = 0; n < pairs.length; n++) work.decision[pairs[n]] = decision;

@@ -32,7 +32,8 @@ export class Knot {
   keptCount = 0;
   /** it may be left when the time is up */
   private stoppable = false;
-  private moves = 0;
+  /** moves tried */
+  moves = 0;
   readonly states = new StateTable();
   private n = 0;
   private size = 0;
@@ -62,7 +63,6 @@ export class Knot {
   constructor(
     private readonly h: number,
     private readonly statesMax: number,
-    private readonly keptMax: number,
   ) {}
 
   /**
@@ -373,7 +373,7 @@ export class Knot {
       let covered = false;
       for (let k = 0; k < count && !covered; k++) covered = this.covers(kept[k], s);
       if (!covered) kept[count++] = s;
-      if (count > this.keptMax || (budget!.spend(count) && this.stoppable)) {
+      if (budget!.spend(count) && this.stoppable) {
         this.overflow = true;
         this.keep(order[0]);
         return;
