@@ -5,8 +5,8 @@
  * things hand it to the warm program, with everybody who hangs together with it in the window, within the same push: a
  * knot that meets more than `STATES_MAX` states in one frame or when the budget is spent; or that the frontier takes
  * more work than the program would. Of that every truth has an account. What its knots take is charged to it, what the
- * program would take is taken off with every frame, and who owes more than `HANDOVER_FRAMES` frames of the program's
- * work is handed over. Work is counted, so the same frames are solved by the same engine on any machine.
+ * program would take is taken off with every frame, and who owes more than some frames of the program's work is handed
+ * over. Work is counted, so the same frames are solved by the same engine on any machine.
  *
  * After `PATIENCE` windows the frontier tries again; each time it fails at once, the program keeps them for twice as
  * many windows, up to `PATIENCE_MAX`. Under time weights there is no frontier. The answer does not depend on the
@@ -19,15 +19,19 @@ import type { Trajectory } from './window/trajectory.js';
 export const STATES_MAX = 128;
 
 /** Windows that the program keeps what was handed over, at first and at most. */
-export const PATIENCE = 4;
+export const PATIENCE = 2;
 export const PATIENCE_MAX = 64;
 
 // work, in moves of the frontier, about 0.2 microseconds each on a machine of 2024
 const KNOT_WORK = 48;
-const PROGRAM_WORK = 32;
 const CELL_WORK = 0.2;
-/** what a handover costs, in frames of the program's work */
-const HANDOVER_FRAMES = 8;
+/**
+ * What the program takes for a truth besides its cells, and how many frames of its work may be owed: cheap switches are
+ * frequent, and each makes the program ask simplex; dear ones are rare, and make the frontier work a whole window again
+ * with every frame.
+ */
+const CHEAP = { truthWork: 64, framesOwed: 32 };
+const DEAR = { truthWork: 32, framesOwed: 8 };
 /** what may be owed after a second try, in windows: the frontier has all frames to work again */
 const RETRY_WINDOWS = 0.25;
 
@@ -41,9 +45,18 @@ export class Accounts {
   /** the frame that is worked for, and the length of the window */
   number = 0;
   windowFrames = 0;
+  private readonly truthWork: number;
+  private readonly framesOwed: number;
   /** by slot: what is owed, less than 0 for what is allowed besides; and at which frame */
   private readonly debt: number[] = [];
   private readonly at: number[] = [];
+
+  /** price of half a switch in units of c^p */
+  constructor(price: number) {
+    const { truthWork, framesOwed } = price < 1 ? CHEAP : DEAR;
+    this.truthWork = truthWork;
+    this.framesOwed = framesOwed;
+  }
 
   /** Charges truths that were in one knot for its moves. */
   charge(truths: readonly { trajectory: Trajectory }[], moves: number): void {
@@ -54,7 +67,7 @@ export class Accounts {
       const before = this.owed(truth);
       this.debt[slot] = before + work;
       this.at[slot] = this.number;
-      const most = HANDOVER_FRAMES * this.allowance(truth);
+      const most = this.framesOwed * this.allowance(truth);
       if (before <= most && before + work > most) this.overdrawn.push(truth);
     }
   }
@@ -62,7 +75,7 @@ export class Accounts {
   /** Whether truths that hang together owe too much, all in all; otherwise they may owe as much again. */
   isDue(truths: readonly Trajectory[]): boolean {
     let sum = 0;
-    for (const truth of truths) sum += this.owed(truth) - HANDOVER_FRAMES * this.allowance(truth);
+    for (const truth of truths) sum += this.owed(truth) - this.framesOwed * this.allowance(truth);
     if (sum > 0) return true;
     for (const truth of truths) this.debt[truth.slot] = Math.min(0, this.owed(truth));
     return false;
@@ -103,6 +116,6 @@ export class Accounts {
 
   /** What the program takes for a truth in one push. */
   private allowance({ edges }: Trajectory): number {
-    return PROGRAM_WORK + CELL_WORK * edges.length * this.windowFrames;
+    return this.truthWork + CELL_WORK * edges.length * this.windowFrames;
   }
 }

@@ -76,7 +76,7 @@ export class Solver implements WindowListener {
       simplex: simplexNow,
     };
     const byFrontier = settings.solver === 'auto' && !contents.weighted && !contents.framewise;
-    const accounts = settings.frontierMax <= STATES_MAX ? new Accounts() : null;
+    const accounts = settings.frontierMax <= STATES_MAX ? new Accounts(contents.prices.half / contents.unit) : null;
     this.accounts = accounts;
     this.frontier =
       byFrontier && settings.frontierMax > 0
