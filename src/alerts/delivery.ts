@@ -85,7 +85,7 @@ export class Delivery {
     if (last && (last.endsAt === undefined) === (alert.endsAt === undefined)) return;
     this.#queue.push(alert);
     while (this.#queue.length > this.parts.settings.queueAlerts) {
-      // who knows of an alert must hear of its end, so the oldest that fires is dropped first
+      // a receiver that knows of an alert must hear of its end, so the oldest that fires is dropped first
       const oldest = this.#queue.findIndex(({ key, endsAt }) => endsAt === undefined || !this.#firing.has(key));
       this.#queue.splice(Math.max(0, oldest), 1);
       this.counts.dropped++;

@@ -1,7 +1,7 @@
 /**
  * Our own mistakes at the edge: an exception where a message, a request or an event was handled. Whoever caught it
- * answers the peer; here it is counted and logged, the same kind once a minute, so that who repeats the message that
- * shows the mistake can neither end the process nor fill the log.
+ * answers the peer; here it is counted and logged, the same kind once a minute, so that a peer that repeats the message
+ * can neither end the process nor fill the log.
  */
 import type { Logger } from '../telemetry/logger.js';
 import type { FaultPlace, Meters } from '../telemetry/meters.js';

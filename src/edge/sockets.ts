@@ -64,7 +64,7 @@ interface Connection {
 
 /** a connection that has answered none of so many heartbeats is given up */
 const SILENT_BEATS_MAX = 2;
-/** requests of one connection that may be answered at the same time; who sends more and reads nothing is cut off */
+/** requests of one connection that may be answered at the same time; a peer that sends more and reads nothing is cut off */
 const PIPELINED_MAX = 16;
 /** how long any other peer may take to say goodbye */
 const PATIENCE_MS = 5000;
@@ -320,7 +320,7 @@ function createServer({ tls, limits }: Config): HttpServer {
         key: readFileSync(tls.keyFile),
       })
     : createHttpServer(timeouts);
-  // who takes nothing of an answer for so long is cut off
+  // a peer that reads nothing of an answer for so long is cut off
   server.setTimeout(limits.httpTimeoutMs);
   // every kind has its own limit; this is the last wall, for those that are being answered
   server.maxConnections = limits.connections + 2 * limits.httpConnections;

@@ -53,7 +53,7 @@ export class Backlog {
   admit(durable: Promise<void>): Promise<void> {
     if (durable === this.#newest.durable) return this.#newest.admitted;
     const admitted = durable.then(() => (this.#count > this.#limit ? this.shrunk(this.#limit) : undefined));
-    // whoever waits for it hears of a fault; that nobody waits is none
+    // whoever waits for it hears of a fault; nobody has to wait
     admitted.catch(() => {});
     this.#newest = { durable, admitted };
     return admitted;

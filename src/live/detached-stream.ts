@@ -53,7 +53,7 @@ export class DetachedStream implements RunningStream {
   readonly newShare = undefined;
   readonly inRecord = false;
   readonly resuming = false;
-  /** no snapshot can be waited for */
+  /** nobody may wait for a snapshot of it */
   readonly queuedAhead = 1;
   /** records that came after `upTo`, in order; empty once it is suspended */
   readonly queue: Stored[];

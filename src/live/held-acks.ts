@@ -1,6 +1,6 @@
 /**
- * Acks that wait because their feed is too far ahead of one that is coming back: the sender's credit then stops it, and
- * nothing has to be given up for want of room. They go out when the other feed has caught up, or its time is over.
+ * Acks that wait because their feed is too far ahead of one that is coming back: the sender runs out of credit and stops,
+ * and nothing has to be given up for want of room. They go out when the other feed has caught up, or its time is over.
  */
 import type { FeedId } from '../wire/feed.js';
 import type { Streams } from './streams.js';
@@ -26,7 +26,7 @@ export class HeldAcks {
     const known = this.#newest.get(key);
     if (known?.admitted === admitted) return known.released;
     const released = admitted.then(() => this.#released(stream, tracker));
-    // whoever waits for it hears of a fault; that nobody waits is none
+    // whoever waits for it hears of a fault; nobody has to wait
     released.catch(() => {});
     this.#newest.set(key, { admitted, released });
     return released;

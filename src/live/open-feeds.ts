@@ -119,7 +119,7 @@ export class OpenFeeds {
     feed.over = new Promise<void>((resolve, reject) => {
       this.#ends.set(record, { resolve, reject });
     });
-    // whoever waits for it hears of a fault; that nobody waits is none
+    // whoever waits for it hears of a fault; nobody has to wait
     feed.over.catch(() => {});
     try {
       await this.log.append(record);

@@ -1,5 +1,5 @@
 /**
- * The disk does not take any more for now. What was acked is safe; what waits must be sent again later. An operating
+ * The disk accepts no writes for now. What was acked is safe; what waits must be sent again later. An operating
  * fault, not a bug: it travels to whoever waits, and is over when the store takes writes again.
  */
 

@@ -1,4 +1,4 @@
-/** A histogram without labels. That of prom-client takes microseconds for each observation, this one nanoseconds. */
+/** A histogram without labels. An observation takes nanoseconds; with that of prom-client it takes microseconds. */
 export class Histogram {
   readonly #counts: Float64Array;
   #sum = 0;

@@ -157,7 +157,7 @@ export class Meters {
     else meter[COUNT_OF[event.type]] += event.count;
   }
 
-  /** The last series of a stream takes the feeds of the stream with it. */
+  /** With the last series of a stream, the meters of its feeds go too. */
   #retire({ stream, tracker, profile }: { stream: string; tracker: string; profile: string }): void {
     this.series.delete(seriesKey(stream, tracker, profile));
     for (const meter of this.series.values()) if (meter.labels.stream === stream) return;

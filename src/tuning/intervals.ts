@@ -22,7 +22,7 @@ export interface Histogram {
   localization: number[];
 }
 
-export const INTERVALS = ['growth', 'plateau', 'distant', 'none'] as const;
+const INTERVALS = ['growth', 'plateau', 'distant', 'none'] as const;
 export type IntervalName = (typeof INTERVALS)[number];
 
 export interface Interval {

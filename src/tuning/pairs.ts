@@ -21,7 +21,7 @@ export interface TuningSample {
   frames: Frame[];
 }
 
-/** Who wants to know how far it is; a progress line fits. */
+/** Is told how far the work has got; the progress line of a terminal fits. */
 export interface TuningWatch {
   begin(step: { label: string; step: number; steps: number; total: number; unit: string }): void;
   tick(): void;

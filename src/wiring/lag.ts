@@ -97,12 +97,12 @@ type Way = Array<{ place: number; at: number[] }>;
 /** Where each truth was, by id, in the order of places. */
 function waysOf(reference: readonly ReceivedPart[], by: Judge['by']): Map<string, Way> {
   const ways = new Map<string, Way>();
-  for (const sighting of reference) {
-    const place = placeOf(sighting, by);
+  for (const part of reference) {
+    const place = placeOf(part, by);
     if (place === undefined) continue;
-    sighting.objects.ids.forEach((id, n) => {
+    part.objects.ids.forEach((id, n) => {
       const way = ways.get(id) ?? [];
-      way.push({ place, at: centreOf(sighting.objects, n) });
+      way.push({ place, at: centreOf(part.objects, n) });
       ways.set(id, way);
     });
   }

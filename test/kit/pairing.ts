@@ -92,7 +92,7 @@ function draw(drawn: Map<string, string[]>, row: string, column: number, mark: s
 
 export const stepText = (step: Step) => `${step.k}${step.tracks.ids.length === 0 ? '!' : ''}`;
 
-export function noteText(outcome: Exclude<Outcome, Step>): string {
+function noteText(outcome: Exclude<Outcome, Step>): string {
   if (outcome.type === 'finished') return `finished ${outcome.tracker}`;
   const feed = outcome.tracker ?? 'reference';
   if (outcome.type === 'silence') return `${feed} ${outcome.over ? 'heard again' : 'silent'}`;

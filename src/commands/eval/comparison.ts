@@ -21,7 +21,7 @@ const COUNTS: readonly ScoreName[] = ['IDSW', 'Frag', 'MT', 'PT', 'ML'];
 const LOW_IS_GOOD: readonly ScoreName[] = ['IDSW', 'Frag', 'PT', 'ML'];
 const SENTENCES_MAX = 12;
 
-export const isCount = (name: ScoreName): boolean => COUNTS.includes(name);
+const isCount = (name: ScoreName): boolean => COUNTS.includes(name);
 
 /** A score as it is printed: three decimals, or a whole number. */
 export function printed(name: ScoreName, value: number): string {

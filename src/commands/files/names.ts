@@ -1,4 +1,4 @@
-/** What files and folders are called in results: as short as tells them apart. */
+/** What files and folders are called in results: the shortest names that tell them apart. */
 
 import { basename, extname, sep } from 'node:path';
 

@@ -68,7 +68,7 @@ export const NOT_PROVEN =
   'Where a gap stands instead of yes, the time for that score was up: the number is the best found, and the true cost is at most that share lower. Raise --budget-ms to prove it.';
 
 /** What was looked at, in one line. */
-export function headline({ pairs, trackers, kind, distance }: Tuning, screen: Screen): string {
+function headline({ pairs, trackers, kind, distance }: Tuning, screen: Screen): string {
   const names = trackers.length === 1 ? trackers[0].tracker : `${trackers.length} trackers`;
   return `${bold(names, screen)}: ${whole(pairs)} pairs of ${kind === 'box' ? 'boxes' : 'points'}, distance ${distance}`;
 }

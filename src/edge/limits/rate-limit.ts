@@ -1,4 +1,4 @@
-/** A token bucket: refills steadily up to its capacity, and may be overdrawn; who overdraws it waits. */
+/** A token bucket: refills steadily up to its capacity, and may be overdrawn; whoever overdraws it waits. */
 export class RateLimit {
   #level: number;
   #atMs: number;

@@ -1,8 +1,8 @@
 /**
  * Connections that have not said yet what they want: half a handshake, half a request, or silence between two requests.
  * There may be `most` of them, `perAddress` of one address; a new one beyond that closes the one that has waited
- * longest, so that who holds many open keeps nobody out, not even its own address. A connection that is being answered
- * does not wait, and one that is upgraded has left.
+ * longest, so that a client that holds many open keeps nobody out, not even its own address. A connection that is being
+ * answered does not wait, and one that is upgraded has left.
  */
 import type { Socket } from 'node:net';
 

@@ -66,7 +66,7 @@ export interface FindingsState {
 
 type Found = Partial<Record<FindingName, Evidence>>;
 
-/** milliseconds: who has not come when the other has been there for this long never came */
+/** milliseconds: a feed that has not come when the other has been there for this long never came */
 const NEVER_MS = 10_000;
 const SEEN_MAX = 64;
 /** objects of the parts that are kept of a feed, unless they are few parts */
@@ -395,10 +395,10 @@ function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>(
 }
 
 function keep(seen: ReceivedPart[], { k, t, objects }: FeedPart, receivedMs: number): void {
-  const sighting: ReceivedPart = { receivedMs, objects };
-  if (k !== undefined) sighting.k = k;
-  if (t !== undefined) sighting.t = t;
-  seen.push(sighting);
+  const received: ReceivedPart = { receivedMs, objects };
+  if (k !== undefined) received.k = k;
+  if (t !== undefined) received.t = t;
+  seen.push(received);
   let count = 0;
   for (const one of seen) count += one.objects.ids.length;
   while (seen.length > SEEN_MAX || (count > SEEN_OBJECTS_MAX && seen.length > SEEN_MIN))
