@@ -1,6 +1,7 @@
 /**
- * Acks that wait because their feed is too far ahead of one that is coming back: the sender runs out of credit and stops,
- * and nothing has to be given up for want of room. They go out when the other feed has caught up, or its time is over.
+ * Acks that wait because their feed is too far ahead of one that is coming back: the sender runs out of credit and
+ * stops, and nothing has to be given up for want of room. They go out when the other feed has caught up, or its time is
+ * over.
  */
 import type { FeedId } from '../wire/feed.js';
 import type { Streams } from './streams.js';

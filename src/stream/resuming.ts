@@ -1,8 +1,8 @@
 /**
  * Coming back: a feed that was cut off, or all feeds after the evaluator was away, return seconds apart and send again
- * what was not acked. Until they have caught up nobody is late and nobody is silent. This is bounded: a feed that is not
- * back within resumeMs is treated as if there had been no interruption, and one that is has half as long again to catch
- * up.
+ * what was not acked. Until they have caught up nobody is late and nobody is silent. This is bounded: a feed that is
+ * not back within resumeMs is treated as if there had been no interruption, and one that is has half as long again to
+ * catch up.
  */
 import type { PairingSettings } from '../config/config.js';
 import type { Role } from '../wire/feed.js';
