@@ -64,7 +64,7 @@ interface Connection {
 
 /** a connection that has answered none of so many heartbeats is given up */
 const SILENT_BEATS_MAX = 2;
-/** requests of one connection that may be answered at the same time; one that sends more and reads nothing is cut off */
+/** requests of one connection that may be answered at a time; one that sends more and reads nothing is cut off */
 const PIPELINED_MAX = 16;
 /** how long any other peer may take to say goodbye */
 const PATIENCE_MS = 5000;
