@@ -39,12 +39,16 @@ interface MotOptions extends PlacementOptions {
   objects: 'boxes' | 'positions';
 }
 
-const readingOf = ({ classes, allRows, box, frameOffset }: MotOptions, kind: MotReading['kind']): MotReading => ({
+const readingOf = (
+  { classes, allRows, box, frameOffset, objects }: MotOptions,
+  kind: MotReading['kind'],
+): MotReading => ({
   kind,
   file: '',
   classes,
   allRows,
   box,
+  positions: objects === 'positions',
   frameOffset,
 });
 
@@ -123,12 +127,10 @@ function attemptToAdd(add: () => Decoded, held: boolean): Decoded {
   }
 }
 
-function objectOf(
-  { object: { id, box }, position, line }: MotRow,
-  placement: Placement,
-  { objects }: MotOptions,
-): WireObject {
-  if (objects === 'boxes') return { id, box: placement.box(box[0], box[1], box[2], box[3]) };
+function objectOf({ object, position, line }: MotRow, placement: Placement, { objects }: MotOptions): WireObject {
+  const { id, box } = object;
+  if (objects === 'boxes')
+    return placement.isPlain ? object : { id, box: placement.box(box[0], box[1], box[2], box[3]) };
   if (!position)
     throw new Mistake(`${line}:1`, id, 'has no columns 8 to 10, which are the position x, y, z; say objects=boxes');
   return { id, point: position };
@@ -157,7 +159,9 @@ function partsOf({ frames }: MotFeed, options: MotOptions, rules: Rules | undefi
     const part: Part = { k: frame + options.frameOffset, objects: [] };
     for (const row of rows) if (row.counted) part.objects.push(objectOf(row, placement, options));
     if (rules === 'motchallenge' || rules === 'mot20')
-      part.aside = asideOf(rows, rules).map(({ box, role }) => ({ role, box: placement.box(...box) }));
+      part.aside = placement.isPlain
+        ? asideOf(rows, rules)
+        : asideOf(rows, rules).map(({ box, role }) => ({ role, box: placement.box(...box) }));
     return part;
   });
 }

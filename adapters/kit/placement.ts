@@ -70,6 +70,8 @@ export class Placement {
   readonly #unitY: number;
   readonly #scaleX: number;
   readonly #scaleY: number;
+  /** boxes come out as they went in */
+  readonly isPlain: boolean;
 
   /** `unit`: pixels in one unit of the format's coordinates, in x and y */
   constructor({ frameOffset, pixelOffset, scale }: PlacementOptions, unit: readonly [number, number] = [1, 1]) {
@@ -77,6 +79,7 @@ export class Placement {
     this.#pixelOffset = pixelOffset;
     [this.#unitX, this.#unitY] = unit;
     [this.#scaleX, this.#scaleY] = scale;
+    this.isPlain = pixelOffset === 0 && [...unit, ...scale].every((one) => one === 1);
   }
 
   /** A box given by its corners. */

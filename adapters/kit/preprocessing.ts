@@ -5,7 +5,7 @@
  * annotated. The rules, and which rows are what, differ by benchmark; the steps are those of TrackEval.
  */
 
-import { bestMatching } from '../../src/metric/assignment.js';
+import { cheapestMatching } from '../../src/metric/assignment.js';
 import { distances } from '../../src/metric/distance.js';
 import type { Box } from '../../src/metric/evaluation.js';
 
@@ -39,8 +39,11 @@ export function judgedTracks<Track extends Boxed>(
 ): Track[] {
   const regions = aside.filter(({ role }) => role === 'region');
   const others = aside.filter(({ role }) => role !== 'region');
-  if (others.length === 0 && regions.length === 0 && heightMax === 0) return [...tracks];
-  const partners = matchByOverlap([...truths, ...others], tracks);
+  const distractors = others.filter(({ role }) => role === 'distractor');
+  const isAnyAside = regions.length > 0 || heightMax > 0 || findOverlaps(distractors, tracks) > 0;
+  if (!isAnyAside) return tracks as Track[];
+  const all = [...truths, ...others];
+  const partners = matchByOverlap(all, tracks);
   return tracks.filter((track, index) => {
     const partner = partners[index];
     if (partner >= truths.length) return others[partner - truths.length].role !== 'distractor';
@@ -49,26 +52,43 @@ export function judgedTracks<Track extends Boxed>(
   });
 }
 
+/** Pairs that overlap enough, by track: where each track's begin, the truth of each and minus its IoU. */
+const starts: number[] = [];
+const columns: number[] = [];
+const costs: number[] = [];
+
 /** For each track the index of its truth, or -1, in the matching of the greatest total overlap. */
 function matchByOverlap(truths: readonly Boxed[], tracks: readonly Boxed[]): Int32Array {
-  const truthBoxes = packBoxes(truths);
-  const trackBoxes = packBoxes(tracks);
-  const overlaps = new Float64Array(tracks.length * truths.length);
-  for (let track = 0; track < tracks.length; track++) {
-    for (let truth = 0; truth < truths.length; truth++) {
-      const overlap = 1 - distances.iou(trackBoxes, track, truthBoxes, truth, 4);
-      if (overlap >= IOU_MATCH_MIN) overlaps[track * truths.length + truth] = overlap;
-    }
-  }
-  return bestMatching(overlaps, tracks.length, truths.length);
+  findOverlaps(truths, tracks);
+  const table = { rows: tracks.length, columns: truths.length, start: starts, column: columns, cost: costs, alone: 0 };
+  return cheapestMatching(table)
+    .slice(0, tracks.length)
+    .map((pair) => (pair < 0 ? -1 : columns[pair]));
 }
 
-function packBoxes(list: readonly Boxed[]): Float64Array {
-  const boxes = new Float64Array(list.length * 4);
-  list.forEach(({ box }, index) => {
-    boxes.set(box, index * 4);
-  });
-  return boxes;
+/** Finds the pairs with IoU >= 0.5, and says how many there are. */
+function findOverlaps(truths: readonly Boxed[], tracks: readonly Boxed[]): number {
+  let count = 0;
+  starts[0] = 0;
+  for (let row = 0; row < tracks.length; row++) {
+    const a = tracks[row].box;
+    const right = a[0] + a[2];
+    const bottom = a[1] + a[3];
+    for (let column = 0; column < truths.length; column++) {
+      const b = truths[column].box;
+      // half of the union cannot be common to what overlaps in less than half of a side
+      const across = (right < b[0] + b[2] ? right : b[0] + b[2]) - (a[0] > b[0] ? a[0] : b[0]);
+      if (across * 2 < a[2] - 1e-6) continue;
+      const down = (bottom < b[1] + b[3] ? bottom : b[1] + b[3]) - (a[1] > b[1] ? a[1] : b[1]);
+      if (across <= 0 || down <= 0) continue;
+      const overlap = 1 - distances.iou(a, 0, b, 0, 4);
+      if (overlap < IOU_MATCH_MIN) continue;
+      columns[count] = column;
+      costs[count++] = -overlap;
+    }
+    starts[row + 1] = count;
+  }
+  return count;
 }
 
 /** Whether more than half of a box lies within a region. */

@@ -9,13 +9,14 @@
  */
 
 import { Matcher } from './matching.js';
-import type { Roster, ScoredFrame } from './roster.js';
+import { NO_INTEGERS, NO_NUMBERS, type Roster, type ScoredFrame } from './roster.js';
 import { MATCH_MIN } from './totals.js';
 
 const CLOSE_MIN = MATCH_MIN - Number.EPSILON;
 /** what a pair of the frame before is worth more than any similarity */
 const KEEP_BONUS = 1000;
 const NONE = -1;
+const NO_BYTES = new Uint8Array(0);
 
 /** What CLEAR keeps of a frame. */
 export class ClearFrame {
@@ -25,13 +26,13 @@ export class ClearFrame {
   plain = true;
   similarity = 0;
   matchCount = 0;
-  truth = new Int32Array(0);
-  track = new Int32Array(0);
+  truth = NO_INTEGERS;
+  track = NO_INTEGERS;
   /** 1 where the truth had another track at its match before */
-  switched = new Uint8Array(0);
+  switched = NO_BYTES;
   /** the truth's next match: serial of its frame, or -1, and index there */
-  nextSerial = new Float64Array(0);
-  nextAt = new Int32Array(0);
+  nextSerial = NO_NUMBERS;
+  nextAt = NO_INTEGERS;
 
   reserve(count: number): void {
     this.matchCount = count;

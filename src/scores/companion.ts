@@ -4,7 +4,7 @@
  */
 
 import type { FrameView } from '../metric/window/frame-record.js';
-import { ScoreWindow } from './score-window.js';
+import { sharedWindow } from './score-window.js';
 import type { SimilarityRule } from './similarity.js';
 import type { Scores } from './totals.js';
 
@@ -57,25 +57,10 @@ export class Companion {
   }
 }
 
-/** windows up to this length are scored in memory that is kept for the next one */
-const KEPT_FRAMES = 1000;
-let kept: { window: ScoreWindow; rule: SimilarityRule } | null = null;
-
 function scoresOfWindow(frames: readonly FrameView[], rule: SimilarityRule): Scores {
-  const window = windowFor(frames.length, rule);
+  const window = sharedWindow(frames.length, rule);
   for (const frame of frames) window.push(frame);
   const scores = window.scores();
   window.clear();
   return scores;
 }
-
-/** All companions take turns with one window. */
-function windowFor(length: number, rule: SimilarityRule): ScoreWindow {
-  if (kept && kept.window.windowFrames >= length && isSame(kept.rule, rule)) return kept.window;
-  const window = new ScoreWindow(Math.max(1, length), rule);
-  if (length <= KEPT_FRAMES) kept = { window, rule };
-  return window;
-}
-
-const isSame = (one: SimilarityRule, other: SimilarityRule): boolean =>
-  one.kind === other.kind && (one.kind === 'iou' || (other.kind !== 'iou' && one.zeroDistance === other.zeroDistance));

@@ -7,21 +7,25 @@ import type { FrameView } from '../metric/window/frame-record.js';
 import { SimilarityFinder, type SimilarityRule } from './similarity.js';
 import { MATCH_MIN } from './totals.js';
 
+/** What every frame begins with: a typed array of its own is made when there is something to keep. */
+export const NO_INTEGERS = new Int32Array(0);
+export const NO_NUMBERS = new Float64Array(0);
+
 /** One frame in numbers. Pairs are ordered by truth; what is beyond the counts is left over from earlier frames. */
 export class ScoredFrame {
   truthCount = 0;
   trackCount = 0;
   pairCount = 0;
   /** roster numbers */
-  truths = new Int32Array(0);
-  tracks = new Int32Array(0);
+  truths = NO_INTEGERS;
+  tracks = NO_INTEGERS;
   /** of each pair: place of its truth and of its track in this frame, its number in the roster, similarity */
-  truthAt = new Int32Array(0);
-  trackAt = new Int32Array(0);
-  pair = new Int32Array(0);
-  similarity = new Float64Array(0);
+  truthAt = NO_INTEGERS;
+  trackAt = NO_INTEGERS;
+  pair = NO_INTEGERS;
+  similarity = NO_NUMBERS;
   /** of each pair: similarity as a share of all similarity its two ends have in this frame */
-  share = new Float64Array(0);
+  share = NO_NUMBERS;
 
   reserve(truths: number, tracks: number, pairs: number): void {
     if (truths > this.truths.length) this.truths = new Int32Array(truths);

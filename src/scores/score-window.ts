@@ -109,19 +109,39 @@ export class ScoreWindow {
   }
 }
 
+/** windows up to this length are scored in memory that is kept for the next one */
+const KEPT_FRAMES = 2000;
+let kept: { window: ScoreWindow; rule: SimilarityRule } | null = null;
+
+/** A cleared window for so many frames, in which all take turns: whoever fills it reads it and clears it at once. */
+export function sharedWindow(length: number, rule: SimilarityRule): ScoreWindow {
+  if (kept && kept.window.windowFrames >= length && isSame(kept.rule, rule)) return kept.window;
+  const window = new ScoreWindow(Math.max(1, length), rule);
+  if (length <= KEPT_FRAMES) kept = { window, rule };
+  return window;
+}
+
+const isSame = (one: SimilarityRule, other: SimilarityRule): boolean =>
+  one.kind === other.kind && (one.kind === 'iou' || (other.kind !== 'iou' && one.zeroDistance === other.zeroDistance));
+
 /** What the scores of a finished sequence are made of. Throws InputError. */
 export function scoreTotals(frames: Iterable<Frame>, rule: SimilarityRule = { kind: 'iou' }): Totals {
-  const packed: PackedFrame[] = [];
-  let stride = 0;
-  for (const frame of frames) {
-    const next = packFrame(frame, rule.kind, stride, `frames[${packed.length}]`);
-    stride ||= next.stride;
-    packed.push(next);
+  const list = Array.isArray(frames) ? (frames as Frame[]) : [...frames];
+  if (list.length === 0) return emptyTotals();
+  const window = sharedWindow(list.length, rule);
+  try {
+    let packed: PackedFrame | undefined;
+    let stride = 0;
+    for (let n = 0; n < list.length; n++) {
+      // what a window needs of a frame is copied: the next one may use its memory
+      packed = packFrame(list[n], rule.kind, stride, `frames[${n}]`, packed);
+      stride ||= packed.stride;
+      window.push(packed);
+    }
+    return window.totals();
+  } finally {
+    window.clear();
   }
-  if (packed.length === 0) return emptyTotals();
-  const window = new ScoreWindow(packed.length, rule);
-  for (const frame of packed) window.push(frame);
-  return window.totals();
 }
 
 /** The companion scores of a finished sequence. Throws InputError. */

@@ -77,6 +77,7 @@ const terms: StudyTerms = {
   solve: {},
   scores: true,
   events: false,
+  details: true,
   reading: { formats: { reference: MOT, tracker: MOT } },
 };
 

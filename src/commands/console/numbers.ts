@@ -7,7 +7,9 @@ export function short(value: number): string {
 
 /** With commas between thousands. */
 export function whole(value: number): string {
-  return value.toLocaleString('en-US');
+  // toLocaleString loads the tables of all languages, which takes longer than a short evaluation
+  const [digits, ...decimals] = String(Math.round(value * 1000) / 1000).split('.');
+  return [digits.replace(/\B(?=(\d{3})+$)/g, ','), ...decimals].join('.');
 }
 
 /** A share of 1; with a decimal where it is small. */

@@ -3,22 +3,17 @@
 import { type Console, write, writeNotes } from '../console/console.js';
 import { UsageError } from '../console/options.js';
 import { withProgress } from '../console/progress.js';
-import { findStudy, isFolder } from '../files/layout.js';
+import { findStudy } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
-import { type Job, type JobFiles, termsOf } from './options.js';
+import { checkOutputs, type Job, type JobFiles, termsOf } from './options.js';
 import { runStudy, type Study } from './study.js';
-import { checkStudyFiles, writeStudyFiles } from './study-files.js';
+import { writeStudyFiles } from './study-files.js';
 import { drawStudy, studyEntries } from './study-table.js';
-
-/** A folder of sequences; in some formats a folder is a single recording. */
-export function isBenchmark({ reference, formats }: JobFiles): boolean {
-  return isFolder(reference) && formats.reference.adapter.frameOfFile === undefined;
-}
 
 export async function runBenchmark(job: Job, files: JobFiles, command: string, console: Console): Promise<void> {
   if (job.windowFrames) throw new UsageError('--window needs files, not folders; name one sequence');
   const found = findStudy(files.reference, files.trackers);
-  checkStudyFiles(job);
+  checkOutputs(job);
   const references = found.sequences.map(({ reference }) => reference);
   const studies: Study[] = [];
   for (const reading of readingsByClass(files, references)) {

@@ -7,15 +7,11 @@ import { type Console, write, writeNotes } from '../console/console.js';
 import { asTyped, UsageError } from '../console/options.js';
 import { withProgress } from '../console/progress.js';
 import { formatHelp } from '../files/formats.js';
-import { isBenchmark, runBenchmark } from './benchmark.js';
+import { isFolder } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
-import { runDemonstration } from './demonstration.js';
 import { runSequence } from './one-sequence.js';
-import { evalHelp, evalLine, type Job, readJob } from './options.js';
+import { checkOutputs, evalHelp, evalLine, type Job, type JobFiles, readJob } from './options.js';
 import { readSequence, type Sequence, simulatedSequence } from './sequence.js';
-import { checkStudyFiles } from './study-files.js';
-import { runSymmetric } from './symmetric.js';
-import { runWindow } from './window-series.js';
 
 /** Runs the command; throws UsageError, InputError, or an error of the file system. */
 export async function runEval(args: string[], console: Console): Promise<void> {
@@ -25,21 +21,28 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const job = readJob(line);
   const { files } = job;
   const command = asTyped('eval', args);
-  if (files?.reading.symmetric) return runSymmetric(job, files, console);
-  if (files && isBenchmark(files)) return runBenchmark(job, files, command, console);
+  // each mode is loaded when it is asked for: a short clip is judged sooner than all of them are read
+  if (files?.reading.symmetric) return (await import('./symmetric.js')).runSymmetric(job, files, console);
+  if (files && isBenchmark(files)) return (await import('./benchmark.js')).runBenchmark(job, files, command, console);
   const sequences = files
     ? readingsByClass(files, [files.reference]).map((reading) => readSequence(files.reference, files.trackers, reading))
     : [simulatedSequence()];
   if (job.windowFrames && sequences.length > 1)
     throw new UsageError('--window slides over one class; choose it with --classes');
   await writeNotes(console, [...new Set(sequences.flatMap((sequence) => notesOn(job, sequence)))]);
-  checkStudyFiles(job);
+  checkOutputs(job);
   await withProgress(showsProgress(job, console), async (progress) => {
-    if (isDemonstration(job)) await runDemonstration(job, sequences[0], console, progress);
-    else if (job.windowFrames) await runWindow(job, job.windowFrames, sequences[0], console, progress);
+    if (isDemonstration(job))
+      await (await import('./demonstration.js')).runDemonstration(job, sequences[0], console, progress);
+    else if (job.windowFrames)
+      await (await import('./window-series.js')).runWindow(job, job.windowFrames, sequences[0], console, progress);
     else await runSequence(job, sequences, command, console, progress);
   });
 }
+
+/** A folder of sequences; in some formats a folder is a single recording. */
+const isBenchmark = ({ reference, formats }: JobFiles): boolean =>
+  isFolder(reference) && formats.reference.adapter.frameOfFile === undefined;
 
 function notesOn({ profiles, files }: Job, { notes }: Sequence): string[] {
   const byCentres =

@@ -4,28 +4,16 @@
  */
 
 import type { Writable } from 'node:stream';
-import { type Evaluation, evaluate } from '../../index.js';
-import { scoresOf, type Totals } from '../../scores/totals.js';
+import { evaluate } from '../../metric/evaluate.js';
+import { scoresOf } from '../../scores/totals.js';
 import { type Console, write } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
-import { shortNames } from '../files/names.js';
 import { drawScores } from './comparison.js';
 import type { Job } from './options.js';
 import { drawRanking, drawWarnings } from './ranking.js';
-import type { Sequence, SequenceTracker } from './sequence.js';
-import { combine, resultsOf, type Study } from './study.js';
-import { writeStudyFiles } from './study-files.js';
-import { describeParams, framesFor, type NamedProfile, totalsOf, verdictOn } from './verdict.js';
-
-/** One tracker under one profile. */
-export interface TrackerEvaluation {
-  tracker: SequenceTracker;
-  profile: NamedProfile;
-  evaluation: Evaluation;
-  /** of the companion scores; the same under every profile */
-  totals: Totals | null;
-}
+import type { JudgedSequence, Sequence, TrackerEvaluation } from './sequence.js';
+import { describeParams, framesFor, type NamedProfile, totalsOf } from './verdict.js';
 
 export async function runSequence(
   job: Job,
@@ -35,14 +23,15 @@ export async function runSequence(
   console: Console,
   progress: Progress,
 ): Promise<void> {
-  const judged = sequences.map((sequence) => ({
+  const judged: JudgedSequence[] = sequences.map((sequence) => ({
     sequence,
     evaluations: [...evaluateTrackers(job, sequence, progress)],
   }));
   await progress.stop();
   if (job.html !== null || job.csv !== null || job.events !== null) {
-    const studies = judged.map(({ sequence, evaluations }) => studyOf(job, sequence, evaluations));
-    writeStudyFiles(job, studies, command, console);
+    // loaded when it is asked for: a short clip is judged sooner than a report is read
+    const { writeSequenceFiles } = await import('./sequence-files.js');
+    writeSequenceFiles(job, judged, command, console);
   }
   if (job.json) return writeJson(judged, console.out);
   const texts = judged.map(({ sequence, evaluations }) => textOn(job, sequence, evaluations, console.screen));
@@ -101,39 +90,7 @@ export function rankingOf(
   return [title, params, '', ...drawRanking(contenders, screen), ...scores].join('\n');
 }
 
-/** The sequence as a study of one. */
-function studyOf({ profiles, events }: Job, sequence: Sequence, evaluations: TrackerEvaluation[]): Study {
-  const { reference, trackers, notes, class: kind } = sequence;
-  const [name] = shortNames([reference]);
-  const judged = trackers.map((tracker) => {
-    const own = evaluations.filter((one) => one.tracker === tracker);
-    const verdict = {
-      profiles: own.map(({ evaluation }) =>
-        verdictOn(evaluation, tracker.frames, events === null ? null : tracker.places),
-      ),
-      totals: own[0].totals,
-    };
-    return { sequence: name, tracker: tracker.name, verdict, warnings: tracker.warnings };
-  });
-  return {
-    reference,
-    ...(kind !== undefined && { class: kind }),
-    trackers: trackers.map((tracker) => tracker.name),
-    sequences: [name],
-    common: [name],
-    profiles,
-    results: judged.flatMap((one) => resultsOf(one, profiles)),
-    combined: profiles.flatMap((profile, index) =>
-      judged.map(({ tracker, verdict, warnings }) => combine(tracker, profile, index, [{ verdict, warnings }])),
-    ),
-    notes,
-  };
-}
-
-async function writeJson(
-  judged: ReadonlyArray<{ sequence: Sequence; evaluations: TrackerEvaluation[] }>,
-  out: Writable,
-): Promise<void> {
+async function writeJson(judged: readonly JudgedSequence[], out: Writable): Promise<void> {
   let separator = '[';
   for (const { sequence, evaluations } of judged) {
     const { reference, class: kind } = sequence;

@@ -3,8 +3,11 @@
  * Invariant: a Job that is returned can be carried out; otherwise one UsageError lists every mistake.
  */
 
-import { InputError, type Params, presets, profile, type SolveOptions } from '../../index.js';
+import { InputError } from '../../metric/input-error.js';
+import { type Params, presets, profile } from '../../metric/params.js';
+import type { SolveOptions } from '../../metric/solve-options.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
+import { checkWritable } from '../console/output-file.js';
 import type { Yardstick } from '../files/doctor.js';
 import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
 import { type PairReading, readingOf } from '../files/pair-reader.js';
@@ -30,12 +33,18 @@ export interface Job {
   json: boolean;
 }
 
+/** Before the work: whether its results can be written. */
+export function checkOutputs({ html, csv, events }: Job): void {
+  for (const file of [html, csv, events]) if (file !== null) checkWritable(file);
+}
+
 /** How a job judges. */
-export const termsOf = ({ profiles, solve, scores, events }: Job): Terms => ({
+export const termsOf = ({ profiles, solve, scores, events, html }: Job): Terms => ({
   profiles,
   solve,
   scores,
   events: events !== null,
+  details: html !== null,
 });
 
 /** Files, or folders: a study. Without a feed that is believed, the reference may be empty. */

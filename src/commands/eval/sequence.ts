@@ -1,9 +1,11 @@
 /** One sequence with the trackers that are judged on it, from files or from the built-in scene. */
 
-import type { Frame } from '../../metric/evaluation.js';
+import type { Evaluation, Frame } from '../../metric/evaluation.js';
+import type { Totals } from '../../scores/totals.js';
 import { crossingScene, type Fault } from '../../simulation/walkers.js';
 import { shortNames } from '../files/names.js';
 import { type PairFrames, PairReader, type PairReading } from '../files/pair-reader.js';
+import type { NamedProfile } from './verdict.js';
 
 export interface SequenceTracker {
   name: string;
@@ -24,6 +26,21 @@ export interface Sequence {
   class?: string;
   trackers: SequenceTracker[];
   notes: string[];
+}
+
+/** One tracker under one profile. */
+export interface TrackerEvaluation {
+  tracker: SequenceTracker;
+  profile: NamedProfile;
+  evaluation: Evaluation;
+  /** of the companion scores; the same under every profile */
+  totals: Totals | null;
+}
+
+/** A sequence with all its trackers under all profiles. */
+export interface JudgedSequence {
+  sequence: Sequence;
+  evaluations: TrackerEvaluation[];
 }
 
 /** Reads all files, or throws one InputError with everything that is wrong with them. */

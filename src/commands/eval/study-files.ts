@@ -1,7 +1,7 @@
 /** The report and the rows of a study, or of one for every class, in the files that were named for them. */
 
 import type { Console } from '../console/console.js';
-import { checkWritable, writeOutputFile } from '../console/output-file.js';
+import { writeOutputFile } from '../console/output-file.js';
 import { eventsCsv } from './events.js';
 import type { Job } from './options.js';
 import type { Study } from './study.js';
@@ -15,11 +15,6 @@ const eventsIn = (studies: readonly Study[]) =>
       ...{ sequence, tracker, profile: profile.name, events },
     })),
   );
-
-/** Before the work: whether its results can be written. */
-export function checkStudyFiles({ html, csv, events }: Job): void {
-  for (const file of [html, csv, events]) if (file !== null) checkWritable(file);
-}
 
 export function writeStudyFiles({ html, csv, events }: Job, studies: Study[], command: string, { err }: Console): void {
   const texts: Array<[file: string | null, text: () => string]> = [

@@ -148,7 +148,9 @@ ${table(study.sequences, columns, { caption })}${
 }
 
 function sequencePart(study: Study, profile: NamedProfile, sequence: string, open: boolean): Markup {
-  const results = study.results.filter((one) => one.sequence === sequence && one.profile === profile);
+  const results = study.results.flatMap(({ timeline, ribbon, ...one }) =>
+    one.sequence === sequence && one.profile === profile && timeline && ribbon ? [{ ...one, timeline, ribbon }] : [],
+  );
   const heights = results.flatMap(({ timeline }) =>
     timeline.cost.missed.map(
       (_, bin) => COMPONENTS.reduce((sum, name) => sum + timeline.cost[name][bin], 0) / timeline.binFrames,

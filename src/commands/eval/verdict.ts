@@ -3,7 +3,7 @@
  * and the assignment ribbon; and what the companion scores are made of. Small and plain, so that threads can send it.
  */
 
-import { evaluate } from '../../metric/evaluate.js';
+import { evaluate, evaluateTotals } from '../../metric/evaluate.js';
 import type { Evaluation, Frame, FrameCost, Obj } from '../../metric/evaluation.js';
 import type { Params } from '../../metric/params.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
@@ -56,8 +56,9 @@ export interface Ribbon {
 
 export interface ProfileVerdict {
   evaluation: Summary;
-  timeline: CostTimeline;
-  ribbon: Ribbon;
+  /** where details are asked for */
+  timeline?: CostTimeline;
+  ribbon?: Ribbon;
   /** where they are asked for */
   events?: JudgedEvent[];
 }
@@ -80,17 +81,21 @@ export interface Terms {
   scores: boolean;
   /** which frames and objects, too */
   events: boolean;
+  /** cost over time and ribbons, for a report */
+  details: boolean;
 }
 
 /** Judges one sequence under all profiles. */
 export function judge(
   { frames, places }: { frames: Frame[]; places: number[] },
-  { profiles, solve, scores, events }: Terms,
+  { profiles, solve, scores, events, details }: Terms,
 ): Verdict {
   return {
-    profiles: profiles.map(({ params }) =>
-      verdictOn(evaluate(framesFor(params, frames), params, solve), frames, events ? places : null),
-    ),
+    profiles: profiles.map(({ params }): ProfileVerdict => {
+      const judged = framesFor(params, frames);
+      if (!details && !events) return { evaluation: withoutAudit(evaluateTotals(judged, params, solve)) };
+      return verdictOn(evaluate(judged, params, solve), frames, { details, places: events ? places : null });
+    }),
     totals: scores ? totalsOf(frames, profiles) : null,
   };
 }
@@ -119,11 +124,21 @@ function centred(object: Obj): Obj {
   return { id: object.id, point: [left + width / 2, top + height / 2] };
 }
 
+function withoutAudit({ audit: _audit, ...summary }: Omit<Evaluation, 'perFrame'>): Summary {
+  return summary;
+}
+
 /** `places`: numbers of the frames, where events are asked for. */
-export function verdictOn(evaluation: Evaluation, frames: Frame[], places: number[] | null): ProfileVerdict {
-  const { perFrame, audit: _audit, ...summary } = evaluation;
-  const verdict = { evaluation: summary, timeline: timelineOf(perFrame), ribbon: ribbonOf(perFrame, frames) };
-  return places ? { ...verdict, events: eventsOf(perFrame, frames, places) } : verdict;
+export function verdictOn(
+  evaluation: Evaluation,
+  frames: Frame[],
+  { details, places }: { details: boolean; places: number[] | null },
+): ProfileVerdict {
+  const { perFrame, ...totals } = evaluation;
+  const verdict: ProfileVerdict = { evaluation: withoutAudit(totals) };
+  if (details) Object.assign(verdict, { timeline: timelineOf(perFrame), ribbon: ribbonOf(perFrame, frames) });
+  if (places) verdict.events = eventsOf(perFrame, frames, places);
+  return verdict;
 }
 
 function timelineOf(perFrame: Evaluation['perFrame']): CostTimeline {

@@ -20,8 +20,8 @@ export interface Yardstick {
 }
 
 /** parts of a tracker that are looked at: so many runs of so many neighbours */
-const RUNS = 5;
-const RUN_PARTS = 12;
+const RUNS = 4;
+const RUN_PARTS = 6;
 /** parts of the reference around them: offsets up to this are tried */
 const AROUND = 64;
 /** shares of what could pair: below, a cause is looked for; below, without one, that is said */
@@ -37,13 +37,13 @@ const ORDER_MS = 40;
 
 /** Warnings on a pair of files; none when they match, or when nothing explains why they do not. */
 export function examine(reference: Recording, tracker: Recording, yardstick: Yardstick, toleranceMs: number): string[] {
-  const sample = sampleOf(reference, tracker);
-  if (sample === null) return [];
+  const near = sampleOf(reference, tracker, 1);
+  if (near === null) return [];
   const byFrame = [reference, tracker].every(({ parts }) => parts[0].k !== undefined);
   const judge: Judge = { ...fitting(yardstick, reference), by: byFrame ? 'frame' : 'time', toleranceMs, exact: true };
-  const paired = agreementAsPaired(sample, judge);
-  if (paired.share > WEAK_SHARE) return lagWarnings(sample, judge, reference, tracker);
-  const cause = explain(sample, judge);
+  const paired = agreementAsPaired(near, judge);
+  if (paired.share > WEAK_SHARE) return lagWarnings(near, judge, reference, tracker);
+  const cause = explain(sampleOf(reference, tracker, AROUND)!, judge);
   if (cause) return [warningOn(cause, reference, tracker)];
   if (paired.possible < ENOUGH_PAIRS || paired.pairs > NOTHING_SHARE * paired.possible) return [];
   return [
@@ -55,27 +55,38 @@ export function examine(reference: Recording, tracker: Recording, yardstick: Yar
 const fitting = (yardstick: Yardstick, { format }: Recording): Yardstick =>
   format.shape === 'box' && yardstick.distance === 'euclidean' ? { distance: 'iou', cutoff: 0.5 } : yardstick;
 
-/** A few parts of the tracker, spread over the file, and those of the reference around them. */
-function sampleOf({ parts: truths }: Recording, { parts }: Recording): Sample | null {
+/** A few parts of the tracker, spread over the file, and the so many of the reference to both sides of each. */
+function sampleOf({ parts: truths }: Recording, { parts }: Recording, around: number): Sample | null {
   const tracks = parts.filter(({ objects }) => objects.length > 0);
   if (tracks.length === 0 || truths.length === 0) return null;
   const stride = Math.max(RUN_PARTS, Math.floor(tracks.length / RUNS));
   const chosen = new Set<number>();
+  const beside = new Set<number>();
+  const add = (middle: number) => {
+    for (let at = middle - around; at <= middle + around; at++) if (truths[at]) beside.add(at);
+  };
   for (let run = 0; run < RUNS; run++)
-    for (let n = run * stride; n < Math.min(run * stride + RUN_PARTS, tracks.length); n++) chosen.add(n);
-  const around = new Set<number>();
-  for (const n of chosen) {
-    const near = truths.length > 1 ? Math.round((n / tracks.length) * truths.length) : 0;
-    for (let at = near - AROUND; at <= near + AROUND; at++) if (truths[at]) around.add(at);
-  }
-  const places = new Map(truths.map(({ k, t }, at) => [k ?? t!, at]));
-  for (const n of chosen) {
-    const at = places.get(tracks[n].k ?? tracks[n].t!);
-    if (at !== undefined) for (let m = at - AROUND; m <= at + AROUND; m++) if (truths[m]) around.add(m);
-  }
+    for (let n = run * stride; n < Math.min(run * stride + RUN_PARTS, tracks.length); n++) {
+      chosen.add(n);
+      add(placeAmong(truths, tracks[n].k ?? tracks[n].t!));
+      // numbers that have nothing in common: the same place in the file
+      if (around > 1) add(Math.round((n / tracks.length) * truths.length));
+    }
   const sightings = (list: readonly Part[], indexes: Set<number>) =>
     [...indexes].sort((a, b) => a - b).map((n) => sighting(list[n], n));
-  return { reference: sightings(truths, around), tracker: sightings(tracks, chosen) };
+  return { reference: sightings(truths, beside), tracker: sightings(tracks, chosen) };
+}
+
+/** The index of the part at a place, or of the first one after it. */
+function placeAmong(parts: readonly Part[], place: number): number {
+  let low = 0;
+  let high = parts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((parts[middle].k ?? parts[middle].t!) < place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const sighting = ({ k, t, objects }: Part, n: number): ReceivedPart => ({

@@ -170,8 +170,8 @@ export class PairReader {
     const all = [...reference.notes, ...tracker.notes, ...(symmetric ? [] : notes), ...findings];
     const rowCount = steps.reduce((sum, { tracks }) => sum + tracks.length, 0);
     const frames = steps.map(({ truths, tracks, aside }) => ({
-      reference: truths.map(asObj),
-      tracker: (preprocess ? judged(preprocess, truths, aside, tracks) : tracks).map(asObj),
+      reference: asObjects(truths),
+      tracker: asObjects(preprocess ? judged(preprocess, truths, aside, tracks) : tracks),
     }));
     const firstFrame = reference.parts[0]?.k === undefined && tracker.parts[0]?.k === undefined ? 1 : (places[0] ?? 1);
     if (!preprocess) return { frames, firstFrame, places, notes: all };
@@ -208,4 +208,5 @@ function formatOf({ name, options }: FormatSpec): Format {
   return format;
 }
 
-const asObj = ({ id, box, point }: WireObject): Obj => (box ? { id, box } : { id, point: point! });
+/** The metric looks at id and box or point, and passes over what else an object has. */
+const asObjects = (objects: WireObject[]): Obj[] => objects as Obj[];
