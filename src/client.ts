@@ -385,7 +385,7 @@ export class FeedClient {
     this.#listenForRefusal(socket);
     socket.onopen = () => socket.send(JSON.stringify(this.#hello()));
     socket.onmessage = (event: { data: unknown }) => {
-      this.#heardAt = Date.now();
+      this.#heardAt = performance.now();
       this.#receive(JSON.parse(String(event.data)) as { type: string });
     };
     socket.onclose = (event: { code?: number; reason?: unknown }) =>
@@ -474,9 +474,9 @@ export class FeedClient {
   /** A connection that is silent for long is asked for a sign of life, then given up. */
   #watch(heartbeatMs: number): void {
     if (this.#watchdog) clearInterval(this.#watchdog);
-    this.#heardAt = Date.now();
+    this.#heardAt = performance.now();
     this.#watchdog = setInterval(() => {
-      const silentMs = Date.now() - this.#heardAt;
+      const silentMs = performance.now() - this.#heardAt;
       if (silentMs > 2.5 * heartbeatMs) this.#lost(this.#socket!, 1006, 'the server is silent');
       else if (silentMs > heartbeatMs / 2) this.#socket?.send('{"type":"ping"}');
     }, heartbeatMs);
