@@ -9,6 +9,15 @@ export type { SolveOptions } from './metric/solve-options.js';
 export { ScoreWindow, scoreFrames, scoreTotals } from './scores/score-window.js';
 export type { SimilarityRule } from './scores/similarity.js';
 export { addTotals, type ScoreName, type Scores, scoresOf, type Totals } from './scores/totals.js';
+export type { Objective, SpikeKeys, SpikeSettings } from './spikes/settings.js';
+export type { Signal } from './spikes/signals.js';
+export {
+  type FrameTime,
+  type SpikeGauge,
+  type SpikeNews,
+  type SpikeState,
+  SpikeWatch as SpikeDetector,
+} from './spikes/watch.js';
 export type { Histogram, Interval, IntervalName } from './tuning/intervals.js';
 export type { ExamplePair, TuningSample, TuningWatch } from './tuning/pairs.js';
 export type { TuningScore } from './tuning/profile-scores.js';

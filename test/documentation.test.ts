@@ -116,6 +116,13 @@ describe('the documentation', () => {
     assert.match(stdout, /cutoff: 0\.\d+/);
   });
 
+  it('shows a program for spikes that finds a covered camera', () => {
+    const [program] = programsOf('src/spikes/README.md');
+    const { status, stdout, stderr } = spawnSync(process.execPath, nodeArgs(program), { cwd: root, encoding: 'utf8' });
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, /^start of missed at frame 600\d: 10 of 10 objects\ntrue\n$/);
+  });
+
   it('shows two feeds in the README that an evaluator judges', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-documentation-'));
     const overrides = { listen: { port: 0 }, data: { dir: join(folder, 'data') } };

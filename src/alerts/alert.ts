@@ -49,22 +49,54 @@ const KINDS: Record<SpikeEvent['signal'], Kind> = {
 export const keyOf = ({ stream, tracker, profile, signal }: SpikeEvent) =>
   `${stream}\n${tracker}\n${profile}\n${signal}`;
 
-/** The alert of a spike that has begun. */
+/** A spike that was adopted, or whose tracker is gone: still bad, less urgent, under another key. */
+export const lastingKeyOf = (event: SpikeEvent) => `${keyOf(event)}\nlasting`;
+export const isLasting = ({ phase, reason }: SpikeEvent) =>
+  phase === 'update' && (reason === 'adopted' || reason === 'retired');
+const LOWER: Record<string, string> = { critical: 'warning', warning: 'info' };
+
+const WHY: Record<NonNullable<SpikeEvent['why']>, string> = {
+  worse: '',
+  never_matched: 'Nothing has ever matched. ',
+  mostly_missed: 'More objects are missed than found. ',
+  objective: 'The objective of the stream is not met. ',
+};
+
+/** The alert of a spike that has begun, or lasts. */
 export function alertOf(event: SpikeEvent, extra: Record<string, string>, pageUrl: string): Alert {
-  const { stream, tracker, profile, signal, k, at, expected, observed, objects } = event;
-  const { alertname, severity, what, unit } = KINDS[signal];
-  const concerned = objects.length > 0 ? `; concerned: ${objects.join(', ')}` : '';
+  const { stream, tracker, profile, signal } = event;
+  const { alertname, severity, what } = KINDS[signal];
+  const lasting = isLasting(event);
   return {
-    key: keyOf(event),
-    labels: { ...extra, alertname, severity, by: 'evaluator', stream, tracker, profile, signal },
+    key: lasting ? lastingKeyOf(event) : keyOf(event),
+    labels: {
+      ...extra,
+      alertname,
+      severity: lasting ? LOWER[severity] : severity,
+      by: 'evaluator',
+      stream,
+      tracker,
+      profile,
+      signal,
+    },
     annotations: {
-      summary: `Tracker ${tracker} of ${stream} ${what}.`,
-      description: `${unit}: ${number(observed)} where ${number(expected)} is usual (profile ${profile}). Since frame ${k}, known at frame ${at}${concerned}.`,
+      summary: `Tracker ${tracker} of ${stream} ${lasting ? `still ${what}` : what}.`,
+      description: descriptionOf(event),
       runbook_url: `dashboards/RUNBOOK.md#${alertname.toLowerCase()}`,
     },
     startsAt: new Date(event.atMs ?? 0).toISOString(),
     generatorURL: `${pageUrl}#/s/${[stream, tracker, profile].map(encodeURIComponent).join('/')}`,
   };
+}
+
+function descriptionOf(event: SpikeEvent): string {
+  const { signal, profile, k, at, expected, observed, objects, concerned, of, since, why, reason } = event;
+  const share = of && concerned !== undefined ? ` (${concerned} of ${of} objects)` : '';
+  const still =
+    reason === 'adopted' ? 'Still so, and learned by now. ' : reason === 'retired' ? 'The tracker is gone. ' : '';
+  const named = objects.length > 0 ? `; concerned: ${objects.join(', ')}` : '';
+  const clock = since === undefined ? '' : ` ${new Date(since * 1000).toISOString().slice(0, 19)}Z,`;
+  return `${still}${why ? WHY[why] : ''}${KINDS[signal].unit}: ${number(observed)}${share} where ${number(expected)} is usual (profile ${profile}). Since${clock} frame ${k}, known at frame ${at}${named}.`;
 }
 
 /** The same alert when it is over. */

@@ -7,7 +7,16 @@ import { type Config, matchesPattern, type Receiver } from '../config/config.js'
 import type { Logger } from '../telemetry/logger.js';
 import type { NotificationCounts } from '../telemetry/spec.js';
 import type { SpikeEvent } from '../wire/events.js';
-import { type Alert, alertmanagerMessage, alertOf, keyOf, resolved, webhookMessage } from './alert.js';
+import {
+  type Alert,
+  alertmanagerMessage,
+  alertOf,
+  isLasting,
+  keyOf,
+  lastingKeyOf,
+  resolved,
+  webhookMessage,
+} from './alert.js';
 
 export interface DeliveryParts {
   settings: Config['notify'];
@@ -52,13 +61,20 @@ export class Delivery {
 
   observe(event: SpikeEvent, nowMs: number): void {
     if (!this.#wants(event)) return;
-    if (event.phase === 'start') {
+    if (event.phase !== 'end') {
+      // something fires all the time: first the alert that lasts, then the end of the urgent one
+      if (event.phase === 'update' && !isLasting(event)) return;
       const alert = alertOf(event, this.receiver.labels, this.#pageUrl);
       // events may come again after a crash
       if (this.#firing.get(alert.key)?.startsAt !== alert.startsAt) this.#enqueue(alert);
+      if (alert.key !== keyOf(event)) this.#resolve(keyOf(event), nowMs);
       return;
     }
-    const key = keyOf(event);
+    this.#resolve(keyOf(event), nowMs);
+    this.#resolve(lastingKeyOf(event), nowMs);
+  }
+
+  #resolve(key: string, nowMs: number): void {
     const firing =
       this.#queue.findLast((alert) => alert.key === key && alert.endsAt === undefined) ?? this.#firing.get(key);
     if (firing) this.#enqueue(resolved(firing, nowMs));
@@ -66,7 +82,11 @@ export class Delivery {
 
   /** After a start: alerts of spikes that last are sent where they are not known, the others are resolved. */
   recover(active: SpikeEvent[], nowMs: number): void {
-    const lasting = new Map(active.filter((event) => this.#wants(event)).map((event) => [keyOf(event), event]));
+    const lasting = new Map(
+      active
+        .filter((event) => this.#wants(event))
+        .map((event) => [isLasting(event) ? lastingKeyOf(event) : keyOf(event), event]),
+    );
     for (const [key, alert] of this.#firing) if (!lasting.has(key)) this.#enqueue(resolved(alert, nowMs));
     for (const [key, event] of lasting)
       if (this.receiver.type === 'alertmanager' || !this.#firing.has(key))

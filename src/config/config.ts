@@ -131,7 +131,16 @@ export function streamSettings(config: Config, stream: string, patch: SettingsPa
     ...defined(patch),
     pairing: { ...base.pairing, ...defined(own.pairing ?? {}), ...defined(patch.pairing ?? {}) },
     filter: { ...base.filter, ...defined(own.filter ?? {}), ...defined(patch.filter ?? {}) },
-    spikes: { ...base.spikes, ...defined(own.spikes ?? {}), ...defined(patch.spikes ?? {}) },
+    spikes: {
+      ...base.spikes,
+      ...defined(own.spikes ?? {}),
+      ...defined(patch.spikes ?? {}),
+      objective: {
+        ...base.spikes.objective,
+        ...defined(own.spikes?.objective ?? {}),
+        ...defined(patch.spikes?.objective ?? {}),
+      },
+    },
     scores: { ...base.scores, ...defined(own.scores ?? {}), ...defined(patch.scores ?? {}) },
   };
 }

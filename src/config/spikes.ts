@@ -1,33 +1,80 @@
-/** When a tracker has got worse: what the spike detector looks at, how sure it must be, how fast it learns. */
+/**
+ * When a tracker has got worse: what the spike detector looks at, how sure it must be, how fast it learns, and what the
+ * stream promises whatever is usual. Times are seconds; the keys of versions before, in frames at 30 a second, still
+ * count where they are given.
+ */
 import { z } from 'zod';
+import { SPIKE_DEFAULTS } from '../spikes/settings.js';
 import { SIGNALS } from '../spikes/signals.js';
-import { count, type Field, positive } from './fields.js';
+import { count, type Field, nest, positive } from './fields.js';
 
 export const spikesShape = (filler: Field) => ({
   signals: filler(
     z.array(z.enum(SIGNALS)).max(SIGNALS.length),
-    [...SIGNALS],
+    SPIKE_DEFAULTS.signals,
     'what is watched for spikes; an empty list switches detection off',
   ),
-  falseAlarmFrames: filler(
-    positive().min(1000),
-    5_184_000,
-    'mean time between false alarms of a signal, at least; two days at 30 frames per second. Less finds changes sooner',
-    'frames',
+  falseAlarmSeconds: filler(
+    positive().min(60),
+    SPIKE_DEFAULTS.falseAlarmSeconds,
+    'mean time between false alarms of a signal, at least: two days. Less finds changes sooner',
+    'seconds',
   ),
-  learnFrames: filler(count(), 150, 'a new series is only learned from for so long', 'frames'),
-  memoryFrames: filler(
-    count(300),
-    36_000,
-    'what is usual is learned over this time: 20 minutes at 30 frames per second',
-    'frames',
+  learnSeconds: filler(
+    positive(),
+    SPIKE_DEFAULTS.learnSeconds,
+    'a new series is only learned from for so long',
+    'seconds',
   ),
-  calmFrames: filler(count(), 30, 'a spike is over when the signal has been back for so long', 'frames'),
-  adoptFrames: filler(
-    count(300),
-    108_000,
-    'a spike that lasts this long is over too: from then on its level is what is usual',
-    'frames',
+  memorySeconds: filler(
+    positive().min(10),
+    SPIKE_DEFAULTS.memorySeconds,
+    'what is usual is learned over this time; longer, up to half a day, for what is rare',
+    'seconds',
   ),
-  objectsMax: filler(count(0).max(1000), 20, 'objects named in the event of a spike', 'objects'),
+  holdSeconds: filler(
+    positive().min(1),
+    SPIKE_DEFAULTS.holdSeconds,
+    'what is new is held back for so long before it is learned, so that a fault is not learned before it is found; longer, up to an hour, for what is rare',
+    'seconds',
+  ),
+  calmSeconds: filler(
+    positive(),
+    SPIKE_DEFAULTS.calmSeconds,
+    'a spike is over when the signal has been back for so long; 60 times as long, up to half an hour, when it comes back within an hour',
+    'seconds',
+  ),
+  adoptSeconds: filler(
+    positive().min(10),
+    SPIKE_DEFAULTS.adoptSeconds,
+    'a spike that lasts this long stays open, less urgent, and its level is learned beside what was usual',
+    'seconds',
+  ),
+  floorSeconds: filler(
+    positive(),
+    SPIKE_DEFAULTS.floorSeconds,
+    'more missed than found for so long, or nothing ever matched for half of it, is a spike, usual or not',
+    'seconds',
+  ),
+  objective: nest(filler, objectiveShape(filler), 'what the stream promises, whatever is usual; worse is a spike'),
+  objectsMax: filler(count(0).max(1000), SPIKE_DEFAULTS.objectsMax, 'objects named in the event of a spike', 'objects'),
+  falseAlarmFrames: inFrames(filler, 'falseAlarmSeconds', 1000),
+  learnFrames: inFrames(filler, 'learnSeconds', 1),
+  memoryFrames: inFrames(filler, 'memorySeconds', 300),
+  calmFrames: inFrames(filler, 'calmSeconds', 1),
+  adoptFrames: inFrames(filler, 'adoptSeconds', 300),
+});
+
+const inFrames = (filler: Field, key: string, least: number) =>
+  filler(
+    positive().min(least).nullable(),
+    null,
+    `of versions before: ${key} in frames, 30 a second; null: ${key} counts`,
+    'frames',
+  );
+
+const objectiveShape = (filler: Field) => ({
+  missRatio: filler(z.number().gt(0).lt(1).nullable(), null, 'share of the truths that may be missed; null: any'),
+  falsePerMinute: filler(positive().nullable(), null, 'false tracks that may begin in a minute; null: any'),
+  switchesPerObjectHour: filler(positive().nullable(), null, 'switches an object may have in an hour; null: any'),
 });

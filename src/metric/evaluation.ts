@@ -145,9 +145,10 @@ export interface Report extends Evaluation {
 export interface Glance {
   /** 0-based number of the newest frame since the first push; -1 before it */
   frame: number;
-  /** truth and track of each proper pair, in the frame's order */
+  /** truth, track and distance^p of each proper pair, in the frame's order */
   properTruths: string[];
   properTracks: string[];
+  errors: number[];
   missed: string[];
   false: string[];
   /** half-switches on the way into this frame */

@@ -221,11 +221,11 @@ export function readNewest(contents: WindowContents, assignment: () => Assigned[
 
 /** Fills a glance with the newest frame; frames from `pending` on are not settled. */
 export function readGlance(contents: WindowContents, glance: Glance, pending: number): void {
-  const { properTruths, properTracks, missed, false: falseIds } = glance;
+  const { properTruths, properTracks, errors, missed, false: falseIds } = glance;
   glance.frame = contents.newestNumber;
   glance.halves = glance.pendingHalves = glance.localization = 0;
   if (contents.size === 0) {
-    properTruths.length = properTracks.length = missed.length = falseIds.length = 0;
+    properTruths.length = properTracks.length = errors.length = missed.length = falseIds.length = 0;
     return;
   }
   const frame = contents.frame(contents.newestNumber);
@@ -243,11 +243,13 @@ export function readGlance(contents: WindowContents, glance: Glance, pending: nu
     const i = frame.truthIndex(pair);
     const j = frame.trackIndex(pair);
     properTruths[proper] = truths[i].id;
-    properTracks[proper++] = tracks[j].id;
+    properTracks[proper] = tracks[j].id;
+    errors[proper++] = frame.distanceCost(pair);
     taken[i] = taken[truths.length + j] = 1;
   }
   cut(properTruths, proper);
   cut(properTracks, proper);
+  cut(errors, proper);
   readRest(truths, 0, missed);
   readRest(tracks, truths.length, falseIds);
 }
@@ -263,7 +265,7 @@ function readRest(members: Trajectory[], first: number, into: string[]): void {
 }
 
 /** Shortens a list that is filled again and again; emptying it instead would give its memory back each time. */
-function cut(list: string[], length: number): void {
+function cut(list: unknown[], length: number): void {
   if (list.length !== length) list.length = length;
 }
 

@@ -110,6 +110,7 @@ export class SlidingWindow {
     frame: -1,
     properTruths: [],
     properTracks: [],
+    errors: [],
     missed: [],
     false: [],
     halves: 0,

@@ -41,7 +41,7 @@ function refusalSentence(event: EventMessage): string {
 
 function spikeSentence(event: EventMessage): string {
   const { signal, phase, observed, expected, objects } = event;
-  const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'ended' : 'started'}`;
+  const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'ended' : phase === 'update' ? 'lasts' : 'started'}`;
   const figures =
     typeof observed === 'number' && typeof expected === 'number'
       ? `: ${number(observed)} per frame, ${number(expected)} expected`

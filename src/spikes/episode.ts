@@ -1,30 +1,90 @@
 /**
- * One spike from its beginning to its end: what was observed while it lasted, and when it is over. It is over once
- * the level, smoothed over the last frames, has stayed in the lowest third between what is usual and what the spike
- * brought, for `calmFrames`; or after `adoptFrames`, when the new level is taken for the usual one.
+ * One spike from its beginning to its end. Whether it is over is a sequential test in the other direction: second by
+ * second, how much better does what is usual explain the scene than what the spike brought, by share of the objects.
+ * Once that is settled a clock of calm runs; it runs backwards, and faster, while the spike is there again. A spike that
+ * came back within the hour must stay away for longer. Without objects nothing is proven, and nothing ends.
  */
+import type { Signal } from './signals.js';
 
-const AT = { frames: 0, fast: 1, active: 2, calm: 3, firstFrame: 4, lasted: 5, sum: 6, bad: 7 } as const;
+const AT = {
+  active: 0,
+  firstFrame: 1,
+  /** when it began, and when the one before did */
+  begun: 2,
+  begunBefore: 3,
+  lasted: 4,
+  /** log likelihood ratio of calm against the spike; seconds of calm */
+  relief: 5,
+  calm: 6,
+  /** what the spike brings, as a share of objects, a rate per second, or a log error: sum and weight */
+  bad: 7,
+  badWeight: 8,
+  /** what was usual when it began, in the same unit */
+  usual: 9,
+  adopted: 10,
+  relapse: 11,
+  /** the level lately, and its sum over the spike */
+  fast: 12,
+  sum: 13,
+  // the second that is being gathered
+  seconds: 14,
+  level: 15,
+  objects: 16,
+  begins: 17,
+  proof: 18,
+  worsened: 19,
+} as const;
 
-export const EPISODE_SIZE = 8;
+export const EPISODE_SIZE = 20;
 
 export interface EpisodeSettings {
-  calmFrames: number;
-  adoptFrames: number;
+  calmSeconds: number;
+  adoptSeconds: number;
 }
 
 export type Ending = 'recovered' | 'adopted';
 
+/** What an episode looks at in a frame. */
+export interface Moment {
+  level: number;
+  /** truths, or pairs */
+  objects: number;
+  /** runs that begin */
+  begun: number;
+  /** something in the frame shows whether the tracker is well */
+  proves: boolean;
+}
+
+/** Calm is settled at this ratio, e^6 to 1; the ratio goes no further, so that a relapse is seen at once. */
+const SETTLED = 6;
+/** One second counts no more than this. */
+const SECOND_MAX = 3;
+/** seconds that a missed object is missed for: seconds are not independent */
+const RUN_SECONDS = 2;
+const RELAPSE_SECONDS = 3600;
+/** a relapse must be calm so many times as long, up to half an hour */
+const RELAPSE_FACTOR = 60;
+const RELAPSE_SECONDS_MAX = 1800;
+/** the clock of calm runs backwards so much faster */
+const BACKWARDS = 5;
+const LEAST_SHARE = 0.01;
+const ERROR_VARIANCE = 0.3;
+
 export class Episode {
   constructor(
+    readonly signal: Signal,
     private readonly state: Float64Array,
     private readonly settings: EpisodeSettings,
-    /** frames over which the level is smoothed */
-    private readonly smoothFrames: number,
+    /** over which the level is smoothed */
+    private readonly smoothSeconds: number,
   ) {}
 
   get active(): boolean {
     return this.state[AT.active] === 1;
+  }
+
+  get adopted(): boolean {
+    return this.state[AT.adopted] === 1;
   }
 
   /** The level lately. */
@@ -36,43 +96,134 @@ export class Episode {
     return this.state[AT.firstFrame];
   }
 
+  /** When it began, in seconds. */
+  get begun(): number {
+    return this.state[AT.begun];
+  }
+
   /** Mean level while the spike lasted. */
   get mean(): number {
-    return this.state[AT.lasted] === 0 ? this.state[AT.bad] : this.state[AT.sum] / this.state[AT.lasted];
+    return this.state[AT.lasted] === 0 ? this.state[AT.fast] : this.state[AT.sum] / this.state[AT.lasted];
   }
 
-  observe(level: number): void {
+  observe(level: number, seconds: number): void {
     const { state } = this;
-    if (state[AT.frames] < this.smoothFrames) state[AT.frames]++;
-    state[AT.fast] += (level - state[AT.fast]) / state[AT.frames];
+    state[AT.fast] += (level - state[AT.fast]) * Math.min(1, seconds / this.smoothSeconds);
   }
 
-  start(firstFrame: number, observed: number): void {
+  /** `usual` and `bad` are a share of objects, a rate per second, or a log error. */
+  start(firstFrame: number, time: number, level: number, usual: number, bad: number): void {
     const { state } = this;
+    state[AT.relapse] = state[AT.begun] > 0 && time - state[AT.begun] < RELAPSE_SECONDS ? 1 : 0;
+    state[AT.begunBefore] = state[AT.begun];
     state[AT.active] = 1;
     state[AT.firstFrame] = firstFrame;
-    state[AT.bad] = state[AT.fast] = observed;
-    state[AT.calm] = state[AT.lasted] = state[AT.sum] = 0;
+    state[AT.begun] = time;
+    state[AT.fast] = level;
+    state[AT.usual] = usual;
+    state[AT.bad] = bad;
+    state[AT.badWeight] = 1;
+    state.fill(0, AT.lasted, AT.bad);
+    state[AT.adopted] = state[AT.sum] = state[AT.worsened] = 0;
+    state.fill(0, AT.seconds, AT.worsened);
   }
 
   stop(): void {
     this.state[AT.active] = 0;
   }
 
-  /** One more frame of the spike; how it ended, when it did. */
-  follow(level: number, usual: number): Ending | null {
+  /** It has got worse since it was adopted; false when that was said within the hour. */
+  worsen(): boolean {
     const { state } = this;
-    state[AT.lasted]++;
-    state[AT.sum] += level;
-    const calm = state[AT.fast] <= usual + Math.max(0, state[AT.bad] - usual) / 3;
-    state[AT.calm] = calm ? state[AT.calm] + 1 : 0;
-    const ending =
-      state[AT.calm] >= this.settings.calmFrames
-        ? 'recovered'
-        : state[AT.lasted] >= this.settings.adoptFrames
-          ? 'adopted'
-          : null;
-    if (ending) state[AT.active] = 0;
-    return ending;
+    if (state[AT.lasted] < state[AT.worsened]) return false;
+    state[AT.worsened] = state[AT.lasted] + RELAPSE_SECONDS;
+    return true;
+  }
+
+  /** One more frame of the spike, which cannot end while it is `floored`; how it ended, when it did. */
+  follow({ level, objects, begun, proves }: Moment, seconds: number, floored: boolean): Ending | null {
+    const { state } = this;
+    state[AT.lasted] += seconds;
+    state[AT.sum] += level * seconds;
+    state[AT.seconds] += seconds;
+    state[AT.level] += level * seconds;
+    state[AT.objects] += objects * seconds;
+    state[AT.begins] += begun;
+    if (proves) state[AT.proof] += seconds;
+    if (state[AT.seconds] >= 1) this.#closeSecond();
+    if (state[AT.calm] >= this.#calmSeconds && !floored) {
+      this.stop();
+      return 'recovered';
+    }
+    if (state[AT.lasted] < this.settings.adoptSeconds || this.adopted) return null;
+    state[AT.adopted] = 1;
+    return 'adopted';
+  }
+
+  get #calmSeconds(): number {
+    const { calmSeconds } = this.settings;
+    if (this.state[AT.relapse] === 0) return calmSeconds;
+    return Math.max(calmSeconds, Math.min(RELAPSE_SECONDS_MAX, RELAPSE_FACTOR * calmSeconds));
+  }
+
+  #closeSecond(): void {
+    const { state } = this;
+    const gathered = state[AT.seconds];
+    if (state[AT.proof] > 0) {
+      const ratio = Math.max(-SECOND_MAX, Math.min(SECOND_MAX, this.#ratio()));
+      state[AT.relief] = Math.max(0, Math.min(SETTLED, state[AT.relief] + ratio));
+      if (ratio < 0) this.#addBad();
+      if (state[AT.relief] >= SETTLED || (state[AT.calm] > 0 && ratio > 0)) state[AT.calm] += gathered;
+      else if (state[AT.relief] < SETTLED / 2) state[AT.calm] = Math.max(0, state[AT.calm] - BACKWARDS * gathered);
+    }
+    state.fill(0, AT.seconds, AT.worsened);
+  }
+
+  /** The mean over the last five minutes of the spike, or so. */
+  #addBad(): void {
+    const { state } = this;
+    const weight = Math.min(300, state[AT.badWeight] + 1);
+    state[AT.bad] += (this.#measure() - state[AT.bad]) / weight;
+    state[AT.badWeight] = weight;
+  }
+
+  /** What the second brought, in the unit of usual and bad. */
+  #measure(): number {
+    const { state } = this;
+    if (this.signal === 'missed') return state[AT.objects] > 0 ? state[AT.level] / state[AT.objects] : 0;
+    if (this.signal === 'localization') return Math.log(Math.max(1e-9, state[AT.level] / state[AT.seconds]));
+    return state[AT.begins] / state[AT.seconds];
+  }
+
+  /** log likelihood ratio of calm against the spike, for the second that was gathered. */
+  #ratio(): number {
+    const { state } = this;
+    const { usual, bad } = this.#levels();
+    const seconds = state[AT.seconds];
+    if (this.signal === 'missed') {
+      const missed = state[AT.level];
+      const found = state[AT.objects] - missed;
+      return (missed * Math.log(usual / bad) + found * Math.log((1 - usual) / (1 - bad))) / RUN_SECONDS;
+    }
+    if (this.signal === 'localization') {
+      const pairs = state[AT.objects] / seconds;
+      return ((bad - usual) * ((bad + usual) / 2 - this.#measure()) * pairs) / ERROR_VARIANCE / 4;
+    }
+    return state[AT.begins] * Math.log(usual / bad) + (bad - usual) * seconds;
+  }
+
+  /** The two levels that are told apart: never closer than what would be looked for. */
+  #levels(): { usual: number; bad: number } {
+    const { state } = this;
+    if (this.signal === 'localization') {
+      const usual = state[AT.usual];
+      return { usual, bad: Math.max(state[AT.bad], usual + Math.log(1.2)) };
+    }
+    if (this.signal === 'missed') {
+      const usual = Math.min(0.9, Math.max(LEAST_SHARE, 1.3 * state[AT.usual]));
+      return { usual, bad: Math.min(0.99, Math.max(state[AT.bad], (2 * usual) / (1 + usual))) };
+    }
+    const usual = 1.3 * state[AT.usual];
+    return { usual, bad: Math.max(state[AT.bad], 2 * usual) };
   }
 }

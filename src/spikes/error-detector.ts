@@ -1,203 +1,232 @@
 /**
- * Spikes of the localization error. The mean error of the proper pairs of a frame is taken as its logarithm y, so that
- * a rise is a shift d = log(factor), whatever the scene. Errors persist from frame to frame: y is an autoregression
- * around its usual mean,
- *   y(k) - u = a (y(k-1) - u) + noise,   variance of the noise V / pairs
- * A shift shows in full in the noise of its first frame and by (1 - a) d afterwards; the log likelihood ratio of noise
- * z (in standard deviations) under a shift of s of them is s z - s^2 / 2. Both are tested by one mixture, so that a
- * jump is found at once and one that creeps in a little later. u, a, V and the spread of what adds up over a block are
- * learned.
+ * Spikes of the localization error. Errors are taken as logarithms, so that a rise is a shift d = log(factor), whatever
+ * the scene, and against each truth's own level, so that it does not matter who is there. An error persists from frame
+ * to frame: the residual of a truth is an autoregression,
+ *   r(k) = a r(k-1) + noise
+ * A shift shows in full in the noise of its first frame and by (1 - a) d afterwards. The noise of all truths together,
+ * z in standard deviations, adds s z - s^2 / 2 for a shift of s of them: an abrupt change is found at once. A small
+ * common shift, or one that every newcomer brings along, shows in the mean over all truths and a minute: a slow second
+ * test, in standard deviations of minutes.
  */
-import { BLOCK_FRAMES, keptPerBlock } from './baseline.js';
-import { type Finding, Mixture, mixtureSize } from './mixture.js';
-import type { DetectorSettings } from './run-detector.js';
+import { Evidence, evidenceSize, type Finding } from './evidence.js';
+import type { SpikeSettings } from './settings.js';
+import { Usual, usualSize, young } from './usual.js';
 
-/** Rises looked for. */
-const CHANGES = [
-  { factor: 1.35, weight: 0.3 },
-  { factor: 1.6, weight: 0.4 },
-  { factor: 2.2, weight: 0.3 },
-];
+/** What a frame says about errors, as logarithms. */
+export interface Errors {
+  /** sum of the noise over the truths whose level is known; how many they are */
+  noise: number;
+  noisy: number;
+  /** sums of squares and products of residuals, for what is learned */
+  products: number;
+  squares: number;
+  noiseSquares: number;
+  /** sum of log errors over all pairs */
+  sum: number;
+  pairs: number;
+}
 
-/** A single frame is never believed more than this, in standard deviations: new objects bring errors of their own. */
-const JUMP_LIMIT = 6;
-const SHIFT_LIMIT = 1.5;
-/** Believed before anything was seen: spread of y with one pair, with the weight of so many frames. */
-const PRIOR_VARIANCE = 0.3;
-const PRIOR_FRAMES = 60;
-const SPREAD_PRIOR_BLOCKS = 6;
-/** Beyond this it is no spread but a change, and a single block counts no more than its square. */
-const SPREAD_MAX = 2;
-/** Persistence is believed up to this; what wanders more slowly counts as spread. */
-const STIFFEST = 0.85;
-/** Noise beyond this counts as this. */
-const FARTHEST = 8;
-const SHIFTS = CHANGES.map(({ factor }) => Math.log(factor));
+export const noErrors = (): Errors => ({
+  noise: 0,
+  noisy: 0,
+  products: 0,
+  squares: 0,
+  noiseSquares: 0,
+  sum: 0,
+  pairs: 0,
+});
 
-/** Where each number of the state stands. */
-const AT = {
-  frames: 0,
-  previous: 1,
-  previousPairs: 2,
-  // sums with forgetting; `joined` counts frames that follow another
-  joined: 3,
+/** Rises looked for, abrupt and slow. */
+const SHIFTS = [1.2, 1.5, 2.2].map(Math.log);
+const SLOW_SHIFTS = [1.2, 1.5].map(Math.log);
+const KINDS = SHIFTS.length + SLOW_SHIFTS.length;
+/** Evidence of one frame is limited, in standard deviations. */
+const JUMP_MAX = 6;
+const SHIFT_MAX = 1.5;
+const Z_MAX = 8;
+const SLOW_SECONDS = 60;
+/** Noise has longer tails than the model. */
+const NOISE_CAUTION = 1.1;
+/** Minutes share their objects: more is asked of them. */
+const SLOW_CAUTION = 1.6;
+/** Believed before anything was seen: variance of the noise of one truth, with the weight of so many. */
+const PRIOR = { variance: 0.15, persistence: 0.5, weight: 100 };
+/** of the means of blocks of a minute: variance with one truth, with the weight of so many blocks */
+const SLOW_PRIOR = { variance: 0.5, weight: 6 };
+
+const SUM = {
+  products: 0,
+  squares: 1,
+  noiseSquares: 2,
+  noisy: 3,
+  /** log errors, of so many pairs */
   sum: 4,
   pairs: 5,
-  squares: 6,
-  products: 7,
-  spread: 8,
-  spreadWeight: 9,
-  // the block that is being gathered
-  blockFrames: 10,
-  blockSum: 11,
-  blockPairs: 12,
-  blockSquares: 13,
-  blockProducts: 14,
-  blockScore: 15,
-  // in force
-  mean: 16,
-  persistence: 17,
-  variance: 18,
-  usualPairs: 19,
-  spreading: 20,
-  mixture: 21,
+  meanError: 6,
+  frames: 7,
+  slowSquares: 8,
+  slowBlocks: 9,
 } as const;
+const SUMS = 10;
+const AT = { blockSeconds: 0, blockSum: 1, blockPairs: 2, blockFrames: 3, own: 4 } as const;
 
-export const errorDetectorSize = () => AT.mixture + mixtureSize(CHANGES.length);
+export const errorDetectorSize = () => AT.own + usualSize(SUMS) + evidenceSize(KINDS);
 
 export class ErrorDetector {
-  readonly #mixture: Mixture;
-  readonly #kept: number;
-  /** of the frame that was taken in last, for `learn` */
-  #value = 0;
-  #before = 0;
-  #z = 0;
-  #joined = false;
+  readonly usual: Usual;
+  readonly #evidence: Evidence;
+  #learned = false;
+  // in force
+  #persistence = 0;
+  #variance = 1;
+  #mean = 0;
+  #slowVariance = 1;
+  #meanError = 0;
+  #pace = 1 / 30;
 
   constructor(
     private readonly state: Float64Array,
-    private readonly settings: DetectorSettings,
+    private readonly settings: SpikeSettings,
   ) {
-    const weights = CHANGES.map(({ weight }) => weight);
-    this.#mixture = new Mixture(state.subarray(AT.mixture), weights, settings.falseAlarmFrames);
-    this.#kept = keptPerBlock(settings.memoryFrames);
-    if (state[AT.variance] === 0) this.#setRates();
+    const evidence = AT.own + usualSize(SUMS);
+    this.usual = new Usual(state.subarray(AT.own, evidence), SUMS, settings.memorySeconds, settings.holdSeconds);
+    this.#evidence = new Evidence(state.subarray(evidence), settings.falseAlarmSeconds);
+    this.#setRates();
+    if (this.#evidence.thresholds()[0] === 0) this.#evidence.advance(0, (kind) => this.#least(kind));
+  }
+
+  get persistence(): number {
+    return this.#persistence;
   }
 
   get score(): number {
-    return this.#mixture.score();
+    return this.#learned ? this.#evidence.score : 0;
   }
 
-  /** It is one. */
   get alarming(): boolean {
-    return this.#mixture.exceeded;
+    return this.#learned && this.#evidence.alarming;
   }
 
   /** The usual error; 0 before anything was seen. */
   expected(): number {
-    return this.state[AT.joined] === 0 ? 0 : Math.exp(this.state[AT.mean]);
+    return this.#meanError;
   }
 
-  /** Takes in the mean error over `pairs` proper pairs; without any there is nothing to learn. */
-  update(error: number, pairs: number, k: number): void {
-    const { state } = this;
-    const joined = state[AT.previousPairs] > 0;
-    this.#joined = joined && pairs > 0;
-    state[AT.previousPairs] = pairs;
-    if (pairs === 0) return;
-    const value = Math.log(error);
-    const mean = state[AT.mean];
-    const persistence = state[AT.persistence];
-    const carry = joined ? persistence : 0;
-    const noise = value - mean - carry * (state[AT.previous] - mean);
-    // a first frame has all of the variance, not only that of the noise
-    const variance = joined ? state[AT.variance] : state[AT.variance] / (1 - persistence * persistence);
-    const deviation = Math.sqrt(variance / Math.min(pairs, state[AT.usualPairs]));
-    this.#value = value;
-    this.#before = state[AT.previous];
-    this.#z = clamp(noise / deviation, FARTHEST);
-    state[AT.previous] = value;
-    if (++state[AT.frames] > this.settings.learnFrames) this.#test(error, deviation, 1 - carry, k);
+  /** The usual log error of a pair. */
+  get mean(): number {
+    return this.#mean;
   }
 
-  #test(error: number, deviation: number, rest: number, k: number): void {
-    const z = this.#z;
-    const power = 1 / this.state[AT.spreading];
-    for (let kind = 0; kind < CHANGES.length; kind++) {
+  /** Adds a frame with the mean error `level`. */
+  update(errors: Errors, level: number, k: number, seconds: number): void {
+    this.#pace = seconds;
+    this.#learned = this.usual.age > this.settings.learnSeconds && this.usual.sums[SUM.noisy] > 0;
+    if (!this.#learned || errors.pairs === 0) return;
+    if (errors.noisy > 0) this.#testNoise(errors, level, k, seconds);
+    this.#gatherSlow(errors, level, k, seconds);
+  }
+
+  #testNoise({ noise, noisy }: Errors, level: number, k: number, seconds: number): void {
+    const deviation = Math.sqrt(this.#variance / noisy);
+    const z = Math.max(-Z_MAX, Math.min(Z_MAX, noise / noisy / deviation));
+    for (let kind = 0; kind < SHIFTS.length; kind++) {
       const full = SHIFTS[kind] / deviation;
-      const shift = Math.min(SHIFT_LIMIT, full * rest);
-      const jump = Math.min(JUMP_LIMIT, full);
-      const going = shift * z - (shift * shift) / 2;
-      const fresh = jump * z - (jump * jump) / 2;
-      this.#mixture.update(kind, going * power, fresh * power, k, error);
+      const shift = Math.min(SHIFT_MAX, full * (1 - this.#persistence));
+      const jump = Math.min(JUMP_MAX, full);
+      this.#evidence.update(kind, shift * z - (shift * shift) / 2, jump * z - (jump * jump) / 2, k, seconds, level);
     }
   }
 
-  /** Adds the frame that was taken in last to what is usual. */
-  learn(): void {
-    if (!this.#joined) return;
+  #gatherSlow({ sum, pairs }: Errors, level: number, k: number, seconds: number): void {
     const { state } = this;
-    state[AT.blockSum] += this.#value;
-    state[AT.blockPairs] += state[AT.previousPairs];
-    state[AT.blockSquares] += this.#value * this.#value;
-    state[AT.blockProducts] += this.#value * this.#before;
-    state[AT.blockScore] += this.#z;
-    if (++state[AT.blockFrames] === BLOCK_FRAMES) this.#closeBlock();
+    state[AT.blockSeconds] += seconds;
+    state[AT.blockSum] += sum;
+    state[AT.blockPairs] += pairs;
+    state[AT.blockFrames]++;
+    if (state[AT.blockSeconds] < SLOW_SECONDS) return;
+    const excess = state[AT.blockSum] / state[AT.blockPairs] - this.#mean;
+    const objects = state[AT.blockPairs] / state[AT.blockFrames];
+    const deviation = Math.sqrt(this.#slowVariance / objects);
+    const z = Math.max(-Z_MAX, Math.min(Z_MAX, excess / deviation));
+    SLOW_SHIFTS.forEach((slow, n) => {
+      const shift = Math.min(SHIFT_MAX, slow / deviation);
+      const ratio = shift * z - (shift * shift) / 2;
+      this.#evidence.update(SHIFTS.length + n, ratio, ratio, k, state[AT.blockSeconds], level);
+    });
+    // the spread of minutes is learned with the next block
+    this.usual.block[SUM.slowSquares] += excess * excess * objects;
+    this.usual.block[SUM.slowBlocks]++;
+    state.fill(0, AT.blockSeconds, AT.own);
   }
 
-  #closeBlock(): void {
-    const { state } = this;
-    const kept = this.#kept;
-    if (state[AT.frames] > this.settings.learnFrames) {
-      const spread = Math.min(SPREAD_MAX ** 2, state[AT.blockScore] ** 2 / BLOCK_FRAMES);
-      state[AT.spread] = state[AT.spread] * kept + spread;
-      state[AT.spreadWeight] = state[AT.spreadWeight] * kept + 1;
-    }
-    state[AT.joined] = state[AT.joined] * kept + BLOCK_FRAMES;
-    state[AT.sum] = state[AT.sum] * kept + state[AT.blockSum];
-    state[AT.pairs] = state[AT.pairs] * kept + state[AT.blockPairs];
-    state[AT.squares] = state[AT.squares] * kept + state[AT.blockSquares];
-    state[AT.products] = state[AT.products] * kept + state[AT.blockProducts];
-    this.dropBlock();
+  /** Adds a frame to what will be usual. */
+  learn({ noisy, products, squares, noiseSquares, sum, pairs }: Errors, level: number, seconds: number): void {
+    if (pairs === 0) return;
+    const { block } = this.usual;
+    block[SUM.products] += products;
+    block[SUM.squares] += squares;
+    block[SUM.noiseSquares] += noiseSquares;
+    block[SUM.noisy] += noisy;
+    block[SUM.sum] += sum;
+    block[SUM.pairs] += pairs;
+    block[SUM.meanError] += level;
+    block[SUM.frames]++;
+    const closed = this.usual.advance(seconds);
+    if (closed === 0) return;
     this.#setRates();
+    this.#evidence.advance(closed, (kind) => this.#least(kind));
   }
 
-  /** What was gathered since the last block does not count. */
-  dropBlock(): void {
-    this.state.fill(0, AT.blockFrames, AT.blockScore + 1);
+  /** What is held back was part of an alarm. */
+  drop(): void {
+    this.usual.drop();
   }
 
   #setRates(): void {
-    const { state } = this;
-    const count = state[AT.joined];
-    const mean = count === 0 ? 0 : state[AT.sum] / count;
-    const pairs = count === 0 ? 1 : Math.max(1, state[AT.pairs] / count);
-    const spread = count === 0 ? 0 : Math.max(1e-9, state[AT.squares] / count - mean * mean);
-    const together = count === 0 ? 0 : state[AT.products] / count - mean * mean;
-    const persistence = count === 0 ? 0 : Math.max(0, Math.min(STIFFEST, together / spread));
-    state[AT.mean] = mean;
-    state[AT.usualPairs] = pairs;
-    state[AT.persistence] = persistence;
-    const variance = spread * (1 - persistence * persistence) * pairs;
-    state[AT.variance] = (variance * count + PRIOR_VARIANCE * PRIOR_FRAMES) / (count + PRIOR_FRAMES);
-    const blocks = state[AT.spreadWeight] + SPREAD_PRIOR_BLOCKS;
-    state[AT.spreading] = Math.min(SPREAD_MAX, Math.max(1, (state[AT.spread] + SPREAD_PRIOR_BLOCKS) / blocks));
+    const { sums } = this.usual;
+    const weight = sums[SUM.noisy] + PRIOR.weight;
+    const share = sums[SUM.noisy] / weight;
+    const persistence = sums[SUM.squares] > 0 ? sums[SUM.products] / sums[SUM.squares] : 0;
+    this.#persistence = Math.max(0, Math.min(0.97, share * persistence + (1 - share) * PRIOR.persistence));
+    this.#variance = (sums[SUM.noiseSquares] + PRIOR.variance * PRIOR.weight) / weight;
+    this.#mean = sums[SUM.pairs] > 0 ? sums[SUM.sum] / sums[SUM.pairs] : 0;
+    this.#meanError = sums[SUM.frames] > 0 ? sums[SUM.meanError] / sums[SUM.frames] : 0;
+    const slow = sums[SUM.slowBlocks] + SLOW_PRIOR.weight;
+    this.#slowVariance = (sums[SUM.slowSquares] + SLOW_PRIOR.variance * SLOW_PRIOR.weight) / slow;
+  }
+
+  #least(kind: number): number {
+    const { falseAlarmSeconds } = this.settings;
+    const caution = young(this.usual.age);
+    if (kind >= SHIFTS.length)
+      return caution ** 2 * SLOW_CAUTION * Math.log((SLOW_SHIFTS.length * falseAlarmSeconds) / SLOW_SECONDS);
+    return caution * NOISE_CAUTION * Math.log((SHIFTS.length * falseAlarmSeconds) / this.#pace);
   }
 
   finding(): Finding {
-    return this.#mixture.finding();
+    return this.#evidence.finding();
   }
 
-  /** A spike is over: the test begins anew. */
   reset(): void {
-    this.#mixture.reset();
+    this.#evidence.reset();
   }
 
-  /** Forgets what was usual. */
+  evidenceSums(): number[] {
+    return this.#evidence.sums();
+  }
+
+  thresholds(): number[] {
+    return this.#evidence.thresholds();
+  }
+
   relearn(): void {
-    this.state.fill(0);
+    this.usual.relearn();
+    this.#evidence.reset();
+    this.#setRates();
+  }
+
+  restore(): void {
+    this.usual.restore();
     this.#setRates();
   }
 }
-
-const clamp = (value: number, limit: number) => Math.max(-limit, Math.min(limit, value));

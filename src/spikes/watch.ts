@@ -1,34 +1,28 @@
 /**
- * Watches one series for spikes: takes every frame's glance, tells when a spike begins and ends. While one lasts,
- * nothing is learned. State is one flat array and three lists of ids; `fromJSON` resumes exactly where `toJSON` was
- * called, so that what is found does not depend on restarts.
+ * Watches one series for spikes: every frame's glance and time go in, spikes that start, change and end come out. What
+ * is usual is learned for each signal by itself, and not from its own spikes. State is one flat array and the census;
+ * `fromJSON` resumes exactly where `toJSON` was called, so that what is found does not depend on restarts.
  */
 
 import type { Glance } from '../metric/evaluation.js';
-import { type Ending, EPISODE_SIZE, Episode } from './episode.js';
+import { Census, type CensusState } from './census.js';
+import { CountDetector, type Counts, countDetectorSize } from './count-detector.js';
+import { type Ending, EPISODE_SIZE, Episode, type Moment } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
-import { type RunCounts, RunDetector, runDetectorSize } from './run-detector.js';
-import { FALSE, MISSED, SIGNALS, type Signal, SMOOTH_FRAMES, SWITCH } from './signals.js';
+import { FLOOR_SIZE, Floor, type Reason } from './floor.js';
+import { type SpikeKeys, type SpikeSettings, spikeSettings } from './settings.js';
+import { FALSE, MISSED, SIGNALS, type Signal, SWITCH } from './signals.js';
 
-export interface SpikeSettings {
-  signals: Signal[];
-  /** at least so many frames, in the mean, between two false alarms of a signal */
-  falseAlarmFrames: number;
-  learnFrames: number;
-  memoryFrames: number;
-  calmFrames: number;
-  adoptFrames: number;
-  objectsMax: number;
-}
-
-/** A spike that begins or ends. */
+/** A spike that starts, changes or ends. */
 export interface SpikeNews {
-  phase: 'start' | 'end';
+  phase: 'start' | 'update' | 'end';
   signal: Signal;
   /** frame it began with, as far as can be told */
   k: number;
   /** frame at which this was known */
   at: number;
+  /** when it began, epoch seconds, where times are known */
+  since?: number;
   /** per frame: missed truths, false tracks, switches; or the mean localization error */
   expected: number;
   observed: number;
@@ -36,8 +30,13 @@ export interface SpikeNews {
   score: number;
   /** truths, or for false the tracks, that were concerned when it began */
   objects: string[];
-  /** how it ended */
-  reason?: Ending | 'closed';
+  /** how many truths (tracks, for false) are concerned now, out of how many */
+  concerned?: number;
+  of?: number;
+  /** why it is one: worse than usual, or bad whatever is usual */
+  why?: Reason;
+  /** how it ended; of an update, that it lasts at a level that is learned by now, or has got worse since */
+  reason?: Ending | 'closed' | 'worse' | 'retired';
 }
 
 /** A signal as it is now. */
@@ -50,77 +49,86 @@ export interface SpikeGauge {
   count: number;
 }
 
-/** Everything a SpikeWatch knows. Plain JSON; its version stands in store/formats.ts. */
-export interface SpikeState {
-  /** the numbers of each piece; a piece that is missing, or of another length, begins anew */
-  pieces: Partial<Record<Piece, number[]>>;
-  held: string[];
-  missed: string[];
-  false: string[];
-  objects: Partial<Record<Signal, string[]>>;
+/** When a frame was: its number, and epoch seconds where they are known. */
+export interface FrameTime {
+  k: number;
+  t?: number;
 }
 
-const COMMON = { seen: 0, pendingHalves: 1, owedHalves: 2, objects: 3, counts: 4 } as const;
+/** Everything a SpikeWatch knows. Plain JSON; its version stands in store/formats.ts. */
+export interface SpikeState {
+  /** the numbers of each piece; a piece that is missing, or of another length, starts anew */
+  pieces: Partial<Record<Piece, number[]>>;
+  census?: CensusState;
+  objects: Partial<Record<Signal, string[]>>;
+  /** spikes that last, and were known to a version whose numbers mean nothing any more */
+  lasting?: Array<{ signal: Signal; k: number }>;
+}
+
+const COMMON = { time: 0, interval: 1, frames: 2, timed: 3, why: 4, counts: 8 } as const;
 /** The state is one flat array: these pieces, one behind the other. */
 const SIZES = {
   common: COMMON.counts,
   counts: SIGNALS.length,
-  missed: runDetectorSize(MISSED),
-  false: runDetectorSize(FALSE),
-  switch: runDetectorSize(SWITCH),
+  missed: countDetectorSize(MISSED),
+  false: countDetectorSize(FALSE),
+  switch: countDetectorSize(SWITCH),
   localization: errorDetectorSize(),
   episodes: SIGNALS.length * EPISODE_SIZE,
+  floor: FLOOR_SIZE,
 } as const;
 type Piece = keyof typeof SIZES;
 const PIECES = Object.keys(SIZES) as Piece[];
 const STATE_SIZE = PIECES.reduce((sum, piece) => sum + SIZES[piece], 0);
-/** half-switches of the frames before, after an interruption */
-const UNKNOWN = -1;
-/** Errors below this share of the cut-off are all the same: nothing is off. */
-const LEAST_ERROR_SHARE = 0.01;
-
-const noCounts = (): RunCounts => ({ begun: 0, exposed: 0, ended: 0, carried: 0, level: 0, objects: 0 });
+/** Seconds over which what is observed is smoothed; switches are rare and need more. */
+const SMOOTH_SECONDS: Record<Signal, number> = { missed: 1, false: 1, switch: 5, localization: 1 };
+const REASONS: readonly Reason[] = ['worse', 'never_matched', 'mostly_missed', 'objective'];
+/** Frames without any time are taken to come so fast; a gap longer than this is nobody's. */
+const INTERVAL_SECONDS = 1 / 30;
+const GAP_SECONDS = 10;
+/** the interval between frames is learned over so many */
+const INTERVAL_FRAMES = 20;
+/** A spike that was adopted has got worse when its level is so many times what it was. */
+const WORSE = 1.5;
+/** By the floor, calm is a share of missed objects of so much. */
+const FLOOR_CALM = 0.35;
 
 export class SpikeWatch {
   readonly #settings: SpikeSettings;
   readonly #state = new Float64Array(STATE_SIZE);
-  #missed!: RunDetector;
-  #false!: RunDetector;
-  #switch!: RunDetector;
+  readonly #census: Census;
+  #missed!: CountDetector;
+  #false!: CountDetector;
+  #switch!: CountDetector;
   #error!: ErrorDetector;
+  #floor!: Floor;
   #episodes = {} as Record<Signal, Episode>;
-  readonly #counts = { missed: noCounts(), false: noCounts(), switch: noCounts() };
-  #held: string[] = [];
-  #missedIds = new Set<string>();
-  #falseIds = new Set<string>();
-  /** truths that were held and are missed, tracks that were not false and are, in the newest frame */
-  readonly #lost: string[] = [];
-  readonly #risen: string[] = [];
-  #meanError = 0;
-  #pairs = 0;
   #objects: Partial<Record<Signal, string[]>> = {};
+  readonly #moment: Moment = { level: 0, objects: 0, begun: 0, proves: false };
 
   constructor(
-    settings: SpikeSettings,
+    settings: SpikeKeys,
     /** of the metric: exponent and cut-off give errors their size */
     readonly exponent: number,
     readonly cutoff: number,
   ) {
-    this.#settings = settings;
+    this.#settings = spikeSettings(settings);
+    this.#census = new Census(exponent, cutoff);
     this.#wire();
   }
 
   /** Every detector works on its own piece of the one state. */
   #wire(): void {
     const settings = this.#settings;
-    this.#missed = new RunDetector(MISSED, this.#piece('missed'), settings);
-    this.#false = new RunDetector(FALSE, this.#piece('false'), settings);
-    this.#switch = new RunDetector(SWITCH, this.#piece('switch'), settings);
+    this.#missed = new CountDetector(MISSED, this.#piece('missed'), settings);
+    this.#false = new CountDetector(FALSE, this.#piece('false'), settings);
+    this.#switch = new CountDetector(SWITCH, this.#piece('switch'), settings);
     this.#error = new ErrorDetector(this.#piece('localization'), settings);
+    this.#floor = new Floor(this.#piece('floor'), settings);
     const episodes = this.#piece('episodes');
     SIGNALS.forEach((signal, n) => {
       const own = episodes.subarray(n * EPISODE_SIZE, (n + 1) * EPISODE_SIZE);
-      this.#episodes[signal] = new Episode(own, settings, SMOOTH_FRAMES[signal]);
+      this.#episodes[signal] = new Episode(signal, own, settings, SMOOTH_SECONDS[signal]);
     });
   }
 
@@ -129,75 +137,155 @@ export class SpikeWatch {
     return this.#state.subarray(before, before + SIZES[name]);
   }
 
-  /** Takes in the newest frame, which has the number `k`; what begins or ends with it. */
-  update(glance: Glance, k: number, switched: () => string[]): SpikeNews[] {
-    const isFirst = this.#state[COMMON.pendingHalves] === UNKNOWN;
-    this.#count(glance);
-    if (isFirst) return [];
-    this.#missed.update(this.#counts.missed, k);
-    this.#false.update(this.#counts.false, k);
-    this.#switch.update(this.#counts.switch, k);
-    this.#error.update(this.#meanError, this.#pairs, k);
-    const news: SpikeNews[] = [];
-    let calm = true;
+  /** Adds the newest frame; what starts, changes or ends with it. `switched` names truths that changed their track. */
+  update(glance: Glance, mark: FrameTime, switched: () => string[] = () => []): SpikeNews[] {
+    const seconds = this.#elapse(mark);
+    const { k } = mark;
+    const census = this.#census;
+    const { interrupted } = census;
+    census.count(glance, seconds, this.#error.persistence, !this.#episodes.localization.active);
+    if (interrupted) return NONE;
+    this.#missed.update(census.missed, k, seconds);
+    this.#false.update(census.false, k, seconds);
+    this.#switch.update(census.switch, k, seconds);
+    this.#error.update(census.errors, census.meanError, k, seconds);
+    this.#floor.update(census, seconds);
+    let news: SpikeNews[] = NONE;
     for (const signal of this.#settings.signals) {
-      this.#follow(signal, k, glance, switched, news);
-      if (this.#episodes[signal].active) calm = false;
+      const one = this.#follow(signal, k, seconds, glance, switched);
+      if (one) news = news === NONE ? [one] : [...news, one];
     }
-    if (calm) this.#learn();
+    this.#learn(seconds);
     return news;
   }
 
   /**
-   * Nothing is known of the newest frame: what begins is found from the next ones alone, beginning with a first that
+   * Nothing is known of the newest frame: what starts is found from the next ones alone, beginning with a first that
    * only says how things are. What is usual, and spikes that last, stay.
    */
   interrupt(): void {
-    this.#state[COMMON.pendingHalves] = UNKNOWN;
+    this.#census.interrupt();
     for (const signal of SIGNALS) if (!this.#episodes[signal].active) this.#detector(signal).reset();
   }
 
-  #follow(signal: Signal, k: number, glance: Glance, switched: () => string[], news: SpikeNews[]): void {
-    const episode = this.#episodes[signal];
-    const level = this.#level(signal);
-    if (signal === 'localization' && this.#pairs === 0) return;
-    episode.observe(level);
-    if (episode.active) {
-      const ending = episode.follow(level, this.#expected(signal));
-      if (ending) news.push(this.#end(signal, k, ending));
-      return;
+  /** Seconds that a frame stands for: the usual interval, so that jitter and gaps do not matter. */
+  #elapse({ t }: FrameTime): number {
+    const state = this.#state;
+    const interval = state[COMMON.interval] || INTERVAL_SECONDS;
+    const frames = ++state[COMMON.frames];
+    state[COMMON.timed] = t === undefined ? 0 : 1;
+    if (t === undefined) {
+      state[COMMON.time] += interval;
+      return interval;
     }
-    const detector = this.#detector(signal);
-    if (!detector.alarming) return;
-    const { score } = detector;
-    const { firstFrame, observed } = detector.finding();
-    const expected = this.#expected(signal);
-    episode.start(Math.min(firstFrame, k), observed);
-    for (const one of SIGNALS) this.#detector(one).dropBlock();
-    this.#state[COMMON.counts + SIGNALS.indexOf(signal)]++;
-    const objects = this.#concerned(signal, glance, switched).slice(0, this.#settings.objectsMax);
-    this.#objects[signal] = objects;
-    news.push({ phase: 'start', signal, k: episode.firstFrame, at: k, expected, observed, score, objects });
+    const apart = t - state[COMMON.time];
+    state[COMMON.time] = t;
+    if (frames > 1 && apart > 0 && apart < GAP_SECONDS) {
+      const weight = 1 / Math.min(INTERVAL_FRAMES, frames - 1);
+      state[COMMON.interval] = interval + (apart - interval) * weight;
+    }
+    return state[COMMON.interval] || INTERVAL_SECONDS;
   }
 
-  #end(signal: Signal, at: number, reason: Ending | 'closed'): SpikeNews {
+  #follow(signal: Signal, k: number, seconds: number, glance: Glance, switched: () => string[]): SpikeNews | undefined {
+    const episode = this.#episodes[signal];
+    const census = this.#census;
+    if (signal === 'localization' && census.pairs === 0) return undefined;
+    const moment = this.#momentOf(signal);
+    episode.observe(moment.level, seconds);
+    const detector = this.#detector(signal);
+    const alarming = detector.alarming;
+    if (!episode.active) {
+      const reason = alarming ? 'worse' : this.#floor.reasonFor(signal);
+      return reason ? this.#start(signal, k, reason, glance, switched) : undefined;
+    }
+    const ending = episode.follow(moment, seconds, this.#floor.reasonFor(signal) !== null);
+    if (ending === 'recovered') return this.#end(signal, k, ending);
+    if (ending === 'adopted') {
+      detector.relearn();
+      return this.#news('update', signal, k, 'adopted');
+    }
+    if (!episode.adopted || !alarming) return undefined;
+    // what is worse than the spike itself is news, at most once an hour
+    const worse = episode.observed > WORSE * this.#expected(signal) && episode.worsen();
+    detector.reset();
+    return worse ? this.#news('update', signal, k, 'worse') : undefined;
+  }
+
+  #momentOf(signal: Signal): Moment {
+    const moment = this.#moment;
+    const census = this.#census;
+    if (signal === 'localization') {
+      moment.level = census.meanError;
+      moment.objects = census.pairs;
+      moment.begun = 0;
+    } else {
+      moment.level = census[signal].level;
+      moment.objects = census.truths;
+      moment.begun = census[signal].begun;
+    }
+    // a tracker that finds nothing proves nothing about its clutter
+    moment.proves = signal === 'missed' ? census.truths > 0 : census.pairs > 0;
+    return moment;
+  }
+
+  #start(signal: Signal, k: number, why: Reason, glance: Glance, switched: () => string[]): SpikeNews {
     const episode = this.#episodes[signal];
     const detector = this.#detector(signal);
-    const { score } = detector;
+    const finding = detector.finding();
+    const level = signal === 'localization' ? this.#census.meanError : this.#census[signal].level;
+    const observed = why === 'worse' ? Math.max(finding.observed, level) : episode.observed;
+    const firstFrame = why === 'worse' ? Math.min(finding.firstFrame, k) : k;
+    const [usual, bad] = this.#levels(signal, why, observed);
+    episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
+    this.#state[COMMON.why + SIGNALS.indexOf(signal)] = REASONS.indexOf(why);
+    detector.drop();
+    this.#piece('counts')[SIGNALS.indexOf(signal)]++;
+    this.#objects[signal] = this.#concerned(signal, glance, switched).slice(0, this.#settings.objectsMax);
+    return { ...this.#news('start', signal, k), observed };
+  }
+
+  /** What is usual and what is bad, as a share of objects, a rate per second, or a log error. */
+  #levels(signal: Signal, why: Reason, observed: number): [usual: number, bad: number] {
+    if (signal === 'localization') return [this.#error.mean, Math.log(Math.max(1e-9, observed))];
+    const { truths } = this.#census;
+    if (signal === 'missed') {
+      const expected = this.#missed.expected(1);
+      return [why === 'worse' ? expected : Math.min(expected, FLOOR_CALM), Math.min(1, observed / Math.max(1, truths))];
+    }
+    const usual = (signal === 'false' ? this.#false : this.#switch).usualRate(truths);
+    return [usual, 3 * usual];
+  }
+
+  #news(phase: SpikeNews['phase'], signal: Signal, at: number, reason?: SpikeNews['reason']): SpikeNews {
+    const episode = this.#episodes[signal];
+    const census = this.#census;
     const news: SpikeNews = {
-      phase: 'end',
+      phase,
       signal,
       k: episode.firstFrame,
       at,
       expected: this.#expected(signal),
-      observed: episode.mean,
-      score,
+      observed: phase === 'end' ? episode.mean : episode.observed,
+      score: this.#detector(signal).score,
       objects: this.#objects[signal] ?? [],
-      reason,
+      why: REASONS[this.#state[COMMON.why + SIGNALS.indexOf(signal)]],
     };
+    if (signal === 'missed' || signal === 'false') {
+      news.concerned = census[signal].level;
+      news.of = signal === 'missed' ? census.truths : census.pairs + census.false.level;
+    }
+    if (this.#state[COMMON.timed] === 1) news.since = episode.begun;
+    if (reason) news.reason = reason;
+    return news;
+  }
+
+  #end(signal: Signal, at: number, reason: Ending | 'closed'): SpikeNews {
+    const news = this.#news('end', signal, at, reason);
     delete this.#objects[signal];
-    if (reason === 'adopted') detector.relearn();
-    else detector.reset();
+    const detector = this.#detector(signal);
+    if (this.#episodes[signal].adopted) detector.restore();
+    detector.reset();
     return news;
   }
 
@@ -211,18 +299,35 @@ export class SpikeWatch {
       });
   }
 
+  /** The tracker is gone while its reference lives: its spikes stay, and say so. */
+  retire(at: number): SpikeNews[] {
+    return this.#settings.signals
+      .filter((signal) => this.#episodes[signal].active)
+      .map((signal) => this.#news('update', signal, at, 'retired'));
+  }
+
   gauge(signal: Signal): SpikeGauge {
     const { active, observed } = this.#episodes[signal];
     const { score } = this.#detector(signal);
-    const count = this.#state[COMMON.counts + SIGNALS.indexOf(signal)];
+    const count = this.#piece('counts')[SIGNALS.indexOf(signal)];
     return { active, score, expected: this.#expected(signal), observed, count };
+  }
+
+  /** The thresholds in force, by kind of change: for those who tune. */
+  thresholds(signal: Signal): number[] {
+    return this.#detector(signal).thresholds();
+  }
+
+  /** The evidence so far, by kind of change. */
+  sums(signal: Signal): number[] {
+    return this.#detector(signal).evidenceSums();
   }
 
   get signals(): readonly Signal[] {
     return this.#settings.signals;
   }
 
-  #detector(signal: Signal): RunDetector | ErrorDetector {
+  #detector(signal: Signal): CountDetector | ErrorDetector {
     return signal === 'missed'
       ? this.#missed
       : signal === 'false'
@@ -232,125 +337,64 @@ export class SpikeWatch {
           : this.#error;
   }
 
-  #level(signal: Signal): number {
-    return signal === 'localization' ? this.#meanError : this.#counts[signal].level;
-  }
-
   #expected(signal: Signal): number {
-    return this.#detector(signal).expected(this.#state[COMMON.objects]);
+    return signal === 'localization' ? this.#error.expected() : this.#detector(signal).expected(this.#census.truths);
   }
 
-  #learn(): void {
-    this.#missed.learn(this.#counts.missed);
-    this.#false.learn(this.#counts.false);
-    this.#switch.learn(this.#counts.switch);
-    this.#error.learn();
+  /** Each signal by itself, unless it has a spike; a tracker that finds nothing of what is there teaches nothing. */
+  #learn(seconds: number): void {
+    const census = this.#census;
+    const time = this.#state[COMMON.time];
+    const alive = census.truths === 0 || census.pairs > 0;
+    const learns = (signal: Signal) => !this.#episodes[signal].active || this.#episodes[signal].adopted;
+    const add = (detector: CountDetector, counts: Counts) => detector.learn(counts, seconds, time);
+    if (learns('missed')) add(this.#missed, census.missed);
+    if (alive && learns('false')) add(this.#false, census.false);
+    if (alive && learns('switch')) add(this.#switch, census.switch);
+    if (learns('localization')) this.#error.learn(census.errors, census.meanError, seconds);
   }
 
-  #count(glance: Glance): void {
-    const truths = glance.properTruths.length + glance.missed.length;
-    this.#state[COMMON.objects] = truths;
-    this.#countMissed(glance, truths);
-    this.#countFalse(glance, truths);
-    this.#countSwitches(glance, truths);
-    this.#pairs = glance.properTruths.length;
-    const mean = this.#pairs === 0 ? 0 : (glance.localization / this.#pairs) ** (1 / this.exponent);
-    this.#meanError = Math.max(mean, LEAST_ERROR_SHARE * this.cutoff);
-    this.#state[COMMON.seen]++;
-  }
-
-  /** A truth that was never held is not lost: a run begins with one that was held in the frame before. */
-  #countMissed({ properTruths, missed }: Glance, truths: number): void {
-    const counts = this.#counts.missed;
-    const before = this.#missedIds;
-    const held = this.#held;
-    const lost = this.#lost;
-    if (lost.length > 0) lost.length = 0;
-    let carried = 0;
-    let ended = 0;
-    for (const id of missed) {
-      if (before.has(id)) carried++;
-      else if (held.includes(id)) lost.push(id);
-    }
-    if (before.size > 0) for (const id of properTruths) if (before.has(id)) ended++;
-    counts.begun = lost.length;
-    counts.carried = carried + ended;
-    counts.ended = ended;
-    counts.exposed = truths - counts.carried;
-    counts.level = missed.length;
-    counts.objects = truths;
-    if (before.size > 0) before.clear();
-    for (const id of missed) before.add(id);
-    for (let n = 0; n < properTruths.length; n++) held[n] = properTruths[n];
-    if (held.length !== properTruths.length) held.length = properTruths.length;
-  }
-
-  #countFalse({ false: falseIds }: Glance, truths: number): void {
-    const counts = this.#counts.false;
-    const before = this.#falseIds;
-    const risen = this.#risen;
-    if (risen.length > 0) risen.length = 0;
-    for (const id of falseIds) if (!before.has(id)) risen.push(id);
-    counts.begun = risen.length;
-    counts.carried = before.size;
-    counts.ended = before.size - (falseIds.length - risen.length);
-    counts.level = falseIds.length;
-    counts.objects = truths;
-    if (before.size > 0) before.clear();
-    for (const id of falseIds) before.add(id);
-  }
-
-  /**
-   * Switches come to light a few frames late and may be taken back, so what counts is how many more there are in the
-   * frames that are not settled yet than there were at most before.
-   */
-  #countSwitches({ pendingHalves, settledHalves }: Glance, truths: number): void {
-    const counts = this.#counts.switch;
-    const state = this.#state;
-    const more = pendingHalves + settledHalves - state[COMMON.pendingHalves];
-    const owed = state[COMMON.owedHalves];
-    const fresh = Math.max(0, more - owed);
-    state[COMMON.owedHalves] = pendingHalves === 0 ? 0 : Math.max(0, owed - more);
-    state[COMMON.pendingHalves] = pendingHalves;
-    counts.begun = counts.level = fresh / 2;
-    counts.objects = truths;
-  }
-
-  /** Who is concerned by what begins now, the newest first. */
+  /** Who is concerned by what starts now, the newest first. */
   #concerned(signal: Signal, glance: Glance, switched: () => string[]): string[] {
-    if (signal === 'missed') return [...new Set([...this.#lost, ...glance.missed])];
-    if (signal === 'false') return [...new Set([...this.#risen, ...glance.false])];
-    return signal === 'switch' ? switched() : glance.properTruths;
+    const { lost, risen } = this.#census;
+    if (signal === 'missed') return [...new Set([...lost, ...glance.missed])];
+    if (signal === 'false') return [...new Set([...risen, ...glance.false])];
+    return signal === 'switch' ? switched() : [...glance.properTruths];
+  }
+
+  /** A spike of a version whose numbers mean nothing any more lasts until the scene is as good as most are. */
+  #resume(signal: Signal, k: number): void {
+    const [usual, bad] =
+      signal === 'missed'
+        ? [FLOOR_CALM / 5, 2 * FLOOR_CALM]
+        : signal === 'localization'
+          ? [Math.log(this.cutoff / 4), Math.log(this.cutoff / 2)]
+          : this.#levels(signal, 'worse', 0);
+    this.#episodes[signal].start(k, 0, 0, usual, bad);
   }
 
   toJSON(): SpikeState {
     return {
       pieces: Object.fromEntries(PIECES.map((name) => [name, Array.from(this.#piece(name))])),
-      held: this.#held,
-      missed: [...this.#missedIds],
-      false: [...this.#falseIds],
+      census: this.#census.toJSON(),
       objects: this.#objects,
     };
   }
 
-  /** Resumes exactly where `toJSON` was called; without a state it begins anew. */
-  static fromJSON(
-    state: SpikeState | undefined,
-    settings: SpikeSettings,
-    exponent: number,
-    cutoff: number,
-  ): SpikeWatch {
+  /** Resumes exactly where `toJSON` was called; without a state it starts anew. */
+  static fromJSON(state: SpikeState | undefined, settings: SpikeKeys, exponent: number, cutoff: number): SpikeWatch {
     const watch = new SpikeWatch(settings, exponent, cutoff);
     if (!state) return watch;
     for (const name of PIECES) {
       const numbers = state.pieces[name];
       if (numbers?.length === SIZES[name]) watch.#piece(name).set(numbers);
     }
-    watch.#held = [...state.held];
-    watch.#missedIds = new Set(state.missed);
-    watch.#falseIds = new Set(state.false);
+    if (state.census) watch.#census.restore(state.census);
     watch.#objects = state.objects;
     watch.#wire();
+    for (const { signal, k } of state.lasting ?? []) watch.#resume(signal, k);
     return watch;
   }
 }
+
+const NONE: SpikeNews[] = [];

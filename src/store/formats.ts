@@ -19,7 +19,7 @@ export const FORMATS = {
   lane: { version: 3, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
   series: { version: 2, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 2, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 2, holds: 'what a spike detector has learned, and the spikes that last' },
+  spikes: { version: 3, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
 } as const satisfies Record<string, { version: number; holds: string }>;
@@ -120,6 +120,7 @@ interface StoredSpikes {
   version?: number;
   /** version 1 */
   numbers?: number[];
+  pieces?: Record<string, number[]>;
 }
 
 /** [n]: from version n to n + 1, in place. */
@@ -149,6 +150,9 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
   spikes: {
     1: ({ series }) => {
       for (const { spikes } of series) if (spikes) nameNumbers(spikes);
+    },
+    2: ({ series }) => {
+      for (const { spikes } of series) if (spikes) keepLasting(spikes);
     },
   },
 };
@@ -212,4 +216,19 @@ function nameNumbers(spikes: StoredSpikes): void {
   delete spikes.version;
   delete spikes.numbers;
   Object.assign(spikes, { pieces: numbers.length === at ? pieces : {} });
+}
+
+/** Of version 2: signals in the order of their episodes, and where those say that a spike lasts, and since when. */
+const SPIKE_SIGNALS = ['missed', 'false', 'switch', 'localization'];
+const EPISODE_NUMBERS = { size: 8, active: 2, firstFrame: 4 };
+
+/** Version 3 learns in seconds and by other rules: what is kept is how many spikes there were, and which of them last. */
+function keepLasting(spikes: StoredSpikes): void {
+  const { counts, episodes = [] } = spikes.pieces ?? {};
+  const { size, active, firstFrame } = EPISODE_NUMBERS;
+  const lasting = SPIKE_SIGNALS.map((signal, n) => ({ signal, at: n * size }))
+    .filter(({ at }) => episodes[at + active] === 1)
+    .map(({ signal, at }) => ({ signal, k: episodes[at + firstFrame] }));
+  for (const key of ['held', 'missed', 'false'] as const) delete (spikes as Record<string, unknown>)[key];
+  Object.assign(spikes, { pieces: counts ? { counts } : {}, lasting });
 }

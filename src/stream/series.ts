@@ -9,8 +9,9 @@ import type { Params } from '../metric/params.js';
 import { type FeedSnapshot, SlidingWindow, type WindowParams, type WindowSnapshot } from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
+import type { SpikeKeys } from '../spikes/settings.js';
 import type { Signal } from '../spikes/signals.js';
-import { type SpikeNews, type SpikeSettings, type SpikeState, SpikeWatch } from '../spikes/watch.js';
+import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
 import { type FrameMark, type MarkedSwitch, summarize } from '../wire/events.js';
 import { unpack } from '../wire/objects.js';
 import type { Step } from './step.js';
@@ -111,13 +112,14 @@ export class Series {
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    return this.#pushed(mark, report, this.#watch(mark, report), solveMs);
+    return this.#pushed(mark, report, this.#watch(step, report), solveMs);
   }
 
-  /** Nobody is alarmed by what is not proven. */
-  #watch(mark: FrameMark, report: Report): readonly SpikeNews[] {
+  /** Nobody is alarmed by what is not proven. Feeds without times have the times at which they came. */
+  #watch({ k, t, receivedMs }: Step, report: Report): readonly SpikeNews[] {
+    const mark = { k, t: t ?? receivedMs / 1000 };
     if (report.exact)
-      return this.#spikes?.update(this.#window.glance(), mark.k, () => switchedLately(report)) ?? NO_SPIKES;
+      return this.#spikes?.update(this.#window.glance(), mark, () => switchedLately(report)) ?? NO_SPIKES;
     this.#spikes?.interrupt();
     return NO_SPIKES;
   }
@@ -138,15 +140,20 @@ export class Series {
   }
 
   /** Watches for spikes by these settings from now on, with what `before` has learned; not at all without signals. */
-  watchSpikes(settings: SpikeSettings | undefined, before = this.#spikes): void {
+  watchSpikes(settings: SpikeKeys | undefined, before = this.#spikes): void {
     const { exponent, cutoff } = this.params;
-    const on = settings !== undefined && settings.signals.length > 0;
+    const on = settings !== undefined && settings.signals?.length !== 0;
     this.#spikes = on ? SpikeWatch.fromJSON(before?.toJSON(), settings, exponent, cutoff) : null;
   }
 
   /** Spikes of signals that are not in `kept` are over. */
   endSpikes(kept: readonly Signal[] = []): SpikeNews[] {
     return this.#spikes && this.mark ? this.#spikes.close(this.mark.k, kept) : [];
+  }
+
+  /** The tracker is gone while its reference lives: its spikes stay, and say so. */
+  retireSpikes(): SpikeNews[] {
+    return this.#spikes && this.mark ? this.#spikes.retire(this.mark.k) : [];
   }
 
   #pushed(mark: FrameMark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
@@ -220,7 +227,7 @@ export class Series {
   }
 
   /** Continues exactly where `toJSON` was called. */
-  static fromJSON(state: SeriesState, options: SolveOptions = {}, spikes?: SpikeSettings): Series {
+  static fromJSON(state: SeriesState, options: SolveOptions = {}, spikes?: SpikeKeys): Series {
     const { tracker, profile, window, marks, report } = state;
     // solved whatever its past, so that the next frame finds it as ready as one that went on
     const restored = SlidingWindow.fromJSON(window, { ...options, budgetMs: RESTORE_BUDGET_MS });
@@ -229,7 +236,7 @@ export class Series {
     series.#ended = window.ended;
     series.#unjudgedBefore = state.unjudgedBefore ?? null;
     series.#report = report && series.#withFrames(report, window);
-    if (spikes && spikes.signals.length > 0)
+    if (spikes && spikes.signals?.length !== 0)
       series.#spikes = SpikeWatch.fromJSON(state.spikes, spikes, window.params.exponent, window.params.cutoff);
     return series;
   }

@@ -6,7 +6,7 @@ import { InputError } from '../metric/input-error.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import type { ScoreReading } from '../scores/companion.js';
-import type { SpikeNews } from '../spikes/watch.js';
+import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
 import type { LogRecord } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
 import type { FeedId, Role } from '../wire/feed.js';
@@ -46,6 +46,8 @@ interface StreamState extends StreamEventsState {
   companions?: CompanionStates;
   dimensions: number;
   spikes?: SpikeEvent[];
+  /** detectors of trackers that are gone while a spike of theirs lasts, by series */
+  dormant?: Array<[series: string, state: SpikeState]>;
   findings?: FindingsState;
   heavy?: boolean;
   allowance?: AllowanceState;
@@ -68,6 +70,8 @@ export class Stream implements RunningStream {
   readonly #feeds = new Map<string, FeedState>();
   /** how the spikes that last began, by series and signal */
   readonly #spikes = new Map<string, SpikeEvent>();
+  /** detectors of trackers that are gone, with spikes that last, by series */
+  readonly #dormant = new Map<string, SpikeWatch>();
   #plan: StreamPlan;
   #dimensions: number;
   #position: number;
@@ -97,6 +101,7 @@ export class Stream implements RunningStream {
     for (const one of state?.series ?? [])
       this.#series.set(seriesKey(one.tracker, one.profile), Series.fromJSON(one, solve, spikes));
     for (const event of state?.spikes ?? []) this.#spikes.set(spikeKey(event), event);
+    for (const [key, watch] of state?.dormant ?? []) this.#dormant.set(key, SpikeWatch.fromJSON(watch, spikes, 1, 1));
   }
 
   /** Continues exactly where the snapshot was made; its state is what `toJSON` gave. */
@@ -239,7 +244,8 @@ export class Stream implements RunningStream {
     if (known) this.#companions.drop(tracker);
     known?.dispose();
     const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve);
-    series.watchSpikes(this.#plan.settings.spikes, known?.spikes);
+    series.watchSpikes(this.#plan.settings.spikes, known?.spikes ?? this.#dormant.get(key));
+    this.#dormant.delete(key);
     this.#series.set(key, series);
   }
 
@@ -320,8 +326,8 @@ export class Stream implements RunningStream {
     for (const spike of spikes) {
       const event: SpikeEvent = { type: 'spike', stream: this.name, tracker, profile, ...spike, ...time };
       this.#events.emit(event);
-      if (spike.phase === 'start') this.#spikes.set(spikeKey(event), event);
-      else this.#spikes.delete(spikeKey(event));
+      if (spike.phase === 'end') this.#spikes.delete(spikeKey(event));
+      else this.#spikes.set(spikeKey(event), event);
     }
   }
 
@@ -334,7 +340,7 @@ export class Stream implements RunningStream {
     this.#pairing.configure(plan.settings.pairing);
     for (const series of this.#series.values()) {
       if (keepsWindow(series.profile, before, plan)) this.#watchSpikes(series, plan);
-      else this.#removeSeries(series);
+      else this.#removeSeries(series, series.endSpikes());
     }
     for (const { role, tracker } of this.#feeds.values()) if (role === 'tracker') this.#openAllSeries(tracker!);
   }
@@ -344,24 +350,37 @@ export class Stream implements RunningStream {
     series.watchSpikes(settings.spikes);
   }
 
-  #removeSeries(series: Series): void {
+  #removeSeries(series: Series, spikes: SpikeNews[]): void {
     const { tracker, profile } = series;
     this.#series.delete(seriesKey(tracker, profile));
-    this.#emitSpikes(series, series.endSpikes());
+    this.#emitSpikes(series, spikes);
     series.dispose();
     this.#events.emit({ type: 'retired', stream: this.name, tracker, profile });
   }
 
   #retire(tracker: string | null): void {
     for (const series of this.#series.values())
-      if (tracker === null || series.tracker === tracker) this.#removeSeries(series);
+      if (tracker === null) this.#removeSeries(series, series.endSpikes());
+      else if (series.tracker === tracker) this.#retireSeries(series);
     this.#companions.drop(tracker);
     this.#allowance.drop(tracker);
     this.#findings.retire(tracker);
     this.#emitFindings();
-    if (tracker === null) return;
+    if (tracker === null) {
+      for (const event of this.spikes()) this.#events.emit({ ...event, phase: 'end', reason: 'closed' });
+      this.#spikes.clear();
+      this.#dormant.clear();
+      return;
+    }
     this.#feeds.delete(tracker);
     this.#pairing.dropTracker(tracker);
+  }
+
+  /** The reference goes on without this tracker: what was wrong with it still is. */
+  #retireSeries(series: Series): void {
+    const spikes = series.retireSpikes();
+    if (spikes.length > 0) this.#dormant.set(seriesKey(series.tracker, series.profile), series.spikes!);
+    this.#removeSeries(series, spikes);
   }
 
   spikes(): SpikeEvent[] {
@@ -442,6 +461,7 @@ export class Stream implements RunningStream {
       dimensions: this.#dimensions,
       ...this.#events.toJSON(),
       spikes: this.spikes(),
+      ...(this.#dormant.size > 0 ? { dormant: [...this.#dormant].map(([key, watch]) => [key, watch.toJSON()]) } : {}),
       findings: this.#findings.toJSON(),
       ...(this.heavy ? { heavy: true } : {}),
       allowance: this.#allowance.toJSON(),

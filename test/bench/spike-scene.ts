@@ -1,18 +1,11 @@
 /**
- * Scenes for the spike detector, simulated as counts: 20 objects at 30 frames/s that arrive and depart, misses in runs
- * (mean 5 frames), false tracks that stay for a while, switches, localization errors that persist from frame to frame.
- * Seeded. Events are drawn by their distance, not frame by frame, so that a day of 2.6 million frames takes a second.
+ * Traffic for the spike detector: objects that come and go, seen by a tracker with the habits of real ones. Misses come
+ * in runs of 5 to 30 frames, newcomers are found 0 to 4 frames late, tracks outlive their object by 0 to 2 frames,
+ * clutter has a geometric life, every object has an error level of its own; on top, if wanted, occlusions that hide a
+ * part of the scene, showers of clutter, and a day with a night. Seeded. It gives glances, not frames: a day of 20
+ * objects at 10 frames/s takes seconds.
  */
-import type { RunCounts } from '../../src/spikes/run-detector.js';
-
-export const FRAMES_PER_DAY = 30 * 86_400;
-/** Objects come and go in so many places, each taken four fifths of the time: 20 objects in the mean. */
-const PLACES = Number(process.env.PLACES ?? 25);
-const OBJECTS = 20;
-/** mean frames an object is there, and a place is empty */
-const LIFE_FRAMES = 600;
-const EMPTY_FRAMES = LIFE_FRAMES * (PLACES / OBJECTS - 1);
-const RUN_FRAMES = 5;
+import type { Glance } from '../../src/metric/evaluation.js';
 
 /** xoshiro128**, as numbers in (0, 1). */
 export class Chance {
@@ -72,231 +65,323 @@ export class Chance {
   }
 }
 
-/** Successes among trials of one probability, drawn by the distance from one success to the next. */
-class Trials {
-  #left = 0;
-  #probability = 0;
-
-  constructor(readonly chance: Chance) {}
-
-  set probability(value: number) {
-    this.#probability = value;
-    this.#left = this.#distance();
-  }
-
-  #distance(): number {
-    return this.#probability === 0
-      ? Number.POSITIVE_INFINITY
-      : Math.floor(Math.log(this.chance.next()) / Math.log1p(-this.#probability));
-  }
-
-  among(count: number): number {
-    let successes = 0;
-    this.#left -= count;
-    while (this.#left < 0) {
-      successes++;
-      this.#left += this.#distance() + 1;
-    }
-    return successes;
-  }
+export interface TrafficOptions {
+  seed: number;
+  /** in the mean */
+  objects: number;
+  framesPerSecond?: number;
+  missShare?: number;
+  clutterPerSecond?: number;
+  switchesPerObjectSecond?: number;
+  /** standard deviation of the logarithm of an object's own error level */
+  errorSpread?: number;
+  /** of an object's own rate of misses */
+  missSpread?: number;
+  /** every two minutes a part of the scene is hidden for some seconds */
+  occlusions?: boolean;
+  /** every ten minutes, for 20 s, clutter comes 15 times as often */
+  showers?: boolean;
+  /** fewer objects, more misses, clutter and error by night */
+  diurnal?: boolean;
+  lifeSeconds?: number;
 }
 
-/** Events at a rate per frame, drawn by the time from one to the next. */
-class Arrivals {
-  #left = 0;
-  #rate = 0;
-
-  constructor(readonly chance: Chance) {}
-
-  set rate(value: number) {
-    this.#rate = value;
-    this.#left = this.#time();
-  }
-
-  #time(): number {
-    return -Math.log(this.chance.next()) / this.#rate;
-  }
-
-  frame(): number {
-    let count = 0;
-    for (this.#left -= 1; this.#left < 0; this.#left += this.#time()) count++;
-    return count;
-  }
+/** What is wrong with the tracker, as factors of what is usual. */
+export interface TrafficFault {
+  missed?: number;
+  false?: number;
+  switch?: number;
+  localization?: number;
+  /** it sees nothing any more */
+  covered?: boolean;
+  /** this share of the objects, by where they are, is never found again */
+  blind?: number;
 }
 
-export interface CountScene {
-  /** One frame further; the same object every time. */
-  step(): RunCounts;
-  /** From the next frame on the tracker is bad. */
-  break(): void;
+/** What an oracle may know about the newest frame. */
+export interface Seen {
+  /** runs of misses that begin, objects that might have */
+  lost: number;
+  exposed: number;
+  /** clutter that appears */
+  appeared: number;
+  switched: number;
+  /** sum of innovations of the log errors, in standard deviations, and of how many objects */
+  noise: number;
+  noisy: number;
 }
 
-export const startOf = (share: number) => share / (1 - share) / RUN_FRAMES;
+interface Walker {
+  id: string;
+  track: string;
+  /** frames until it leaves */
+  life: number;
+  /** frames for which it is not found; below 0 it is held */
+  hidden: number;
+  /** frames until the next run of misses, were it held */
+  untilMiss: number;
+  untilSwitch: number;
+  level: number;
+  missiness: number;
+  /** log error around its level */
+  error: number;
+  place: number;
+  fresh: boolean;
+}
 
-/** Objects that arrive and depart, and are missed in runs. */
-export class MissScene implements CountScene {
-  readonly counts: RunCounts = { begun: 0, exposed: 0, ended: 0, carried: 0, level: 0, objects: 0 };
+const SETTLE_FRAMES = 30;
+/** of the log error, from one frame at 10 frames/s to the next, and its standard deviation */
+const PERSISTENCE = 0.9;
+export const ERROR_DEVIATION = 0.35;
+const RUN_MEAN = 17.5;
+const CLUTTER_LIFE_SECONDS = 1.2;
+const DAY_SECONDS = 86_400;
+const NORMALS = 1 << 16;
+
+export class Traffic {
+  readonly seen: Seen = { lost: 0, exposed: 0, appeared: 0, switched: 0, noise: 0, noisy: 0 };
+  fault: TrafficFault = {};
+  readonly options: Required<TrafficOptions>;
   readonly #chance: Chance;
-  readonly #arriving: Trials;
-  readonly #departing: Trials;
-  readonly #losing: Trials;
-  readonly #finding: Trials;
-  #held = OBJECTS;
-  #missed = 0;
-  /** missed until they depart */
-  #gone = 0;
-  #burst = false;
+  readonly #normals = new Float64Array(NORMALS);
+  #walkers: Walker[] = [];
+  #tails: Array<{ id: string; left: number }> = [];
+  #clutter: Array<{ id: string; left: number }> = [];
+  readonly #halves = new Uint8Array(SETTLE_FRAMES);
+  #pending = 0;
+  #count = 0;
+  #frame = -1;
+  #untilArrival = 0;
+  #untilClutter = 0;
+  #untilOcclusion: number;
+  #showerFrames = 0;
+  #untilShower: number;
+  #seconds = 0;
+  #fps: number;
+  readonly #glance: Glance = {
+    frame: -1,
+    properTruths: [],
+    properTracks: [],
+    errors: [],
+    missed: [],
+    false: [],
+    halves: 0,
+    pendingHalves: 0,
+    settledHalves: 0,
+    localization: 0,
+  };
 
-  constructor(
-    seed: number,
-    readonly fault: 'runs' | 'atOnce',
-  ) {
-    this.#chance = new Chance(seed);
-    this.#arriving = new Trials(this.#chance);
-    this.#arriving.probability = 1 / EMPTY_FRAMES;
-    this.#departing = new Trials(this.#chance);
-    this.#departing.probability = 1 / LIFE_FRAMES;
-    this.#losing = new Trials(this.#chance);
-    this.#losing.probability = startOf(0.02);
-    this.#finding = new Trials(this.#chance);
-    this.#finding.probability = 1 / RUN_FRAMES;
+  constructor(options: TrafficOptions) {
+    this.options = {
+      framesPerSecond: 10,
+      missShare: 0.02,
+      clutterPerSecond: 0.2,
+      switchesPerObjectSecond: 0.001,
+      errorSpread: 0.35,
+      missSpread: 0,
+      occlusions: false,
+      showers: false,
+      diurnal: false,
+      lifeSeconds: 60,
+      ...options,
+    };
+    this.#fps = this.options.framesPerSecond;
+    this.#chance = new Chance(options.seed);
+    for (let n = 0; n < NORMALS; n++) this.#normals[n] = this.#chance.normal();
+    this.#untilOcclusion = this.#fps * 120 * (0.5 + this.#chance.next());
+    this.#untilShower = this.#fps * 600 * (0.5 + this.#chance.next());
+    for (let n = 0; n < this.options.objects; n++) {
+      const walker = this.#arrive();
+      walker.hidden = -1;
+    }
   }
 
-  break(): void {
-    if (this.fault === 'runs') this.#losing.probability = startOf(0.3);
-    else this.#burst = true;
+  get seconds(): number {
+    return this.#seconds;
   }
 
-  step(): RunCounts {
-    const leavingHeld = Math.min(this.#held, this.#departing.among(this.#held));
-    const leavingMissed = Math.min(this.#missed, this.#departing.among(this.#missed));
-    const leavingGone = Math.min(this.#gone, this.#departing.among(this.#gone));
-    const arrived = this.#arriving.among(PLACES - this.#held - this.#missed - this.#gone);
-    const held = this.#held - leavingHeld;
-    const missed = this.#missed - leavingMissed;
-    const gone = this.#gone - leavingGone;
-    const ended = this.#finding.among(missed);
-    let begun = this.#losing.among(held);
+  /** The tracker and the scene stay as they are, frames come more or less often. */
+  set framesPerSecond(value: number) {
+    this.#fps = value;
+  }
+
+  /** 0 at noon, 1 at midnight; the day begins at noon. */
+  get #night(): number {
+    return this.options.diurnal ? (1 - Math.cos((2 * Math.PI * this.#seconds) / DAY_SECONDS)) / 2 : 0;
+  }
+
+  #wait(perFrame: number): number {
+    return -Math.log(this.#chance.next()) / Math.max(perFrame, 1e-12);
+  }
+
+  #normal(): number {
+    return this.#normals[Math.floor(this.#chance.next() * NORMALS)];
+  }
+
+  #arrive(): Walker {
+    const { lifeSeconds, errorSpread, missSpread } = this.options;
+    const walker: Walker = {
+      id: `t${++this.#count}`,
+      track: `y${this.#count}`,
+      life: Math.max(2 * this.#fps, this.#wait(1 / (lifeSeconds * this.#fps))),
+      hidden: Math.floor(5 * this.#chance.next()),
+      untilMiss: 0,
+      untilSwitch: 0,
+      level: errorSpread * this.#normal(),
+      missiness: Math.exp(missSpread * this.#normal() - missSpread ** 2 / 2),
+      error: ERROR_DEVIATION * this.#normal(),
+      place: this.#chance.next(),
+      fresh: true,
+    };
+    walker.untilMiss = this.#wait(1);
+    walker.untilSwitch = this.#wait(1);
+    this.#walkers.push(walker);
+    return walker;
+  }
+
+  /** Runs of misses that begin per held object and second. */
+  get lossPerSecond(): number {
+    const { missShare, framesPerSecond } = this.options;
+    return (missShare / (1 - missShare) / RUN_MEAN) * framesPerSecond;
+  }
+
+  glance(): Glance {
+    const { options, fault, seen } = this;
+    const fps = this.#fps;
+    const night = this.#night;
+    this.#seconds += 1 / fps;
+    this.#frame++;
+    seen.lost = seen.exposed = seen.appeared = seen.switched = seen.noise = seen.noisy = 0;
+    this.#comeAndGo(night);
+    this.#occlude();
+    this.#moveClutter(night);
+    const glance = this.#glance;
+    const { properTruths, properTracks, errors, missed } = glance;
+    let proper = 0;
     let lost = 0;
-    if (this.#burst) {
-      // 30 % of the objects, to the nearest whole number, and for good
-      for (let n = begun; n < held; n++) if (this.#chance.next() < 0.3) lost++;
-      this.#burst = false;
-      this.#losing.probability = startOf(0.3);
+    let halves = 0;
+    let localization = 0;
+    const missHazard = (this.lossPerSecond / fps) * (fault.missed ?? 1) * (1 + 0.5 * night);
+    const switchHazard = (options.switchesPerObjectSecond / fps) * (fault.switch ?? 1);
+    const scale = Math.log(0.1) + Math.log(fault.localization ?? 1) + Math.log(1 + 0.3 * night);
+    const keep = PERSISTENCE ** (10 / fps);
+    const add = ERROR_DEVIATION * Math.sqrt(1 - keep * keep);
+    for (const walker of this.#walkers) {
+      if (walker.hidden < 0 && !walker.fresh) {
+        seen.exposed++;
+        walker.untilMiss -= missHazard * walker.missiness;
+        if (walker.untilMiss < 0) {
+          seen.lost++;
+          walker.untilMiss = this.#wait(1);
+          walker.hidden = this.#runFrames();
+        }
+      }
+      const noise = this.#normal();
+      walker.error = keep * walker.error + add * noise;
+      walker.hidden--;
+      const blind = fault.covered || (fault.blind !== undefined && walker.place < fault.blind);
+      if (walker.hidden >= 0 || blind) {
+        missed[lost++] = walker.id;
+        continue;
+      }
+      walker.untilSwitch -= switchHazard;
+      if (walker.untilSwitch < 0) {
+        walker.untilSwitch = this.#wait(1);
+        walker.track = `y${++this.#count}`;
+        halves += 2;
+        seen.switched++;
+      }
+      walker.fresh = false;
+      seen.noise += noise;
+      seen.noisy++;
+      const error = Math.min(0.49, Math.exp(scale + walker.level + walker.error));
+      properTruths[proper] = walker.id;
+      properTracks[proper] = walker.track;
+      errors[proper++] = error;
+      localization += error;
     }
-    begun += lost;
-    this.#held = held + arrived + ended - begun;
-    this.#missed = missed - ended + begun - lost;
-    this.#gone = gone + lost;
-    const { counts } = this;
-    counts.begun = begun;
-    counts.exposed = held + arrived;
-    counts.ended = ended;
-    counts.carried = missed + gone;
-    counts.level = this.#missed + this.#gone;
-    counts.objects = this.#held + counts.level;
-    return counts;
+    if (properTruths.length !== proper) properTruths.length = properTracks.length = errors.length = proper;
+    if (missed.length !== lost) missed.length = lost;
+    this.#fillFalse();
+    const slot = this.#frame % SETTLE_FRAMES;
+    glance.settledHalves = this.#halves[slot];
+    this.#halves[slot] = halves;
+    this.#pending += halves - glance.settledHalves;
+    glance.frame = this.#frame;
+    glance.halves = halves;
+    glance.pendingHalves = this.#pending;
+    glance.localization = localization;
+    return glance;
+  }
+
+  /** 5 to 30 frames at 10 frames/s. */
+  #runFrames(): number {
+    return Math.round(((5 + 26 * this.#chance.next()) * this.#fps) / 10);
+  }
+
+  #comeAndGo(night: number): void {
+    const { objects, lifeSeconds } = this.options;
+    const walkers = this.#walkers;
+    for (let n = walkers.length - 1; n >= 0; n--) {
+      const walker = walkers[n];
+      if (--walker.life > 0) continue;
+      const left = Math.floor(3 * this.#chance.next());
+      if (walker.hidden < 0 && left > 0 && !this.fault.covered) this.#tails.push({ id: walker.track, left });
+      walkers[n] = walkers[walkers.length - 1];
+      walkers.pop();
+    }
+    const rate = (objects / (lifeSeconds * this.#fps)) * (1 - 0.9 * night);
+    this.#untilArrival -= rate;
+    while (this.#untilArrival < 0) {
+      this.#untilArrival += this.#wait(1);
+      this.#arrive();
+    }
+  }
+
+  /** 30 to 80 % of those who are held, for 1 to 3 seconds. */
+  #occlude(): void {
+    if (!this.options.occlusions || --this.#untilOcclusion > 0) return;
+    this.#untilOcclusion = this.#fps * 120 * (0.5 + this.#chance.next());
+    const share = 0.3 + 0.5 * this.#chance.next();
+    for (const walker of this.#walkers)
+      if (walker.hidden < 0 && this.#chance.next() < share)
+        walker.hidden = Math.round(this.#fps * (1 + 2 * this.#chance.next()));
+  }
+
+  #moveClutter(night: number): void {
+    const { options, fault, seen } = this;
+    const fps = this.#fps;
+    if (options.showers && --this.#untilShower <= 0) {
+      this.#untilShower = fps * 600 * (0.5 + this.#chance.next());
+      this.#showerFrames = 20 * fps;
+    }
+    const factor = (this.#showerFrames-- > 0 ? 15 : 1) * (1 + 0.5 * night) * (fault.false ?? 1);
+    for (const list of [this.#clutter, this.#tails])
+      for (let n = list.length - 1; n >= 0; n--) {
+        if (--list[n].left > 0) continue;
+        list[n] = list[list.length - 1];
+        list.pop();
+      }
+    this.#untilClutter -= fault.covered ? 0 : (options.clutterPerSecond / fps) * factor;
+    while (this.#untilClutter < 0) {
+      this.#untilClutter += this.#wait(1);
+      const left = Math.max(1, Math.ceil(this.#wait(1 / (CLUTTER_LIFE_SECONDS * fps))));
+      this.#clutter.push({ id: `f${++this.#count}`, left });
+      seen.appeared++;
+    }
+  }
+
+  #fillFalse(): void {
+    const list = this.#glance.false;
+    let count = 0;
+    if (!this.fault.covered) {
+      for (const { id } of this.#clutter) list[count++] = id;
+      for (const { id } of this.#tails) list[count++] = id;
+    }
+    if (list.length !== count) list.length = count;
   }
 }
 
-/** Events at a rate per frame that stay for a while (false tracks) or not (switches). */
-export class RateScene implements CountScene {
-  readonly counts: RunCounts = { begun: 0, exposed: 0, ended: 0, carried: 0, level: 0, objects: OBJECTS };
-  readonly #events: Arrivals;
-  readonly #ending: Trials;
-  readonly #arriving: Trials;
-  readonly #departing: Trials;
-  #level = 0;
-
-  constructor(
-    seed: number,
-    readonly usual: number,
-    readonly bad: number,
-    readonly staysFrames: number,
-  ) {
-    const chance = new Chance(seed);
-    this.#events = new Arrivals(chance);
-    this.#events.rate = usual;
-    this.#ending = new Trials(chance);
-    this.#ending.probability = staysFrames === 0 ? 0 : 1 / staysFrames;
-    this.#arriving = new Trials(chance);
-    this.#arriving.probability = 1 / EMPTY_FRAMES;
-    this.#departing = new Trials(chance);
-    this.#departing.probability = 1 / LIFE_FRAMES;
-  }
-
-  break(): void {
-    this.#events.rate = this.bad;
-  }
-
-  step(): RunCounts {
-    const { counts } = this;
-    counts.objects +=
-      this.#arriving.among(PLACES - counts.objects) - Math.min(counts.objects, this.#departing.among(counts.objects));
-    counts.begun = this.#events.frame();
-    if (this.staysFrames === 0) {
-      counts.level = counts.begun;
-      return counts;
-    }
-    counts.carried = this.#level;
-    counts.ended = this.#ending.among(this.#level);
-    this.#level += counts.begun - counts.ended;
-    counts.level = this.#level;
-    return counts;
-  }
-}
-
-/** Localization errors: each object's is the length of a vector of two that wanders back to 0 (autoregression). */
-export class ErrorScene {
-  readonly #chance: Chance;
-  readonly #arriving: Trials;
-  readonly #departing: Trials;
-  readonly #offsets: Float64Array = new Float64Array(256);
-  #count = OBJECTS;
-  #scale = 1;
-
-  constructor(
-    seed: number,
-    /** how much of an error is left in the next frame */
-    readonly persistence = 0.9,
-  ) {
-    this.#chance = new Chance(seed);
-    this.#arriving = new Trials(this.#chance);
-    this.#arriving.probability = 1 / EMPTY_FRAMES;
-    this.#departing = new Trials(this.#chance);
-    this.#departing.probability = 1 / LIFE_FRAMES;
-    for (let n = 0; n < 2 * this.#count; n++) this.#offsets[n] = this.#chance.normal();
-  }
-
-  get pairs(): number {
-    return this.#count;
-  }
-
-  break(): void {
-    this.#scale = 1.5;
-  }
-
-  /** Mean error of the next frame; 0 without objects. */
-  step(): number {
-    const offsets = this.#offsets;
-    const leaving = Math.min(this.#count, this.#departing.among(this.#count));
-    for (let n = 0; n < leaving; n++) {
-      const at = 2 * Math.floor(this.#chance.next() * this.#count--);
-      offsets[at] = offsets[2 * this.#count];
-      offsets[at + 1] = offsets[2 * this.#count + 1];
-    }
-    const old = this.#count;
-    this.#count = old + this.#arriving.among(PLACES - old);
-    const noise = Math.sqrt(1 - this.persistence ** 2);
-    let sum = 0;
-    for (let n = 0; n < this.#count; n++) {
-      const [keep, add] = n < old ? [this.persistence, noise] : [0, 1];
-      const x = keep * offsets[2 * n] + add * this.#chance.normal();
-      const y = keep * offsets[2 * n + 1] + add * this.#chance.normal();
-      offsets[2 * n] = x;
-      offsets[2 * n + 1] = y;
-      sum += Math.sqrt(x * x + y * y);
-    }
-    return this.#count === 0 ? 0 : (this.#scale * 0.1 * sum) / this.#count;
-  }
-}
+/** Standard deviation of the noise of a log error in one frame, at 10 frames/s. */
+export const INNOVATION = ERROR_DEVIATION * Math.sqrt(1 - PERSISTENCE ** 2);
+export const CARRY = PERSISTENCE;

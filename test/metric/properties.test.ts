@@ -48,19 +48,23 @@ function slidesLikeBatch(
     else assert.ok(report.exact && report.gap === 0, place);
     assert.deepEqual({ ...report.newest, assignment: report.newest.assignment }, report.perFrame.at(-1), place);
     verify(report, held, params, place);
-    sameGlance(window.glance(), report, frame, place);
+    sameGlance(window.glance(), report, frame, params, place);
   });
   window.dispose();
 }
 
 /** A glance says of the newest frame what the report says of it. */
-function sameGlance(glance: Glance, report: Report, frame: Frame, place: string): void {
+function sameGlance(glance: Glance, report: Report, frame: Frame, params: Params, place: string): void {
   const { assignment, cost, count } = report.newest;
   const proper = assignment.filter((pair) => pair.distance !== null);
   assert.deepEqual(
     [glance.properTruths, glance.properTracks],
     [proper.map((p) => p.truth), proper.map((p) => p.track)],
   );
+  proper.forEach((pair, n) => {
+    close(glance.errors[n], pair.distance! ** params.exponent, 1e-12, place);
+  });
+  assert.equal(glance.errors.length, proper.length, place);
   const without = (objects: Obj[], ids: string[]) => objects.map(({ id }) => id).filter((id) => !ids.includes(id));
   assert.deepEqual(glance.missed, without(frame.reference, glance.properTruths), place);
   assert.deepEqual(glance.false, without(frame.tracker, glance.properTracks), place);

@@ -67,7 +67,10 @@ describe('spikes of a running evaluator', function () {
     // crashes while learning, in the middle of a block, and while a spike lasts
     for (const crashes of [[], [130, 250], [311, 350]]) {
       const folder = join(dir, String(runs.length));
-      const text = JSON.stringify({ data: { dir: folder, groupCommitMs: 1, snapshotFrames: 40 } });
+      const text = JSON.stringify({
+        data: { dir: folder, groupCommitMs: 1, snapshotFrames: 40 },
+        streams: { defaults: { spikes: { calmSeconds: 1 } } },
+      });
       const { config } = readConfig({ text, env: {} });
       const chance = new Chance(4);
       const found = new Map<number, SpikeEvent>();
@@ -116,6 +119,7 @@ describe('spikes of a running evaluator', function () {
     const text = JSON.stringify({
       listen: { port: 0 },
       data: { dir },
+      streams: { defaults: { spikes: { calmSeconds: 1 } } },
       notify: { receivers: [{ name: 'oncall', type: 'webhook', url }] },
     });
     const { config } = readConfig({ text, env: {} });

@@ -99,7 +99,7 @@ function watch(frames: Frame[], at = Number.POSITIVE_INFINITY, fault?: Fault): S
   const news = frames.flatMap((frame, index) => {
     const k = index + 1;
     window.push(fault && k >= at ? { reference: frame.reference, tracker: fault(frame, k - at) } : frame);
-    return detector.update(window.glance(), k, () => []);
+    return detector.update(window.glance(), { k });
   });
   window.dispose();
   return news;

@@ -104,12 +104,30 @@ describe('stored formats', () => {
     assert.deepEqual(reference, { pending: [{ x: 1, ...renewed }], closedUpTo: 5, suspect: null });
     assert.deepEqual([history, sampled], [[{ x: 0, ...renewed }], 'reference']);
     const { pieces, ...rest } = after.series[0].spikes as unknown as { pieces: Record<string, number[]> };
-    assert.deepEqual(rest, { held: ['a'] });
-    assert.deepEqual(Object.values(pieces).flat(), numbers);
-    assert.deepEqual(
-      Object.entries(pieces).map(([name, list]) => `${name} ${list[0]}`),
-      ['common 0', 'counts 4', 'missed 8', 'false 48', 'switch 88', 'localization 124', 'episodes 157'],
-    );
+    assert.deepEqual(rest, { lasting: [] });
+    assert.deepEqual(pieces, { counts: [4, 5, 6, 7] });
+  });
+
+  it('of spikes of version 2 start anew, but for how many there were and which of them last', () => {
+    const episodes = Array.from({ length: 32 }, () => 0);
+    episodes[8 + 2] = 1;
+    episodes[8 + 4] = 421;
+    const stored = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number>; state: object };
+    stored.formats.spikes = 2;
+    const spikes = {
+      pieces: { counts: [1, 2, 3, 4], missed: [9], episodes },
+      held: ['a'],
+      missed: [],
+      false: [],
+      objects: {},
+    };
+    stored.state = { ...emptyState(), series: [{ spikes }] };
+    const after = unpackSnapshot(serialize(stored), 'it') as { series: Array<{ spikes: object }> };
+    assert.deepEqual(after.series[0].spikes, {
+      pieces: { counts: [1, 2, 3, 4] },
+      objects: {},
+      lasting: [{ signal: 'false', k: 421 }],
+    });
   });
 
   it('of lanes of version 2 know the last place given up, and that nobody is doubted or waited for', () => {

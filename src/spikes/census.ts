@@ -1,0 +1,330 @@
+/**
+ * Who is in the scene, frame by frame: turns glances into what the detectors count. A truth that was held and is missed
+ * has begun a run; one that was never held is a newcomer, and counts only when it is not found in time; a track whose
+ * truth has left is a tail, and counts as false only when it stays. The error of a pair is taken against the truth's own
+ * level, learned while it lives.
+ */
+import type { Glance } from '../metric/evaluation.js';
+import { type Counts, noCounts } from './count-detector.js';
+import { type Errors, noErrors } from './error-detector.js';
+
+/** seconds after which a newcomer should have been found, and a tail gone */
+const NEWCOMER_SECONDS = 3;
+const TAIL_SECONDS = 1;
+/**
+ * seconds for which a truth must have been held before its own level means something, over which it is learned, and in
+ * which it is held back, so that a shift is found before it is learned
+ */
+const LEVEL_SECONDS = 2;
+const LEVEL_SECONDS_MAX = 60;
+const BATCH_SECONDS_MAX = 15;
+/** a run counts as young for so many seconds: what has lasted longer may last for ever */
+const YOUNG_RUN_SECONDS = 3;
+/** a truth that was away for longer is a newcomer */
+const AWAY_SECONDS = 10;
+/** Errors below this share of the cut-off are all the same: nothing is off. */
+const LEAST_ERROR_SHARE = 0.01;
+
+/** half-switches of the frames before, after an interruption */
+const UNKNOWN = -1;
+
+/** What is remembered of a truth. */
+interface Known {
+  /** frame in which it was last there, counted from the first */
+  seen: number;
+  held: boolean;
+  /** it was held, or should have been long ago */
+  mature: boolean;
+  /** seconds for which it has been there, and for which it has been missed after it was held; 0 while it is held */
+  age: number;
+  run: number;
+  /** log error: its own level, seconds that was learned from, and the last one, with its frame */
+  level: number;
+  weight: number;
+  last: number;
+  lastFrame: number;
+  /** log errors of the batch that is held back, and of the one that is gathered: sums, and seconds */
+  waiting: number;
+  waitingSeconds: number;
+  batch: number;
+  batchSeconds: number;
+}
+
+/** Plain JSON. */
+export interface CensusState {
+  frame: number;
+  pendingHalves: number;
+  owedHalves: number;
+  truths: Array<[id: string, ...numbers: number[]]>;
+  pairs: Array<[truth: string, track: string]>;
+  /** tracks that are false: seconds for which they are tails, below 0 seconds for which they count */
+  false: Array<[id: string, seconds: number]>;
+}
+
+export class Census {
+  readonly missed: Counts = noCounts();
+  readonly false: Counts = noCounts();
+  readonly switch: Counts = noCounts();
+  readonly errors: Errors = noErrors();
+  truths = 0;
+  pairs = 0;
+  /** mean error of the proper pairs */
+  meanError = 0;
+  /** truths that were held and are missed, tracks that were not false and are, in the newest frame */
+  readonly lost: string[] = [];
+  readonly risen: string[] = [];
+  #known = new Map<string, Known>();
+  #falseFor = new Map<string, number>();
+  #falseNow = new Map<string, number>();
+  #truthsBefore: string[] = [];
+  #tracksBefore: string[] = [];
+  #frame = 0;
+  #pendingHalves = 0;
+  #owedHalves = 0;
+  #untilPurge = 0;
+  readonly #leastError: number;
+
+  constructor(
+    readonly exponent: number,
+    cutoff: number,
+  ) {
+    this.#leastError = LEAST_ERROR_SHARE * cutoff;
+  }
+
+  /** The next frame only says how things are. */
+  interrupt(): void {
+    this.#pendingHalves = UNKNOWN;
+  }
+
+  get interrupted(): boolean {
+    return this.#pendingHalves === UNKNOWN;
+  }
+
+  /** Counts a frame that lasts `seconds`; without `learnLevels` only newcomers get a level. */
+  count(glance: Glance, seconds: number, persistence: number, learnLevels: boolean): void {
+    this.#frame++;
+    this.truths = glance.properTruths.length + glance.missed.length;
+    this.pairs = glance.properTruths.length;
+    this.#countMissed(glance, seconds);
+    this.#countHeld(glance, seconds, persistence, learnLevels);
+    this.#countFalse(glance, seconds);
+    this.#countSwitches(glance);
+    const mean = this.pairs === 0 ? 0 : (glance.localization / this.pairs) ** (1 / this.exponent);
+    this.meanError = Math.max(mean, this.#leastError);
+    copy(glance.properTruths, this.#truthsBefore);
+    copy(glance.properTracks, this.#tracksBefore);
+    this.#untilPurge -= seconds;
+    if (this.#untilPurge <= 0) this.#purge(seconds);
+  }
+
+  #knownOf(id: string): Known {
+    let known = this.#known.get(id);
+    if (known) return known;
+    known = {
+      seen: 0,
+      held: false,
+      mature: false,
+      age: 0,
+      run: 0,
+      level: 0,
+      weight: 0,
+      last: 0,
+      lastFrame: 0,
+      ...NO_BATCH,
+    };
+    this.#known.set(id, known);
+    return known;
+  }
+
+  #countMissed({ missed }: Glance, seconds: number): void {
+    const counts = this.missed;
+    const { lost } = this;
+    if (lost.length > 0) lost.length = 0;
+    counts.begun = counts.exposed = counts.matured = counts.unfound = counts.carried = counts.ended = 0;
+    counts.level = missed.length;
+    counts.objects = this.truths;
+    for (const id of missed) {
+      const known = this.#knownOf(id);
+      if (known.held) {
+        counts.exposed++;
+        // after a while away nobody knows how it was lost
+        if (known.seen >= this.#frame - 1) {
+          counts.begun++;
+          lost.push(id);
+        }
+        known.held = false;
+        known.run = seconds;
+      } else if (known.run > 0) {
+        if (known.run <= YOUNG_RUN_SECONDS) counts.carried++;
+        known.run += seconds;
+      } else if (!known.mature && known.age > NEWCOMER_SECONDS) {
+        known.mature = true;
+        counts.matured++;
+        counts.unfound++;
+        lost.push(id);
+      }
+      known.age += seconds;
+      known.seen = this.#frame;
+    }
+  }
+
+  #countHeld({ properTruths, errors: costs }: Glance, seconds: number, persistence: number, learn: boolean): void {
+    const { missed: counts, errors } = this;
+    const power = 1 / this.exponent;
+    errors.noise = errors.noisy = errors.products = errors.squares = errors.noiseSquares = errors.sum = 0;
+    errors.pairs = properTruths.length;
+    for (let n = 0; n < properTruths.length; n++) {
+      const known = this.#knownOf(properTruths[n]);
+      if (known.held) counts.exposed++;
+      else if (!known.mature) {
+        known.mature = true;
+        counts.matured++;
+      }
+      if (known.run > 0 && known.run <= YOUNG_RUN_SECONDS) {
+        counts.carried++;
+        counts.ended++;
+      }
+      known.run = 0;
+      known.held = true;
+      known.age += seconds;
+      known.seen = this.#frame;
+      const error = power === 1 ? costs[n] : costs[n] ** power;
+      const value = Math.log(Math.max(error, this.#leastError));
+      errors.sum += value;
+      if (known.lastFrame === this.#frame - 1 && known.weight > 0) {
+        const before = known.last - known.level;
+        const now = value - known.level;
+        const noise = now - persistence * before;
+        errors.noise += noise;
+        errors.noisy++;
+        errors.products += now * before;
+        errors.squares += before * before;
+        errors.noiseSquares += noise * noise;
+      }
+      known.last = value;
+      known.lastFrame = this.#frame;
+      known.batch += value * seconds;
+      known.batchSeconds += seconds;
+      if (known.batchSeconds >= batchSeconds(known)) closeBatch(known, learn);
+    }
+  }
+
+  #countFalse({ false: falseIds }: Glance, seconds: number): void {
+    const counts = this.false;
+    const { risen } = this;
+    const before = this.#falseFor;
+    const now = this.#falseNow;
+    if (risen.length > 0) risen.length = 0;
+    counts.carried = counts.ended = 0;
+    let tails = 0;
+    for (const id of falseIds) {
+      const known = before.get(id);
+      let run = known ?? (this.#isTail(id) ? 0 : -seconds);
+      if (run >= 0) run += seconds;
+      else if (known !== undefined) {
+        if (-run <= YOUNG_RUN_SECONDS) counts.carried++;
+        run -= seconds;
+      }
+      if (run > TAIL_SECONDS) run = -seconds;
+      if (run < 0 && (known === undefined || known >= 0)) risen.push(id);
+      if (run >= 0) tails++;
+      now.set(id, run);
+    }
+    for (const [id, run] of before)
+      if (run < 0 && -run <= YOUNG_RUN_SECONDS && !now.has(id)) {
+        counts.carried++;
+        counts.ended++;
+      }
+    this.#falseFor = now;
+    this.#falseNow = before;
+    if (before.size > 0) before.clear();
+    counts.begun = risen.length;
+    counts.level = falseIds.length - tails;
+    counts.objects = this.truths;
+  }
+
+  /** It was paired a frame ago, with a truth that has left. */
+  #isTail(track: string): boolean {
+    const at = this.#tracksBefore.indexOf(track);
+    return at >= 0 && this.#known.get(this.#truthsBefore[at])?.seen !== this.#frame;
+  }
+
+  /**
+   * Switches come to light a few frames late and may be taken back, so what counts is how many more there are in the
+   * frames that are not settled yet than there were at most before.
+   */
+  #countSwitches({ pendingHalves, settledHalves }: Glance): void {
+    const counts = this.switch;
+    const more = pendingHalves + settledHalves - this.#pendingHalves;
+    const fresh = Math.max(0, more - this.#owedHalves);
+    this.#owedHalves = pendingHalves === 0 ? 0 : Math.max(0, this.#owedHalves - more);
+    this.#pendingHalves = pendingHalves;
+    counts.begun = counts.level = fresh / 2;
+    counts.objects = this.truths;
+  }
+
+  #purge(seconds: number): void {
+    this.#untilPurge = AWAY_SECONDS / 2;
+    const oldest = this.#frame - AWAY_SECONDS / seconds;
+    for (const [id, { seen }] of this.#known) if (seen < oldest) this.#known.delete(id);
+  }
+
+  toJSON(): CensusState {
+    return {
+      frame: this.#frame,
+      pendingHalves: this.#pendingHalves,
+      owedHalves: this.#owedHalves,
+      truths: [...this.#known].map(([id, known]) => [
+        id,
+        ...NUMBERS.map((key) => Number(known[key])),
+        this.#untilPurge,
+      ]),
+      pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
+      false: [...this.#falseFor],
+    };
+  }
+
+  restore(state: CensusState): void {
+    this.#frame = state.frame;
+    this.#pendingHalves = state.pendingHalves;
+    this.#owedHalves = state.owedHalves;
+    for (const [id, ...numbers] of state.truths) {
+      const known = Object.fromEntries(NUMBERS.map((key, n) => [key, numbers[n]])) as unknown as Known;
+      this.#known.set(id, { ...known, held: numbers[1] === 1, mature: numbers[2] === 1 });
+      this.#untilPurge = numbers[NUMBERS.length];
+    }
+    this.#truthsBefore = state.pairs.map(([truth]) => truth);
+    this.#tracksBefore = state.pairs.map(([, track]) => track);
+    this.#falseFor = new Map(state.false);
+  }
+}
+
+/** The longer a truth is known, the longer its batches. */
+const batchSeconds = ({ weight }: Known) => Math.max(LEVEL_SECONDS, Math.min(BATCH_SECONDS_MAX, weight / 2));
+
+/** A batch is learned when the next one is complete; the first one at once, to have something. */
+function closeBatch(known: Known, learn: boolean): void {
+  if (known.weight === 0) {
+    known.weight = known.batchSeconds;
+    known.level = known.batch / known.batchSeconds;
+  } else if (learn) {
+    if (known.waitingSeconds > 0) {
+      known.weight = Math.min(LEVEL_SECONDS_MAX, known.weight + known.waitingSeconds);
+      known.level += (known.waiting - known.level * known.waitingSeconds) / known.weight;
+    }
+    known.waiting = known.batch;
+    known.waitingSeconds = known.batchSeconds;
+  }
+  known.batch = known.batchSeconds = 0;
+}
+
+const NO_BATCH = { waiting: 0, waitingSeconds: 0, batch: 0, batchSeconds: 0 };
+const NUMBERS = [
+  ...(['seen', 'held', 'mature', 'age', 'run', 'level', 'weight', 'last', 'lastFrame'] as const),
+  ...(['waiting', 'waitingSeconds', 'batch', 'batchSeconds'] as const),
+];
+
+function copy(from: readonly string[], to: string[]): void {
+  for (let n = 0; n < from.length; n++) to[n] = from[n];
+  if (to.length !== from.length) to.length = from.length;
+}

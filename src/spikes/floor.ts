@@ -1,0 +1,110 @@
+/**
+ * What is bad whatever is usual: nothing has ever matched; more is missed than found for a minute; the stream is worse
+ * than its objective. A new stream is judged by this at once, and slow decay that nothing abrupt gives away is found.
+ * The objective is checked over two windows at once, a long one so that it matters and a short one so that it is still
+ * so: an hour and five minutes at the objective itself, five minutes and half a minute at three times it.
+ */
+import type { Census } from './census.js';
+import type { Objective, SpikeSettings } from './settings.js';
+import type { Signal } from './signals.js';
+
+/** Why something is a spike. */
+export type Reason = 'worse' | 'never_matched' | 'mostly_missed' | 'objective';
+
+/** seconds; sums over them fade exponentially */
+const WINDOWS = [30, 300, 3600] as const;
+const BURNS = [
+  { long: 2, short: 1, factor: 1 },
+  { long: 1, short: 0, factor: 3 },
+] as const;
+/** of each window */
+const W = { seconds: 0, objects: 1, missed: 2, false: 3, switches: 4 } as const;
+const W_SIZE = 5;
+const AT = { matched: 0, unmatched: 1, mostly: 2, mostlyObjects: 3, smooth: 4, windows: 5 } as const;
+/** a share is smoothed over so many seconds */
+const SMOOTH_SECONDS = 5;
+/** An objective is judged on at least so many seconds of objects, and events beyond what it allows. */
+const VOLUME_MIN = 120;
+const EVENTS_MIN = 5;
+/** objects that must be missed for more to be missed than found */
+const OBJECTS_MIN = 2;
+
+export const FLOOR_SIZE = AT.windows + WINDOWS.length * W_SIZE;
+
+export class Floor {
+  constructor(
+    private readonly state: Float64Array,
+    private readonly settings: SpikeSettings,
+  ) {}
+
+  update(census: Census, seconds: number): void {
+    const { truths, pairs } = census;
+    this.#followMatches(truths, pairs, census.lost.length, seconds);
+    this.#fillWindows(census, seconds);
+  }
+
+  #followMatches(truths: number, pairs: number, lost: number, seconds: number): void {
+    const { state } = this;
+    if (truths === 0) return;
+    if (pairs > 0) state[AT.matched] = 1;
+    else if (state[AT.matched] === 0) state[AT.unmatched] += seconds;
+    const share = 1 - pairs / truths;
+    state[AT.smooth] += (share - state[AT.smooth]) * Math.min(1, seconds / SMOOTH_SECONDS);
+    const mostly = state[AT.smooth] > 0.5;
+    if (mostly && state[AT.mostly] === 0) state[AT.mostlyObjects] = Math.max(lost, truths - pairs);
+    else if (mostly) state[AT.mostlyObjects] += lost;
+    state[AT.mostly] = mostly ? state[AT.mostly] + seconds : 0;
+  }
+
+  #fillWindows({ truths, missed, false: falses, switch: switches }: Census, seconds: number): void {
+    const { state } = this;
+    for (let n = 0; n < WINDOWS.length; n++) {
+      const at = AT.windows + n * W_SIZE;
+      const kept = 1 - seconds / WINDOWS[n];
+      state[at + W.seconds] = state[at + W.seconds] * kept + seconds;
+      state[at + W.objects] = state[at + W.objects] * kept + truths * seconds;
+      state[at + W.missed] = state[at + W.missed] * kept + missed.level * seconds;
+      state[at + W.false] = state[at + W.false] * kept + falses.begun;
+      state[at + W.switches] = state[at + W.switches] * kept + switches.begun;
+    }
+  }
+
+  /** Why the signal is a spike whatever is usual; null when it is none. */
+  reasonFor(signal: Signal): Reason | null {
+    const { state } = this;
+    const { floorSeconds, objective } = this.settings;
+    if (signal === 'missed') {
+      if (state[AT.matched] === 0 && state[AT.unmatched] >= floorSeconds / 2) return 'never_matched';
+      if (state[AT.mostly] >= floorSeconds && state[AT.mostlyObjects] >= OBJECTS_MIN) return 'mostly_missed';
+    }
+    const allowed = allowedBy(objective, signal);
+    return allowed !== null && BURNS.some((burn) => this.#burns(signal, allowed, burn)) ? 'objective' : null;
+  }
+
+  #burns(signal: Signal, allowed: number, { long, short, factor }: (typeof BURNS)[number]): boolean {
+    return this.#exceeds(signal, allowed * factor, long, true) && this.#exceeds(signal, allowed * factor, short, false);
+  }
+
+  #exceeds(signal: Signal, allowed: number, window: number, volume: boolean): boolean {
+    const { state } = this;
+    const at = AT.windows + window * W_SIZE;
+    const [objects, seconds] = [state[at + W.objects], state[at + W.seconds]];
+    const exposure = signal === 'false' ? seconds : objects;
+    const seen = state[at + (signal === 'missed' ? W.missed : signal === 'false' ? W.false : W.switches)];
+    if (volume && (exposure < VOLUME_MIN || seen - allowed * exposure < EVENTS_MIN)) return false;
+    return exposure > 0 && seen > allowed * exposure;
+  }
+
+  /** Share of the objects that is missed lately. */
+  get missedShare(): number {
+    return this.state[AT.smooth];
+  }
+}
+
+/** Per second of an object, or for false tracks per second. */
+function allowedBy({ missRatio, falsePerMinute, switchesPerObjectHour }: Objective, signal: Signal): number | null {
+  if (signal === 'missed') return missRatio;
+  if (signal === 'false') return falsePerMinute === null ? null : falsePerMinute / 60;
+  if (signal === 'switch') return switchesPerObjectHour === null ? null : switchesPerObjectHour / 3600;
+  return null;
+}

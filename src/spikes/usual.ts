@@ -1,0 +1,126 @@
+/**
+ * What is usual, learned: sums over the past with exponential forgetting. What is new is held back in blocks for a
+ * while, and dropped when an alarm turns out to begin in it, so that a fault is not learned before it is found. A young
+ * series holds back a third of its age.
+ */
+
+const BLOCKS = 12;
+/** A series is learned from in blocks of at most this. */
+const YOUNG_BLOCK_SECONDS = 2;
+
+const AT = { age: 0, blockSeconds: 1, waiting: 2, sums: 3 } as const;
+
+export const usualSize = (values: number) => AT.sums + values * (3 + BLOCKS) + BLOCKS;
+
+export class Usual {
+  readonly sums: Float64Array;
+  /** the block that is gathered */
+  readonly block: Float64Array;
+  /** sums that were usual before a worse level was adopted */
+  readonly #before: Float64Array;
+  /** blocks held back, the oldest first, and how long each is */
+  readonly #held: Float64Array;
+  readonly #heldSeconds: Float64Array;
+
+  constructor(
+    private readonly state: Float64Array,
+    private readonly values: number,
+    /** both are longer for what is rare */
+    public memorySeconds: number,
+    public holdSeconds: number,
+  ) {
+    const part = (n: number, length = values) => state.subarray(AT.sums + n * values, AT.sums + n * values + length);
+    this.sums = part(0);
+    this.block = part(1);
+    this.#before = part(2);
+    this.#held = part(3, values * BLOCKS);
+    this.#heldSeconds = state.subarray(AT.sums + values * (3 + BLOCKS));
+  }
+
+  /** Seconds it was learned from, or is held back for. */
+  get age(): number {
+    return this.state[AT.age];
+  }
+
+  /** Closes the block when it is long enough: its seconds, or 0 while it is gathered. */
+  advance(seconds: number): number {
+    const { state } = this;
+    state[AT.age] += seconds;
+    state[AT.blockSeconds] += seconds;
+    const length = this.holdSeconds / BLOCKS;
+    if (state[AT.blockSeconds] < (state[AT.age] < 4 * length ? Math.min(YOUNG_BLOCK_SECONDS, length) : length))
+      return 0;
+    const closed = state[AT.blockSeconds];
+    if (state[AT.waiting] === BLOCKS) this.#release();
+    const at = state[AT.waiting]++;
+    this.#held.set(this.block, at * this.values);
+    this.#heldSeconds[at] = closed;
+    this.block.fill(0);
+    state[AT.blockSeconds] = 0;
+    while (this.#waitingSeconds() > state[AT.age] / 3 + 1e-9) this.#release();
+    return closed;
+  }
+
+  #waitingSeconds(): number {
+    let sum = 0;
+    for (let n = 0; n < this.state[AT.waiting]; n++) sum += this.#heldSeconds[n];
+    return sum;
+  }
+
+  /** The oldest block that is held back becomes part of what is usual. */
+  #release(): void {
+    const { state, sums, values } = this;
+    const kept = Math.exp(-this.#heldSeconds[0] / this.memorySeconds);
+    for (let n = 0; n < values; n++) sums[n] = sums[n] * kept + this.#held[n];
+    this.#held.copyWithin(0, values);
+    this.#heldSeconds.copyWithin(0, 1);
+    state[AT.waiting]--;
+  }
+
+  /** What is held back was part of an alarm. */
+  drop(): void {
+    this.block.fill(0);
+    this.#held.fill(0);
+    this.state[AT.blockSeconds] = this.state[AT.waiting] = 0;
+  }
+
+  /** Forgets what was usual, but for a copy. */
+  relearn(): void {
+    this.drop();
+    this.#before.set(this.sums);
+    this.sums.fill(0);
+    this.state[AT.age] = 0;
+  }
+
+  /** What was usual before is so again. */
+  restore(): void {
+    this.drop();
+    this.sums.set(this.#before);
+  }
+}
+
+/** Events and exposure before anything was seen: so much is believed, and so strongly. */
+export interface Prior {
+  rate: number;
+  /** in units of exposure */
+  weight: number;
+  /** rates below this are not told apart */
+  least: number;
+}
+
+/** Standard errors by which a rate is read too high: a baseline that is too low cries wolf. */
+const CAUTION = 0.7;
+
+/** The rate of events per exposure, a little high. */
+export function upperRate(events: number, exposure: number, { rate, weight, least }: Prior): number {
+  const counted = events + rate * weight;
+  return Math.max(least, (counted + CAUTION * Math.sqrt(counted)) / (exposure + weight));
+}
+
+/** The rate itself. */
+export const plainRate = (events: number, exposure: number, { rate, weight }: Prior): number =>
+  (events + rate * weight) / (exposure + weight);
+
+/** Thresholds are higher for a series that is young: its bursts are not known yet. */
+const YOUNG_SECONDS = 30;
+export const young = (ageSeconds: number): number => 1 + YOUNG_SECONDS / (ageSeconds + YOUNG_SECONDS);

@@ -1,0 +1,162 @@
+/** Alerts that people trust, on simulated traffic: what never becomes a spike, what stays one, and what is one at once. */
+import assert from 'node:assert/strict';
+import { Evidence, evidenceSize } from '../../src/spikes/evidence.js';
+import type { SpikeKeys } from '../../src/spikes/settings.js';
+import type { Signal } from '../../src/spikes/signals.js';
+import { type SpikeNews, SpikeWatch } from '../../src/spikes/watch.js';
+import { Traffic, type TrafficFault, type TrafficOptions } from '../bench/spike-scene.js';
+
+const EPOCH = 1_763_251_200;
+
+/** A tracker at work: a scene, a detector, and everything that it said. */
+class Shift {
+  readonly scene: Traffic;
+  readonly watch: SpikeWatch;
+  readonly news: SpikeNews[] = [];
+  #k = 0;
+
+  constructor(options: Partial<TrafficOptions> = {}, settings: SpikeKeys = {}) {
+    this.scene = new Traffic({ seed: 5, objects: 20, ...options });
+    this.watch = new SpikeWatch(settings, 1, 0.5);
+  }
+
+  play(minutes: number, fault: TrafficFault = {}): SpikeNews[] {
+    this.scene.fault = fault;
+    const before = this.news.length;
+    const end = this.scene.seconds + 60 * minutes;
+    while (this.scene.seconds < end) {
+      const glance = this.scene.glance();
+      this.news.push(...this.watch.update(glance, { k: ++this.#k, t: EPOCH + this.scene.seconds }));
+    }
+    return this.news.slice(before);
+  }
+}
+
+const starts = (news: SpikeNews[], signal?: Signal) =>
+  news.filter((one) => one.phase === 'start' && (signal === undefined || one.signal === signal));
+const words = (news: SpikeNews[]) => news.map(({ phase, signal, reason, why }) => [phase, signal, reason ?? why]);
+
+describe('spikes that people trust', () => {
+  it('raises a threshold to just above what recurs, and lets what lasts pass it', () => {
+    const evidence = new Evidence(new Float64Array(evidenceSize(1)), 86_400);
+    const play = (gain: number, seconds: number) => {
+      for (let n = 0; n < seconds; n++) {
+        evidence.update(0, gain, gain, n, 1, 1);
+        if (n % 10 === 0) evidence.advance(10, () => 12);
+      }
+    };
+    const alarms: boolean[] = [];
+    for (let burst = 0; burst < 6; burst++) {
+      play(2, 10);
+      alarms.push(evidence.alarming);
+      play(-0.5, 110);
+    }
+    assert.deepEqual(alarms, [true, false, false, false, false, false]);
+    play(2, 30);
+    assert.equal(evidence.alarming, true, 'three times as long as the bursts');
+  });
+
+  it('keeps the alarm of a covered camera whose scene thins out, and announces it once', () => {
+    const shift = new Shift({ diurnal: true });
+    shift.play(60);
+    assert.deepEqual(words(shift.news), []);
+    const news = shift.play(8 * 60, { covered: true });
+    assert.deepEqual(words(news), [
+      ['start', 'missed', 'worse'],
+      ['update', 'missed', 'adopted'],
+    ]);
+    const [start] = news;
+    assert.ok(start.concerned! > 0.9 * start.of!, `${start.concerned} of ${start.of}`);
+    assert.ok(Math.abs(start.since! - EPOCH - 3600) < 5);
+    assert.equal(shift.watch.gauge('missed').active, true);
+    assert.deepEqual(words(shift.play(20)), [['end', 'missed', 'recovered']]);
+    assert.ok(shift.watch.gauge('missed').expected < 2, 'the old usual is back');
+  });
+
+  it('never ends a spike without objects to prove it', () => {
+    const shift = new Shift({ lifeSeconds: 5 });
+    shift.play(30);
+    shift.play(2, { covered: true });
+    assert.equal(shift.watch.gauge('missed').active, true);
+    const empty = {
+      frame: 0,
+      properTruths: [],
+      properTracks: [],
+      errors: [],
+      missed: [],
+      false: [],
+      halves: 0,
+      pendingHalves: 0,
+      settledHalves: 0,
+      localization: 0,
+    };
+    for (let n = 1; n < 20_000; n++) shift.watch.update(empty, { k: 1e6 + n, t: EPOCH + shift.scene.seconds + n / 10 });
+    assert.equal(shift.watch.gauge('missed').active, true);
+  });
+
+  it('learns the other signals while one has a spike', () => {
+    const shift = new Shift();
+    shift.play(60);
+    const before = shift.watch.gauge('false').expected;
+    shift.play(2, { localization: 1.5 });
+    assert.equal(shift.watch.gauge('localization').active, true);
+    // clutter that grows too slowly for anybody to call it abrupt
+    for (let step = 0; step < 12; step++) shift.play(10, { localization: 1.5, false: 1 + step / 12 });
+    assert.deepEqual(starts(shift.news, 'missed').length + starts(shift.news, 'false').length, 0);
+    assert.ok(shift.watch.gauge('false').expected > 1.3 * before);
+  });
+
+  it('takes occlusions and showers for usual after the first, and still finds what lasts', () => {
+    const shift = new Shift({ occlusions: true, showers: true });
+    shift.play(60);
+    shift.news.length = 0;
+    shift.play(120);
+    assert.deepEqual(words(starts(shift.news)), []);
+    const news = shift.play(3, { covered: true });
+    assert.deepEqual(words(starts(news)), [['start', 'missed', 'worse']]);
+  });
+
+  it('does not mind another frame rate', () => {
+    for (const framesPerSecond of [5, 20, 30]) {
+      const shift = new Shift();
+      shift.play(60);
+      shift.news.length = 0;
+      shift.scene.framesPerSecond = framesPerSecond;
+      assert.deepEqual(words(shift.play(30)), [], `${framesPerSecond} frames/s`);
+    }
+  });
+
+  it('announces a constant fault at most twice an hour', () => {
+    for (const fault of [{ missed: 10 }, { false: 10 }, { switch: 15 }, { localization: 1.6 }]) {
+      const shift = new Shift();
+      shift.play(60);
+      shift.news.length = 0;
+      shift.play(120, fault);
+      const [signal] = Object.keys(fault) as Signal[];
+      const said = starts(shift.news, signal).length;
+      assert.ok(said >= 1 && said <= 2, `${signal}: ${said}`);
+      assert.equal(shift.watch.gauge(signal).active, true, signal);
+    }
+  });
+
+  it('says at once that nothing has ever matched, and that more is missed than found', () => {
+    const never = new Shift();
+    assert.deepEqual(words(never.play(1, { covered: true })), [['start', 'missed', 'never_matched']]);
+    const mostly = new Shift({ missShare: 0.7 });
+    assert.deepEqual(words(starts(mostly.play(3), 'missed')), [['start', 'missed', 'mostly_missed']]);
+  });
+
+  it('judges a new stream against its objective', () => {
+    const objective = { missRatio: 0.05, falsePerMinute: 20, switchesPerObjectHour: 10 };
+    const good = new Shift({}, { objective });
+    assert.deepEqual(words(good.play(60)), []);
+    const bad = new Shift({ missShare: 0.12, clutterPerSecond: 1, switchesPerObjectSecond: 0.02 }, { objective });
+    bad.play(60);
+    assert.deepEqual(
+      starts(bad.news)
+        .map(({ signal, why }) => `${signal} ${why}`)
+        .sort(),
+      ['false objective', 'missed objective', 'switch objective'],
+    );
+  });
+});
