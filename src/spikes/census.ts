@@ -255,7 +255,7 @@ export class Census {
    */
   #countSwitches({ pendingHalves, settledHalves }: Glance): void {
     const counts = this.switch;
-    const more = pendingHalves + settledHalves - this.#pendingHalves;
+    const more = this.interrupted ? 0 : pendingHalves + settledHalves - this.#pendingHalves;
     const fresh = Math.max(0, more - this.#owedHalves);
     this.#owedHalves = pendingHalves === 0 ? 0 : Math.max(0, this.#owedHalves - more);
     this.#pendingHalves = pendingHalves;
