@@ -1,8 +1,8 @@
 /**
  * Who is in the scene, frame by frame: turns glances into what the detectors count. A truth that was held and is missed
  * has begun a run; one that was never held is a newcomer, and counts only when it is not found in time; a track whose
- * truth has left is a tail, and counts as false only when it stays. The error of a pair is taken against the truth's own
- * level, learned while it lives.
+ * truth has left is a tail, and counts as false only when it stays. The error of a pair is taken against the own level
+ * of its truth, learned while it lives.
  */
 import type { Glance } from '../metric/evaluation.js';
 import { type Counts, noCounts } from './count-detector.js';

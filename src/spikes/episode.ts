@@ -1,8 +1,8 @@
 /**
  * One spike from its beginning to its end. Whether it is over is a sequential test in the other direction: second by
  * second, how much better does what is usual explain the scene than what the spike brought, by share of the objects.
- * Once that is settled a clock of calm runs; it runs backwards, and faster, while the spike is there again. A spike that
- * came back within the hour must stay away for longer. Without objects nothing is proven, and nothing ends.
+ * Once that is proven a clock of calm runs; it runs backwards, and faster, while the spike is there again. A spike
+ * that came back within the hour must stay away for longer. Without objects nothing is proven, and nothing ends.
  */
 import type { Signal } from './signals.js';
 

@@ -5,8 +5,8 @@
  *
  * L_j being the likelihood ratio of frame k when change j was there before, F_j when it begins at k. It is an alarm
  * when S_j reaches its threshold: what the model promises (`least`), or, where the world is rougher than the model, the
- * level that peaks of S_j come to once in `falseAlarmSeconds`, as the largest peaks so far tell. So whatever recurs (an occlusion, a shower of clutter) raises the threshold to just above itself, and what
- * lasts longer than that still passes it.
+ * level that peaks of S_j come to once in `falseAlarmSeconds`, as the largest peaks so far tell. So whatever recurs (an
+ * occlusion, a shower of clutter) raises the threshold to just above itself, and what lasts longer still passes it.
  */
 
 /** Peaks are counted in classes, each a tenth higher than the last. */

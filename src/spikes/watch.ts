@@ -11,7 +11,8 @@ import { type Ending, EPISODE_SIZE, Episode, type Moment } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
 import { FLOOR_SIZE, Floor, type Reason } from './floor.js';
 import { type SpikeKeys, type SpikeSettings, spikeSettings } from './settings.js';
-import { FALSE, MISSED, SIGNALS, type Signal, SWITCH } from './signals.js';
+import { SIGNALS, type Signal } from './signals.js';
+import { FALSE, MISSED, SWITCH } from './traits.js';
 
 /** A spike that starts, changes or ends. */
 export interface SpikeNews {

@@ -222,7 +222,7 @@ function nameNumbers(spikes: StoredSpikes): void {
 const SPIKE_SIGNALS = ['missed', 'false', 'switch', 'localization'];
 const EPISODE_NUMBERS = { size: 8, active: 2, firstFrame: 4 };
 
-/** Version 3 learns in seconds and by other rules: what is kept is how many spikes there were, and which of them last. */
+/** Version 3 learns in seconds and by other rules: kept is how many spikes there were, and which of them last. */
 function keepLasting(spikes: StoredSpikes): void {
   const { counts, episodes = [] } = spikes.pieces ?? {};
   const { size, active, firstFrame } = EPISODE_NUMBERS;

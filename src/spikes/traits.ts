@@ -1,0 +1,49 @@
+/**
+ * What is looked for in the signals that are counted: the kinds of change, and what is believed about an unknown
+ * tracker. Found by simulation (`npm run bench -- spikes`), with real trackers as the judge of what is no spike.
+ */
+import type { CountTraits, Rise } from './count-detector.js';
+
+const RISES: Rise[] = [
+  { factor: 3, weight: 0.35, young: 3 },
+  { factor: 10, weight: 0.5, young: 1.5 },
+  { factor: 100, weight: 0.15, young: 0, stay: 0.1 },
+];
+
+/** Switches do not last. */
+const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.15, young: 1 }];
+
+/** Per truth that was held, and second; newcomers that are not found in time, per newcomer. */
+export const MISSED: CountTraits = {
+  per: 'object',
+  rises: RISES,
+  begin: { rate: 0.1, weight: 20, least: 0.004 },
+  newcomer: { rate: 0.1, weight: 10, least: 0.005 },
+  end: { rate: 3, weight: 1, least: 0 },
+  level: { rate: 0.03, weight: 10, least: 0.002 },
+  levelRises: [1.6, 3],
+  levelStepMin: 0.03,
+};
+
+/** Per second. */
+export const FALSE: CountTraits = {
+  per: 'scene',
+  rises: RISES,
+  begin: { rate: 0.6, weight: 2, least: 0.02 },
+  beginPerObject: { rate: 0.06, weight: 20, least: 0 },
+  end: { rate: 3, weight: 1, least: 0 },
+  level: { rate: 0.3, weight: 4, least: 0.02 },
+  levelRises: [1.6, 3],
+  levelStepMin: 0.3,
+};
+
+/** Per second. */
+export const SWITCH: CountTraits = {
+  per: 'scene',
+  rises: SWITCH_RISES,
+  begin: { rate: 0.3, weight: 2, least: 0.002 },
+  beginPerObject: { rate: 0.03, weight: 20, least: 0 },
+  level: { rate: 0.01, weight: 4, least: 0 },
+  levelRises: [],
+  levelStepMin: 0,
+};
