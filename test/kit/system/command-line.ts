@@ -1,6 +1,6 @@
 /** What the tests of commands share: a console that remembers, and the built-in scene as files. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -72,7 +72,7 @@ export function rowsOf(frames: Frame[], feed: keyof Frame): string {
 
 /** A temporary folder with the built-in scene as MOTChallenge files: gt.txt, and steady.txt, loose.txt, faulty.txt. */
 export class SceneFolder {
-  readonly path = join(tmpdir(), `tgospa-scene-${randomUUID()}`);
+  readonly path = join(tmpdir(), `tgospa-scene-${randomBytes(3).toString('hex')}`);
 
   /** For the tests of a suite: written before the first of them, removed after the last. */
   static ofSuite(): SceneFolder {
