@@ -1,6 +1,6 @@
 /**
  * The matrix of interruptions, by hand, because it takes as long as the outages last:
- *   node dist/test/system/outages.js [--kinds kill,suspend,reference,tracker] [--fps 10,30] [--outage 1,8,60] [--seeds 10] [--streams 10]
+ *   node dist/test/system/outages.js [--kinds kill,suspend,reference,tracker,ahead,behind] [--fps 10,30] [--outage 1,8,60] [--seeds 10] [--streams 10]
  * Prints one line of JSON for each run; exits with 1 when one differs from a run that nobody interrupted. A run whose
  * senders were themselves behind by half the lateness is no test of anything: it is `starved`, and repeated.
  */

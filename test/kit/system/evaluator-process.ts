@@ -30,9 +30,19 @@ export class EvaluatorProcess {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  async start(): Promise<void> {
-    const args = ['serve', '--port', String(this.port), '--data', join(this.#folder, 'data')];
-    this.#program = Program.tgospa(args, { cwd: this.#folder });
+  /** Its data folder. */
+  get data(): string {
+    return join(this.#folder, 'data');
+  }
+
+  /** What it has printed since its last start. */
+  get output(): string {
+    return this.#program?.output ?? '';
+  }
+
+  async start(preload?: string): Promise<void> {
+    const args = ['serve', '--port', String(this.port), '--data', this.data];
+    this.#program = Program.tgospa(args, { cwd: this.#folder, preload });
     await this.#program.shows(/listening on http/);
   }
 
@@ -46,6 +56,12 @@ export class EvaluatorProcess {
     if (program.ended) throw new Error(`it had ended by itself: ${program.output}`);
     await program.end('SIGKILL');
     for (const line of program.output.split('\n')) if (line.includes('"level":"error"')) this.errors += `${line}\n`;
+  }
+
+  /** Asks it to stop, and waits until it has. */
+  async end(): Promise<void> {
+    await this.#program?.end('SIGTERM');
+    this.#program = null;
   }
 
   /** Kills it if it runs, and removes its folder. */

@@ -8,8 +8,21 @@ import { type ClientObject, connect, type FeedClient } from '../../../src/client
 import { randomFrom } from '../random.js';
 import { EvaluatorProcess, timeless } from './evaluator-process.js';
 
-/** Who is away: the evaluator (killed, or stopped by SIGSTOP), or the connections of one role. */
-export type Kind = 'kill' | 'suspend' | 'reference' | 'tracker';
+/**
+ * Who is away: the evaluator (killed, or stopped by SIGSTOP), or the connections of one role. Or nobody is, and the wall
+ * clock of the evaluator is an hour ahead or behind for that time.
+ */
+export type Kind = 'kill' | 'suspend' | 'reference' | 'tracker' | 'ahead' | 'behind';
+
+/** Runs inside the evaluator: each SIGUSR2 sets its wall clock by an hour, and the next one sets it back. */
+const clockStep = (hours: number) =>
+  `data:text/javascript,${encodeURIComponent(`
+    const { now } = Date;
+    let offMs = 0;
+    Date.now = () => now() + offMs;
+    process.on('SIGUSR2', () => { offMs = offMs === 0 ? ${hours * 3_600_000} : 0; });
+  `)}`;
+const CLOCKS: Partial<Record<Kind, string>> = { ahead: clockStep(1), behind: clockStep(-1) };
 
 export interface Outage {
   kind: Kind;
@@ -101,7 +114,7 @@ export async function play(outage: Outage): Promise<Aftermath[]> {
   const evaluator = await EvaluatorProcess.create(configOf(calm ? { latenessMs: 1e7, silenceMs: 1e7 } : pairing));
   const feeds: Feed[] = [];
   try {
-    await evaluator.start();
+    await evaluator.start(CLOCKS[kind]);
     for (let n = 0; n < 2 * streams; n++) feeds.push(openFeed(evaluator.http, n >> 1, n % 2 === 1));
     await Promise.all(feeds.map(({ client }) => new Promise((resolve) => client.on('open', resolve))));
     const sending = feeds.map((feed) => sendAll(feed, frames, calm ? 0 : 1000 / fps, random() * (1000 / fps)));
@@ -109,7 +122,6 @@ export async function play(outage: Outage): Promise<Aftermath[]> {
       ? undefined
       : interrupt(evaluator, feeds, kind, (frames / fps) * 150 + random() * 1000, outageMs);
     await Promise.all([...sending, trouble]);
-    await Promise.all(feeds.map(({ client }) => client.end()));
     return await Promise.all(Array.from({ length: streams }, (_, n) => aftermath(evaluator, `gate-${n}`)));
   } finally {
     await Promise.all(feeds.map(({ client }) => client.close({ flush: false })));
@@ -124,7 +136,7 @@ function openFeed(url: string, stream: number, isTracker: boolean): Feed {
   return { stream, isTracker, client, line };
 }
 
-/** Sends every frame at its time, whether connected or not. */
+/** Sends every frame at its time, whether connected or not, and ends the feed: who waits for others is silent. */
 async function sendAll(
   { stream, isTracker, client }: Feed,
   frames: number,
@@ -138,6 +150,13 @@ async function sendAll(
     if (periodMs > 0) sender.lagMs = Math.max(sender.lagMs, performance.now() - startMs - k * periodMs);
     await client.send({ k, objects: objectsAt(stream, k, isTracker) });
   }
+  await client.end();
+}
+
+/** The clock has jumped, the evaluator has noticed, and now it jumps back. */
+async function setClockBack(evaluator: EvaluatorProcess): Promise<void> {
+  if (!evaluator.output.includes('"event":"clock_jumped"')) throw new Error('nobody noticed that the clock was set');
+  evaluator.signal('SIGUSR2');
 }
 
 async function interrupt(
@@ -151,10 +170,12 @@ async function interrupt(
   const lines = feeds.filter(({ isTracker }) => isTracker === (kind === 'tracker')).map(({ line }) => line);
   if (kind === 'kill') await evaluator.kill();
   else if (kind === 'suspend') evaluator.signal('SIGSTOP');
+  else if (CLOCKS[kind]) evaluator.signal('SIGUSR2');
   else for (const line of lines) line.cut();
   await delay(outageMs);
   if (kind === 'kill') await evaluator.start();
   else if (kind === 'suspend') evaluator.signal('SIGCONT');
+  else if (CLOCKS[kind]) await setClockBack(evaluator);
   else for (const line of lines) line.mend();
 }
 
