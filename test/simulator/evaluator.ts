@@ -14,6 +14,7 @@ import { Meters } from '../../src/telemetry/meters.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { Disk } from './disk.js';
 import type { Network } from './network.js';
+import { Reader } from './reader.js';
 import { SimulatedThread } from './thread.js';
 import type { Process, World } from './world.js';
 
@@ -35,6 +36,8 @@ export class Evaluator {
   /** why it could not be started */
   refusal: Error | null = null;
   lives = 0;
+  /** one for each of its lives */
+  readonly readers: Reader[] = [];
   /** threads of the evaluation, in any of its lives */
   readonly threads: SimulatedThread[] = [];
   #stopping = false;
@@ -78,14 +81,18 @@ export class Evaluator {
     const sockets = this.#sockets(process);
     const build = { version: '0', node: '0' };
     const parts = { config, live, sockets, access, meters, logger, build, notifications: () => [] };
+    let reader: Reader | null = null;
     live.events$.subscribe((event) => {
       if (!process.alive) return;
       world.record(`${event.type} ${event.stream} ${event.n}`);
       this.events.push(event);
+      reader?.published(event);
       this.onEvent(event);
     });
     const edge = new Edge({ ...parts, processMetrics: false });
     await edge.listen();
+    reader = new Reader(world, process, edge);
+    this.readers.push(reader);
     Object.assign(this, { live, meters, edge });
     live.recovered.catch((error) => {
       // a stop does not wait for it

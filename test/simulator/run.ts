@@ -134,6 +134,7 @@ class Player {
     } catch (error) {
       this.#violations.push(String((error as Error).stack ?? error));
     }
+    for (const { violations } of this.#evaluator.readers) this.#violations.push(...violations);
     for (const { errors, name } of [...this.#senders.map(({ process }) => process)])
       for (const error of errors) this.#violations.push(`${name} threw ${(error as Error).stack}`);
     const { digest, events } = this.#world;
@@ -296,7 +297,8 @@ class Player {
   async #inspect(outcomes: Map<string, Outcome>): Promise<void> {
     const { live, process } = this.#evaluator;
     // what was published last may still be under way
-    await this.#world.delay(100, process!);
+    await this.#world.delay(2000, process!);
+    this.#evaluator.readers.at(-1)!.finish();
     const { degraded } = live!.health();
     for (const { event, fields } of this.#evaluator.complaints)
       if (event === 'data_damaged') this.#log(`damaged ${fields.stream ?? '*'}: ${fields.message}`);
