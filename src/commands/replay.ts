@@ -91,7 +91,11 @@ export async function runReplay(args: string[], console: Console, signal = stopS
   const { reference, trackers, formats } = job;
   const recordings = readRecordings([
     { file: reference, format: formats.reference, role: 'reference' },
-    ...trackers.map((file) => ({ file, format: formats.tracker, role: 'tracker' as const })),
+    ...trackers.map((file) => ({
+      file,
+      format: formats.trackers.get(file) ?? formats.tracker,
+      role: 'tracker' as const,
+    })),
   ]);
   const notes = recordings.flatMap((recording) => recording.notes);
   await writeNotes(console, notes);

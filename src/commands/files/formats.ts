@@ -216,7 +216,9 @@ function checkRules(line: CommandLine, { reference, trackers }: FileFormats): vo
   const rules = line.text('preprocess') as Rules | undefined;
   if (!rules) return;
   const wanted = RULES_FORMAT[rules];
-  for (const { adapter } of [reference, ...trackers.values()])
+  // regions of a reference concern boxes of any format; the other rules know the rows of both files
+  const others = rules === 'visdrone' || rules === 'ua-detrac' ? [] : trackers.values();
+  for (const { adapter } of [reference, ...others])
     if (adapter.name !== wanted)
       line.wrong(`--preprocess ${rules} is for files in format ${wanted}, and these are ${adapter.name}`);
 }

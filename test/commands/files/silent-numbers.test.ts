@@ -172,4 +172,40 @@ describe('silent wrong numbers', () => {
     assert.deepEqual(await warningsOf(rows((n) => [n, 0, 300, 380])), []);
     assert.deepEqual(await warningsOf(rows((n) => [400 + n, 300, 30, 80])), []);
   });
+
+  it('of boxes without area are those of TrackEval: they count, and match nothing, not even each other', async () => {
+    const rows = (first: string) => `${first}\n1,2,100,0,10,10,1,1,1\n`;
+    const reference = folder.put('empty/gt.txt', rows('1,1,5,5,0,10,1,1,1'));
+    const tracker = folder.put('empty/a.txt', '1,7,5,5,0,10,1,-1,-1,-1\n1,8,100,0,10,10,1,-1,-1,-1\n');
+    const [{ count, scores }] = await runJson(['--reference', reference, '--tracker', tracker, '--scores']);
+    assert.deepEqual(count, { proper: 1, missed: 1, false: 1, switches: 0 });
+    // by hand: one of two found, one of two false
+    assert.equal(scores.MOTA, 0);
+    assert.ok(Math.abs(scores.DetA - 1 / 3) < 1e-9, `DetA ${scores.DetA}`);
+    assert.equal(scores.IDF1, 0.5);
+  });
+
+  it('of regions that nobody annotated are told, and taken out by the rules of their benchmark', async () => {
+    const tracker = folder.put(
+      'regions/a.txt',
+      '1,1,0,0,10,10,1,4,-1,-1\n1,2,510,10,40,40,1,4,-1,-1\n1,3,900,10,40,40,1,4,-1,-1\n',
+    );
+    const drone = folder.put('regions/gt.txt', '1,1,0,0,10,10,1,4,0,0\n1,0,500,0,100,100,0,0,0,0\n');
+    const detrac = folder.put(
+      'regions/gt.xml',
+      '<sequence name="a"><ignored_region><box left="500" top="0" width="100" height="100"/></ignored_region>' +
+        '<frame num="1"><target_list><target id="1"><box left="0" top="0" width="10" height="10"/></target></target_list></frame></sequence>',
+    );
+    for (const [reference, rules] of [
+      [drone, 'visdrone'],
+      [detrac, 'ua-detrac'],
+    ]) {
+      const args = ['--reference', reference, '--tracker', tracker];
+      const [plain] = await runJson(args);
+      assert.match(plain.warnings!.join('\n'), new RegExp(`--preprocess ${rules}`));
+      assert.deepEqual([plain.count.proper, plain.count.false], [1, 2]);
+      const [judged] = await runJson([...args, '--preprocess', rules]);
+      assert.deepEqual([judged.count.proper, judged.count.false], [1, 1]);
+    }
+  });
 });
