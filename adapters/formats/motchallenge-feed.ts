@@ -142,7 +142,8 @@ function readMotText(text: string, options: MotOptions, kind: MotReading['kind']
     const chosen = judging.class !== undefined && kind === 'reference' ? { classes: [Number(judging.class)] } : {};
     const feed = readMotChallenge(text, { ...readingOf(options, kind), ...chosen });
     if (judging.class !== undefined && kind === 'tracker') keepClass(feed, Number(judging.class));
-    const problems = judging.rules ? preprocessingProblems(feed, kind) : [];
+    const isOurs = judging.rules === 'motchallenge' || judging.rules === 'mot20';
+    const problems = isOurs ? preprocessingProblems(feed, kind) : [];
     const parts = problems.length > 0 ? [] : partsOf(feed, options, kind === 'reference' ? judging.rules : undefined);
     const notes = kind === 'reference' ? referenceNotes(feed, judging) : trackerNotes(feed, judging);
     return { parts, problems, held: false, notes, checked: options.objects === 'boxes' };

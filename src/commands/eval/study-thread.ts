@@ -1,7 +1,6 @@
 /** A thread of a study: reads and judges one pair of files after the other. */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import '../../index.js';
 import { InputError } from '../../metric/input-error.js';
 import { PairReader } from '../files/pair-reader.js';
 import type { Answer, StudyTerms, Task } from './study.js';
