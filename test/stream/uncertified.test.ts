@@ -4,7 +4,11 @@
  * under the default budget nothing is left out, because scans come every 2.5 s.
  */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { readConfig, resolveStream } from '../../src/config/config.js';
+import { Live } from '../../src/live/pipeline.js';
 import type { Count, Frame, Obj } from '../../src/metric/evaluation.js';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
 import type { LogRecord } from '../../src/store/record.js';
@@ -13,6 +17,8 @@ import { Stream, type StreamOptions } from '../../src/stream/stream.js';
 import type { LiveEvent, ReportEvent, SpikeEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
 import { harbour } from '../bench/kernel/harbour.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
+import { until } from '../kit/system/system.js';
 
 const SCANS = 56;
 const SCAN_S = 2.5;
@@ -165,6 +171,44 @@ describe('a stream without time', function () {
       const events = run({ budgetMs: 0.5 }, cutEvery);
       assertWithin(events, exact);
     }
+  });
+
+  it('does so in a worker, over a crash, and when all of it is told again', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'tgospa-uncertified-'));
+    const text = JSON.stringify({
+      data: { dir, groupCommitMs: 1, snapshotFrames: 10 },
+      evaluation: { budgetMs: 0.5, inlineMs: 0, threads: 1 },
+      profiles: PROFILES,
+      streams: { defaults: SETTINGS },
+    });
+    const { config } = readConfig({ text, env: {} });
+    const told = new Map<number, LiveEvent>();
+    const open = async () => {
+      const live = await Live.open(config, new TestClock(), quiet);
+      live.events$.subscribe((event) => event.n !== undefined && told.set(event.n, event));
+      for (const tracker of [null, 'radar']) live.openFeed(feed('port', tracker));
+      return live;
+    };
+    const send = async (live: Live, from: number, to: number) => {
+      for (const record of records(scene()))
+        if (record.kind === 'part' && record.part.seq > from && record.part.seq <= to)
+          await live.ingest(feed('port', record.tracker), record.part, START_MS);
+    };
+    let live = await open();
+    try {
+      await send(live, 0, 30);
+      await live.kill();
+      live = await open();
+      await send(live, 30, SCANS);
+      await until('all is judged', () => live.reports()[0]?.report.frame === SCANS - 1);
+      assert.equal(live.storage().threadStreams, 1);
+    } finally {
+      await live.kill();
+      rmSync(dir, { recursive: true, force: true });
+    }
+    const events = [...told].sort(([a], [b]) => a - b).map(([, event]) => event);
+    assert.ok(unjudgedOf(events) > 0, 'frames were left out');
+    assertWithin(events, exact);
   });
 
   it('says from when to when frames are not judged, how many, and marks each report', () => {
