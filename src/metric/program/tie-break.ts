@@ -67,12 +67,7 @@ export class TieBreak {
   choose(layers: ProofLayers, gap: number): boolean {
     const choices = this.choices(layers, gap);
     this.held = [];
-    let complete = true;
-    for (const cluster of this.clusters(choices)) {
-      if (!cluster.some(({ earns }) => earns)) continue;
-      if (cluster.length > EDGES_MAX || !this.solve(cluster)) complete = false;
-    }
-    return complete;
+    return this.solveAll(choices, 0, layers.layerCount);
   }
 
   /** Whether the prices leave a choice at all. */
@@ -209,20 +204,33 @@ export class TieBreak {
     return [...lists.values()];
   }
 
+  private solveAll(choices: readonly Choice[], from: number, to: number): boolean {
+    let complete = true;
+    for (const cluster of this.clusters(choices))
+      if (cluster.some(({ earns }) => earns) && !this.solve(cluster, from, to)) complete = false;
+    return complete;
+  }
+
   /**
-   * The best sequence of matchings of a cluster, written to `partner`: between layers in which there is no choice, one
-   * stretch after the other.
+   * The best sequence of matchings of a cluster in some layers, written to `partner`: between layers in which there is
+   * no choice, one stretch after the other. Who has no choice in a stretch is not part of it.
    */
-  private solve(cluster: readonly Choice[]): boolean {
-    const { layerCount } = this.layers;
-    const isOpen = (k: number) => cluster.some(({ allowed }) => allowed[k] === (ON | OFF));
-    for (let k = 0; k < layerCount; k++) {
-      if (!isOpen(k)) continue;
+  private solve(cluster: readonly Choice[], from: number, to: number): boolean {
+    const isOpen = ({ allowed }: Choice, k: number) => allowed[k] === (ON | OFF);
+    let complete = true;
+    for (let k = from; k < to; k++) {
       const first = k;
-      while (k < layerCount && isOpen(k)) k++;
-      if (!this.solveStretch(cluster, Math.max(0, first - 1), Math.min(layerCount, k + 1))) return false;
+      while (k < to && cluster.some((choice) => isOpen(choice, k))) k++;
+      if (k === first) continue;
+      const inside = cluster.filter((choice) => choice.allowed.subarray(first, k).includes(ON | OFF));
+      const solved =
+        inside.length < cluster.length
+          ? this.solveAll(inside, first, k)
+          : cluster.length <= EDGES_MAX &&
+            this.solveStretch(cluster, Math.max(0, first - 1), Math.min(this.layers.layerCount, k + 1));
+      if (!solved) complete = false;
     }
-    return true;
+    return complete;
   }
 
   private solveStretch(cluster: readonly Choice[], first: number, end: number): boolean {
