@@ -7,7 +7,7 @@ import { PairFinder } from './distance.js';
 import { type Account, Accounts, PATIENCE, PATIENCE_MAX, STATES_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
 import { matchFrame } from './frame-matching.js';
-import { Frontier } from './frontier/frontier.js';
+import { chooseAmong, Frontier } from './frontier/frontier.js';
 import { PAIRS_MAX, thinPairs } from './pair-thinning.js';
 import type { Params } from './params.js';
 import { Component, type ProgramContext } from './program/component.js';
@@ -73,6 +73,7 @@ export class Solver implements WindowListener {
       contents,
       matchings: this.matchings,
       fractional: settings.exactness === 'force' ? 'force' : settings.solver === 'lp' ? 'report' : 'search',
+      chooseAmong: (layers, budget) => chooseAmong(layers, contents.changeQuanta, budget),
       simplex: simplexNow,
     };
     const byFrontier = settings.solver === 'auto' && !contents.weighted && !contents.framewise;

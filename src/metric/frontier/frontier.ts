@@ -63,6 +63,8 @@ const FROM_BOTH = [[0], [1]];
 
 /** a knot with more pairs has more states than can be looked at */
 const PAIRS_MAX = 40;
+/** states of a knot, where there is nothing left but to choose between optima */
+const CHOICE_STATES_MAX = 1024;
 
 export class Frontier {
   /** candidates with more than one state that no later frame has taken up: the undecided present */
@@ -619,6 +621,38 @@ export class Frontier {
     chosen.clear();
     chosenStates.clear();
   }
+}
+
+/**
+ * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null when
+ * there are too many states. Everything else in the frames stays as it is.
+ */
+export function chooseAmong(
+  layers: readonly { readonly frame: FrameRecord; readonly pairs: Int32Array }[],
+  h: number,
+  budget: Budget,
+): Uint8Array[] | null {
+  const frontier = new Frontier(
+    h,
+    CHOICE_STATES_MAX,
+    CHOICE_STATES_MAX,
+    () => {},
+    () => false,
+  );
+  const before = layers.map(({ frame }) => frame.assignment());
+  frontier.begin(budget);
+  for (const { frame, pairs } of layers) {
+    frontier.enter(frame, pairs, pairs.length);
+    if (frontier.overflow.length > 0) break;
+  }
+  frontier.decide();
+  const chosen = layers.map(({ frame, pairs }, n) => {
+    const on = new Uint8Array(frame.pairCount);
+    for (const pair of pairs) on[pair] = frame.on(pair);
+    frame.putBack(before[n]);
+    return on;
+  });
+  return frontier.overflow.length > 0 ? null : chosen;
 }
 
 /** The decision of a knot that was worked, without its outcomes. */

@@ -24,6 +24,12 @@ import { TieBreak } from './tie-break.js';
 
 export type EngineName = 'isolated' | 'simplex' | 'branch' | 'open';
 
+/** A frame and some of its pairs, in order. */
+export interface FramePairs {
+  readonly frame: FrameRecord;
+  readonly pairs: Int32Array;
+}
+
 /** What all components of a window share. */
 export interface ProgramContext {
   readonly contents: WindowContents;
@@ -33,6 +39,11 @@ export interface ProgramContext {
    * as it takes
    */
   readonly fractional: 'report' | 'search' | 'force';
+  /**
+   * Of each layer the pairs that are assigned in the optimum that is always chosen, by pair, where only some may be;
+   * null when there are too many ways
+   */
+  readonly chooseAmong: (layers: readonly FramePairs[], budget: Budget) => readonly Uint8Array[] | null;
   /** null where HiGHS is not loaded */
   readonly simplex: () => Simplex | null;
 }
@@ -254,7 +265,7 @@ export class Component {
     this.goOn(firstNew);
     this.known = true;
     const proven = this.proof.proves(this.layers(), budget, PROOF_WORK * this.edges.length * size);
-    if (proven) this.chooseAmongEqual(this.proof.gap);
+    if (proven) this.chooseAmongEqual(this.proof.gap, budget);
     return proven;
   }
 
@@ -271,13 +282,13 @@ export class Component {
   }
 
   /** An optimum is known, up to a gap: chooses the one that is always chosen. */
-  private chooseAmongEqual(gap: number): void {
+  private chooseAmongEqual(gap: number, budget: Budget): void {
     this.engine = 'simplex';
     this.gap = gap;
     if (this.contents.weighted) return;
     if (!this.ties.hasChoice(this.layers(), gap)) return;
     const earned = this.earned();
-    this.breakTies(gap);
+    this.breakTies(gap, budget);
     this.gap = Math.max(0, gap - (this.earned() - earned));
   }
 
@@ -395,7 +406,7 @@ export class Component {
     } else if (optimum.integral) {
       this.take(optimum.weights);
       this.known = true;
-      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()));
+      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget);
     } else {
       this.known = false;
       if (this.context.fractional === 'report') this.relax(simplex, budget);
@@ -407,17 +418,38 @@ export class Component {
   private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
     this.take(weights);
     const gap = Math.max(0, this.bound() - this.earned());
-    if (!this.contents.weighted && this.breakTies(gap)) this.conclude('branch', 0);
+    if (!this.contents.weighted && this.breakTies(gap, budget)) this.conclude('branch', 0);
     else this.branch(simplex, budget);
     if (this.engine === 'open' && this.context.fractional === 'search') this.relax(simplex, budget);
   }
 
   /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
-  private breakTies(gap: number): boolean {
+  private breakTies(gap: number, budget: Budget): boolean {
     const layers = this.layers();
     this.changedFrom = this.stack.head;
     this.proof.center(layers);
-    return this.ties.choose(layers, gap);
+    return this.ties.choose(layers, gap) || this.chooseAtFrontier(this.ties.mayBeOn(layers, gap), budget);
+  }
+
+  /** So much is left to choose from that only the frontier finds its way: it sees the pairs that may be assigned. */
+  private chooseAtFrontier(mayBeOn: Uint8Array, budget: Budget): boolean {
+    const { head, size } = this.stack;
+    const E = this.edges.length;
+    const layers = Array.from({ length: size }, (_, k) => {
+      const frame = this.contents.frame(this.frameNumber.values[head + k]);
+      const pairs: number[] = [];
+      for (let e = 0; e < E; e++)
+        if (mayBeOn[k * E + e] && this.pair.values[(head + k) * E + e] >= 0)
+          pairs.push(this.pair.values[(head + k) * E + e]);
+      return { frame, pairs: Int32Array.from(pairs).sort() };
+    });
+    const chosen = this.context.chooseAmong(layers, budget);
+    if (chosen === null) return false;
+    const weights = new Float64Array(size * E);
+    for (let at = 0; at < weights.length; at++)
+      if (this.pair.values[head * E + at] >= 0) weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
+    this.hold(weights);
+    return true;
   }
 
   /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */
@@ -508,7 +540,7 @@ export class Component {
     this.conclude(proven ? 'branch' : 'open', gap);
     this.stale = !proven;
     this.known = true;
-    if (proven && !this.contents.weighted) this.breakTies(Math.max(0, this.bound() - this.earned()));
+    if (proven && !this.contents.weighted) this.breakTies(Math.max(0, this.bound() - this.earned()), budget);
   }
 
   /**

@@ -106,6 +106,24 @@ export class TieBreak {
     return choices;
   }
 
+  /** [layer * edges + edge]: 1 where an assignment up to `gap` quanta below the bound may have an edge. */
+  mayBeOn(layers: ProofLayers, gap: number): Uint8Array {
+    this.layers = layers;
+    this.limit = gap + NOISE;
+    const { firstRow, layerCount, partner } = layers;
+    const { truthCount: n, edgeTruth } = this.graph;
+    const E = edgeTruth.length;
+    const may = new Uint8Array(layerCount * E);
+    for (let edge = 0; edge < E; edge++) {
+      const choice = this.choiceOf(edge);
+      for (let k = 0; k < layerCount; k++) {
+        const isOn = partner[(firstRow + k) * n + edgeTruth[edge]] === edge;
+        if (choice ? choice.allowed[k] & ON : isOn) may[k * E + edge] = 1;
+      }
+    }
+    return may;
+  }
+
   /** Of each edge the layers it is assigned in. */
   private assignedCounts(): Int32Array {
     const { firstRow, layerCount, partner } = this.layers;

@@ -230,12 +230,17 @@ export class FrameRecord {
     return { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
   }
 
-  reassign({ on, halves }: FrameAssignment): void {
+  reassign(assignment: FrameAssignment): void {
+    this.putBack(assignment);
+    addUp(this);
+  }
+
+  /** The same where its sums are not yet added up. */
+  putBack({ on, halves }: FrameAssignment): void {
     on.forEach((each, pair) => {
       this.assign(pair, each);
     });
     this.halves = halves;
-    addUp(this);
   }
 
   /** What a pair earns in quanta, at least 1: c^p - distance^p, or less where its ends cost less alone. */
