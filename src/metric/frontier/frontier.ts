@@ -24,7 +24,7 @@
 
 import { Basket } from '../window/basket.js';
 import type { Budget } from '../window/budget.js';
-import { type FrameRecord, lonePairs } from '../window/frame-record.js';
+import { type FramePairs, type FrameRecord, lonePairs } from '../window/frame-record.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import {
   BEGINS,
@@ -64,7 +64,7 @@ const FROM_BOTH = [[0], [1]];
 /** a knot with more pairs has more states than can be looked at */
 const PAIRS_MAX = 40;
 /** states of a knot, where there is nothing left but to choose between optima */
-const CHOICE_STATES_MAX = 1024;
+const CHOICE_STATES_MAX = 512;
 
 export class Frontier {
   /** candidates with more than one state that no later frame has taken up: the undecided present */
@@ -627,11 +627,7 @@ export class Frontier {
  * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null when
  * there are too many states. Everything else in the frames stays as it is.
  */
-export function chooseAmong(
-  layers: readonly { readonly frame: FrameRecord; readonly pairs: Int32Array }[],
-  h: number,
-  budget: Budget,
-): Uint8Array[] | null {
+export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Budget): Uint8Array[] | null {
   const frontier = new Frontier(
     h,
     CHOICE_STATES_MAX,
@@ -640,6 +636,7 @@ export function chooseAmong(
     () => false,
   );
   const before = layers.map(({ frame }) => frame.assignment());
+  const annexes = setAside(layers);
   frontier.begin(budget);
   for (const { frame, pairs } of layers) {
     frontier.enter(frame, pairs, pairs.length);
@@ -652,7 +649,22 @@ export function chooseAmong(
     frame.putBack(before[n]);
     return on;
   });
+  for (const [owner, annex] of annexes) owner.annex = annex;
   return frontier.overflow.length > 0 ? null : chosen;
+}
+
+/** Takes what another frontier knows off the frames, trajectories and edges. */
+function setAside(layers: readonly FramePairs[]): Map<{ annex: unknown }, unknown> {
+  const annexes = new Map<{ annex: unknown }, unknown>();
+  for (const { frame, pairs } of layers) {
+    annexes.set(frame, frame.annex);
+    for (const pair of pairs) {
+      const edge = frame.edges[pair];
+      for (const owner of [edge, edge.truth, edge.track]) if (!annexes.has(owner)) annexes.set(owner, owner.annex);
+    }
+  }
+  for (const owner of annexes.keys()) owner.annex = null;
+  return annexes;
 }
 
 /** The decision of a knot that was worked, without its outcomes. */

@@ -10,7 +10,7 @@
 
 import type { Budget } from '../window/budget.js';
 import { surcharged, type WindowContents } from '../window/contents.js';
-import { CHANGES_PER_PAIR, type FrameRecord } from '../window/frame-record.js';
+import { CHANGES_PER_PAIR, type FramePairs, type FrameRecord } from '../window/frame-record.js';
 import { priceQuanta } from '../window/quanta.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import { ChangeTimes } from './change-times.js';
@@ -23,12 +23,6 @@ import type { Simplex } from './simplex.js';
 import { TieBreak } from './tie-break.js';
 
 export type EngineName = 'isolated' | 'simplex' | 'branch' | 'open';
-
-/** A frame and some of its pairs, in order. */
-export interface FramePairs {
-  readonly frame: FrameRecord;
-  readonly pairs: Int32Array;
-}
 
 /** What all components of a window share. */
 export interface ProgramContext {
@@ -52,6 +46,8 @@ export interface ProgramContext {
 const PROOF_WORK = 1 / 64;
 const PROGRAM_WORK = 1 / 8;
 const PIVOT_WORK = 64;
+/** the most that is spent on the choice between optima */
+const CHOICE_WORK = 2 ** 18;
 /** of a node of branch and bound */
 const NODE_WORK = 1024;
 const NODES_MAX = 2 ** 31 - 1;
@@ -443,11 +439,14 @@ export class Component {
           pairs.push(this.pair.values[(head + k) * E + e]);
       return { frame, pairs: Int32Array.from(pairs).sort() };
     });
-    const chosen = this.context.chooseAmong(layers, budget);
+    const part = budget.part(CHOICE_WORK);
+    const chosen = this.context.chooseAmong(layers, part);
+    budget.spend(part.used);
     if (chosen === null) return false;
     const weights = new Float64Array(size * E);
     for (let at = 0; at < weights.length; at++)
-      if (this.pair.values[head * E + at] >= 0) weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
+      if (this.pair.values[head * E + at] >= 0)
+        weights[at] = chosen[Math.floor(at / E)][this.pair.values[head * E + at]];
     this.hold(weights);
     return true;
   }

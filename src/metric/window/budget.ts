@@ -13,6 +13,8 @@ export class Budget {
   /** work so far */
   done = 0;
   private left: number;
+  /** work that was done */
+  used = 0;
 
   /** Infinity for no end */
   constructor(budgetMs: number) {
@@ -24,8 +26,14 @@ export class Budget {
   spend(work: number): boolean {
     this.done += work;
     this.left -= work;
+    this.used += work;
     if (this.left <= 0) this.spent = true;
     return this.spent;
+  }
+
+  /** A budget of so much work, or a quarter of what is left; whoever asks spends here what was used of it. */
+  part(work: number): Budget {
+    return new Budget(Math.min(work, this.left / 4) / WORK_PER_MS);
   }
 
   /** Whether so much work is left. */
