@@ -27,6 +27,10 @@ export interface HandedOver {
   truths: string[];
 }
 
+/** work of finding a pair and putting it where it belongs, and of each frame in which a component has it */
+const PAIR_WORK = 4;
+const LAYER_WORK = 1;
+
 export class Solver implements WindowListener {
   readonly contents: WindowContents;
   readonly components = new Set<Component>();
@@ -52,6 +56,8 @@ export class Solver implements WindowListener {
   private readonly thinned = new Set<number>();
   /** accounts that stand once the frames that were there before are worked again */
   private restored: readonly Account[] | null = null;
+  /** work of taking in frames since the last solve, and of putting edges together while one goes on */
+  private entered = 0;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly frameOf = (number: number) => this.contents.frame(number);
@@ -135,6 +141,7 @@ export class Solver implements WindowListener {
     if (packed.reference.alone || packed.tracker.alone) this.dropWorthless(packed);
     const isCrowd = finder.count > PAIRS_MAX;
     const frame = contents.append(packed, isCrowd ? thinPairs(finder, packed, contents) : finder);
+    this.entered += PAIR_WORK * finder.count;
     if (contents.framewise) matchFrame(frame);
     else if (isCrowd) this.thinned.add(frame.number);
   }
@@ -239,6 +246,7 @@ export class Solver implements WindowListener {
     this.matchings.budget = budget;
     contents.remembers = budget.isLimited;
     this.regroup();
+    this.spendEntered(budget);
     if (frontier) {
       frontier.begin(budget);
       if (this.accounts) {
@@ -279,7 +287,13 @@ export class Solver implements WindowListener {
     return since + (patience - 1) * windowFrames < oldestNumber && engine !== 'open';
   }
 
+  private spendEntered(budget: Budget): void {
+    budget.spend(this.entered);
+    this.entered = 0;
+  }
+
   private solveComponents(budget: Budget): void {
+    this.spendEntered(budget);
     for (const component of this.components) if (component.stale || this.contents.weighted) component.solve(budget);
   }
 
@@ -427,6 +441,7 @@ export class Solver implements WindowListener {
       this.dissolved.push(component);
     }
     const component = new Component(this.program, edges, since, patience);
+    for (const edge of edges) this.entered += PAIR_WORK + LAYER_WORK * edge.size;
     component.inherit([...before, ...this.given]);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);

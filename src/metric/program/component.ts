@@ -19,6 +19,7 @@ import { LayerStack, type Matrix } from './layers.js';
 import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 import { LinearWindow, LP_UNIT } from './linear-window.js';
 import { PriceProof } from './price-proof.js';
+import { ROWS_PER_PIVOT } from './ring.js';
 import type { Simplex } from './simplex.js';
 import { TieBreak } from './tie-break.js';
 
@@ -43,9 +44,9 @@ export interface ProgramContext {
 }
 
 /** work of looking at one edge in one layer, by prices and by the linear program, and of a pivot */
-const PROOF_WORK = 1 / 64;
-const PROGRAM_WORK = 1 / 8;
-const PIVOT_WORK = 64;
+const PROOF_WORK = 1 / 16;
+const PROGRAM_WORK = 1;
+const PIVOT_WORK = 128;
 /** the most that is spent on the choice between optima */
 const CHOICE_WORK = 2 ** 18;
 /** of a node of branch and bound */
@@ -467,7 +468,7 @@ export class Component {
       if (optimum.status === 'optimal')
         this.linear.leavePrices(this.trajectories, this.truthCount, numbers, price.values, head * price.width);
     }
-    budget.spend(work + PIVOT_WORK * optimum.iterations);
+    budget.spend(work + PIVOT_WORK * (optimum.iterations + (optimum.rows ?? 0) / ROWS_PER_PIVOT));
     return optimum.status === 'optimal' ? optimum : null;
   }
 

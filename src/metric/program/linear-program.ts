@@ -32,6 +32,8 @@ export interface LpSolution {
   /** true: every weight is 0 or 1, so the value is the exact metric's too */
   integral: boolean;
   iterations: number;
+  /** of the model that was written for it; a large one takes longer to write down than to solve */
+  rows?: number;
   status: 'optimal' | 'limit';
   /** [object * frameCount + frame], truths first: prices that prove the optimum */
   prices?: Float64Array;

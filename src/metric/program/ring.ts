@@ -35,9 +35,12 @@ import {
 const DUAL_SIMPLEX = 1;
 
 export interface WarmOptions {
-  /** pivots after which the solve is left unfinished; default none */
+  /** pivots after which the solve is left unfinished, `ROWS_PER_PIVOT` rows counting as one; default none */
   pivotsMax?: number;
 }
+
+/** Rows that take as long to write down as a pivot. */
+export const ROWS_PER_PIVOT = 16;
 
 /**
  * The LP of a sliding window in a ring of slots. Truths and tracks are named by numbers of the caller's choice.
@@ -200,16 +203,18 @@ export class RingSimplex {
     const weights = new Float64Array(this.#frameCount * count);
     let bound = knownValue(program);
     let iterations = 0;
+    const pivotsMax = options.pivotsMax && options.pivotsMax - Math.floor(cells.length / ROWS_PER_PIVOT);
+    if (pivotsMax !== undefined && pivotsMax < 0) return unfinished(problem, 0);
     if (cells.length > 0) {
       const model = writeModel(program, cells);
       this.#highs ??= this.#open();
       const highs = this.#highs;
-      this.#limit(highs, options);
+      this.#limit(highs, pivotsMax);
       check(highs.passModel(model.data), 'HiGHS refused the model');
       check(highs.setBasis(model.basis), 'HiGHS refused the basis');
       check(highs.run(), 'HiGHS failed');
       iterations = iterationsOf(highs);
-      if (statusOf(highs) === 'limit') return unfinished(problem, iterations);
+      if (statusOf(highs) === 'limit') return { ...unfinished(problem, iterations), rows: cells.length };
       bound += highs.getObjectiveValue();
       const { rowDual, colValue } = solutionOf(highs);
       const basis = highs.getBasis().value;
@@ -234,7 +239,7 @@ export class RingSimplex {
     // they meet at the optimum only
     if (!(Math.abs(solution.value - bound) <= 1e-9 * Math.max(1, bound)))
       throw failure(`value ${solution.value} and bound ${bound} differ`);
-    return solution;
+    return { ...solution, rows: cells.length };
   }
 
   /** What is to be solved: all edges but those whose ends have no other. */
@@ -259,7 +264,7 @@ export class RingSimplex {
   }
 
   /** Tells HiGHS its limits; those of the last solve that said none still hold. */
-  #limit(highs: RawModelApi, { pivotsMax }: WarmOptions): void {
+  #limit(highs: RawModelApi, pivotsMax: number | undefined): void {
     if (pivotsMax !== undefined || this.#isLimited)
       setOptions(highs, { simplex_iteration_limit: pivotsMax ?? NO_LIMIT });
     this.#isLimited = pivotsMax !== undefined;
