@@ -483,11 +483,14 @@ export class Solver implements WindowListener {
 
 /** An edge with all that hang together with it. */
 function connectedTo(start: Edge): Edge[] {
-  const found = new Set([start]);
+  const edges: Edge[] = [];
   // a set goes on with what is added to it
-  for (const edge of found) {
-    for (const next of edge.truth.edges) found.add(next);
-    for (const next of edge.track.edges) found.add(next);
+  const ends = new Set([start.truth]);
+  for (const end of ends) {
+    for (const edge of end.edges) {
+      if (edge.truth === end) edges.push(edge);
+      ends.add(edge.truth === end ? edge.track : edge.truth);
+    }
   }
-  return [...found];
+  return edges;
 }

@@ -624,8 +624,8 @@ export class Frontier {
 }
 
 /**
- * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null when
- * there are too many states. Everything else in the frames stays as it is.
+ * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null
+ * when there are too many states. Everything else in the frames stays as it is.
  */
 export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Budget): Uint8Array[] | null {
   const frontier = new Frontier(

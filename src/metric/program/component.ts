@@ -58,6 +58,8 @@ const SEARCHED_NODES_MAX = 500;
 const CELLS_MAX = 2 ** 25;
 
 export class Component {
+  /** by truth, then track */
+  readonly edges: Edge[];
   readonly truthCount: number;
   readonly trackCount: number;
   readonly edgeTruth: Int32Array;
@@ -104,7 +106,7 @@ export class Component {
 
   constructor(
     private readonly context: ProgramContext,
-    readonly edges: Edge[],
+    given: readonly Edge[],
     /** the frame from which on the frontier could not do it */
     readonly since: number,
     /** so many windows later it may try again */
@@ -112,23 +114,18 @@ export class Component {
   ) {
     this.contents = context.contents;
     const order = (nodes: Iterable<Trajectory>) => [...new Set(nodes)].sort((a, b) => (a.id < b.id ? -1 : 1));
-    const truths = order(edges.map((e) => e.truth));
-    const tracks = order(edges.map((e) => e.track));
-    const truthIndex = new Map(truths.map((t, n) => [t, n]));
-    const trackIndex = new Map(tracks.map((t, n) => [t, n]));
-    edges.sort(
-      (a, b) =>
-        truthIndex.get(a.truth)! - truthIndex.get(b.truth)! || trackIndex.get(a.track)! - trackIndex.get(b.track)!,
-    );
+    const truths = order(given.map((e) => e.truth));
+    const tracks = order(given.map((e) => e.track));
     this.trajectories = [...truths, ...tracks];
     this.indexOf = new Map(this.trajectories.map((t, n) => [t, n]));
     this.truthCount = truths.length;
     this.trackCount = tracks.length;
-    this.edgeTruth = Int32Array.from(edges, (e) => truthIndex.get(e.truth)!);
-    this.edgeTrack = Int32Array.from(edges, (e) => trackIndex.get(e.track)!);
-    const E = edges.length;
-    for (let e = 0; e < E; e++) this.localOf.set(edges[e], e);
-    this.stack = new LayerStack(E === 1 ? 0 : edges.reduce((n, e) => Math.max(n, e.size), 0) * 2);
+    const E = given.length;
+    this.edges = this.inOrder(given);
+    this.edgeTruth = Int32Array.from(this.edges, (e) => this.indexOf.get(e.truth)!);
+    this.edgeTrack = Int32Array.from(this.edges, (e) => this.indexOf.get(e.track)! - truths.length);
+    for (let e = 0; e < E; e++) this.localOf.set(this.edges[e], e);
+    this.stack = new LayerStack(E === 1 ? 0 : given.reduce((n, e) => Math.max(n, e.size), 0) * 2);
     this.frameNumber = this.stack.matrix(Float64Array, 1);
     this.pair = this.stack.matrix(Int32Array, E);
     this.benefit = this.stack.matrix(Float64Array, E);
@@ -141,6 +138,15 @@ export class Component {
     this.proof = new PriceProof(this);
     this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
     if (E > 1) this.build();
+  }
+
+  /** Edges by the indices of their truths, then their tracks: sorted as numbers, for there may be many. */
+  private inOrder(edges: readonly Edge[]): Edge[] {
+    const { length } = edges;
+    const place = ({ truth, track }: Edge) =>
+      this.indexOf.get(truth)! * this.trajectories.length + this.indexOf.get(track)!;
+    const keys = Float64Array.from(edges, (edge, n) => place(edge) * length + n).sort();
+    return Array.from(keys, (key) => edges[key % length]);
   }
 
   get isolated(): boolean {
