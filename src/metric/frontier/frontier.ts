@@ -631,7 +631,7 @@ export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Bu
   const frontier = new Frontier(
     h,
     CHOICE_STATES_MAX,
-    CHOICE_STATES_MAX,
+    () => {},
     () => {},
     () => false,
   );
