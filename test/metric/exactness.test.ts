@@ -158,6 +158,34 @@ describe('a large exponent', () => {
   });
 });
 
+describe('quanta that are too coarse', () => {
+  it('are made finer while sliding as they are from scratch, and leave no trace', () => {
+    const params = { distance: 'euclidean', cutoff: 40, exponent: 10, switchPenalty: 2 } as const;
+    let tiny = 0;
+    for (let seed = 1; seed <= 12; seed++) {
+      const random = randomFrom(seed);
+      const window = new SlidingWindow({ ...params, windowFrames: 4 });
+      // now and then somebody is missing, and quanta are fine enough
+      const frames = Array.from({ length: 5 }, () => nearby(random, 4, 1)).flatMap((some, n) =>
+        n % 2 ? some : some.map(() => (random() < 0.5 ? together : crossed)),
+      );
+      frames.forEach((frame, k) => {
+        const report = window.push(frame);
+        const held = frames.slice(Math.max(0, k - 3), k + 1);
+        const batch = evaluate(held, params);
+        if (report.cost.total < 1e6) tiny++;
+        for (const key of ['cost', 'count', 'exact', 'gap', 'lowerBound', 'perFrame'] as const)
+          assert.deepEqual(report[key], batch[key], `seed ${seed}, push ${k}: ${key}`);
+        assert.equal(window.glance().localization, report.newest.cost.localization, `seed ${seed}, push ${k}`);
+      });
+      const { settled } = window.end();
+      assert.equal(settled.frames, frames.length);
+      window.dispose();
+    }
+    assert.ok(tiny > 50, `only ${tiny} windows cost next to nothing`);
+  });
+});
+
 describe('a report read late', () => {
   it('adds up over its frames, under time weights and out of time', () => {
     let cut = 0;

@@ -556,17 +556,14 @@ export class Component {
   private relax(simplex: Simplex, budget: Budget): void {
     const problem = this.linearProblem(false);
     const { status, value, weights } = simplex.solve(problem, { pivotsMax: pivotsIn(budget, 0) });
-    this.settleForLess(budget);
     if (status !== 'optimal') {
+      this.settleForLess(budget);
       this.stale = true;
       return;
     }
-    const settled = this.partnerWeights();
-    const worth = (assignment: Float64Array) => weightsValue(problem, assignment);
-    this.take(weights.map((weight) => (weight > 0.5 ? 1 : 0)));
-    const rounded = this.partnerWeights();
-    if (worth(rounded) < worth(settled)) this.take(settled);
-    const best = Math.max(worth(rounded), worth(settled));
+    const rounded = weights.map((weight) => (weight > 0.5 ? 1 : 0));
+    if (!this.takeBest(rounded, budget)) this.takeBetter(problem, rounded, budget);
+    const best = weightsValue(problem, this.partnerWeights());
     const gap = Math.max(0, value - best);
     if (gap <= 1e-9 * Math.max(1, value)) {
       this.conclude('simplex', gap * LP_UNIT);
@@ -575,6 +572,24 @@ export class Component {
     this.conclude('open', gap * LP_UNIT);
     this.weights = weights;
     this.relaxed = true;
+  }
+
+  /** Finds the best assignment, beginning with one; false, and everything as before, when there are too many. */
+  private takeBest(weights: Float64Array, budget: Budget): boolean {
+    if (this.contents.weighted) return false;
+    const before = this.partner.values.slice();
+    this.take(weights);
+    if (this.breakTies(Math.max(0, this.bound() - this.earned()), budget)) return true;
+    this.partner.values.set(before);
+    return false;
+  }
+
+  /** Takes one assignment, or what is settled for without it. */
+  private takeBetter(problem: LpProblem, weights: Float64Array, budget: Budget): void {
+    this.settleForLess(budget);
+    const settled = this.partnerWeights();
+    this.take(weights);
+    if (weightsValue(problem, this.partnerWeights()) < weightsValue(problem, settled)) this.take(settled);
   }
 
   /** The assignment in `partner` as weights. */
