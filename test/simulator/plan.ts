@@ -54,7 +54,9 @@ export function planOf(seed: number, chosen?: RunKind): Plan {
 
 /** The same scene and settings, and nothing goes wrong. */
 export function calm(plan: Plan): Plan {
-  const config = configOf(() => 0, 'patient', plan.scene);
+  // the first frame of a stream that runs in a thread is cut, with or without an interruption
+  const { evaluation } = plan.config;
+  const config = { ...configOf(() => 0, 'patient', plan.scene), evaluation };
   return { ...plan, config, faults: [], hiccups: { share: 0, mostMs: 0 } };
 }
 

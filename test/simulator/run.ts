@@ -43,20 +43,21 @@ const TIMES = new Set(['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since
 /** events that tell of the interruption itself */
 const TELLING = new Set(['resuming', 'finding']);
 
-const baselines = new Map<number, Map<string, Outcome>>();
+const baselines = new Map<string, Map<string, Outcome>>();
 
 /** Plays a seed, and compares it with the same scene in a calm world. */
 export const simulate = (seed: number): Promise<Run> => playPlan(planOf(seed));
 
 export async function playPlan(plan: Plan): Promise<Run> {
   const run = await new Player(plan).play();
-  let expected = baselines.get(plan.scene.seed);
+  const key = `${plan.scene.seed} ${plan.config.evaluation.inlineMs}`;
+  let expected = baselines.get(key);
   if (!expected) {
     const baseline = await new Player(calm(plan)).play();
     if (baseline.violations.length > 0)
       run.violations.push(`scene ${plan.scene.seed} fails in a calm world: ${baseline.violations[0]}`);
     expected = baseline.outcomes;
-    baselines.set(plan.scene.seed, expected);
+    baselines.set(key, expected);
   }
   if (run.outcomes.size > 0) compare(run, expected);
   return run;
