@@ -93,6 +93,20 @@ describe('time weights', () => {
       window.dispose();
     }
   });
+
+  it('take nobody for missed who was seen so long ago that it counts for nothing, in time or not', () => {
+    for (const budgetMs of [0.5, Number.POSITIVE_INFINITY]) {
+      const params = { ...PLAIN, windowFrames: 90, weights: { forgetting: 0.5 } };
+      const window = new SlidingWindow(params, { budgetMs });
+      for (let k = 0; k < 100; k++) {
+        const n = Math.floor(k / 10);
+        const tracker = [at(`A${n}`, 0), at(`B${n}`, 1)];
+        const { count } = window.push({ reference: together.reference, tracker });
+        assert.deepEqual([count.missed, count.false], [0, 0], `push ${k}, ${budgetMs} ms`);
+      }
+      window.dispose();
+    }
+  });
 });
 
 describe('a switch penalty', () => {

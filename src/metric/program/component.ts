@@ -695,7 +695,7 @@ export class Component {
       const weight = contents.frameWeight(frame.number) / this.scale;
       for (let e = 0; e < E; e++) {
         const pair = this.pair.values[row * E + e];
-        if (pair >= 0) this.benefit.values[row * E + e] = Math.floor(weight * frame.benefit(pair));
+        if (pair >= 0) this.benefit.values[row * E + e] = weighed(weight, frame.benefit(pair));
       }
       this.price.values[row * this.price.width] = Number.NaN;
       if (row > head) this.changeCost.values[row] = surcharged(this.priceInto(row));
@@ -742,7 +742,7 @@ export class Component {
       if (pair < 0 || weight * frame.distanceCost(pair) > cost) continue;
       const isOn = this.partner.values[row * this.truthCount + this.edgeTruth[e]] === e;
       // of those that are assigned, what earns next to nothing was rounded up
-      if (isOn && frame.benefit(pair) > 1) continue;
+      if (isOn && this.benefit.values[row * E + e] > 1) continue;
       const earns = (weight * (frame.unit - frame.cost(pair))) / contents.quantum;
       const off = Math.abs(earns - scale * this.benefit.values[row * E + e]);
       rounded.count++;
@@ -854,6 +854,11 @@ export class Component {
   private heldFrom(row: number): number {
     return this.contents.changeFrame(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
   }
+}
+
+/** A benefit under a weight; at least 1, so that who was seen long ago is not taken for missed. */
+function weighed(weight: number, benefit: number): number {
+  return weight === 0 ? 0 : Math.max(1, Math.floor(weight * benefit));
 }
 
 /** How many pivots a budget affords after some work; undefined for no end. */
