@@ -115,11 +115,13 @@ export class Series {
     return this.#pushed(mark, report, this.#watch(step, report), solveMs);
   }
 
-  /** Nobody is alarmed by what is not proven. Feeds without times have the times at which they came. */
-  #watch({ k, t, receivedMs }: Step, report: Report): readonly SpikeNews[] {
-    const mark = { k, t: t ?? receivedMs / 1000 };
+  /**
+   * Nobody is alarmed by what is not proven. Feeds without times have none: when frames came depends on interruptions,
+   * and what is found must not.
+   */
+  #watch({ k, t }: Step, report: Report): readonly SpikeNews[] {
     if (report.exact)
-      return this.#spikes?.update(this.#window.glance(), mark, () => switchedLately(report)) ?? NO_SPIKES;
+      return this.#spikes?.update(this.#window.glance(), { k, t }, () => switchedLately(report)) ?? NO_SPIKES;
     this.#spikes?.interrupt();
     return NO_SPIKES;
   }
