@@ -534,13 +534,17 @@ describe('page states', function () {
       // the other one goes on, so that this is a silence and not the end
       let k = 30;
       const [frame] = first('steady', 1);
-      await until(`the page says that ${stream}`, async () => {
-        k++;
-        await evaluator
-          .feed(stream, speaking)
-          .send({ k, objects: (speaking === null ? frame.reference : frame.tracker) as never });
-        return state.isVisible();
-      });
+      await until(
+        `the page says that ${stream}`,
+        async () => {
+          k++;
+          await evaluator
+            .feed(stream, speaking)
+            .send({ k, objects: (speaking === null ? frame.reference : frame.tracker) as never });
+          return state.isVisible();
+        },
+        SYSTEM_TIMEOUT_MS / 3,
+      );
       await screen.shot(`state-${quiet === null ? 'reference' : 'tracker'}-silent`);
     }
     assert.deepEqual(screen.complaints, []);
