@@ -8,10 +8,22 @@ import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
-import { CUT, clockAt, LENGTH, openFeeds, type SceneTarget, sceneConfig, sendScene } from '../kit/data-folder-scene.js';
+import {
+  CUT,
+  clockAt,
+  LENGTH,
+  openFeeds,
+  type SceneTarget,
+  sceneConfig,
+  sendScene,
+  writeDataFolder,
+} from '../kit/data-folder-scene.js';
 import { lastingEvents, quiet, TestClock } from '../kit/live.js';
 
 const FOLDERS = fileURLToPath(new URL('../../../test/cases/data-folders', import.meta.url));
+
+/** A folder that the program of today has written: everything in it is compared. */
+const TODAY = 'one of today';
 
 const targetOf = (live: Live): SceneTarget => ({
   openFeed: (feed) => live.openFeed(feed),
@@ -25,17 +37,20 @@ const rounded = (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(12)) : value;
 
 /** What must not depend on restarts. */
-const comparable = (event: LiveEvent): unknown => JSON.parse(JSON.stringify(lasting(event)), rounded);
+const comparable = (event: LiveEvent, withSpikes: boolean): unknown =>
+  JSON.parse(JSON.stringify(lasting(event, withSpikes)), rounded);
 
 /** Before format 3 of spikes, what was usual was learned otherwise: detectors start anew, and events are numbered so. */
-function lasting({ n: _n, ...event }: LiveEvent): unknown {
-  if (event.type !== 'report') return event;
-  const { solveMs: _solveMs, objects: _objects, spikes: _spikes, report, ...rest } = event;
+function lasting({ n, ...event }: LiveEvent, withSpikes: boolean): unknown {
+  const numbered = withSpikes ? { n, ...event } : event;
+  if (event.type !== 'report') return numbered;
+  const { solveMs: _solveMs, objects: _objects, spikes, report, ...rest } = numbered as typeof event;
   const { solver: _solver, perFrame: _perFrame, ...plain } = JSON.parse(JSON.stringify(report));
-  return { ...rest, report: plain };
+  const gauges = withSpikes ? spikes?.signals.map((signal) => spikes.gauge(signal)) : undefined;
+  return { ...rest, report: plain, gauges };
 }
 
-describe('a data folder of an earlier version', function () {
+describe('a data folder of an earlier version, or of this one', function () {
   this.timeout(60_000);
   const clock = new TestClock();
   let dir: string;
@@ -48,11 +63,11 @@ describe('a data folder of an earlier version', function () {
   };
 
   /** The events after the cut, by stream. */
-  async function finishScene(live: Live): Promise<Map<string, unknown[]>> {
+  async function finishScene(live: Live, withSpikes: boolean): Promise<Map<string, unknown[]>> {
     const events = new Map<string, unknown[]>();
     lastingEvents(live).subscribe((event) => {
-      if ((event.atMs ?? 0) <= clockAt(CUT) || event.type === 'spike') return;
-      events.set(event.stream, [...(events.get(event.stream) ?? []), comparable(event)]);
+      if ((event.atMs ?? 0) <= clockAt(CUT) || (event.type === 'spike' && !withSpikes)) return;
+      events.set(event.stream, [...(events.get(event.stream) ?? []), comparable(event, withSpikes)]);
     });
     const target = targetOf(live);
     clock.nowMs = clockAt(CUT + 1);
@@ -72,8 +87,9 @@ describe('a data folder of an earlier version', function () {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  for (const name of readdirSync(FOLDERS).filter((entry) => !entry.endsWith('.md')))
+  for (const name of [...readdirSync(FOLDERS).filter((entry) => !entry.endsWith('.md')), TODAY])
     it(`${name} opens and goes on`, async () => {
+      const withSpikes = name === TODAY;
       clock.nowMs = clockAt(0);
       const whole = await start(sceneConfig(join(dir, 'whole')));
       openFeeds(targetOf(whole), false);
@@ -82,15 +98,21 @@ describe('a data folder of an earlier version', function () {
       whole.events$.subscribe((event) => {
         if (event.type === 'spike') spikes.push(`${event.tracker} ${event.signal}`);
       });
-      const expected = await finishScene(whole);
+      const expected = await finishScene(whole, withSpikes);
       assert.ok(spikes.includes('deep missed'), `spikes: ${spikes}`);
       assert.deepEqual([...expected.keys()].sort(), ['belt', 'dock', 'field', 'gate', 'harbour', 'yard']);
 
-      cpSync(join(FOLDERS, name), join(dir, name), { recursive: true });
+      if (name === TODAY)
+        await writeDataFolder(async (config) => targetOf(await start(config)), clock, join(dir, name));
+      else cpSync(join(FOLDERS, name), join(dir, name), { recursive: true });
       clock.nowMs = clockAt(CUT);
       const live = await start(sceneConfig(join(dir, name)));
       assert.equal(live.storage().threadStreams, 1, 'the harbour was heavy');
-      const events = await finishScene(live);
+      if (withSpikes) {
+        const lasting = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
+        assert.ok(lasting.includes('deep missed'), `a spike lasts: ${lasting}`);
+      }
+      const events = await finishScene(live, withSpikes);
       for (const [stream, list] of expected) assert.deepEqual(events.get(stream), list, stream);
     });
 });
