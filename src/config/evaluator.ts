@@ -78,6 +78,12 @@ export const evaluation = section(
       'milliseconds',
     ),
     tickMs: field(positive(), 50, 'how often deadlines of pairing are looked at', 'milliseconds'),
+    unreadMaxMs: field(
+      positive(),
+      20_000,
+      'nobody is late while frames of the stream may have come and not been read, for at most this long',
+      'milliseconds',
+    ),
     idleCheckMs: field(positive(), 5000, 'how often idle streams are looked for', 'milliseconds'),
     backlogFrames: field(
       count(),

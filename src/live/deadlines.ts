@@ -4,7 +4,8 @@
  * record: what the disk does not take is due again later.
  *
  * Invariant: a tick says that everything the feeds of its stream sent before its time stands before it in the log. On a
- * busy machine frames wait unread for seconds, and nobody is late for that.
+ * busy machine frames wait unread for seconds, and nobody is late for that, unless it takes longer than
+ * `evaluation.unreadMaxMs`.
  */
 import type { Config } from '../config/config.js';
 import type { Log } from '../store/log.js';
@@ -27,13 +28,14 @@ export class Deadlines {
   #lately = new Set<string>();
   /** when the last tick was, by the clock of the process; null before the first */
   #tickedMs: number | null = null;
+  /** by stream: since when its tick has waited for what may be unread */
+  readonly #waitingSinceMs = new Map<string, number>();
 
   constructor(
     readonly streams: Iterable<RunningStream>,
     readonly feeds: OpenFeeds,
     readonly log: Log,
-    /** milliseconds between two searches for idle streams, and between two ticks */
-    readonly settings: Pick<Config['evaluation'], 'idleCheckMs' | 'tickMs'>,
+    readonly settings: Pick<Config['evaluation'], 'idleCheckMs' | 'tickMs' | 'unreadMaxMs'>,
   ) {}
 
   /** How long the process has stood still, by its own clock; 0 when it has not. */
@@ -67,11 +69,20 @@ export class Deadlines {
     for (const stream of this.streams) {
       if (this.#underway.has(stream.name)) continue;
       const record = dueOf(stream, nowMs, checkIdle);
-      if (!record || (record.kind === 'tick' && unread.has(stream.name))) continue;
+      if (record?.kind === 'tick' && unread.has(stream.name) && this.#mayWait(stream.name, nowMs)) continue;
+      this.#waitingSinceMs.delete(stream.name);
+      if (!record) continue;
       this.#underway.add(stream.name);
       records.push(record);
     }
     return records;
+  }
+
+  /** A feed that always sends as much as it may must not keep the others of its stream from being missed. */
+  #mayWait(stream: string, nowMs: number): boolean {
+    const sinceMs = this.#waitingSinceMs.get(stream) ?? nowMs;
+    this.#waitingSinceMs.set(stream, sinceMs);
+    return nowMs - sinceMs < this.settings.unreadMaxMs;
   }
 
   /** Appends a record that nobody waits for. */

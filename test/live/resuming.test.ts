@@ -126,6 +126,22 @@ describe('a stream that resumes', () => {
     await until('it is late now', () => missed() === 1);
   });
 
+  it('waits for what may be unread no longer than evaluation.unreadMaxMs', async () => {
+    const live = await start();
+    openBoth(live);
+    await Promise.all([send(live, null, 1), send(live, 't', 1)]);
+    live.unread(feed('s', null), true);
+    await send(live, null, 2);
+    clock.nowMs += 19_000;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    assert.equal(missed(), 0);
+    for (let n = 0; n < 20 && missed() === 0; n++) {
+      clock.nowMs += 2000;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await until('it is late, though the reference always sends as much as it may', () => missed() === 1);
+  });
+
   it('counts the time for nobody in which the process stood still', async () => {
     const live = await start();
     openBoth(live);
