@@ -360,8 +360,11 @@ export class WorkerStream implements RunningStream {
     return this.status().spikes;
   }
 
+  /** In the order of the stream's own, whichever series came to a report first. */
   reports(): ReportEvent[] {
-    return [...this.#reports.values()];
+    const order = this.#status?.info.series.map(({ tracker, profile }) => seriesKey(tracker, profile)) ?? [];
+    const inOrder = order.flatMap((key) => this.#reports.get(key) ?? []);
+    return inOrder.length === this.#reports.size ? inOrder : [...this.#reports.values()];
   }
 
   /** While records are not back nothing is due: they may be what it waits for. */
