@@ -182,9 +182,12 @@ describe('a stream without time', function () {
       streams: { defaults: SETTINGS },
     });
     const { config } = readConfig({ text, env: {} });
-    const told = new Map<number, LiveEvent>();
+    // a window that was restored may be cut where the one before was not: what each life says is true by itself
+    const lives: Array<Map<number, LiveEvent>> = [];
     const open = async () => {
       const live = await Live.open(config, new TestClock(), quiet);
+      const told = new Map<number, LiveEvent>();
+      lives.push(told);
       live.events$.subscribe((event) => event.n !== undefined && told.set(event.n, event));
       for (const tracker of [null, 'radar']) live.openFeed(feed('port', tracker));
       return live;
@@ -206,9 +209,12 @@ describe('a stream without time', function () {
       await live.kill();
       rmSync(dir, { recursive: true, force: true });
     }
-    const events = [...told].sort(([a], [b]) => a - b).map(([, event]) => event);
-    assert.ok(unjudgedOf(events) > 0, 'frames were left out');
-    assertWithin(events, exact);
+    const runs = lives.map((told) => [...told].sort(([a], [b]) => a - b).map(([, event]) => event));
+    assert.ok(
+      runs.some((events) => unjudgedOf(events) > 0),
+      'frames were left out',
+    );
+    for (const events of runs) assertWithin(events, exact);
   });
 
   it('says from when to when frames are not judged, how many, and marks each report', () => {

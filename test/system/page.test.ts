@@ -537,6 +537,8 @@ describe('page states', function () {
       await until(
         `the page says that ${stream}`,
         async () => {
+          // a page that cannot keep up would say that instead
+          await new Promise((resolve) => setTimeout(resolve, 200));
           k++;
           await evaluator
             .feed(stream, speaking)

@@ -25,8 +25,8 @@ const SLOW_MS = 80;
 
 const push = SlidingWindow.prototype.push;
 
-SlidingWindow.prototype.push = function (frame: LooseFrame) {
-  const report = push.call(this, frame);
+SlidingWindow.prototype.push = function (frame: LooseFrame, ...rest) {
+  const report = push.call(this, frame, ...rest);
   const { ids } = frame.tracker as unknown as { ids?: readonly string[] };
   for (const id of ids ?? []) act(id);
   return report;
