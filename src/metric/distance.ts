@@ -157,6 +157,8 @@ export class PairFinder {
   private sortedHigh = new Float64Array(64);
   private sortedTop = new Float64Array(64);
   private sortedBottom = new Float64Array(64);
+  /** scratch: of each track how far it is from the truth at hand */
+  private distanceTo = new Float64Array(64);
 
   constructor(
     private readonly name: DistanceName,
@@ -168,12 +170,13 @@ export class PairFinder {
     this.secondReach = name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
   }
 
-  find(frame: PackedFrame): void {
+  /** Whether there are no more than so many pairs; otherwise not all of them were found. */
+  find(frame: PackedFrame, pairsMax = Number.POSITIVE_INFINITY): boolean {
     this.count = 0;
     const { reference, tracker, stride } = frame;
     const truthCount = reference.ids.length;
     const trackCount = tracker.ids.length;
-    if (truthCount === 0 || trackCount === 0) return;
+    if (truthCount === 0 || trackCount === 0) return true;
     this.measure(tracker.coordinates, trackCount, stride);
     const few = truthCount * trackCount <= SCAN_MAX;
     if (!few) {
@@ -183,7 +186,7 @@ export class PairFinder {
     const a = reference.coordinates;
     const b = tracker.coordinates;
     const { name, reach, secondReach } = this;
-    for (let i = 0; i < truthCount; i++) {
+    for (let i = 0; i < truthCount && this.count <= pairsMax; i++) {
       const low = lowOf(name, a, i, stride, 0);
       const top = lowOf(name, a, i, stride, 1);
       // a little farther, for what was rounded
@@ -194,6 +197,7 @@ export class PairFinder {
       if (few) this.scan(a, i, b, stride, low - far, right, top - farther, bottom, trackCount);
       else this.sweep(a, i, b, stride, low - far, right, top - farther, bottom);
     }
+    return this.count <= pairsMax;
   }
 
   private measure(c: Float64Array, count: number, stride: number): void {
@@ -404,9 +408,13 @@ export class PairFinder {
     this.count = kept;
   }
 
-  /** Insertion sort by track of the few pairs found for one truth. */
+  /** Sorts the pairs found for one truth by track; mostly they are few. */
   private sortFound(from: number): void {
     const { track, distance } = this;
+    if (this.count - from > INSERTION_SORT_MAX) {
+      this.sortManyFound(from);
+      return;
+    }
     for (let n = from + 1; n < this.count; n++) {
       const j = track[n];
       const d = distance[n];
@@ -418,6 +426,15 @@ export class PairFinder {
       track[m + 1] = j;
       distance[m + 1] = d;
     }
+  }
+
+  private sortManyFound(from: number): void {
+    const { track, distance, count } = this;
+    if (this.distanceTo.length < this.order.length) this.distanceTo = new Float64Array(this.order.length);
+    const { distanceTo } = this;
+    for (let n = from; n < count; n++) distanceTo[track[n]] = distance[n];
+    track.subarray(from, count).sort();
+    for (let n = from; n < count; n++) distance[n] = distanceTo[track[n]];
   }
 
   private grow(): void {
@@ -443,7 +460,7 @@ function extremes(list: Float64Array, count: number): { least: number; most: num
 }
 
 /** Where an object begins along the first or the second axis; 0 where there is no second. */
-function lowOf(name: DistanceName, c: Float64Array, n: number, stride: number, axis: 0 | 1): number {
+export function lowOf(name: DistanceName, c: Float64Array, n: number, stride: number, axis: 0 | 1): number {
   if (name === 'wasserstein') return c[n * 4 + axis] + c[n * 4 + 2 + axis] / 2;
   return axis < stride ? c[n * stride + axis] : 0;
 }
@@ -451,4 +468,17 @@ function lowOf(name: DistanceName, c: Float64Array, n: number, stride: number, a
 /** Where it ends. */
 function highOf(name: DistanceName, c: Float64Array, n: number, axis: 0 | 1, low: number): number {
   return name === 'iou' || name === 'hausdorff' ? low + c[n * 4 + 2 + axis] : low;
+}
+
+/**
+ * How far an object that begins at a key along the first axis is at least from one that begins at another. Of two boxes
+ * no larger share overlaps than of their extents along one axis.
+ */
+export function axisFloor(name: DistanceName, c: Float64Array, n: number, key: number, other: number): number {
+  // a little less, for what was rounded
+  const far = Math.max(0, Math.abs(other - key) * (1 - 1e-9) - 4 * ROUNDED * Math.abs(key));
+  if (name === 'geodesic') return far * RADIANS * EARTH_RADIUS_M * (1 - 1e-9);
+  if (name !== 'iou') return far;
+  const width = c[n * 4 + 2];
+  return other > key ? Math.min(1, far / width) : far / (width + far);
 }

@@ -3,12 +3,13 @@
  */
 
 import { auditWindow } from './audit.js';
+import { distances } from './distance.js';
 import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
 import { type PackedFrame, packFrame } from './frame.js';
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, DISTANCES, type Params } from './params.js';
-import { isFractional, readFrames } from './read-out.js';
+import { isFractional, readFrames, type Totals } from './read-out.js';
 import { solveWindow } from './refinement.js';
 import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 import { Solver } from './solver.js';
@@ -41,8 +42,7 @@ export function evaluateTotals(
   checkWeights(params, packed.length);
   const solver = new Solver(params, solveSettings(options), packed.length);
   try {
-    for (const frame of packed) solver.append(frame);
-    return solveWindow(solver, budgetOf(options));
+    return solveAll(solver, packed, options);
   } finally {
     solver.dispose();
   }
@@ -83,8 +83,7 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
   checkWeights(params, packed.length);
   const solver = new Solver(params, solveSettings(options), packed.length);
   try {
-    for (const frame of packed) solver.append(frame);
-    const window = solveWindow(solver, budgetOf(options));
+    const window = solveAll(solver, packed, options);
     const evaluation = { ...window, perFrame: readFrames(solver) };
     inspector?.({ evaluation, frames: packed, params, fractional: isFractional(solver) });
     return evaluation;
@@ -93,10 +92,29 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
   }
 }
 
+/** All frames enter, each for its share of the budget; then they are solved. */
+function solveAll(solver: Solver, packed: readonly PackedFrame[], options: SolveOptions): Totals {
+  const { budgetMs = Number.POSITIVE_INFINITY } = options;
+  for (const frame of packed) solver.append(frame, budgetOf({ budgetMs: budgetMs / packed.length }));
+  return solveWindow(solver, budgetOf(options));
+}
+
 /** The frames of an evaluation that was out of time, as they were assigned then. */
 export function readAgain(packed: PackedFrame[], params: Params, assigned: FrameAssignment[]): FrameEvaluation[] {
   const solver = new Solver(params, solveSettings({}), packed.length);
-  for (const frame of packed) solver.append(frame);
+  const between = distances[params.distance];
+  packed.forEach((frame, n) => {
+    const { pairs } = assigned[n];
+    if (!pairs) {
+      solver.append(frame);
+      return;
+    }
+    const { reference, tracker, stride } = frame;
+    const distance = pairs.truth.map((truth, at) =>
+      between(reference.coordinates, truth, tracker.coordinates, pairs.track[at], stride),
+    );
+    solver.appendAssigned(frame, { count: distance.length, ...pairs, distance });
+  });
   solver.contents.frameList().forEach((frame, n) => {
     frame.reassign(assigned[n]);
   });

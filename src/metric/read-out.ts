@@ -74,6 +74,10 @@ export function readWindow(solver: Solver): Totals {
   above = above * contents.quantum;
   const exact = counts.open === 0 && below <= EXACT * cost.total;
   if (exact) below = 0;
+  else {
+    counts.pairs += solver.crowdPairs;
+    counts.open += solver.crowdPairs;
+  }
   const { exponent } = contents.terms;
   return {
     frames: contents.size,
@@ -92,16 +96,9 @@ export function readWindow(solver: Solver): Totals {
 /** What the frames of a window cost at least, each alone. */
 function costAlone(solver: Solver): number {
   const { contents } = solver;
-  const { missed, false: falsePrice } = contents.prices;
   let sum = 0;
-  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
-    const frame = contents.frame(number);
-    // each pair may earn almost a quantum more than it says
-    const quanta = solver.ceilingOf(frame) + Math.min(frame.truths.length, frame.tracks.length);
-    const earned = quanta * contents.quantum;
-    const unmatched = frame.truths.length * missed + frame.tracks.length * falsePrice;
-    sum += contents.frameWeight(number) * Math.max(0, unmatched - earned);
-  }
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++)
+    sum += contents.frameWeight(number) * solver.leastOf(contents.frame(number));
   return sum;
 }
 

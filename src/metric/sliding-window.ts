@@ -34,7 +34,7 @@ import { isFractional, readFrames, readGlance, readNewest, readWindow, type Tota
 import { solveWindow } from './refinement.js';
 import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
 import { type HandedOver, Solver } from './solver.js';
-import { WORK_PER_MS } from './window/budget.js';
+import { type Budget, WORK_PER_MS } from './window/budget.js';
 import type { WindowContents } from './window/contents.js';
 import { type FrameRecord, type FrameView, viewFrames } from './window/frame-record.js';
 import type { Trajectory } from './window/trajectory.js';
@@ -175,7 +175,7 @@ export class SlidingWindow {
   end(): Report {
     this.ended = true;
     let window = this.totals ?? readWindow(this.solver);
-    if (!this.isCertified(window)) window = this.solve(END_BUDGET_MS);
+    if (!this.isCertified(window)) window = this.solve(budgetOf({ budgetMs: END_BUDGET_MS }));
     return this.report(window, this.contents.size === 0 ? [] : this.settleUpTo(this.contents.newestNumber, window));
   }
 
@@ -204,16 +204,16 @@ export class SlidingWindow {
     const { newestNumber } = this.contents;
     try {
       if (this.contents.size === this.windowFrames) this.solver.dropOldest();
-      this.solver.append(packed);
-      return this.solve(budgetMs);
+      const budget = budgetOf({ budgetMs });
+      this.solver.append(packed, budget);
+      return this.solve(budget);
     } catch (error) {
       this.rebuild(newestNumber);
       throw error;
     }
   }
 
-  private solve(budgetMs: number | undefined): Totals {
-    const budget = budgetOf({ budgetMs });
+  private solve(budget: Budget): Totals {
     this.totals = solveWindow(this.solver, budget);
     this.workDone = budget.done;
     return this.totals;
@@ -231,7 +231,8 @@ export class SlidingWindow {
     this.solver = new Solver(this.params, this.settings, this.windowFrames);
     this.contents = this.solver.contents;
     this.solver.startAt(before.oldestNumber);
-    for (const frame of before.frameList()) if (frame.number <= newestNumber) this.solver.append(frame.packed());
+    for (const frame of before.frameList())
+      if (frame.number <= newestNumber) this.solver.append(frame.packed(), budgetOf(this.options));
     restoreHeld(heldOf(before.truths), this.contents.truths, this.contents.tracks);
     restoreHeld(heldOf(before.tracks), this.contents.tracks, this.contents.truths);
     failed.dispose();
@@ -451,7 +452,7 @@ export class SlidingWindow {
     solver.startAt(snapshot.firstNumber);
     for (const frame of snapshot.frames) {
       const packed = { reference: feed(frame.reference), tracker: feed(frame.tracker), stride };
-      solver.append(packed);
+      solver.append(packed, budgetOf(options));
     }
     solver.restore(snapshot.handedOver ?? [], snapshot.accounts ?? []);
     window.totals = solveWindow(solver, budgetOf(options));

@@ -3,6 +3,7 @@
  * a frame touches is solved again.
  */
 
+import { Changes, CrowdMatcher, pairsAfforded } from './crowd.js';
 import { PairFinder } from './distance.js';
 import { type Account, Accounts, PATIENCE, PATIENCE_MAX, STATES_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
@@ -14,9 +15,9 @@ import { Component, type ProgramContext } from './program/component.js';
 import { FrameMatchings } from './program/frame-matching.js';
 import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
-import type { Budget } from './window/budget.js';
+import { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
-import { aloneOf, type FrameAssignment, type FrameRecord, pairCost } from './window/frame-record.js';
+import { aloneOf, type FoundPairs, type FrameAssignment, type FrameRecord, pairCost } from './window/frame-record.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
 /** Truths that were too much for the frontier, the frame since which, and for how many windows. */
@@ -27,6 +28,8 @@ export interface HandedOver {
   truths: string[];
 }
 
+/** pairs that are only found for one unit of work */
+const FOUND_PER_WORK = 8;
 /** work of finding a pair and putting it where it belongs, and of each frame in which a component has it */
 const PAIR_WORK = 4;
 const LAYER_WORK = 1;
@@ -52,8 +55,11 @@ export class Solver implements WindowListener {
   /** components that the frontier tries again in this solve */
   private readonly given: Component[] = [];
   private readonly perhapsIsolated: Edge[] = [];
-  /** frames of which not all pairs were kept */
-  private readonly thinned = new Set<number>();
+  /** frames of which not all pairs were kept, and of those without edges what they cost at least */
+  private readonly thinned = new Map<number, number | null>();
+  private readonly crowds: CrowdMatcher;
+  /** half-switches by the engines, while those of all frames together stand in the frames */
+  private readonly engineHalves: number[] = [];
   /** accounts that stand once the frames that were there before are worked again */
   private restored: readonly Account[] | null = null;
   /** work of taking in frames since the last solve, and of putting edges together while one goes on */
@@ -75,6 +81,7 @@ export class Solver implements WindowListener {
     this.contents = new WindowContents(params, windowFrames, this);
     const { contents } = this;
     this.finder = new PairFinder(params.distance, params.cutoff);
+    this.crowds = new CrowdMatcher(contents, params.distance);
     this.program = {
       contents,
       matchings: this.matchings,
@@ -134,16 +141,32 @@ export class Solver implements WindowListener {
     }
   }
 
-  append(packed: PackedFrame): void {
+  append(packed: PackedFrame, budget = new Budget(Number.POSITIVE_INFINITY)): void {
     const { contents, finder } = this;
     this.restoreCoarse();
-    finder.find(packed);
+    if (!finder.find(packed, contents.weighted ? undefined : pairsAfforded(budget, packed))) {
+      this.entered += finder.count / FOUND_PER_WORK;
+      const { found, least } = this.crowds.match(packed, budget);
+      this.appendAssigned(packed, found, least);
+      return;
+    }
     if (packed.reference.alone || packed.tracker.alone) this.dropWorthless(packed);
     const isCrowd = finder.count > PAIRS_MAX;
     const frame = contents.append(packed, isCrowd ? thinPairs(finder, packed, contents) : finder);
     this.entered += PAIR_WORK * finder.count;
     if (contents.framewise) matchFrame(frame);
-    else if (isCrowd) this.thinned.add(frame.number);
+    else if (isCrowd) {
+      frame.thinned = true;
+      this.thinned.set(frame.number, null);
+    }
+  }
+
+  /** Appends a frame with the pairs that are assigned in it, of which the engines know nothing. */
+  appendAssigned(packed: PackedFrame, pairs: FoundPairs, least = 0): void {
+    const frame = this.contents.append(packed, pairs, false);
+    frame.thinned = true;
+    for (let pair = 0; pair < pairs.count; pair++) frame.assign(pair, 1);
+    this.thinned.set(frame.number, least);
   }
 
   /** Pairs whose ends cost less alone than together are none. */
@@ -243,6 +266,7 @@ export class Solver implements WindowListener {
   /** Brings the assignment of the whole window up to date. */
   solve(budget: Budget): void {
     const { frontier, contents } = this;
+    this.restoreCoarse();
     this.matchings.budget = budget;
     contents.remembers = budget.isLimited;
     this.regroup();
@@ -261,6 +285,7 @@ export class Solver implements WindowListener {
     for (const component of this.given) component.dispose();
     this.given.length = 0;
     contents.addUpTouched();
+    this.countChanges();
     if (this.restored) this.accounts?.restore(this.restored, contents.truths);
     this.restored = null;
   }
@@ -279,6 +304,25 @@ export class Solver implements WindowListener {
     const { contents, coarse } = this;
     for (let n = 0; n < coarse.length; n++) contents.frame(contents.oldestNumber + n).reassign(coarse[n]);
     coarse.length = 0;
+    const { engineHalves } = this;
+    for (let n = 0; n < engineHalves.length; n++) contents.frame(contents.oldestNumber + n).halves = engineHalves[n];
+    engineHalves.length = 0;
+  }
+
+  /** Frames without edges are assigned by nobody's engine: the changes of all frames are counted, until the next. */
+  private countChanges(): void {
+    const { contents, engineHalves } = this;
+    if (contents.framewise || !this.hasCrowds) return;
+    const changes = new Changes();
+    for (const frame of contents.frameList()) {
+      engineHalves.push(frame.halves);
+      frame.halves = changes.into(frame);
+    }
+  }
+
+  private get hasCrowds(): boolean {
+    for (const least of this.thinned.values()) if (least !== null) return true;
+    return false;
   }
 
   /** Whether the frontier should try a component again. */
@@ -450,18 +494,28 @@ export class Solver implements WindowListener {
     this.assignAlways(edges[0]);
   }
 
+  /** Pairs of frames that no engine knows. */
+  get crowdPairs(): number {
+    let sum = 0;
+    for (const [number, least] of this.thinned) if (least !== null) sum += this.contents.frame(number).pairCount;
+    return sum;
+  }
+
   /** Whether pairs are missing in the window; then nothing is more certain than what its frames cost alone. */
   get isThinned(): boolean {
     return this.thinned.size > 0;
   }
 
-  /** Quanta that nobody can earn more of in a frame. */
-  ceilingOf(frame: FrameRecord): number {
-    const { truthPrice, trackPrice } = this.matchings.of(frame);
-    let sum = 0;
-    for (const price of truthPrice) sum += price;
-    for (const price of trackPrice) sum += price;
-    return sum;
+  /** What a frame costs at least, alone. */
+  leastOf(frame: FrameRecord): number {
+    const { prices, quantum } = this.contents;
+    const least = this.thinned.get(frame.number);
+    if (least !== undefined && least !== null) return least;
+    const { truths, tracks } = frame;
+    // each pair may earn almost a quantum more than it says
+    const earned = (this.matchings.of(frame).ceiling + Math.min(truths.length, tracks.length)) * quantum;
+    const units = frame.unitsUnder(() => 0) ?? { missed: truths.length, false: tracks.length };
+    return Math.max(0, units.missed * prices.missed + units.false * prices.false - earned);
   }
 
   /**

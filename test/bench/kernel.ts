@@ -1,10 +1,11 @@
 /**
  * `npm run bench -- kernel [--quick] [--only PART]`: both engines and the rule between them on everything the kernel is
- * measured on, what a push costs besides solving, and pushes against cold solves. PART is engines, resources or cold,
- * or a part of a scene's name. The last line is the whole result as JSON.
+ * measured on, what a push costs besides solving, and pushes against cold solves. PART is engines, resources,
+ * budgets or cold, or a part of a scene's name. The last line is the whole result as JSON.
  */
 
 import { parseArgs } from 'node:util';
+import { budgetRows } from './kernel/budgets.js';
 import { coldTables } from './kernel/cold-solves.js';
 import { compareEngines, type EngineRow } from './kernel/engines.js';
 import { RESOURCE_SOURCES, resourceRow } from './kernel/resources.js';
@@ -48,8 +49,15 @@ function resourceTable() {
   return rows;
 }
 
+function budgetTable(quick: boolean) {
+  const rows = budgetRows(quick, (name, row, count) => progressOf(name, row, count)(1));
+  console.log('a budget of 20 ms in crowds: milliseconds of processor time per push');
+  console.table(rows);
+  return rows;
+}
+
 const { quick = false, only } = parseArgs({ options: { quick: { type: 'boolean' }, only: { type: 'string' } } }).values;
-const PARTS = ['engines', 'resources', 'cold'];
+const PARTS = ['engines', 'resources', 'budgets', 'cold'];
 const scene = only === undefined || PARTS.includes(only) ? undefined : only;
 const wanted = (part: string) => only === undefined || only === part || (part === 'engines' && scene !== undefined);
 console.log(
@@ -57,6 +65,7 @@ console.log(
     quick,
     ...(wanted('engines') && { engines: engineTable(quick, scene) }),
     ...(wanted('resources') && { resources: resourceTable() }),
+    ...(wanted('budgets') && { budgets: budgetTable(quick) }),
     ...(wanted('cold') && { cold: coldTables(quick) }),
   }),
 );

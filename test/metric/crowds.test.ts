@@ -79,6 +79,67 @@ describe('a crowd', () => {
     window.dispose();
   });
 
+  it('of more pairs than the budget pays for is answered without looking for them all, under every distance', () => {
+    const box = ([x, y]: number[]) => ({ box: [x, y, 10, 12] as [number, number, number, number] });
+    const kinds = {
+      iou: { cutoff: 0.9, side: 8, object: box },
+      hausdorff: { cutoff: 10, side: 7, object: box },
+      wasserstein: { cutoff: 10, side: 7, object: box },
+      euclidean: { cutoff: 10, side: 7, object: (point: number[]) => ({ point }) },
+      geodesic: { cutoff: 200, side: 0.001, object: (point: number[]) => ({ point }) },
+    };
+    for (const [distance, { cutoff, side, object }] of Object.entries(kinds)) {
+      const random = randomFrom(4);
+      const feed = (prefix: string, count: number) =>
+        scattered(prefix, count, side, random).map(({ id, point }) => ({ id, ...object(point) }));
+      const params = { distance, cutoff, exponent: 1.5, switchPenalty: cutoff / 2 } as Params;
+      for (const [truths, tracks] of [
+        [70, 60],
+        [60, 70],
+      ]) {
+        const frame = { reference: feed('t', truths), tracker: feed('k', tracks) } as Frame;
+        const cut = evaluate([frame], params, { budgetMs: 1 });
+        const whole = evaluate([frame], params);
+        assert.deepEqual([cut.exact, whole.exact, cut.solver.open > 0], [false, true, true], distance);
+        assert.ok(cut.lowerBound <= whole.cost.total, `${distance}: bound ${cut.lowerBound} of ${whole.cost.total}`);
+        assert.ok(cut.lowerBound > 0.1 * whole.cost.total, `${distance}: bound ${cut.lowerBound} says little`);
+        assert.ok(cut.cost.total <= 2 * whole.cost.total, `${distance}: ${cut.cost.total} for ${whole.cost.total}`);
+      }
+    }
+  });
+
+  it('that comes and goes leaves nobody alone who is close to somebody, and the window exact when it is gone', () => {
+    const random = randomFrom(8);
+    const calm = (): Frame => cluster(6, 60, random);
+    const frames = Array.from({ length: 9 }, (_, k) => (k > 1 && k < 5 ? cluster(46, 6, random) : calm()));
+    const alone = frames.map((frame) => assignmentCost(frame, PARAMS));
+    const window = new SlidingWindow({ ...PARAMS, windowFrames: 4 }, { budgetMs: 1 });
+    frames.forEach((frame, k) => {
+      const { exact, cost, perFrame, lowerBound } = window.push(frame);
+      const first = Math.max(0, k - 3);
+      const crowded = frames.slice(first, k + 1).some(({ reference }) => reference.length > 6);
+      assert.equal(exact, !crowded, `push ${k}`);
+      const least = alone.slice(first, k + 1).reduce((sum, each) => sum + each, 0);
+      assert.ok(lowerBound <= least * (1 + 1e-9) || exact, `push ${k}: bound ${lowerBound} above ${least}`);
+      assert.ok(cost.total >= least * (1 - 1e-9), `push ${k}: cost ${cost.total} below ${least}`);
+      // nobody is left alone who had better be matched
+      const { missed, false: falseCount } = perFrame.at(-1)!.count;
+      if (frame.reference.length > 6) assert.deepEqual([missed, falseCount], [0, 0], `push ${k}`);
+    });
+    window.dispose();
+  });
+
+  it('of 2,000 within one cut-off takes less work than its budget', () => {
+    const random = randomFrom(2);
+    const window = new SlidingWindow({ ...PARAMS, windowFrames: 3 }, { budgetMs: 20 });
+    for (let k = 0; k < 3; k++) {
+      const { exact, gap, count } = window.push(cluster(2000, 6, random));
+      assert.deepEqual([exact, gap > 0 && gap < 1, count.proper], [false, true, 2000 * (k + 1)], `push ${k}`);
+      assert.ok(window.workMs < 20, `push ${k}: ${window.workMs} ms`);
+    }
+    window.dispose();
+  });
+
   it('of 2,000 on one spot ends within the budget, with an honest bound', function () {
     skipInFastRun(this);
     const spot = (prefix: string) => Array.from({ length: 2000 }, (_, n) => ({ id: `${prefix}${n}`, point: [0, 0] }));

@@ -22,6 +22,8 @@ export class FrameMatching {
   /** of each truth and track of the frame: its price in quanta */
   readonly truthPrice: Float64Array;
   readonly trackPrice: Float64Array;
+  /** their sum: quanta that nobody can earn more of */
+  readonly ceiling: number;
   /** of each truth: its pair, or -1 */
   readonly pairOf: Int32Array;
   /** of each track: its pair, or -1 */
@@ -61,6 +63,10 @@ export class FrameMatching {
     this.treeReach = new Float64Array(n + 1);
     this.limited = frame.pairCount > UNLIMITED_PAIRS;
     for (let i = 0; i < n; i++) this.addTruth(i);
+    let ceiling = 0;
+    for (let i = 0; i < n; i++) ceiling += this.truthPrice[i];
+    for (let j = 0; j < m; j++) ceiling += this.trackPrice[j];
+    this.ceiling = ceiling;
   }
 
   private addTruth(i: number): void {

@@ -45,6 +45,11 @@ export class Budget {
     return this.left !== Number.POSITIVE_INFINITY;
   }
 
+  /** Milliseconds that are left. */
+  get leftMs(): number {
+    return Math.max(0, this.left / WORK_PER_MS);
+  }
+
   get leftWork(): number {
     return this.left;
   }

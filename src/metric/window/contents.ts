@@ -127,19 +127,19 @@ export class WindowContents {
     return this.frames.slice(this.first);
   }
 
-  /** Appends a frame with the pairs found in it; its number follows the newest. */
-  append(packed: PackedFrame, found: FoundPairs): FrameRecord {
+  /** Appends a frame with the pairs found in it, which may have no edges; its number follows the newest. */
+  append(packed: PackedFrame, found: FoundPairs, hasEdges = !this.framewise): FrameRecord {
     const { count, truth, track } = found;
     const newest = this.size > 0 ? this.frame(this.newestNumber) : null;
     const truths = this.appearAll(this.truths, packed.reference.ids, this.newestIds?.reference, newest?.truths);
     const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.newestIds?.tracker, newest?.tracks);
     this.newestIds = { reference: packed.reference.ids, tracker: packed.tracker.ids };
-    const edges: Edge[] = this.framewise ? [] : new Array(count);
+    const edges: Edge[] = hasEdges ? new Array(count) : [];
     const number = this.firstNumber + this.size;
     const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff);
     this.frames.push(frame);
     this.touch(frame);
-    if (this.framewise) return frame;
+    if (!hasEdges) return frame;
     for (let pair = 0; pair < count; pair++) this.appendPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
     // in a calm scene one list is that of many frames
     if (newest && sameEdges(edges, newest.edges)) frame.edges = newest.edges;

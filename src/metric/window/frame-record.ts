@@ -35,6 +35,8 @@ export interface PackedFrame {
 export interface FrameAssignment {
   on: number[];
   halves: number;
+  /** of frames that do not have all of their pairs, which they have, by the places of their ends */
+  pairs?: { truth: number[]; track: number[] };
 }
 
 /** A frame in the window. Pairs are ordered by truth, then track. */
@@ -51,6 +53,8 @@ export class FrameRecord {
   /** half-switches on the way into this frame */
   halves = 0;
   touched = false;
+  /** not all of its pairs are here */
+  thinned = false;
   /** what the engine that works it knows of it */
   annex: unknown = null;
   /** of each pair what it was in the last solve, while another goes on */
@@ -225,9 +229,19 @@ export class FrameRecord {
     return this.remembered === null ? this.on(pair) : this.remembered[pair];
   }
 
+  private pairs(): { truth: number[]; track: number[] } {
+    const pairs = { truth: new Array<number>(this.pairCount), track: new Array<number>(this.pairCount) };
+    for (let pair = 0; pair < this.pairCount; pair++) {
+      pairs.truth[pair] = this.truthIndex(pair);
+      pairs.track[pair] = this.trackIndex(pair);
+    }
+    return pairs;
+  }
+
   /** A copy of what is assigned, to be put back with `reassign`. */
   assignment(): FrameAssignment {
-    return { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
+    const assignment = { on: this.values.slice(this.onAt, this.endsAt), halves: this.halves };
+    return this.thinned ? { ...assignment, pairs: this.pairs() } : assignment;
   }
 
   reassign(assignment: FrameAssignment): void {
@@ -336,7 +350,7 @@ export function pairCost(distance: number, truthAlone: number, trackAlone: numbe
 }
 
 /** distance^p, in half the time of `**`; the digits agree but for the last one or two. */
-function power(distance: number, exponent: number): number {
+export function power(distance: number, exponent: number): number {
   if (exponent === 1) return distance;
   return exponent === 2 ? distance * distance : Math.exp(exponent * Math.log(distance));
 }

@@ -1,0 +1,413 @@
+/**
+ * A frame that has more pairs than the budget can pay for: thousands within one cut-off have millions. Nobody looks for
+ * all of them. Both feeds are put in order along the first axis; from there an object looks at its neighbours, nearest
+ * along the axis first, until none can be nearer, or it has looked at enough. That gives an answer, the better of
+ * carrying on who is held and of everybody choosing the nearest who is left; and what the frame costs at least: nobody
+ * earns more than with the nearest, and what was not looked at is no nearer than it is along the axis.
+ *
+ * Such a frame has no edges. The engines solve the others, and the changes between all of them are counted anew.
+ */
+
+import { axisFloor, distances, lowOf, type PairDistance } from './distance.js';
+import type { DistanceName } from './params.js';
+import type { Budget } from './window/budget.js';
+import type { WindowContents } from './window/contents.js';
+import {
+  aloneOf,
+  type FoundPairs,
+  type FrameRecord,
+  type PackedFeed,
+  type PackedFrame,
+  pairCost,
+  power,
+} from './window/frame-record.js';
+import type { Trajectory } from './window/trajectory.js';
+
+/** neighbours that an object looks at, at most */
+const LOOKS_MAX = 48;
+/** looks for one unit of work */
+const LOOKS_PER_WORK = 10;
+const NONE = -1;
+
+/** Pairs of a frame that any budget pays for, of each object, and of each millisecond. */
+const PAIRS_FREE = 2 ** 11;
+const PAIRS_PER_OBJECT = 4;
+const PAIRS_PER_MS = 400;
+
+/** How many pairs of a frame a budget pays for. */
+export function pairsAfforded(budget: Budget, { reference, tracker }: PackedFrame): number {
+  const byObjects = PAIRS_PER_OBJECT * (reference.ids.length + tracker.ids.length);
+  return Math.max(PAIRS_FREE, byObjects, PAIRS_PER_MS * budget.leftMs);
+}
+
+/** An answer for a crowd. */
+export interface CrowdMatch {
+  /** the pairs that are assigned */
+  readonly found: FoundPairs;
+  /** what the frame costs at least, alone */
+  readonly least: number;
+}
+
+/** The objects of a feed in order along the first axis. */
+class Line {
+  readonly count: number;
+  readonly coordinates: Float64Array;
+  /** of each place the object, and where it begins */
+  readonly object: Int32Array;
+  readonly key: Float64Array;
+  /** of each place, which is one more than in the lists above, the next that is not taken, upwards and downwards */
+  private readonly up: Int32Array;
+  private readonly down: Int32Array;
+
+  constructor({ ids, coordinates }: PackedFeed, name: DistanceName, stride: number) {
+    this.count = ids.length;
+    this.coordinates = coordinates;
+    const own = Float64Array.from(ids, (_, n) => lowOf(name, coordinates, n, stride, 0));
+    this.object = Int32Array.from(own.keys()).sort((a, b) => own[a] - own[b] || a - b);
+    this.key = Float64Array.from(this.object, (n) => own[n]);
+    this.up = Int32Array.from({ length: this.count + 2 }, (_, n) => n);
+    this.down = this.up.slice();
+  }
+
+  free(): void {
+    for (let n = 0; n < this.up.length; n++) this.up[n] = this.down[n] = n;
+  }
+
+  take(place: number): void {
+    this.up[place + 1] = place + 2;
+    this.down[place + 1] = place;
+  }
+
+  /** The first place from one on that is not taken; `count` or -1 where there is none. */
+  above(place: number): number {
+    return follow(this.up, place + 1) - 1;
+  }
+
+  below(place: number): number {
+    return follow(this.down, place + 1) - 1;
+  }
+
+  /** The first place whose key is not less. */
+  seek(key: number): number {
+    let low = 0;
+    let high = this.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.key[middle] < key) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function follow(next: Int32Array, from: number): number {
+  let at = from;
+  while (next[at] !== at) {
+    next[at] = next[next[at]];
+    at = next[at];
+  }
+  return at;
+}
+
+export class CrowdMatcher {
+  private readonly distance: PairDistance;
+  private looks = 0;
+  /** of the last search: the nearest place, how far it is, and how near any may be */
+  private place = NONE;
+  private nearest = 0;
+  private floor = 0;
+
+  constructor(
+    private readonly contents: WindowContents,
+    private readonly name: DistanceName,
+  ) {
+    this.distance = distances[name];
+  }
+
+  /** Matches a frame after those of the window. */
+  match(packed: PackedFrame, budget: Budget): CrowdMatch {
+    const { contents, name } = this;
+    const truths = new Line(packed.reference, name, packed.stride);
+    const tracks = new Line(packed.tracker, name, packed.stride);
+    this.looks = 0;
+    const floors = this.floors(truths, tracks, packed.stride);
+    const order = Int32Array.from(floors.keys()).sort((a, b) => floors[a] - floors[b] || a - b);
+    const choice = new Choice(contents, packed, this.distance);
+    const left = choice.carryOn();
+    this.fill(choice, left.truths, left.tracks, order, truths, tracks, packed);
+    if (!contents.framewise && choice.count > 0) {
+      const alone = new Choice(contents, packed, this.distance);
+      this.fill(alone, null, null, order, truths, tracks, packed);
+      if (alone.worth() > choice.worth()) choice.become(alone);
+    }
+    const earned = Math.min(
+      this.mostEarned(floors, tracks.count),
+      this.mostEarned(this.floors(tracks, truths, packed.stride), truths.count),
+    );
+    budget.spend((packed.reference.ids.length + packed.tracker.ids.length + this.looks) / LOOKS_PER_WORK);
+    return { found: choice.pairs(), least: Math.max(0, choice.unmatched - earned) };
+  }
+
+  /** Of each object of a feed how near the nearest of another may be. */
+  private floors(from: Line, to: Line, stride: number): Float64Array {
+    to.free();
+    return Float64Array.from({ length: from.count }, (_, n) => {
+      this.search(from, n, to, stride);
+      return this.floor;
+    });
+  }
+
+  /** What at most `count` objects can earn that are no nearer to anybody. */
+  private mostEarned(floors: Float64Array, count: number): number {
+    const { cutoff, exponent } = this.contents.terms;
+    const { unit } = this.contents;
+    let sum = 0;
+    floors
+      .slice()
+      .sort()
+      .subarray(0, count)
+      .forEach((floor) => {
+        // a little more, for what is rounded
+        if (floor < cutoff) sum += unit - power(floor, exponent) * (1 - 1e-9);
+      });
+    return sum;
+  }
+
+  /** Gives the truths that are left, in an order, the nearest track that is left, where that is worth a change. */
+  private fill(
+    choice: Choice,
+    truthTaken: Uint8Array | null,
+    trackTaken: Uint8Array | null,
+    order: Int32Array,
+    truths: Line,
+    tracks: Line,
+    { stride }: PackedFrame,
+  ): void {
+    tracks.free();
+    if (trackTaken)
+      for (let place = 0; place < tracks.count; place++) if (trackTaken[tracks.object[place]]) tracks.take(place);
+    for (const truth of order) {
+      if (truthTaken?.[truth]) continue;
+      this.search(truths, truth, tracks, stride);
+      if (this.place === NONE || !choice.join(truth, tracks.object[this.place], this.nearest, truthTaken !== null))
+        continue;
+      tracks.take(this.place);
+    }
+  }
+
+  /** Looks for the nearest of those in a line who are not taken. */
+  private search(from: Line, n: number, to: Line, stride: number): void {
+    const { name } = this;
+    const { cutoff } = this.contents.terms;
+    const { coordinates } = from;
+    const key = lowOf(name, coordinates, n, stride, 0);
+    const start = to.seek(key);
+    let above = to.above(start);
+    let below = to.below(start - 1);
+    this.place = NONE;
+    this.nearest = cutoff;
+    for (let looks = 0; ; looks++) {
+      const up = above < to.count ? axisFloor(name, coordinates, n, key, to.key[above]) : cutoff;
+      const down = below >= 0 ? axisFloor(name, coordinates, n, key, to.key[below]) : cutoff;
+      this.floor = Math.min(this.nearest, up, down);
+      // none can be nearer
+      if (this.floor >= this.nearest || looks === LOOKS_MAX) break;
+      const place = up <= down ? above : below;
+      if (up <= down) above = to.above(above + 1);
+      else below = to.below(below - 1);
+      this.looks++;
+      const d = this.distance(coordinates, n, to.coordinates, to.object[place], stride);
+      if (d >= this.nearest) continue;
+      this.nearest = d;
+      this.place = place;
+    }
+  }
+}
+
+/** What is assigned in a frame, after those of a window. */
+class Choice {
+  /** of each truth its track, and how far it is */
+  private partner: Int32Array;
+  private distance: Float64Array;
+  count = 0;
+  /** what the frame costs if nobody is matched */
+  readonly unmatched: number;
+  private readonly truths: (Trajectory | undefined)[];
+  private readonly tracks: (Trajectory | undefined)[];
+  private readonly changes: Changes;
+  private readonly cost: (truth: number, track: number, distance: number) => number;
+
+  constructor(
+    private readonly contents: WindowContents,
+    private readonly packed: PackedFrame,
+    private readonly between: PairDistance,
+  ) {
+    const { reference, tracker } = packed;
+    const { tariff } = contents;
+    this.partner = new Int32Array(reference.ids.length).fill(NONE);
+    this.distance = new Float64Array(reference.ids.length);
+    this.truths = reference.ids.map((id) => contents.truths.get(id));
+    this.tracks = tracker.ids.map((id) => contents.tracks.get(id));
+    this.changes = new Changes();
+    if (!contents.framewise) for (const frame of contents.frameList()) this.changes.into(frame);
+    const [truthAlone, trackAlone] = [aloneOf(reference, tariff), aloneOf(tracker, tariff)];
+    this.cost = (truth, track, distance) => pairCost(distance, truthAlone(truth), trackAlone(track), tariff);
+    const full = pairCost(0, tariff.admissibleError, tariff.admissibleError, tariff);
+    let unmatched = 0;
+    for (let n = 0; n < reference.ids.length; n++)
+      unmatched += tariff.missed - (pairCost(0, truthAlone(n), tariff.admissibleError, tariff) - full);
+    for (let n = 0; n < tracker.ids.length; n++)
+      unmatched += tariff.false - (pairCost(0, tariff.admissibleError, trackAlone(n), tariff) - full);
+    this.unmatched = unmatched;
+  }
+
+  /** Assigns those who are held and close; returns who is taken by that. */
+  carryOn(): { truths: Uint8Array; tracks: Uint8Array } {
+    const { packed, contents, truths, tracks, changes } = this;
+    const taken = { truths: new Uint8Array(truths.length), tracks: new Uint8Array(tracks.length) };
+    if (contents.framewise) return taken;
+    const places = new Map<number, number>();
+    tracks.forEach((track, j) => {
+      if (track) places.set(track.slot, j);
+    });
+    truths.forEach((truth, i) => {
+      const j = truth && places.get(changes.partnerOf(truth));
+      if (j === undefined) return;
+      const d = this.between(packed.reference.coordinates, i, packed.tracker.coordinates, j, packed.stride);
+      if (d >= contents.terms.cutoff || this.cost(i, j, d) >= contents.unit) return;
+      this.assign(i, j, d);
+      taken.truths[i] = taken.tracks[j] = 1;
+    });
+    return taken;
+  }
+
+  private assign(truth: number, track: number, distance: number): void {
+    this.partner[truth] = track;
+    this.distance[truth] = distance;
+    this.count++;
+  }
+
+  /** Assigns a pair if it earns something, more than its changes cost where they count; whether it did. */
+  join(truth: number, track: number, distance: number, changesCount: boolean): boolean {
+    const { contents, changes } = this;
+    const earned = contents.unit - this.cost(truth, track, distance);
+    const price = changesCount ? contents.prices.half * changes.ofJoin(this.truths[truth], this.tracks[track]) : 0;
+    if (earned <= price) return false;
+    this.assign(truth, track, distance);
+    return true;
+  }
+
+  /** What is earned, less what changes cost. */
+  worth(): number {
+    const { contents, truths, tracks } = this;
+    let worth = 0;
+    const joins: [Trajectory | undefined, Trajectory | undefined][] = [];
+    this.partner.forEach((track, truth) => {
+      if (track === NONE) return;
+      worth += contents.unit - this.cost(truth, track, this.distance[truth]);
+      joins.push([truths[truth], tracks[track]]);
+    });
+    return worth - contents.prices.half * this.changes.ofJoins(joins);
+  }
+
+  become(other: Choice): void {
+    this.partner = other.partner;
+    this.distance = other.distance;
+    this.count = other.count;
+  }
+
+  pairs(): FoundPairs {
+    const truth = Array.from(this.partner.keys()).filter((i) => this.partner[i] !== NONE);
+    return {
+      count: truth.length,
+      truth,
+      track: truth.map((i) => this.partner[i]),
+      distance: truth.map((i) => this.distance[i]),
+    };
+  }
+}
+
+/**
+ * Who is held by whom, frame after frame, and how many half-switches that takes: two who were never assigned join for
+ * free, a held pair is released when one of its ends is needed elsewhere.
+ */
+export class Changes {
+  /** by slot: the slot of who is held, and 1 for who was ever assigned */
+  private partner = new Int32Array(256).fill(NONE);
+  private used = new Uint8Array(256);
+
+  partnerOf({ slot }: Trajectory): number {
+    return slot < this.partner.length ? this.partner[slot] : NONE;
+  }
+
+  /** Moves on to what is assigned in a frame; returns the half-switches. */
+  into(frame: FrameRecord): number {
+    const { truths, tracks, pairCount } = frame;
+    let halves = 0;
+    let joins = 0;
+    for (const { slot } of truths) if (slot >= this.partner.length) this.grow(slot);
+    for (const { slot } of tracks) if (slot >= this.partner.length) this.grow(slot);
+    const { partner, used } = this;
+    for (let pair = 0; pair < pairCount; pair++) {
+      if (frame.on(pair) <= 0.5) continue;
+      const truth = truths[frame.truthIndex(pair)].slot;
+      const track = tracks[frame.trackIndex(pair)].slot;
+      if (partner[truth] === track) continue;
+      joins++;
+      for (const end of [truth, track]) {
+        if (partner[end] === NONE) continue;
+        halves++;
+        partner[partner[end]] = NONE;
+        partner[end] = NONE;
+      }
+    }
+    if (joins === 0) return halves;
+    for (let pair = 0; pair < pairCount; pair++) {
+      if (frame.on(pair) <= 0.5) continue;
+      const truth = truths[frame.truthIndex(pair)].slot;
+      const track = tracks[frame.trackIndex(pair)].slot;
+      if (partner[truth] === track) continue;
+      if (used[truth] | used[track]) halves++;
+      used[truth] = used[track] = 1;
+      partner[truth] = track;
+      partner[track] = truth;
+    }
+    return halves;
+  }
+
+  /** Half-switches that one join takes after the frames so far; an end that is new to the window is nobody. */
+  ofJoin(truth: Trajectory | undefined, track: Trajectory | undefined): number {
+    const [a, b] = [this.stateOf(truth), this.stateOf(track)];
+    return a.held + b.held + (a.used || b.used ? 1 : 0);
+  }
+
+  private stateOf(end: Trajectory | undefined): { held: number; used: boolean } {
+    if (!end || end.slot >= this.partner.length) return { held: 0, used: false };
+    return { held: this.partner[end.slot] === NONE ? 0 : 1, used: this.used[end.slot] === 1 };
+  }
+
+  /** The same for the pairs of a whole frame; those that are held already take none. */
+  ofJoins(pairs: readonly [truth: Trajectory | undefined, track: Trajectory | undefined][]): number {
+    const released = new Set<number>();
+    let halves = 0;
+    for (const [truth, track] of pairs) {
+      const held = truth ? this.partnerOf(truth) : NONE;
+      if (track && held !== NONE && held === track.slot) continue;
+      // a pair is named by the lower slot of its ends
+      if (truth && held !== NONE) released.add(Math.min(truth.slot, held));
+      const holder = track ? this.partnerOf(track) : NONE;
+      if (track && holder !== NONE) released.add(Math.min(track.slot, holder));
+      if (this.stateOf(truth).used || this.stateOf(track).used) halves++;
+    }
+    return halves + released.size;
+  }
+
+  private grow(slot: number): void {
+    const partner = new Int32Array(2 * slot).fill(NONE);
+    partner.set(this.partner);
+    const used = new Uint8Array(2 * slot);
+    used.set(this.used);
+    this.partner = partner;
+    this.used = used;
+  }
+}
