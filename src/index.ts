@@ -1,5 +1,6 @@
 /** The public door of the library. */
 
+export { type IncidentState, IncidentWatch } from './incidents/incident.js';
 export { evaluate } from './metric/evaluate.js';
 export type * from './metric/evaluation.js';
 export { InputError, type Problem } from './metric/input-error.js';
@@ -29,3 +30,4 @@ export {
   type TuningOptions,
   tune,
 } from './tuning/tuning.js';
+export type { CauseName, Diagnosis, Incident, IncidentNews, IncidentSignal } from './wire/incidents.js';

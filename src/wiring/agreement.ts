@@ -134,13 +134,19 @@ function nearest(places: readonly (number | undefined)[], wanted: number, reach:
 
 export const asItIs: Reading = (c, at, stride) => c.slice(at, at + stride);
 
-export function agreement(moments: readonly Moment[], judge: Judge, tracks = asItIs, truths = asItIs): Agreement {
+export function agreement(
+  moments: readonly Moment[],
+  judge: Judge,
+  tracks = asItIs,
+  truths = asItIs,
+  tracksMax = TRACKS_MAX,
+): Agreement {
   const sum: Agreement = { moments: moments.length, possible: 0, pairs: 0, share: 0 };
   let benefit = 0;
   for (const { reference, tracker } of moments) {
     const a = readAll(reference.objects, TRUTHS_MAX, truths);
-    const b = readAll(tracker.objects, TRACKS_MAX, tracks);
-    sum.possible += Math.min(reference.objects.ids.length, tracker.objects.ids.length, TRACKS_MAX);
+    const b = readAll(tracker.objects, tracksMax, tracks);
+    sum.possible += Math.min(reference.objects.ids.length, tracker.objects.ids.length, tracksMax);
     if (reference.objects.stride !== tracker.objects.stride) continue;
     for (const { distance } of pairUp(a, b, reference.objects.stride, judge)) {
       sum.pairs++;
@@ -152,7 +158,8 @@ export function agreement(moments: readonly Moment[], judge: Judge, tracks = asI
 }
 
 /** The objects under a reading, one after the other; those that cannot be read so are left out. */
-export function readAll({ ids, stride, coordinates }: PackedList, most: number, reading: Reading): number[] {
+export function readAll({ ids, stride, coordinates }: PackedList, most: number, reading: Reading): Coordinates {
+  if (reading === asItIs) return ids.length <= most ? coordinates : coordinates.slice(0, most * stride);
   const out: number[] = [];
   for (let n = 0; n < Math.min(ids.length, most); n++) {
     const read = reading(coordinates, n * stride, stride);
@@ -161,7 +168,7 @@ export function readAll({ ids, stride, coordinates }: PackedList, most: number, 
   return out;
 }
 
-interface Pair {
+export interface Pair {
   i: number;
   j: number;
   distance: number;

@@ -42,6 +42,9 @@ export interface Explanation {
 const OFFSET_MOMENTS_MAX = 8;
 /** frames, or half intervals, looked at to both sides of a likely offset */
 const OFFSETS_MAX = 20;
+/** tracks of a part that are looked at for each of them at first, and offsets that are looked at with all */
+const ROUGH_TRACKS = 8;
+const FINE_SHIFTS = 6;
 /** an explanation rests on at least so much */
 const MOMENTS_MIN = 4;
 const PAIRS_MIN = 8;
@@ -87,9 +90,12 @@ function explainTiming(sample: Sample, judge: Judge): Explanation[] {
   return unit ? [unit] : explainClockOffset(sample, judge);
 }
 
+/** The number of frames by which the tracker is ahead when the feeds agree best. */
+export const bestFrameShift = (sample: Sample, judge: Judge): Shifted | null =>
+  bestShift(sample, judge, [0, Math.round(apartByArrival(sample, 'frame'))], 1, 1);
+
 function explainFrameOffset(sample: Sample, judge: Judge): Explanation[] {
-  const likely = [0, Math.round(apartByArrival(sample, 'frame'))];
-  const best = bestShift(sample, judge, likely, 1, 1);
+  const best = bestFrameShift(sample, judge);
   if (!best || best.shift === 0) return [];
   const { shift: frames, agreement } = best;
   return [{ cause: 'frame_offset', feed: null, agreement, evidence: { frames } }];
@@ -136,25 +142,39 @@ function apartByArrival({ reference, tracker }: Sample, by: Judge['by']): number
   return median(apart);
 }
 
-/** The shift around the likely ones under which the feeds agree best; the smallest of equals. */
+/**
+ * The shift around the likely ones under which the feeds agree best; the smallest of equals. All are looked at with few
+ * objects, and only those that do best there with all: the main thread must not stand still for this.
+ */
 function bestShift(
   sample: Sample,
   judge: Judge,
   likely: readonly number[],
   step: number,
   factor: number,
-): { shift: number; agreement: Agreement } | null {
-  let best: { shift: number; agreement: Agreement } | null = null;
-  for (const middle of new Set(likely)) {
-    for (let n = 0; n <= 2 * OFFSETS_MAX; n++) {
-      const shift = middle + (n % 2 === 0 ? n / 2 : -(n + 1) / 2) * step;
-      const moments = momentsOf(sample, judge, { shift, factor }, OFFSET_MOMENTS_MAX);
-      if (moments.length < MOMENTS_MIN) continue;
-      const agreed = agreement(moments, judge);
-      if (!best || agreed.share > best.agreement.share * (1 + 1e-9)) best = { shift, agreement: agreed };
-    }
+): Shifted | null {
+  const at = (shift: number, moments: number, tracks: number): Shifted[] => {
+    const found = momentsOf(sample, judge, { shift, factor }, moments);
+    if (found.length < MOMENTS_MIN) return [];
+    return [{ shift, agreement: agreement(found, judge, asItIs, asItIs, tracks) }];
+  };
+  const shifts = [...new Set(likely)].flatMap((middle) =>
+    Array.from({ length: 2 * OFFSETS_MAX + 1 }, (_, n) => middle + (n % 2 === 0 ? n / 2 : -(n + 1) / 2) * step),
+  );
+  const rough = shifts.flatMap((shift) => at(shift, MOMENTS_MIN, ROUGH_TRACKS));
+  const limit = rough.map((one) => one.agreement.share).sort((a, b) => b - a)[FINE_SHIFTS - 1] ?? 0;
+  let best: Shifted | null = null;
+  for (const { shift, agreement: roughly } of rough) {
+    if (roughly.share < limit || roughly.pairs === 0) continue;
+    for (const one of at(shift, OFFSET_MOMENTS_MAX, TRACKS_MAX))
+      if (!best || one.agreement.share > best.agreement.share * (1 + 1e-9)) best = one;
   }
   return best;
+}
+
+interface Shifted {
+  shift: number;
+  agreement: Agreement;
 }
 
 const xyxy: Reading = (c, at) => sized(c[at], c[at + 1], c[at + 2] - c[at], c[at + 3] - c[at + 1]);
@@ -170,7 +190,8 @@ const times =
 const sized = (left: number, top: number, width: number, height: number) =>
   width > 0 && height > 0 ? [left, top, width, height] : null;
 
-function explainCoordinates(sample: Sample, judge: Judge): Explanation[] {
+/** Other readings of the coordinates, with how well the feeds agree under each. */
+export function explainCoordinates(sample: Sample, judge: Judge): Explanation[] {
   const moments = momentsOf(sample, judge, AS_THEY_ARE);
   if (moments.length < MOMENTS_MIN) return [];
   const { shape, stride } = moments[0].tracker.objects;

@@ -40,9 +40,10 @@ export interface Lag {
 
 /**
  * Objects that are found lie behind, or before, where they should along their own way when frames are a little off:
- * the residual over the velocity of each pair, weighted by the velocity. Null when nothing moves.
+ * the residual over the velocity of each pair, weighted by the velocity. Null when nothing moves. `reach` is how many
+ * parts to both sides a velocity is taken from: more make it better where many parts come in a second.
  */
-export function lagOf(sample: Sample, judge: Judge, shift = 0): Lag | null {
+export function lagOf(sample: Sample, judge: Judge, shift = 0, reach = 1): Lag | null {
   const moments = momentsOf(sample, judge, { shift, factor: 1 }, sample.tracker.length);
   const ways = waysOf(sample.reference, judge.by);
   const seen: Seen[] = [];
@@ -58,7 +59,7 @@ export function lagOf(sample: Sample, judge: Judge, shift = 0): Lag | null {
       judge,
     );
     for (const { i, j } of pairs) {
-      const v = velocityAt(ways.get(objects.ids[i])!, place);
+      const v = velocityAt(ways.get(objects.ids[i])!, place, reach);
       if (!v) continue;
       const x = centreOf(objects, i);
       seen.push({ id: objects.ids[i], r: centreOf(tracker.objects, j).map((value, d) => value - x[d]), v });
@@ -111,9 +112,9 @@ function waysOf(reference: readonly ReceivedPart[], by: Judge['by']): Map<string
 }
 
 /** From the neighbours on both sides; null at the ends of a way, and where it is not about straight. */
-function velocityAt(way: Way, place: number): number[] | null {
+function velocityAt(way: Way, place: number, reach: number): number[] | null {
   const n = way.findIndex((one) => one.place === place);
-  const [before, now, after] = [way[n - 1], way[n], way[n + 1]];
+  const [before, now, after] = [way[n - reach], way[n], way[n + reach]];
   if (!before || !now || !after) return null;
   const speed = (from: Way[number], to: Way[number]) =>
     to.at.map((value, d) => (value - from.at[d]) / (to.place - from.place));
@@ -125,7 +126,8 @@ function velocityAt(way: Way, place: number): number[] | null {
 
 const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, d) => sum + value * b[d], 0);
 
-function centreOf({ shape, stride, coordinates: c }: PackedList, n: number): number[] {
+/** Where the middle of an object is. */
+export function centreOf({ shape, stride, coordinates: c }: PackedList, n: number): number[] {
   const at = n * stride;
   return shape === 'box' ? [c[at] + c[at + 2] / 2, c[at + 1] + c[at + 3] / 2] : c.slice(at, at + stride);
 }

@@ -10,6 +10,7 @@ import { type Frame, presets, SlidingWindow } from '../../src/index.js';
 import { SIGNALS, type Signal } from '../../src/spikes/signals.js';
 import { SpikeWatch } from '../../src/spikes/watch.js';
 import { mot17 } from '../kit/metric/mot17.js';
+import { faultRows, playFault } from './fault-table.js';
 import { CARRY, INNOVATION, Traffic, type TrafficFault, type TrafficOptions } from './spike-scene.js';
 
 const { values } = parseArgs({
@@ -222,7 +223,32 @@ function toAndFro(frames: Frame[]): Record<Signal, number> {
   return started;
 }
 
-const PARTS: Record<string, () => object[]> = { alarms: falseAlarms, delays, lasting, real };
+/** Faults on real sequences: frames to the first alarm, and what was diagnosed. */
+function faults() {
+  const rows = SEQUENCES.flatMap((sequence) => {
+    for (const tracker of TRACKERS) {
+      const healthy = playFault(mot17(sequence, tracker) ?? [], 0).said.map(
+        ({ phase, at, message }) => `${phase} ${at}: ${message}`,
+      );
+      console.log(`${sequence} by ${tracker} without a fault: ${healthy.join('; ') || 'nothing'}`);
+    }
+    const frames = mot17(sequence, TRACKERS[0]);
+    return frames ? faultRows(sequence, TRACKERS[0], frames) : [];
+  });
+  const named = [...new Set(rows.map(({ fault }) => fault))].map((fault) => {
+    const own = rows.filter((row) => row.fault === fault);
+    return {
+      fault,
+      of: own.length,
+      found: own.filter((row) => row.alarm !== null).length,
+      named: own.filter((row) => row.named).length,
+    };
+  });
+  console.table(named);
+  return rows;
+}
+
+const PARTS: Record<string, () => object[]> = { alarms: falseAlarms, delays, lasting, real, faults };
 const results: Record<string, object[]> = {};
 for (const part of values.parts.split(',')) {
   results[part] = PARTS[part]();

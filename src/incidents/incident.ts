@@ -1,0 +1,319 @@
+/**
+ * Watches one series for incidents: spikes, silences and findings go in, and one incident that gathers them comes out
+ * when it starts, changes and ends. It is diagnosed when it starts, whenever a signal joins, and at longer and longer
+ * intervals, because a cause shows only after some frames. It ends when every signal is as usual again; what comes back
+ * within minutes is the same incident. State is plain JSON; what is found does not depend on restarts.
+ */
+import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameTime, SpikeNews } from '../spikes/watch.js';
+import type { Evidence } from '../wire/findings.js';
+import type {
+  CauseName,
+  Diagnosis,
+  Incident,
+  IncidentNews,
+  IncidentReason,
+  IncidentSignal,
+  IncidentSignalName,
+  Severity,
+} from '../wire/incidents.js';
+import { wordsOf } from './cause-words.js';
+import { type Examination, examine, isDone, newExamination } from './diagnosis.js';
+import { slightLag } from './motion.js';
+import { Scene, type SceneSettings } from './scene.js';
+
+/** Where the frames of the window come from, when a diagnosis asks. */
+export interface Surroundings {
+  frames(): readonly FrameView[];
+  /** of truths, where they have one */
+  classes?(): ReadonlyMap<string, string>;
+}
+
+/** Everything an IncidentWatch knows. Plain JSON; its version stands in store/formats.ts. */
+export interface IncidentState {
+  count: number;
+  open: Open | null;
+  /** the last one, while it may come back */
+  last: Open | null;
+  timing: Timing;
+}
+
+/** Whether the tracks are late. */
+interface Timing {
+  /** since it was last looked at */
+  frames: number;
+  /** in a row that agreed, and on how many frames */
+  looks: number;
+  late: number;
+  /** frames by which the tracks are late when nothing is wrong, and from how many looks that is known */
+  usual: number;
+  known: number;
+  /** what was seen at the last looks, oldest first: it is learned when nothing came of it */
+  seen: number[];
+}
+
+interface Open extends Incident {
+  /** frames since it began, and at which of them it is looked at next */
+  frames: number;
+  nextLook: number;
+  looks: number;
+  /** how far it is being looked at; null while it is not */
+  examination: Examination | null;
+  /** of the frame that ended it, where times are known; and how many frames ago that was */
+  endedAt?: number;
+  endedFrames: number;
+}
+
+/** frames after its start at which an incident is looked at again; then at twice as many, and so on */
+const FIRST_LOOK = 3;
+/** looks after which a diagnosis stands */
+const LOOKS_MAX = 6;
+/** what comes back within so long is the same incident; seconds, or frames where times are not known */
+const BACK_SECONDS = 600;
+const BACK_FRAMES = 18_000;
+/** frames after which it is looked whether the tracks are late, and looks that must agree */
+const TIMING_FRAMES = 32;
+const TIMING_LOOKS = 2;
+/** looks from which it is known how late the tracks usually are, and over which that is learned */
+const USUAL_LOOKS = 2;
+const USUAL_LOOKS_MAX = 3;
+const HELD_LOOKS = 2;
+const UNKNOWN: Diagnosis = { cause: 'unknown', message: wordsOf('unknown', {}), evidence: {} };
+const CRITICAL: readonly IncidentSignalName[] = ['missed', 'silence', 'wiring'];
+const LOWER: Record<Severity, Severity> = { critical: 'warning', warning: 'info', info: 'info' };
+const NONE: IncidentNews[] = [];
+const NEW_STATE: IncidentState = {
+  count: 0,
+  open: null,
+  last: null,
+  timing: { frames: 0, looks: 0, late: 0, usual: 0, known: 0, seen: [] },
+};
+/** What a finding says of the cause; others are a matter of wiring. */
+const CAUSE_OF_FINDING: Record<string, CauseName> = {
+  box_order: 'box_order',
+  axis_swapped: 'axis_swapped',
+  units: 'scaled',
+  normalized_boxes: 'scaled',
+};
+
+export class IncidentWatch {
+  readonly #settings: SceneSettings;
+  #state: IncidentState;
+
+  constructor(settings: SceneSettings, state: IncidentState = NEW_STATE) {
+    this.#settings = settings;
+    this.#state = structuredClone(state);
+  }
+
+  /** The incident that is open; null when there is none. */
+  get open(): Incident | null {
+    return this.#state.open && incidentOf(this.#state.open);
+  }
+
+  /** A frame, with the spikes that started, changed or ended with it. */
+  update(spikes: readonly SpikeNews[], mark: FrameTime, around: Surroundings): IncidentNews[] {
+    const { open, last } = this.#state;
+    if (open) open.frames++;
+    else if (last) this.#forget(last, mark);
+    if (spikes.length > 0) return this.#gather(spikes, mark, around);
+    // one thing with each frame
+    if (++this.#state.timing.frames >= TIMING_FRAMES && !open?.examination) return this.#lookForLag(mark, around);
+    return open && this.#look(open, around) ? [this.#news('update', 'diagnosis', mark.k)] : NONE;
+  }
+
+  /** A slight delay is no spike of anything: it is looked for by itself, and joins what else is there. */
+  #lookForLag(mark: FrameTime, around: Surroundings): IncidentNews[] {
+    const { timing, open } = this.#state;
+    timing.frames = 0;
+    const known = open?.signals.some(({ signal, over }) => signal === 'timing' && !over) ?? false;
+    const seen = slightLag(this.#scene(around, Number.POSITIVE_INFINITY));
+    if (!seen) return NONE;
+    const { evidence } = seen;
+    const frames = evidence && timing.known >= USUAL_LOOKS ? Number(evidence.frames) : 0;
+    if (!open && frames === 0) learnLag(timing, seen.offset);
+    timing.looks = frames === timing.late ? timing.looks + 1 : 1;
+    timing.late = frames;
+    if (timing.looks < TIMING_LOOKS || known === (frames !== 0)) return NONE;
+    const signal: IncidentSignal = { signal: 'timing', expected: 0, observed: frames, objects: [], over: frames === 0 };
+    return this.#join(signal, mark, frames > 0 ? 'late' : 'early', evidence ?? {});
+  }
+
+  #scene(around: Surroundings, badFrames: number): Scene {
+    return new Scene(around.frames(), badFrames, this.#settings, around.classes?.(), this.#state.timing.usual);
+  }
+
+  /** What ended or changed without a frame: the series is over, its settings are others, its tracker is gone. */
+  settle(spikes: readonly SpikeNews[], at: number): IncidentNews[] {
+    return spikes.length === 0 ? NONE : this.#gather(spikes, { k: at }, null);
+  }
+
+  #gather(spikes: readonly SpikeNews[], mark: FrameTime, around: Surroundings | null): IncidentNews[] {
+    const started = spikes.filter(({ phase }) => phase === 'start');
+    const isNew = this.#state.open === null;
+    if (isNew && started.length === 0) return NONE;
+    const open = this.#state.open ?? this.#begin(started[0], mark);
+    for (const spike of spikes) put(open.signals, signalOf(spike, open));
+    if (started.length > 0 && around) {
+      open.examination = newExamination();
+      this.#look(open, around);
+    }
+    for (const { reason } of spikes) if (reason === 'adopted' || reason === 'retired') open.lasting = reason;
+    if (started.length > 0) open.lasting = null;
+    return this.#told(open, mark, isNew, spikes);
+  }
+
+  /** What is said of it now, if anything: that it is new, over, or in which respect it has changed. */
+  #told(open: Open, mark: FrameTime, isNew: boolean, spikes: readonly SpikeNews[]): IncidentNews[] {
+    if (isNew) return [this.#news('start', 'signals', mark.k)];
+    if (open.signals.every(({ over }) => over)) {
+      const closed = spikes.some(({ reason }) => reason === 'closed');
+      return [this.#end(open, mark, closed ? 'closed' : 'recovered')];
+    }
+    const [told] = spikes.filter(({ phase }) => phase !== 'end');
+    if (!told) return NONE;
+    const { phase, reason } = told;
+    const why = phase === 'start' || reason === undefined || reason === 'closed' ? 'signals' : reason;
+    return [this.#news('update', why, mark.k)];
+  }
+
+  /** The tracker is not heard, or is again. */
+  silence(over: boolean, mark: FrameTime): IncidentNews[] {
+    return this.#join({ signal: 'silence', expected: 0, observed: 1, objects: [], over }, mark, 'silent', {
+      objects: '?',
+      frames: 0,
+    });
+  }
+
+  /** The feeds do not fit together, or do again. */
+  finding(finding: string, evidence: Evidence, over: boolean, mark: FrameTime): IncidentNews[] {
+    const offset = finding === 'frame_offset' ? Number(evidence.frames) : 0;
+    const cause = offset > 0 ? 'late' : offset < 0 ? 'early' : (CAUSE_OF_FINDING[finding] ?? 'miswired');
+    const signal: IncidentSignal = { signal: 'wiring', expected: 0, observed: 1, objects: [], finding, over };
+    return this.#join(signal, mark, cause, { ...evidence, finding });
+  }
+
+  #join(signal: IncidentSignal, mark: FrameTime, cause: CauseName, evidence: Evidence): IncidentNews[] {
+    const known = this.#state.open?.signals.find((one) => one.signal === signal.signal);
+    if (signal.over && (!known || known.over)) return NONE;
+    const isNew = this.#state.open === null;
+    const open = this.#state.open ?? this.#begin({ k: mark.k, since: mark.t }, mark);
+    put(open.signals, signal);
+    if (!signal.over && open.cause === 'unknown')
+      Object.assign(open, { cause, message: wordsOf(cause, evidence), evidence });
+    if (isNew) return [this.#news('start', 'signals', mark.k)];
+    if (open.signals.every(({ over }) => over)) return [this.#end(open, mark, 'recovered')];
+    return signal.over || (known && !known.over) ? NONE : [this.#news('update', 'signals', mark.k)];
+  }
+
+  #begin({ k, since }: Pick<SpikeNews, 'k' | 'since'>, { k: at }: FrameTime): Open {
+    const { last } = this.#state;
+    const open: Open = {
+      ...UNKNOWN,
+      id: last?.id ?? ++this.#state.count,
+      times: (last?.times ?? 0) + 1,
+      k,
+      at,
+      severity: 'warning',
+      lasting: null,
+      signals: [],
+      frames: Math.max(1, at - k + 1),
+      nextLook: 0,
+      looks: 0,
+      examination: null,
+      endedFrames: 0,
+    };
+    open.nextLook = open.frames + FIRST_LOOK;
+    if (since !== undefined) open.since = since;
+    this.#state.open = open;
+    this.#state.last = null;
+    return open;
+  }
+
+  /** Looks for the cause, a stage with each frame; true when another one is likelier than what was known. */
+  #look(open: Open, around: Surroundings): boolean {
+    if (!open.examination && open.frames >= open.nextLook && !open.lasting) this.#lookAgain(open);
+    const { examination } = open;
+    if (!examination) return false;
+    const scene = this.#scene(around, open.frames);
+    const signals = open.signals.flatMap(({ signal, over }) => (over ? [] : [signal]));
+    const found = examine(scene, signals, examination);
+    if (isDone(examination)) open.examination = null;
+    // what has left the window was not wrong
+    if (!found) return false;
+    const changed = found.cause !== open.cause || (isOff(found) && found.evidence.frames !== open.evidence.frames);
+    Object.assign(open, found);
+    return changed;
+  }
+
+  #lookAgain(open: Open): void {
+    open.nextLook = open.frames + Math.max(FIRST_LOOK, open.frames);
+    if (++open.looks <= LOOKS_MAX || open.cause === 'unknown') open.examination = newExamination();
+  }
+
+  #news(phase: IncidentNews['phase'], reason: IncidentReason, at: number): IncidentNews {
+    const open = this.#state.open!;
+    open.at = at;
+    const urgent = open.signals.some(({ signal, over }) => !over && CRITICAL.includes(signal)) ? 'critical' : 'warning';
+    if (phase !== 'end') open.severity = open.lasting ? LOWER[urgent] : urgent;
+    return { phase, reason, ...incidentOf(open) };
+  }
+
+  #end(open: Open, mark: FrameTime, reason: IncidentReason): IncidentNews {
+    const news = this.#news('end', reason, mark.k);
+    this.#state.open = null;
+    this.#state.last = { ...open, endedFrames: 0, ...(mark.t === undefined ? {} : { endedAt: mark.t }) };
+    return news;
+  }
+
+  /** After some minutes what comes is another incident. */
+  #forget(last: Open, { t }: FrameTime): void {
+    last.endedFrames++;
+    const gone =
+      t === undefined || last.endedAt === undefined ? last.endedFrames > BACK_FRAMES : t - last.endedAt > BACK_SECONDS;
+    if (gone) this.#state.last = null;
+  }
+
+  toJSON(): IncidentState {
+    return structuredClone(this.#state);
+  }
+}
+
+function learnLag(timing: Timing, offset: number): void {
+  timing.seen.push(offset);
+  if (timing.seen.length > HELD_LOOKS)
+    timing.usual += (timing.seen.shift()! - timing.usual) / Math.min(++timing.known, USUAL_LOOKS_MAX);
+}
+
+/** By how much a tracker is late is what matters of it. */
+const isOff = ({ cause }: Diagnosis) => cause === 'late' || cause === 'early';
+
+/** Without what only the watch needs. */
+function incidentOf(open: Open): Incident {
+  const { cause, message, evidence, id, times, k, at, since, severity, lasting, signals } = open;
+  const incident = { id, times, k, at, severity, lasting, cause, message, evidence };
+  return { ...incident, ...(since === undefined ? {} : { since }), signals: signals.map((one) => ({ ...one })) };
+}
+
+function put(signals: IncidentSignal[], signal: IncidentSignal): void {
+  const at = signals.findIndex((one) => one.signal === signal.signal);
+  if (at < 0) signals.push(signal);
+  else signals[at] = signal;
+}
+
+/** What an incident keeps of a spike: what was usual when it began stands beside what is usual by now. */
+function signalOf(
+  { phase, signal, expected, observed, concerned, of, objects, reason }: SpikeNews,
+  open: Open,
+): IncidentSignal {
+  const known = open.signals.find((one) => one.signal === signal && phase !== 'start');
+  return {
+    signal,
+    expected: known?.expected ?? expected,
+    observed,
+    ...(reason === 'adopted' || known?.expectedNow !== undefined ? { expectedNow: expected } : {}),
+    ...(concerned === undefined ? {} : { concerned }),
+    ...(of === undefined ? {} : { of }),
+    objects,
+    over: phase === 'end',
+  };
+}

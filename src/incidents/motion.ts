@@ -1,0 +1,147 @@
+/**
+ * Causes that show in time: nothing comes, nothing moves, frames are left out, or everything comes late. Pure functions
+ * of a scene; each gives the figures of its cause, or null.
+ */
+import type { Evidence } from '../wire/findings.js';
+import { agreementAt, type Sample } from '../wiring/agreement.js';
+import { bestFrameShift, rounded } from '../wiring/hypotheses.js';
+import { lagOf } from '../wiring/lag.js';
+import type { Scene } from './scene.js';
+
+/** frames without which nothing is said */
+const FRAMES_MIN = 3;
+/** share of the frames that must be empty of tracks for a tracker to be silent */
+const SILENT_SHARE = 0.9;
+/** share of the frames in which a tracker that skips some has nothing, or nothing new */
+const SKIPPED_MIN = 0.25;
+/** share of the tracks, and at most of the truths, that do not move */
+const STILL_SHARE = 0.9;
+const STILL_TRUTHS_MAX = 0.6;
+/** frames that a tracker is off by at least, beyond twice the standard error */
+const LAG_MIN = 0.45;
+/** a standard error above this says nothing of a frame */
+const ERROR_MAX = 0.25;
+/** frames before the trouble from which the usual lag is taken */
+const BEFORE_MIN = 12;
+const LAG_TRUTHS_MIN = 3;
+/** frames to both sides that a velocity is taken from: from one to the next it is mostly rounding */
+const VELOCITY_REACH = 4;
+/** what a shift must explain beyond what is there without it */
+const GAIN_MIN = 1.04;
+const SHARE_MIN = 0.25;
+
+/** No tracks at all, lately. */
+export function silent(scene: Scene): Evidence | null {
+  let [frames, empty, truths] = [0, 0, 0];
+  for (const n of scene.bad()) {
+    if (scene.truths(n).ids.length === 0) continue;
+    frames++;
+    if (scene.tracks(n).ids.length === 0) empty++;
+    truths = scene.truths(n).ids.length;
+  }
+  return frames >= FRAMES_MIN && empty >= SILENT_SHARE * frames ? { frames: empty, objects: truths } : null;
+}
+
+/** Frames without any track between others, or frames that repeat the one before, while the objects move. */
+export function framesSkipped(scene: Scene): Evidence | null {
+  let [frames, empty, repeated] = [0, 0, 0];
+  for (const n of scene.bad()) {
+    if (scene.truths(n).ids.length === 0) continue;
+    frames++;
+    if (scene.tracks(n).ids.length === 0) empty++;
+    else if (n > scene.first && isStill(scene, 'tracker', n) && !isStill(scene, 'reference', n)) repeated++;
+  }
+  if (frames < 2 * FRAMES_MIN) return null;
+  const skipped = Math.max(empty, repeated);
+  if (skipped < SKIPPED_MIN * frames || skipped >= SILENT_SHARE * frames) return null;
+  return { every: rounded(frames / (frames - skipped)), frames, skipped, repeated: repeated > empty };
+}
+
+/** One feed repeats itself while the other does not. */
+export function frozen(scene: Scene, feed: 'reference' | 'tracker'): Evidence | null {
+  const other = feed === 'tracker' ? 'reference' : 'tracker';
+  let [frames, still, others] = [0, 0, 0];
+  for (const n of scene.bad()) {
+    if (n === scene.first || scene[other][n].objects.ids.length === 0) continue;
+    frames++;
+    if (isStill(scene, feed, n)) still++;
+    if (isStill(scene, other, n)) others++;
+  }
+  if (frames < FRAMES_MIN || still < STILL_SHARE * frames || others > STILL_TRUTHS_MAX * frames) return null;
+  return { frames: still, objects: scene[feed].at(-1)!.objects.ids.length };
+}
+
+/** Nearly everything of a feed is exactly where it was in the frame before. */
+function isStill(scene: Scene, feed: 'reference' | 'tracker', n: number): boolean {
+  const [now, before] = [scene[feed][n].objects, scene[feed][n - 1].objects];
+  if (now.ids.length === 0 || before.ids.length === 0) return false;
+  const places = new Map(before.ids.map((id, at) => [id, at]));
+  const { stride, coordinates } = now;
+  let still = 0;
+  now.ids.forEach((id, at) => {
+    const was = places.get(id);
+    if (was === undefined) return;
+    for (let d = 0; d < stride; d++) if (coordinates[at * stride + d] !== before.coordinates[was * stride + d]) return;
+    still++;
+  });
+  return still >= STILL_SHARE * now.ids.length;
+}
+
+/** By how many frames more than usual the tracks are late, or with a minus early. */
+export function lag(scene: Scene): Evidence | null {
+  const sample = sampleOf(scene);
+  const best = bestFrameShift(sample, scene.judge);
+  if (!best || best.agreement.share < SHARE_MIN) return null;
+  const usual = lagBefore(scene) ?? scene.usualLag;
+  const near = offsetOf(sample, scene, best.shift, usual);
+  // where too little moves the best shift has to do; where it was off, the pairs were others
+  const offset = near === null ? best.shift : (offsetOf(sample, scene, Math.round(near + usual), usual) ?? near);
+  return lateBy(scene, sample, offset);
+}
+
+/** What is known of a slight lag: in frames, and the figures where it is more than usual. */
+export interface SlightLag {
+  offset: number;
+  evidence: Evidence | null;
+}
+
+/**
+ * The same from what pairs as it is: cheap, and enough for a frame or two, which costs hardly any accuracy where objects
+ * move slowly, so that no spike tells of it. Null when nobody can tell.
+ */
+export function slightLag(scene: Scene): SlightLag | null {
+  const sample = sampleOf(scene);
+  const fine = lagOf(sample, scene.judge, 0, VELOCITY_REACH);
+  if (!fine || fine.truths < LAG_TRUTHS_MIN || fine.error > ERROR_MAX) return null;
+  const more = fine.offset - scene.usualLag;
+  const evidence = Math.abs(more) - 2 * fine.error < LAG_MIN ? null : lateBy(scene, sample, more, 1);
+  return { offset: fine.offset, evidence };
+}
+
+const sampleOf = (scene: Scene): Sample => ({
+  reference: scene.reference,
+  tracker: scene.tracker.slice(scene.first),
+});
+
+/** The lag in the frames before the trouble, of the same objects; null when nobody can tell. */
+function lagBefore({ began, reference, tracker, judge }: Scene): number | null {
+  if (began < BEFORE_MIN) return null;
+  const fine = lagOf({ reference, tracker: tracker.slice(0, began) }, judge, 0, VELOCITY_REACH);
+  return fine && fine.truths >= LAG_TRUTHS_MIN && fine.error <= ERROR_MAX ? fine.offset : null;
+}
+
+/** The offset beyond the usual one, to a part of a frame; 0 when it may be chance; null when too little moves. */
+function offsetOf(sample: Sample, { judge }: Scene, shift: number, usual: number): number | null {
+  const fine = lagOf(sample, judge, shift, VELOCITY_REACH);
+  if (!fine || fine.truths < LAG_TRUTHS_MIN) return null;
+  const more = fine.offset - usual;
+  return Math.abs(more) - 2 * fine.error < LAG_MIN ? 0 : more;
+}
+
+function lateBy({ judge }: Scene, sample: Sample, offset: number, gain = GAIN_MIN): Evidence | null {
+  const frames = Math.round(offset);
+  if (frames === 0) return null;
+  const [as, at] = [agreementAt(sample, judge, 0), agreementAt(sample, judge, frames)];
+  if (at.share < gain * as.share) return null;
+  return { frames, pairs: at.pairs, possible: at.possible };
+}

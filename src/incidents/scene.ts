@@ -1,0 +1,119 @@
+/**
+ * The last frames of a series as a diagnosis looks at them: what both feeds had in each, and who lies on whom. Pairs
+ * are found once, frame by frame and the closest first, whatever the metric assigned: a diagnosis asks where things
+ * are, not what they cost. The work is bounded: of long windows and large scenes only some frames are looked at.
+ */
+import type { DistanceName } from '../metric/params.js';
+import type { FrameView } from '../metric/window/frame-record.js';
+import { type Judge, type Pair, pairUp, type ReceivedPart } from '../wiring/agreement.js';
+
+/** What a diagnosis needs to know of a series. */
+export interface SceneSettings {
+  distance: DistanceName;
+  cutoff: number;
+}
+
+/** Who lies on whom in one frame. */
+export interface PairedFrame {
+  n: number;
+  pairs: Pair[];
+  /** numbers of truths and tracks without a partner */
+  missed: number[];
+  false: number[];
+}
+
+/** frames since the trouble began that are looked at, the newest */
+const BAD_MAX = 40;
+/** pairs of objects that are compared, in all frames together */
+const COMPARED_MAX = 150_000;
+const PAIRED_MIN = 4;
+const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
+
+export class Scene {
+  /** all frames, oldest first */
+  readonly reference: ReceivedPart[];
+  readonly tracker: ReceivedPart[];
+  /** number of the first frame that is looked at, and of the first that belongs to the trouble */
+  readonly first: number;
+  readonly began: number;
+  readonly judge: Judge;
+  #paired: PairedFrame[] | null = null;
+  #before: PairedFrame[] | null = null;
+
+  /** `badFrames` is how many of the frames, the last ones, belong to the trouble. */
+  constructor(
+    views: readonly FrameView[],
+    badFrames: number,
+    { distance, cutoff }: SceneSettings,
+    /** of truths, where they have one */
+    readonly classes: ReadonlyMap<string, string> = new Map(),
+    /** frames by which the tracks are late when nothing is wrong: trackers smooth, and boxes have their habits */
+    readonly usualLag = 0,
+  ) {
+    const shape = BOX_DISTANCES.includes(distance) ? 'box' : 'point';
+    const part = ({ ids, coordinates }: FrameView['reference'], stride: number, k: number): ReceivedPart => ({
+      k,
+      receivedMs: k,
+      objects: { shape, stride, ids: ids as string[], coordinates: Array.from(coordinates) },
+    });
+    this.reference = views.map(({ reference, stride }, n) => part(reference, stride, n));
+    this.tracker = views.map(({ tracker, stride }, n) => part(tracker, stride, n));
+    this.first = views.length - Math.max(1, Math.min(badFrames, views.length, BAD_MAX));
+    this.began = Math.max(0, views.length - badFrames);
+    this.judge = { distance, cutoff, by: 'frame', toleranceMs: 0, exact: true };
+  }
+
+  /** Frames of the trouble that are looked at. */
+  get span(): number {
+    return this.reference.length - this.first;
+  }
+
+  truths(n: number): ReceivedPart['objects'] {
+    return this.reference[n].objects;
+  }
+
+  tracks(n: number): ReceivedPart['objects'] {
+    return this.tracker[n].objects;
+  }
+
+  /** Numbers of the frames of the trouble. */
+  *bad(): Iterable<number> {
+    for (let n = this.first; n < this.reference.length; n++) yield n;
+  }
+
+  /** Who lies on whom in frames of the trouble, oldest first. */
+  paired(): readonly PairedFrame[] {
+    this.#paired ??= this.#pairedFrames(this.first, this.reference.length);
+    return this.#paired;
+  }
+
+  /** The same in as many frames before it, as far as they are there. */
+  pairedBefore(): readonly PairedFrame[] {
+    this.#before ??= this.#pairedFrames(Math.max(0, this.began - BAD_MAX), this.began);
+    return this.#before;
+  }
+
+  #pairedFrames(from: number, to: number): PairedFrame[] {
+    let compared = 0;
+    for (let n = from; n < to; n++) compared += this.truths(n).ids.length * this.tracks(n).ids.length;
+    const stride = Math.max(1, Math.min((to - from) / PAIRED_MIN, compared / COMPARED_MAX));
+    const frames: PairedFrame[] = [];
+    // the newest always
+    for (let back = 0; to - 1 - Math.floor(back) >= from; back += stride)
+      frames.unshift(this.#pair(to - 1 - Math.floor(back)));
+    return frames;
+  }
+
+  #pair(n: number): PairedFrame {
+    const [truths, tracks] = [this.truths(n), this.tracks(n)];
+    const pairs = pairUp(truths.coordinates, tracks.coordinates, truths.stride || tracks.stride || 1, this.judge);
+    const found = new Set(pairs.map(({ i }) => i));
+    const taken = new Set(pairs.map(({ j }) => j));
+    return {
+      n,
+      pairs,
+      missed: truths.ids.flatMap((_, i) => (found.has(i) ? [] : [i])),
+      false: tracks.ids.flatMap((_, j) => (taken.has(j) ? [] : [j])),
+    };
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * What an incident is, and what can be behind one, by name: a closed list, because the names are labels of /metrics.
+ * An incident gathers everything that is wrong with one series at a time; PROTOCOL.md lists the causes for people, and a
+ * test holds the two together.
+ */
+import type { Signal } from '../spikes/signals.js';
+import type { Evidence } from './findings.js';
+import type { SeriesId } from './series-key.js';
+
+/** Every cause and what it says. */
+export const CAUSES = {
+  silent: 'the tracker reports no objects at all',
+  frozen: 'the tracks stand still while the objects move',
+  late: 'the tracks are where the objects were some frames before',
+  early: 'the tracks are where the objects will be: its frame numbers are behind, or the reference is late',
+  frames_skipped: 'the tracker answers only some of the frames',
+  box_order: 'the boxes have their four numbers in another order or meaning',
+  axis_swapped: 'the two axes are exchanged',
+  scaled: 'the coordinates are in another unit or scale, as of a picture of another size',
+  shifted: 'everything is off by the same distance',
+  region_lost: 'objects are missed in one part of the scene only',
+  class_lost: 'objects of one class are missed',
+  identities_reset: 'objects got new track ids at once',
+  identities_permuted: 'tracks exchanged their ids',
+  duplicated: 'objects have more than one track',
+  ghost: 'tracks that stay, where no object is',
+  clutter: 'short-lived tracks where no object is',
+  reference_frozen: 'the reference stands still while the tracks move: do not believe it',
+  reference_duplicated: 'the reference has objects twice: do not believe it',
+  miswired: 'the feeds do not fit together; the finding says why',
+  unknown: 'no single cause explains it',
+} as const satisfies Record<string, string>;
+
+export type CauseName = keyof typeof CAUSES;
+
+/** The likeliest cause, in one sentence with the figures it rests on. */
+export interface Diagnosis {
+  cause: CauseName;
+  message: string;
+  evidence: Evidence;
+}
+
+/** What an incident gathers: spikes by signal; nothing comes; the feeds do not fit together; the tracks are late. */
+export type IncidentSignalName = Signal | 'silence' | 'wiring' | 'timing';
+
+/** What an incident says of one signal. */
+export interface IncidentSignal {
+  signal: IncidentSignalName;
+  /** per frame: missed truths, false tracks, switches; or the mean localization error: usual when it began, and newest */
+  expected: number;
+  observed: number;
+  /** what is usual by now, of a signal that has been bad for so long that it was learned */
+  expectedNow?: number;
+  /** how many truths (tracks, for false) are concerned, out of how many */
+  concerned?: number;
+  of?: number;
+  /** of the truths or tracks that were concerned when it began */
+  objects: string[];
+  /** of a finding, its name */
+  finding?: string;
+  /** it is as usual again */
+  over: boolean;
+}
+
+export type Severity = 'critical' | 'warning' | 'info';
+
+/** Everything that is wrong with one series at a time. */
+export interface Incident extends Diagnosis {
+  /** counts the incidents of the series, from 1; one that came back within minutes has the same number again */
+  id: number;
+  /** how often it came, from 1 */
+  times: number;
+  /** frame it began with, as far as can be told, and the frame of the newest news */
+  k: number;
+  at: number;
+  /** when it began, epoch seconds, where times are known */
+  since?: number;
+  severity: Severity;
+  /** it is learned as the new normal by now, or its tracker is gone: still bad, less urgent */
+  lasting: 'adopted' | 'retired' | null;
+  signals: IncidentSignal[];
+}
+
+/** Why an incident is told of: what joined, a better diagnosis, what lasts, and how it ended. */
+export type IncidentReason = 'signals' | 'diagnosis' | 'adopted' | 'retired' | 'worse' | 'recovered' | 'closed';
+
+export interface IncidentNews extends Incident {
+  phase: 'start' | 'update' | 'end';
+  reason: IncidentReason;
+}
+
+/** An incident of a stream. */
+export type IncidentEvent = { type: 'incident'; t?: number; n?: number; atMs?: number } & SeriesId & IncidentNews;

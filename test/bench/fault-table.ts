@@ -1,0 +1,76 @@
+/**
+ * The table of faults: trackers on real sequences, each given one fault after six tenths of the sequence. How many
+ * frames until the first alarm, what was diagnosed, and how many frames that took; and what is said without a fault.
+ */
+
+import { IncidentWatch } from '../../src/incidents/incident.js';
+import { type Frame, presets, SlidingWindow, SpikeDetector } from '../../src/index.js';
+import type { IncidentNews } from '../../src/wire/incidents.js';
+import { TRACKER_FAULTS, type TrackerFault } from '../kit/tracker-faults.js';
+
+export interface FaultRow {
+  fault: string;
+  sequence: string;
+  tracker: string;
+  /** frames from the fault to the first alarm; null when there was none */
+  alarm: number | null;
+  /** alarms before the fault */
+  before: number;
+  diagnosis: string;
+  named: boolean;
+  /** frames from the fault to the diagnosis that stands */
+  after: number | null;
+  /** milliseconds of processor time of the longest update */
+  slowestMs: number;
+}
+
+const FPS = 30;
+const EPOCH = 1_763_251_200;
+const FAULT_FRAMES = 240;
+
+/** Plays a sequence; the fault lasts for a while, or to the end. */
+export function playFault(frames: readonly Frame[], at: number, fault?: TrackerFault) {
+  const params = { ...presets['online-surveillance'], windowFrames: 60 };
+  const window = new SlidingWindow(params);
+  const detector = new SpikeDetector({}, params.exponent, params.cutoff);
+  const incidents = new IncidentWatch(params);
+  const said: IncidentNews[] = [];
+  let slowestMs = 0;
+  for (let n = 0; n < Math.min(frames.length, fault ? at + FAULT_FRAMES : frames.length); n++) {
+    const { reference } = frames[n];
+    const tracker = fault && n >= at ? fault.tracks(frames, n, at) : frames[n].tracker;
+    window.push({ reference, tracker });
+    const mark = { k: n, t: EPOCH + n / FPS };
+    const spikes = detector.update(window.glance(), mark);
+    const began = process.cpuUsage();
+    said.push(...incidents.update(spikes, mark, window));
+    slowestMs = Math.max(slowestMs, process.cpuUsage(began).user / 1000);
+  }
+  window.dispose();
+  return { said, slowestMs, open: incidents.open };
+}
+
+export function faultRows(sequence: string, tracker: string, frames: readonly Frame[]): FaultRow[] {
+  return Object.entries(TRACKER_FAULTS).map(([name, fault]) => {
+    const at = Math.floor(frames.length * 0.6);
+    const { said, slowestMs } = playFault(frames, at, fault);
+    const [first] = said.filter((one) => one.at >= at && one.phase === 'start');
+    const since = said.filter((one) => one.at >= at && one.id === first?.id);
+    const last = since.findLast(({ phase }) => phase !== 'end');
+    const settled = since.find(({ cause }) => cause === last?.cause);
+    return {
+      fault: name,
+      sequence,
+      tracker,
+      alarm: first ? first.at - at : null,
+      before: said.filter((one) => one.at < at && one.phase === 'start').length,
+      diagnosis: last?.message ?? '',
+      named: last !== undefined && fault.causes.includes(last.cause) && matches(last, fault),
+      after: settled ? settled.at - at : null,
+      slowestMs: Number(slowestMs.toFixed(1)),
+    };
+  });
+}
+
+const matches = ({ evidence }: IncidentNews, { evidence: wanted = {} }: TrackerFault) =>
+  Object.entries(wanted).every(([key, value]) => evidence[key] === value);

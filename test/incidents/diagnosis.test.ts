@@ -1,0 +1,124 @@
+/** What is wrong with a tracker is found and named, in a made-up scene; where nothing is wrong nothing is said. */
+import assert from 'node:assert/strict';
+import { diagnose } from '../../src/incidents/diagnosis.js';
+import { Scene } from '../../src/incidents/scene.js';
+import type { Frame, Obj } from '../../src/index.js';
+import type { FrameView } from '../../src/metric/window/frame-record.js';
+import { pack, type WireObject } from '../../src/wire/objects.js';
+import { playFault } from '../bench/fault-table.js';
+import { Chance } from '../bench/spike-scene.js';
+import { TRACKER_FAULTS } from '../kit/tracker-faults.js';
+
+/** Twelve walkers who turn back at the walls, seen by a tracker that is a little off. */
+function walkers(frames: number, seed = 3): Frame[] {
+  const chance = new Chance(seed);
+  const each = Array.from({ length: 12 }, (_, n) => ({
+    id: `${n}`,
+    x: 1700 * chance.next(),
+    y: 150 + 600 * chance.next(),
+    right: (3 + 5 * chance.next()) * (n % 2 === 0 ? 1 : -1),
+    down: 3 * chance.next() - 1.5,
+  }));
+  const between = (value: number, size: number) => {
+    const turn = ((value % (2 * size)) + 2 * size) % (2 * size);
+    return turn < size ? turn : 2 * size - turn;
+  };
+  return Array.from({ length: frames }, (_, k) => {
+    const boxes = each.map(
+      ({ id, x, y, right, down }): WireObject => ({
+        id,
+        box: [between(x + k * right, 1800), 100 + between(y + k * down, 800), 60, 140],
+      }),
+    );
+    const seen = ({ id, box }: WireObject): Obj => ({
+      id: `track ${id}`,
+      box: [box![0] + 1.5 * chance.normal(), box![1] + 1.5 * chance.normal(), 60, 140],
+    });
+    return { reference: boxes as Obj[], tracker: boxes.map(seen) };
+  });
+}
+
+const FRAMES = walkers(350);
+const AT = 220;
+
+const viewOf = ({ reference, tracker }: Frame): FrameView => ({
+  reference: pack(reference as WireObject[]),
+  tracker: pack(tracker as WireObject[]),
+  stride: 4,
+});
+
+/** What is said of the last 40 of 60 frames, in which one feed is changed. */
+function causeOf(change: (frame: Frame, n: number) => Frame, signals: string[], classes?: Map<string, string>) {
+  const frames = FRAMES.slice(0, 60).map((frame, n) => (n < 20 ? frame : change(frame, n)));
+  const settings = { distance: 'iou', cutoff: 0.5 } as const;
+  return diagnose(new Scene(frames.map(viewOf), 40, settings, classes), signals);
+}
+
+describe('a diagnosis', () => {
+  for (const [name, fault] of Object.entries(TRACKER_FAULTS))
+    it(`names ${name}`, () => {
+      const { said, open } = playFault(FRAMES, AT, fault);
+      assert.ok(said.length > 0, 'nothing was found');
+      assert.ok(said[0].at >= AT, `told at ${said[0].at}`);
+      assert.ok(open && fault.causes.includes(open.cause), open?.message);
+      for (const [key, value] of Object.entries(fault.evidence ?? {})) assert.equal(open.evidence[key], value);
+    });
+
+  it('is not made where nothing is wrong', () => {
+    assert.deepEqual(playFault(FRAMES, 0).said, []);
+    assert.equal(
+      causeOf((frame) => frame, ['missed', 'false', 'switch', 'localization']),
+      null,
+    );
+  });
+
+  it('tells a reference that stands still from a tracker that does', () => {
+    const still = FRAMES[20].reference;
+    const found = causeOf(({ tracker }) => ({ reference: still, tracker }), ['missed', 'false']);
+    assert.equal(found?.cause, 'reference_frozen');
+  });
+
+  it('finds objects of one class lost', () => {
+    const classes = new Map(FRAMES[0].reference.map(({ id }, n) => [id, n < 5 ? 'van' : 'car']));
+    const lost = new Set([...classes].flatMap(([id, name]) => (name === 'van' ? [`track ${id}`] : [])));
+    const found = causeOf(
+      ({ reference, tracker }) => ({ reference, tracker: tracker.filter(({ id }) => !lost.has(id)) }),
+      ['missed'],
+      classes,
+    );
+    assert.deepEqual([found?.cause, found?.evidence], ['class_lost', { class: 'van', missed: 5, objects: 5 }]);
+  });
+
+  it('finds a picture that was moved, by how much', () => {
+    const moved = ({ reference, tracker }: Frame): Frame => ({
+      reference,
+      tracker: (tracker as WireObject[]).map(({ id, box }) => ({ id, box: [box![0] + 90, box![1] - 40, 60, 140] })),
+    });
+    const found = causeOf(moved, ['missed', 'false']);
+    assert.equal(found?.cause, 'shifted', found?.message);
+    assert.ok(
+      Math.abs(Number(found!.evidence.x) - 90) < 4 && Math.abs(Number(found!.evidence.y) + 40) < 4,
+      found!.message,
+    );
+  });
+
+  it('tells ids that begin anew from ids that are exchanged', () => {
+    const anew = ({ reference, tracker }: Frame): Frame => ({
+      reference,
+      tracker: tracker.map((one) => ({ ...one, id: `new ${one.id}` })),
+    });
+    assert.equal(causeOf(anew, ['switch'])?.cause, 'identities_reset');
+  });
+
+  it('tells clutter from ghosts', () => {
+    const chance = new Chance(9);
+    const littered = ({ reference, tracker }: Frame, n: number): Frame => ({
+      reference,
+      tracker: [
+        ...tracker,
+        ...[0, 1].map((one): Obj => ({ id: `c${n} ${one}`, box: [1800 * chance.next(), 10, 50, 60] })),
+      ],
+    });
+    assert.equal(causeOf(littered, ['false'])?.cause, 'clutter');
+  });
+});
