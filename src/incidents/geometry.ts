@@ -78,7 +78,7 @@ export function shifted(scene: Scene): Explained | null {
   return { cause: 'shifted', share: moved.share, evidence };
 }
 
-/** By how much tracks lie off: of those that pair, where that is clear; otherwise what most pairs of objects agree on. */
+/** By how much tracks lie off: as those that pair say, where that is clear, or as most pairs of objects say. */
 function commonShift(scene: Scene, moments: readonly Moment[]): number[] | null {
   const near: number[][] = [];
   for (const { n, pairs } of scene.paired())

@@ -106,8 +106,8 @@ export interface SlightLag {
 }
 
 /**
- * The same from what pairs as it is: cheap, and enough for a frame or two, which costs hardly any accuracy where objects
- * move slowly, so that no spike tells of it. Null when nobody can tell.
+ * The same from what pairs as it is: cheap, and enough for a frame or two, which costs hardly any accuracy where
+ * objects move slowly, so that no spike tells of it. Null when nobody can tell.
  */
 export function slightLag(scene: Scene): SlightLag | null {
   const sample = sampleOf(scene);

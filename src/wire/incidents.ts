@@ -1,7 +1,6 @@
 /**
  * What an incident is, and what can be behind one, by name: a closed list, because the names are labels of /metrics.
- * An incident gathers everything that is wrong with one series at a time; PROTOCOL.md lists the causes for people, and a
- * test holds the two together.
+ * An incident gathers everything that is wrong with one series at a time.
  */
 import type { Signal } from '../spikes/signals.js';
 import type { Evidence } from './findings.js';
@@ -46,7 +45,7 @@ export type IncidentSignalName = Signal | 'silence' | 'wiring' | 'timing';
 /** What an incident says of one signal. */
 export interface IncidentSignal {
   signal: IncidentSignalName;
-  /** per frame: missed truths, false tracks, switches; or the mean localization error: usual when it began, and newest */
+  /** per frame: missed truths, false tracks, switches; or the mean error: usual when it began, and the newest */
   expected: number;
   observed: number;
   /** what is usual by now, of a signal that has been bad for so long that it was learned */
