@@ -7,6 +7,7 @@
  * one dies its streams are lost here, and the log has them: each owner hears of it, and which record was being applied.
  */
 import { availableParallelism } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
 import { type LogRecord, RecordWriter } from '../store/record.js';
@@ -107,7 +108,11 @@ type Known = Pick<RunningStream, 'status' | 'reports'>;
 
 /** unless told otherwise */
 const WORKERS_MAX = 8;
-const YOUNG_MB = 64;
+/**
+ * Room for fresh objects in a thread. One that runs out of memory is given 16 MB by Node to end in: what survives a
+ * collection of fresh objects, a third of this at most, must fit, or the whole process is aborted.
+ */
+const YOUNG_MB = 32;
 /** bytes that a record rarely exceeds */
 const RECORD_BYTES = 4096;
 
@@ -182,12 +187,15 @@ export class Workers {
   }
 }
 
-const startWorker: StartThread = (setup) =>
-  new Worker(new URL('./worker.js', import.meta.url), {
+const startWorker: StartThread = (setup) => {
+  // what the command line says for the main thread would hold here, too, whatever the limits below are
+  setFlagsFromString('--max-semi-space-size=0');
+  return new Worker(new URL('./worker.js', import.meta.url), {
     workerData: setup,
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
+};
 
 class WorkerThread {
   readonly streams = new Map<number, WorkerStream>();

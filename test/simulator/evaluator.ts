@@ -42,6 +42,8 @@ export class Evaluator {
   readonly threads: SimulatedThread[] = [];
   #stopping = false;
   onEvent: (event: LiveEvent) => void = () => {};
+  /** the port is open */
+  onStart: (process: Process) => void = () => {};
 
   constructor(
     readonly world: World,
@@ -94,6 +96,7 @@ export class Evaluator {
     reader = new Reader(world, process, edge);
     this.readers.push(reader);
     Object.assign(this, { live, meters, edge });
+    this.onStart(process);
     live.recovered.catch((error) => {
       // a stop does not wait for it
       if (live !== this.live || this.#stopping) return;

@@ -1,8 +1,8 @@
 /**
  * Plays a plan in a simulated world, and says what is wrong with how it went. Invariants: what was acked is stored,
- * whatever happens to the process; every event of a stream is published, and one that comes again is the same; in the
- * end windows, counters and history are those of a run that nobody interrupted; and where the disk was damaged, what
- * differs is named.
+ * whatever happens to the process; every event of a stream is published, and one that comes again is the same; frames
+ * that are acked on both feeds are soon judged, or the evaluator says that they are not, at any time; in the end windows,
+ * counters and history are those of a run that nobody interrupted; and where the disk was damaged, what differs is named.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
@@ -37,6 +37,11 @@ export interface Run {
 
 /** milliseconds after which a run that is not over never will be */
 const PATIENCE_MS = 900_000;
+/** how often a look is taken at what is judged, and how many looks in a row may find the same frames not judged */
+const LOOK_MS = 250;
+const LOOKS = 12;
+/** frames that may wait for what comes after them */
+const WAITING_FRAMES = 2;
 /** what depends on the clock, and on nothing else */
 const TIMES = new Set(['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since', 'n', 'spikes', 'gauges']);
 
@@ -111,6 +116,8 @@ class Player {
   /** restarts happen one at a time */
   #restarting: Promise<void> = Promise.resolve();
   #damaged = false;
+  /** by stream and tracker: frames that were judged, and how many looks ago that began */
+  readonly #stalls = new Map<string, { frames: number; looks: number }>();
 
   constructor(readonly plan: Plan) {
     const world = new World(plan.seed);
@@ -120,6 +127,7 @@ class Player {
     this.#network = new Network(world);
     this.#evaluator = new Evaluator(world, this.#disk, this.#network, plan.config);
     this.#evaluator.onEvent = (event) => this.#observe(event);
+    this.#evaluator.onStart = (process) => this.#lookAgain(process);
     this.#pending = plan.faults.length;
     this.#senders = plan.scene.feeds.map((feed) => {
       const process = world.start(`${feed.stream}/${feed.tracker ?? 'reference'}`);
@@ -293,6 +301,37 @@ class Player {
     published.set(event.n, text);
     if (before !== undefined && before !== text && !this.#damaged)
       this.#violations.push(`event ${event.n} of ${event.stream} comes again, and is another one: ${before} ${text}`);
+  }
+
+  /** In the evaluator's own time: while it is suspended or down it cannot say anything. */
+  #lookAgain(process: Process): void {
+    this.#stalls.clear();
+    const look = () => {
+      this.#look();
+      this.#world.after(LOOK_MS, process, look);
+    };
+    this.#world.after(LOOK_MS, process, look);
+  }
+
+  /** No stream is silent without saying so. */
+  #look(): void {
+    const live = this.#evaluator.live!;
+    const { ready, degraded } = live.health();
+    const told = new Set(degraded.map(({ stream }) => stream));
+    for (const { stream, series, feeds, resuming, restoring } of live.streams()) {
+      const isExcused = !ready || resuming || restoring || told.has(stream) || told.has('*');
+      const seqOf = (who: string | null) => feeds.find(({ tracker }) => tracker === who)?.seq ?? 0;
+      for (const { tracker, frames } of series) {
+        const key = `${stream}/${tracker}`;
+        const due = Math.min(seqOf(null), seqOf(tracker)) - WAITING_FRAMES;
+        const stall = this.#stalls.get(key);
+        const isStill = stall !== undefined && stall.frames === frames && frames < due && !isExcused;
+        const looks = isStill ? stall.looks + 1 : 0;
+        this.#stalls.set(key, { frames, looks });
+        if (looks === LOOKS)
+          this.#violations.push(`${key}: ${frames} of ${due} frames are judged, and nobody is told of the rest`);
+      }
+    }
   }
 
   async #inspect(outcomes: Map<string, Outcome>): Promise<void> {

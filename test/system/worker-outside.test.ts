@@ -188,7 +188,7 @@ describe('streams in threads, seen from outside', function () {
     ['runs out of memory', POISON.devours],
   ])
     it(`a thread that ${how} costs one frame: the process lives, and all its streams go on`, async () => {
-      const url = await serve(IN_THREAD, POISONED, { NODE_OPTIONS: '--max-old-space-size=320' });
+      const url = await serve(IN_THREAD, POISONED, { NODE_OPTIONS: '--max-old-space-size=160' });
       const frames = crowd(6, 120, 3);
       const streams = ['gate', 'well'];
       const feeds = streams.map((stream) => [feed(url, 'reference', 64, stream), feed(url, 'tracker', 64, stream)]);

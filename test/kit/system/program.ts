@@ -4,11 +4,14 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { until } from './system.js';
 
 /** `tgospa` of this build. */
 export const MAIN = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
+/** What its first line gives to Node: it runs here as it does where people start it. */
+const NODE_FLAGS = readFileSync(MAIN, 'utf8').split('\n', 1)[0].split(' ').slice(3);
 
 const OUTPUT_KEPT = 200_000;
 const STOP_MS = 20_000;
@@ -53,7 +56,7 @@ export class Program {
   static tgospa(args: string[], { cwd, env, preload }: Surroundings = {}): Program {
     const own = { ...bareEnvironment(), ...env };
     if (preload !== undefined) own.NODE_OPTIONS = `${own.NODE_OPTIONS ?? ''} --import=${preload}`;
-    return new Program(process.execPath, [MAIN, ...args], { cwd, env: own });
+    return new Program(process.execPath, [...NODE_FLAGS, MAIN, ...args], { cwd, env: own });
   }
 
   get ended(): boolean {
