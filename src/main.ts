@@ -1,165 +1,37 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 /**
- * The command line: one table of commands, and what the outcome of each means for the exit code.
- * 0 done, 1 the input or the system is at fault, 2 the command line is. Our own bugs keep their stack trace.
+ * Starts the command line. `eval` and `tune` come from the bundle of src/build.ts, unless the compiler has run since it
+ * was made; everything else from the modules themselves. Both are the same code, and never mixed.
  */
 
-import { readFileSync } from 'node:fs';
-import { type Console, processConsole } from './commands/console/console.js';
-import { nearest, UsageError } from './commands/console/options.js';
-import { runEval } from './commands/eval/eval.js';
-import { StartError } from './commands/start-error.js';
-import { InputError } from './index.js';
+import { statSync } from 'node:fs';
 
-interface Command {
-  summary: string;
-  /** how it is called at first, for the help */
-  example?: string;
-  /** resolves with the exit code, when it is not 0 */
-  run(args: string[], console: Console): Promise<unknown>;
+const BUNDLED = ['eval', 'tune'];
+
+if (BUNDLED.includes(process.argv[2])) {
+  optimizeLater();
+  // since Node 22
+  (process.getBuiltinModule('node:module') as { enableCompileCache?: () => void }).enableCompileCache?.();
+  await import(isCurrent() ? '../bundle/command-line.js' : './command-line.js');
+} else await import('./command-line.js');
+
+/**
+ * A command lives for seconds: code that the engine optimizes before it has seen all shapes of objects is thrown away
+ * and optimized again, which was half of the processor time of a study.
+ */
+function optimizeLater(): void {
+  const olderEngine = Number.parseInt(process.versions.node, 10) < 22;
+  process
+    .getBuiltinModule('node:v8')
+    .setFlagsFromString(olderEngine ? '--interrupt-budget=600000' : '--invocation-count-for-turbofan=20000');
 }
 
-const COMMANDS: Record<string, Command> = {
-  eval: {
-    summary: 'compare trackers with a reference, from files',
-    example: 'tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',
-    run: runEval,
-  },
-  tune: {
-    summary: 'choose the parameters of a profile from sample data',
-    example: 'tgospa tune --reference gt.txt --tracker a.txt --html report.html',
-    run: async (args, console) => (await import('./commands/tune/tune.js')).runTune(args, console),
-  },
-  serve: {
-    summary: 'evaluate trackers live: WebSocket in, Prometheus out',
-    example: 'tgospa serve --config tgospa.yaml',
-    // loaded when it is asked for: the other commands need no sockets and no store
-    run: async (args, console) => (await import('./commands/serve.js')).runServe(args, console),
-  },
-  demo: {
-    summary: 'start the evaluator with a simulated scene and two trackers',
-    run: async (args, console) => (await import('./commands/demo.js')).runDemo(args, console),
-  },
-  replay: {
-    summary: 'send recorded files to a running evaluator',
-    example: 'tgospa replay --reference gt.txt --tracker a.txt',
-    run: async (args, console) => (await import('./commands/replay.js')).runReplay(args, console),
-  },
-  check: {
-    summary: 'say whether a data folder is sound',
-    run: async (args, console) => (await import('./commands/data-folder.js')).runCheck(args, console),
-  },
-  repair: {
-    summary: 'save what is sound of a damaged data folder',
-    run: async (args, console) => (await import('./commands/data-folder.js')).runRepair(args, console),
-  },
-};
-
-/** Mistakes of the same kind that are listed. */
-const READ_MAX = 1000;
-const ALIKE_SHOWN_MAX = 3;
-/** Mistakes that are listed at all. */
-const SHOWN_MAX = 20;
-
-const { stdout, stderr } = process;
-
-// whoever reads us may stop reading (`tgospa eval ... | head`): that is no error
-stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
-});
-
-process.exitCode = await main(process.argv.slice(2));
-
-async function main([name, ...args]: string[]): Promise<number> {
-  if (name === 'help' && args.length > 0) return main([...args, '--help']);
-  if (name === undefined || ['--help', '-h', 'help'].includes(name)) return print(help());
-  if (['--version', '-V', '-v'].includes(name)) return print(version());
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!command) return complain(2, `tgospa: unknown command "${name}"${remedyFor(name)}\nTry: tgospa --help`);
-  try {
-    // -h is understood everywhere
-    const words = args.map((arg) => (arg === '-h' ? '--help' : arg));
-    const code = await command.run(words, processConsole());
-    return typeof code === 'number' ? code : 0;
-  } catch (error) {
-    return explain(name, error);
-  }
-}
-
-/** A file instead of a command is the most natural mistake of all. */
-function remedyFor(name: string): string {
-  const near = nearest(name, Object.keys(COMMANDS));
-  if (near) return `; did you mean ${near}?`;
-  return name.startsWith('-') || /[./\\]/.test(name)
-    ? `; a command comes first, e.g. ${COMMANDS.eval.example}`
-    : `; there are ${Object.keys(COMMANDS).join(', ')}`;
-}
-
-function explain(name: string, error: unknown): number {
-  if (error instanceof UsageError) return complain(2, `${prefixed(name, error)}\nTry: tgospa ${name} --help`);
-  if (error instanceof InputError) return complain(1, prefixed(name, withoutRepeats(error)));
-  if (error instanceof StartError) return complain(1, prefixed(name, error));
-  const { code, path, syscall, message } = error as NodeJS.ErrnoException;
-  if (code && syscall) return complain(1, `tgospa ${name}: cannot ${syscall} ${path}: ${message}`);
-  throw error;
-}
-
-/** A file in the wrong format has the same mistake on every line: a few of each kind are enough. */
-function withoutRepeats(error: InputError): Error {
-  const seen = new Map<string, number>();
-  const kept = error.problems.filter(({ message }) => {
-    seen.set(message, (seen.get(message) ?? 0) + 1);
-    return seen.get(message)! <= ALIKE_SHOWN_MAX;
-  });
-  const hidden = error.problems.length - kept.length;
-  if (hidden === 0) return error;
-  const lines = new InputError(kept).message.split('\n').slice(1, 1 + SHOWN_MAX);
-  // whoever reads a file stops after so many
-  const atLeast = error.problems.length >= READ_MAX ? 'at least ' : '';
-  const more = `  and ${atLeast}${error.problems.length - lines.length} more like these; if the file is in another format, say --format (tgospa eval --formats lists them)`;
-  return new Error([`${atLeast}${error.problems.length} problems`, ...lines, more].join('\n'));
-}
-
-function prefixed(name: string, error: Error): string {
-  return error.message
-    .split('\n')
-    .map((line) => `tgospa ${name}: ${line}`)
-    .join('\n');
-}
-
-function help(): string {
-  const entries = Object.entries(COMMANDS);
-  return [
-    'tgospa: how far is a multi-object tracker from the truth, and why? One exact number, the TGOSPA distance, and its split',
-    'into localization, missed, false and switch; live or from files.',
-    '',
-    'Usage: tgospa COMMAND [options]',
-    '',
-    ...entries.map(([name, { summary }]) => `  ${name.padEnd(8)} ${summary}`),
-    '',
-    'Start here:',
-    '  tgospa demo            everything at work, with a page in the browser, within a minute',
-    '  tgospa eval --demo     what a verdict on trackers looks like, in the terminal',
-    '',
-    'Then, with your own data:',
-    ...entries.flatMap(([, { example }]) => (example ? [`  ${example}`] : [])),
-    '',
-    'tgospa COMMAND --help lists the options of a command.',
-  ].join('\n');
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return JSON.parse(readFileSync(file, 'utf8')).version;
-}
-
-function print(text: string): number {
-  stdout.write(`${text}\n`);
-  return 0;
-}
-
-function complain(exitCode: number, text: string): number {
-  stderr.write(`${text}\n`);
-  return exitCode;
+function isCurrent(): boolean {
+  // somebody wants to see the modules at work: an inspector, a tracer
+  if (process.env.NODE_OPTIONS?.includes('--import')) return false;
+  const timeOf = (file: string) =>
+    statSync(new URL(file, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+  const bundle = timeOf('../bundle/command-line.js');
+  // an installed package has no record of the compiler
+  return bundle > timeOf('../.tsbuildinfo');
 }

@@ -20,7 +20,7 @@ interface Layer {
 const OWNERS: Record<string, string> = {
   '@grafana/grafana-foundation-sdk': 'dashboards/grafana/grafana.ts',
   'classic-level': 'src/store/database.ts',
-  esbuild: 'src/page/build.ts',
+  esbuild: 'src/build.ts',
   highs: 'src/metric/program/highs.ts',
   mqtt: 'src/sources/mqtt.ts',
   'prom-client': 'src/telemetry/exposition.ts',
@@ -40,8 +40,6 @@ const sources = ['src', 'adapters', 'dashboards'].flatMap((folder) =>
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
 
 const ROW = /^\| `([^`]+)` \| (.+?) \| ?(.*?) ?\|$/gm;
-/** The one file of the page that is not bundled into it. */
-const BUILD_SCRIPT = 'src/page/build.ts';
 
 /** Paths in the table are as seen from src. */
 const inRoot = (path: string) => normalize(join('src', path)).replaceAll('\\', '/');
@@ -78,9 +76,7 @@ function complaintOn(file: string, specifier: string): string | null {
   const layer = layerOf(file);
   if (!layer) return `${file} belongs to no folder of the table in src/README.md; give it a row`;
   if (specifier.startsWith('node:'))
-    return layer.node || file === BUILD_SCRIPT
-      ? null
-      : `${file} imports ${specifier}, but ${layer.path} must run in a browser too`;
+    return layer.node ? null : `${file} imports ${specifier}, but ${layer.path} must run in a browser too`;
   if (!specifier.startsWith('.')) return outsideComplaint(file, specifier);
   const target = targetOf(file, specifier);
   const other = layerOf(target);

@@ -2,7 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -75,6 +84,84 @@ describe('tgospa', () => {
       assert.equal(lines.filter((line) => line.includes('width (column 5) must be')).length, 1);
     } finally {
       rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('the bundle of the commands about files', () => {
+  let folder: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-bundle-'));
+    mkdirSync(join(folder, 'dist/src'), { recursive: true });
+    mkdirSync(join(folder, 'dist/bundle'));
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+    copyFileSync(main, join(folder, 'dist/src/main.js'));
+    writeFileSync(join(folder, 'dist/src/command-line.js'), 'console.log("modules")');
+    writeFileSync(join(folder, 'dist/bundle/command-line.js'), 'console.log("bundle")');
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const ran = (command: string, options = '') => {
+    const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'dist/src/main.js'), command], {
+      env: { ...process.env, NODE_OPTIONS: options },
+      encoding: 'utf8',
+    });
+    assert.equal(stderr, '');
+    return stdout.trim();
+  };
+
+  it('is what eval and tune of an installed package run, and nothing else does', () => {
+    const names = ['eval', 'tune', 'serve', 'help'];
+    assert.deepEqual(
+      names.map((name) => ran(name)),
+      ['bundle', 'bundle', 'modules', 'modules'],
+    );
+  });
+
+  it('is passed over when something is loaded before it that looks at modules', () => {
+    assert.equal(ran('eval', '--import data:text/javascript,'), 'modules');
+  });
+
+  it('is passed over when the compiler has run since it was made, or when there is none', () => {
+    writeFileSync(join(folder, 'dist/.tsbuildinfo'), '');
+    const now = Date.now() / 1000;
+    utimesSync(join(folder, 'dist/.tsbuildinfo'), now, now);
+    utimesSync(join(folder, 'dist/bundle/command-line.js'), now + 1, now + 1);
+    assert.equal(ran('eval'), 'bundle');
+    utimesSync(join(folder, 'dist/bundle/command-line.js'), now - 1, now - 1);
+    assert.equal(ran('eval'), 'modules');
+    rmSync(join(folder, 'dist/bundle'), { recursive: true });
+    assert.equal(ran('eval'), 'modules');
+  });
+
+  it('says what the modules say, with threads and without', () => {
+    const bundle = fileURLToPath(new URL('../bundle/command-line.js', import.meta.url));
+    const modules = fileURLToPath(new URL('../src/command-line.js', import.meta.url));
+    assert.ok(existsSync(bundle), 'dist/bundle is missing; npm run build makes it');
+    for (const [path, columns] of [
+      ['truth/A/gt/gt.txt', '1,1,1'],
+      ['tracks/mine/A.txt', '1,-1,-1,-1'],
+    ]) {
+      mkdirSync(join(folder, path, '..'), { recursive: true });
+      writeFileSync(join(folder, path), [1, 2, 3].map((k) => `${k},1,${k},10,20,40,${columns}`).join('\n'));
+    }
+    const files = ['--reference', 'truth/A/gt/gt.txt', '--tracker', 'tracks/mine/A.txt'];
+    const folders = ['--reference', 'truth', '--tracker', 'tracks', '--scores', '--threads', '2'];
+    for (const args of [
+      ['eval', '--demo'],
+      ['eval', ...files, '--json'],
+      ['eval', ...folders],
+      ['eval', '--box', 'no'],
+    ]) {
+      const [one, other] = [bundle, modules].map((script) => {
+        const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], {
+          cwd: folder,
+          encoding: 'utf8',
+        });
+        return { status, stdout, stderr };
+      });
+      assert.deepEqual(one, other);
+      assert.ok(one.stdout.length + one.stderr.length > 100);
     }
   });
 });

@@ -16,6 +16,9 @@ export class Hota {
   /** by pair of trajectories: frames matched whose highest threshold is the n-th */
   #matches = new Int32Array(64 * COUNT);
   #weight = new Float64Array(64);
+  /** by threshold, as in Totals */
+  readonly #matched = new Float64Array(COUNT);
+  readonly #similarities = new Float64Array(COUNT);
 
   /** Writes the sums of HOTA into `totals`. */
   score(frames: Iterable<ScoredFrame>, roster: Roster, totals: Totals): void {
@@ -43,7 +46,8 @@ export class Hota {
     const alignment = this.#alignment;
     const matches = this.#matches.fill(0, 0, roster.pairSize * COUNT);
     const matcher = this.#matcher;
-    const { hotaMatched, hotaSimilarity } = totals;
+    const matched = this.#matched.fill(0);
+    const similarities = this.#similarities.fill(0);
     for (const frame of frames) {
       const { pairCount, truthCount, trackCount, truthAt, trackAt, pair, similarity } = frame;
       if (pairCount === 0) continue;
@@ -57,15 +61,17 @@ export class Hota {
         const reached = thresholdsReached(similarity[n]);
         if (reached === 0) continue;
         matches[pair[n] * COUNT + reached - 1]++;
-        hotaMatched[reached - 1]++;
-        hotaSimilarity[reached - 1] += similarity[n];
+        matched[reached - 1]++;
+        similarities[reached - 1] += similarity[n];
       }
     }
     // what counts at a threshold counts at all lower ones
     for (let n = COUNT - 2; n >= 0; n--) {
-      hotaMatched[n] += hotaMatched[n + 1];
-      hotaSimilarity[n] += hotaSimilarity[n + 1];
+      matched[n] += matched[n + 1];
+      similarities[n] += similarities[n + 1];
     }
+    totals.hotaMatched = [...matched];
+    totals.hotaSimilarity = [...similarities];
   }
 
   #associate(roster: Roster, { association }: Totals): void {

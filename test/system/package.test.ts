@@ -57,6 +57,16 @@ describe('the package', function () {
     assert.match(run('npx', ['--no-install', 'tgospa', 'eval', '--demo']), /missed/);
   });
 
+  it('runs a study in threads, from its bundle', () => {
+    assert.ok(existsSync(join(installed, 'dist/bundle/study-thread.js')));
+    for (const path of ['truth/A/gt.txt', 'tracks/mine/A.txt']) {
+      mkdirSync(join(project, path, '..'), { recursive: true });
+      writeFileSync(join(project, path), '1,1,10,10,20,40,1,1,1\n');
+    }
+    const args = ['eval', '--reference', 'truth', '--tracker', 'tracks', '--threads', '2'];
+    assert.match(run('npx', ['--no-install', 'tgospa', ...args]), /mine +0/);
+  });
+
   it('is imported by its name, the library and the client', () => {
     const program = `import { evaluate } from 'tgospa-live'; import { connect } from 'tgospa-live/client';
       console.log(typeof evaluate, typeof connect);`;

@@ -5,7 +5,7 @@
  */
 
 import { writeSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 
 export interface ProgressStep {
   /** what is being worked on */
@@ -27,8 +27,7 @@ export class Progress {
 
   /** Shows nothing at all unless `visible`. */
   constructor(visible: boolean) {
-    const script = new URL('./progress-thread.js', import.meta.url);
-    this.#worker = visible ? new Worker(script, { workerData: this.#done, execArgv: [] }) : null;
+    this.#worker = visible ? startThread(this.#done) : null;
     this.#worker?.unref();
   }
 
@@ -57,6 +56,12 @@ export class Progress {
     await worker.terminate();
     writeSync(STDERR, CLEAR_LINE);
   }
+}
+
+/** Threads are loaded when there is something to draw: a short clip is judged in less time than that takes. */
+function startThread(workerData: Int32Array): Worker {
+  const { Worker } = process.getBuiltinModule('node:worker_threads');
+  return new Worker(new URL('./progress-thread.js', import.meta.url), { workerData, execArgv: [] });
 }
 
 /** Does the work with a line of progress that is gone afterwards, however it ends. */

@@ -130,7 +130,7 @@ const GROUPS: OptionGroup[] = [
       html: { value: 'FILE', help: 'write a report: tables, cost over time, who follows whom' },
       csv: { value: 'FILE', help: 'write the results as rows; with --window its series, and print a drawing of them' },
       events: { value: 'FILE', help: 'write which frames and objects are missed, false or switched, as rows' },
-      threads: { value: 'N', help: 'of a study (default: all cores)' },
+      threads: { value: 'N', help: 'of a study (default: by the size of the files, at most all cores)' },
       json: { help: 'print the evaluations as JSON, with every frame and assignment' },
       formats: { help: 'list the formats and their options' },
       help: { help: 'print this text' },

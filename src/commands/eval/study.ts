@@ -4,6 +4,7 @@
  * are combined as TrackEval does.
  */
 
+import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { InputError, type Problem } from '../../metric/input-error.js';
@@ -64,6 +65,11 @@ export type Answer = { index: number } & (
   | { problems: Problem[] }
 );
 
+/**
+ * Trackers' files that are worth a thread: each one warms up for a second of processor time, in which a warm one reads
+ * and judges 20 MB.
+ */
+const THREAD_BYTES = 24e6;
 /** Room for fresh objects in a thread: an evaluation makes many that live for one sequence. */
 const YOUNG_MB = 96;
 
@@ -85,7 +91,7 @@ export async function runStudy(
 ): Promise<Study> {
   const { profiles } = terms;
   const cells = cellsOf(files);
-  const answers = await answersTo(cells, terms, threads ?? availableParallelism(), watch);
+  const answers = await answersTo(cells, terms, threads ?? threadsFor(cells), watch);
   const problems = answers.flatMap((answer) => answer.problems ?? []);
   if (problems.length > 0) throw new InputError(withoutRepeats(problems));
   const verdicts = answers as Array<Extract<Answer, { verdict: Verdict }>>;
@@ -121,6 +127,14 @@ function cellsOf({ trackers: names, sequences }: Pick<StudyFiles, 'trackers' | '
       tracker === null ? [] : [{ sequence: name, tracker: names[index], pair: { reference, tracker } }],
     ),
   );
+}
+
+function threadsFor(cells: Cell[]): number {
+  const bytes = cells.reduce(
+    (sum, { pair }) => sum + (statSync(pair.tracker, { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  );
+  return Math.min(availableParallelism(), Math.max(1, Math.floor(bytes / THREAD_BYTES)));
 }
 
 /** A tracker on a sequence, and what makes its numbers doubtful. */

@@ -1,18 +1,22 @@
 /**
- * Builds the live page: src/page, bundled and minified into dist/page, each file also as brotli and gzip. Run by
- * `npm run build`; the server only reads what is there. This file owns esbuild, which is not needed at run time.
+ * What `npm run build` makes of the compiled files. The live page: src/page, bundled and minified into dist/page, each
+ * file also as brotli and gzip. The commands about files: command-line.ts with `eval` and `tune` as a few files in
+ * dist/bundle, because 137 modules take longer to load than a short clip to judge; main.ts chooses between both.
+ * This file owns esbuild, which is not needed at run time.
  */
+
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, build } from 'esbuild';
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = join(root, 'src/page');
 const out = join(root, 'dist/page');
+const bundleFolder = join(root, 'dist/bundle');
 
-const COMMON: BuildOptions = {
+const PAGE: BuildOptions = {
   bundle: true,
   minify: true,
   format: 'esm',
@@ -24,9 +28,9 @@ const COMMON: BuildOptions = {
   logLevel: 'warning',
 };
 
-/** Bundles one entry; resolves to the name of the output file. */
+/** Bundles one entry of the page; resolves to the name of the output file. */
 async function bundle(entry: string, options: BuildOptions = {}): Promise<string> {
-  const { metafile } = await build({ ...COMMON, ...options, entryPoints: [join(source, entry)] });
+  const { metafile } = await build({ ...PAGE, ...options, entryPoints: [join(source, entry)] });
   const [file] = Object.keys(metafile!.outputs);
   return basename(file);
 }
@@ -48,3 +52,26 @@ for (const name of readdirSync(out)) {
   const params = { [constants.BROTLI_PARAM_SIZE_HINT]: body.length };
   writeFileSync(join(out, `${name}.br`), brotliCompressSync(body, { params }));
 }
+
+rmSync(bundleFolder, { recursive: true, force: true });
+await build({
+  // threads are started by the name of their file, beside whoever starts them
+  entryPoints: ['command-line.js', 'commands/eval/study-thread.js', 'commands/console/progress-thread.js'].map((file) =>
+    join(root, 'dist/src', file),
+  ),
+  outdir: bundleFolder,
+  entryNames: '[name]',
+  bundle: true,
+  splitting: true,
+  platform: 'node',
+  format: 'esm',
+  packages: 'external',
+  // main.ts never asks the bundle for these
+  external: ['serve', 'demo', 'replay', 'data-folder'].map((name) => `./commands/${name}.js`),
+  // names stay, for stack traces
+  minifyWhitespace: true,
+  minifySyntax: true,
+  sourcemap: 'linked',
+  sourcesContent: false,
+  logLevel: 'warning',
+});
