@@ -159,6 +159,8 @@ type Waiter = { resolve: () => void; reject: (error: Error) => void };
 const REJECTS_LISTED_MAX = 20;
 /** HTTP answers below 500 after which the same request may still succeed. */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 425, 429]);
+/** The HTTP answer of an address that speaks WebSocket. */
+const UPGRADE_EXPECTED = 426;
 
 /** What the package ws tells of an upgrade that the server refuses; browsers tell nothing. */
 interface RefusedUpgrade {
@@ -377,27 +379,33 @@ export class FeedClient {
       return;
     }
     this.#socket = socket;
-    this.#attach(socket);
+    this.#attach(socket, secret);
     this.#timer = setTimeout(() => this.#lost(socket, 1006, 'no answer'), connectTimeoutMs);
   }
 
-  #attach(socket: WebSocketLike): void {
-    this.#listenForRefusal(socket);
-    socket.onopen = () => socket.send(JSON.stringify(this.#hello()));
+  #attach(socket: WebSocketLike, secret: string | undefined): void {
+    let isAnswered = this.#listenForRefusal(socket);
+    socket.onopen = () => {
+      isAnswered = true;
+      socket.send(JSON.stringify(this.#hello()));
+    };
     socket.onmessage = (event: { data: unknown }) => {
       this.#heardAt = performance.now();
       this.#receive(JSON.parse(String(event.data)) as { type: string });
     };
-    socket.onclose = (event: { code?: number; reason?: unknown }) =>
-      this.#lost(socket, event.code ?? 1006, String(event.reason ?? ''));
+    socket.onclose = (event: { code?: number; reason?: unknown }) => {
+      if (isAnswered || this.#welcome || this.#options.retryForever)
+        this.#lost(socket, event.code ?? 1006, String(event.reason ?? ''));
+      else void this.#askWhy(socket, secret);
+    };
     // every error is followed by a close
     socket.onerror = (event: { message?: unknown }) => {
       if (socket === this.#socket) this.#trouble = String(event?.message ?? '');
     };
   }
 
-  /** Where the runtime shows the answer to a refused upgrade, its text says what is wrong. */
-  #listenForRefusal(socket: WebSocketLike): void {
+  /** Where the runtime shows the answer to a refused upgrade, its text says what is wrong; false where it does not. */
+  #listenForRefusal(socket: WebSocketLike): boolean {
     const { on } = socket as { on?: (event: string, listener: (request: unknown, response: never) => void) => void };
     on?.call(socket, 'unexpected-response', (_request, response: RefusedUpgrade) => {
       let body = '';
@@ -406,6 +414,22 @@ export class FeedClient {
       });
       response.on('end', () => this.#upgradeRefused(socket, response.statusCode, body));
     });
+    return on !== undefined;
+  }
+
+  /** Where it does not, the same is asked by HTTP, which has an answer of its own for somebody who may connect. */
+  async #askWhy(socket: WebSocketLike, secret: string | undefined): Promise<void> {
+    try {
+      const headers = secret === undefined ? undefined : { Authorization: `Bearer ${secret}` };
+      const signal = AbortSignal.timeout(this.#options.connectTimeoutMs);
+      const response = await fetch(this.#address.replace(/^ws/, 'http'), { headers, signal });
+      const body = await response.text();
+      if (response.status !== UPGRADE_EXPECTED) return this.#upgradeRefused(socket, response.status, body);
+    } catch (error) {
+      const { cause, message } = error as Error;
+      if (socket === this.#socket) this.#trouble = (cause as Error | undefined)?.message || message;
+    }
+    this.#lost(socket, 1006, '');
   }
 
   #upgradeRefused(socket: WebSocketLike, status: number, body: string): void {

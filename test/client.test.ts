@@ -75,6 +75,39 @@ const boxFrame = (k: number) => ({
 });
 const KEY = 'gate-7/tracker/sort';
 
+/** Like those of browsers it does not show what the server said instead of opening. */
+class BrowserLikeWebSocket {
+  onopen: ((event: never) => void) | null = null;
+  onmessage: ((event: never) => void) | null = null;
+  onclose: ((event: never) => void) | null = null;
+  onerror: ((event: never) => void) | null = null;
+  readonly #socket: WebSocket;
+
+  constructor(url: string, protocols: string[]) {
+    this.#socket = new WebSocket(url, protocols);
+    this.#socket.onopen = (event) => this.onopen?.(event as never);
+    this.#socket.onmessage = (event) => this.onmessage?.(event as never);
+    this.#socket.onclose = (event) => this.onclose?.(event as never);
+    this.#socket.onerror = () => this.onerror?.({} as never);
+  }
+
+  get readyState(): number {
+    return this.#socket.readyState;
+  }
+
+  get bufferedAmount(): number {
+    return this.#socket.bufferedAmount;
+  }
+
+  send(data: string): void {
+    this.#socket.send(data);
+  }
+
+  close(code?: number, reason?: string): void {
+    this.#socket.close(code, reason);
+  }
+}
+
 describe('client', () => {
   let edge: RunningEdge;
   let client: FeedClient;
@@ -292,17 +325,31 @@ describe('client', () => {
     assert.deepEqual(stored(), [1]);
   });
 
-  it('fails at once, in the words of the server, over a wrong path or token', async () => {
-    edge = await startEdge('tokens: [{ name: all, env: ALL }]', { env: { ALL: 'token-0123456789abc' } });
-    open({ token: 'wrong-token-0123456789' });
-    await assert.rejects(client.ready(), {
-      code: 'token_unknown',
-      message: /\/v1\/ingest refused the connection with HTTP 401: .*token.*; check port, path and token/,
+  for (const [what, runtime] of [
+    ['', WebSocket],
+    [', also where the runtime hides it', BrowserLikeWebSocket],
+  ] as const)
+    it(`fails at once, in the words of the server, over a wrong path or token${what}`, async () => {
+      edge = await startEdge('tokens: [{ name: all, env: ALL }]', { env: { ALL: 'token-0123456789abc' } });
+      const refusal = async (options: Partial<ClientOptions>) => {
+        open({ ...options, WebSocket: runtime });
+        return (await client.ready().catch((error) => error)) as ClientError;
+      };
+      const unknown = await refusal({ token: 'wrong-token-0123456789' });
+      assert.equal(unknown.code, 'token_unknown');
+      assert.match(
+        unknown.message,
+        /\/v1\/ingest refused the connection with HTTP 401: .*; check port, path and token/,
+      );
+      assert.equal((await refusal({})).code, 'token_missing');
+      const misspelt = await refusal({ url: `${edge.url}/v1/ingset`, token: 'token-0123456789abc' });
+      assert.equal(misspelt.code, 'not_found');
+      assert.match(misspelt.message, /\/v1\/ingset .*HTTP 404/);
+      await edge.stop();
+      assert.equal((await refusal({ connectTimeoutMs: 100 })).code, 'unreachable');
     });
-    open();
-    await assert.rejects(client.ready(), { code: 'token_missing' });
-    open({ url: `${edge.url}/v1/ingset`, token: 'token-0123456789abc' });
-    await assert.rejects(client.ready(), { code: 'not_found', message: /\/v1\/ingset .*HTTP 404/ });
+
+  it('takes no url without a scheme', () => {
     assert.throws(() => connect({ url: 'localhost:9477', stream: 'a', role: 'reference' }), { code: 'url_invalid' });
   });
 

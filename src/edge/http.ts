@@ -139,8 +139,8 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/trend', { role: 'read', handle: trend }],
   ['/v1/events', { role: 'read', handle: events }],
   ['/v1/config', { role: 'read', handle: configuration }],
-  ['/v1/ingest', { role: null, handle: upgradeExpected }],
-  ['/v1/live', { role: null, handle: upgradeExpected }],
+  ['/v1/ingest', { role: 'ingest', handle: upgradeExpected }],
+  ['/v1/live', { role: 'read', handle: upgradeExpected }],
 ]);
 
 /** a probe must see that the program lives, whoever else asks from its address */
