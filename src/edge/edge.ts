@@ -9,6 +9,7 @@ import type { Meters } from '../telemetry/meters.js';
 import type { Surroundings } from '../telemetry/spec.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { FindingEvent } from '../wire/findings.js';
+import type { IncidentEvent } from '../wire/incidents.js';
 import type { Access } from './access.js';
 import { FeedDesk } from './feed-desk.js';
 import { Http } from './http.js';
@@ -122,6 +123,7 @@ export class Edge {
     this.trends.observe(event);
     if (event.type === 'retired') this.#retired(event.stream);
     else if (event.type === 'finding') this.#logFinding(event);
+    else if (event.type === 'incident') this.#logIncident(event);
   }
 
   /** A stream that is gone may come back with other objects. */
@@ -134,6 +136,13 @@ export class Edge {
     const { logger } = this.#parts;
     if (phase === 'start') logger.warn('finding', { stream, tracker, finding, message, remedy, evidence });
     else logger.info('finding_over', { stream, tracker, finding });
+  }
+
+  #logIncident({ stream, tracker, profile, phase, reason, cause, message, severity, k, sinceMs }: IncidentEvent): void {
+    const since = new Date(sinceMs).toISOString();
+    const fields = { stream, tracker, profile, phase, reason, cause, message, severity, k, since };
+    if (phase === 'end') this.#parts.logger.info('incident_over', fields);
+    else this.#parts.logger.warn('incident', fields);
   }
 
   #health(): Health {
@@ -153,6 +162,7 @@ export class Edge {
       suspended: () => live.streams().flatMap(({ stream, suspended }) => (suspended === undefined ? [] : [stream])),
       resuming: () => live.streams().flatMap(({ stream, resuming }) => (resuming ? [stream] : [])),
       findings: () => live.streams().flatMap(({ stream, findings }) => findings.map((one) => ({ stream, ...one }))),
+      incidents: () => live.streams().flatMap(({ incidents }) => incidents),
       storage: () => live.storage(),
       notifications,
     };

@@ -115,6 +115,15 @@ const events: Handler = ({ live }, { query, identity }) => {
   return json({ events: visible.slice(-limit) });
 };
 
+/** What is wrong now, the longest first. */
+const incidents: Handler = ({ live }, { query, identity }) => {
+  const stream = query.get('stream') ?? undefined;
+  if (stream !== undefined) requireStream(identity, stream);
+  const open = live.streams().flatMap((one) => one.incidents);
+  const visible = open.filter((one) => identity.covers(one.stream) && (stream ?? one.stream) === one.stream);
+  return json({ nowMs: live.now(), incidents: visible.sort((a, b) => a.sinceMs - b.sinceMs) });
+};
+
 const configuration: Handler = ({ config, version }, { identity }) => {
   requireAll(identity, '/v1/config');
   const tokens = config.tokens.map(({ name, roles, streams }) => ({ name, roles, streams }));
@@ -138,6 +147,7 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/window', { role: 'read', handle: window }],
   ['/v1/trend', { role: 'read', handle: trend }],
   ['/v1/events', { role: 'read', handle: events }],
+  ['/v1/incidents', { role: 'read', handle: incidents }],
   ['/v1/config', { role: 'read', handle: configuration }],
   ['/v1/ingest', { role: 'ingest', handle: upgradeExpected }],
   ['/v1/live', { role: 'read', handle: upgradeExpected }],

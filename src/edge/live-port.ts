@@ -4,6 +4,7 @@ import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, Refused, ReportEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
+import type { OpenIncident } from '../wire/incidents.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 
 /** What the pipeline offers to feeds. */
@@ -62,6 +63,7 @@ export interface LivePort extends FeedPort {
     resuming: boolean;
     suspended?: string;
     findings: readonly Finding[];
+    incidents: readonly OpenIncident[];
   }>;
   /** the newest report of every series */
   reports(): ReportEvent[];

@@ -7,7 +7,10 @@ const fits = (e: Evidence) => `then ${e.pairs} of ${e.possible} possible pairs f
 const whose = ({ feed }: Evidence) => (feed === 'reference' ? 'the reference' : 'the tracker');
 
 const WORDS: Record<CauseName, (e: Evidence) => string> = {
-  silent: (e) => `it reports nothing: none of ${e.objects} objects, in ${frames(e.frames)}`,
+  silent: (e) =>
+    e.objects === undefined
+      ? 'nothing comes from it'
+      : `it reports nothing: none of ${e.objects} objects, in ${frames(e.frames)}`,
   frozen: (e) => `it is frozen: its ${e.objects} tracks stand still in ${frames(e.frames)} while the objects move`,
   late: (e) => `it is late by ${frames(e.frames)}: moved by that, ${e.pairs} of ${e.possible} possible pairs fit`,
   early: (e) =>

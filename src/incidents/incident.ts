@@ -22,6 +22,11 @@ import { type Examination, examine, isDone, newExamination } from './diagnosis.j
 import { slightLag } from './motion.js';
 import { Scene, type SceneSettings } from './scene.js';
 
+/** When a frame was; `atMs` is when it came, epoch milliseconds. */
+export interface IncidentTime extends FrameTime {
+  atMs?: number;
+}
+
 /** Where the frames of the window come from, when a diagnosis asks. */
 export interface Surroundings {
   frames(): readonly FrameView[];
@@ -59,8 +64,8 @@ interface Open extends Incident {
   looks: number;
   /** how far it is being looked at; null while it is not */
   examination: Examination | null;
-  /** of the frame that ended it, where times are known; and how many frames ago that was */
-  endedAt?: number;
+  /** when it ended, epoch milliseconds, and how many frames ago that was */
+  endedMs: number;
   endedFrames: number;
 }
 
@@ -68,8 +73,8 @@ interface Open extends Incident {
 const FIRST_LOOK = 3;
 /** looks after which a diagnosis stands */
 const LOOKS_MAX = 6;
-/** what comes back within so long is the same incident; seconds, or frames where times are not known */
-const BACK_SECONDS = 600;
+/** what comes back within so long is the same incident; or so many frames, where times are not known */
+const BACK_MS = 600_000;
 const BACK_FRAMES = 18_000;
 /** frames after which it is looked whether the tracks are late, and looks that must agree */
 const TIMING_FRAMES = 32;
@@ -110,8 +115,13 @@ export class IncidentWatch {
     return this.#state.open && incidentOf(this.#state.open);
   }
 
+  /** Whether a signal is part of what is open. */
+  knows(signal: IncidentSignalName): boolean {
+    return this.#state.open?.signals.some((one) => one.signal === signal && !one.over) ?? false;
+  }
+
   /** A frame, with the spikes that started, changed or ended with it. */
-  update(spikes: readonly SpikeNews[], mark: FrameTime, around: Surroundings): IncidentNews[] {
+  update(spikes: readonly SpikeNews[], mark: IncidentTime, around: Surroundings): IncidentNews[] {
     const { open, last } = this.#state;
     if (open) open.frames++;
     else if (last) this.#forget(last, mark);
@@ -122,7 +132,7 @@ export class IncidentWatch {
   }
 
   /** A slight delay is no spike of anything: it is looked for by itself, and joins what else is there. */
-  #lookForLag(mark: FrameTime, around: Surroundings): IncidentNews[] {
+  #lookForLag(mark: IncidentTime, around: Surroundings): IncidentNews[] {
     const { timing, open } = this.#state;
     timing.frames = 0;
     const known = open?.signals.some(({ signal, over }) => signal === 'timing' && !over) ?? false;
@@ -143,11 +153,28 @@ export class IncidentWatch {
   }
 
   /** What ended or changed without a frame: the series is over, its settings are others, its tracker is gone. */
-  settle(spikes: readonly SpikeNews[], at: number): IncidentNews[] {
-    return spikes.length === 0 ? NONE : this.#gather(spikes, { k: at }, null);
+  settle(spikes: readonly SpikeNews[], mark: IncidentTime): IncidentNews[] {
+    return spikes.length === 0 ? NONE : this.#gather(spikes, mark, null);
   }
 
-  #gather(spikes: readonly SpikeNews[], mark: FrameTime, around: Surroundings | null): IncidentNews[] {
+  /** The tracker is gone while its reference lives: what was wrong with it still is. */
+  retire(mark: IncidentTime): IncidentNews[] {
+    const { open } = this.#state;
+    if (!open || open.lasting === 'retired') return NONE;
+    open.lasting = 'retired';
+    open.examination = null;
+    return [this.#news('update', 'retired', mark.k)];
+  }
+
+  /** Nobody watches any longer. */
+  close(mark: IncidentTime): IncidentNews[] {
+    const { open } = this.#state;
+    if (!open) return NONE;
+    for (const signal of open.signals) signal.over = true;
+    return [this.#end(open, mark, 'closed')];
+  }
+
+  #gather(spikes: readonly SpikeNews[], mark: IncidentTime, around: Surroundings | null): IncidentNews[] {
     const started = spikes.filter(({ phase }) => phase === 'start');
     const isNew = this.#state.open === null;
     if (isNew && started.length === 0) return NONE;
@@ -163,7 +190,7 @@ export class IncidentWatch {
   }
 
   /** What is said of it now, if anything: that it is new, over, or in which respect it has changed. */
-  #told(open: Open, mark: FrameTime, isNew: boolean, spikes: readonly SpikeNews[]): IncidentNews[] {
+  #told(open: Open, mark: IncidentTime, isNew: boolean, spikes: readonly SpikeNews[]): IncidentNews[] {
     if (isNew) return [this.#news('start', 'signals', mark.k)];
     if (open.signals.every(({ over }) => over)) {
       const closed = spikes.some(({ reason }) => reason === 'closed');
@@ -177,26 +204,24 @@ export class IncidentWatch {
   }
 
   /** The tracker is not heard, or is again. */
-  silence(over: boolean, mark: FrameTime): IncidentNews[] {
-    return this.#join({ signal: 'silence', expected: 0, observed: 1, objects: [], over }, mark, 'silent', {
-      objects: '?',
-      frames: 0,
-    });
+  silence(over: boolean, mark: IncidentTime): IncidentNews[] {
+    const signal: IncidentSignal = { signal: 'silence', expected: 0, observed: 1, objects: [], over };
+    return this.#join(signal, mark, 'silent', {});
   }
 
   /** The feeds do not fit together, or do again. */
-  finding(finding: string, evidence: Evidence, over: boolean, mark: FrameTime): IncidentNews[] {
+  finding(finding: string, evidence: Evidence, over: boolean, mark: IncidentTime): IncidentNews[] {
     const offset = finding === 'frame_offset' ? Number(evidence.frames) : 0;
     const cause = offset > 0 ? 'late' : offset < 0 ? 'early' : (CAUSE_OF_FINDING[finding] ?? 'miswired');
     const signal: IncidentSignal = { signal: 'wiring', expected: 0, observed: 1, objects: [], finding, over };
     return this.#join(signal, mark, cause, { ...evidence, finding });
   }
 
-  #join(signal: IncidentSignal, mark: FrameTime, cause: CauseName, evidence: Evidence): IncidentNews[] {
+  #join(signal: IncidentSignal, mark: IncidentTime, cause: CauseName, evidence: Evidence): IncidentNews[] {
     const known = this.#state.open?.signals.find((one) => one.signal === signal.signal);
     if (signal.over && (!known || known.over)) return NONE;
     const isNew = this.#state.open === null;
-    const open = this.#state.open ?? this.#begin({ k: mark.k, since: mark.t }, mark);
+    const open = this.#state.open ?? this.#begin(mark, mark);
     put(open.signals, signal);
     if (!signal.over && open.cause === 'unknown')
       Object.assign(open, { cause, message: wordsOf(cause, evidence), evidence });
@@ -205,25 +230,26 @@ export class IncidentWatch {
     return signal.over || (known && !known.over) ? NONE : [this.#news('update', 'signals', mark.k)];
   }
 
-  #begin({ k, since }: Pick<SpikeNews, 'k' | 'since'>, { k: at }: FrameTime): Open {
+  #begin({ k, since }: Pick<SpikeNews, 'k' | 'since'>, mark: IncidentTime): Open {
     const { last } = this.#state;
     const open: Open = {
       ...UNKNOWN,
       id: last?.id ?? ++this.#state.count,
       times: (last?.times ?? 0) + 1,
       k,
-      at,
+      at: mark.k,
+      sinceMs: last?.sinceMs ?? (since === undefined ? timeOf(mark) : since * 1000),
       severity: 'warning',
       lasting: null,
       signals: [],
-      frames: Math.max(1, at - k + 1),
+      frames: Math.max(1, mark.k - k + 1),
       nextLook: 0,
       looks: 0,
       examination: null,
+      endedMs: 0,
       endedFrames: 0,
     };
     open.nextLook = open.frames + FIRST_LOOK;
-    if (since !== undefined) open.since = since;
     this.#state.open = open;
     this.#state.last = null;
     return open;
@@ -258,19 +284,17 @@ export class IncidentWatch {
     return { phase, reason, ...incidentOf(open) };
   }
 
-  #end(open: Open, mark: FrameTime, reason: IncidentReason): IncidentNews {
+  #end(open: Open, mark: IncidentTime, reason: IncidentReason): IncidentNews {
     const news = this.#news('end', reason, mark.k);
     this.#state.open = null;
-    this.#state.last = { ...open, endedFrames: 0, ...(mark.t === undefined ? {} : { endedAt: mark.t }) };
+    this.#state.last = { ...open, endedFrames: 0, endedMs: timeOf(mark) };
     return news;
   }
 
   /** After some minutes what comes is another incident. */
-  #forget(last: Open, { t }: FrameTime): void {
+  #forget(last: Open, mark: IncidentTime): void {
     last.endedFrames++;
-    const gone =
-      t === undefined || last.endedAt === undefined ? last.endedFrames > BACK_FRAMES : t - last.endedAt > BACK_SECONDS;
-    if (gone) this.#state.last = null;
+    if (last.endedFrames > BACK_FRAMES || timeOf(mark) - last.endedMs > BACK_MS) this.#state.last = null;
   }
 
   toJSON(): IncidentState {
@@ -284,14 +308,17 @@ function learnLag(timing: Timing, offset: number): void {
     timing.usual += (timing.seen.shift()! - timing.usual) / Math.min(++timing.known, USUAL_LOOKS_MAX);
 }
 
+/** Epoch milliseconds: as the frame says, or else as it came; 0 when nobody knows. */
+const timeOf = ({ t, atMs = 0 }: IncidentTime) => (t === undefined ? atMs : t * 1000);
+
 /** By how much a tracker is late is what matters of it. */
 const isOff = ({ cause }: Diagnosis) => cause === 'late' || cause === 'early';
 
 /** Without what only the watch needs. */
 function incidentOf(open: Open): Incident {
-  const { cause, message, evidence, id, times, k, at, since, severity, lasting, signals } = open;
-  const incident = { id, times, k, at, severity, lasting, cause, message, evidence };
-  return { ...incident, ...(since === undefined ? {} : { since }), signals: signals.map((one) => ({ ...one })) };
+  const { cause, message, evidence, id, times, k, at, sinceMs, severity, lasting, signals } = open;
+  const own = signals.map((one) => ({ ...one }));
+  return { id, times, k, at, sinceMs, severity, lasting, cause, message, evidence, signals: own };
 }
 
 function put(signals: IncidentSignal[], signal: IncidentSignal): void {

@@ -14,6 +14,8 @@ const FRAMES_MIN = 3;
 const SILENT_SHARE = 0.9;
 /** share of the frames in which a tracker that skips some has nothing, or nothing new */
 const SKIPPED_MIN = 0.25;
+/** runs of skipped frames for each frame between them */
+const RUNS_SHARE = 0.3;
 /** share of the tracks, and at most of the truths, that do not move */
 const STILL_SHARE = 0.9;
 const STILL_TRUTHS_MAX = 0.6;
@@ -44,17 +46,21 @@ export function silent(scene: Scene): Evidence | null {
 
 /** Frames without any track between others, or frames that repeat the one before, while the objects move. */
 export function framesSkipped(scene: Scene): Evidence | null {
-  let [frames, empty, repeated] = [0, 0, 0];
-  for (const n of scene.bad()) {
-    if (scene.truths(n).ids.length === 0) continue;
-    frames++;
-    if (scene.tracks(n).ids.length === 0) empty++;
-    else if (n > scene.first && isStill(scene, 'tracker', n) && !isStill(scene, 'reference', n)) repeated++;
+  const frames = [...scene.bad()].filter((n) => scene.truths(n).ids.length > 0);
+  if (frames.length < 2 * FRAMES_MIN) return null;
+  const isEmpty = (n: number) => scene.tracks(n).ids.length === 0;
+  const repeats = (n: number) => n > scene.first && isStill(scene, 'tracker', n) && !isStill(scene, 'reference', n);
+  for (const skips of [isEmpty, repeats]) {
+    const skipped = frames.map(skips);
+    const count = skipped.filter(Boolean).length;
+    if (count < SKIPPED_MIN * frames.length || count >= SILENT_SHARE * frames.length) continue;
+    // here and there: all in a row was an outage
+    const runs = skipped.filter((one, n) => one && !skipped[n - 1]).length;
+    if (runs < RUNS_SHARE * (frames.length - count)) continue;
+    const every = rounded(frames.length / (frames.length - count));
+    return { every, frames: frames.length, skipped: count, repeated: skips === repeats };
   }
-  if (frames < 2 * FRAMES_MIN) return null;
-  const skipped = Math.max(empty, repeated);
-  if (skipped < SKIPPED_MIN * frames || skipped >= SILENT_SHARE * frames) return null;
-  return { every: rounded(frames / (frames - skipped)), frames, skipped, repeated: repeated > empty };
+  return null;
 }
 
 /** One feed repeats itself while the other does not. */

@@ -44,7 +44,7 @@ function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamSt
   const { shape, settings, profiles } = plan;
   const { windowFrames } = settings;
   const common = { stream: name, shape, dimensions: 0, windowFrames, profiles: Object.keys(profiles) };
-  const info = { ...common, resuming: false, feeds, series: [], findings: [] };
+  const info = { ...common, resuming: false, feeds, series: [], findings: [], incidents: [] };
   return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY, quiet: [], ahead: [], share: 1 };
 }
 

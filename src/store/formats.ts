@@ -22,10 +22,24 @@ export const FORMATS = {
   spikes: { version: 3, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
+  incidents: {
+    version: 1,
+    holds: 'what is wrong with a series, what is behind it, and how late its tracks usually are',
+  },
 } as const satisfies Record<string, { version: number; holds: string }>;
 
 /** What a snapshot of a stream consists of, from the outside in. */
-const IN_SNAPSHOT = ['stream', 'pairing', 'lane', 'series', 'window', 'spikes', 'companion', 'findings'] as const;
+const IN_SNAPSHOT = [
+  'stream',
+  'pairing',
+  'lane',
+  'series',
+  'window',
+  'spikes',
+  'companion',
+  'findings',
+  'incidents',
+] as const;
 type SnapshotFormat = (typeof IN_SNAPSHOT)[number];
 type Versions = Record<SnapshotFormat, number>;
 
@@ -46,8 +60,8 @@ export function unpackSnapshot(bytes: Uint8Array, place: string): unknown {
   const stored = deserialize(bytes) as { formats: Versions; state: unknown } | { version: number };
   const { formats, state } =
     'formats' in stored ? stored : { formats: { ...UNSAID, stream: stored.version }, state: stored };
-  // findings came later than versions
-  const versions = { ...formats, findings: formats.findings ?? 1 };
+  // findings and incidents came later than versions
+  const versions = { ...formats, findings: formats.findings ?? 1, incidents: formats.incidents ?? 1 };
   for (const name of IN_SNAPSHOT) requireReadable(name, versions[name], place);
   for (const name of IN_SNAPSHOT) migrate(name, versions[name], state as SnapshotState);
   return state;

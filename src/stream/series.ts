@@ -3,6 +3,7 @@
  * the newest report. The objects of the frames are kept once, inside the window.
  */
 
+import { type IncidentState, type IncidentTime, IncidentWatch } from '../incidents/incident.js';
 import { evaluate } from '../metric/evaluate.js';
 import type { Obj, Report } from '../metric/evaluation.js';
 import type { Params } from '../metric/params.js';
@@ -13,7 +14,8 @@ import type { SpikeKeys } from '../spikes/settings.js';
 import type { Signal } from '../spikes/signals.js';
 import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
 import { type FrameMark, type MarkedSwitch, summarize } from '../wire/events.js';
-import { unpack } from '../wire/objects.js';
+import type { IncidentNews } from '../wire/incidents.js';
+import { type PackedList, unpack } from '../wire/objects.js';
 import type { Step } from './step.js';
 
 /** Frames that stay unjudged because their window was not proven when they were to settle. */
@@ -30,6 +32,7 @@ export interface Pushed {
   report: Report;
   switches: readonly MarkedSwitch[];
   spikes: readonly SpikeNews[];
+  incidents: readonly IncidentNews[];
   /** that frames stay unjudged, or do so no longer */
   unjudged: Unjudged | null;
   /** milliseconds spent, and those of work as it is counted */
@@ -55,6 +58,7 @@ export interface SeriesState {
   /** the newest report; null before the first */
   report: ReportState | null;
   spikes?: SpikeState;
+  incidents?: IncidentState;
   /** while frames stay unjudged: how many others did before them */
   unjudgedBefore?: number;
 }
@@ -68,6 +72,7 @@ const RESTORE_BUDGET_MS = 60_000;
 const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
 const NO_SWITCHES: readonly MarkedSwitch[] = [];
 const NO_SPIKES: readonly SpikeNews[] = [];
+const NO_INCIDENTS: readonly IncidentNews[] = [];
 
 export class Series {
   #window: SlidingWindow;
@@ -75,6 +80,9 @@ export class Series {
   #marks: FrameMark[] = [];
   #report: Report | null = null;
   #spikes: SpikeWatch | null = null;
+  #incidents: IncidentWatch | null = null;
+  /** of the newest frame: for a diagnosis */
+  #reference: PackedList | null = null;
   #ended = false;
   /** of the newest report */
   #solveMs = 0;
@@ -112,7 +120,10 @@ export class Series {
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    return this.#pushed(mark, report, this.#watch(step, report), solveMs);
+    const spikes = this.#watch(step, report);
+    this.#reference = step.reference;
+    const incidents = this.#incidents?.update(spikes, { ...mark, atMs: step.receivedMs }, this.#around) ?? NO_INCIDENTS;
+    return this.#pushed(mark, report, spikes, incidents, solveMs);
   }
 
   /**
@@ -133,7 +144,9 @@ export class Series {
     this.#ended = true;
     const began = performance.now();
     const report = this.#window.end();
-    return this.#pushed(mark, report, this.endSpikes(), performance.now() - began);
+    const spikes = this.endSpikes();
+    const incidents = this.#incidents?.close(mark) ?? NO_INCIDENTS;
+    return this.#pushed(mark, report, spikes, incidents, performance.now() - began);
   }
 
   /** The spike detector; null while it is off. */
@@ -141,11 +154,28 @@ export class Series {
     return this.#spikes;
   }
 
+  /** What is wrong with the series; null while nobody watches it. */
+  get incidents(): IncidentWatch | null {
+    return this.#incidents;
+  }
+
+  /** When the newest frame was, for incidents that are told of at this moment. */
+  moment(atMs: number): IncidentTime {
+    return { ...(this.mark ?? { k: 0 }), atMs };
+  }
+
+  /** What a diagnosis looks at. */
+  readonly #around = {
+    frames: () => this.#window.frames(),
+    classes: () => classesOf(this.#reference),
+  };
+
   /** Watches for spikes by these settings from now on, with what `before` has learned; not at all without signals. */
-  watchSpikes(settings: SpikeKeys | undefined, before = this.#spikes): void {
+  watchSpikes(settings: SpikeKeys | undefined, before = this.#spikes, incidents = this.#incidents): void {
     const { exponent, cutoff } = this.params;
     const on = settings !== undefined && settings.signals?.length !== 0;
     this.#spikes = on ? SpikeWatch.fromJSON(before?.toJSON(), settings, exponent, cutoff) : null;
+    this.#incidents = on ? (incidents ?? new IncidentWatch(this.params)) : null;
   }
 
   /** Spikes of signals that are not in `kept` are over. */
@@ -158,13 +188,20 @@ export class Series {
     return this.#spikes && this.mark ? this.#spikes.retire(this.mark.k) : [];
   }
 
-  #pushed(mark: FrameMark, report: Report, spikes: readonly SpikeNews[], solveMs: number): Pushed {
+  #pushed(
+    mark: FrameMark,
+    report: Report,
+    spikes: readonly SpikeNews[],
+    incidents: readonly IncidentNews[],
+    solveMs: number,
+  ): Pushed {
     const first = report.frame - this.#marks.length + 1;
     const unjudged = this.#unjudged(report, (frame) => this.#marks[frame - first].k);
     const { workMs } = this.#window;
     this.#report = report;
     this.#solveMs = solveMs;
-    if (report.events.length === 0) return { mark, report, switches: NO_SWITCHES, spikes, unjudged, solveMs, workMs };
+    if (report.events.length === 0)
+      return { mark, report, switches: NO_SWITCHES, spikes, incidents, unjudged, solveMs, workMs };
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
       k: this.#marks[frame - first].k,
       truth,
@@ -172,7 +209,7 @@ export class Series {
       to,
       switches: count,
     }));
-    return { mark, report, switches, spikes, unjudged, solveMs, workMs };
+    return { mark, report, switches, spikes, incidents, unjudged, solveMs, workMs };
   }
 
   /** Whether frames begin to stay unjudged with this report, or are judged again. */
@@ -224,6 +261,7 @@ export class Series {
       ...state,
       report: this.#report && stateOf(this.#report, this.#solveMs <= QUICK_MS),
       ...(this.#spikes ? { spikes: this.#spikes.toJSON() } : {}),
+      ...(this.#incidents ? { incidents: this.#incidents.toJSON() } : {}),
       ...(this.#unjudgedBefore === null ? {} : { unjudgedBefore: this.#unjudgedBefore }),
     };
   }
@@ -238,8 +276,10 @@ export class Series {
     series.#ended = window.ended;
     series.#unjudgedBefore = state.unjudgedBefore ?? null;
     series.#report = report && series.#withFrames(report, window);
-    if (spikes && spikes.signals?.length !== 0)
+    if (spikes && spikes.signals?.length !== 0) {
       series.#spikes = SpikeWatch.fromJSON(state.spikes, spikes, window.params.exponent, window.params.cutoff);
+      series.#incidents = new IncidentWatch(window.params, state.incidents);
+    }
     return series;
   }
 
@@ -259,6 +299,15 @@ export class Series {
       newest: { enumerable: true, get: () => read().at(-1) },
     });
   }
+}
+
+/** Of the truths that have one. */
+function classesOf(reference: PackedList | null): ReadonlyMap<string, string> {
+  const classes = new Map<string, string>();
+  reference?.classes?.forEach((name, n) => {
+    if (name !== null) classes.set(reference.ids[n], name);
+  });
+  return classes;
 }
 
 /** Only the same work leads to the same frames: those of a solve that was cut, or was long, are kept. */

@@ -7,6 +7,7 @@ import type { WindowParams } from '../metric/sliding-window.js';
 import type { FrameMark, SpikeEvent } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
+import type { OpenIncident } from '../wire/incidents.js';
 import type { Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
 import type { StreamPlan } from './plan.js';
@@ -42,6 +43,8 @@ export interface StreamInfo {
   suspended?: string;
   /** what is wrong with how its feeds are wired */
   findings: Finding[];
+  /** what is wrong with its trackers, also with those that are gone */
+  incidents: OpenIncident[];
 }
 
 /** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */

@@ -44,6 +44,11 @@ export class StreamEvents {
     this.#entriesOfRecord = 0;
   }
 
+  /** When the record took effect, epoch milliseconds. */
+  get atMs(): number {
+    return this.#atMs;
+  }
+
   emit(event: LiveEvent): void {
     event.n = ++this.#count;
     event.atMs = this.#atMs;

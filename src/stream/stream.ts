@@ -2,6 +2,8 @@
  * Everything known about one stream: how its feeds are paired, its series, and its events. Its state is a function of
  * its log records: `apply` is the only way to change it, and the same records give the same events.
  */
+
+import { type IncidentState, IncidentWatch } from '../incidents/incident.js';
 import { InputError } from '../metric/input-error.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
@@ -10,6 +12,8 @@ import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js'
 import type { LogRecord } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
 import type { FeedId, Role } from '../wire/feed.js';
+import type { FindingName } from '../wire/findings.js';
+import type { IncidentNews, OpenIncident } from '../wire/incidents.js';
 import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { Allowance, type AllowanceState } from './allowance.js';
@@ -37,6 +41,11 @@ interface FeedState {
   seq: number;
 }
 
+interface SeriesName {
+  tracker: string;
+  profile: string;
+}
+
 /** Everything a Stream knows. Plain data. */
 interface StreamState extends StreamEventsState {
   plan: StreamPlan;
@@ -48,12 +57,26 @@ interface StreamState extends StreamEventsState {
   spikes?: SpikeEvent[];
   /** detectors of trackers that are gone while a spike of theirs lasts, by series */
   dormant?: Array<[series: string, state: SpikeState]>;
+  /** and their incidents */
+  dormantIncidents?: Array<[series: string, id: SeriesName, state: IncidentState]>;
   findings?: FindingsState;
   heavy?: boolean;
   allowance?: AllowanceState;
 }
 
 const NOTHING: readonly Applied[] = [];
+/** Findings that make a tracker look bad, whatever it does. */
+const MISFITS: ReadonlySet<FindingName> = new Set([
+  'feeds_never_match',
+  'nothing_pairs',
+  'frame_offset',
+  'clock_offset',
+  'time_unit',
+  'box_order',
+  'normalized_boxes',
+  'axis_swapped',
+  'units',
+]);
 
 export class Stream implements RunningStream {
   readonly firstPending = Number.POSITIVE_INFINITY;
@@ -72,6 +95,7 @@ export class Stream implements RunningStream {
   readonly #spikes = new Map<string, SpikeEvent>();
   /** detectors of trackers that are gone, with spikes that last, by series */
   readonly #dormant = new Map<string, SpikeWatch>();
+  readonly #dormantIncidents = new Map<string, SeriesName & { watch: IncidentWatch }>();
   #plan: StreamPlan;
   #dimensions: number;
   #position: number;
@@ -102,6 +126,21 @@ export class Stream implements RunningStream {
       this.#series.set(seriesKey(one.tracker, one.profile), Series.fromJSON(one, solve, spikes));
     for (const event of state?.spikes ?? []) this.#spikes.set(spikeKey(event), event);
     for (const [key, watch] of state?.dormant ?? []) this.#dormant.set(key, SpikeWatch.fromJSON(watch, spikes, 1, 1));
+    for (const [key, id, own] of state?.dormantIncidents ?? [])
+      this.#dormantIncidents.set(key, { ...id, watch: new IncidentWatch(windowParams(plan, id.profile), own) });
+    for (const event of state?.spikes ?? []) this.#gatherStored(event);
+  }
+
+  /** A spike that lasts, of a version that had no incidents. */
+  #gatherStored(event: SpikeEvent): void {
+    const { tracker, profile, at, t, atMs } = event;
+    const key = seriesKey(tracker, profile);
+    let watch = this.#series.get(key)?.incidents ?? this.#dormantIncidents.get(key)?.watch;
+    if (!watch && this.#dormant.has(key) && profile in this.#plan.profiles) {
+      watch = new IncidentWatch(windowParams(this.#plan, profile));
+      this.#dormantIncidents.set(key, { tracker, profile, watch });
+    }
+    if (!watch?.knows(event.signal)) watch?.settle([{ ...event, phase: 'start' }], { k: at, t, atMs });
   }
 
   /** Continues exactly where the snapshot was made; its state is what `toJSON` gave. */
@@ -219,7 +258,23 @@ export class Stream implements RunningStream {
   }
 
   #emitFindings(): void {
-    for (const change of this.#findings.drain()) this.#events.emit({ type: 'finding', stream: this.name, ...change });
+    for (const change of this.#findings.drain()) {
+      this.#events.emit({ type: 'finding', stream: this.name, ...change });
+      const { tracker, finding, evidence } = change;
+      if (tracker === null || !MISFITS.has(finding)) continue;
+      const over = !this.#findings.list().some((one) => one.tracker === tracker && MISFITS.has(one.finding));
+      this.#joinIncidents(tracker, (watch, mark) => watch.finding(finding, evidence, over, mark));
+    }
+  }
+
+  /** Something about a tracker as a whole: it joins the incident of each of its series. */
+  #joinIncidents(
+    tracker: string,
+    join: (watch: IncidentWatch, mark: ReturnType<Series['moment']>) => IncidentNews[],
+  ): void {
+    for (const series of this.#series.values())
+      if (series.tracker === tracker && series.incidents && !series.ended)
+        this.#emitIncidents(series, join(series.incidents, series.moment(this.#events.atMs)));
   }
 
   #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedState {
@@ -244,9 +299,13 @@ export class Stream implements RunningStream {
     if (known) this.#companions.drop(tracker);
     known?.dispose();
     const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve);
-    series.watchSpikes(this.#plan.settings.spikes, known?.spikes ?? this.#dormant.get(key));
+    const incidents = known?.incidents ?? this.#dormantIncidents.get(key)?.watch ?? null;
+    series.watchSpikes(this.#plan.settings.spikes, known?.spikes ?? this.#dormant.get(key), incidents);
     this.#dormant.delete(key);
+    this.#dormantIncidents.delete(key);
     this.#series.set(key, series);
+    // it is heard again
+    this.#emitIncidents(series, incidents?.silence(true, series.moment(this.#events.atMs)) ?? []);
   }
 
   #process(outcome: Outcome, atMs: number): void {
@@ -257,6 +316,8 @@ export class Stream implements RunningStream {
     else {
       if (outcome.type === 'missing') this.#findings.missing(outcome.role, outcome.tracker);
       this.#events.emit({ ...outcome, stream: this.name });
+      if (outcome.type === 'silence' && outcome.tracker !== null)
+        this.#joinIncidents(outcome.tracker, (watch, mark) => watch.silence(outcome.over, mark));
     }
   }
 
@@ -299,7 +360,7 @@ export class Stream implements RunningStream {
 
   #report(
     series: Series,
-    { mark, report, switches, spikes, unjudged, solveMs, workMs }: Pushed,
+    { mark, report, switches, spikes, incidents, unjudged, solveMs, workMs }: Pushed,
     receivedMs: number,
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
@@ -318,6 +379,16 @@ export class Stream implements RunningStream {
     if (unjudged)
       this.#events.emit({ type: 'uncertified', stream, tracker, profile, ...unjudged, ...unjudgedWords(unjudged) });
     this.#emitSpikes(series, spikes);
+    this.#emitIncidents(series, incidents);
+  }
+
+  #emitIncidents(
+    { tracker, profile, mark }: Pick<Series, 'tracker' | 'profile' | 'mark'>,
+    news: readonly IncidentNews[],
+  ): void {
+    const time = mark?.t === undefined ? {} : { t: mark.t };
+    for (const one of news)
+      this.#events.emit({ type: 'incident', stream: this.name, tracker, profile, ...one, ...time });
   }
 
   #emitSpikes({ tracker, profile, mark }: Series, spikes: readonly SpikeNews[]): void {
@@ -340,27 +411,38 @@ export class Stream implements RunningStream {
     this.#pairing.configure(plan.settings.pairing);
     for (const series of this.#series.values()) {
       if (keepsWindow(series.profile, before, plan)) this.#watchSpikes(series, plan);
-      else this.#removeSeries(series, series.endSpikes());
+      else this.#closeSeries(series);
     }
     for (const { role, tracker } of this.#feeds.values()) if (role === 'tracker') this.#openAllSeries(tracker!);
   }
 
   #watchSpikes(series: Series, { settings }: StreamPlan): void {
-    this.#emitSpikes(series, series.endSpikes(settings.spikes.signals));
+    const ended = series.endSpikes(settings.spikes.signals);
+    const mark = series.moment(this.#events.atMs);
+    this.#emitSpikes(series, ended);
+    const { incidents } = series;
+    this.#emitIncidents(series, incidents?.settle(ended, mark) ?? []);
+    if (settings.spikes.signals.length === 0) this.#emitIncidents(series, incidents?.close(mark) ?? []);
     series.watchSpikes(settings.spikes);
   }
 
-  #removeSeries(series: Series, spikes: SpikeNews[]): void {
+  #closeSeries(series: Series): void {
+    const incidents = series.incidents?.close(series.moment(this.#events.atMs)) ?? [];
+    this.#removeSeries(series, series.endSpikes(), incidents);
+  }
+
+  #removeSeries(series: Series, spikes: SpikeNews[], incidents: IncidentNews[]): void {
     const { tracker, profile } = series;
     this.#series.delete(seriesKey(tracker, profile));
     this.#emitSpikes(series, spikes);
+    this.#emitIncidents(series, incidents);
     series.dispose();
     this.#events.emit({ type: 'retired', stream: this.name, tracker, profile });
   }
 
   #retire(tracker: string | null): void {
     for (const series of this.#series.values())
-      if (tracker === null) this.#removeSeries(series, series.endSpikes());
+      if (tracker === null) this.#closeSeries(series);
       else if (series.tracker === tracker) this.#retireSeries(series);
     this.#companions.drop(tracker);
     this.#allowance.drop(tracker);
@@ -368,8 +450,11 @@ export class Stream implements RunningStream {
     this.#emitFindings();
     if (tracker === null) {
       for (const event of this.spikes()) this.#events.emit({ ...event, phase: 'end', reason: 'closed' });
+      for (const { watch, ...id } of this.#dormantIncidents.values())
+        this.#emitIncidents({ ...id, mark: null }, watch.close({ k: watch.open?.at ?? 0, atMs: this.#events.atMs }));
       this.#spikes.clear();
       this.#dormant.clear();
+      this.#dormantIncidents.clear();
       return;
     }
     this.#feeds.delete(tracker);
@@ -379,12 +464,28 @@ export class Stream implements RunningStream {
   /** The reference goes on without this tracker: what was wrong with it still is. */
   #retireSeries(series: Series): void {
     const spikes = series.retireSpikes();
-    if (spikes.length > 0) this.#dormant.set(seriesKey(series.tracker, series.profile), series.spikes!);
-    this.#removeSeries(series, spikes);
+    const { tracker, profile, incidents: watch } = series;
+    const key = seriesKey(tracker, profile);
+    if (spikes.length > 0) this.#dormant.set(key, series.spikes!);
+    const incidents = watch?.retire(series.moment(this.#events.atMs)) ?? [];
+    if (watch?.open) this.#dormantIncidents.set(key, { tracker, profile, watch });
+    this.#removeSeries(series, spikes, incidents);
   }
 
   spikes(): SpikeEvent[] {
     return [...this.#spikes.values()];
+  }
+
+  #openIncidents(): OpenIncident[] {
+    const own = [...this.#series.values()].map(({ tracker, profile, incidents: watch }) => ({
+      tracker,
+      profile,
+      watch,
+    }));
+    return [...own, ...this.#dormantIncidents.values()].flatMap(({ tracker, profile, watch }) => {
+      const open = watch?.open;
+      return open ? [{ stream: this.name, tracker, profile, ...open }] : [];
+    });
   }
 
   #feedInfos(): FeedInfo[] {
@@ -413,6 +514,7 @@ export class Stream implements RunningStream {
         ended,
       })),
       findings: this.#findings.list(),
+      incidents: this.#openIncidents(),
     };
   }
 
@@ -462,10 +564,15 @@ export class Stream implements RunningStream {
       ...this.#events.toJSON(),
       spikes: this.spikes(),
       ...(this.#dormant.size > 0 ? { dormant: [...this.#dormant].map(([key, watch]) => [key, watch.toJSON()]) } : {}),
+      ...(this.#dormantIncidents.size > 0 ? { dormantIncidents: this.#dormantStates() } : {}),
       findings: this.#findings.toJSON(),
       ...(this.heavy ? { heavy: true } : {}),
       allowance: this.#allowance.toJSON(),
     };
+  }
+
+  #dormantStates(): StreamState['dormantIncidents'] {
+    return [...this.#dormantIncidents].map(([key, { watch, ...id }]) => [key, id, watch.toJSON()]);
   }
 
   snapshot(save: (snapshot: StreamSnapshot) => void): void {

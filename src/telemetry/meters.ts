@@ -97,6 +97,7 @@ export class Meters {
       case 'resuming':
       case 'uncertified':
       case 'finding':
+      case 'incident':
         break;
       case 'quarantine':
         add(this.failedRecords, event.stream);
@@ -147,7 +148,18 @@ export class Meters {
   #feedEvent(
     event: Exclude<
       LiveEvent,
-      { type: 'report' | 'retired' | 'switch' | 'spike' | 'quarantine' | 'resuming' | 'uncertified' | 'finding' }
+      {
+        type:
+          | 'report'
+          | 'retired'
+          | 'switch'
+          | 'spike'
+          | 'quarantine'
+          | 'resuming'
+          | 'uncertified'
+          | 'finding'
+          | 'incident';
+      }
     >,
   ): void {
     const meter = this.feedMeter(event);

@@ -1,6 +1,7 @@
 /** The metrics of a series (stream, tracker, profile): its window, what is settled, its spikes, scores and audits. */
 import type { Audit, Count } from '../metric/evaluation.js';
 import type { SpikeReading } from '../wire/events.js';
+import { seriesKey } from '../wire/series-key.js';
 import type { SeriesMeter } from './meters.js';
 import type { Sample, Sampled, Scrape } from './spec.js';
 
@@ -37,6 +38,21 @@ const perSignal = (value: (gauge: ReturnType<SpikeReading['gauge']>) => number) 
     for (const { labels, spikes } of meters.series.values())
       for (const signal of spikes?.signals ?? []) yield [{ ...labels, signal }, value(spikes!.gauge(signal))];
   };
+
+/** Signals of incidents whose tracker is gone: its spikes are not over. */
+function* spikesActive(scrape: Scrape): Iterable<Sample> {
+  yield* perSignal((gauge) => Number(gauge.active))(scrape);
+  for (const { stream, tracker, profile, signals } of scrape.surroundings.incidents()) {
+    if (scrape.meters.series.has(seriesKey(stream, tracker, profile))) continue;
+    for (const { signal, over } of signals)
+      if (COMPONENTS.some((one) => one === signal)) yield [{ stream, tracker, profile, signal }, Number(!over)];
+  }
+}
+
+function* openIncidents({ surroundings }: Scrape): Iterable<Sample> {
+  for (const { stream, tracker, profile, cause, severity, lasting } of surroundings.incidents())
+    yield [{ stream, tracker, profile, cause, severity, lasting: lasting ?? '' }, 1];
+}
 
 /** Scores belong to a tracker, whatever profiles it is judged under. */
 function* perScore({ meters }: Scrape): Iterable<Sample> {
@@ -194,7 +210,14 @@ export const SERIES_METRICS: readonly Sampled[] = [
     type: 'gauge',
     labels: [...SERIES, 'signal'],
     help: '1 while a signal (missed, false, switch, localization) is worse than usual: a spike.',
-    read: perSignal((gauge) => Number(gauge.active)),
+    read: spikesActive,
+  },
+  {
+    name: 'tgospa_incident_open',
+    type: 'gauge',
+    labels: [...SERIES, 'cause', 'severity', 'lasting'],
+    help: '1 while something is wrong with a series, by the likeliest cause; lasting is adopted when it is learned as usual by now, retired when the tracker is gone, empty otherwise.',
+    read: openIncidents,
   },
   {
     name: 'tgospa_spikes_total',

@@ -3,6 +3,7 @@
  * scratch, so what is gone from the state is gone from /metrics.
  */
 import type { FindingName } from '../wire/findings.js';
+import type { OpenIncident } from '../wire/incidents.js';
 import type { Histogram } from './histogram.js';
 import type { Meters } from './meters.js';
 
@@ -49,6 +50,8 @@ export interface Surroundings {
   resuming(): string[];
   /** what is wrong with how feeds are wired */
   findings(): Array<{ stream: string; tracker: string | null; finding: FindingName }>;
+  /** what is wrong with trackers, also with those that are gone */
+  incidents(): readonly OpenIncident[];
   storage(): StorageGauges;
   /** what became of alerts, by receiver */
   notifications(): Array<[receiver: string, counts: NotificationCounts]>;

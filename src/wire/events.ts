@@ -7,6 +7,7 @@ import type { ScoreReading } from '../scores/companion.js';
 import type { SpikeGauge, SpikeNews } from '../spikes/watch.js';
 import type { FeedId, Role } from './feed.js';
 import type { FindingEvent } from './findings.js';
+import type { IncidentEvent } from './incidents.js';
 import { type PackedList, unpack } from './objects.js';
 import type { SeriesId } from './series-key.js';
 
@@ -131,6 +132,7 @@ export type LiveEvent = Numbered &
     | Resuming
     | UncertifiedEvent
     | FindingEvent
+    | IncidentEvent
   );
 
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected', 'skipped'];

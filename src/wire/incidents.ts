@@ -72,8 +72,8 @@ export interface Incident extends Diagnosis {
   /** frame it began with, as far as can be told, and the frame of the newest news */
   k: number;
   at: number;
-  /** when it began, epoch seconds, where times are known */
-  since?: number;
+  /** when it began, epoch milliseconds; as frames say, or else as they came */
+  sinceMs: number;
   severity: Severity;
   /** it is learned as the new normal by now, or its tracker is gone: still bad, less urgent */
   lasting: 'adopted' | 'retired' | null;
@@ -88,5 +88,8 @@ export interface IncidentNews extends Incident {
   reason: IncidentReason;
 }
 
-/** An incident of a stream. */
+/** An incident that is open. */
+export type OpenIncident = SeriesId & Incident;
+
+/** An incident that starts, changes or ends. */
 export type IncidentEvent = { type: 'incident'; t?: number; n?: number; atMs?: number } & SeriesId & IncidentNews;

@@ -147,7 +147,7 @@ tokens:
       const { headers } = bearer(env.GUARD);
       const list = await get(`${edge.url}/v1/streams`, headers);
       assert.deepEqual(JSON.parse(String(list.body)).streams, [
-        { stream: 'gate-7', dimensions: 0, resuming: false, findings: [] },
+        { stream: 'gate-7', dimensions: 0, resuming: false, findings: [], incidents: [] },
       ]);
       assert.equal((await get(`${edge.url}/v1/streams`)).status, 401);
       assert.equal((await get(`${edge.url}/metrics`, headers)).status, 403);

@@ -61,6 +61,7 @@ export class FakeLive implements LivePort {
       nextSeq: Math.floor(parts.at(-1)?.seq ?? 0) + 1,
       plan: resolveStream(this.config, feed.stream, patch) as ResolvedStream,
       findings: [],
+      incidents: [],
     };
   }
 
@@ -99,6 +100,7 @@ export class FakeLive implements LivePort {
       dimensions: 0,
       resuming: false,
       findings: [],
+      incidents: [],
     }));
   }
 

@@ -46,7 +46,7 @@ const WAITING_FRAMES = 2;
 const TIMES = new Set(['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'since', 'n', 'spikes', 'gauges']);
 
 /** events that tell of the interruption itself */
-const TELLING = new Set(['resuming', 'finding']);
+const TELLING = new Set(['resuming', 'finding', 'incident']);
 
 const baselines = new Map<string, Map<string, Outcome>>();
 

@@ -66,7 +66,7 @@ describe('a data folder of an earlier version, or of this one', function () {
   async function finishScene(live: Live, withSpikes: boolean): Promise<Map<string, unknown[]>> {
     const events = new Map<string, unknown[]>();
     lastingEvents(live).subscribe((event) => {
-      if ((event.atMs ?? 0) <= clockAt(CUT) || (event.type === 'spike' && !withSpikes)) return;
+      if ((event.atMs ?? 0) <= clockAt(CUT) || (['spike', 'incident'].includes(event.type) && !withSpikes)) return;
       events.set(event.stream, [...(events.get(event.stream) ?? []), comparable(event, withSpikes)]);
     });
     const target = targetOf(live);
@@ -112,6 +112,8 @@ describe('a data folder of an earlier version, or of this one', function () {
         const lasting = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
         assert.ok(lasting.includes('deep missed'), `a spike lasts: ${lasting}`);
       }
+      const incidents = live.streams().flatMap((one) => one.incidents.map(({ tracker }) => tracker));
+      assert.deepEqual(incidents, [...new Set(live.spikes().map(({ tracker }) => tracker))], 'each spike is in one');
       const events = await finishScene(live, withSpikes);
       for (const [stream, list] of expected) assert.deepEqual(events.get(stream), list, stream);
     });

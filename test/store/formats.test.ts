@@ -51,6 +51,7 @@ describe('stored formats', () => {
       'spikes',
       'companion',
       'findings',
+      'incidents',
     ]);
     for (const [name, version] of Object.entries(formats))
       assert.equal(version, FORMATS[name as keyof typeof FORMATS].version);

@@ -26,6 +26,26 @@ const SURROUNDINGS: Surroundings = {
   suspended: () => ['gate-7'],
   resuming: () => ['gate-7'],
   findings: () => [{ stream: 'dock', tracker: null, finding: 'tracker_never_came' }],
+  // of a tracker that is gone: its spike is not over
+  incidents: () => [
+    {
+      ...{
+        stream: 'gate-7',
+        tracker: 'gone',
+        profile: 'online-surveillance',
+        id: 1,
+        times: 1,
+        k: 5,
+        at: 90,
+        sinceMs: 0,
+      },
+      ...{ severity: 'warning', lasting: 'retired', cause: 'silent', message: 'nothing comes from it', evidence: {} },
+      signals: [
+        { signal: 'missed', expected: 0, observed: 4, objects: [], over: false },
+        { signal: 'silence', expected: 0, observed: 1, objects: [], over: false },
+      ],
+    },
+  ],
   storage: () => ({
     bytes: 4096,
     queuedRecords: 3,
@@ -183,6 +203,7 @@ describe('exposition', () => {
       streams: () => streams,
       suspended: () => [],
       resuming: () => [],
+      incidents: () => [],
     });
     meters.observe(fakeReportEvent({ stream: 'yard' }), 0);
     const retire = (profile: string) =>

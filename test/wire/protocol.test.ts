@@ -6,6 +6,7 @@ import { CLOSE_CODES, HTTP_CODES, REJECT_CODES, SKIP_RULES } from '../../src/wir
 import { Fault } from '../../src/wire/fault.js';
 import { FINDINGS } from '../../src/wire/findings.js';
 import { checkFrame, type FrameRules, type Skipped } from '../../src/wire/frame-check.js';
+import { CAUSES } from '../../src/wire/incidents.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
 import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
@@ -142,6 +143,13 @@ describe('protocol', () => {
       assert.deepEqual(
         table('it explains. The kinds:'),
         Object.entries(FINDINGS).map(([name, meaning]) => [`\`${name}\``, meaning]),
+      );
+    });
+
+    it('lists exactly the causes of incidents', () => {
+      assert.deepEqual(
+        table('and in the log. The causes:'),
+        Object.entries(CAUSES).map(([name, meaning]) => [`\`${name}\``, meaning]),
       );
     });
 
