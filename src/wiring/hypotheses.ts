@@ -68,14 +68,17 @@ const SCALE_MIN = 1.2;
 /** cut-offs that a scene must span: in a smaller one everything is close to everything */
 const SPAN_MIN = 4;
 
-/** The hypothesis that explains most; null when none explains enough, or the feeds agree as they are. */
-export function explain(sample: Sample, judge: Judge): Explanation | null {
+/**
+ * The hypothesis that explains most; null when none explains enough, or the feeds agree as they are by more than a share
+ * of what they would.
+ */
+export function explain(sample: Sample, judge: Judge, identityShareMax = IDENTITY_SHARE_MAX): Explanation | null {
   const paired = agreementAsPaired(sample, judge);
   // a few parts that meet by chance are no agreement
   const identity = paired.moments < MOMENTS_MIN ? 0 : paired.share;
   const found = [...explainTiming(sample, judge), ...explainCoordinates(sample, judge)].filter(
     ({ agreement: { moments, pairs, share } }) =>
-      moments >= MOMENTS_MIN && pairs >= PAIRS_MIN && share >= SHARE_MIN && identity <= IDENTITY_SHARE_MAX * share,
+      moments >= MOMENTS_MIN && pairs >= PAIRS_MIN && share >= SHARE_MIN && identity <= identityShareMax * share,
   );
   // the first of equals is the simplest
   return found.reduce<Explanation | null>(

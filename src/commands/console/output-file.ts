@@ -14,6 +14,9 @@ export function writeOutputFile(file: string, text: string): void {
   attempt(file, () => writeFileSync(file, text));
 }
 
+/** A field of comma-separated rows. */
+export const csvField = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
 function attempt(file: string, work: () => void): void {
   try {
     work();

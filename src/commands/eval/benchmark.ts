@@ -6,6 +6,7 @@ import { withProgress } from '../console/progress.js';
 import { findStudy } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
 import { checkOutputs, type Job, type JobFiles, termsOf } from './options.js';
+import { notesBeside } from './sequence.js';
 import { runStudy, type Study } from './study.js';
 import { writeStudyFiles } from './study-files.js';
 import { drawStudy, studyEntries } from './study-table.js';
@@ -24,7 +25,8 @@ export async function runBenchmark(job: Job, files: JobFiles, command: string, c
       ),
     );
   }
-  await writeNotes(console, [...new Set(studies.flatMap(({ notes }) => notes))]);
+  const notes = studies.flatMap((study) => study.notes);
+  await writeNotes(console, notesBeside(notes, !job.json));
   writeStudyFiles(job, studies, command, console);
   const text = job.json
     ? JSON.stringify(studies.flatMap(studyEntries))

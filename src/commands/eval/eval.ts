@@ -11,7 +11,7 @@ import { isFolder } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
 import { runSequence } from './one-sequence.js';
 import { checkOutputs, evalHelp, evalLine, type Job, type JobFiles, readJob } from './options.js';
-import { readSequence, type Sequence, simulatedSequence } from './sequence.js';
+import { notesBeside, readSequence, type Sequence, simulatedSequence } from './sequence.js';
 
 /** Runs the command; throws UsageError, InputError, or an error of the file system. */
 export async function runEval(args: string[], console: Console): Promise<void> {
@@ -29,7 +29,8 @@ export async function runEval(args: string[], console: Console): Promise<void> {
     : [simulatedSequence()];
   if (job.windowFrames && sequences.length > 1)
     throw new UsageError('--window slides over one class; choose it with --classes');
-  await writeNotes(console, [...new Set(sequences.flatMap((sequence) => notesOn(job, sequence)))]);
+  const notes = sequences.flatMap((sequence) => notesOn(job, sequence));
+  await writeNotes(console, notesBeside(notes, !job.json && job.windowFrames === null));
   checkOutputs(job);
   await withProgress(showsProgress(job, console), async (progress) => {
     if (isDemonstration(job))

@@ -4,7 +4,7 @@
  */
 
 import type { Evaluation, Frame } from '../../metric/evaluation.js';
-import { csvField } from './csv.js';
+import { csvField } from '../console/output-file.js';
 
 /** `missed`: a truth has no track; `false`: a track has no truth; `switch`: a truth is followed by another track. */
 export interface JudgedEvent {

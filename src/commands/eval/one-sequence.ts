@@ -6,10 +6,11 @@
 import type { Writable } from 'node:stream';
 import { evaluate } from '../../metric/evaluate.js';
 import { scoresOf } from '../../scores/totals.js';
-import { type Console, write } from '../console/console.js';
+import { type Console, write, writeNotes } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
 import { drawScores } from './comparison.js';
+import { neighbourWarnings } from './neighbours.js';
 import type { Job } from './options.js';
 import { drawRanking, drawWarnings } from './ranking.js';
 import type { JudgedSequence, Sequence, TrackerEvaluation } from './sequence.js';
@@ -28,6 +29,8 @@ export async function runSequence(
     evaluations: [...evaluateTrackers(job, sequence, progress)],
   }));
   await progress.stop();
+  const compared = judged.flatMap(({ sequence, evaluations }) => compare(sequence, evaluations));
+  if (job.json) await writeNotes(console, [...new Set(compared)]);
   if (job.html !== null || job.csv !== null || job.events !== null) {
     // loaded when it is asked for: a short clip is judged sooner than a report is read
     const { writeSequenceFiles } = await import('./sequence-files.js');
@@ -36,6 +39,21 @@ export async function runSequence(
   if (job.json) return writeJson(judged, console.out);
   const texts = judged.map(({ sequence, evaluations }) => textOn(job, sequence, evaluations, console.screen));
   await write(console.out, `${texts.join('\n\n')}\n`);
+}
+
+/** Warns of trackers that match far less than the others; returns what is new. */
+function compare({ reference, trackers }: Sequence, evaluations: TrackerEvaluation[]): string[] {
+  const matched = trackers.map((tracker) => ({
+    sequence: reference,
+    tracker: tracker.name,
+    count: evaluations.find((one) => one.tracker === tracker)!.evaluation.count,
+    warnings: tracker.warnings,
+    doubts: tracker.doubts,
+  }));
+  return neighbourWarnings(matched).flatMap((warnings, index) => {
+    trackers[index].warnings.push(...warnings);
+    return warnings;
+  });
 }
 
 /** The rankings under all profiles, and beside them what makes their numbers doubtful. */

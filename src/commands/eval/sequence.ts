@@ -18,6 +18,8 @@ export interface SequenceTracker {
   faults: Fault[];
   /** what makes its numbers doubtful */
   warnings: string[];
+  /** looks for a cause when it matches far less than the others */
+  doubts: () => string[];
 }
 
 export interface Sequence {
@@ -46,7 +48,8 @@ export interface JudgedSequence {
 /** Reads all files, or throws one InputError with everything that is wrong with them. */
 export function readSequence(reference: string, files: readonly string[], reading: PairReading): Sequence {
   const names = shortNames(files);
-  const pairs = new PairReader(reading).readAll(files.map((tracker) => ({ reference, tracker })));
+  const reader = new PairReader(reading);
+  const pairs = reader.readAll(files.map((tracker) => ({ reference, tracker })));
   const notes = pairs.flatMap((pair, index) => [...pair.notes, ...preprocessingNotes(names[index], pair)]);
   return {
     reference,
@@ -58,15 +61,21 @@ export function readSequence(reference: string, files: readonly string[], readin
       places,
       faults: [],
       warnings: warningsIn(own),
+      doubts: () => reader.doubtsOn({ reference, tracker: files[index] }),
     })),
     // notes on the reference come with every tracker
     notes: [...new Set(notes)],
   };
 }
 
+const isWarning = (note: string) => note.startsWith('warning: ');
+
 /** The notes that say that a number may be wrong. */
-export const warningsIn = (notes: readonly string[]): string[] => [
-  ...new Set(notes.filter((note) => note.startsWith('warning: '))),
+export const warningsIn = (notes: readonly string[]): string[] => [...new Set(notes.filter(isWarning))];
+
+/** What is told beside the result: warnings too, unless they stand under tables for people. */
+export const notesBeside = (notes: readonly string[], hasTables: boolean): string[] => [
+  ...new Set(notes.filter((note) => !(hasTables && isWarning(note)))),
 ];
 
 function preprocessingNotes(name: string, { preprocessed }: PairFrames): string[] {
@@ -84,6 +93,7 @@ export function simulatedSequence(): Sequence {
       file: tracker.name,
       places: tracker.frames.map((_, n) => n + 1),
       warnings: [],
+      doubts: () => [],
     })),
     notes: [],
   };

@@ -4,9 +4,9 @@
  */
 
 import { SCORE_NAMES } from '../../scores/totals.js';
+import { csvField } from '../console/output-file.js';
 import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../console/table.js';
 import { drawScores, sequenceDisagreements } from './comparison.js';
-import { csvField } from './csv.js';
 import { drawRanking, drawWarnings } from './ranking.js';
 import type { CombinedResult, Result, Study } from './study.js';
 import { COMPONENTS, describeParams, type NamedProfile, type Summary } from './verdict.js';

@@ -11,7 +11,8 @@ import { InputError, type Problem } from '../../metric/input-error.js';
 import { addTotals, type Scores, scoresOf } from '../../scores/totals.js';
 import type { Progress } from '../console/progress.js';
 import type { StudyFiles } from '../files/layout.js';
-import type { FilePair, PairReading } from '../files/pair-reader.js';
+import { type FilePair, PairReader, type PairReading } from '../files/pair-reader.js';
+import { neighbourWarnings } from './neighbours.js';
 import { warningsIn } from './sequence.js';
 import {
   COMPONENTS,
@@ -98,11 +99,16 @@ export async function runStudy(
   const common = files.sequences
     .filter(({ trackers }) => trackers.every((one) => one !== null))
     .map(({ name }) => name);
-  const judged = cells.map((cell, index) => ({
+  const reader = new PairReader(terms.reading);
+  const alone = cells.map((cell, index) => ({
     ...cell,
     verdict: verdicts[index].verdict,
     warnings: warningsIn(verdicts[index].notes),
+    count: verdicts[index].verdict.profiles[0].evaluation.count,
+    doubts: () => reader.doubtsOn(cell.pair),
   }));
+  const compared = neighbourWarnings(alone);
+  const judged = alone.map((cell, index) => ({ ...cell, warnings: [...cell.warnings, ...compared[index]] }));
   return {
     reference: files.reference,
     ...(terms.reading.class !== undefined && { class: terms.reading.class }),
@@ -117,7 +123,7 @@ export async function runStudy(
         return parts.length > 0 ? [combine(tracker, profile, index, parts)] : [];
       }),
     ),
-    notes: [...new Set([...files.notes, ...verdicts.flatMap(({ notes }) => notes)])],
+    notes: [...new Set([...files.notes, ...verdicts.flatMap(({ notes }) => notes), ...compared.flat()])],
   };
 }
 

@@ -27,6 +27,8 @@ const AROUND = 64;
 /** shares of what could pair: below, a cause is looked for; below, without one, that is said */
 const WEAK_SHARE = 0.35;
 const NOTHING_SHARE = 0.02;
+/** where neighbours match far better, a reading must not explain everything that is missing */
+const IDENTITY_SHARE_MAX = 0.75;
 const ENOUGH_PAIRS = 20;
 /** an offset in time that moving objects tell: intervals, and standard errors beyond which it is no chance */
 const LAG_MIN = 0.65;
@@ -39,8 +41,7 @@ const ORDER_MS = 40;
 export function examine(reference: Recording, tracker: Recording, yardstick: Yardstick, toleranceMs: number): string[] {
   const near = sampleOf(reference, tracker, 1);
   if (near === null) return [];
-  const byFrame = [reference, tracker].every(({ parts }) => parts[0].k !== undefined);
-  const judge: Judge = { ...fitting(yardstick, reference), by: byFrame ? 'frame' : 'time', toleranceMs, exact: true };
+  const judge = judgeOf(reference, tracker, yardstick, toleranceMs);
   const paired = agreementAsPaired(near, judge);
   if (paired.share > WEAK_SHARE) return lagWarnings(near, judge, reference, tracker);
   const cause = explain(sampleOf(reference, tracker, AROUND)!, judge);
@@ -49,6 +50,25 @@ export function examine(reference: Recording, tracker: Recording, yardstick: Yar
   return [
     `warning: none of ${paired.possible} objects of ${tracker.file} that were looked at is closer than the cut-off ${judge.cutoff} to one of ${reference.file}; check that both show the same scene in the same coordinates`,
   ];
+}
+
+/** Looks for a cause although some of the pair matches, because its neighbours match far more. */
+export function examineClosely(
+  reference: Recording,
+  tracker: Recording,
+  yardstick: Yardstick,
+  toleranceMs: number,
+): string[] {
+  const sample = sampleOf(reference, tracker, AROUND);
+  if (sample === null) return [];
+  const judge = judgeOf(reference, tracker, yardstick, toleranceMs);
+  const cause = explain(sample, judge, IDENTITY_SHARE_MAX);
+  return cause ? [warningOn(cause, reference, tracker)] : [];
+}
+
+function judgeOf(reference: Recording, tracker: Recording, yardstick: Yardstick, toleranceMs: number): Judge {
+  const byFrame = [reference, tracker].every(({ parts }) => parts[0].k !== undefined);
+  return { ...fitting(yardstick, reference), by: byFrame ? 'frame' : 'time', toleranceMs, exact: true };
 }
 
 /** Boxes whose centres are judged are looked at as boxes. */

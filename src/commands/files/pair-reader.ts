@@ -15,7 +15,7 @@ import { InputError, noting, type Problem, together } from '../../metric/input-e
 import type { Role } from '../../wire/feed.js';
 import type { WireObject } from '../../wire/objects.js';
 import type { CommandLine } from '../console/options.js';
-import { examine, type Yardstick } from './doctor.js';
+import { examine, examineClosely, type Yardstick } from './doctor.js';
 import { type FileFormats, type FormatSpec, specOf } from './formats.js';
 import { EXACT_PAIRING, type Pairing, pairRecordings, readPairing } from './pairing.js';
 import { readRecordedFile, readText } from './recordings.js';
@@ -109,6 +109,15 @@ export class PairReader {
         },
       ]);
     return this.#align(first, second);
+  }
+
+  /** What might be wrong with a pair that could be read and matches far less than its neighbours. */
+  doubtsOn({ reference, tracker }: FilePair): string[] {
+    const { yardstick, pairing = EXACT_PAIRING } = this.reading;
+    const first = this.#reference(reference);
+    if (!yardstick || !first) return [];
+    const second = this.#file(tracker, this.#specOf(tracker), 'tracker');
+    return examineClosely(first, second, yardstick, pairing.toleranceMs);
   }
 
   /** Reads all pairs, or throws one InputError with the mistakes of all files. */

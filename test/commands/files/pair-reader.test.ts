@@ -26,20 +26,35 @@ describe('pairs of files', () => {
       const args = ['--reference', odd, '--tracker', folder.at('steady.txt')];
       assert.match((await run(args)).err, /odd\.txt: 1 of 3 rows count .*--all-rows/);
       assert.match(
-        (await run([...args, '--all-rows'])).err,
+        (await run([...args, '--all-rows', '--json'])).err,
         /^warning: .*steady\.txt continues to frame 300, .*odd\.txt ends with frame 1: [^\n]*\n$/,
       );
-      assert.match((await run([...args, '--classes', '3'])).err, /^warning: none of the 3 rows/);
+      assert.match((await run([...args, '--classes', '3', '--json'])).err, /^warning: none of the 3 rows/);
+    });
+
+    it('warns once: under the tables for people, on standard error beside what programs read', async () => {
+      const reference = folder.put('brief.txt', '1,1,1,1,1,1,1,1,1\n');
+      const args = ['--reference', reference, '--tracker', folder.at('steady.txt')];
+      const count = (text: string) => text.split('continues to frame 300').length - 1;
+      for (const [more, outs, errs] of [
+        [[], 1, 0],
+        [['--csv', folder.at('rows.csv')], 1, 0],
+        [['--json'], 1, 1],
+        [['--window', '5'], 0, 1],
+      ] as const) {
+        const { out, err } = await run([...args, ...more]);
+        assert.deepEqual([count(out), count(err)], [outs, errs], more.join(' '));
+      }
     });
 
     it('warns of files that cannot be meant: ground truth as a tracker, an empty reference', async () => {
       const truth = folder.at('crossing-gt.txt');
       writeFileSync(truth, '1,1,0,0,10,10,1,1,1\n1,2,50,0,10,10,0,8,1\n');
-      const asTracker = await run(['--reference', truth, '--tracker', truth]);
+      const asTracker = await run(['--reference', truth, '--tracker', truth, '--json']);
       assert.match(asTracker.err, /^warning: .*looks like ground truth \(9 columns\).* 2 rows count, 1 of them not/m);
       const empty = folder.at('empty.txt');
       writeFileSync(empty, '');
-      const { err } = await run(['--reference', empty, '--tracker', folder.at('steady.txt')]);
+      const { err } = await run(['--reference', empty, '--tracker', folder.at('steady.txt'), '--json']);
       assert.match(err, /^warning: .*empty\.txt is empty: everything tracked is false\n$/);
       // files as they should be say nothing
       assert.equal((await run(files)).err, '');
@@ -110,7 +125,7 @@ describe('pairs of files', () => {
     it('are noted alike by every command', async () => {
       const args = ['--reference', folder.put('odd-gt.txt', `${truth}1,2,50,0,10,10,0,8,1\n`)];
       args.push('--tracker', folder.at('steady.txt'));
-      const { err } = await run(args);
+      const { err } = await run([...args, '--json']);
       assert.match(
         err,
         /odd-gt\.txt: 2 of 3 rows count .*\n(warning: .* distractors .*\n)warning: .*steady\.txt continues to frame 300/,
