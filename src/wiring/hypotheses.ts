@@ -69,8 +69,8 @@ const SCALE_MIN = 1.2;
 const SPAN_MIN = 4;
 
 /**
- * The hypothesis that explains most; null when none explains enough, or the feeds agree as they are by more than a share
- * of what they would.
+ * The hypothesis that explains most; null when none explains enough, or the feeds agree as they are by more than a
+ * share of what they would.
  */
 export function explain(sample: Sample, judge: Judge, identityShareMax = IDENTITY_SHARE_MAX): Explanation | null {
   const paired = agreementAsPaired(sample, judge);
