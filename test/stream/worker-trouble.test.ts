@@ -385,8 +385,7 @@ describe('streams in threads', function () {
 
   it('let the log shrink, and lose nothing when the process is killed right then', async () => {
     const settings = settingsOf({ threads: 1, inlineMs: 0 }, {}, { maxBytes: 2 ** 20, snapshotFrames: 1e6 });
-    const frames = 300;
-    const scenes = passing(frames, 1).map(({ reference, tracks }) => {
+    const scenes = passing(600, 1).map(({ reference, tracks }) => {
       // far away, so that they cost nothing but room
       const more = Array.from(
         { length: 70 },
@@ -396,15 +395,18 @@ describe('streams in threads', function () {
     });
     const live = await start(settings);
     openFeeds(live, 's');
+    let frames = 0;
     let most = 0;
-    // the last ones in small groups: what is too much goes with a later commit
-    for (let first = 1, count = 20; first <= frames; first += count) {
-      if (first > frames - 20) count = 4;
+    const send = async (count: number) => {
       clock.nowMs += 1100;
-      await Promise.all(sendBoth(live, 's', scenes.slice(first - 1, first - 1 + count), first));
+      await Promise.all(sendBoth(live, 's', scenes.slice(frames, frames + count), frames + 1));
       await settled(live);
+      frames += count;
       most = Math.max(most, live.storage().bytes);
-    }
+    };
+    while (frames < 280) await send(20);
+    // what is too much goes with a later commit, once its thread has answered
+    while (live.storage().bytes >= 2 ** 20 && frames < 600) await send(4);
     assert.equal(live.storage().threadStreams, 1);
     assert.ok(most > 2 ** 20 && live.storage().bytes < 2 ** 20, `${live.storage().bytes} bytes of ${most}`);
     const [before] = live.reports().map(plain);
@@ -414,7 +416,9 @@ describe('streams in threads', function () {
     assert.deepEqual(again.reports().map(plain), [before]);
     assert.equal(again.reports()[0].report.frame, frames - 1);
     const { evaluation } = (await again.window('s', 't', PROFILE))!;
-    const last = scenes.slice(-40).map(({ reference, tracks }) => ({ reference, tracker: tracks }) as Frame);
+    const last = scenes
+      .slice(frames - 40, frames)
+      .map(({ reference, tracks }) => ({ reference, tracker: tracks }) as Frame);
     assert.deepEqual(evaluation.count, evaluate(last, presets[PROFILE]).count);
   });
 
