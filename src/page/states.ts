@@ -63,19 +63,12 @@ function halfState({ stream, feeds }: StreamState): State {
 }
 
 /** The state of one series; null when all is well. */
-export function seriesState(board: Board, feed: LiveSeries, id: SeriesId): State | null {
+export function seriesState(board: Board, series: LiveSeries, id: SeriesId): State | null {
   const stream = board.streams.get(id.stream);
   const reference = stream?.feeds.find(({ role }) => role === 'reference');
   const tracker = stream?.feeds.find((one) => one.tracker === id.tracker);
   const [finding] = board.findingsOf(id);
-  if (!feed.report && feed.fault && !feed.frames && !finding) return missingState(feed.fault, stream, id);
-  if (performance.now() - feed.skippedAtMs < SLOW_MS)
-    return {
-      name: 'slow',
-      grave: false,
-      title: 'This page cannot keep up.',
-      text: `${feed.skipped} reports were skipped so far. Frames are missing on this page only; the evaluation has all of them. Close other tabs, hide trails and ids, or use a faster connection.`,
-    };
+  if (!series.report && series.fault && !series.frames && !finding) return missingState(series.fault, stream, id);
   if (finding) return findingState(finding);
   if (stream?.resuming) return resumingState(stream);
   const since = (ms: number) => (ms > 0 ? ` for ${duration(board.ageMs(ms))}` : '');
@@ -93,12 +86,19 @@ export function seriesState(board: Board, feed: LiveSeries, id: SeriesId): State
       title: `Tracker ${id.tracker} has been silent${since(tracker.lastReceivedMs)}.`,
       text: 'The reference is still sending, so everything in it counts as missed. Check the tracker and its connection.',
     };
-  if (feed.report && !feed.report.window.exact)
+  if (performance.now() - series.skippedAtMs < SLOW_MS)
+    return {
+      name: 'slow',
+      grave: false,
+      title: 'This page cannot keep up.',
+      text: `${series.skipped} reports were skipped so far. Frames are missing on this page only; the evaluation has all of them. Close other tabs, hide trails and ids, or use a faster connection.`,
+    };
+  if (series.report && !series.report.window.exact)
     return {
       name: 'uncertified',
       grave: false,
       title: 'The figures are not proven.',
-      text: `The solve was cut, and the true cost may be up to ${number(feed.report.window.gap * 100)} % lower. Frames whose time comes meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.threads give more time.`,
+      text: `The solve was cut, and the true cost may be up to ${number(series.report.window.gap * 100)} % lower. Frames whose time comes meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.threads give more time.`,
     };
   if (tracker?.ended)
     return {

@@ -10,6 +10,7 @@ import type { Browser } from 'playwright-core';
 import { paramsByName, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Params, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
+import { harbour } from '../bench/kernel/harbour.js';
 import { metric } from '../kit/exposition.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Evaluator, Screen } from '../kit/system/page.js';
@@ -537,8 +538,7 @@ describe('page states', function () {
       await until(
         `the page says that ${stream}`,
         async () => {
-          // a page that cannot keep up would say that instead
-          await new Promise((resolve) => setTimeout(resolve, 200));
+          await new Promise((resolve) => setTimeout(resolve, 50));
           k++;
           await evaluator
             .feed(stream, speaking)
@@ -589,6 +589,39 @@ describe('page states', function () {
     await evaluator.send('crossing', { faulty: framesOf('faulty').slice(61, 62) }, 62);
     await screen.page.getByText('17 reports were skipped').waitFor();
     await screen.shot('state-slow');
+    assert.deepEqual(screen.complaints, []);
+  });
+
+  it('marks figures that were not proven in time, as reports, events and metrics do', async () => {
+    const scan = { distance: 'geodesic', cutoff: 200, admissibleError: 136, shortSwitchDistance: 68 };
+    const evaluator = await start({
+      text: JSON.stringify({ profiles: { scan } }),
+      evaluation: { budgetMs: 0.2, threads: 0 },
+    });
+    await evaluator.open('port', ['radar'], { profiles: ['scan'], windowFrames: 14 });
+    // every echo is a track of its own
+    const echoes = harbour(40).map(({ reference, tracker }, k) => ({
+      reference,
+      tracker: tracker.map((echo) => ({ ...echo, id: `${k}-${echo.id}` })),
+    }));
+    await evaluator.send('port', { radar: echoes });
+    const { evaluation, settled } = await evaluator.get<{
+      evaluation: { exact: boolean };
+      settled: { frames: number; uncertified: number };
+    }>('/v1/window?stream=port&tracker=radar&profile=scan');
+    assert.equal(evaluation.exact, false);
+    assert.ok(settled.uncertified > 0 && settled.frames + settled.uncertified < 40);
+    const metrics = await (await fetch(`${evaluator.url}/metrics`)).text();
+    const series = { stream: 'port', tracker: 'radar', profile: 'scan' };
+    assert.equal(metric(metrics, 'tgospa_frames_uncertified_total', series), settled.uncertified);
+    assert.equal(metric(metrics, 'tgospa_frames_total', series), settled.frames);
+    const { events } = await evaluator.get<{ events: Array<{ type: string; message: string }> }>('/v1/events');
+    assert.match(events.find(({ type }) => type === 'uncertified')!.message, /not judged/);
+    await screen.go(evaluator, '#/');
+    await screen.page.getByText(/^≤ \d/).waitFor();
+    await screen.go(evaluator, '#/s/port/radar/scan');
+    await screen.banner('uncertified').waitFor();
+    await screen.shot('state-uncertified');
     assert.deepEqual(screen.complaints, []);
   });
 

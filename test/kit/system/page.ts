@@ -33,11 +33,17 @@ export class Evaluator {
     readonly token: string | undefined,
   ) {}
 
-  static async start({ dir = mkdtempSync(join(tmpdir(), 'tgospa-page-')), port = 0, text = '', token = '' } = {}) {
+  static async start({
+    dir = mkdtempSync(join(tmpdir(), 'tgospa-page-')),
+    port = 0,
+    text = '',
+    token = '',
+    evaluation = UNTIMED_EVALUATION as Record<string, number>,
+  } = {}) {
     const env = token ? { TGOSPA_TOKEN: token } : {};
     const { config } = readConfig({
       text,
-      overrides: { listen: { port }, data: { dir }, evaluation: UNTIMED_EVALUATION },
+      overrides: { listen: { port }, data: { dir }, evaluation },
       env,
     });
     const app = await startApp(config, { env, logger: createLogger({ level: 'error' }) });
