@@ -5,7 +5,8 @@
  * carrying on who is held and of everybody choosing the nearest who is left; and what the frame costs at least: nobody
  * earns more than with the nearest, and what was not looked at is no nearer than it is along the axis.
  *
- * Such a frame has no edges. The engines solve the others, and the changes between all of them are counted anew.
+ * Such a frame has no edges. The engines solve the others, and the changes between all of them are counted anew. So it
+ * is for frames whose pairs could be found, while the engines are late because of those before.
  */
 
 import { axisFloor, distances, lowOf, type PairDistance } from './distance.js';
@@ -138,6 +139,7 @@ export class CrowdMatcher {
     if (!contents.framewise && choice.count > 0) {
       const alone = new Choice(contents, packed, this.distance);
       this.fill(alone, null, null, order, truths, tracks, packed);
+      alone.carryOn();
       if (alone.worth() > choice.worth()) choice.become(alone);
     }
     const earned = Math.min(
@@ -146,6 +148,30 @@ export class CrowdMatcher {
     );
     budget.spend((packed.reference.ids.length + packed.tracker.ids.length + this.looks) / LOOKS_PER_WORK);
     return { found: choice.pairs(), least: Math.max(0, choice.unmatched - earned) };
+  }
+
+  /**
+   * Assigns in a frame that has all of its pairs, the last of the window, the better of carrying on and of its own best
+   * matching, of each truth the pair.
+   */
+  assign(frame: FrameRecord, pairOf: Int32Array): void {
+    const { contents } = this;
+    const packed = frame.packed();
+    const before = contents.frameList().slice(0, -1);
+    const choice = new Choice(contents, packed, this.distance, before);
+    const alone = new Choice(contents, packed, this.distance, before);
+    const left = choice.carryOn();
+    pairOf.forEach((pair, truth) => {
+      if (pair === NONE) return;
+      const track = frame.trackIndex(pair);
+      const distance = frame.distanceCost(pair) ** (1 / contents.terms.exponent);
+      alone.join(truth, track, distance, false);
+      if (!left.truths[truth] && !left.tracks[track]) choice.join(truth, track, distance, true);
+    });
+    alone.carryOn();
+    if (alone.worth() > choice.worth()) choice.become(alone);
+    for (let pair = 0; pair < frame.pairCount; pair++)
+      frame.assign(pair, choice.has(frame.truthIndex(pair), frame.trackIndex(pair)) ? 1 : 0);
   }
 
   /** Of each object of a feed how near the nearest of another may be. */
@@ -241,6 +267,7 @@ class Choice {
     private readonly contents: WindowContents,
     private readonly packed: PackedFrame,
     private readonly between: PairDistance,
+    before: readonly FrameRecord[] = contents.frameList(),
   ) {
     const { reference, tracker } = packed;
     const { tariff } = contents;
@@ -249,7 +276,7 @@ class Choice {
     this.truths = reference.ids.map((id) => contents.truths.get(id));
     this.tracks = tracker.ids.map((id) => contents.tracks.get(id));
     this.changes = new Changes();
-    if (!contents.framewise) for (const frame of contents.frameList()) this.changes.into(frame);
+    if (!contents.framewise) for (const frame of before) this.changes.into(frame);
     const [truthAlone, trackAlone] = [aloneOf(reference, tariff), aloneOf(tracker, tariff)];
     this.cost = (truth, track, distance) => pairCost(distance, truthAlone(truth), trackAlone(track), tariff);
     const full = pairCost(0, tariff.admissibleError, tariff.admissibleError, tariff);
@@ -261,24 +288,31 @@ class Choice {
     this.unmatched = unmatched;
   }
 
-  /** Assigns those who are held and close; returns who is taken by that. */
+  /** Assigns those who are held, close and not taken; returns who is taken then. */
   carryOn(): { truths: Uint8Array; tracks: Uint8Array } {
     const { packed, contents, truths, tracks, changes } = this;
     const taken = { truths: new Uint8Array(truths.length), tracks: new Uint8Array(tracks.length) };
     if (contents.framewise) return taken;
+    this.partner.forEach((track, truth) => {
+      if (track !== NONE) taken.truths[truth] = taken.tracks[track] = 1;
+    });
     const places = new Map<number, number>();
     tracks.forEach((track, j) => {
       if (track) places.set(track.slot, j);
     });
     truths.forEach((truth, i) => {
       const j = truth && places.get(changes.partnerOf(truth));
-      if (j === undefined) return;
+      if (j === undefined || taken.truths[i] || taken.tracks[j]) return;
       const d = this.between(packed.reference.coordinates, i, packed.tracker.coordinates, j, packed.stride);
       if (d >= contents.terms.cutoff || this.cost(i, j, d) >= contents.unit) return;
       this.assign(i, j, d);
       taken.truths[i] = taken.tracks[j] = 1;
     });
     return taken;
+  }
+
+  has(truth: number, track: number): boolean {
+    return this.partner[truth] === track;
   }
 
   private assign(truth: number, track: number, distance: number): void {
@@ -329,12 +363,16 @@ class Choice {
 
 /**
  * Who is held by whom, frame after frame, and how many half-switches that takes: two who were never assigned join for
- * free, a held pair is released when one of its ends is needed elsewhere.
+ * free, a held pair is released when one of its ends is needed elsewhere. Who is alone in a frame that lacks pairs is
+ * taken for assigned before: nobody knows whether he was close to somebody there.
  */
 export class Changes {
   /** by slot: the slot of who is held, and 1 for who was ever assigned */
   private partner = new Int32Array(256).fill(NONE);
   private used = new Uint8Array(256);
+  /** by slot: who was joined for free, and in which frame */
+  private early = new Int32Array(256).fill(NONE);
+  private earlyUntil = new Float64Array(256);
 
   partnerOf({ slot }: Trajectory): number {
     return slot < this.partner.length ? this.partner[slot] : NONE;
@@ -361,18 +399,46 @@ export class Changes {
         partner[end] = NONE;
       }
     }
-    if (joins === 0) return halves;
+    if (joins === 0) {
+      if (frame.thinned) this.markSeen(frame);
+      return halves;
+    }
     for (let pair = 0; pair < pairCount; pair++) {
       if (frame.on(pair) <= 0.5) continue;
       const truth = truths[frame.truthIndex(pair)].slot;
       const track = tracks[frame.trackIndex(pair)].slot;
       if (partner[truth] === track) continue;
       if (used[truth] | used[track]) halves++;
+      else {
+        this.early[truth] = track;
+        this.earlyUntil[truth] = frame.number;
+      }
       used[truth] = used[track] = 1;
       partner[truth] = track;
       partner[track] = truth;
     }
+    if (frame.thinned) this.markSeen(frame);
     return halves;
+  }
+
+  private markSeen({ truths, tracks }: FrameRecord): void {
+    for (const { slot } of truths) this.used[slot] = 1;
+    for (const { slot } of tracks) this.used[slot] = 1;
+  }
+
+  /** Visits the pairs of the frame at hand that are held, but not assigned though they are close. */
+  forEachHeld(frame: FrameRecord, visit: (pair: number) => void): void {
+    for (let pair = 0; pair < frame.pairCount; pair++)
+      if (frame.on(pair) === 0 && this.partner[frame.truthAt(pair).slot] === frame.trackAt(pair).slot) visit(pair);
+  }
+
+  /** Visits those of a frame that join for free in a later one. */
+  forEachEarly(frame: FrameRecord, visit: (pair: number) => void): void {
+    for (let pair = 0; pair < frame.pairCount; pair++) {
+      const { slot } = frame.truthAt(pair);
+      if (frame.on(pair) === 0 && this.early[slot] === frame.trackAt(pair).slot && frame.number < this.earlyUntil[slot])
+        visit(pair);
+    }
   }
 
   /** Half-switches that one join takes after the frames so far; an end that is new to the window is nobody. */
@@ -403,11 +469,13 @@ export class Changes {
   }
 
   private grow(slot: number): void {
-    const partner = new Int32Array(2 * slot).fill(NONE);
-    partner.set(this.partner);
-    const used = new Uint8Array(2 * slot);
-    used.set(this.used);
-    this.partner = partner;
-    this.used = used;
+    const grown = <A extends Int32Array | Uint8Array | Float64Array>(old: A, fresh: A): A => {
+      fresh.set(old);
+      return fresh;
+    };
+    this.partner = grown(this.partner, new Int32Array(2 * slot).fill(NONE));
+    this.used = grown(this.used, new Uint8Array(2 * slot));
+    this.early = grown(this.early, new Int32Array(2 * slot).fill(NONE));
+    this.earlyUntil = grown(this.earlyUntil, new Float64Array(2 * slot));
   }
 }

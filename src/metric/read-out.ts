@@ -68,8 +68,8 @@ export function readWindow(solver: Solver): Totals {
   // per-frame matchings, and fractional optima, are not solved in quanta
   if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(solver, halves, total);
   below = Math.min(cost.total, below * contents.quantum);
-  // the frames alone are a bound too: a simple one, and the only one where pairs are missing
-  if (solver.isThinned) below = Math.max(below, cost.total - costAlone(solver));
+  // the frames alone are a bound too: a simple one
+  if (solver.isThinned) below = Math.max(0, cost.total - solver.leastCost(below));
   else if (counts.open > 0 && above === 0) below = Math.min(below, Math.max(0, cost.total - costAlone(solver)));
   above = above * contents.quantum;
   const exact = counts.open === 0 && below <= EXACT * cost.total;
@@ -298,6 +298,8 @@ function readAssignments(solver: Solver): Assigned[][] {
       }
       held.set(truth, track).set(track, truth);
     }
+    // of whom nobody knows whether he was close to somebody: see `Changes`
+    if (frame.thinned) for (const end of [...frame.truths, ...frame.tracks]) used.add(end);
     return properPairs(distance, frame).concat(heldPairs(frame, (end) => held.get(end)));
   });
   return lists.map((list, n) => {

@@ -17,7 +17,14 @@ import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
 import { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
-import { aloneOf, type FoundPairs, type FrameAssignment, type FrameRecord, pairCost } from './window/frame-record.js';
+import {
+  addUp,
+  aloneOf,
+  type FoundPairs,
+  type FrameAssignment,
+  type FrameRecord,
+  pairCost,
+} from './window/frame-record.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
 /** Truths that were too much for the frontier, the frame since which, and for how many windows. */
@@ -28,6 +35,8 @@ export interface HandedOver {
   truths: string[];
 }
 
+/** work of putting components together that any budget pays for */
+const PROMPT_WORK = 2 ** 15;
 /** pairs that are only found for one unit of work */
 const FOUND_PER_WORK = 8;
 /** work of finding a pair and putting it where it belongs, and of each frame in which a component has it */
@@ -55,15 +64,21 @@ export class Solver implements WindowListener {
   /** components that the frontier tries again in this solve */
   private readonly given: Component[] = [];
   private readonly perhapsIsolated: Edge[] = [];
-  /** frames of which not all pairs were kept, and of those without edges what they cost at least */
-  private readonly thinned = new Map<number, number | null>();
+  /** frames of which the engines do not know all pairs */
+  private readonly thinned = new Set<number>();
+  /** frames without edges, and what those without all pairs cost at least */
+  private readonly edgeless = new Map<number, number | null>();
   private readonly crowds: CrowdMatcher;
   /** half-switches by the engines, while those of all frames together stand in the frames */
   private readonly engineHalves: number[] = [];
+  /** pairs that are assigned as long */
+  private readonly completed: [FrameRecord, number][] = [];
   /** accounts that stand once the frames that were there before are worked again */
   private restored: readonly Account[] | null = null;
   /** work of taking in frames since the last solve, and of putting edges together while one goes on */
   private entered = 0;
+  /** work of putting together what the last solve had no time for */
+  private cutWork = 0;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
   private readonly frameOf = (number: number) => this.contents.frame(number);
@@ -151,14 +166,33 @@ export class Solver implements WindowListener {
       return;
     }
     if (packed.reference.alone || packed.tracker.alone) this.dropWorthless(packed);
+    if (this.isLate(budget)) {
+      this.appendEdgeless(packed, budget);
+      return;
+    }
     const isCrowd = finder.count > PAIRS_MAX;
     const frame = contents.append(packed, isCrowd ? thinPairs(finder, packed, contents) : finder);
     this.entered += PAIR_WORK * finder.count;
     if (contents.framewise) matchFrame(frame);
     else if (isCrowd) {
       frame.thinned = true;
-      this.thinned.set(frame.number, null);
+      this.thinned.add(frame.number);
     }
+  }
+
+  /** Whether the last solve was cut, and putting together what it left takes long, and a third of what there is. */
+  private isLate(budget: Budget): boolean {
+    const { cutWork, contents } = this;
+    return budget.isLimited && !contents.weighted && cutWork > PROMPT_WORK && 3 * cutWork > budget.leftWork;
+  }
+
+  /** Appends a frame with all pairs that were found, of which the engines know nothing. */
+  private appendEdgeless(packed: PackedFrame, budget: Budget): void {
+    const frame = this.contents.append(packed, this.finder, false);
+    this.edgeless.set(frame.number, null);
+    this.entered += PAIR_WORK * frame.pairCount;
+    this.matchings.budget = budget;
+    this.crowds.assign(frame, this.matchings.of(frame).pairOf);
   }
 
   /** Appends a frame with the pairs that are assigned in it, of which the engines know nothing. */
@@ -166,7 +200,7 @@ export class Solver implements WindowListener {
     const frame = this.contents.append(packed, pairs, false);
     frame.thinned = true;
     for (let pair = 0; pair < pairs.count; pair++) frame.assign(pair, 1);
-    this.thinned.set(frame.number, least);
+    this.edgeless.set(frame.number, least);
   }
 
   /** Pairs whose ends cost less alone than together are none. */
@@ -184,6 +218,7 @@ export class Solver implements WindowListener {
     this.contents.dropOldest();
     this.matchings.dropFrame(oldestNumber);
     this.thinned.delete(oldestNumber);
+    this.edgeless.delete(oldestNumber);
   }
 
   edgeAppears(edge: Edge): void {
@@ -286,6 +321,8 @@ export class Solver implements WindowListener {
     this.given.length = 0;
     contents.addUpTouched();
     this.countChanges();
+    this.cutWork = 0;
+    for (const { engine, work } of this.components) if (engine === 'open') this.cutWork += work;
     if (this.restored) this.accounts?.restore(this.restored, contents.truths);
     this.restored = null;
   }
@@ -304,25 +341,34 @@ export class Solver implements WindowListener {
     const { contents, coarse } = this;
     for (let n = 0; n < coarse.length; n++) contents.frame(contents.oldestNumber + n).reassign(coarse[n]);
     coarse.length = 0;
-    const { engineHalves } = this;
+    const { engineHalves, completed } = this;
     for (let n = 0; n < engineHalves.length; n++) contents.frame(contents.oldestNumber + n).halves = engineHalves[n];
     engineHalves.length = 0;
+    for (const [frame, pair] of completed) frame.assign(pair, 0);
+    for (const [frame] of completed) addUp(frame);
+    completed.length = 0;
   }
 
   /** Frames without edges are assigned by nobody's engine: the changes of all frames are counted, until the next. */
   private countChanges(): void {
     const { contents, engineHalves } = this;
-    if (contents.framewise || !this.hasCrowds) return;
+    if (contents.framewise || this.edgeless.size === 0) return;
     const changes = new Changes();
-    for (const frame of contents.frameList()) {
+    const frames = contents.frameList();
+    for (const frame of frames) {
       engineHalves.push(frame.halves);
       frame.halves = changes.into(frame);
+      changes.forEachHeld(frame, (pair) => this.complete(frame, pair));
     }
+    for (const frame of frames) changes.forEachEarly(frame, (pair) => this.complete(frame, pair));
+    for (const [frame] of this.completed) if (frame.touched) addUp(frame);
   }
 
-  private get hasCrowds(): boolean {
-    for (const least of this.thinned.values()) if (least !== null) return true;
-    return false;
+  /** Assigns a pair that is held and close, of which its engine does not know that it is held. */
+  private complete(frame: FrameRecord, pair: number): void {
+    frame.assign(pair, 1);
+    frame.touched = true;
+    this.completed.push([frame, pair]);
   }
 
   /** Whether the frontier should try a component again. */
@@ -485,7 +531,10 @@ export class Solver implements WindowListener {
       this.dissolved.push(component);
     }
     const component = new Component(this.program, edges, since, patience);
-    for (const edge of edges) this.entered += PAIR_WORK + LAYER_WORK * edge.size;
+    let work = 0;
+    for (const edge of edges) work += PAIR_WORK + LAYER_WORK * edge.size;
+    this.entered += work;
+    component.work = work;
     component.inherit([...before, ...this.given]);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);
@@ -497,19 +546,38 @@ export class Solver implements WindowListener {
   /** Pairs of frames that no engine knows. */
   get crowdPairs(): number {
     let sum = 0;
-    for (const [number, least] of this.thinned) if (least !== null) sum += this.contents.frame(number).pairCount;
+    for (const number of this.edgeless.keys()) sum += this.contents.frame(number).pairCount;
     return sum;
   }
 
-  /** Whether pairs are missing in the window; then nothing is more certain than what its frames cost alone. */
+  /** Whether there are pairs in the window that no engine knows. */
   get isThinned(): boolean {
-    return this.thinned.size > 0;
+    return this.thinned.size + this.edgeless.size > 0;
+  }
+
+  /**
+   * What the window costs at least where no engine knows all pairs: its frames alone; or those the engines know, by a
+   * bound so much below what they assigned, and the others alone.
+   */
+  leastCost(below: number): number {
+    const { contents, edgeless, engineHalves } = this;
+    const { missed, false: falsePrice, half } = contents.prices;
+    let alone = 0;
+    let solved = 0;
+    contents.frameList().forEach((frame, n) => {
+      const least = contents.frameWeight(frame.number) * this.leastOf(frame);
+      alone += least;
+      if (edgeless.has(frame.number)) solved += least;
+      else solved += frame.localization + missed * frame.missedUnits + falsePrice * frame.falseUnits;
+      if (!contents.framewise) solved += half * (engineHalves[n] ?? frame.halves);
+    });
+    return this.thinned.size > 0 || contents.weighted ? alone : Math.max(alone, solved - below);
   }
 
   /** What a frame costs at least, alone. */
   leastOf(frame: FrameRecord): number {
     const { prices, quantum } = this.contents;
-    const least = this.thinned.get(frame.number);
+    const least = this.edgeless.get(frame.number);
     if (least !== undefined && least !== null) return least;
     const { truths, tracks } = frame;
     // each pair may earn almost a quantum more than it says

@@ -5,8 +5,9 @@
  */
 
 import assert from 'node:assert/strict';
-import { evaluate, type Frame, type Params, SlidingWindow } from '../../src/index.js';
+import { evaluate, type Frame, type Params, presets, SlidingWindow } from '../../src/index.js';
 import { bestMatching } from '../../src/metric/assignment.js';
+import { crowd } from '../bench/crowd.js';
 import { close } from '../kit/metric/verifier.js';
 import { type Random, randomFrom } from '../kit/random.js';
 import { skipInFastRun } from '../kit/system/system.js';
@@ -126,6 +127,30 @@ describe('a crowd', () => {
       const { missed, false: falseCount } = perFrame.at(-1)!.count;
       if (frame.reference.length > 6) assert.deepEqual([missed, falseCount], [0, 0], `push ${k}`);
     });
+    window.dispose();
+  });
+
+  it('that the engines are late with is answered frame by frame meanwhile', function () {
+    skipInFastRun(this);
+    const params = presets['online-surveillance'];
+    const window = new SlidingWindow({ ...params, windowFrames: 12 }, { budgetMs: 1 });
+    const frames = crowd(200, 20, 11, 150);
+    const pairs = frames.map((frame, k) => {
+      const { exact, lowerBound, cost, solver } = window.push(frame);
+      const held = frames.slice(Math.max(0, k - 11), k + 1);
+      const { total } = evaluate(held, { ...params, switchPenalty: 0 }).cost;
+      assert.ok(
+        lowerBound >= total * (1 - 1e-9),
+        `push ${k}: bound ${lowerBound} below that of frames alone, ${total}`,
+      );
+      assert.ok(exact || cost.total > lowerBound, `push ${k}`);
+      return solver.pairs;
+    });
+    // all pairs of a frame that the engines do not know come on top
+    assert.ok(
+      pairs.some((count, k) => k > 3 && count > pairs[k - 1] + 1000),
+      'the engines were never late',
+    );
     window.dispose();
   });
 

@@ -75,6 +75,8 @@ export class Component {
   relaxed = false;
   /** marks a component whose frames changed since its last solve, or that was out of time then */
   stale = true;
+  /** of putting it together */
+  work = 0;
   /** false once an edge came or went: it must be built anew */
   alive = true;
 
