@@ -1,7 +1,7 @@
 /**
  * Runs tests: `npm test` all of them, `npm test -- edge commands/eval metric/ties` those of the folders and files
  * named, and `npm run test:fast` everything that answers within a minute: no other programs, and none of the tests that
- * are long (`kit/system/system.ts`). Files run side by side, one more than there are processors, for many wait for other
+ * are long (`kit/system/system.ts`). Files run side by side, two more than there are processors, for many wait for other
  * programs; those that take longest start first. What comes after the first word with a dash goes to mocha: `npm test
  * -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run.
  */
@@ -57,7 +57,7 @@ if (process.env.TGOSPA_TEST_LIST === '1') {
   console.log(names.join('\n'));
   process.exit();
 }
-const sideBySide = names.length > 1 ? ['--parallel', '--jobs', String(availableParallelism() + 1)] : [];
+const sideBySide = names.length > 1 ? ['--parallel', '--jobs', String(availableParallelism() + 2)] : [];
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const child = spawn(
   process.execPath,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { type Plan, planOf } from './plan.js';
 import { playPlan, simulate } from './run.js';
 
-const SEEDS = 16;
+const SEEDS = 10;
 
 /** A plan with interruptions of its own, in the scene of a seed. */
 const scripted = (seed: number, kind: Plan['kind'], faults: Plan['faults']): Plan => ({
@@ -28,7 +28,7 @@ describe('simulation', () => {
     assert.notEqual(first.digest, other.digest);
   });
 
-  for (const seed of [1, 2, 3, 4])
+  for (const seed of [1, 2])
     it(`acks a commit that was in doubt and turned out to be stored, seed ${seed}`, async () => {
       const failing = { kind: 'disk' as const, fault: 'failing' as const, forMs: 300 };
       const plan = scripted(seed, 'usual', [
@@ -39,7 +39,7 @@ describe('simulation', () => {
       assert.deepEqual(violations, []);
     });
 
-  for (const seed of [20, 27, 61, 67])
+  for (const seed of [20, 61])
     it(`waits for a feed that was cut while the disk took nothing, seed ${seed}`, async () => {
       const feed = 1;
       const plan = scripted(seed, 'usual', [
