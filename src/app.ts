@@ -5,6 +5,7 @@
  * come in takes effect, and last the listeners hear of it.
  */
 import { readFileSync } from 'node:fs';
+import { IncidentDesk } from './alerts/incident-desk.js';
 import { Notifier } from './alerts/notifier.js';
 import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecrets } from './config/config.js';
 import { Access } from './edge/access.js';
@@ -47,10 +48,12 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   const { env = process.env, logger = configuredLogger(config, env) } = options;
   const cleanUp = new CleanUp();
   try {
+    const desk = new IncidentDesk(config.data.dir, logger);
     const notifier = new Notifier({
       settings: config.notify,
       receivers: notifyReceivers(config, env),
       dir: config.data.dir,
+      desk,
       logger,
     });
     cleanUp.push(() => notifier.stop());
@@ -65,17 +68,22 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     const jumps = setInterval(() => noticeJump(clock, meters, logger), JUMP_CHECK_MS).unref();
     cleanUp.push(() => clearInterval(jumps));
     live.events$.subscribe((event) => {
-      if (event.type === 'spike') notifier.observe(event);
+      if (event.type === 'incident') notifier.observe(event);
     });
 
     const build = { version: version(), node: process.version };
     const notifications = () => notifier.counts();
-    const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications });
+    const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications, desk });
     cleanUp.push(() => edge.quiesce());
     const http = await edge.listen();
     logger.info('listening', { url: http, dataDir: config.data.dir });
     await live.recovered;
-    notifier.start(http, live.spikes());
+    const names = () => live.streams().map(({ stream }) => stream);
+    notifier.start(
+      http,
+      live.streams().flatMap(({ incidents }) => incidents),
+      names,
+    );
     const sources = startSources({ config, desk: edge.desk, meters, logger, env });
     cleanUp.push(() => sources.stop());
     cleanUp.push(() => live.liftBackpressure());

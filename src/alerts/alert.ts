@@ -1,12 +1,13 @@
 /**
- * A spike as an alert: labels, words and times as Alertmanager knows them, and the two messages that carry alerts:
- * what Alertmanager takes at /api/v2/alerts, and what it sends to webhooks (version 4).
+ * An incident as an alert: labels, words and times as Alertmanager knows them; many of a group as one; and the two
+ * messages that carry alerts: what Alertmanager takes at /api/v2/alerts, and what it sends to webhooks (version 4).
  */
 import { createHash } from 'node:crypto';
-import type { SpikeEvent } from '../wire/events.js';
+import type { IncidentSignal, IncidentSignalName, OpenIncident, Severity } from '../wire/incidents.js';
+import { seriesKey } from '../wire/series-key.js';
 
 export interface Alert {
-  /** of the spike's series and signal */
+  /** of its series or group, its name and severity: what an Alertmanager would tell it from others by */
   key: string;
   labels: Record<string, string>;
   annotations: Record<string, string>;
@@ -16,93 +17,155 @@ export interface Alert {
   generatorURL: string;
 }
 
-type Kind = { alertname: string; severity: string; what: string; unit: string };
+/** Addresses that stand in alerts. */
+export interface Links {
+  page: string;
+  runbook: string;
+  /** of the dashboard of a series; null: none */
+  dashboard: string | null;
+}
 
-/** The same names as those of dashboards/prometheus/rules.yml, so that routes and runbook serve both. */
-const KINDS: Record<SpikeEvent['signal'], Kind> = {
-  missed: {
-    alertname: 'TrackerMissSpike',
-    severity: 'critical',
-    what: 'misses far more than usual',
-    unit: 'missed objects per frame',
-  },
+type Kind = { alertname: string; what: string; unit: string };
+
+/** The same names as those of dashboards/prometheus/rules.yml, so that routes and runbook serve both; the first counts. */
+const KINDS: Record<IncidentSignalName, Kind> = {
+  silence: { alertname: 'TrackerSilent', what: 'is silent', unit: '' },
+  wiring: { alertname: 'TrackerNeverMatches', what: 'does not fit its reference', unit: '' },
+  missed: { alertname: 'TrackerMissSpike', what: 'misses far more than usual', unit: 'missed objects per frame' },
   false: {
     alertname: 'TrackerFalseSpike',
-    severity: 'warning',
     what: 'reports far more objects that are not there than usual',
     unit: 'false tracks per frame',
   },
   switch: {
     alertname: 'TrackerSwitchSpike',
-    severity: 'warning',
     what: 'exchanges or breaks identities far more than usual',
     unit: 'track switches per frame',
   },
   localization: {
     alertname: 'TrackerLocalizationDrift',
-    severity: 'warning',
     what: 'is less precise than usual',
     unit: 'mean localization error',
   },
+  timing: { alertname: 'TrackerLocalizationDrift', what: 'is late', unit: '' },
 };
+const ORDER = Object.keys(KINDS) as IncidentSignalName[];
+export const GROUP_ALERT = 'TrackerGroupIncident';
+const STREAMS_NAMED = 10;
 
-export const keyOf = ({ stream, tracker, profile, signal }: SpikeEvent) =>
-  `${stream}\n${tracker}\n${profile}\n${signal}`;
+/** The signals of an incident that are not over, the most urgent first; all of them when all are. */
+function tellingSignals({ signals }: OpenIncident): IncidentSignal[] {
+  const active = signals.filter(({ over }) => !over);
+  const told = active.length > 0 ? active : signals;
+  return [...told].sort((a, b) => ORDER.indexOf(a.signal) - ORDER.indexOf(b.signal));
+}
 
-/** A spike that was adopted, or whose tracker is gone: still bad, less urgent, under another key. */
-export const lastingKeyOf = (event: SpikeEvent) => `${keyOf(event)}\nlasting`;
-export const isLasting = ({ phase, reason }: SpikeEvent) =>
-  phase === 'update' && (reason === 'adopted' || reason === 'retired');
-const LOWER: Record<string, string> = { critical: 'warning', warning: 'info' };
-
-const WHY: Record<NonNullable<SpikeEvent['why']>, string> = {
-  worse: '',
-  never_matched: 'Nothing has ever matched. ',
-  mostly_missed: 'More objects are missed than found. ',
-  objective: 'The objective of the stream is not met. ',
-};
-
-/** The alert of a spike that has begun, or lasts. */
-export function alertOf(event: SpikeEvent, extra: Record<string, string>, pageUrl: string): Alert {
-  const { stream, tracker, profile, signal } = event;
-  const { alertname, severity, what } = KINDS[signal];
-  const lasting = isLasting(event);
+/** The alert of an incident. */
+export function alertOf(incident: OpenIncident, extra: Record<string, string>, links: Links): Alert {
+  const { stream, tracker, profile, severity, lasting, cause, message, sinceMs, k } = incident;
+  const [leading] = tellingSignals(incident);
+  const { alertname, what } = KINDS[leading.signal];
+  const known = cause === 'unknown' ? '' : `: ${message}`;
+  const path = [stream, tracker, profile].map(encodeURIComponent).join('/');
   return {
-    key: lasting ? lastingKeyOf(event) : keyOf(event),
-    labels: {
-      ...extra,
-      alertname,
-      severity: lasting ? LOWER[severity] : severity,
-      by: 'evaluator',
-      stream,
-      tracker,
-      profile,
-      signal,
-    },
+    key: `${seriesKey(stream, tracker, profile)}\n${alertname}\n${severity}`,
+    labels: { ...extra, alertname, severity, by: 'evaluator', stream, tracker, profile, signal: leading.signal },
     annotations: {
-      summary: `Tracker ${tracker} of ${stream} ${lasting ? `still ${what}` : what}.`,
-      description: descriptionOf(event),
-      runbook_url: `dashboards/RUNBOOK.md#${alertname.toLowerCase()}`,
+      summary: `Tracker ${tracker} of ${stream} ${lasting ? `still ${what}` : what}${known}.`,
+      description: descriptionOf(incident),
+      cause,
+      runbook_url: `${links.runbook}#${alertname.toLowerCase()}`,
+      ...dashboardOf(incident, links),
     },
-    startsAt: new Date(event.atMs ?? 0).toISOString(),
-    generatorURL: `${pageUrl}#/s/${[stream, tracker, profile].map(encodeURIComponent).join('/')}`,
+    startsAt: new Date(sinceMs).toISOString(),
+    generatorURL: `${links.page}#/s/${path}?k=${k}`,
   };
 }
 
-function descriptionOf(event: SpikeEvent): string {
-  const { signal, profile, k, at, expected, observed, objects, concerned, of, since, why, reason } = event;
-  const share = of && concerned !== undefined ? ` (${concerned} of ${of} objects)` : '';
+function dashboardOf(
+  { stream, tracker, profile, sinceMs }: OpenIncident,
+  { dashboard }: Links,
+): { dashboard_url?: string } {
+  if (dashboard === null) return {};
+  const url = new URL(dashboard);
+  for (const [key, value] of Object.entries({ stream, tracker, profile })) url.searchParams.set(`var-${key}`, value);
+  url.searchParams.set('from', String(Math.round(sinceMs) - 300_000));
+  return { dashboard_url: url.href };
+}
+
+/** 14:02:11Z, with the day where it is another one than that of the newest news. */
+export function clock(ms: number): string {
+  const text = new Date(ms).toISOString();
+  return `${text.slice(0, 10)} ${text.slice(11, 19)}Z`;
+}
+
+function descriptionOf(incident: OpenIncident): string {
+  const { profile, k, at, sinceMs, lasting, message, cause, times } = incident;
   const still =
-    reason === 'adopted' ? 'Still so, and learned by now. ' : reason === 'retired' ? 'The tracker is gone. ' : '';
-  const named = objects.length > 0 ? `; concerned: ${objects.join(', ')}` : '';
-  const clock = since === undefined ? '' : ` ${new Date(since * 1000).toISOString().slice(0, 19)}Z,`;
-  return `${still}${why ? WHY[why] : ''}${KINDS[signal].unit}: ${number(observed)}${share} where ${number(expected)} is usual (profile ${profile}). Since${clock} frame ${k}, known at frame ${at}${named}.`;
+    lasting === 'adopted'
+      ? `Still bad since ${clock(sinceMs)}, and learned as usual by now. `
+      : lasting === 'retired'
+        ? `The tracker is gone; it was bad since ${clock(sinceMs)}. `
+        : '';
+  const why = cause === 'unknown' ? '' : `${message[0].toUpperCase()}${message.slice(1)}. `;
+  const again = times > 1 ? ` It came ${times} times.` : '';
+  const figures = tellingSignals(incident).flatMap(figuresOf).join('; ');
+  const named = [...new Set(tellingSignals(incident).flatMap(({ objects }) => objects))].slice(0, 20);
+  const concerned = named.length > 0 ? ` Concerned: ${named.join(', ')}.` : '';
+  const since = `Since ${clock(sinceMs)}, frame ${k}, newest news at frame ${at} (profile ${profile}).`;
+  return `${still}${why}${figures ? `${figures[0].toUpperCase()}${figures.slice(1)}. ` : ''}${since}${again}${concerned}`;
+}
+
+function figuresOf({ signal, observed, expected, expectedNow, concerned, of }: IncidentSignal): string[] {
+  const { unit } = KINDS[signal];
+  if (unit === '') return [];
+  const share = of && concerned !== undefined ? ` (${concerned} of ${of} objects)` : '';
+  const now = expectedNow === undefined ? '' : `, ${number(expectedNow)} by now`;
+  return [`${unit}: ${number(observed)}${share} where ${number(expected)} is usual${now}`];
+}
+
+const number = (value: number) => String(Number(value.toPrecision(3)));
+
+const WEIGHT: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
+
+/** Many incidents of a group of streams as one alert. */
+export function groupAlertOf(
+  group: { name: string; labels: Record<string, string> },
+  members: readonly OpenIncident[],
+  streams: number,
+  extra: Record<string, string>,
+  links: Links,
+): Alert {
+  const failing = [...new Set(members.map(({ stream }) => stream))].sort();
+  const causes = new Map<string, number>();
+  for (const { cause } of members) causes.set(cause, (causes.get(cause) ?? 0) + 1);
+  const worst = members.reduce((most, one) => (WEIGHT[one.severity] > WEIGHT[most.severity] ? one : most));
+  const byCause = [...causes].sort((a, b) => b[1] - a[1]).map(([cause, count]) => `${count} ${cause}`);
+  const more = failing.length > STREAMS_NAMED ? ` and ${failing.length - STREAMS_NAMED} more` : '';
+  const since = Math.min(...members.map(({ sinceMs }) => sinceMs));
+  return {
+    key: `group\n${group.name}`,
+    // the severity of the worst when it began would make it another alert whenever that changes
+    labels: {
+      ...extra,
+      ...group.labels,
+      alertname: GROUP_ALERT,
+      severity: 'critical',
+      by: 'evaluator',
+      group: group.name,
+    },
+    annotations: {
+      summary: `${failing.length} of ${streams} streams of ${group.name} are in trouble: ${byCause.join(', ')}.`,
+      description: `Since ${clock(since)}, worst ${worst.severity}: ${failing.slice(0, STREAMS_NAMED).join(', ')}${more}. Look for what they have in common.`,
+      runbook_url: `${links.runbook}#${GROUP_ALERT.toLowerCase()}`,
+    },
+    startsAt: new Date(since).toISOString(),
+    generatorURL: links.page,
+  };
 }
 
 /** The same alert when it is over. */
 export const resolved = (alert: Alert, atMs: number): Alert => ({ ...alert, endsAt: new Date(atMs).toISOString() });
-
-const number = (value: number) => String(Number(value.toPrecision(3)));
 
 /** For POST /api/v2/alerts. Without an end, Alertmanager lets an alert end after its resolve_timeout. */
 export const alertmanagerMessage = (alerts: Alert[]): unknown =>
@@ -114,16 +177,21 @@ export const alertmanagerMessage = (alerts: Alert[]): unknown =>
     generatorURL,
   }));
 
-/** What a webhook of Alertmanager gets. All alerts are of one stream and tracker, which they are grouped by. */
+/** What alerts to webhooks are grouped by: a stream and tracker, or a group. */
+export const groupLabelsOf = ({ labels: { stream, tracker, group, alertname } }: Alert): Record<string, string> =>
+  alertname === GROUP_ALERT ? { group } : { stream, tracker };
+
+/** What a webhook of Alertmanager gets. All alerts have the same group labels. */
 export function webhookMessage(receiver: string, alerts: Alert[], pageUrl: string): unknown {
-  const { stream, tracker } = alerts[0].labels;
+  const groupLabels = groupLabelsOf(alerts[0]);
+  const named = Object.entries(groupLabels).map(([key, value]) => `${key}=${JSON.stringify(value)}`);
   return {
     version: '4',
-    groupKey: `{}:{stream=${JSON.stringify(stream)}, tracker=${JSON.stringify(tracker)}}`,
+    groupKey: `{}:{${named.join(', ')}}`,
     truncatedAlerts: 0,
     status: alerts.some(({ endsAt }) => endsAt === undefined) ? 'firing' : 'resolved',
     receiver,
-    groupLabels: { stream, tracker },
+    groupLabels,
     commonLabels: common(alerts.map(({ labels }) => labels)),
     commonAnnotations: common(alerts.map(({ annotations }) => annotations)),
     externalURL: pageUrl,

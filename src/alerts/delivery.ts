@@ -6,22 +6,17 @@
 import { type Config, matchesPattern, type Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { NotificationCounts } from '../telemetry/spec.js';
-import type { SpikeEvent } from '../wire/events.js';
-import {
-  type Alert,
-  alertmanagerMessage,
-  alertOf,
-  isLasting,
-  keyOf,
-  lastingKeyOf,
-  resolved,
-  webhookMessage,
-} from './alert.js';
+import type { OpenIncident } from '../wire/incidents.js';
+import { type Alert, alertmanagerMessage, groupLabelsOf, resolved, webhookMessage } from './alert.js';
+import type { Wanted } from './announcer.js';
+
+/** Signals that a receiver chooses from; it hears of the others whatever it chose. */
+const SPIKE_SIGNALS: readonly string[] = ['missed', 'false', 'switch', 'localization'];
 
 export interface DeliveryParts {
   settings: Config['notify'];
   logger: Pick<Logger, 'info' | 'warn'>;
-  /** address of the page */
+  /** address of the page, with a slash at its end */
   pageUrl: string;
   /** writes down which alerts receivers know as firing */
   save(): void;
@@ -32,6 +27,8 @@ export class Delivery {
   #queue: Alert[] = [];
   /** firing alerts that the receiver knows of, or may know of */
   readonly #firing = new Map<string, Alert>();
+  /** when a webhook was last told of what fires, epoch milliseconds */
+  readonly #toldMs = new Map<string, number>();
   #failures = 0;
   #retry: NodeJS.Timeout | null = null;
   #sending: Promise<void> | null = null;
@@ -49,48 +46,53 @@ export class Delivery {
     return [...this.#firing.values()];
   }
 
-  get #pageUrl(): string {
-    const url = this.parts.pageUrl;
-    return url.endsWith('/') ? url : `${url}/`;
+  wants({ stream, signals }: OpenIncident): boolean {
+    const wanted: readonly string[] = this.receiver.signals;
+    const telling = signals.some(({ signal }) => wanted.includes(signal) || !SPIKE_SIGNALS.includes(signal));
+    return telling && this.receiver.streams.some((pattern) => matchesPattern(pattern, stream));
   }
 
-  #wants({ stream, signal }: SpikeEvent): boolean {
-    const { streams, signals } = this.receiver;
-    return signals.includes(signal) && streams.some((pattern) => matchesPattern(pattern, stream));
-  }
-
-  observe(event: SpikeEvent, nowMs: number): void {
-    if (!this.#wants(event)) return;
-    if (event.phase !== 'end') {
-      // something fires all the time: first the alert that lasts, then the end of the urgent one
-      if (event.phase === 'update' && !isLasting(event)) return;
-      const alert = alertOf(event, this.receiver.labels, this.#pageUrl);
-      // events may come again after a crash
-      if (this.#firing.get(alert.key)?.startsAt !== alert.startsAt) this.#enqueue(alert);
-      if (alert.key !== keyOf(event)) this.#resolve(keyOf(event), nowMs);
-      return;
+  /** Tells what is new, and then takes back what is over. */
+  reconcile(wanted: readonly Wanted[], nowMs: number): void {
+    for (const { alert, quiet, acknowledged } of wanted) {
+      const known = this.#latest(alert.key);
+      if (quiet && !this.#firing.has(alert.key)) this.#drop(alert.key);
+      else if (known && known.endsAt === undefined) this.#renew(known, alert, quiet || acknowledged, nowMs);
+      // what finds no room now does so later
+      else if (!quiet && this.#queue.length < this.parts.settings.queueAlerts) this.#enqueue(alert);
     }
-    this.#resolve(keyOf(event), nowMs);
-    this.#resolve(lastingKeyOf(event), nowMs);
+    const keys = new Set(wanted.map(({ alert }) => alert.key));
+    for (const key of new Set([...this.#firing.keys(), ...this.#queue.map((alert) => alert.key)]))
+      if (!keys.has(key)) this.#resolve(key, nowMs);
+  }
+
+  /** What was not sent yet need not be. */
+  #drop(key: string): void {
+    this.#queue = this.#queue.filter((alert) => alert.key !== key);
+    this.counts.waiting = this.#queue.length;
+  }
+
+  /** What is on its way to the receiver, or what it knows. */
+  #latest(key: string): Alert | undefined {
+    return this.#queue.findLast((alert) => alert.key === key) ?? this.#firing.get(key);
+  }
+
+  /** Words that have changed go out with the next repetition; a webhook is reminded now and then. */
+  #renew(known: Alert, alert: Alert, silently: boolean, nowMs: number): void {
+    known.annotations = alert.annotations;
+    if (this.receiver.type === 'alertmanager' || silently) return;
+    const toldMs = this.#toldMs.get(alert.key);
+    if (toldMs === undefined) this.#toldMs.set(alert.key, nowMs);
+    else if (nowMs - toldMs >= this.parts.settings.remindMs && !this.#queue.includes(known)) {
+      this.#toldMs.set(alert.key, nowMs);
+      this.#enqueue(known);
+    }
   }
 
   #resolve(key: string, nowMs: number): void {
-    const firing =
-      this.#queue.findLast((alert) => alert.key === key && alert.endsAt === undefined) ?? this.#firing.get(key);
-    if (firing) this.#enqueue(resolved(firing, nowMs));
-  }
-
-  /** After a start: alerts of spikes that last are sent where they are not known, the others are resolved. */
-  recover(active: SpikeEvent[], nowMs: number): void {
-    const lasting = new Map(
-      active
-        .filter((event) => this.#wants(event))
-        .map((event) => [isLasting(event) ? lastingKeyOf(event) : keyOf(event), event]),
-    );
-    for (const [key, alert] of this.#firing) if (!lasting.has(key)) this.#enqueue(resolved(alert, nowMs));
-    for (const [key, event] of lasting)
-      if (this.receiver.type === 'alertmanager' || !this.#firing.has(key))
-        this.#enqueue(this.#firing.get(key) ?? alertOf(event, this.receiver.labels, this.#pageUrl));
+    const known = this.#latest(key);
+    if (known && known.endsAt === undefined) this.#enqueue(resolved(known, nowMs));
+    this.#toldMs.delete(key);
   }
 
   /** An Alertmanager forgets what is not sent again. */
@@ -137,15 +139,15 @@ export class Delivery {
     }
   }
 
-  /** The oldest alerts that fit into one message; one spike's start and end never share it. */
+  /** The oldest alerts that fit into one message; an alert's start and end never share it. */
   #nextBatch(): Alert[] {
     const batch: Alert[] = [];
     const keys = new Set<string>();
-    const [{ labels: first }] = this.#queue;
+    const groupOf = (alert: Alert) => JSON.stringify(groupLabelsOf(alert));
+    const first = groupOf(this.#queue[0]);
     for (const alert of this.#queue) {
-      const { labels, key } = alert;
-      const fits =
-        this.receiver.type === 'alertmanager' || (labels.stream === first.stream && labels.tracker === first.tracker);
+      const { key } = alert;
+      const fits = this.receiver.type === 'alertmanager' || groupOf(alert) === first;
       if (!fits || keys.has(key) || batch.length === this.parts.settings.batchAlerts) break;
       keys.add(key);
       batch.push(alert);
@@ -185,7 +187,7 @@ export class Delivery {
     this.parts.save();
     const { url, type, name, token } = this.receiver;
     const isAlertmanager = type === 'alertmanager';
-    const message = isAlertmanager ? alertmanagerMessage(batch) : webhookMessage(name, batch, this.#pageUrl);
+    const message = isAlertmanager ? alertmanagerMessage(batch) : webhookMessage(name, batch, this.parts.pageUrl);
     try {
       const response = await fetch(isAlertmanager ? `${url.replace(/\/+$/, '')}/api/v2/alerts` : url, {
         method: 'POST',

@@ -1,36 +1,44 @@
 /**
- * Sends spikes to Alertmanagers and webhooks: at once, again until they are accepted, and when they are over. Each
- * receiver has a delivery of its own, so that one that is down holds up nobody. Which alerts a receiver knows as firing
- * is written to a file beside the log before they are sent; after a crash, those whose spike is over are resolved.
+ * Tells Alertmanagers and webhooks about incidents: once they have lasted for a while, again until it is accepted, and
+ * when they are over. Each receiver has a delivery of its own, so that one that is down holds up nobody. Which alerts a
+ * receiver knows as firing is written to a file beside the log before they are sent; after a crash, those whose
+ * incident is over are resolved.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { NotificationCounts } from '../telemetry/spec.js';
-import type { SpikeEvent } from '../wire/events.js';
-import type { Alert } from './alert.js';
+import type { IncidentEvent, OpenIncident } from '../wire/incidents.js';
+import type { Alert, Links } from './alert.js';
+import { Announcer } from './announcer.js';
 import { Delivery } from './delivery.js';
+import type { IncidentDesk } from './incident-desk.js';
 
 export interface NotifierParts {
   settings: Config['notify'];
   receivers: Receiver[];
   /** folder of the file with the alerts that receivers know as firing */
   dir: string;
+  desk: IncidentDesk;
   logger: Pick<Logger, 'info' | 'warn'>;
   now?: () => number;
 }
 
 const FILE = 'notifications.json';
+/** milliseconds between two looks at what has become due */
+const LOOK_MS = 500;
 
 export class Notifier {
   readonly #parts: NotifierParts;
   readonly #file: string;
   readonly #now: () => number;
-  /** spikes observed before the start; null once it has started */
-  #early: SpikeEvent[] | null = [];
+  /** incidents observed before the start; null once it has started */
+  #early: IncidentEvent[] | null = [];
+  #announcer: Announcer | null = null;
+  #links: Links = { page: '', runbook: '', dashboard: null };
   #deliveries: Delivery[] = [];
-  #repeat: NodeJS.Timeout | null = null;
+  readonly #timers: NodeJS.Timeout[] = [];
 
   /** Sends nothing yet: alerts say where the page is, which is known once the port is open. */
   constructor(parts: NotifierParts) {
@@ -39,24 +47,49 @@ export class Notifier {
     this.#file = join(parts.dir, FILE);
   }
 
-  /** `pageUrl` is the address of the page where the configuration has none, `active` the spikes that last. */
-  start(pageUrl: string, active: SpikeEvent[]): void {
-    const { settings, receivers } = this.#parts;
+  /**
+   * `pageUrl` is the address of the page where the configuration has none, `active` the incidents that are open,
+   * `streams` all there are.
+   */
+  start(pageUrl: string, active: readonly OpenIncident[], streams: () => readonly string[] = () => []): void {
+    const { settings, receivers, desk } = this.#parts;
     const firing = this.#load();
-    const parts = { ...this.#parts, pageUrl: settings.pageUrl ?? pageUrl, save: () => this.#save() };
+    const page = (settings.pageUrl ?? pageUrl).replace(/\/*$/, '/');
+    this.#links = { page, runbook: settings.runbookUrl, dashboard: settings.dashboardUrl };
+    this.#announcer = new Announcer(settings, desk, streams);
+    for (const incident of active) this.#announcer.restore(incident);
+    const parts = { ...this.#parts, pageUrl: page, save: () => this.#save() };
     this.#deliveries = receivers.map((receiver) => new Delivery(receiver, parts, firing[receiver.name] ?? []));
-    for (const delivery of this.#deliveries) delivery.recover(active, this.#now());
-    if (receivers.some(({ type }) => type === 'alertmanager'))
-      this.#repeat = setInterval(() => this.#repeatAll(), settings.repeatMs).unref();
-    const early = this.#early ?? [];
+    for (const event of this.#early ?? []) this.#announcer.observe(event, this.#now());
     this.#early = null;
-    for (const event of early) this.observe(event);
+    this.look();
+    if (receivers.length === 0) return;
+    this.#repeatAll();
+    this.#timers.push(setInterval(() => this.look(), LOOK_MS).unref());
+    this.#timers.push(setInterval(() => this.#repeatAll(), settings.repeatMs).unref());
   }
 
-  /** A spike has begun or is over. */
-  observe(event: SpikeEvent): void {
+  get desk(): IncidentDesk {
+    return this.#parts.desk;
+  }
+
+  /** An incident has started, changed or ended. */
+  observe(event: IncidentEvent): void {
     if (this.#early) this.#early.push(event);
-    else for (const delivery of this.#deliveries) delivery.observe(event, event.atMs ?? this.#now());
+    else {
+      this.#announcer!.observe(event, this.#now());
+      this.look();
+    }
+  }
+
+  /** Compares what receivers should know by now with what they know. */
+  look(): void {
+    const nowMs = this.#now();
+    for (const delivery of this.#deliveries) {
+      const { labels } = delivery.receiver;
+      const wants = (incident: OpenIncident) => delivery.wants(incident);
+      delivery.reconcile(this.#announcer!.wanted(wants, labels, this.#links, nowMs), nowMs);
+    }
   }
 
   /** By receiver. */
@@ -66,7 +99,7 @@ export class Notifier {
 
   /** What waits is dropped: it is made up for after the next start. */
   async stop(): Promise<void> {
-    if (this.#repeat) clearInterval(this.#repeat);
+    for (const timer of this.#timers) clearInterval(timer);
     await Promise.all(this.#deliveries.map((delivery) => delivery.stop()));
   }
 

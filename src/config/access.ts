@@ -54,9 +54,9 @@ export const token = (context: Context) =>
         .optional()
         .meta({ description: 'file that holds the token on its first line; give env or file' }),
       roles: field(
-        z.array(z.enum(['ingest', 'read'])).min(1),
+        z.array(z.enum(['ingest', 'read', 'operate'])).min(1),
         ['ingest', 'read'],
-        'ingest: may send frames; read: may see reports, metrics and windows',
+        'ingest: may send frames; read: may see reports, metrics and windows; operate: may acknowledge, close and mute incidents',
       ),
       streams: field(
         z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name, * stands for any characters')).min(1),
@@ -99,7 +99,7 @@ export const origin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+$/, 'must look like https://host or https://host:port, without a path');
 
-export type TokenRole = 'ingest' | 'read';
+export type TokenRole = 'ingest' | 'read' | 'operate';
 type TokenEntry = z.output<ReturnType<typeof token>>;
 
 /** Reads the secret of each token; only their holder compares them. */

@@ -1,5 +1,5 @@
 /**
- * Who is told about spikes straight away: Alertmanagers and webhooks. Secrets stay in the environment or in files of
+ * Who is told about incidents straight away: Alertmanagers and webhooks. Secrets stay in the environment or in files of
  * their own.
  */
 import { readFileSync } from 'node:fs';
@@ -10,6 +10,12 @@ import { type Context, count, faultOf, field, name, positive, section } from './
 const LABEL_PATTERN = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 const text = (description: string) => z.string().min(1).optional().meta({ description });
+
+const patterns = () =>
+  z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name, * stands for any characters')).min(1);
+
+const labels = () =>
+  z.record(z.string().regex(LABEL_PATTERN, 'must be a label name: letters, digits and _'), z.string());
 
 const receiver = (context: Context) =>
   z
@@ -25,22 +31,22 @@ const receiver = (context: Context) =>
       urlFile: text('file that holds the address on its first line'),
       tokenEnv: text('environment variable that holds a bearer token for the receiver'),
       tokenFile: text('file that holds a bearer token on its first line'),
-      streams: field(
-        z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name, * stands for any characters')).min(1),
-        ['*'],
-        'streams it is told about; * stands for any characters',
-      ),
+      streams: field(patterns(), ['*'], 'streams it is told about; * stands for any characters'),
       signals: field(z.array(z.enum(SIGNALS)).min(1), [...SIGNALS], 'signals it is told about'),
-      labels: field(
-        z.record(z.string().regex(LABEL_PATTERN, 'must be a label name: letters, digits and _'), z.string()),
-        {},
-        'labels added to every alert, for routing',
-      ),
+      labels: field(labels(), {}, 'labels added to every alert, for routing'),
     })
     .superRefine((entry, issue) => {
       for (const [key, message] of receiverProblems(entry, context))
         issue.addIssue({ code: 'custom', path: [key], message });
     });
+
+const group = z.strictObject({
+  name: name().meta({ description: 'name of the group in alerts, such as a site or a camera model' }),
+  streams: field(patterns(), ['*'], 'streams that belong to it; * stands for any characters'),
+  atLeast: field(count(2), 3, 'streams with incidents from which they are told of as one', 'streams'),
+  share: field(z.number().gt(0).max(1), 0.5, 'and as a share of its streams'),
+  labels: field(labels(), {}, 'labels added to the alerts of its streams, for routing'),
+});
 
 export const notify = (context: Context) =>
   section(
@@ -54,12 +60,54 @@ export const notify = (context: Context) =>
             'two receivers have the same name',
           ),
         [],
-        'who is told about spikes; none: nobody, metrics and /v1/live have them anyway',
+        'who is told about incidents; none: nobody, metrics and /v1/live have them anyway',
       ),
       pageUrl: field(
         z.url({ protocol: /^https?$/ }).nullable(),
         null,
         'address of the live page as the reader of an alert reaches it; null: the address the evaluator listens on',
+      ),
+      runbookUrl: field(
+        z.string().min(1),
+        'dashboards/RUNBOOK.md',
+        'address of your copy of the runbook, in front of the name of its section',
+      ),
+      dashboardUrl: field(
+        z.url({ protocol: /^https?$/ }).nullable(),
+        null,
+        'address of the Grafana dashboard of a series, for a link with stream, tracker, profile and time; null: no link',
+      ),
+      minimumMs: section(
+        {
+          missed: field(z.number().min(0), 3000, 'missed objects', 'milliseconds'),
+          false: field(z.number().min(0), 10_000, 'false tracks', 'milliseconds'),
+          switch: field(z.number().min(0), 10_000, 'switches', 'milliseconds'),
+          localization: field(z.number().min(0), 10_000, 'localization error', 'milliseconds'),
+          silence: field(z.number().min(0), 3000, 'a silent tracker', 'milliseconds'),
+          wiring: field(z.number().min(0), 3000, 'feeds that do not fit together', 'milliseconds'),
+          timing: field(z.number().min(0), 10_000, 'tracks that are late', 'milliseconds'),
+        },
+        'somebody is told of an incident once one of its signals has lasted for so long: a glitch is no news',
+      ),
+      resolveAfterMs: field(
+        z.number().min(0),
+        60_000,
+        'an incident that is over is taken back after this time; what comes back before is no news',
+        'milliseconds',
+      ),
+      remindMs: field(
+        positive(),
+        14_400_000,
+        'a webhook hears again of what lasts, unless acknowledged',
+        'milliseconds',
+      ),
+      groups: field(
+        z
+          .array(group)
+          .max(64)
+          .refine((list) => new Set(list.map((one) => one.name)).size === list.length, 'two groups have the same name'),
+        [{ name: 'all', streams: ['*'], atLeast: 5, share: 0.5, labels: {} }],
+        'streams that fail together, by site or camera model: one alert for all of them, instead of one for each',
       ),
       repeatMs: field(
         positive(),
@@ -83,7 +131,7 @@ export const notify = (context: Context) =>
       ),
       batchAlerts: field(count(), 64, 'alerts in one message', 'alerts'),
     },
-    'alerts straight from the spike detector, without Prometheus',
+    'alerts straight from the evaluator, without Prometheus',
   );
 
 type Entry = z.output<ReturnType<typeof receiver>>;

@@ -34,7 +34,7 @@ export const refusal = (code: HttpCode, message: string): HttpRefusal => ({ code
 const ANYONE: Identity = {
   name: 'anyone',
   token: false,
-  roles: new Set(['ingest', 'read']),
+  roles: new Set(['ingest', 'read', 'operate']),
   covers: () => true,
   coversAll: true,
 };

@@ -13,7 +13,7 @@ import type { IncidentEvent } from '../wire/incidents.js';
 import type { Access } from './access.js';
 import { FeedDesk } from './feed-desk.js';
 import { Http } from './http.js';
-import type { Health, LivePort } from './live-port.js';
+import type { Health, IncidentPort, LivePort } from './live-port.js';
 import { builtPage } from './page-files.js';
 import { Session } from './session.js';
 import { type Endpoint, type Sockets, within } from './sockets.js';
@@ -29,6 +29,8 @@ export interface EdgeParts {
   logger: Logger;
   build: { version: string; node: string };
   notifications: Surroundings['notifications'];
+  /** nobody may say anything about incidents without it */
+  desk?: IncidentPort;
   /** metrics of the process itself besides; true unless given */
   processMetrics?: boolean;
 }
@@ -55,6 +57,7 @@ export class Edge {
       meters,
       faults: this.desk.faults,
       trends: this.trends,
+      desk: parts.desk,
       exposition: new Exposition({ meters, surroundings: this.#surroundings(), build }, { processMetrics }),
       page: builtPage(),
       version: build.version,

@@ -9,11 +9,13 @@ import { type Config, paramsByName, type TokenRole } from '../config/config.js';
 import { presets } from '../metric/params.js';
 import type { Exposition } from '../telemetry/exposition.js';
 import type { Meters } from '../telemetry/meters.js';
-import { HTTP_CODES, type HttpCode } from '../wire/codes.js';
+import { HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
 import { type Access, type Identity, targetOf } from './access.js';
+import { HttpFault } from './http-fault.js';
+import { handleIncident } from './incident-actions.js';
 import { RequestRates } from './limits/request-rates.js';
-import type { Health, LivePort } from './live-port.js';
+import type { Health, IncidentPort, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
 import type { ServerFaults } from './server-faults.js';
 import type { Trends } from './trend.js';
@@ -30,6 +32,7 @@ export interface HttpParts {
   faults: ServerFaults;
   version: string;
   health(): Health;
+  desk?: IncidentPort;
 }
 
 /** A request that may be answered. */
@@ -52,16 +55,8 @@ interface Route {
   /** null: open to everybody; such addresses show nothing about streams */
   role: TokenRole | null;
   handle: Handler;
-}
-
-/** Thrown by handlers to refuse a request. */
-class HttpFault extends Error {
-  constructor(
-    readonly code: HttpCode,
-    message: string,
-  ) {
-    super(message);
-  }
+  /** what a POST does, with the role `operate` */
+  write?: (parts: HttpParts, body: unknown, identity: Identity) => unknown;
 }
 
 const alive: Handler = () => ({ contentType: 'text/plain; charset=utf-8', body: 'ok\n' });
@@ -115,13 +110,15 @@ const events: Handler = ({ live }, { query, identity }) => {
   return json({ events: visible.slice(-limit) });
 };
 
-/** What is wrong now, the longest first. */
-const incidents: Handler = ({ live }, { query, identity }) => {
+/** What is wrong now, the longest first, with what people have said of it. */
+const incidents: Handler = ({ live, desk }, { query, identity }) => {
   const stream = query.get('stream') ?? undefined;
   if (stream !== undefined) requireStream(identity, stream);
   const open = live.streams().flatMap((one) => one.incidents);
   const visible = open.filter((one) => identity.covers(one.stream) && (stream ?? one.stream) === one.stream);
-  return json({ nowMs: live.now(), incidents: visible.sort((a, b) => a.sinceMs - b.sinceMs) });
+  const remarked = visible.map((one) => ({ ...one, remark: desk?.remarkOn(one) ?? null }));
+  const mutes = desk?.mutes(live.now()) ?? [];
+  return json({ nowMs: live.now(), incidents: remarked.sort((a, b) => a.sinceMs - b.sinceMs), mutes });
 };
 
 const configuration: Handler = ({ config, version }, { identity }) => {
@@ -147,11 +144,13 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/window', { role: 'read', handle: window }],
   ['/v1/trend', { role: 'read', handle: trend }],
   ['/v1/events', { role: 'read', handle: events }],
-  ['/v1/incidents', { role: 'read', handle: incidents }],
+  ['/v1/incidents', { role: 'read', handle: incidents, write: handleIncident }],
   ['/v1/config', { role: 'read', handle: configuration }],
   ['/v1/ingest', { role: 'ingest', handle: upgradeExpected }],
   ['/v1/live', { role: 'read', handle: upgradeExpected }],
 ]);
+
+const BODY_MAX = 8192;
 
 /** a probe must see that the program lives, whoever else asks from its address */
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/-/healthy', '/readyz', '/-/ready']);
@@ -206,12 +205,20 @@ export class Http {
     if (!route) throw new HttpFault('not_found', `${pathname.slice(0, 80)} is no address here; / lists them`);
     // a page of an allowed origin asks whether it may send its token along
     if (request.method === 'OPTIONS' && access.allowsOrigin(request)) return { status: 204, body: '' };
+    if (request.method === 'POST' && route.write) return this.#write(request, route.write);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new HttpFault('method_forbidden', `${request.method} is not possible here; use GET`);
     const identity = route.role === null ? NOBODY : access.admit(request, route.role);
     if ('code' in identity) throw new HttpFault(identity.code, identity.message);
     if (identity.token) this.#spend(`token ${identity.name}`);
     return route.handle(this.#parts, { query, identity, accept: request.headers.accept });
+  }
+
+  async #write(request: IncomingMessage, write: NonNullable<Route['write']>): Promise<Answer> {
+    const identity = this.#parts.access.admit(request, 'operate');
+    if ('code' in identity) throw new HttpFault(identity.code, identity.message);
+    if (identity.token) this.#spend(`token ${identity.name}`);
+    return json(write(this.#parts, await bodyOf(request), identity));
   }
 
   #failure(error: unknown): Answer {
@@ -242,6 +249,21 @@ export class Http {
 }
 
 const gzipAsync = promisify(gzip);
+
+/** The JSON of a request. */
+async function bodyOf(request: IncomingMessage): Promise<unknown> {
+  let text = '';
+  for await (const chunk of request) {
+    text += chunk;
+    if (text.length > BODY_MAX)
+      throw new HttpFault('request_invalid', `the body is longer than ${BODY_MAX} characters`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new HttpFault('request_invalid', 'the body must be JSON');
+  }
+}
 
 const acceptsGzip = ({ headers }: IncomingMessage): boolean =>
   /\bgzip\b(?!\s*;\s*q=0(\.0*)?\b)/.test(String(headers['accept-encoding'] ?? ''));

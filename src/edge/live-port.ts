@@ -4,8 +4,9 @@ import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, Refused, ReportEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
-import type { OpenIncident } from '../wire/incidents.js';
+import type { Mute, OpenIncident, Remark } from '../wire/incidents.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
+import type { SeriesId } from '../wire/series-key.js';
 
 /** What the pipeline offers to feeds. */
 export interface FeedPort {
@@ -35,6 +36,15 @@ export interface FeedPort {
   /** epoch milliseconds, by the clock that everything goes by */
   now(): number;
   reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void;
+}
+
+/** Where it is written down what people say about incidents. */
+export interface IncidentPort {
+  remarkOn(incident: SeriesId & { id: number }): Remark | undefined;
+  remark(incident: SeriesId & { id: number }, remark: Remark): void;
+  mutes(nowMs: number): Mute[];
+  mute(mute: Omit<Mute, 'id'>): Mute;
+  unmute(id: number): boolean;
 }
 
 /** Whether frames are accepted and judged. */

@@ -93,3 +93,22 @@ export type OpenIncident = SeriesId & Incident;
 
 /** An incident that starts, changes or ends. */
 export type IncidentEvent = { type: 'incident'; t?: number; n?: number; atMs?: number } & SeriesId & IncidentNews;
+
+/** What somebody said of one incident. */
+export interface Remark {
+  action: 'acknowledge' | 'close';
+  by: string;
+  atMs: number;
+  note?: string;
+}
+
+/** Nobody is told of new incidents of these streams until then. */
+export interface Mute {
+  id: number;
+  /** stream and tracker; * stands for any characters */
+  stream: string;
+  tracker: string;
+  untilMs: number;
+  by: string;
+  note?: string;
+}

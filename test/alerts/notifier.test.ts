@@ -5,33 +5,47 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { IncidentDesk } from '../../src/alerts/incident-desk.js';
 import { Notifier } from '../../src/alerts/notifier.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
 import type { NotificationCounts } from '../../src/telemetry/spec.js';
-import type { SpikeEvent } from '../../src/wire/events.js';
+import type { IncidentEvent, IncidentSignalName, OpenIncident } from '../../src/wire/incidents.js';
 import { freePort, until } from '../kit/system/system.js';
 
 const START_MS = Date.parse('2025-11-16T00:00:00.000Z');
 
-const spike = (changes: Partial<SpikeEvent> = {}): SpikeEvent => ({
-  type: 'spike',
+type Changes = Partial<IncidentEvent> & { signal?: IncidentSignalName };
+
+const incident = ({ signal = 'missed', ...changes }: Changes = {}): IncidentEvent => ({
+  type: 'incident',
   phase: 'start',
+  reason: 'signals',
   stream: 'gate-7',
   tracker: 'sort',
   profile: 'online-surveillance',
-  signal: 'missed',
+  id: 1,
+  times: 1,
   k: 421,
   at: 424,
-  expected: 0.4,
-  observed: 6.25,
-  score: 1.02,
-  objects: ['6', '11'],
+  sinceMs: START_MS - 250,
+  severity: signal === 'missed' ? 'critical' : 'warning',
+  lasting: null,
+  cause: 'late',
+  message: 'it is late by 5 frames: moved by that, 92 of 97 possible pairs fit',
+  evidence: { frames: 5 },
+  signals: [{ signal, expected: 0.4, observed: 6.25, concerned: 18, of: 20, objects: ['6', '11'], over: false }],
   n: 1,
   atMs: START_MS,
   ...changes,
 });
-const over = (changes: Partial<SpikeEvent> = {}): SpikeEvent =>
-  spike({ phase: 'end', at: 500, reason: 'recovered', atMs: START_MS + 2500, ...changes });
+const over = (changes: Changes = {}): IncidentEvent =>
+  incident({ phase: 'end', at: 500, reason: 'recovered', atMs: START_MS + 2500, ...changes });
+
+const SIGNALS = ['missed', 'false', 'switch', 'localization', 'silence', 'wiring', 'timing'] as const;
+
+/** Tells at once, and takes back at once. */
+const AT_ONCE =
+  '  resolveAfterMs: 0\n  minimumMs: { missed: 0, false: 0, switch: 0, localization: 0, silence: 0, wiring: 0, timing: 0 }\n';
 
 interface Taken {
   path: string;
@@ -75,12 +89,16 @@ describe('notify', () => {
   let dir: string;
   let inbox: Inbox;
   let logged: string[];
+  let nowMs: number;
+  let streams: string[];
   const open: Notifier[] = [];
 
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'tgospa-notify-'));
     inbox = new Inbox();
     logged = [];
+    nowMs = START_MS + 60_000;
+    streams = [];
   });
 
   afterEach(async () => {
@@ -91,9 +109,9 @@ describe('notify', () => {
 
   function start(
     yaml: string,
-    active: SpikeEvent[] = [],
+    active: OpenIncident[] = [],
     env: NodeJS.ProcessEnv = {},
-    early: SpikeEvent[] = [],
+    early: IncidentEvent[] = [],
   ): Notifier {
     const { config } = readConfig({ text: yaml, env });
     const write = (event: string, fields = {}) => logged.push(JSON.stringify({ event, ...fields }));
@@ -102,16 +120,18 @@ describe('notify', () => {
       receivers: notifyReceivers(config, env),
       dir,
       logger: { info: write, warn: write },
-      now: () => START_MS + 60_000,
+      now: () => nowMs,
     };
-    const notifier = new Notifier(parts);
+    const desk = new IncidentDesk(dir, parts.logger);
+    const notifier = new Notifier({ ...parts, desk });
     open.push(notifier);
     for (const event of early) notifier.observe(event);
-    notifier.start('http://127.0.0.1:9477', active);
+    notifier.start('http://127.0.0.1:9477', active, () => streams);
     return notifier;
   }
 
-  const receiver = (lines: string, settings = '') => `notify:\n${settings}  receivers:\n  - name: oncall\n${lines}`;
+  const receiver = (lines: string, settings = '') =>
+    `notify:\n${settings.includes('resolveAfterMs') ? '' : AT_ONCE}${settings}  receivers:\n  - name: oncall\n${lines}`;
   const webhook = (url: string, settings = '  retryFirstMs: 5\n') =>
     receiver(`    type: webhook\n    url: ${url}/hook\n`, settings);
   const alertmanager = (url: string, settings = '  retryFirstMs: 5\n') => receiver(`    url: ${url}\n`, settings);
@@ -122,7 +142,7 @@ describe('notify', () => {
   const idle = (notifier: Notifier) => until('nothing waits', () => counts(notifier).waiting === 0);
 
   it('sends what was observed before the page had an address once it has one, and each spike once', async () => {
-    const notifier = start(webhook(await inbox.open()), [spike()], {}, [spike(), spike({ tracker: 'other' })]);
+    const notifier = start(webhook(await inbox.open()), [incident()], {}, [incident(), incident({ tracker: 'other' })]);
     await reached(2);
     await idle(notifier);
     assert.deepEqual(
@@ -134,7 +154,7 @@ describe('notify', () => {
 
   it('sends a webhook what Alertmanager would send, and the resolution', async () => {
     const notifier = start(webhook(await inbox.open()));
-    notifier.observe(spike());
+    notifier.observe(incident());
     await reached(1);
     notifier.observe(over());
     await reached(2);
@@ -148,9 +168,11 @@ describe('notify', () => {
       signal: 'missed',
     };
     const annotations = {
-      summary: 'Tracker sort of gate-7 misses far more than usual.',
+      summary:
+        'Tracker sort of gate-7 misses far more than usual: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit.',
       description:
-        'missed objects per frame: 6.25 where 0.4 is usual (profile online-surveillance). Since frame 421, known at frame 424; concerned: 6, 11.',
+        'It is late by 5 frames: moved by that, 92 of 97 possible pairs fit. Missed objects per frame: 6.25 (18 of 20 objects) where 0.4 is usual. Since 2025-11-15 23:59:59Z, frame 421, newest news at frame 424 (profile online-surveillance). Concerned: 6, 11.',
+      cause: 'late',
       runbook_url: 'dashboards/RUNBOOK.md#trackermissspike',
     };
     const message = (status: string, endsAt: string) => ({
@@ -168,16 +190,16 @@ describe('notify', () => {
           status,
           labels,
           annotations,
-          startsAt: '2025-11-16T00:00:00.000Z',
+          startsAt: '2025-11-15T23:59:59.750Z',
           endsAt,
-          generatorURL: 'http://127.0.0.1:9477/#/s/gate-7/sort/online-surveillance',
+          generatorURL: 'http://127.0.0.1:9477/#/s/gate-7/sort/online-surveillance?k=421',
           fingerprint: inbox.taken[0].body.alerts[0].fingerprint,
         },
       ],
     });
     assert.deepEqual(inbox.taken, [
       { path: '/hook', authorization: undefined, body: message('firing', '0001-01-01T00:00:00Z') },
-      { path: '/hook', authorization: undefined, body: message('resolved', '2025-11-16T00:00:02.500Z') },
+      { path: '/hook', authorization: undefined, body: message('resolved', '2025-11-16T00:01:00.000Z') },
     ]);
     assert.match(inbox.taken[0].body.alerts[0].fingerprint, /^[0-9a-f]{16}$/);
     await idle(notifier);
@@ -186,12 +208,12 @@ describe('notify', () => {
 
   it('names each signal as the rules and the runbook do', async () => {
     const notifier = start(webhook(await inbox.open()));
-    for (const signal of ['missed', 'false', 'switch', 'localization'] as const) notifier.observe(spike({ signal }));
+    for (const signal of SIGNALS) notifier.observe(incident({ signal, tracker: signal }));
     await idle(notifier);
     const alerts = inbox.taken.flatMap(({ body }) => body.alerts);
     const rules = readFileSync(new URL('../../../dashboards/prometheus/rules.yml', import.meta.url), 'utf8');
     const runbook = readFileSync(new URL('../../../dashboards/RUNBOOK.md', import.meta.url), 'utf8').toLowerCase();
-    assert.equal(alerts.length, 4);
+    assert.equal(alerts.length, SIGNALS.length);
     for (const { labels, annotations } of alerts) {
       assert.ok(rules.includes(`alert: ${labels.alertname}`), labels.alertname);
       assert.ok(runbook.includes(`## ${annotations.runbook_url.split('#')[1]}`), annotations.runbook_url);
@@ -202,7 +224,7 @@ describe('notify', () => {
     const url = await inbox.open();
     const text = receiver(`    url: ${url}/am/\n    tokenEnv: AM\n    labels: { team: night }\n`, '  repeatMs: 10\n');
     const notifier = start(text, [], { AM: 'very-secret-token' });
-    notifier.observe(spike());
+    notifier.observe(incident());
     await reached(3);
     notifier.observe(over());
     await until('resolved', () => inbox.taken.some(({ body }) => body[0].endsAt));
@@ -211,18 +233,18 @@ describe('notify', () => {
     assert.deepEqual([path, authorization], ['/am/api/v2/alerts', 'Bearer very-secret-token']);
     assert.equal(body.length, 1);
     assert.equal(body[0].labels.team, 'night');
-    assert.equal(body[0].startsAt, '2025-11-16T00:00:00.000Z');
+    assert.equal(body[0].startsAt, '2025-11-15T23:59:59.750Z');
     assert.ok(!('endsAt' in body[0]) && !('key' in body[0]));
     for (const { body: again } of inbox.taken.slice(0, count - 1)) assert.deepEqual(again, body);
-    assert.deepEqual(inbox.taken[count - 1].body, [{ ...body[0], endsAt: '2025-11-16T00:00:02.500Z' }]);
+    assert.deepEqual(inbox.taken[count - 1].body, [{ ...body[0], endsAt: '2025-11-16T00:01:00.000Z' }]);
   });
 
   it('tries again until the receiver takes it, first what came first', async () => {
     const notifier = start(webhook(await inbox.open()));
     inbox.answers = [503, 500, 429];
-    notifier.observe(spike());
+    notifier.observe(incident());
     notifier.observe(over());
-    notifier.observe(spike({ signal: 'false', n: 3 }));
+    notifier.observe(incident({ tracker: 'other', n: 3 }));
     await idle(notifier);
     assert.deepEqual(statuses(), ['firing', 'resolved', 'firing']);
     assert.equal(counts(notifier).failed, 3);
@@ -232,7 +254,7 @@ describe('notify', () => {
   it('reaches a receiver that comes up later', async () => {
     const port = await freePort();
     const notifier = start(webhook(`http://127.0.0.1:${port}`, '  retryFirstMs: 5\n  retryMaxMs: 20\n'));
-    notifier.observe(spike());
+    notifier.observe(incident());
     await until('a failure', () => counts(notifier).failed >= 2);
     await inbox.open(port);
     await idle(notifier);
@@ -242,7 +264,7 @@ describe('notify', () => {
   it('waits twice as long after each failure', async () => {
     const notifier = start(webhook(await inbox.open(), '  retryFirstMs: 1\n  retryMaxMs: 4\n'));
     inbox.answers = [500, 500, 500, 500, 500];
-    notifier.observe(spike());
+    notifier.observe(incident());
     await idle(notifier);
     assert.deepEqual(
       logged.map((line) => JSON.parse(line).retryMs),
@@ -253,41 +275,45 @@ describe('notify', () => {
   it('does not try again what was refused', async () => {
     const notifier = start(webhook(await inbox.open()));
     inbox.answers = [400];
-    notifier.observe(spike());
+    notifier.observe(incident());
     await idle(notifier);
-    notifier.observe(spike({ signal: 'switch' }));
+    notifier.observe(incident({ tracker: 'other' }));
     await idle(notifier);
     assert.deepEqual(counts(notifier), { sent: 1, failed: 1, dropped: 0, waiting: 0 });
     assert.match(logged[0], /notification_refused.*answered 400/);
   });
 
-  it('holds a limited number of alerts for a receiver that is down, the newest', async () => {
+  it('holds a limited number of alerts for a receiver that is down, and tells the others when there is room', async () => {
     const port = await freePort();
     const notifier = start(
       webhook(`http://127.0.0.1:${port}`, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'),
     );
-    for (let n = 0; n < 10; n++) notifier.observe(spike({ tracker: `t${n}` }));
-    assert.deepEqual([counts(notifier).dropped, counts(notifier).waiting], [7, 3]);
+    for (let n = 0; n < 10; n++) notifier.observe(incident({ tracker: `t${n}` }));
+    assert.deepEqual([counts(notifier).dropped, counts(notifier).waiting], [0, 3]);
     await inbox.open(port);
-    await idle(notifier);
+    await reached(10);
     assert.deepEqual(
       inbox.taken.map(({ body }) => body.groupLabels.tracker),
-      ['t7', 't8', 't9'],
+      Array.from({ length: 10 }, (_, n) => `t${n}`),
     );
   });
 
   it('takes back what is over, however much has begun meanwhile', async () => {
     const url = await inbox.open();
     const notifier = start(webhook(url, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'));
-    notifier.observe(spike());
+    notifier.observe(incident());
     await idle(notifier);
     // as good as down
     inbox.answers = Array.from({ length: 3 }, () => 503);
     notifier.observe(over());
-    for (let n = 0; n < 10; n++) notifier.observe(spike({ tracker: `t${n}` }));
-    await idle(notifier);
+    for (let n = 0; n < 10; n++) notifier.observe(incident({ tracker: `t${n}` }));
+    await reached(12);
     const told = inbox.taken.map(({ body }) => `${body.groupLabels.tracker} ${body.status}`);
-    assert.deepEqual(told, ['sort firing', 'sort resolved', 't8 firing', 't9 firing']);
+    assert.deepEqual(told.slice(0, 2), ['sort firing', 'sort resolved']);
+    assert.deepEqual(
+      told.slice(2),
+      Array.from({ length: 10 }, (_, n) => `t${n} firing`),
+    );
   });
 
   it('tells each receiver only what it wants', async () => {
@@ -295,9 +321,9 @@ describe('notify', () => {
     const notifier = start(
       receiver(`    type: webhook\n    url: ${url}\n    streams: ["gate-*"]\n    signals: [switch]\n`),
     );
-    notifier.observe(spike({ stream: 'hall', signal: 'switch' }));
-    notifier.observe(spike({ signal: 'missed' }));
-    notifier.observe(spike({ stream: 'gate-9', signal: 'switch' }));
+    notifier.observe(incident({ stream: 'hall', signal: 'switch' }));
+    notifier.observe(incident({ signal: 'missed' }));
+    notifier.observe(incident({ stream: 'gate-9', signal: 'switch' }));
     await idle(notifier);
     assert.deepEqual(
       inbox.taken.map(({ body }) => body.commonLabels.stream),
@@ -308,24 +334,24 @@ describe('notify', () => {
   it('takes back after a restart what ended meanwhile, and goes on with what lasts', async () => {
     const url = await inbox.open();
     const first = start(webhook(url));
-    first.observe(spike());
-    first.observe(spike({ signal: 'false' }));
+    first.observe(incident());
+    first.observe(incident({ tracker: 'ended' }));
     await idle(first);
     await first.stop();
     const before = inbox.taken.length;
-    // missed goes on, false has ended, switch has begun while nobody was told
-    const second = start(webhook(url), [spike(), spike({ signal: 'switch' })]);
+    // one goes on, one has ended, one has begun while nobody was told
+    const second = start(webhook(url), [incident(), incident({ tracker: 'begun' })]);
     await idle(second);
     const told = inbox.taken.slice(before).flatMap(({ body }) => body.alerts);
     assert.deepEqual(
-      told.map(({ status, labels, endsAt }) => [status, labels.signal, endsAt]),
+      told.map(({ status, labels, endsAt }) => [status, labels.tracker, endsAt]),
       [
-        ['resolved', 'false', '2025-11-16T00:01:00.000Z'],
-        ['firing', 'switch', '0001-01-01T00:00:00Z'],
+        ['firing', 'begun', '0001-01-01T00:00:00Z'],
+        ['resolved', 'ended', '2025-11-16T00:01:00.000Z'],
       ],
     );
     // the same event again, as after a crash, is no news
-    second.observe(spike());
+    second.observe(incident());
     second.observe(over());
     await idle(second);
     assert.deepEqual(statuses().slice(-1), ['resolved']);
@@ -335,10 +361,10 @@ describe('notify', () => {
   it('tells an Alertmanager at once after a restart what goes on', async () => {
     const url = await inbox.open();
     const first = start(alertmanager(url));
-    first.observe(spike());
+    first.observe(incident());
     await idle(first);
     await first.stop();
-    const second = start(alertmanager(url), [spike()]);
+    const second = start(alertmanager(url), [incident()]);
     await idle(second);
     assert.equal(inbox.taken.length, 2);
     assert.deepEqual(inbox.taken[1].body, inbox.taken[0].body);
@@ -348,9 +374,142 @@ describe('notify', () => {
     writeFileSync(join(dir, 'notifications.json'), '{"version":1,"to');
     const notifier = start(webhook(await inbox.open()));
     assert.match(logged[0], /notifications_unreadable/);
-    notifier.observe(spike());
+    notifier.observe(incident());
     await idle(notifier);
     assert.equal(JSON.parse(readFileSync(join(dir, 'notifications.json'), 'utf8')).told.oncall.length, 1);
+  });
+
+  describe('about incidents', () => {
+    const settings = (text: string) => `  retryFirstMs: 5\n  resolveAfterMs: 60000\n${text}`;
+    const minimum = settings('  minimumMs: { missed: 3000 }\n');
+
+    it('says nothing of a glitch, and once of what lasts', async () => {
+      const notifier = start(webhook(await inbox.open(), minimum));
+      notifier.observe(incident({ atMs: nowMs }));
+      nowMs += 1000;
+      notifier.observe(over({ atMs: nowMs }));
+      notifier.observe(incident({ tracker: 'other', atMs: nowMs }));
+      nowMs += 3000;
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(
+        inbox.taken.map(({ body }) => body.groupLabels.tracker),
+        ['other'],
+      );
+    });
+
+    it('does not flap: what is back within a minute was never taken back', async () => {
+      const notifier = start(webhook(await inbox.open(), settings('  minimumMs: { missed: 0 }\n')));
+      for (let times = 1; times <= 9; times++) {
+        notifier.observe(incident({ times, atMs: nowMs }));
+        nowMs += 5000;
+        notifier.observe(over({ times, atMs: nowMs }));
+        nowMs += 15_000;
+        notifier.look();
+      }
+      await idle(notifier);
+      assert.deepEqual(statuses(), ['firing']);
+      nowMs += 60_000;
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(statuses(), ['firing', 'resolved']);
+    });
+
+    it('tells of what lasts as less urgent before it takes back the urgent alert', async () => {
+      const notifier = start(webhook(await inbox.open()));
+      notifier.observe(incident());
+      notifier.observe(incident({ phase: 'update', reason: 'adopted', lasting: 'adopted', severity: 'warning' }));
+      await idle(notifier);
+      const told = inbox.taken.flatMap(({ body }) => body.alerts);
+      assert.deepEqual(
+        told.map(({ status, labels }) => [status, labels.severity]),
+        [
+          ['firing', 'critical'],
+          ['firing', 'warning'],
+          ['resolved', 'critical'],
+        ],
+      );
+      assert.match(
+        told[1].annotations.description,
+        /^Still bad since 2025-11-15 23:59:59Z, and learned as usual by now/,
+      );
+    });
+
+    it('tells of many streams at once by one alert, until all of them are well', async () => {
+      streams = Array.from({ length: 50 }, (_, n) => `cam-${n}`);
+      const groups = '  groups: [{ name: north, streams: ["cam-*"], atLeast: 5, labels: { site: north } }]\n';
+      const notifier = start(webhook(await inbox.open(), settings(`  minimumMs: { missed: 3000 }\n${groups}`)));
+      for (const [n, stream] of streams.entries()) {
+        if (n < 46) notifier.observe(incident({ stream, atMs: nowMs + 20 * n }));
+      }
+      nowMs += 3000;
+      notifier.look();
+      nowMs += 5000;
+      notifier.look();
+      await idle(notifier);
+      assert.equal(inbox.taken.length, 1);
+      const [alert] = inbox.taken[0].body.alerts;
+      assert.deepEqual([alert.labels.alertname, alert.labels.site], ['TrackerGroupIncident', 'north']);
+      assert.match(alert.annotations.summary, /^46 of 50 streams of north are in trouble: 46 late\.$/);
+      // they recover one after the other, which is nobody's news
+      for (const [n, stream] of streams.entries()) {
+        if (n < 45) notifier.observe(over({ stream, atMs: nowMs }));
+      }
+      nowMs += 60_000;
+      notifier.look();
+      await idle(notifier);
+      assert.equal(inbox.taken.length, 1);
+      notifier.observe(over({ stream: 'cam-45', atMs: nowMs }));
+      nowMs += 60_000;
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(statuses(), ['firing', 'resolved']);
+    });
+
+    it('reminds a webhook of what lasts, unless somebody looks after it', async () => {
+      const notifier = start(webhook(await inbox.open(), `${AT_ONCE.replace('0\n', '60000\n')}  remindMs: 1000\n`));
+      notifier.observe(incident());
+      await idle(notifier);
+      notifier.look();
+      nowMs += 1000;
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(statuses(), ['firing', 'firing']);
+      open[0].desk.remark(incident(), { action: 'acknowledge', by: 'me', atMs: nowMs });
+      nowMs += 5000;
+      notifier.look();
+      await idle(notifier);
+      assert.equal(statuses().length, 2);
+    });
+
+    it('says nothing of muted streams, over a restart, until the mute is over', async () => {
+      const url = await inbox.open();
+      const first = start(webhook(url));
+      first.desk.mute({ stream: 'gate-*', tracker: '*', untilMs: nowMs + 10_000, by: 'me' });
+      await first.stop();
+      const second = start(webhook(url));
+      second.observe(incident());
+      await idle(second);
+      assert.deepEqual(statuses(), []);
+      nowMs += 10_000;
+      second.look();
+      await idle(second);
+      assert.deepEqual(statuses(), ['firing']);
+    });
+
+    it('takes back what somebody has closed, and tells of the next one', async () => {
+      const notifier = start(webhook(await inbox.open()));
+      notifier.observe(incident());
+      await idle(notifier);
+      notifier.desk.remark(incident(), { action: 'close', by: 'me', atMs: nowMs });
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(statuses(), ['firing', 'resolved']);
+      notifier.observe(over());
+      notifier.observe(incident({ id: 2 }));
+      await idle(notifier);
+      assert.deepEqual(statuses(), ['firing', 'resolved', 'firing']);
+    });
   });
 
   describe('configuration', () => {

@@ -120,7 +120,7 @@ describe('spikes of a running evaluator', function () {
       listen: { port: 0 },
       data: { dir },
       streams: { defaults: { spikes: { calmSeconds: 1 } } },
-      notify: { receivers: [{ name: 'oncall', type: 'webhook', url }] },
+      notify: { resolveAfterMs: 0, receivers: [{ name: 'oncall', type: 'webhook', url }] },
     });
     const { config } = readConfig({ text, env: {} });
     const chance = new Chance(4);
