@@ -27,7 +27,7 @@ export interface Links {
 
 type Kind = { alertname: string; what: string; unit: string };
 
-/** The same names as those of dashboards/prometheus/rules.yml, so that routes and runbook serve both; the first counts. */
+/** The names are those of dashboards/prometheus/rules.yml, so that routes and runbook serve both; the first counts. */
 const KINDS: Record<IncidentSignalName, Kind> = {
   silence: { alertname: 'TrackerSilent', what: 'is silent', unit: '' },
   wiring: { alertname: 'TrackerNeverMatches', what: 'does not fit its reference', unit: '' },
