@@ -5,7 +5,8 @@
  * Prices tell where there is a choice at all. What an edge loses against the best that it alone can earn above the
  * prices, by being assigned in a layer or by not being, is its slack there; the slacks of an optimum add up to the gap
  * between bound and optimum, so what has more is the same in all optima. Edges that may be either in some layer are
- * few; those that share an end form a cluster, which is solved over all its matchings, layer by layer.
+ * few; those that share an end form a cluster, which is solved over all its matchings, layer by layer. Prices also tell
+ * who must be matched, and where an edge may change: on a grid, where everything ties, that leaves few of them.
  */
 
 import type { PriceProof, ProofGraph, ProofLayers } from './price-proof.js';
@@ -14,11 +15,13 @@ import type { PriceProof, ProofGraph, ProofLayers } from './price-proof.js';
 const NOISE = 1;
 /** a cluster with more edges, or more matchings in a layer, stays as it is */
 const EDGES_MAX = 30;
-const STATES_MAX = 512;
+const STATES_MAX = 4096;
 /** a cluster in which more moves from layer to layer are possible stays as it is */
 const MOVES_MAX = 2 ** 22;
 const OFF = 1;
 const ON = 2;
+const JOINS = 1;
+const LEAVES = 2;
 
 // along one edge, work space: the best up to a layer, the edge being assigned there or not, and what it earns there
 // above the prices
@@ -31,6 +34,8 @@ interface Choice {
   readonly edge: number;
   /** [row - firstRow]: ON, OFF or both */
   readonly allowed: Uint8Array;
+  /** [row - firstRow]: JOINS where it may be assigned after it was not in the layer before, LEAVES the other way */
+  readonly changes: Uint8Array;
   /** it may be either in a layer in which it earns something: otherwise when it is held follows from the others */
   readonly earns: boolean;
   /** it may be assigned where it is not */
@@ -45,11 +50,15 @@ interface States {
   readonly rank: Float64Array;
   readonly lateRank: Float64Array;
   readonly from: Int32Array;
+  /** by set, once it is asked for */
+  index?: Map<number, number>;
 }
 
 export class TieBreak {
   private layers!: ProofLayers;
   private limit = 0;
+  /** looked at in the stretch at hand */
+  private moves = 0;
   private held: (Int32Array | undefined)[] = [];
 
   constructor(
@@ -172,6 +181,7 @@ export class TieBreak {
     }
     const least = Math.max(on, off) - this.limit;
     let allowed: Uint8Array | null = null;
+    const changes = new Uint8Array(layerCount);
     let earns = false;
     let comes = false;
     let onAfter = 0;
@@ -191,10 +201,12 @@ export class TieBreak {
       if (k === 0) break;
       const h = changeCost[firstRow + k];
       const stays = onAfter + reduced[k];
+      if (offUpTo[k - 1] - h + stays >= least) changes[k] |= JOINS;
+      if (onUpTo[k - 1] - h + offAfter >= least) changes[k] |= LEAVES;
       onAfter = Math.max(stays, offAfter - h);
       offAfter = Math.max(offAfter, stays - h);
     }
-    return allowed && { edge, allowed, earns, comes };
+    return allowed && { edge, allowed, changes, earns, comes };
   }
 
   /** Choices that share an end, directly or by others. */
@@ -213,7 +225,8 @@ export class TieBreak {
       root.set(b, a);
     }
     const lists = new Map<number, Choice[]>();
-    for (const choice of choices) {
+    // by truth, then track
+    for (const choice of [...choices].sort((a, b) => a.edge - b.edge)) {
       const at = rootOf(edgeTruth[choice.edge]);
       const list = lists.get(at);
       if (list) list.push(choice);
@@ -254,13 +267,13 @@ export class TieBreak {
   private solveStretch(cluster: readonly Choice[], first: number, end: number): boolean {
     const { firstRow } = this.layers;
     const rows: States[] = [];
-    let moves = 0;
+    this.moves = 0;
     for (let k = first; k < end; k++) {
       const sets = this.matchings(cluster, k);
-      const before = rows[k - first - 1];
-      moves += sets.length * (before?.count ?? 0);
-      if (sets.length === 0 || sets.length > STATES_MAX || moves > MOVES_MAX) return false;
-      rows.push(this.arrive(cluster, firstRow + k, sets, before));
+      if (sets.length > STATES_MAX) return false;
+      const states = this.arrive(cluster, k, sets, rows[k - first - 1]);
+      if (states.count === 0 || this.moves > MOVES_MAX) return false;
+      rows.push(states);
     }
     const last = rows[rows.length - 1];
     let state = 0;
@@ -285,79 +298,111 @@ export class TieBreak {
     return holder;
   }
 
-  /** All matchings of a cluster that a layer allows, as sets of bits; more than `STATES_MAX` are not looked for. */
+  /**
+   * All matchings of a cluster that a layer allows, as sets of bits; more than `STATES_MAX` are not looked for. Whoever
+   * has a price is matched in all optima.
+   */
   private matchings(cluster: readonly Choice[], k: number): number[] {
-    const { truthCount: n, edgeTruth, edgeTrack } = this.graph;
-    const { firstRow, partner } = this.layers;
+    const { truthCount: n, trackCount, edgeTruth, edgeTrack } = this.graph;
+    const { firstRow, partner, price } = this.layers;
     const row = (firstRow + k) * n;
+    const first = (firstRow + k) * (n + trackCount);
     const holder = this.holders(k);
     const own = new Set(cluster.map(({ edge }) => edge));
-    const isFree = (edge: number) => {
-      const truthHas = partner[row + edgeTruth[edge]];
-      const trackHas = holder[edgeTrack[edge]];
-      return (truthHas < 0 || own.has(truthHas)) && (trackHas < 0 || own.has(trackHas));
-    };
+    const isElsewhere = (held: number) => held >= 0 && !own.has(held);
+    const isFree = (edge: number) =>
+      !isElsewhere(partner[row + edgeTruth[edge]]) && !isElsewhere(holder[edgeTrack[edge]]);
+    const needsTruth = (edge: number) =>
+      price[first + edgeTruth[edge]] > this.limit && !isElsewhere(partner[row + edgeTruth[edge]]);
+    const needsTrack = (edge: number) =>
+      price[first + n + edgeTrack[edge]] > this.limit && !isElsewhere(holder[edgeTrack[edge]]);
     let sets = [0];
     for (let c = 0; c < cluster.length && sets.length <= STATES_MAX; c++) {
       const { edge, allowed } = cluster[c];
+      const truths = this.sharing(cluster, edgeTruth, edge);
+      const tracks = this.sharing(cluster, edgeTrack, edge);
+      const earlier = (1 << c) - 1;
       const next = allowed[k] & OFF ? sets.slice() : [];
-      if (allowed[k] & ON && isFree(edge)) {
-        let rivals = 0;
-        for (let d = 0; d < c; d++) {
-          const other = cluster[d].edge;
-          if (edgeTruth[other] === edgeTruth[edge] || edgeTrack[other] === edgeTrack[edge]) rivals |= 1 << d;
-        }
-        for (const set of sets) if ((set & rivals) === 0) next.push(set | (1 << c));
-      }
+      if (allowed[k] & ON && isFree(edge))
+        for (const set of sets) if ((set & (truths | tracks) & earlier) === 0) next.push(set | (1 << c));
       sets = next;
+      // after the last edge of somebody who must be matched
+      if (truths >> (c + 1) === 0 && needsTruth(edge)) sets = sets.filter((set) => set & truths);
+      if (tracks >> (c + 1) === 0 && needsTrack(edge)) sets = sets.filter((set) => set & tracks);
     }
     return sets;
   }
 
-  /** The worth of each matching of a row, by the best way from those of the row before. */
-  private arrive(cluster: readonly Choice[], row: number, sets: number[], before: States | undefined): States {
-    const { benefit, frameNumber } = this.layers;
+  /** The edges of a cluster that share an end with one, as bits. */
+  private sharing(cluster: readonly Choice[], ends: Int32Array, edge: number): number {
+    let bits = 0;
+    for (let c = 0; c < cluster.length; c++) if (ends[cluster[c].edge] === ends[edge]) bits |= 1 << c;
+    return bits;
+  }
+
+  /** The worth of each matching of a layer that can be arrived at, by the best way from those of the layer before. */
+  private arrive(cluster: readonly Choice[], k: number, sets: number[], before: States | undefined): States {
+    const { benefit, frameNumber, firstRow } = this.layers;
     const E = this.graph.edgeTruth.length;
-    const count = sets.length;
-    const worth = () => new Float64Array(count);
-    const states: States = {
-      count,
-      sets: Int32Array.from(sets),
-      value: worth(),
-      late: worth(),
-      rank: worth(),
-      lateRank: worth(),
-      from: new Int32Array(count),
-    };
-    for (let s = 0; s < count; s++) {
-      if (before) this.comeFrom(before, row, states, s);
+    const row = firstRow + k;
+    const worth = () => new Float64Array(sets.length);
+    const from = new Int32Array(sets.length);
+    const states = { count: 0, sets: new Int32Array(sets.length), value: worth(), late: worth(), from };
+    const ranked: States = Object.assign(states, { rank: worth(), lateRank: worth() });
+    const joins = bitsWhere(cluster, ({ changes }) => (changes[k] & JOINS) !== 0);
+    const leaves = bitsWhere(cluster, ({ changes }) => (changes[k] & LEAVES) !== 0);
+    for (const set of sets) {
+      const s = states.count;
+      states.sets[s] = set;
+      states.value[s] = ranked.rank[s] = ranked.lateRank[s] = states.late[s] = 0;
+      if (before && !this.comeFrom(before, row, ranked, s, (set & joins) | (~set & leaves))) continue;
+      states.count++;
       let rank = 0;
       for (let c = 0; c < cluster.length; c++) {
-        if ((sets[s] & (1 << c)) === 0) continue;
+        if ((set & (1 << c)) === 0) continue;
         states.value[s] += benefit[row * E + cluster[c].edge];
         rank += this.rankOf(row, cluster[c].edge);
       }
-      states.rank[s] += rank;
-      states.lateRank[s] += rank * frameNumber[row];
+      ranked.rank[s] += rank;
+      ranked.lateRank[s] += rank * frameNumber[row];
     }
-    return states;
+    return ranked;
   }
 
-  /** The best way into a state. */
-  private comeFrom(before: States, row: number, states: States, s: number): void {
-    const { changeCost, frameNumber } = this.layers;
-    for (let b = 0; b < before.count; b++) {
-      const changes = bitCount(states.sets[s] ^ before.sets[b]);
-      const value = before.value[b] - changes * changeCost[row];
-      const late = before.late[b] + changes * frameNumber[row];
-      const { rank, lateRank } = before;
-      if (b > 0 && !isBetter(value, late, rank[b], lateRank[b], states, s)) continue;
-      states.value[s] = value;
-      states.late[s] = late;
-      states.rank[s] = rank[b];
-      states.lateRank[s] = lateRank[b];
-      states.from[s] = b;
+  /** Finds the best way into a state, where only some edges may change, given as bits; whether there is one. */
+  private comeFrom(before: States, row: number, states: States, s: number, open: number): boolean {
+    const set = states.sets[s];
+    let found = false;
+    if (bitCount(open) > 10 || 1 << bitCount(open) > before.count) {
+      this.moves += before.count;
+      for (let b = 0; b < before.count; b++)
+        if (((set ^ before.sets[b]) & ~open) === 0) found = this.follow(before, b, row, states, s, found);
+      return found;
     }
+    before.index ??= new Map(Array.from(before.sets.subarray(0, before.count), (each, b) => [each, b]));
+    // every part of `open`, from all of it to nothing
+    for (let changed = open; ; changed = (changed - 1) & open) {
+      this.moves++;
+      const b = before.index.get(set ^ changed);
+      if (b !== undefined) found = this.follow(before, b, row, states, s, found);
+      if (changed === 0) return found;
+    }
+  }
+
+  /** Comes from a state if that is better than what was found. */
+  private follow(before: States, b: number, row: number, states: States, s: number, found: boolean): boolean {
+    const { changeCost, frameNumber } = this.layers;
+    const changes = bitCount(states.sets[s] ^ before.sets[b]);
+    const value = before.value[b] - changes * changeCost[row];
+    const late = before.late[b] + changes * frameNumber[row];
+    const { rank, lateRank } = before;
+    if (found && !isBetter(value, late, rank[b], lateRank[b], states, s)) return true;
+    states.value[s] = value;
+    states.late[s] = late;
+    states.rank[s] = rank[b];
+    states.lateRank[s] = lateRank[b];
+    states.from[s] = b;
+    return true;
   }
 
   private write(cluster: readonly Choice[], row: number, set: number): void {
@@ -383,6 +428,12 @@ function isBetter(value: number, late: number, rank: number, lateRank: number, t
 
 const isMore = (a: Worth, s: number, b: Worth, t: number) =>
   isBetter(a.value[s], a.late[s], a.rank[s], a.lateRank[s], b, t);
+
+function bitsWhere(cluster: readonly Choice[], holds: (choice: Choice) => boolean): number {
+  let bits = 0;
+  for (let c = 0; c < cluster.length; c++) if (holds(cluster[c])) bits |= 1 << c;
+  return bits;
+}
 
 function bitCount(bits: number): number {
   let count = 0;
