@@ -17,6 +17,8 @@ const TAIL_SECONDS = 1;
  */
 const LEVEL_SECONDS = 2;
 const LEVEL_SECONDS_MAX = 60;
+/** a level that was learned from so many seconds counts half */
+const TRUST_SECONDS = 6;
 const BATCH_SECONDS_MAX = 15;
 /** a run counts as young for so many seconds: what has lasted longer may last for ever */
 const YOUNG_RUN_SECONDS = 3;
@@ -171,7 +173,16 @@ export class Census {
   #countHeld({ properTruths, errors: costs }: Glance, seconds: number, persistence: number, learn: boolean): void {
     const { missed: counts, errors } = this;
     const power = 1 / this.exponent;
-    errors.noise = errors.noisy = errors.products = errors.squares = errors.noiseSquares = errors.sum = 0;
+    errors.noise =
+      errors.trust =
+      errors.trustSquares =
+      errors.doubt =
+      errors.noisy =
+      errors.products =
+      errors.squares =
+      errors.noiseSquares =
+      errors.sum =
+        0;
     errors.pairs = properTruths.length;
     for (let n = 0; n < properTruths.length; n++) {
       const known = this.#knownOf(properTruths[n]);
@@ -195,7 +206,11 @@ export class Census {
         const before = known.last - known.level;
         const now = value - known.level;
         const noise = now - persistence * before;
-        errors.noise += noise;
+        const trust = known.weight / (known.weight + TRUST_SECONDS);
+        errors.noise += trust * noise;
+        errors.trust += trust;
+        errors.trustSquares += trust * trust;
+        errors.doubt += (trust * trust) / known.weight;
         errors.noisy++;
         errors.products += now * before;
         errors.squares += before * before;

@@ -1,20 +1,21 @@
 /**
  * Spikes of things that are counted: missed truths, false tracks, switches.
  *
- * Misses and false tracks come in runs, so frames are not independent, but the beginnings of runs nearly are. A frame
- * brings x runs that begin, out of e objects that might, or at a rate r for the whole scene. With odds of a beginning
- * `rise` times the usual p the log likelihood ratio is
- *   x log(rise) - e log(1 + p (rise - 1)),     or     x log(rise) - r (rise - 1)
- * Newcomers that are not found in time are counted the same way, with odds of their own; and a change may be many runs
- * that begin in one frame and then do not end. What begins no more often but
- * lasts longer (a region that is lost) shows in the level, objects in a run now: block by block it is compared with
- * what is usual, z in standard deviations of blocks, and a rise by m of them adds m z - m^2 / 2.
+ * Misses and false tracks come in runs, so frames are not independent, but the beginnings of runs nearly are. With e of
+ * them expected since a change may have begun, and n that came, the likelihood ratio of a rate `rise` times the usual is
+ *   rise^n ((a + e) / (a + rise e))^(a + n)
+ * where the usual rate is itself only known from a beginnings: for a large a this is rise^n exp(-e (rise - 1)).
+ * Newcomers that are not found in time count the same way, with a rate of their own; and a change may be many runs that
+ * begin in one frame and then do not end. What begins no more often but lasts longer (a region that is lost) shows in
+ * the level, objects in a run now: block by block it is compared with what is usual, z in standard deviations of
+ * blocks, and a rise by m of them adds m z - m^2 / 2.
  * Rates are per second, or per frame where that expects more: a camera may change its frame rate.
  */
 import { DayCurve, dayCurveSize } from './day-curve.js';
-import { Evidence, evidenceSize, type Finding } from './evidence.js';
+import { Detector } from './detector.js';
+import { evidenceSize } from './evidence.js';
 import type { SpikeSettings } from './settings.js';
-import { type Prior, plainRate, Usual, upperRate, usualSize, young } from './usual.js';
+import { type Prior, plainRate, upperRate, usualSize, young } from './usual.js';
 
 /** One frame as a detector sees it. */
 export interface Counts {
@@ -49,6 +50,8 @@ export interface Rise {
   weight: number;
   /** how much a young series is mistrusted */
   young: number;
+  /** by which power of how much beginnings cluster over minutes it is less certain: the longer it takes, the higher */
+  clustered: number;
   /** only in its first frame, after which runs end so much more rarely */
   stay?: number;
 }
@@ -89,62 +92,86 @@ const SUM = {
   blocks: 10,
   carried: 11,
   ended: 12,
+  /** of minutes: squares of what their beginnings differ from those expected by, over these; number of minutes */
+  surprise: 13,
+  minutes: 14,
 } as const;
-const SUMS = 13;
-const AT = { blockSeconds: 0, blockLevel: 1, blockObjects: 2, ratesTime: 3, own: 4 } as const;
-/** Levels are compared in blocks of so many seconds. */
-const LEVEL_SECONDS = 4;
-/** Blocks of levels of so many seconds are believed to spread as much as counts of their own size. */
+const SUMS = 15;
+const AT = {
+  blockSeconds: 0,
+  blockLevel: 1,
+  blockObjects: 2,
+  ratesTime: 3,
+  /** the last block of levels, as it will be learned */
+  squares: 4,
+  /** the minute that is gathered: seconds, beginnings that came, and that were expected; and the surprise of the last */
+  minute: 5,
+  minuteCame: 6,
+  minuteExpected: 7,
+  surprise: 8,
+  /** of each rise, since it may have begun: runs that came, runs that were expected */
+  changes: 9,
+} as const;
+/** Levels are compared in blocks of so many seconds: longer than a run of misses, so that blocks hardly depend. */
+const LEVEL_SECONDS = 40;
+/** Blocks of levels are believed to spread as much as runs of a second or two would, with the weight of so many. */
 const SPREAD_PRIOR_BLOCKS = 10;
+const SPREAD_PRIOR_SECONDS = 3;
 /** What is rare is held back until so many events would have come, and remembered for so many; seconds, at most. */
 const HOLD_EVENTS = 20;
 const HOLD_SECONDS_MAX = 3600;
 const MEMORY_EVENTS = 200;
 const MEMORY_SECONDS_MAX = 43_200;
+/**
+ * Beginnings cluster where objects differ: minutes differ by more than chance. Believed before: not at all, with the
+ * weight of so many minutes; and a little is chance.
+ */
+const MINUTE_SECONDS = 60;
+const CLUSTER_PRIOR_MINUTES = 10;
+const CLUSTER_CHANCE = 0.9;
+/** Rates wander: no usual rate is known better than from so many events. */
+const KNOWN_EVENTS_MAX = 400;
 /** Levels persist, and wander more than counts do: more is asked of them. */
-const LEVEL_CAUTION = 1.6;
+const LEVEL_CAUTION = 1.8;
 /** evidence of a burst fades by so much in a second in which nothing tells */
 const FADING = 0.1;
 const Z_MAX = 4;
 const SHIFT_MAX = 1.5;
+/**
+ * Peaks of the sum above h are exp(-h) times so many as there are events, divided by the rise: 0.64 / 3, 3.2 / 10,
+ * 14 / 40 by simulation.
+ */
+const PEAKS_PER_EVENT = 1 / 3;
 
-export const countDetectorSize = ({ rises, levelRises }: CountTraits) =>
-  AT.own + usualSize(SUMS) + dayCurveSize() + evidenceSize(rises.length + levelRises.length);
+const usualAt = ({ rises }: CountTraits) => AT.changes + 2 * rises.length;
+const dayAt = (traits: CountTraits) => usualAt(traits) + usualSize(SUMS);
+const evidenceAt = (traits: CountTraits) => dayAt(traits) + dayCurveSize();
 
-export class CountDetector {
-  readonly usual: Usual;
+export const countDetectorSize = (traits: CountTraits) =>
+  evidenceAt(traits) + evidenceSize(traits.rises.length + traits.levelRises.length);
+
+export class CountDetector extends Detector {
   readonly #day: DayCurve;
-  readonly #evidence: Evidence;
   // in force for a block
   #perSecond = 0;
   #perFrame = 0;
   #perObjectSecond = 0;
+  #knownEvents = 1;
+  /** variance of the beginnings of a minute over their mean */
+  #clustering = 1;
   #newcomer = 0;
   #endPerSecond = 0;
   #level = 0;
   #blockVariance = 1;
-  #learned = false;
 
   constructor(
     private readonly traits: CountTraits,
-    private readonly state: Float64Array,
-    private readonly settings: SpikeSettings,
+    state: Float64Array,
+    settings: SpikeSettings,
   ) {
-    const day = AT.own + usualSize(SUMS);
-    const evidence = day + dayCurveSize();
-    this.usual = new Usual(state.subarray(AT.own, day), SUMS, settings.memorySeconds, settings.holdSeconds);
-    this.#day = new DayCurve(state.subarray(day, evidence));
-    this.#evidence = new Evidence(state.subarray(evidence), settings.falseAlarmSeconds);
-    this.#setRates(state[AT.ratesTime]);
-    if (this.#evidence.thresholds()[0] === 0) this.#evidence.advance(0, (kind) => this.#least(kind));
-  }
-
-  get score(): number {
-    return this.#learned ? this.#evidence.score : 0;
-  }
-
-  get alarming(): boolean {
-    return this.#learned && this.#evidence.alarming;
+    super(state, settings, usualAt(traits), SUMS, evidenceAt(traits));
+    this.#day = new DayCurve(state.subarray(dayAt(traits), evidenceAt(traits)));
+    this.resume();
   }
 
   /** Objects in a run, or switches, per frame: as usual with so many objects. */
@@ -161,29 +188,55 @@ export class CountDetector {
 
   /** Adds a frame that lasts `seconds`. */
   update(counts: Counts, k: number, seconds: number): void {
-    this.#learned = this.usual.age > this.settings.learnSeconds;
-    if (!this.#learned) return;
-    const { begun, exposed, matured, unfound, level } = counts;
-    const { rises, per } = this.traits;
-    const scene = per === 'scene';
-    const chance = scene
-      ? this.#sceneRate(counts.objects, seconds)
-      : Math.max(this.#perSecond * seconds, this.#perFrame);
-    for (let kind = 0; kind < rises.length; kind++) {
-      const { factor: rise, stay } = rises[kind];
-      const gain = Math.log(rise);
-      const loss = scene ? chance * (rise - 1) : exposed * Math.log1p(Math.min(0.5, chance) * (rise - 1));
-      let fresh = begun * gain - loss;
-      if (matured > 0) fresh += unfound * gain - matured * Math.log1p(this.#newcomer * (rise - 1));
-      let going = fresh;
+    this.learned = this.usual.age > this.settings.learnSeconds;
+    if (!this.learned) return;
+    const { state, traits } = this;
+    const came = counts.begun + counts.unfound;
+    for (let kind = 0; kind < traits.rises.length; kind++) {
+      const { factor, stay, clustered } = traits.rises[kind];
+      const expected = this.#expectedOf(counts, seconds, factor);
+      const fresh = this.#ratio(factor, came, expected);
       if (stay !== undefined) {
-        going = this.#staying(counts, seconds, stay);
-        fresh += going;
-        going -= FADING * seconds;
+        const staying = this.#staying(counts, seconds, stay);
+        this.evidence.update(kind, staying - FADING * seconds, fresh + staying, k, seconds, counts.level);
+        continue;
       }
-      this.#evidence.update(kind, going, fresh, k, seconds, level);
+      const at = AT.changes + 2 * kind;
+      const before = this.#ratio(factor, state[at], state[at + 1]);
+      const going = this.#ratio(factor, state[at] + came, state[at + 1] + expected) - before;
+      const scale = this.#clustering ** -clustered;
+      const old = this.evidence.update(kind, scale * going, scale * fresh, k, seconds, counts.level);
+      state[at] = old ? state[at] + came : came;
+      state[at + 1] = old ? state[at + 1] + expected : expected;
     }
-    if (this.traits.levelRises.length > 0) this.#gatherLevel(counts, k, seconds);
+    this.#gatherMinute(came, this.#expectedOf(counts, seconds, 1 + 1e-9), seconds);
+    if (traits.levelRises.length > 0) this.#gatherLevel(counts, k, seconds);
+  }
+
+  #gatherMinute(came: number, expected: number, seconds: number): void {
+    const { state } = this;
+    state[AT.minute] += seconds;
+    state[AT.minuteCame] += came;
+    state[AT.minuteExpected] += expected;
+    if (state[AT.minute] < MINUTE_SECONDS) return;
+    // one that is expected is added: minutes in which hardly anything might happen say nothing
+    const excess = state[AT.minuteCame] - state[AT.minuteExpected];
+    state[AT.surprise] = (excess * excess + 1) / (state[AT.minuteExpected] + 1);
+    state.fill(0, AT.minute, AT.surprise);
+  }
+
+  /** Runs and newcomers that are expected to begin or fail in a frame; fewer where a rise could not be as high. */
+  #expectedOf({ objects, exposed, matured }: Counts, seconds: number, rise: number): number {
+    if (this.traits.per === 'scene') return this.#sceneRate(objects, seconds);
+    const chance = Math.min(0.5, Math.max(this.#perSecond * seconds, this.#perFrame));
+    const odds = (p: number) => Math.log1p(p * (rise - 1)) / (rise - 1);
+    return exposed * odds(chance) + (matured > 0 ? matured * odds(this.#newcomer) : 0);
+  }
+
+  /** log likelihood ratio of a rate `rise` times the usual when `came` came and `expected` were to. */
+  #ratio(rise: number, came: number, expected: number): number {
+    const known = this.#knownEvents;
+    return came * Math.log(rise) - (known + came) * Math.log((known + rise * expected) / (known + expected));
   }
 
   /** log likelihood ratio of ends that are `stay` times as likely as usual. */
@@ -215,13 +268,14 @@ export class CountDetector {
     const seconds = state[AT.blockSeconds];
     if (base > 0) {
       const excess = state[AT.blockLevel] - this.#level * base;
+      state[AT.squares] = (excess * excess) / base;
       const deviation = Math.sqrt(this.#blockVariance * base);
       const z = Math.max(-Z_MAX, Math.min(Z_MAX, excess / deviation));
       traits.levelRises.forEach((rise, n) => {
         const step = Math.max(traits.levelStepMin, this.#raised(rise) - this.#level);
         const shift = Math.min(SHIFT_MAX, (step * base) / deviation);
         const ratio = shift * z - (shift * shift) / 2;
-        this.#evidence.update(traits.rises.length + n, ratio, ratio, k, seconds, state[AT.blockLevel] / seconds);
+        this.evidence.update(traits.rises.length + n, ratio, ratio, k, seconds, state[AT.blockLevel] / seconds);
       });
     }
     state.fill(0, AT.blockSeconds, AT.ratesTime);
@@ -255,40 +309,45 @@ export class CountDetector {
   }
 
   #advance(seconds: number, time: number): void {
+    const { state } = this;
     const { block } = this.usual;
-    const length = block[SUM.seconds];
-    // how far a block is off, in the last moment before it is closed
-    const base = this.traits.per === 'object' ? block[SUM.objects] : length;
-    const excess = block[SUM.level] - this.#level * base;
-    block[SUM.squares] = base > 0 ? (excess * excess) / base : 0;
-    block[SUM.blocks] = base > 0 ? 1 : 0;
-    const [events, exposure] = [block[SUM.begun], this.traits.per === 'object' ? block[SUM.exposed] : length];
+    if (state[AT.squares] > 0) {
+      block[SUM.squares] += state[AT.squares];
+      block[SUM.blocks]++;
+      state[AT.squares] = 0;
+    }
+    if (state[AT.surprise] > 0) {
+      block[SUM.surprise] += state[AT.surprise];
+      block[SUM.minutes]++;
+      state[AT.surprise] = 0;
+    }
+    const events = block[SUM.begun];
+    const exposure = this.traits.per === 'object' ? block[SUM.exposed] : block[SUM.seconds];
     const closed = this.usual.advance(seconds);
     if (closed === 0) return;
     this.#day.add(time, events, exposure);
-    this.#setRates(time);
-    this.#evidence.advance(closed, (kind) => this.#least(kind));
+    state[AT.ratesTime] = time;
+    this.setRates();
+    this.advanceEvidence(closed);
   }
 
-  /** What is held back was part of an alarm. */
-  drop(): void {
-    this.usual.drop();
-  }
-
-  #setRates(time: number): void {
-    this.state[AT.ratesTime] = time;
+  protected setRates(): void {
+    const time = this.state[AT.ratesTime];
     const { sums } = this.usual;
     const { per, begin, beginPerObject, newcomer, end, level } = this.traits;
     const object = per === 'object';
     const exposure = object ? sums[SUM.exposed] : sums[SUM.seconds];
-    const recent = upperRate(sums[SUM.begun], exposure, begin);
+    const recent = plainRate(sums[SUM.begun], exposure, begin);
+    this.#knownEvents = Math.min(KNOWN_EVENTS_MAX, sums[SUM.begun] + begin.rate * begin.weight);
     this.#perSecond = Math.max(recent, Math.min(3 * recent, this.#day.rate(time)));
     const frames = object ? sums[SUM.exposedFrames] : sums[SUM.frames];
     // the prior weighs as many frames as it weighs seconds
     const pace = exposure > 0 ? frames / exposure : 0;
     this.#perFrame = pace > 0 ? this.#perSecond / pace : 0;
-    this.#perObjectSecond = beginPerObject ? upperRate(sums[SUM.begun], sums[SUM.objects], beginPerObject) : 0;
+    this.#perObjectSecond = beginPerObject ? plainRate(sums[SUM.begun], sums[SUM.objects], beginPerObject) : 0;
     this.#newcomer = newcomer ? Math.min(1, upperRate(sums[SUM.unfound], sums[SUM.matured], newcomer)) : 0;
+    const minutes = sums[SUM.minutes] + CLUSTER_PRIOR_MINUTES;
+    this.#clustering = Math.max(1, (CLUSTER_CHANCE * (sums[SUM.surprise] + CLUSTER_PRIOR_MINUTES)) / minutes);
     this.#endPerSecond = end ? plainRate(sums[SUM.ended], sums[SUM.carried], end) : 0;
     const { memorySeconds, holdSeconds } = this.settings;
     const often = this.#often();
@@ -296,8 +355,7 @@ export class CountDetector {
     this.usual.memorySeconds = Math.max(memorySeconds, Math.min(MEMORY_SECONDS_MAX, MEMORY_EVENTS / often));
     const base = object ? sums[SUM.objects] : sums[SUM.seconds];
     this.#level = Math.max(level.least, plainRate(sums[SUM.level], base, level));
-    // believed before: runs of a second or two, so that a block of an object has a variance of so much
-    const believed = Math.max(0.01, this.#level) * 2;
+    const believed = Math.max(0.01, this.#level) * SPREAD_PRIOR_SECONDS;
     this.#blockVariance =
       (sums[SUM.squares] + believed * SPREAD_PRIOR_BLOCKS) / (sums[SUM.blocks] + SPREAD_PRIOR_BLOCKS);
   }
@@ -309,42 +367,16 @@ export class CountDetector {
   }
 
   /** The threshold that the model promises: one false alarm among the beginnings of `falseAlarmSeconds`. */
-  #least(kind: number): number {
+  protected least(kind: number): number {
     const { rises, levelRises } = this.traits;
     const { falseAlarmSeconds } = this.settings;
     const caution = young(this.usual.age);
     if (kind >= rises.length)
       return caution ** 2 * LEVEL_CAUTION * Math.log((levelRises.length * falseAlarmSeconds) / LEVEL_SECONDS);
     const { factor, weight, young: power } = rises[kind];
-    return caution ** power * Math.log((factor / weight) * Math.max(10, this.#often() * falseAlarmSeconds));
-  }
-
-  finding(): Finding {
-    return this.#evidence.finding();
-  }
-
-  /** A spike is over: the test begins anew. */
-  reset(): void {
-    this.#evidence.reset();
-  }
-
-  evidenceSums(): number[] {
-    return this.#evidence.sums();
-  }
-
-  thresholds(): number[] {
-    return this.#evidence.thresholds();
-  }
-
-  /** The level of the spike is usual from now on; `restore` undoes it. */
-  relearn(): void {
-    this.usual.relearn();
-    this.#evidence.reset();
-    this.#setRates(this.state[AT.ratesTime]);
-  }
-
-  restore(): void {
-    this.usual.restore();
-    this.#setRates(this.state[AT.ratesTime]);
+    return (
+      caution ** power *
+      Math.log(((factor * PEAKS_PER_EVENT) / weight) * Math.max(10, this.#often() * falseAlarmSeconds))
+    );
   }
 }

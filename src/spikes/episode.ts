@@ -87,6 +87,11 @@ export class Episode {
     return this.state[AT.adopted] === 1;
   }
 
+  /** It seems to be over. */
+  get calm(): boolean {
+    return this.state[AT.calm] > 0;
+  }
+
   /** The level lately. */
   get observed(): number {
     return this.state[AT.fast];

@@ -5,8 +5,9 @@
  *
  * L_j being the likelihood ratio of frame k when change j was there before, F_j when it begins at k. It is an alarm
  * when S_j reaches its threshold: what the model promises (`least`), or, where the world is rougher than the model, the
- * level that peaks of S_j come to once in `falseAlarmSeconds`, as the largest peaks so far tell. So whatever recurs (an
- * occlusion, a shower of clutter) raises the threshold to just above itself, and what lasts longer still passes it.
+ * level that peaks of S_j come to once in `falseAlarmSeconds`: the excesses of the largest peaks so far over the least
+ * of them have an exponential tail, and how long it is is learned. So whatever recurs (an occlusion, a shower of
+ * clutter) raises the threshold to just above itself, and what lasts longer still passes it.
  */
 
 /** Peaks are counted in classes, each a tenth higher than the last. */
@@ -25,24 +26,31 @@ const AT = {
   top: 8,
   peakSeconds: 9,
   least: 10,
+  burst: 11,
 } as const;
-const TAIL = 11;
+const TAIL = 12;
 const KIND = TAIL + CLASSES;
-/** the tail is judged by its largest peak, and by this one */
-const TOP = 10;
-/** how far beyond a peak that the model did not promise the threshold is, when there was only one like it */
-const MARGIN = 1;
-/** An alarm that lasted longer was no burst: its peak is not learned. */
-const BURST_SECONDS = 120;
-/** a tail through the tenth peak says no more than so many times the largest */
+/** the tail is judged by so many of the largest peaks, and by so many that are as the model says, of mean excess 1 */
+const TOP = 30;
+const TOP_BELIEVED = 5;
+/** what was learned of the tail is not certain: an alarm is expected once in so many times as long */
+const HORIZON = 2.5;
+/** a tail says no more than so many times the largest peak */
 const BEYOND_TOP = 1.5;
-/** the largest peak may be so much larger than expected by chance */
-const LUCK = 2.5;
+/** How far beyond the largest burst that was an alarm the threshold is, when there was only one like it. */
+const MARGIN = 3;
+/** An alarm that took longer to come to its peak was no burst: no more of it is learned than so many thresholds. */
+const BURST_SECONDS = 120;
+const SLOW_PEAK = 1.3;
 const SUM_MAX = 1e6;
 /** peaks are forgotten over this time */
-const TAIL_SECONDS = 2 * 86_400;
+const TAIL_SECONDS = 7 * 86_400;
 
-export const evidenceSize = (kinds: number) => 1 + kinds * KIND;
+/** before the kinds: seconds that peaks were counted for, and seconds since an alarm began that has not subsided */
+const COMMON = { seconds: 0, alarm: 1 } as const;
+const KINDS = 2;
+
+export const evidenceSize = (kinds: number) => KINDS + kinds * KIND;
 
 /** What the test says about a change: its first frame, and the mean level since. */
 export interface Finding {
@@ -57,22 +65,27 @@ export class Evidence {
     private readonly state: Float64Array,
     private readonly falseAlarmSeconds: number,
   ) {
-    this.#kinds = (state.length - 1) / KIND;
+    this.#kinds = (state.length - KINDS) / KIND;
   }
 
-  /** Adds one frame, or block, under change `kind`: `going` and `fresh` are log L and log F. */
-  update(kind: number, going: number, fresh: number, k: number, seconds: number, level: number): void {
+  /**
+   * Adds one frame, or block, under change `kind`: `going` and `fresh` are log L and log F. Whether the change, if it is
+   * there, rather began before.
+   */
+  update(kind: number, going: number, fresh: number, k: number, seconds: number, level: number): boolean {
     const { state } = this;
-    const at = 1 + kind * KIND;
+    const at = KINDS + kind * KIND;
     const before = state[at + AT.sum];
     const sum = Math.min(SUM_MAX, Math.max(before + going, fresh));
+    if (kind === 0 && state[COMMON.alarm] > 0) state[COMMON.alarm] += seconds;
     if (sum <= 0) {
       if (before > 0) this.#close(at);
-      return;
+      return false;
     }
-    if (before <= 0) state[at + AT.seconds] = state[at + AT.peak] = 0;
-    // it rather begins now than it began before
-    if (before <= 0 || fresh > before + going) {
+    const old = before > 0 && fresh <= before + going;
+    if (!old) {
+      if (before > 0) this.#close(at);
+      state[at + AT.seconds] = state[at + AT.peak] = 0;
       state[at + AT.firstFrame] = k;
       state[at + AT.level] = state[at + AT.frames] = 0;
     }
@@ -85,15 +98,18 @@ export class Evidence {
       state[at + AT.peakSeconds] = state[at + AT.seconds];
     }
     if (sum >= state[at + AT.threshold]) state[at + AT.alarmed] = 1;
+    return old;
   }
 
   /** The sum is back at 0: its peak is one of those that happen. */
   #close(at: number): void {
     const { state } = this;
-    const peak = state[at + AT.peak];
-    const burst = state[at + AT.alarmed] === 0 || state[at + AT.peakSeconds] <= BURST_SECONDS;
+    const short = state[at + AT.peakSeconds] <= BURST_SECONDS && state[COMMON.alarm] <= BURST_SECONDS;
+    const most = state[at + AT.alarmed] === 1 && !short ? SLOW_PEAK * state[at + AT.threshold] : SUM_MAX;
+    const peak = Math.min(most, state[at + AT.peak]);
     state[at + AT.sum] = state[at + AT.alarmed] = 0;
-    if (!burst || peak < LOWEST) return;
+    if (peak < LOWEST) return;
+    if (short && state[COMMON.alarm] > 0) state[at + AT.burst] = Math.max(state[at + AT.burst], peak);
     const index = Math.min(CLASSES - 1, Math.floor(Math.log(peak / LOWEST) / STEP));
     state[at + TAIL + index]++;
     if (peak > state[at + AT.top]) state[at + AT.top] = peak;
@@ -104,11 +120,12 @@ export class Evidence {
   advance(seconds: number, least: (kind: number) => number): void {
     const { state } = this;
     const kept = Math.exp(-seconds / TAIL_SECONDS);
-    state[0] = state[0] * kept + seconds;
+    state[COMMON.seconds] = state[COMMON.seconds] * kept + seconds;
     for (let kind = 0; kind < this.#kinds; kind++) {
-      const at = 1 + kind * KIND;
+      const at = KINDS + kind * KIND;
       for (let n = at + TAIL; n < at + KIND; n++) if (state[n] > 0) state[n] *= kept;
       state[at + AT.top] *= kept;
+      state[at + AT.burst] *= kept;
       state[at + AT.least] = least(kind);
       this.#setThreshold(at);
     }
@@ -116,7 +133,7 @@ export class Evidence {
 
   #setThreshold(at: number): void {
     const { state } = this;
-    state[at + AT.threshold] = Math.max(state[at + AT.least], this.#returnLevel(at));
+    state[at + AT.threshold] = Math.max(state[at + AT.least], this.#returnLevel(at), this.#beyondBurst(at));
   }
 
   /** The level that peaks reach once in `falseAlarmSeconds`, as far as the largest of them tell. */
@@ -124,28 +141,37 @@ export class Evidence {
     const { state } = this;
     const top = state[at + AT.top];
     if (top === 0) return 0;
-    const least = state[at + AT.least];
     let count = 0;
-    let alike = 0;
-    let tenth = 0;
+    let sum = 0;
+    let lowest = top;
     for (let n = CLASSES - 1; n >= 0 && count < TOP; n--) {
       const peaks = state[at + TAIL + n];
       if (peaks === 0) continue;
-      const middle = LOWEST * Math.exp((n + 0.5) * STEP);
-      if (middle > 0.7 * top) alike += peaks;
+      const middle = Math.min(top, LOWEST * Math.exp((n + 0.5) * STEP));
       count += peaks;
-      if (count >= TOP) tenth = middle;
+      sum += peaks * middle;
+      lowest = middle;
     }
-    // what the model leads one to expect of the largest and of the tenth peak in the time so far
-    const largest = least - Math.log(Math.max(1, this.falseAlarmSeconds / Math.max(60, state[0])));
-    const rough = tenth / Math.max(LOWEST, largest - Math.log(TOP));
-    const beyond =
-      top > least ? top * (1 + MARGIN / Math.max(1, alike)) : (least * top) / Math.max(LOWEST, largest + LUCK);
-    return Math.max(beyond, Math.min(BEYOND_TOP * top, least * rough));
+    const excess = (sum - count * lowest + TOP_BELIEVED) / (count + TOP_BELIEVED);
+    const times = (count * this.#kinds * HORIZON * this.falseAlarmSeconds) / Math.max(60, state[COMMON.seconds]);
+    return Math.min(BEYOND_TOP * top, lowest + excess * Math.log(Math.max(1, times)));
+  }
+
+  /** Just above the largest burst that was an alarm; the fewer there were like it, the further. */
+  #beyondBurst(at: number): number {
+    const { state } = this;
+    const burst = state[at + AT.burst];
+    if (burst === 0) return 0;
+    let alike = 0;
+    for (let n = CLASSES - 1; n >= 0; n--) {
+      if (LOWEST * Math.exp((n + 1) * STEP) < 0.7 * burst) break;
+      alike += state[at + TAIL + n];
+    }
+    return burst * (1 + MARGIN / Math.max(1, alike));
   }
 
   get alarming(): boolean {
-    for (let at = 1; at < this.state.length; at += KIND)
+    for (let at = KINDS; at < this.state.length; at += KIND)
       if (this.state[at + AT.sum] >= this.state[at + AT.threshold] && this.state[at + AT.threshold] > 0) return true;
     return false;
   }
@@ -161,8 +187,8 @@ export class Evidence {
   }
 
   #best(): number {
-    let best = 1;
-    for (let at = 1; at < this.state.length; at += KIND) if (this.#score(at) > this.#score(best)) best = at;
+    let best = KINDS;
+    for (let at = KINDS; at < this.state.length; at += KIND) if (this.#score(at) > this.#score(best)) best = at;
     return best;
   }
 
@@ -173,16 +199,27 @@ export class Evidence {
     return { firstFrame: state[at + AT.firstFrame], observed: frames === 0 ? 0 : state[at + AT.level] / frames };
   }
 
-  /** An alarm is over: what is left of it is a burst that happens, or does not count. */
+  /** A spike starts: until it subsides, peaks belong to it. */
+  open(): void {
+    this.state[COMMON.alarm] = Number.MIN_VALUE;
+  }
+
+  /** A spike is over, as far as is known: if it was short it is a burst that happens, for all kinds of change alike. */
+  subside(): void {
+    if (this.state[COMMON.alarm] > 0) this.reset();
+  }
+
+  /** The test begins anew. */
   reset(): void {
-    for (let at = 1; at < this.state.length; at += KIND) if (this.state[at + AT.sum] > 0) this.#close(at);
+    for (let at = KINDS; at < this.state.length; at += KIND) if (this.state[at + AT.sum] > 0) this.#close(at);
+    this.state[COMMON.alarm] = 0;
   }
 
   sums(): number[] {
-    return Array.from({ length: this.#kinds }, (_, kind) => this.state[1 + kind * KIND + AT.sum]);
+    return Array.from({ length: this.#kinds }, (_, kind) => this.state[KINDS + kind * KIND + AT.sum]);
   }
 
   thresholds(): number[] {
-    return Array.from({ length: this.#kinds }, (_, kind) => this.state[1 + kind * KIND + AT.threshold]);
+    return Array.from({ length: this.#kinds }, (_, kind) => this.state[KINDS + kind * KIND + AT.threshold]);
   }
 }

@@ -118,8 +118,8 @@ export function upperRate(events: number, exposure: number, { rate, weight, leas
 }
 
 /** The rate itself. */
-export const plainRate = (events: number, exposure: number, { rate, weight }: Prior): number =>
-  (events + rate * weight) / (exposure + weight);
+export const plainRate = (events: number, exposure: number, { rate, weight, least }: Prior): number =>
+  Math.max(least, (events + rate * weight) / (exposure + weight));
 
 /** Thresholds are higher for a series that is young: its bursts are not known yet. */
 const YOUNG_SECONDS = 30;

@@ -201,6 +201,7 @@ export class SpikeWatch {
       return reason ? this.#start(signal, k, reason, glance, switched) : undefined;
     }
     const ending = episode.follow(moment, seconds, this.#floor.reasonFor(signal) !== null);
+    if (episode.calm) detector.subside();
     if (ending === 'recovered') return this.#end(signal, k, ending);
     if (ending === 'adopted') {
       detector.relearn();
@@ -240,7 +241,7 @@ export class SpikeWatch {
     const [usual, bad] = this.#levels(signal, why, observed);
     episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
     this.#state[COMMON.why + SIGNALS.indexOf(signal)] = REASONS.indexOf(why);
-    detector.drop();
+    detector.open();
     this.#piece('counts')[SIGNALS.indexOf(signal)]++;
     this.#objects[signal] = this.#concerned(signal, glance, switched).slice(0, this.#settings.objectsMax);
     return { ...this.#news('start', signal, k), observed };
@@ -321,7 +322,7 @@ export class SpikeWatch {
 
   /** The evidence so far, by kind of change. */
   sums(signal: Signal): number[] {
-    return this.#detector(signal).evidenceSums();
+    return this.#detector(signal).sums();
   }
 
   get signals(): readonly Signal[] {

@@ -79,11 +79,53 @@ export interface TrafficOptions {
   missSpread?: number;
   /** every two minutes a part of the scene is hidden for some seconds */
   occlusions?: boolean;
-  /** every ten minutes, for 20 s, clutter comes 15 times as often */
+  /** every ten minutes, for 20 s, clutter comes `showerFactor` times as often */
   showers?: boolean;
   /** fewer objects, more misses, clutter and error by night */
   diurnal?: boolean;
   lifeSeconds?: number;
+  /** frames at 10 frames/s, the shortest and the longest; or a geometric length with their mean */
+  missFrames?: readonly [number, number];
+  missGeometric?: boolean;
+  clutterLifeSeconds?: number;
+  /** share of the objects that an occlusion hides, and seconds for which it does, the least and the most */
+  occludedShare?: readonly [number, number];
+  occludedSeconds?: readonly [number, number];
+  showerFactor?: number;
+  /** how far the time between two occlusions or showers may be off, as a share of it */
+  jitter?: number;
+  /** of the log error around an object's level: what is kept from a frame at 10 frames/s to the next, and its spread */
+  errorPersistence?: number;
+  errorDeviation?: number;
+  /** what the dead of night adds to misses, clutter and errors */
+  nightFactor?: number;
+}
+
+/** A scene of the kind that real trackers see, with habits drawn from the whole range of them. */
+export function drawTraffic(seed: number, objects: number): TrafficOptions {
+  const chance = new Chance(seed + 7919 * objects);
+  const between = (low: number, high: number) => low + (high - low) * chance.next();
+  const log = (low: number, high: number) => low * (high / low) ** chance.next();
+  return {
+    seed,
+    objects,
+    missShare: log(0.004, 0.12),
+    clutterPerSecond: log(0.03, 1.5),
+    switchesPerObjectSecond: log(0.0005, 0.005),
+    errorSpread: between(0.21, 0.47),
+    missSpread: between(0, 0.8),
+    lifeSeconds: log(8, 200),
+    missFrames: chance.next() < 0.5 ? [5, 30] : [3, 25],
+    missGeometric: chance.next() < 0.4,
+    clutterLifeSeconds: log(0.3, 4),
+    occludedShare: chance.next() < 0.5 ? [0.3, 0.8] : [0.6, 1],
+    occludedSeconds: chance.next() < 0.5 ? [1, 3] : [0.5, 5],
+    showerFactor: log(6, 40),
+    jitter: between(0, 0.5),
+    errorPersistence: between(0, 0.95),
+    errorDeviation: between(0.2, 0.5),
+    nightFactor: between(0.2, 1),
+  };
 }
 
 /** What is wrong with the tracker, as factors of what is usual. */
@@ -130,11 +172,6 @@ interface Walker {
 }
 
 const SETTLE_FRAMES = 30;
-/** of the log error, from one frame at 10 frames/s to the next, and its standard deviation */
-const PERSISTENCE = 0.9;
-export const ERROR_DEVIATION = 0.35;
-const RUN_MEAN = 17.5;
-const CLUTTER_LIFE_SECONDS = 1.2;
 const DAY_SECONDS = 86_400;
 const NORMALS = 1 << 16;
 
@@ -183,13 +220,23 @@ export class Traffic {
       showers: false,
       diurnal: false,
       lifeSeconds: 60,
+      missFrames: [5, 30],
+      missGeometric: false,
+      clutterLifeSeconds: 1.2,
+      occludedShare: [0.3, 0.8],
+      occludedSeconds: [1, 3],
+      showerFactor: 15,
+      jitter: 0.5,
+      errorPersistence: 0.9,
+      errorDeviation: 0.35,
+      nightFactor: 0.5,
       ...options,
     };
     this.#fps = this.options.framesPerSecond;
     this.#chance = new Chance(options.seed);
     for (let n = 0; n < NORMALS; n++) this.#normals[n] = this.#chance.normal();
-    this.#untilOcclusion = this.#fps * 120 * (0.5 + this.#chance.next());
-    this.#untilShower = this.#fps * 600 * (0.5 + this.#chance.next());
+    this.#untilOcclusion = this.#every(120);
+    this.#untilShower = this.#every(600);
     for (let n = 0; n < this.options.objects; n++) {
       const walker = this.#arrive();
       walker.hidden = -1;
@@ -219,7 +266,7 @@ export class Traffic {
   }
 
   #arrive(): Walker {
-    const { lifeSeconds, errorSpread, missSpread } = this.options;
+    const { lifeSeconds, errorSpread, missSpread, errorDeviation } = this.options;
     const walker: Walker = {
       id: `t${++this.#count}`,
       track: `y${this.#count}`,
@@ -229,7 +276,7 @@ export class Traffic {
       untilSwitch: 0,
       level: errorSpread * this.#normal(),
       missiness: Math.exp(missSpread * this.#normal() - missSpread ** 2 / 2),
-      error: ERROR_DEVIATION * this.#normal(),
+      error: errorDeviation * this.#normal(),
       place: this.#chance.next(),
       fresh: true,
     };
@@ -242,7 +289,13 @@ export class Traffic {
   /** Runs of misses that begin per held object and second. */
   get lossPerSecond(): number {
     const { missShare, framesPerSecond } = this.options;
-    return (missShare / (1 - missShare) / RUN_MEAN) * framesPerSecond;
+    return (missShare / (1 - missShare) / this.#runMean) * framesPerSecond;
+  }
+
+  /** Standard deviation of the noise of a log error in one frame. */
+  get innovation(): number {
+    const { errorDeviation, errorPersistence } = this.options;
+    return errorDeviation * Math.sqrt(1 - errorPersistence ** 2);
   }
 
   glance(): Glance {
@@ -261,11 +314,11 @@ export class Traffic {
     let lost = 0;
     let halves = 0;
     let localization = 0;
-    const missHazard = (this.lossPerSecond / fps) * (fault.missed ?? 1) * (1 + 0.5 * night);
+    const missHazard = (this.lossPerSecond / fps) * (fault.missed ?? 1) * (1 + options.nightFactor * night);
     const switchHazard = (options.switchesPerObjectSecond / fps) * (fault.switch ?? 1);
-    const scale = Math.log(0.1) + Math.log(fault.localization ?? 1) + Math.log(1 + 0.3 * night);
-    const keep = PERSISTENCE ** (10 / fps);
-    const add = ERROR_DEVIATION * Math.sqrt(1 - keep * keep);
+    const scale = Math.log(0.1) + Math.log(fault.localization ?? 1) + Math.log(1 + 0.6 * options.nightFactor * night);
+    const keep = options.errorPersistence ** (10 / fps);
+    const add = options.errorDeviation * Math.sqrt(1 - keep * keep);
     for (const walker of this.#walkers) {
       if (walker.hidden < 0 && !walker.fresh) {
         seen.exposed++;
@@ -314,9 +367,24 @@ export class Traffic {
     return glance;
   }
 
-  /** 5 to 30 frames at 10 frames/s. */
   #runFrames(): number {
-    return Math.round(((5 + 26 * this.#chance.next()) * this.#fps) / 10);
+    const { missFrames, missGeometric } = this.options;
+    const frames = missGeometric ? this.#wait(1 / this.#runMean) : this.#between(missFrames);
+    return Math.max(1, Math.round((frames * this.#fps) / 10));
+  }
+
+  get #runMean(): number {
+    return (this.options.missFrames[0] + this.options.missFrames[1]) / 2;
+  }
+
+  #between([low, high]: readonly [number, number]): number {
+    return low + (high - low) * this.#chance.next();
+  }
+
+  /** Frames until the next of what comes every so many seconds. */
+  #every(seconds: number): number {
+    const { jitter } = this.options;
+    return this.#fps * seconds * (1 - jitter + 2 * jitter * this.#chance.next());
   }
 
   #comeAndGo(night: number): void {
@@ -338,24 +406,25 @@ export class Traffic {
     }
   }
 
-  /** 30 to 80 % of those who are held, for 1 to 3 seconds. */
+  /** A part of those who are held is hidden, each for a time of its own. */
   #occlude(): void {
     if (!this.options.occlusions || --this.#untilOcclusion > 0) return;
-    this.#untilOcclusion = this.#fps * 120 * (0.5 + this.#chance.next());
-    const share = 0.3 + 0.5 * this.#chance.next();
+    this.#untilOcclusion = this.#every(120);
+    const share = this.#between(this.options.occludedShare);
     for (const walker of this.#walkers)
       if (walker.hidden < 0 && this.#chance.next() < share)
-        walker.hidden = Math.round(this.#fps * (1 + 2 * this.#chance.next()));
+        walker.hidden = Math.round(this.#fps * this.#between(this.options.occludedSeconds));
   }
 
   #moveClutter(night: number): void {
     const { options, fault, seen } = this;
     const fps = this.#fps;
     if (options.showers && --this.#untilShower <= 0) {
-      this.#untilShower = fps * 600 * (0.5 + this.#chance.next());
+      this.#untilShower = this.#every(600);
       this.#showerFrames = 20 * fps;
     }
-    const factor = (this.#showerFrames-- > 0 ? 15 : 1) * (1 + 0.5 * night) * (fault.false ?? 1);
+    const factor =
+      (this.#showerFrames-- > 0 ? options.showerFactor : 1) * (1 + options.nightFactor * night) * (fault.false ?? 1);
     for (const list of [this.#clutter, this.#tails])
       for (let n = list.length - 1; n >= 0; n--) {
         if (--list[n].left > 0) continue;
@@ -365,7 +434,7 @@ export class Traffic {
     this.#untilClutter -= fault.covered ? 0 : (options.clutterPerSecond / fps) * factor;
     while (this.#untilClutter < 0) {
       this.#untilClutter += this.#wait(1);
-      const left = Math.max(1, Math.ceil(this.#wait(1 / (CLUTTER_LIFE_SECONDS * fps))));
+      const left = Math.max(1, Math.ceil(this.#wait(1 / (options.clutterLifeSeconds * fps))));
       this.#clutter.push({ id: `f${++this.#count}`, left });
       seen.appeared++;
     }
@@ -381,7 +450,3 @@ export class Traffic {
     if (list.length !== count) list.length = count;
   }
 }
-
-/** Standard deviation of the noise of a log error in one frame, at 10 frames/s. */
-export const INNOVATION = ERROR_DEVIATION * Math.sqrt(1 - PERSISTENCE ** 2);
-export const CARRY = PERSISTENCE;

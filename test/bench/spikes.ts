@@ -11,7 +11,7 @@ import { SIGNALS, type Signal } from '../../src/spikes/signals.js';
 import { SpikeWatch } from '../../src/spikes/watch.js';
 import { mot17 } from '../kit/metric/mot17.js';
 import { faultRows, playFault } from './fault-table.js';
-import { CARRY, INNOVATION, Traffic, type TrafficFault, type TrafficOptions } from './spike-scene.js';
+import { Traffic, type TrafficFault, type TrafficOptions } from './spike-scene.js';
 
 const { values } = parseArgs({
   options: {
@@ -96,7 +96,7 @@ const CHANGES: ReadonlyArray<readonly [signal: Signal, factor: number]> = [
 
 /** log likelihood ratio of the newest frame for one who knows both distributions; of the first bad one with `first`. */
 function oracle(
-  { seen, options, fault, lossPerSecond }: Traffic,
+  { seen, options, fault, lossPerSecond, innovation }: Traffic,
   signal: Signal,
   factor: number,
   first = false,
@@ -106,9 +106,9 @@ function oracle(
   if (signal === 'missed') return poisson(seen.lost, (lossPerSecond / fps) * seen.exposed);
   if (signal === 'false') return poisson(seen.appeared, options.clutterPerSecond / fps);
   if (signal === 'switch') return poisson(seen.switched, (options.switchesPerObjectSecond / fps) * seen.noisy);
-  const rest = first ? 1 : 1 - CARRY;
-  const shift = (Math.log(factor) * rest) / INNOVATION;
-  const added = (Math.log(fault.localization ?? 1) * rest) / INNOVATION;
+  const rest = first ? 1 : 1 - options.errorPersistence;
+  const shift = (Math.log(factor) * rest) / innovation;
+  const added = (Math.log(fault.localization ?? 1) * rest) / innovation;
   return shift * (seen.noise + added * seen.noisy) - (shift * shift * seen.noisy) / 2;
 }
 

@@ -1,0 +1,92 @@
+/**
+ * What the detectors of all signals share: what is usual, the evidence against it, and how a spike acts on both. Their
+ * numbers are pieces of one flat array, so that a detector resumes exactly where it was.
+ */
+import { Evidence, type Finding } from './evidence.js';
+import type { SpikeSettings } from './settings.js';
+import { Usual, usualSize } from './usual.js';
+
+export abstract class Detector {
+  readonly usual: Usual;
+  protected readonly evidence: Evidence;
+  /** the series is old enough to be compared with what is usual */
+  protected learned = false;
+
+  /** `sums` numbers are learned, from index `at` of the state on; the evidence is behind index `evidenceAt`. */
+  constructor(
+    protected readonly state: Float64Array,
+    protected readonly settings: SpikeSettings,
+    at: number,
+    sums: number,
+    evidenceAt: number,
+  ) {
+    const own = state.subarray(at, at + usualSize(sums));
+    this.usual = new Usual(own, sums, settings.memorySeconds, settings.holdSeconds);
+    this.evidence = new Evidence(state.subarray(evidenceAt), settings.falseAlarmSeconds);
+  }
+
+  /** Puts in force what was learned. */
+  protected abstract setRates(): void;
+
+  /** The threshold that the model promises for a kind of change. */
+  protected abstract least(kind: number): number;
+
+  /** The state is as it was left: its rates are in force. */
+  protected resume(): void {
+    this.setRates();
+    if (this.evidence.thresholds()[0] === 0) this.advanceEvidence(0);
+  }
+
+  protected advanceEvidence(seconds: number): void {
+    this.evidence.advance(seconds, (kind) => this.least(kind));
+  }
+
+  get score(): number {
+    return this.learned ? this.evidence.score : 0;
+  }
+
+  get alarming(): boolean {
+    return this.learned && this.evidence.alarming;
+  }
+
+  finding(): Finding {
+    return this.evidence.finding();
+  }
+
+  /** A spike starts: what is held back was part of it. */
+  open(): void {
+    this.usual.drop();
+    this.evidence.open();
+  }
+
+  /** A spike seems to be over. */
+  subside(): void {
+    this.evidence.subside();
+  }
+
+  /** A spike is over: the test begins anew. */
+  reset(): void {
+    this.evidence.reset();
+  }
+
+  /** The level of the spike is usual from now on; `restore` undoes it. */
+  relearn(): void {
+    this.usual.relearn();
+    this.evidence.reset();
+    this.setRates();
+  }
+
+  restore(): void {
+    this.usual.restore();
+    this.setRates();
+  }
+
+  /** The evidence so far, and the thresholds in force, by kind of change: for those who tune. */
+  sums(): number[] {
+    return this.evidence.sums();
+  }
+
+  thresholds(): number[] {
+    return this.evidence.thresholds();
+  }
+}
