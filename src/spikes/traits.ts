@@ -5,13 +5,13 @@
 import type { CountTraits, Rise } from './count-detector.js';
 
 const RISES: Rise[] = [
-  { factor: 3, weight: 0.3, young: 3, clustered: 1 },
-  { factor: 10, weight: 0.6, young: 2.2, clustered: 0.5 },
-  { factor: 100, weight: 0.1, young: 0, clustered: 0, stay: 0.1 },
+  { factor: 3, weight: 0.25, young: 3, clustered: 1 },
+  { factor: 10, weight: 0.55, young: 2.2, clustered: 0.5 },
+  { factor: 100, weight: 0.2, young: 0, clustered: 0, stay: 0.1 },
 ];
 
 /** Switches do not last. */
-const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.1, young: 1, clustered: 0 }];
+const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, young: 1, clustered: 0 }];
 
 /** Per truth that was held, and second; newcomers that are not found in time, per newcomer. */
 export const MISSED: CountTraits = {
