@@ -2,7 +2,7 @@
  * Spikes of things that are counted: missed truths, false tracks, switches.
  *
  * Misses and false tracks come in runs, so frames are not independent, but the beginnings of runs nearly are. With e of
- * them expected since a change may have begun, and n that came, the likelihood ratio of a rate `rise` times the usual is
+ * them expected since a change may have begun, and n that came, the likelihood ratio of `rise` times the usual rate is
  *   rise^n ((a + e) / (a + rise e))^(a + n)
  * where the usual rate is itself only known from a beginnings: for a large a this is rise^n exp(-e (rise - 1)).
  * Newcomers that are not found in time count the same way, with a rate of their own; and a change may be many runs that
@@ -104,7 +104,7 @@ const AT = {
   ratesTime: 3,
   /** the last block of levels, as it will be learned */
   squares: 4,
-  /** the minute that is gathered: seconds, beginnings that came, and that were expected; and the surprise of the last */
+  /** the minute that is gathered: seconds, beginnings that came and were expected; and the surprise of the last */
   minute: 5,
   minuteCame: 6,
   minuteExpected: 7,

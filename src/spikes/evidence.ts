@@ -69,8 +69,8 @@ export class Evidence {
   }
 
   /**
-   * Adds one frame, or block, under change `kind`: `going` and `fresh` are log L and log F. Whether the change, if it is
-   * there, rather began before.
+   * Adds one frame, or block, under change `kind`: `going` and `fresh` are log L and log F. Says whether the change,
+   * if it is there, rather began before.
    */
   update(kind: number, going: number, fresh: number, k: number, seconds: number, level: number): boolean {
     const { state } = this;
