@@ -2,11 +2,15 @@
  * COCO for video, as TAO, BDD100K, YouTube-VIS and MMTracking have it: a document {videos, images, annotations,
  * categories}, or, as results, the list of annotations alone. The frame number is the image_id, which both files share;
  * image ids are keys and need not follow each other. Several videos are judged one after the other: their ids are told
- * apart by the video's number. Classes are category ids, because results have no names.
+ * apart by the video's number. Classes have the names of the categories; results have their ids only, and get the
+ * names of the reference they are compared with.
  */
 
+import type { Box } from '../../src/metric/evaluation.js';
+import type { Role } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
+import { type Decoded, defineAdapter, Mistake, type Part, type Stamp, WholeFrames } from '../kit/adapter.js';
+import { withArea } from '../kit/boxes.js';
 import {
   each,
   type Fields,
@@ -36,10 +40,20 @@ interface Options extends PlacementOptions {
 
 class CocoDecoder extends WholeFrames {
   readonly #placement: Placement;
+  /** by category id */
+  #classNames: Record<string, string> = {};
 
-  constructor(readonly options: Options) {
+  constructor(
+    readonly options: Options,
+    private readonly role: Role,
+  ) {
     super();
     this.#placement = new Placement(options);
+  }
+
+  override decode(message: unknown, stamp?: Stamp): Decoded {
+    const decoded = super.decode(message, stamp);
+    return Object.keys(this.#classNames).length > 0 ? { ...decoded, classNames: this.#classNames } : decoded;
   }
 
   protected override read(message: unknown, stamp?: Stamp): Part[] {
@@ -49,6 +63,7 @@ class CocoDecoder extends WholeFrames {
     const fields = fieldsOf(document);
     const videos = new Map<string, string>();
     const parts = new Map<number, Part>();
+    if (Array.isArray(fields.categories)) this.#classNames = namesOf(fields.categories);
     if (fields.images !== undefined) this.#images(list(fields, 'images'), this.#wantedVideo(fields), videos, parts);
     return this.#parts(list(fields, 'annotations'), 'annotations', videos, parts);
   }
@@ -95,21 +110,32 @@ class CocoDecoder extends WholeFrames {
       track === undefined || track === null
         ? untrackedId(this.options.untracked, 'track_id', track, place)
         : identity(track, 'track_id');
-    const [left, top, width, height] = boxOf(raw);
+    const [left, top, width, height] = withArea(boxOf(raw), this.role);
     const video = raw.video_id ?? videos.get(String(raw.image_id)) ?? '';
-    const kind = raw.category_id === undefined ? undefined : identity(raw.category_id, 'category_id');
+    const category = raw.category_id === undefined ? undefined : identity(raw.category_id, 'category_id');
+    const kind = category === undefined ? undefined : (this.#classNames[category] ?? category);
     const full = id !== null && video !== '' ? `${video}:${id}` : id;
     const box = this.#placement.box(left, top, width, height);
     return full === null ? null : objectOf(full, box, kind, optionalNumber(raw, 'score'));
   }
 }
 
-function boxOf(raw: Fields): number[] {
+/** Names of categories by their ids; one without a name keeps its id. */
+function namesOf(categories: unknown[]): Record<string, string> {
+  const names: Record<string, string> = {};
+  each(categories, 'categories', (item) => {
+    const { id, name } = fieldsOf(item);
+    if (typeof name === 'string' && name !== '') names[identity(id, 'id')] = name;
+  });
+  return names;
+}
+
+function boxOf(raw: Fields): Box {
   const box = list(raw, 'bbox');
   const isSound = (value: unknown) => typeof value === 'number' && Number.isFinite(value);
-  if (box.length !== 4 || !box.every(isSound) || !((box[2] as number) > 0 && (box[3] as number) > 0))
-    throw new Mistake('bbox', box, 'must be left, top, width and height, the last two above 0');
-  return box as number[];
+  if (box.length !== 4 || !box.every(isSound) || !((box[2] as number) >= 0 && (box[3] as number) >= 0))
+    throw new Mistake('bbox', box, 'must be left, top, width and height, the last two 0 or above');
+  return box as unknown as Box;
 }
 
 export const cocoVideo = defineAdapter({
@@ -132,5 +158,5 @@ export const cocoVideo = defineAdapter({
   isList: () => true,
   isSparse: true,
   shape: () => 'box',
-  create: (values) => new CocoDecoder(values),
+  create: (values, role) => new CocoDecoder(values, role),
 });

@@ -21,8 +21,8 @@ import type { Rules } from '../kit/preprocessing.js';
 import {
   asideOf,
   distractorCount,
-  type MotColumns,
   type MotFeed,
+  type MotLayout,
   type MotReading,
   type MotRow,
   preprocessingProblems,
@@ -55,7 +55,7 @@ const readingOf = (
 /** Lines as they come: a frame is complete when the next one begins. */
 export class MotDecoder implements Decoder {
   readonly #placement: Placement;
-  #settled: MotColumns | undefined;
+  #layout: MotLayout | undefined;
   #lines = 0;
   #frame = 0;
   /** rows of the newest frame; null before the first */
@@ -73,15 +73,15 @@ export class MotDecoder implements Decoder {
     if (typeof message !== 'string') return this.#refused(message, 'must be text: lines of a MOTChallenge file');
     if (stamp && Object.values(stamp).some((value) => value !== undefined))
       return this.#refused(stamp, 'the lines have their frame numbers; leave out k and t beside the message');
-    const rows = new NumberRows(message, COLUMNS_READ, '', this.#lines, !this.#settled?.count);
-    const reader = new RowReader(rows, this.reading, this.#settled);
+    const rows = new NumberRows(message, COLUMNS_READ, '', this.#lines, !this.#layout?.count);
+    const reader = new RowReader(rows, this.reading, this.#layout);
     const read: Array<{ frame: number; row: MotRow }> = [];
     while (rows.mistakes.length < PROBLEMS_MAX && rows.next()) {
       const row = reader.row();
       if (row) read.push({ frame: rows.values[0], row });
     }
     if (rows.mistakes.length > 0) return { parts: [], problems: rows.mistakes, held: this.#objects !== null };
-    this.#settled = { ...reader.settled, header: reader.settled.header ?? rows.header };
+    this.#layout = { ...reader.layout, header: reader.layout.header ?? rows.header };
     this.#lines += rows.line;
     return attemptToAdd(() => this.#add(read), this.#objects !== null);
   }
@@ -216,9 +216,18 @@ function trackerNotes(feed: MotFeed, { symmetric, class: kind }: Judging): strin
     notes.push(
       `warning: {file} looks like ground truth (${columns} columns); as a tracker all its ${rowCount} rows count, ${others} of them not pedestrians`,
     );
+  if (rowCount > 0 && !symmetric && areDetections(feed))
+    notes.push(
+      '{file} has no identities (id -1 in all rows): each box is a track of its own; --profile detector-training judges detections, without switches',
+    );
   if (kind !== undefined && rowCount > 0 && !hasTrackedClasses(feed))
     notes.push(`warning: {file} has no classes (column 8): all its rows count under each class`);
   return [...notes, ...emptyNotes(emptyCount), ...cornerNotes(feed, '--tracker-option')];
+}
+
+function areDetections({ frames }: MotFeed): boolean {
+  for (const rows of frames.values()) for (const { object } of rows) if (!object.id.startsWith('det:')) return false;
+  return true;
 }
 
 const emptyNotes = (count: number): string[] =>

@@ -104,9 +104,9 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     addRow(feed, rows.values[0], row);
   }
   Object.assign(feed, {
-    columns: read.settled.count,
-    hasClass: read.settled.hasClass,
-    isOrderSaid: feed.isOrderSaid || read.settled.header !== null,
+    columns: read.layout.count,
+    hasClass: read.layout.hasClass,
+    isOrderSaid: feed.isOrderSaid || read.layout.header !== null,
     emptyCount: read.emptyCount,
   });
   if (!order.isSorted) findDuplicates(feed, rows);
@@ -157,33 +157,39 @@ export function distractorCount({ frames }: MotFeed): number {
   return count;
 }
 
-/** What the first row of a file, or of a feed, settles for the others. */
-export interface MotColumns {
-  /** 0 before the first row */
+/** What the first row of a file, or of a feed, says about the others. */
+export interface MotLayout {
+  /** columns as they are read; 0 before the first row */
   count: number;
+  /** columns as they come, which a header may have in another order */
+  columns: number;
   hasClass: boolean;
   header: string[] | null;
+  /** what a header says that the box is */
+  order?: BoxOrder;
+  /** where columns 1 to 8 stand, when a header has them in another order */
+  places?: number[];
 }
 
 /** Reads the rows of one file, or of one message of a feed. */
 export class RowReader {
   emptyCount = 0;
-  readonly settled: MotColumns;
+  readonly layout: MotLayout;
   readonly #classes: ReadonlySet<number>;
 
   constructor(
     private readonly rows: NumberRows,
     private readonly reading: MotReading,
-    settled: MotColumns = { count: 0, hasClass: false, header: null },
+    layout: MotLayout = { count: 0, columns: 0, hasClass: false, header: null },
   ) {
-    this.settled = { ...settled };
+    this.layout = { ...layout };
     this.#classes = new Set(reading.classes ?? [PEDESTRIAN]);
   }
 
   /** The row at hand; null, and mistakes, when something is wrong with it. */
   row(): MotRow | null {
     const { rows, reading } = this;
-    if (this.settled.count === 0) this.#settle();
+    if (this.layout.count === 0) this.#readLayout();
     if (!this.#hasSoundColumns()) return null;
     const { values } = rows;
     const before = rows.mistakes.length;
@@ -195,7 +201,7 @@ export class RowReader {
       object: { id, box },
       line: rows.line,
       counted: true,
-      class: this.settled.hasClass || (reading.kind === 'tracker' && rows.columns >= 8) ? values[7] : 0,
+      class: this.layout.hasClass || (reading.kind === 'tracker' && rows.columns >= 8) ? values[7] : 0,
     };
     if (reading.positions && rows.columns >= 10) row.position = [values[7], values[8], values[9]];
     row.counted = reading.allRows === true || reading.kind === 'tracker' || this.#isCounted(row);
@@ -203,17 +209,24 @@ export class RowReader {
   }
 
   /** Column 8 is the class; but in a reference of 10 columns (MOT15) a world position, unless classes are asked for. */
-  #settle(): void {
-    const { rows, settled, reading } = this;
-    settled.count = rows.columns;
-    settled.hasClass =
+  #readLayout(): void {
+    const { rows, layout, reading } = this;
+    layout.count = layout.columns = rows.columns;
+    layout.hasClass =
       rows.columns >= 8 && (rows.columns < 10 || (reading.kind === 'reference' && reading.classes !== undefined));
-    settled.header ??= rows.header;
-    if (settled.header === null || reading.box || orderOf(settled.header)) return;
+    layout.header ??= rows.header;
+    if (layout.header === null || reading.box) return;
+    layout.order = orderOf(layout.header);
+    if (layout.order) return;
+    const named = namedColumns(layout.header);
+    if (named) {
+      Object.assign(layout, named, { count: named.places.length, hasClass: named.places.length === 8 });
+      return;
+    }
     const expected = COLUMNS.slice(0, COLUMNS_MIN).join(', ');
     rows.addMistake(
       `${Math.max(1, rows.line - 1)}:1`,
-      settled.header.join(','),
+      layout.header.join(','),
       `is a header of other columns than ${expected}; read the table by its header, with --format mapping`,
     );
   }
@@ -224,13 +237,17 @@ export class RowReader {
       rows.lineMistake(`has ${rows.columns} columns; expected at least ${COLUMNS_MIN}: ${EXPECTED}`);
       return false;
     }
-    if (rows.columns !== this.settled.count) {
-      rows.lineMistake(`has ${rows.columns} columns; expected ${this.settled.count}, as on the first line`);
+    const { layout, reading } = this;
+    if (rows.columns !== layout.columns) {
+      rows.lineMistake(`has ${rows.columns} columns; expected ${layout.columns}, as on the first line`);
       return false;
     }
+    if (layout.places) rows.reorder(layout.places);
     let sound = true;
-    for (let column = 0; column < Math.min(rows.columns, COLUMNS.length); column++) {
-      // ids may be wider than a double; readId judges them
+    // of a tracker, nobody looks at what comes after the box, unless it is a position
+    const most = reading.kind === 'tracker' && !reading.positions ? COLUMNS_MIN : COLUMNS.length;
+    for (let column = 0; column < Math.min(rows.columns, most); column++) {
+      // ids may be wider than a double, or words; readId judges them
       if (column === 1 || Number.isFinite(rows.values[column])) continue;
       mistakeIn(rows, column, 'a finite number');
       sound = false;
@@ -240,20 +257,21 @@ export class RowReader {
 
   #checkFrame(frame: number): void {
     const { frameOffset = 0 } = this.reading;
+    const shifted = frame + frameOffset;
+    if (Number.isInteger(frame) && shifted >= 0 && shifted <= FRAMES_MAX) return;
     const least = Math.max(0, -frameOffset);
-    if (!Number.isInteger(frame) || frame + frameOffset < 0 || frame > FRAMES_MAX)
-      mistakeIn(
-        this.rows,
-        0,
-        `a whole number from ${least} to ${FRAMES_MAX}${frameOffset === 0 ? '' : `: frameOffset is ${frameOffset}`}`,
-      );
+    const remedy =
+      shifted > FRAMES_MAX && Number.isInteger(frame)
+        ? `; option frameOffset shifts numbers, and a table with times is read by --format mapping`
+        : '';
+    const offset = frameOffset === 0 ? '' : `: frameOffset is ${frameOffset}`;
+    mistakeIn(this.rows, 0, `a whole number from ${least} to ${FRAMES_MAX - frameOffset}${offset}${remedy}`);
   }
 
   #box(): Box {
     const { rows, reading } = this;
     const { values } = rows;
-    const { header } = this.settled;
-    const order = reading.box ?? (header ? orderOf(header) : undefined) ?? 'xywh';
+    const order = reading.box ?? this.layout.order ?? 'xywh';
     const box = boxIn(order, values[2], values[3], values[4], values[5]);
     const words = order === 'xywh' ? '0 or above' : `read as ${order} so that the sides are 0 or above`;
     if (!(box[2] >= 0)) mistakeIn(rows, 4, `a number ${words}`);
@@ -266,7 +284,7 @@ export class RowReader {
   /** Column 7 is the active flag. */
   #isCounted(row: MotRow): boolean {
     if (this.rows.columns >= 7 && this.rows.values[6] === 0) return false;
-    if (!this.settled.hasClass) return true;
+    if (!this.layout.hasClass) return true;
     if (this.rows.columns >= 10 && !(Number.isInteger(row.class) && row.class >= 0))
       mistakeIn(
         this.rows,
@@ -288,6 +306,8 @@ const NAMES: Record<string, RegExp> = {
   h: /^(bb|bbox|box)?(height|h)$/,
   cx: /^(bb|bbox|box)?(cx|xc|centerx|xcenter|centrex)$/,
   cy: /^(bb|bbox|box)?(cy|yc|centery|ycenter|centrey)$/,
+  flag: /^(flag|active|considered|valid|notignored)$/,
+  class: /^(class|classid|cls|category|categoryid|label|objectclass)$/,
 };
 const ORDER_NAMES: Record<string, BoxOrder> = {
   'x y w h': 'xywh',
@@ -299,11 +319,28 @@ const ORDER_NAMES: Record<string, BoxOrder> = {
 
 /** What the header says that the box is; undefined when it is no header of this format. */
 function orderOf(header: readonly string[]): BoxOrder | undefined {
-  const words = header.slice(0, 6).map((name) => {
+  const words = wordsIn(header.slice(0, COLUMNS_MIN));
+  return words[0] === 'frame' && words[1] === 'id' ? ORDER_NAMES[words.slice(2).join(' ')] : undefined;
+}
+
+function wordsIn(header: readonly string[]): string[] {
+  return header.map((name) => {
     const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '');
     return Object.keys(NAMES).find((word) => NAMES[word].test(plain)) ?? '';
   });
-  return words[0] === 'frame' && words[1] === 'id' ? ORDER_NAMES[words.slice(2).join(' ')] : undefined;
+}
+
+/** Where the columns of a row stand in a table that has them in another order; null when one is not to be found. */
+function namedColumns(header: readonly string[]): { order: BoxOrder; places: number[] } | null {
+  const words = wordsIn(header);
+  const place = (word: string) => (words.indexOf(word) === words.lastIndexOf(word) ? words.indexOf(word) : -1);
+  for (const [names, order] of Object.entries(ORDER_NAMES)) {
+    const places = ['frame', 'id', ...names.split(' ')].map(place);
+    if (places.some((one) => one < 0 || one >= COLUMNS.length)) continue;
+    const [flag, kind] = [place('flag'), place('class')];
+    return { order, places: kind < 0 || kind >= COLUMNS.length ? [...places, flag] : [...places, flag, kind] };
+  }
+  return null;
 }
 
 function mistakeIn(rows: NumberRows, column: number, expected: string): void {
@@ -311,9 +348,12 @@ function mistakeIn(rows: NumberRows, column: number, expected: string): void {
   rows.mistake(column, `${name} must be ${expected}`);
 }
 
+/** An id in words. */
+const WORD = /^[A-Za-z_][\w.:/-]*$/;
+
 /**
- * Whole numbers of any size, as text; `0.0` is `0`. -1 is a detection: a trajectory of its own, named by frame and
- * line.
+ * Whole numbers of any size, as text; `0.0` is `0`; or words. -1 is a detection: a trajectory of its own, named by frame
+ * and line.
  */
 function readId(rows: NumberRows): string {
   const value = rows.values[1];
@@ -323,8 +363,10 @@ function readId(rows: NumberRows): string {
   }
   if (value >= 0 && Number.isSafeInteger(value)) return String(value);
   if (value === -1) return `det:${rows.values[0]}:${rows.lineBase + rows.line}`;
+  if (Number.isSafeInteger(value)) return String(value);
   const text = rows.text(1);
-  if (!/^\d+$/.test(text)) mistakeIn(rows, 1, 'a whole number, or -1 for a detection without identity');
+  if (!/^\d+$/.test(text) && (!WORD.test(text) || /^(nan|inf)/i.test(text)))
+    mistakeIn(rows, 1, 'a whole number, a name, or -1 for a detection without identity');
   return text;
 }
 

@@ -61,6 +61,8 @@ export interface Decoded {
   notes?: string[];
   /** files: the parts are known to be sound */
   checked?: boolean;
+  /** names of the classes by the ids that other files have for them */
+  classNames?: Readonly<Record<string, string>>;
 }
 
 /** Frame number and time that came beside a message, for formats that have none of their own. */

@@ -1,8 +1,8 @@
 /**
  * Rows of numbers in text, walked once: after next() the row's numbers are in `values`, with NaN for what is none.
  * Separated by commas, semicolons (then a comma may be the decimal point), tabs or blanks, as the first row tells; a
- * separator at the end of a row, blank lines, comment lines (#, %, //), a header, a byte order mark and Windows line
- * ends are accepted. Invariant: `line` and characters in mistakes are those of the text as it came.
+ * separator at the end of a row, blank lines, comment lines (#, %, //), a header, quotes, a byte order mark and line
+ * ends of any system are accepted. Invariant: `line` and characters in mistakes are those of the text as it came.
  */
 
 import type { Problem } from '../../src/metric/input-error.js';
@@ -68,6 +68,15 @@ export class NumberRows {
     return false;
   }
 
+  /** Puts the columns of the row at hand into another order; -1: a column that is not there, with the value 1. */
+  reorder(order: readonly number[]): void {
+    const values = order.map((column) => (column < 0 ? 1 : this.values[column]));
+    const starts = order.map((column) => this.#starts[Math.max(0, column)]);
+    this.values.set(values);
+    this.#starts.set(starts);
+    this.columns = order.length;
+  }
+
   /** The text of a column of the row at hand. */
   text(column: number): string {
     const start = this.#starts[column];
@@ -118,8 +127,10 @@ export class NumberRows {
   /** A first row of words. */
   #isHeader(): boolean {
     const fields = this.#lineText().trim().replace(/,$/, '').split(',');
-    const names = fields.map((field) => field.trim().replace(/^"(.*)"$/, '$1'));
-    if (names.length < 2 || !names.every((name) => /^[A-Za-z_]/.test(name) && !/^(nan|inf)/i.test(name))) return false;
+    const names = fields.map((field) => field.trim());
+    // a first name may be empty: that of the row numbers
+    const isName = (name: string, n: number) => (n === 0 && name === '') || /^[A-Za-z_]/.test(name);
+    if (names.length < 2 || !names.every((name, n) => isName(name, n) && !/^(nan|inf)/i.test(name))) return false;
     this.header = names;
     this.#rowSeen = true;
     return true;
@@ -181,7 +192,10 @@ export class NumberRows {
 }
 
 /** The text with commas between its numbers, every character in its place. */
-function withCommas(text: string): string {
+function withCommas(given: string): string {
+  const start = given.slice(0, HEAD_CHARS);
+  const lined = start.includes('\r') && !start.includes('\n') ? given.replaceAll('\r', '\n') : given;
+  const text = start.includes('"') ? lined.replaceAll('"', ' ') : lined;
   const head = text
     .slice(0, HEAD_CHARS)
     .replace(/^\ufeff/, '')

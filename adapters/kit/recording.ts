@@ -37,6 +37,8 @@ export interface Recording {
   parts: Part[];
   /** what the reader should know */
   notes: string[];
+  /** names of the classes by the ids that other files have for them */
+  classNames?: Readonly<Record<string, string>>;
 }
 
 /** How far a file is looked at to tell lines from one document. */
@@ -62,8 +64,10 @@ export function readRecording(
   const parts: Part[] = [];
   const notes: string[] = [];
   let checked = false;
+  let classNames: Recording['classNames'];
   const collect = (place: string, decoded: Decoded) => {
     checked = decoded.checked ?? false;
+    classNames ??= decoded.classNames;
     for (const note of decoded.notes ?? []) notes.push(named(note, file));
     for (const problem of decoded.problems) problems.push(placed(place, problem));
     for (const part of decoded.parts) parts.push(part);
@@ -83,7 +87,7 @@ export function readRecording(
   if ((!checked || format.rereading) && problems.length === 0)
     for (const part of merged) check(part, file, format, problems);
   if (problems.length > 0) throw new InputError(problems);
-  return { file, format, parts: merged, notes };
+  return { file, format, parts: merged, notes, ...(classNames && { classNames }) };
 }
 
 const named = (note: string, file: string): string =>

@@ -64,6 +64,43 @@ describe('MOTChallenge files', () => {
     assert.deepEqual(found, ['18446744073709551615', '3', '7']);
   });
 
+  it('has names and negative numbers for ids, once per frame', () => {
+    const feed = read('1,car_7,1,1,1,1\n1,-2,1,1,1,1\n2,car_7,1,1,1,1\n');
+    const found = [...feed.frames.values()].flat().map(({ object }) => object.id);
+    assert.deepEqual(found, ['car_7', '-2', 'car_7']);
+    assert.match(mistakes('1,car_7,1,1,1,1\n1,car_7,2,2,1,1\n')[0], /already in frame 1, on line 1/);
+  });
+
+  it('shifts frame numbers before it finds them too large', () => {
+    const feed = read('5000001,1,1,1,1,1\n', { frameOffset: -5_000_000 });
+    assert.equal(feed.rowCount, 1);
+    assert.match(
+      mistakes('4999999,1,1,1,1,1\n', { frameOffset: -5_000_000 })[0],
+      /a whole number from 5000000 to 6000000: frameOffset is -5000000/,
+    );
+  });
+
+  it('looks at nothing after the box of a tracker', () => {
+    assert.equal(read('1,1,1,1,1,1,nan,inf,,x\n', { kind: 'tracker' }).rowCount, 1);
+    assert.match(mistakes('1,1,1,1,1,1,nan\n')[0], /column 7 must be a finite number/);
+  });
+
+  it('finds its columns by a header that has them in another order', () => {
+    const rows = ['7,1,3,10,20,1', '8,1,1,30,40,0'];
+    const feed = read(`track_id,frame,class,x2,y2,active,x1,y1\n${rows.map((row) => `${row},1,2\n`).join('')}`);
+    const found = [...feed.frames.values()].flat();
+    assert.deepEqual(
+      found.map(({ object, counted, class: kind }) => [object.id, object.box, kind, counted]),
+      [
+        ['7', [1, 2, 9, 18], 3, false],
+        ['8', [1, 2, 29, 38], 1, false],
+      ],
+    );
+    const [message] = mistakes('track_id,frame,x,y,w,h\n7,1,1,2,3,4\n7,2,1,2,x,4\n');
+    assert.match(message, /^gt\.txt:3:9: width \(column 5\) must be a finite number \(got "x"\)/);
+    assert.match(mistakes('track_id,frame,x,y,w,depth\n7,1,1,2,3,4\n')[0], /read the table by its header/);
+  });
+
   it('makes every detection (id -1) a trajectory of its own', () => {
     const feed = read('1,-1,1,1,1,1,0.9\n1,-1,1,1,1,1,0.8\n4,-1,1,1,1,1,0.9\n', { kind: 'tracker' });
     const found = [...feed.frames.values()].flat().map(({ object }) => object.id);
@@ -119,7 +156,7 @@ describe('MOTChallenge files', () => {
     [
       'a frame beyond any sequence',
       '1e9,1,1,1,1,1',
-      'frame (column 1) must be a whole number from 0 to 1000000 (got "1e9")',
+      'frame (column 1) must be a whole number from 0 to 1000000; option frameOffset shifts numbers, and a table with times is read by --format mapping (got "1e9")',
     ],
     ['a box of negative height', '1,1,1,1,1,-3', 'height (column 6) must be a number 0 or above (got "-3")'],
     ['an infinite number', '1,1,1e999,1,1,1', 'left (column 3) must be a finite number (got "1e999")'],
@@ -127,19 +164,19 @@ describe('MOTChallenge files', () => {
     ['a hexadecimal number', '1,1,0x10,1,1,1', 'left (column 3) must be a finite number (got "0x10")'],
     ['a wrong confidence', '1,1,1,1,1,1,nan', 'column 7 must be a finite number (got "nan")'],
     [
-      'a name for an id',
-      '1,car,1,1,1,1',
-      'id (column 2) must be a whole number, or -1 for a detection without identity (got "car")',
+      'no id',
+      '1,,1,1,1,1',
+      'id (column 2) must be a whole number, a name, or -1 for a detection without identity (got "")',
     ],
     [
       'half an id',
       '1,2.5,1,1,1,1',
-      'id (column 2) must be a whole number, or -1 for a detection without identity (got "2.5")',
+      'id (column 2) must be a whole number, a name, or -1 for a detection without identity (got "2.5")',
     ],
     [
-      'a negative id',
-      '1,-2,1,1,1,1',
-      'id (column 2) must be a whole number, or -1 for a detection without identity (got "-2")',
+      'an id that is no number',
+      '1,nan,1,1,1,1',
+      'id (column 2) must be a whole number, a name, or -1 for a detection without identity (got "nan")',
     ],
   ]) {
     it(`refuses ${what}`, () => {

@@ -10,7 +10,7 @@ import { percent } from '../console/numbers.js';
 export interface Matched {
   sequence: string;
   tracker: string;
-  count: { proper: number; missed: number };
+  count: { proper: number; missed: number; false: number };
   /** what is said about it already */
   warnings: readonly string[];
   /** looks for a cause: warnings with a remedy */
@@ -19,6 +19,8 @@ export interface Matched {
 
 /** of what is usual next to it */
 const FAR_LESS = 0.5;
+/** of the truths: whoever matches less is not judging the same scene */
+const HARDLY = 0.05;
 /** the doctor of files has spoken */
 const DOCTORED = / (hardly matches|match, but|closer than the cut-off) /;
 /** truths on which a share rests */
@@ -30,6 +32,10 @@ const NEIGHBOURS_MIN = 2;
 export function neighbourWarnings(all: readonly Matched[]): string[][] {
   return all.map((one) => {
     const share = shareOf(one);
+    if (share !== null && share < HARDLY && one.warnings.length === 0 && one.count.false > TRUTHS_MIN) {
+      const doubts = one.doubts();
+      return doubts.length > 0 ? doubts : [nothingOn(one, share)];
+    }
     if (share === null || one.warnings.some((warning) => DOCTORED.test(warning))) return [];
     const others = sharesOf(
       all.filter(({ sequence, tracker }) => sequence === one.sequence && tracker !== one.tracker),
@@ -43,6 +49,9 @@ export function neighbourWarnings(all: readonly Matched[]): string[][] {
     return isTold && others.length + own.length >= NEIGHBOURS_MIN ? [sentenceOn(one, share, others, own)] : [];
   });
 }
+
+const nothingOn = ({ sequence, tracker }: Matched, share: number): string =>
+  `warning: ${tracker} matches ${percent(share)} of the truths of ${sequence}, and nothing explains it; check that it is the file of this sequence, and that its columns are in the order of its format`;
 
 function sentenceOn({ sequence, tracker }: Matched, share: number, others: number[], own: number[]): string {
   const usual = [

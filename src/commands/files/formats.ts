@@ -14,6 +14,7 @@ import { REREADING_OPTIONS } from '../../../adapters/kit/rereading.js';
 import { HEAD_CHARS, recognize } from '../../../adapters/recognition.js';
 import type { CommandLine, Option } from '../console/options.js';
 import { firstFile, isFolder } from './layout.js';
+import { readText } from './recordings.js';
 
 /** The format of files that look like none of the others. */
 export const DEFAULT_FORMAT = 'motchallenge';
@@ -176,7 +177,10 @@ function headOf(file: string): string {
   const handle = openSync(file, 'r');
   try {
     const bytes = Buffer.alloc(HEAD_CHARS);
-    return bytes.toString('utf8', 0, readSync(handle, bytes, 0, HEAD_CHARS, 0));
+    const length = readSync(handle, bytes, 0, HEAD_CHARS, 0);
+    // packed, or not in UTF-8
+    if (bytes[0] === 0x1f || bytes[0] >= 0xfe) return readText(file).slice(0, HEAD_CHARS);
+    return bytes.toString('utf8', 0, length);
   } finally {
     closeSync(handle);
   }

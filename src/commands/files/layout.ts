@@ -106,6 +106,13 @@ function findTrackers(folder: string, files: ReferenceFile[], problems: Problem[
   if (files.length === 0) return [];
   const isTracker = (place: string) =>
     files.some(({ name }) => DETECTORS.some((detector) => fileOf(place, name + detector)));
+  if (!isFolder(folder)) {
+    const message = existsSync(folder)
+      ? 'is a file, and the reference a folder of sequences; name the folder it is in, or one sequence as the reference'
+      : 'does not exist; check the path';
+    problems.push({ path: folder, value: 'tracker', message });
+    return [];
+  }
   if (isTracker(folder)) return [folder];
   const inside = entriesOf(folder)
     .map((name) => join(folder, name))

@@ -157,10 +157,13 @@ export class PairReader {
   }
 
   /** Only the classes that count, in formats whose objects have one. */
-  #ofClass(recording: Recording): Recording {
+  #ofClass(given: Recording): Recording {
     const { classes, class: kind } = this.reading;
-    const wanted = kind === undefined ? classes : [kind.toLowerCase()];
-    if (!wanted || recording.format.adapter.readsClasses) return recording;
+    const names = given.classNames ?? this.#known?.recording?.classNames ?? {};
+    const asked = kind === undefined ? classes : [kind.toLowerCase()];
+    if (!asked || given.format.adapter.readsClasses) return given;
+    const wanted = asked.map((one) => (names[one] ?? one).toLowerCase());
+    const recording = given.classNames ? given : withNames(given, names);
     const isWanted = ({ class: one }: WireObject) => one !== undefined && wanted.includes(one.toLowerCase());
     const objects = recording.parts.flatMap((part) => part.objects);
     if (objects.length > 0 && objects.every((object) => object.class === undefined)) {
@@ -168,7 +171,11 @@ export class PairReader {
       return { ...recording, notes: [...recording.notes, note] };
     }
     const parts = recording.parts.map((part) => ({ ...part, objects: part.objects.filter(isWanted) }));
-    return { ...recording, parts };
+    if (kind !== undefined || objects.length === 0 || parts.some((part) => part.objects.length > 0))
+      return { ...recording, parts };
+    const there = [...classesIn(recording)].sort().join(', ');
+    const note = `warning: no object of ${recording.file} is of the class ${classes?.join(', ')}; it has ${there}`;
+    return { ...recording, parts, notes: [...recording.notes, note] };
   }
 
   #align(reference: Recording, tracker: Recording): PairFrames {
@@ -176,7 +183,8 @@ export class PairReader {
     const { steps, notes, places } = pairRecordings(reference, tracker, pairing);
     const { yardstick } = this.reading;
     const findings = yardstick && !symmetric ? examine(reference, tracker, yardstick, pairing.toleranceMs) : [];
-    const all = [...reference.notes, ...tracker.notes, ...(symmetric ? [] : notes), ...findings];
+    const told = symmetric ? [] : [...emptinessOf(reference, tracker), ...notes];
+    const all = [...reference.notes, ...tracker.notes, ...told, ...findings];
     const rowCount = steps.reduce((sum, { tracks }) => sum + tracks.length, 0);
     const frames = steps.map(({ truths, tracks, aside }) => ({
       reference: asObjects(truths),
@@ -199,6 +207,25 @@ function classesIn(recording: Recording | undefined): Set<string> {
   for (const { objects } of recording?.parts ?? [])
     for (const { class: kind } of objects) if (kind !== undefined) found.add(kind);
   return found;
+}
+
+/** The names that the reference has for the classes of a tracker. */
+function withNames(recording: Recording, names: Readonly<Record<string, string>>): Recording {
+  if (Object.keys(names).length === 0) return recording;
+  const named = (object: WireObject) =>
+    object.class === undefined ? object : { ...object, class: names[object.class] ?? object.class };
+  return {
+    ...recording,
+    parts: recording.parts.map((part) => ({ ...part, objects: part.objects.map(named) })),
+  };
+}
+
+/** A tracker's file without an object, where the reference has some. */
+function emptinessOf(reference: Recording, tracker: Recording): string[] {
+  const isEmpty = ({ parts }: Recording) => parts.every(({ objects }) => objects.length === 0);
+  return isEmpty(tracker) && !isEmpty(reference)
+    ? [`warning: ${tracker.file} has no objects that count: everything is missed`]
+    : [];
 }
 
 function judged(

@@ -7,7 +7,7 @@ import { outputOf, SceneFolder } from '../../kit/system/command-line.js';
 
 const matched = (sequence: string, tracker: string, proper: number, doubts: string[] = []) => ({
   ...{ sequence, tracker, warnings: [] as string[] },
-  count: { proper, missed: 100 - proper },
+  count: { proper, missed: 100 - proper, false: 100 - proper },
   doubts: () => doubts,
 });
 
@@ -33,14 +33,16 @@ describe('neighbours of a tracker', () => {
       /^warning: one matches 20 % of the truths of a, other trackers 90 % of them, and one 80 % on/,
     );
     assert.deepEqual(rest.flat(), []);
-    const weak = wrongFile.map((one) => (one.tracker === 'one' ? { ...one, count: { proper: 20, missed: 80 } } : one));
+    const weak = wrongFile.map((one) =>
+      one.tracker === 'one' ? { ...one, count: { proper: 20, missed: 80, false: 80 } } : one,
+    );
     assert.deepEqual(neighbourWarnings(weak).flat(), []);
     assert.deepEqual(neighbourWarnings([matched('a', 'one', 20), matched('a', 'two', 90)]).flat(), []);
   });
 
   it('say nothing about a few truths, or what the doctor of files has told', () => {
     const told = { ...matched('a', 'one', 20, ['again']), warnings: ['warning: x hardly matches as it is; y'] };
-    const few = { ...matched('a', 'two', 0, ['chance']), count: { proper: 1, missed: 10 } };
+    const few = { ...matched('a', 'two', 0, ['chance']), count: { proper: 1, missed: 10, false: 10 } };
     assert.deepEqual(neighbourWarnings([told, few, matched('a', 'three', 90), matched('a', 'four', 90)]).flat(), []);
   });
 

@@ -2,12 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import { type Evaluation, InputError } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { filesOf, type PlainFrame, WRITERS } from '../../kit/format-writers.js';
-import { outputOf, SceneFolder } from '../../kit/system/command-line.js';
+import { outputOf, resultOf, SceneFolder } from '../../kit/system/command-line.js';
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
 const run = (args: string[]) => outputOf(runEval, args);
@@ -61,19 +63,58 @@ describe('formats of files', () => {
     'from 0': [(frame, id, box) => `${frame - 1},${id},${box}\n`, '--tracker-option', 'frameOffset=1'],
     xyxy: [(frame, id, [l, t, w, h]) => `${frame},${id},${l},${t},${l + w},${t + h}\n`, '--box', 'xyxy'],
     cxcywh: [(frame, id, [l, t, w, h]) => `${frame},${id},${l + w / 2},${t + h / 2},${w},${h}\n`, '--box', 'cxcywh'],
+    quotes: [(frame, id, box) => `"${frame}","${id}",${box.map((one) => `"${one}"`)}\n`],
+    'old line ends': [(frame, id, box) => `${frame},${id},${box}\r`],
+    names: [(frame, id, box) => `${frame},car_${id},${box},nan\n`],
+    'another order': [(frame, id, box) => `${id},${frame},${box}\n`],
+    'numbered rows': [(frame, id, box) => `${frame + 7},${frame},${id},${box},0.5\n`],
     shares: [
       (frame, id, [l, t, w, h]) => `${frame},${id},${l / 1920},${t / 1080},${w / 1920},${h / 1080}\n`,
       '--tracker-option',
       'scale=1920,1080',
     ],
   };
+  const heads: Record<string, string> = {
+    blanks: '# a comment\n',
+    wide: 'frame,id,x,y,w,h,conf,a,b,c,d,e\n',
+    'another order': 'track_id,frame,x,y,w,h\n',
+    'numbered rows': ',frame,id,left,top,width,height,conf\n',
+  };
   for (const [name, [row, ...options]] of Object.entries(dialects))
     it(`give the same TGOSPA in the dialect of ${name}`, async () => {
-      const head = name === 'blanks' ? '# a comment\n' : name === 'wide' ? 'frame,id,x,y,w,h,conf,a,b,c,d,e\n' : '';
-      const tracker = folder.put(`dialects/${name}.txt`, head + rows('tracker', row));
+      const tracker = folder.put(`dialects/${name}.txt`, (heads[name] ?? '') + rows('tracker', row));
       const args = ['--reference', folder.at('gt.txt'), '--tracker', tracker, ...options];
       assert.ok(Math.abs((await distance(args)) - expected) < 1e-9 * expected);
     });
+
+  for (const [name, encode] of Object.entries<(text: string) => Buffer>({
+    'packed by gzip': (text) => gzipSync(text),
+    'in UTF-16': (text) => Buffer.from(`\ufeff${text}`, 'utf16le'),
+    'in UTF-16, big-endian': (text) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16(),
+  }))
+    it(`give the same TGOSPA ${name}`, async () => {
+      const [reference, tracker] = ['gt.txt', 'steady.txt'].map((file) => {
+        const coded = folder.at(`${name.replaceAll(/\W/g, '-')}-${file}`);
+        writeFileSync(coded, encode(readFileSync(folder.at(file), 'utf8')));
+        return coded;
+      });
+      assert.equal(await distance(['--reference', reference, '--tracker', tracker]), expected);
+    });
+
+  it('are asked for where nothing can be read: archives, broken packing, JSON of no format', async () => {
+    const refusal = async (bytes: Buffer | string) => {
+      const file = folder.at('unreadable');
+      writeFileSync(file, bytes);
+      const { error } = await resultOf(runEval, ['--reference', folder.at('gt.txt'), '--tracker', file]);
+      assert.ok(error instanceof InputError);
+      assert.equal(error.problems.length, 1);
+      return error.problems[0].message;
+    };
+    assert.match(await refusal('PK\x03\x04...'), /^is an archive; unpack it/);
+    assert.match(await refusal(gzipSync('1,1,1,1,1,1\n').subarray(0, 20)), /cannot be unpacked; it must be whole/);
+    assert.match(await refusal('[{"frame":1,"id":2,"bbox":[1,2,3,4]}]'), /^is JSON .* --format mapping/);
+    assert.match(await refusal('<scene><object/></scene>'), /^is XML .* cvat, /);
+  });
 
   it('may differ between the reference and each tracker', async () => {
     const args = ['--reference', write('ua-detrac', 'reference'), ...folder.args('steady').slice(2)];

@@ -94,5 +94,7 @@ describe('a study in folders', () => {
       () => findStudy(at('train'), [at('train')]),
       /holds no result for any sequence; expected a file such as SEQ-01\.txt/,
     );
+    assert.throws(() => findStudy(at('train'), [at('nothing/readme.md')]), /is a file, and the reference a folder/);
+    assert.throws(() => findStudy(at('train'), [at('nowhere')]), /nowhere: does not exist; check the path/);
   });
 });

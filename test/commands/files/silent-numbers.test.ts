@@ -166,11 +166,61 @@ describe('silent wrong numbers', () => {
     const rows = (box: (n: number) => number[]) =>
       Array.from({ length: 30 }, (_, n) => `${n + 1},1,${box(n).join(',')},1,-1,-1,-1\n`).join('');
     const empty = folder.put('corners/none.txt', '');
+    const isOther = (warning: string) => !warning.includes('has no objects');
     const warningsOf = async (text: string) =>
-      (await runJson(['--reference', folder.put('corners/gt.txt', text), '--tracker', empty]))[0].warnings ?? [];
+      (await runJson(['--reference', folder.put('corners/gt.txt', text), '--tracker', empty]))[0].warnings!.filter(
+        isOther,
+      );
     assert.match((await warningsOf(rows(corners)))[0], /as if columns 5 and 6 were right and bottom; .*box=xyxy/);
     assert.deepEqual(await warningsOf(rows((n) => [n, 0, 300, 380])), []);
     assert.deepEqual(await warningsOf(rows((n) => [400 + n, 300, 30, 80])), []);
+  });
+
+  it('of trackers without objects, or with columns exchanged, stand beside a warning', async () => {
+    const rows = (row: (k: number, id: number, left: number) => string) =>
+      Array.from({ length: 30 }, (_, n) => [1, 2].map((id) => row(n + 1, id, 200 * id + 3 * n))).flat();
+    const reference = folder.put('nothing/gt.txt', rows((k, id, x) => `${k},${id},${x},50,40,80,1,1,1\n`).join(''));
+    const warningsOf = async (text: string) =>
+      (await runJson(['--reference', reference, '--tracker', folder.put('nothing/a.txt', text)]))[0].warnings;
+    for (const text of ['', '\n\n', 'frame,id,left,top,width,height\n'])
+      assert.match(
+        (await warningsOf(text))!.join(),
+        /^warning: \S*a\.txt has no objects that count: everything is missed$/,
+      );
+    assert.match(
+      (await warningsOf(rows((k, id, x) => `${id},${k + 20},${x},50,40,80,1,-1,-1,-1\n`).join('')))!.join(),
+      /a matches [\d.]+ % of the truths of .*; check .* that its columns are in the order of its format$/,
+    );
+    assert.equal(await warningsOf(rows((k, id, x) => `${k},${id},${x},50,40,80,1,-1,-1,-1\n`).join('')), undefined);
+  });
+
+  it('of classes that no object has stand beside those there are, and classes have names', async () => {
+    const boxes = (k: number) =>
+      [1, 3].map((kind) => ({ image_id: k, category_id: kind, bbox: [99 * kind, k, 40, 80] }));
+    const annotations = [1, 2, 3].flatMap((k) => boxes(k).map((one) => ({ ...one, track_id: one.category_id })));
+    const images = [1, 2, 3].map((id) => ({ id, video_id: 1 }));
+    const names = [
+      { id: 1, name: 'person' },
+      { id: 3, name: 'car' },
+    ];
+    const document = { images, categories: names, annotations };
+    const reference = folder.put('named/gt.json', JSON.stringify(document));
+    const results = annotations.map((one) => ({ ...one, video_id: 1, score: 0.5 }));
+    const args = ['--reference', reference, '--tracker', folder.put('named/a.json', JSON.stringify(results))];
+    for (const classes of ['person', '1', 'car'])
+      assert.deepEqual((await runJson([...args, '--classes', classes]))[0].count, {
+        ...{ proper: 3, missed: 0, false: 0, switches: 0 },
+      });
+    const [none] = await runJson([...args, '--classes', 'dog']);
+    assert.match(none.warnings![0], /^warning: no object of \S*gt\.json is of the class dog; it has car, person$/);
+    const perClass = await runJson([...args, '--per-class']);
+    assert.deepEqual(
+      perClass.map(({ class: kind, count }) => [kind, count.proper]),
+      [
+        ['car', 3],
+        ['person', 3],
+      ],
+    );
   });
 
   it('of boxes without area are those of TrackEval: they count, and match nothing, not even each other', async () => {
