@@ -352,8 +352,8 @@ function mistakeIn(rows: NumberRows, column: number, expected: string): void {
 const WORD = /^[A-Za-z_][\w.:/-]*$/;
 
 /**
- * Whole numbers of any size, as text; `0.0` is `0`; or words. -1 is a detection: a trajectory of its own, named by frame
- * and line.
+ * Whole numbers of any size, as text; `0.0` is `0`; or words. -1 is a detection: a trajectory of its own, named by
+ * frame and line.
  */
 function readId(rows: NumberRows): string {
   const value = rows.values[1];
