@@ -5,7 +5,7 @@
  */
 import { strict as assert } from 'node:assert';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,14 +29,20 @@ describe('a hostile peer', function () {
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-hostile-'));
+    await start({});
+  });
+
+  async function start(config: object): Promise<void> {
     port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    program = Program.tgospa(['serve', '--port', String(port), '--data', join(folder, 'data')]);
+    const file = join(folder, 'tgospa.json');
+    writeFileSync(file, JSON.stringify(config));
+    program = Program.tgospa(['serve', '--config', file, '--port', String(port), '--data', join(folder, 'data')]);
     await program.ready(`${url}/readyz`);
     good = await Probe.open(`ws://127.0.0.1:${port}/v1/ingest`);
     good.send(hello({ stream: 'good' }));
-    await good.nextOf('welcome');
-  });
+    goodSeq = ((await good.nextOf('welcome')).nextSeq as number) - 1;
+  }
 
   after(async () => {
     await program.stop();
@@ -237,26 +243,29 @@ describe('a hostile peer', function () {
     assert.equal(offer.status, 200);
   });
 
-  for (const [count, frames] of [
+  const CROWDS = [
     [30, 20],
     [200, 8],
     [500, 4],
     [2000, 2],
-  ])
-    it(`keeps nobody waiting with ${count} objects of each feed on one spot`, async () => {
-      const stream = `dense-${count}`;
-      const boxes = (k: number) =>
-        Array.from({ length: count }, (_, n) => ({ id: `${n}`, box: [(n * 7 + k) % 10, (n * 3 + k) % 10, 100, 100] }));
-      const feeds = await openBoth(stream);
-      for (let k = 1; k <= frames; k++)
-        for (const feed of feeds) feed.send({ type: 'frame', seq: k, k, objects: boxes(k) });
-      // what is due is judged beside this
-      for (let look = 0; look < 20; look++) await isWell();
-      for (const feed of feeds) {
-        while ((await feed.nextOf('ack')).seq !== frames);
-        feed.socket.terminate();
-      }
-    });
+  ] as const;
+  for (const [count, frames] of CROWDS)
+    it(`keeps nobody waiting with ${count} objects of each feed on one spot`, () => crowd(count, frames));
+
+  async function crowd(count: number, frames: number): Promise<void> {
+    const stream = `dense-${count}-${port}`;
+    const boxes = (k: number) =>
+      Array.from({ length: count }, (_, n) => ({ id: `${n}`, box: [(n * 7 + k) % 10, (n * 3 + k) % 10, 100, 100] }));
+    const feeds = await openBoth(stream);
+    for (let k = 1; k <= frames; k++)
+      for (const feed of feeds) feed.send({ type: 'frame', seq: k, k, objects: boxes(k) });
+    // what is due is judged beside this
+    for (let look = 0; look < 20; look++) await isWell();
+    for (const feed of feeds) {
+      while ((await feed.nextOf('ack')).seq !== frames);
+      feed.socket.terminate();
+    }
+  }
 
   it('keeps nobody out with 4,350 half requests', async () => {
     const sockets: Socket[] = [];
@@ -286,5 +295,15 @@ describe('a hostile peer', function () {
     assert.equal(refused?.code, 'streams_exceeded');
     assert.ok(opened <= 800, `${opened} streams`);
     await isWell();
+  });
+
+  describe('where everything runs in the main thread', () => {
+    before(async () => {
+      await program.stop();
+      await start({ evaluation: { threads: 0 } });
+    });
+
+    for (const [count, frames] of CROWDS)
+      it(`keeps nobody waiting with ${count} objects of each feed on one spot`, () => crowd(count, frames));
   });
 });
