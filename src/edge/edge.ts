@@ -166,8 +166,17 @@ export class Edge {
       resuming: () => live.streams().flatMap(({ stream, resuming }) => (resuming ? [stream] : [])),
       findings: () => live.streams().flatMap(({ stream, findings }) => findings.map((one) => ({ stream, ...one }))),
       incidents: () => live.streams().flatMap(({ incidents }) => incidents),
+      objectives: () => live.streams().flatMap(objectivesOf),
       storage: () => live.storage(),
       notifications,
     };
   }
+}
+
+/** In the words of /metrics, without those that promise nothing. */
+function objectivesOf({ stream, objective = {} }: ReturnType<LivePort['streams']>[number]) {
+  return Object.entries(objective).flatMap(([key, value]) => {
+    const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return value === null ? [] : [{ stream, objective: name, value }];
+  });
 }

@@ -74,6 +74,7 @@ export interface LivePort extends FeedPort {
     suspended?: string;
     findings: readonly Finding[];
     incidents: readonly OpenIncident[];
+    objective?: Readonly<Record<string, number | null>>;
   }>;
   /** the newest report of every series */
   reports(): ReportEvent[];

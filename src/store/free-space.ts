@@ -16,12 +16,17 @@ export class FreeSpace {
     readonly minFreeBytes: number,
   ) {}
 
+  /** What is free, and how much of it must stay so. */
+  room(): { freeBytes: number; neededBytes: number } {
+    const { freeBytes, totalBytes } = this.folder.space();
+    return { freeBytes, neededBytes: Math.min(this.minFreeBytes, Math.floor(totalBytes / 20)) };
+  }
+
   /** Throws when there is too little room to go on safely; `now` looks whether or not it is time. */
   check(now = false): void {
     const timeMs = performance.now();
     if (!now && timeMs - this.#checkedMs < CHECK_MS) return;
-    const { freeBytes, totalBytes } = this.folder.space();
-    const least = Math.min(this.minFreeBytes, Math.floor(totalBytes / 20));
+    const { freeBytes, neededBytes: least } = this.room();
     if (freeBytes < least)
       throw new StorageFault(
         'storage_full',

@@ -84,6 +84,9 @@ export interface LogGauges {
   commitMs: number;
   /** epoch milliseconds of the oldest record kept; 0 when there is none */
   oldestMs: number;
+  /** room on the disk, and how much must stay free */
+  freeBytes: number;
+  neededBytes: number;
 }
 
 const SPARE_WRITERS_MAX = 8;
@@ -166,6 +169,7 @@ export class Log {
       queuedBytes: this.#waitingBytes,
       oldestMs: this.#retention.oldestMs,
       damagedPlaces: this.damage.length,
+      ...this.#space.room(),
       ...this.#gauges,
     };
   }

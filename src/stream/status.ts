@@ -4,6 +4,7 @@
  */
 import type { Evaluation, Report } from '../metric/evaluation.js';
 import type { WindowParams } from '../metric/sliding-window.js';
+import type { Objective } from '../spikes/settings.js';
 import type { FrameMark, SpikeEvent } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
@@ -43,6 +44,8 @@ export interface StreamInfo {
   suspended?: string;
   /** what is wrong with how its feeds are wired */
   findings: Finding[];
+  /** what it promises, whatever is usual for it; null: nothing */
+  objective?: Pick<Objective, keyof Objective>;
   /** what is wrong with its trackers, also with those that are gone */
   incidents: OpenIncident[];
 }

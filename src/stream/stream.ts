@@ -8,6 +8,7 @@ import { InputError } from '../metric/input-error.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import type { ScoreReading } from '../scores/companion.js';
+import { spikeSettings } from '../spikes/settings.js';
 import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
 import type { LogRecord } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
@@ -515,6 +516,7 @@ export class Stream implements RunningStream {
       })),
       findings: this.#findings.list(),
       incidents: this.#openIncidents(),
+      objective: spikeSettings(settings.spikes).objective,
     };
   }
 

@@ -49,6 +49,10 @@ function* spikesActive(scrape: Scrape): Iterable<Sample> {
   }
 }
 
+function* objectives({ surroundings }: Scrape): Iterable<Sample> {
+  for (const { stream, objective, value } of surroundings.objectives()) yield [{ stream, objective }, value];
+}
+
 function* openIncidents({ surroundings }: Scrape): Iterable<Sample> {
   for (const { stream, tracker, profile, cause, severity, lasting } of surroundings.incidents())
     yield [{ stream, tracker, profile, cause, severity, lasting: lasting ?? '' }, 1];
@@ -218,6 +222,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     labels: [...SERIES, 'cause', 'severity', 'lasting'],
     help: '1 while something is wrong with a series, by the likeliest cause; lasting is adopted when it is learned as usual by now, retired when the tracker is gone, empty otherwise.',
     read: openIncidents,
+  },
+  {
+    name: 'tgospa_objective',
+    type: 'gauge',
+    labels: ['stream', 'objective'],
+    help: 'What a stream promises (miss_ratio, false_per_minute, switches_per_object_hour), where its settings say so.',
+    read: objectives,
   },
   {
     name: 'tgospa_spikes_total',

@@ -219,6 +219,20 @@ export const LOG_METRICS: readonly Spec[] = [
     help: 'When the oldest record of the log was written, in seconds since 1970; absent when there is none.',
     read: stored((storage) => storage.oldestMs / 1000 || undefined),
   },
+  {
+    name: 'tgospa_disk_free_bytes',
+    type: 'gauge',
+    labels: [],
+    help: 'Room on the disk of the data folder.',
+    read: stored((storage) => storage.freeBytes),
+  },
+  {
+    name: 'tgospa_disk_needed_bytes',
+    type: 'gauge',
+    labels: [],
+    help: 'Room that must stay free there: with less, nothing is stored and nothing acknowledged.',
+    read: stored((storage) => storage.neededBytes),
+  },
 ];
 
 export const PROGRAM_METRICS: readonly Spec[] = [

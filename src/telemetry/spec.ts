@@ -27,6 +27,9 @@ export interface StorageGauges {
   commitMs: number;
   /** epoch milliseconds of the oldest record; 0 when there is none */
   oldestMs: number;
+  /** room on the disk, and how much must stay free */
+  freeBytes: number;
+  neededBytes: number;
 }
 
 /** Alerts to one receiver. */
@@ -52,6 +55,8 @@ export interface Surroundings {
   findings(): Array<{ stream: string; tracker: string | null; finding: FindingName }>;
   /** what is wrong with trackers, also with those that are gone */
   incidents(): readonly OpenIncident[];
+  /** what streams promise, whatever is usual for them */
+  objectives(): Array<{ stream: string; objective: string; value: number }>;
   storage(): StorageGauges;
   /** what became of alerts, by receiver */
   notifications(): Array<[receiver: string, counts: NotificationCounts]>;

@@ -123,6 +123,8 @@ export class FakeLive implements LivePort {
       threadStreams: 0,
       commitMs: 0,
       oldestMs: 0,
+      freeBytes: 5e9,
+      neededBytes: 1e8,
     };
   }
 

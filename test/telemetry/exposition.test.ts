@@ -46,7 +46,10 @@ const SURROUNDINGS: Surroundings = {
       ],
     },
   ],
+  objectives: () => [{ stream: 'gate-7', objective: 'miss_ratio', value: 0.2 }],
   storage: () => ({
+    freeBytes: 5e9,
+    neededBytes: 1e8,
     bytes: 4096,
     queuedRecords: 3,
     backlogRecords: 4,
@@ -204,6 +207,7 @@ describe('exposition', () => {
       suspended: () => [],
       resuming: () => [],
       incidents: () => [],
+      objectives: () => [],
     });
     meters.observe(fakeReportEvent({ stream: 'yard' }), 0);
     const retire = (profile: string) =>
