@@ -22,20 +22,11 @@ import {
   optionalNumber,
   refuseStamp,
 } from '../kit/fields.js';
-import {
-  BOX_OPTIONS,
-  objectOf,
-  Placement,
-  type PlacementOptions,
-  UNTRACKED_OPTIONS,
-  type Untracked,
-  untrackedId,
-} from '../kit/placement.js';
+import { objectOf, Placement, TRACKED_BOX_OPTIONS, type TrackedBoxOptions, untrackedId } from '../kit/placement.js';
 
-interface Options extends PlacementOptions {
+interface Options extends TrackedBoxOptions {
   video: string | undefined;
   crowds: 'drop' | 'keep';
-  untracked: Untracked;
 }
 
 class CocoDecoder extends WholeFrames {
@@ -145,8 +136,7 @@ export const cocoVideo = defineAdapter({
   numbering: 'own',
   bases: { frame: null, pixel: 0 },
   options: {
-    ...BOX_OPTIONS,
-    ...UNTRACKED_OPTIONS,
+    ...TRACKED_BOX_OPTIONS,
     video: { kind: 'text', help: 'name or id of the only video that counts; all of them unless given' },
     crowds: {
       kind: 'choice',

@@ -19,26 +19,22 @@ import { decimalOf } from '../kit/decimal.js';
 import { each, type Fields, fieldsOf, frameNumber, identity, jsonOf } from '../kit/fields.js';
 import { collect, Gathering, linesOf, type Sighting } from '../kit/gathering.js';
 import {
-  BOX_OPTIONS,
   ORDER_OPTIONS,
   objectOf,
   Placement,
-  type PlacementOptions,
-  UNTRACKED_OPTIONS,
-  type Untracked,
+  TRACKED_BOX_OPTIONS,
+  type TrackedBoxOptions,
   untrackedId,
 } from '../kit/placement.js';
 import { Rows } from '../kit/rows.js';
 
-interface Options extends PlacementOptions {
+interface Options extends TrackedBoxOptions {
   frameField: string;
   classField: string;
-  untracked: Untracked;
 }
 
 const OPTIONS = {
-  ...BOX_OPTIONS,
-  ...UNTRACKED_OPTIONS,
+  ...TRACKED_BOX_OPTIONS,
   frameField: { kind: 'text', default: 'frame_number', help: 'field of custom_data that holds the frame number' },
   classField: { kind: 'text', default: 'class_name', help: 'field with the class; class_id where it is absent' },
 } as const;

@@ -151,6 +151,13 @@ export const UNTRACKED_OPTIONS = {
 
 export type Untracked = 'refuse' | 'drop' | 'detections';
 
+/** Of boxes whose track id may be absent. */
+export const TRACKED_BOX_OPTIONS = { ...BOX_OPTIONS, ...UNTRACKED_OPTIONS } as const satisfies OptionTable;
+
+export interface TrackedBoxOptions extends PlacementOptions {
+  untracked: Untracked;
+}
+
 /** The id of an object that has none: null when it is dropped. `place` tells it from all others of the feed. */
 export function untrackedId(untracked: Untracked, path: string, value: unknown, place: string): string | null {
   if (untracked === 'refuse')

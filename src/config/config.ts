@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { type DistanceName, type Params, presets, windowWarning } from '../metric/params.js';
+import { BOX_DISTANCES, type Params, presets, windowWarning } from '../metric/params.js';
 import { NAME_PATTERN, NAME_RULE } from '../wire/feed.js';
 import type { HelloFields, HelloReader } from '../wire/messages.js';
 import type { Shape } from '../wire/objects.js';
@@ -111,8 +111,7 @@ function overlay(
   return merged;
 }
 
-const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
-const shapeOf = (params: Params): Shape => (BOX_DISTANCES.includes(params.distance) ? 'box' : 'point');
+const shapeOf = (params: Params): Shape => (BOX_DISTANCES.has(params.distance) ? 'box' : 'point');
 
 /** Parameters of a profile by name: configured ones first, then presets. */
 export function paramsByName(config: Config, profileName: string): Params {

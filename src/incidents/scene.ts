@@ -3,7 +3,7 @@
  * are found once, frame by frame and the closest first, whatever the metric assigned: a diagnosis asks where things
  * are, not what they cost. The work is bounded: of long windows and large scenes only some frames are looked at.
  */
-import type { DistanceName } from '../metric/params.js';
+import { BOX_DISTANCES, type DistanceName } from '../metric/params.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import { type Judge, type Pair, pairUp, type ReceivedPart } from '../wiring/agreement.js';
 
@@ -27,7 +27,6 @@ const BAD_MAX = 40;
 /** pairs of objects that are compared, in all frames together */
 const COMPARED_MAX = 150_000;
 const PAIRED_MIN = 4;
-const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
 
 export class Scene {
   /** all frames, oldest first */
@@ -50,7 +49,7 @@ export class Scene {
     /** frames by which the tracks are late when nothing is wrong: trackers smooth, and boxes have their habits */
     readonly usualLag = 0,
   ) {
-    const shape = BOX_DISTANCES.includes(distance) ? 'box' : 'point';
+    const shape = BOX_DISTANCES.has(distance) ? 'box' : 'point';
     const part = ({ ids, coordinates }: FrameView['reference'], stride: number, k: number): ReceivedPart => ({
       k,
       receivedMs: k,

@@ -11,6 +11,7 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
+import { reasonOf } from '../stream/worker-duties.js';
 import type { Death, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
 import type { Quarantine } from './quarantine.js';
 
@@ -174,9 +175,6 @@ class WorkerTarget implements Target, WorkerOwner {
 }
 
 export const isRetirement = (record: LogRecord): boolean => record.kind === 'retire' && record.tracker === null;
-
-export const reasonOf = (error: unknown): string =>
-  error instanceof Error ? (error.stack ?? error.message) : String(error);
 
 /** A state or a record of an earlier version, with the settings that came later. */
 export function completeState(state: unknown): { plan: StreamPlan } {

@@ -18,12 +18,13 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
+import { reasonOf } from '../stream/worker-duties.js';
 import type { Death, PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
 import type { Quarantine } from './quarantine.js';
-import { isRetirement, RecordFailure, Restoration, reasonOf, WorkerFailure } from './restoration.js';
+import { isRetirement, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
 

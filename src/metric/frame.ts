@@ -3,9 +3,9 @@
  * A PackedFrame is not changed after `packFrame` returned it, unless it is given to the next call as `before`.
  */
 
-import type { Box, Obj } from './evaluation.js';
+import type { Box, Frame, Obj } from './evaluation.js';
 import { InputError, type Problem } from './input-error.js';
-import type { DistanceName } from './params.js';
+import { BOX_DISTANCES, type DistanceName } from './params.js';
 import { placeOf } from './window/contents.js';
 import type { PackedFeed, PackedFrame } from './window/frame-record.js';
 
@@ -33,7 +33,17 @@ export interface LooseFrame {
 
 type Objects = LooseFrame['reference'];
 
-const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'wasserstein']);
+/** Frames as a distance wants them: `euclidean` compares boxes by their centres. */
+export function framesFor(distance: DistanceName, frames: Frame[]): Frame[] {
+  if (distance !== 'euclidean') return frames;
+  return frames.map(({ reference, tracker }) => ({ reference: reference.map(centred), tracker: tracker.map(centred) }));
+}
+
+function centred(object: Obj): Obj {
+  if (!('box' in object) || !Array.isArray(object.box)) return object;
+  const [left, top, width, height] = object.box as Box;
+  return { id: object.id, point: [left + width / 2, top + height / 2] };
+}
 
 /**
  * Packs a frame or throws one InputError with all its mistakes. `stride` is the number of coordinates of the frames

@@ -8,6 +8,8 @@ import { InputError, type Problem } from './input-error.js';
 
 export const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean', 'geodesic'] as const;
 export type DistanceName = (typeof DISTANCES)[number];
+/** Those of boxes; the others are of points. */
+export const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'wasserstein']);
 
 /**
  * Weights by age. `forgetting`: a frame that is n frames old weighs forgetting^n, and so does the change into it.

@@ -6,7 +6,7 @@
 import { type IncidentState, type IncidentTime, IncidentWatch } from '../incidents/incident.js';
 import { evaluate } from '../metric/evaluate.js';
 import type { Obj, Report } from '../metric/evaluation.js';
-import type { Params } from '../metric/params.js';
+import { BOX_DISTANCES, type Params } from '../metric/params.js';
 import { type FeedSnapshot, SlidingWindow, type WindowParams, type WindowSnapshot } from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
@@ -69,7 +69,6 @@ const QUICK_MS = 1;
 /** milliseconds of work for the first solve of a window that was stored */
 const RESTORE_BUDGET_MS = 60_000;
 
-const BOX_DISTANCES: readonly string[] = ['iou', 'hausdorff', 'wasserstein'];
 const NO_SWITCHES: readonly MarkedSwitch[] = [];
 const NO_SPIKES: readonly SpikeNews[] = [];
 const NO_INCIDENTS: readonly IncidentNews[] = [];
@@ -239,7 +238,7 @@ export class Series {
   }
 
   #unpack({ frames, stride }: WindowSnapshot): RetainedFrame[] {
-    const shape = BOX_DISTANCES.includes(this.params.distance) ? 'box' : 'point';
+    const shape = BOX_DISTANCES.has(this.params.distance) ? 'box' : 'point';
     const objects = ([ids, coordinates]: FeedSnapshot) =>
       unpack({ shape, stride, ids, coordinates: Array.from(coordinates) }) as Obj[];
     return frames.map((frame, n) => ({

@@ -148,7 +148,8 @@ function packedSnapshot(stream: Stream): PackedSnapshot {
   return { state: packSnapshot(stream.toJSON()), position: stream.position };
 }
 
-const reasonOf = (thrown: unknown): string =>
+/** What went wrong, with the place where it did. */
+export const reasonOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
 
 const sentEvent = (event: LiveEvent): SentEvent => (event.type === 'report' ? sent(event) : event);

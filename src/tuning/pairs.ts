@@ -5,8 +5,8 @@
 
 import { distances } from '../metric/distance.js';
 import { evaluate } from '../metric/evaluate.js';
-import type { Box, Frame, Obj } from '../metric/evaluation.js';
-import { type PackedFeed, type PackedFrame, packFrame } from '../metric/frame.js';
+import type { Frame, Obj } from '../metric/evaluation.js';
+import { framesFor, type PackedFeed, type PackedFrame, packFrame } from '../metric/frame.js';
 import { InputError, type Problem } from '../metric/input-error.js';
 import type { DistanceName } from '../metric/params.js';
 import { addPair, emptyHistogram, type Histogram } from './intervals.js';
@@ -77,18 +77,6 @@ export function kindOf(samples: readonly TuningSample[]): 'box' | 'point' | null
       if (first) return typeof first === 'object' && 'point' in first ? 'point' : 'box';
     }
   return null;
-}
-
-/** The frames of a sample as a distance wants them: `euclidean` compares boxes by their centres. */
-export function framesFor(distance: DistanceName, frames: Frame[]): Frame[] {
-  if (distance !== 'euclidean') return frames;
-  return frames.map(({ reference, tracker }) => ({ reference: reference.map(centred), tracker: tracker.map(centred) }));
-}
-
-function centred(object: Obj): Obj {
-  if (!('box' in object) || !Array.isArray(object.box)) return object;
-  const [left, top, width, height] = object.box as Box;
-  return { id: object.id, point: [left + width / 2, top + height / 2] };
 }
 
 /** Tracks live so shortly, a frame each, that they are detections without identities. */

@@ -5,9 +5,10 @@
 
 import { evaluate } from '../metric/evaluate.js';
 import type { Cost, Count, Frame } from '../metric/evaluation.js';
+import { framesFor } from '../metric/frame.js';
 import type { Params } from '../metric/params.js';
 import type { SolveOptions } from '../metric/solve-options.js';
-import { areDetections, counting, framesFor, labelOf, type TuningSample, type TuningWatch } from './pairs.js';
+import { areDetections, counting, labelOf, type TuningSample, type TuningWatch } from './pairs.js';
 
 export interface NamedParams {
   name: string;

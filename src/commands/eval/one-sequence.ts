@@ -5,6 +5,7 @@
 
 import type { Writable } from 'node:stream';
 import { evaluate } from '../../metric/evaluate.js';
+import { framesFor } from '../../metric/frame.js';
 import { scoresOf } from '../../scores/totals.js';
 import { type Console, write, writeNotes } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
@@ -14,7 +15,7 @@ import { neighbourWarnings } from './neighbours.js';
 import type { Job } from './options.js';
 import { drawRanking, drawWarnings } from './ranking.js';
 import type { JudgedSequence, Sequence, TrackerEvaluation } from './sequence.js';
-import { describeParams, framesFor, type NamedProfile, totalsOf } from './verdict.js';
+import { describeParams, type NamedProfile, totalsOf } from './verdict.js';
 
 export async function runSequence(
   job: Job,
@@ -81,7 +82,7 @@ export function* evaluateTrackers(
   const totals = trackers.map(({ frames }) => (scores ? totalsOf(frames, profiles) : null));
   for (const profile of profiles) {
     for (const [index, tracker] of trackers.entries()) {
-      const frames = framesFor(profile.params, tracker.frames);
+      const frames = framesFor(profile.params.distance, tracker.frames);
       const label = `${tracker.name}, ${profile.name}`;
       progress.begin({ label, step: ++step, steps, total: frames.length, unit: 'frames' });
       const evaluation = evaluate(progress.counting(frames), profile.params, solve);

@@ -4,7 +4,8 @@
  */
 
 import { evaluate, evaluateTotals } from '../../metric/evaluate.js';
-import type { Evaluation, Frame, FrameCost, Obj } from '../../metric/evaluation.js';
+import type { Evaluation, Frame, FrameCost } from '../../metric/evaluation.js';
+import { framesFor } from '../../metric/frame.js';
 import type { Params } from '../../metric/params.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
 import { scoreTotals } from '../../scores/score-window.js';
@@ -92,7 +93,7 @@ export function judge(
 ): Verdict {
   return {
     profiles: profiles.map(({ params }): ProfileVerdict => {
-      const judged = framesFor(params, frames);
+      const judged = framesFor(params.distance, frames);
       if (!details && !events) return { evaluation: withoutAudit(evaluateTotals(judged, params, solve)) };
       return verdictOn(evaluate(judged, params, solve), frames, { details, places: events ? places : null });
     }),
@@ -110,18 +111,6 @@ export function similarityRule(frames: Frame[], [{ params }]: NamedProfile[]): S
   const first = frames.flatMap(({ reference, tracker }) => [reference[0] ?? tracker[0]]).find((object) => object);
   if (!first || 'box' in first) return { kind: 'iou' };
   return { kind: params.distance === 'geodesic' ? 'geodesic' : 'euclidean', zeroDistance: 2 * params.cutoff };
-}
-
-/** Points are compared where the distance wants points: the centres of the boxes. */
-export function framesFor({ distance }: Params, frames: Frame[]): Frame[] {
-  if (distance !== 'euclidean') return frames;
-  return frames.map(({ reference, tracker }) => ({ reference: reference.map(centred), tracker: tracker.map(centred) }));
-}
-
-function centred(object: Obj): Obj {
-  if (!('box' in object)) return object;
-  const [left, top, width, height] = object.box;
-  return { id: object.id, point: [left + width / 2, top + height / 2] };
 }
 
 function withoutAudit({ audit: _audit, ...summary }: Omit<Evaluation, 'perFrame'>): Summary {

@@ -6,7 +6,7 @@
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { type Params, type Report, SlidingWindow } from '../../index.js';
-import { packFrame } from '../../metric/frame.js';
+import { framesFor, packFrame } from '../../metric/frame.js';
 import { ScoreWindow } from '../../scores/score-window.js';
 import { SCORE_NAMES, type Scores } from '../../scores/totals.js';
 import { type Console, write } from '../console/console.js';
@@ -17,7 +17,7 @@ import { bold, dim, type Screen } from '../console/table.js';
 import { drawTimeline, timelineLegend } from '../console/timeline.js';
 import type { Job } from './options.js';
 import type { Sequence, SequenceTracker } from './sequence.js';
-import { framesFor, type NamedProfile, similarityRule } from './verdict.js';
+import { type NamedProfile, similarityRule } from './verdict.js';
 
 const SWITCHES_LISTED_MAX = 20;
 const CSV_COLUMNS = [
@@ -85,7 +85,7 @@ export function slideWindow(
   progress: Progress,
   position: { step: number; steps: number },
 ): Series {
-  const frames = framesFor(params, tracker.frames);
+  const frames = framesFor(params.distance, tracker.frames);
   progress.begin({ label: `${tracker.name}, ${name}`, ...position, total: frames.length, unit: 'frames' });
   const window = new SlidingWindow({ ...params, windowFrames }, solve);
   const rule = similarityRule(tracker.frames, profiles);

@@ -3,7 +3,7 @@
  * said before a file is read; otherwise one UsageError lists every mistake.
  */
 
-import { DISTANCES, type DistanceName } from '../../metric/params.js';
+import { BOX_DISTANCES, DISTANCES, type DistanceName } from '../../metric/params.js';
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from '../../tuning/tuning.js';
 import { NAME_PATTERN, NAME_RULE } from '../../wire/feed.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
@@ -19,8 +19,6 @@ export interface TuneJob {
   html: string | null;
   json: boolean;
 }
-
-const BOX_DISTANCES: readonly DistanceName[] = ['iou', 'hausdorff', 'wasserstein'];
 
 const GROUPS: OptionGroup[] = [
   {
@@ -175,7 +173,7 @@ function readFormatsToTune(line: CommandLine): FileFormats | null {
   if (!formats) return null;
   const { shape, adapter } = formats.tracker;
   const distance = line.text('distance') as DistanceName | undefined;
-  if (shape === 'point' && distance && BOX_DISTANCES.includes(distance))
+  if (shape === 'point' && distance && BOX_DISTANCES.has(distance))
     line.wrong(`--distance ${distance} compares boxes, but format ${adapter.name} gives points`);
   if (shape === 'box' && distance === 'geodesic')
     line.wrong(`--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes`);
