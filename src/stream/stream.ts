@@ -13,7 +13,7 @@ import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js'
 import type { LogRecord } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
 import type { FeedId, Role } from '../wire/feed.js';
-import type { FindingName } from '../wire/findings.js';
+import { type FindingName, WIRING_MISTAKES } from '../wire/findings.js';
 import type { IncidentNews, OpenIncident } from '../wire/incidents.js';
 import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
@@ -67,17 +67,7 @@ interface StreamState extends StreamEventsState {
 
 const NOTHING: readonly Applied[] = [];
 /** Findings that make a tracker look bad, whatever it does. */
-const MISFITS: ReadonlySet<FindingName> = new Set([
-  'feeds_never_match',
-  'nothing_pairs',
-  'frame_offset',
-  'clock_offset',
-  'time_unit',
-  'box_order',
-  'normalized_boxes',
-  'axis_swapped',
-  'units',
-]);
+const MISFITS: ReadonlySet<FindingName> = new Set(['feeds_never_match', 'nothing_pairs', ...WIRING_MISTAKES]);
 
 export class Stream implements RunningStream {
   readonly firstPending = Number.POSITIVE_INFINITY;

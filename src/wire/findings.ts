@@ -23,6 +23,17 @@ export const FINDINGS = {
 
 export type FindingName = keyof typeof FINDINGS;
 
+/** Mistakes of wiring that make a tracker match or pair with nothing, whatever it does. */
+export const WIRING_MISTAKES: readonly FindingName[] = [
+  'frame_offset',
+  'clock_offset',
+  'time_unit',
+  'box_order',
+  'normalized_boxes',
+  'axis_swapped',
+  'units',
+];
+
 /** The figures a finding rests on. */
 export type Evidence = Record<string, number | string | boolean>;
 

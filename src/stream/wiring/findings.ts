@@ -7,7 +7,7 @@
  * is examined again when nothing matches any more, when it comes back, and when settings change.
  */
 import type { Role } from '../../wire/feed.js';
-import type { Evidence, Finding, FindingName } from '../../wire/findings.js';
+import { type Evidence, type Finding, type FindingName, WIRING_MISTAKES } from '../../wire/findings.js';
 import type { FeedPart } from '../../wire/objects.js';
 import { agreementAt, agreementOfStep, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
 import { explain, milli } from '../../wiring/hypotheses.js';
@@ -99,17 +99,6 @@ const LAG_MIN = 0.65;
 const LAG_KEPT = 0.3;
 const LAG_TRUTHS_MIN = 3;
 const LAGGING_MIN = 2;
-
-/** These explain why nothing matches or pairs; one that was found stays while that is so. */
-const CAUSES: readonly FindingName[] = [
-  'frame_offset',
-  'clock_offset',
-  'time_unit',
-  'box_order',
-  'normalized_boxes',
-  'axis_swapped',
-  'units',
-];
 
 export class Findings {
   #plan: StreamPlan;
@@ -293,7 +282,8 @@ export class Findings {
   #cause(tracker: string, sample: Sample, judge: Judge): Found {
     const why = explain(sample, judge);
     if (!why) {
-      const known = this.list().find((one) => one.tracker === tracker && CAUSES.includes(one.finding));
+      // one that was found stays while nothing matches
+      const known = this.list().find((one) => one.tracker === tracker && WIRING_MISTAKES.includes(one.finding));
       return known ? { [known.finding]: known.evidence } : {};
     }
     const { cause, feed, agreement, evidence } = why;
