@@ -124,7 +124,8 @@ export class Monitoring {
 export const describeAlert = ({ alertname, stream, tracker, role }: Record<string, string>): string =>
   [alertname, stream && `${stream}/${tracker ?? role}`].filter(Boolean).join(' ');
 
-function startAlertmanager(folder: string, port: number, webhook: string): Program {
+/** With the shipped configuration, but for waits of a second and a webhook behind every receiver. */
+export function startAlertmanager(folder: string, port: number, webhook: string): Program {
   const config = configuration('alertmanager.yml');
   config.route.group_wait = '1s';
   config.route.group_interval = '1s';
