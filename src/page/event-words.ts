@@ -3,7 +3,7 @@ import type { EventMessage } from './api.js';
 import { count, number, type SeriesId, seriesLink } from './format.js';
 
 /** Groups of events people filter by. */
-export const KINDS = ['switch', 'spike', 'finding', 'silence', 'rejected', 'other'] as const;
+export const KINDS = ['switch', 'spike', 'incident', 'finding', 'silence', 'rejected', 'other'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export const kindOf = ({ type }: EventMessage): Kind => (KINDS.includes(type as Kind) ? (type as Kind) : 'other');
@@ -21,6 +21,7 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'resuming')
     return `stream ${event.over ? 'waits for no feed any longer' : 'waits for its feeds to come back'}`;
   if (type === 'spike') return spikeSentence(event);
+  if (type === 'incident') return incidentSentence(event);
   if (type === 'finding') return event.phase === 'end' ? `${text('finding')} is over` : findingSentence(event);
   if (type === 'retired') return 'series retired: no frame for too long';
   if (type === 'quarantine')
@@ -28,6 +29,14 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'rejected' || type === 'skipped') return refusalSentence(event);
   const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
   return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
+}
+
+const PHASES: Record<string, string> = { start: 'started', update: 'goes on', end: 'is over' };
+
+/** `incident 3 goes on, adopted (late): it is late by 5 frames…` */
+function incidentSentence({ id, phase, reason, cause, message }: EventMessage): string {
+  const how = reason === 'signals' || reason === 'diagnosis' ? '' : `, ${reason}`;
+  return `incident ${id} ${PHASES[String(phase)]}${how} (${cause}): ${message}`;
 }
 
 const findingSentence = ({ finding, message, remedy }: EventMessage) => `${finding}: ${message}; ${remedy}`;

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- spikes [--days N] [--trials M] [--seed S] [--objects 5,20,60] [--parts alarms,delays,lasting,real]`:
+ * `npm run bench -- spikes [--days N] [--trials M] [--seed S] [--objects 5,20,60] [--parts alarms,delays,lasting,real,faults]`:
  * how far the spike detector can be trusted. False alarms per stationary day, by scene and signal; delays in frames at
  * 10 frames/s beside an oracle, a CUSUM that knows both distributions, with a threshold that gives it one false alarm a
  * day; what is said of a fault that stays; and real trackers on MOT17 played to and fro, without a fault. Prints tables,
