@@ -120,7 +120,10 @@ describe('the documentation', () => {
     const [program] = programsOf('src/spikes/README.md');
     const { status, stdout, stderr } = spawnSync(process.execPath, nodeArgs(program), { cwd: root, encoding: 'utf8' });
     assert.equal(status, 0, stderr);
-    assert.match(stdout, /^start of missed at frame 600\d: 10 of 10 objects\ntrue\n$/);
+    assert.match(
+      stdout,
+      /^start of missed at frame 600\d: 10 of 10 objects\nincident, start: unknown, .+\nincident, update: silent, .+\ntrue\n$/,
+    );
   });
 
   it('shows two feeds in the README that an evaluator judges', async () => {

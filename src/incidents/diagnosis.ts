@@ -37,6 +37,7 @@ const AT_ONCE: readonly Stage[] = [
   named('frames_skipped', framesSkipped),
 ];
 
+/** What shows after a few frames, and is quickly seen, is looked for with every stage. */
 const first: Stage = (scene, examination) => {
   for (const stage of AT_ONCE) {
     const found = stage(scene, examination);
@@ -64,7 +65,6 @@ const fitted: Stage = (scene, { late }) => {
 
 /** In the order in which causes are tried; some only where a signal tells of them. */
 const STAGES: ReadonlyArray<readonly [stage: Stage, signal?: Signal]> = [
-  [first],
   [timed],
   [fitted],
   [named('duplicated', (scene) => doubled(scene, 'tracker')), 'false'],
@@ -84,7 +84,7 @@ export function examine(scene: Scene, signals: readonly string[], examination: E
   const asked = (signal?: Signal) => signal === undefined || signals.includes(signal);
   while (!isDone(examination) && !asked(STAGES[examination.stage][1])) examination.stage++;
   if (isDone(examination)) return null;
-  const found = STAGES[examination.stage++][0](scene, examination);
+  const found = first(scene, examination) ?? STAGES[examination.stage++][0](scene, examination);
   if (!found) return null;
   examination.stage = STAGES.length;
   return { ...found, message: wordsOf(found.cause, found.evidence) };
