@@ -118,12 +118,12 @@ export class Announcer {
   #failingGroups(told: readonly Known[], due: readonly Known[]) {
     return this.settings.groups.flatMap((group) => {
       const own = (list: readonly Known[]) => list.filter(({ incident }) => inGroup(group, incident.stream));
-      const members = own(due).map(({ incident }) => incident);
-      const failing = new Set(own(told).map(({ incident }) => incident.stream)).size;
+      const members = own(told).map(({ incident }) => incident);
+      const failing = new Set(members.map(({ stream }) => stream)).size;
       const streams = Math.max(failing, this.streams().filter((stream) => inGroup(group, stream)).length);
       if (failing === 0) this.#failing.delete(group.name);
       else if (failing >= group.atLeast && failing >= group.share * streams) this.#failing.add(group.name);
-      return this.#failing.has(group.name) && members.length > 0 ? [{ group, members, streams }] : [];
+      return this.#failing.has(group.name) && own(due).length > 0 ? [{ group, members, streams }] : [];
     });
   }
 }
