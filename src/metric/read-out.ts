@@ -7,7 +7,8 @@ import type { Assigned, Cost, Count, Evaluation, FrameEvaluation, Glance, Solver
 import type { DistanceName } from './params.js';
 import type { Solver } from './solver.js';
 import type { WindowContents } from './window/contents.js';
-import { CHANGES_PER_PAIR, type FrameRecord, ROUNDING_PARTS } from './window/frame-record.js';
+import { ExactSum } from './window/exact-sum.js';
+import { CHANGES_PER_PAIR, type FrameRecord, ROUNDING_PARTS, type Tally } from './window/frame-record.js';
 import type { Trajectory } from './window/trajectory.js';
 
 /** What the cost may lie above the optimum, relatively, and still be called exact. */
@@ -19,44 +20,26 @@ export type Totals = Omit<Evaluation, 'perFrame'>;
 export function readWindow(solver: Solver): Totals {
   const contents = solver.contents;
   const price = contents.prices;
-  let proper = 0;
-  let missedCount = 0;
-  let falseTotal = 0;
-  let missedUnits = 0;
-  let falseUnits = 0;
-  let halves = 0;
-  let unweightedLocalization = 0;
-  let weightedLocalization = 0;
-  let weightedMissed = 0;
-  let weightedFalse = 0;
-  let weightedHalves = 0;
-  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
-    const frame = contents.frame(number);
-    const missed = frame.truths.length - frame.proper;
-    const falseCount = frame.tracks.length - frame.proper;
-    proper += frame.proper;
-    missedCount += missed;
-    falseTotal += falseCount;
-    missedUnits += frame.missedUnits;
-    falseUnits += frame.falseUnits;
-    halves += frame.halves;
-    unweightedLocalization += frame.localization;
-    if (contents.weighted) {
-      const weight = contents.frameWeight(number);
-      weightedLocalization += weight * frame.localization;
-      weightedMissed += weight * frame.missedUnits;
-      weightedFalse += weight * frame.falseUnits;
-      if (frame.halves !== 0) weightedHalves += contents.switchWeight(number) * frame.halves;
-    }
-  }
-  const { weighted } = contents;
-  const localization = weighted ? weightedLocalization : unweightedLocalization;
-  const missed = price.missed * (weighted ? weightedMissed : missedUnits);
-  const falseCost = price.false * (weighted ? weightedFalse : falseUnits);
-  const switchCost = price.half * (weighted ? weightedHalves : halves);
-  const total = localization + missed + falseCost + switchCost;
-  const cost: Cost = { total, localization, missed, false: falseCost, switch: switchCost };
-  const count: Count = { proper, missed: missedCount, false: falseTotal, switches: halves / 2 };
+  const tallied = solver.isTallied && !isFractional(solver);
+  const {
+    proper,
+    missed,
+    false: falseCount,
+    missedUnits,
+    falseUnits,
+    halves,
+    localization,
+  } = tallied ? talliedSums(contents.tally) : sumsOf(contents);
+  const charged = contents.weighted ? weightedSums(contents) : { localization, missedUnits, falseUnits, halves };
+  const cost: Cost = {
+    total: 0,
+    localization: charged.localization,
+    missed: price.missed * charged.missedUnits,
+    false: price.false * charged.falseUnits,
+    switch: price.half * charged.halves,
+  };
+  cost.total = cost.localization + cost.missed + cost.false + cost.switch;
+  const count: Count = { proper, missed, false: falseCount, switches: halves / 2 };
   const counts = summary(solver);
   // below: the assignment's cost may exceed the optimum by so much; above: the best assignment may exceed the LP metric
   let below = 0;
@@ -66,7 +49,7 @@ export function readWindow(solver: Solver): Totals {
     else below += component.gap * component.scale;
   }
   // per-frame matchings, and fractional optima, are not solved in quanta
-  if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(solver, halves, total);
+  if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(solver, halves, cost.total, tallied);
   below = Math.min(cost.total, below * contents.quantum);
   // the frames alone are a bound too: a simple one
   if (solver.isThinned) below = Math.max(0, cost.total - solver.leastCost(below));
@@ -84,13 +67,70 @@ export function readWindow(solver: Solver): Totals {
     distance: cost.total ** (1 / exponent),
     cost,
     count,
-    meanLocalizationError: count.proper > 0 ? (unweightedLocalization / count.proper) ** (1 / exponent) : 0,
+    meanLocalizationError: proper > 0 ? (localization / proper) ** (1 / exponent) : 0,
     // nothing costs less than nothing
     exact: exact || cost.total === 0,
     lowerBound: cost.total - below,
     gap: below + above === 0 ? 0 : (below + above) / (cost.total + above),
     solver: counts,
   };
+}
+
+/** What is added up over a window, without weights; units are prices of a full miss or a full false object. */
+interface Sums {
+  proper: number;
+  missed: number;
+  false: number;
+  missedUnits: number;
+  falseUnits: number;
+  halves: number;
+  localization: number;
+}
+
+/** The sums that the window keeps; whole numbers, but for what fractional optima of earlier windows left of rounding. */
+function talliedSums(tally: Tally): Sums {
+  const proper = Math.round(tally.proper);
+  const missed = tally.truths - proper;
+  const falseCount = tally.tracks - proper;
+  return {
+    proper,
+    missed,
+    false: falseCount,
+    missedUnits: missed,
+    falseUnits: falseCount,
+    halves: Math.round(tally.halves),
+    localization: tally.localization.value,
+  };
+}
+
+/** The same from all frames. */
+function sumsOf(contents: WindowContents): Sums {
+  const sums = { proper: 0, missed: 0, false: 0, missedUnits: 0, falseUnits: 0, halves: 0 };
+  const localization = new ExactSum();
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
+    const frame = contents.frame(number);
+    sums.proper += frame.proper;
+    sums.missed += frame.truths.length - frame.proper;
+    sums.false += frame.tracks.length - frame.proper;
+    sums.missedUnits += frame.missedUnits;
+    sums.falseUnits += frame.falseUnits;
+    sums.halves += frame.halves;
+    localization.add(frame.localization);
+  }
+  return { ...sums, localization: localization.value };
+}
+
+function weightedSums(contents: WindowContents): Pick<Sums, 'localization' | 'missedUnits' | 'falseUnits' | 'halves'> {
+  const sums = { localization: 0, missedUnits: 0, falseUnits: 0, halves: 0 };
+  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
+    const frame = contents.frame(number);
+    const weight = contents.frameWeight(number);
+    sums.localization += weight * frame.localization;
+    sums.missedUnits += weight * frame.missedUnits;
+    sums.falseUnits += weight * frame.falseUnits;
+    if (frame.halves !== 0) sums.halves += contents.switchWeight(number) * frame.halves;
+  }
+  return sums;
 }
 
 /** What the frames of a window cost at least, each alone. */
@@ -106,15 +146,14 @@ function costAlone(solver: Solver): number {
  * What the best assignment may gain by what was rounded, in quanta: by pairs that are not assigned here, but for those
  * that alone cost more than everything here does, and by the surcharge on changes.
  */
-function roundingQuanta(solver: Solver, halves: number, cost: number): number {
+function roundingQuanta(solver: Solver, halves: number, cost: number, tallied: boolean): number {
   const { contents } = solver;
   // nothing costs less than nothing
   if (cost === 0) return 0;
   if (contents.weighted) return weightedRounding(solver, cost);
   let rounding = 0;
   let free = 0;
-  for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
-    const frame = contents.frame(number);
+  for (const frame of tallied ? contents.tally.rounded : contents.frameList()) {
     // everybody who could be paired is
     if (frame.roundedPair < 0) continue;
     if (frame.distanceCost(frame.roundedPair) > cost) continue;

@@ -241,9 +241,9 @@ export class SlidingWindow {
   private report(window: Totals, events: SwitchEvent[]): Report {
     const { solver, contents, params, options } = this;
     const edition = ++this.edition;
-    const frames = contents.frameList();
+    const frames = contents.keepFrames();
     // another solve might find what this one had no time for; under time weights who is held is known now only
-    const assigned = window.exact || contents.weighted ? null : frames.map((frame) => frame.assignment());
+    const assigned = window.exact || contents.weighted ? null : frames().map((frame) => frame.assignment());
     const read = !window.exact && contents.weighted ? readFrames(solver) : null;
     const report = new WindowReport(
       window,
@@ -256,7 +256,7 @@ export class SlidingWindow {
       // read after later pushes, it solves its own frames again: same frames, same answer
       () => {
         if (read) return read;
-        const packed = frames.map((frame) => frame.packed());
+        const packed = frames().map((frame) => frame.packed());
         const metric = metricParams(params);
         if (assigned) return readAgain(packed, metric, assigned);
         return evaluatePacked(packed, metric, { ...options, budgetMs: Number.POSITIVE_INFINITY }).perFrame;
@@ -265,7 +265,7 @@ export class SlidingWindow {
     // the report's own list is read when somebody asks for it
     inspector?.({
       evaluation: { ...window, perFrame: readFrames(solver) },
-      frames: frames.map((frame) => frame.packed()),
+      frames: frames().map((frame) => frame.packed()),
       params: metricParams(params),
       fractional: isFractional(solver),
       window: this,

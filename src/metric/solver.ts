@@ -402,8 +402,7 @@ export class Solver implements WindowListener {
 
   private advance(frontier: Frontier): void {
     const { contents } = this;
-    const frames = contents.frameList();
-    frontier.rework(frames, 0, this.nextNumber - contents.oldestNumber);
+    frontier.rework(this.frameOf, contents.oldestNumber, this.nextNumber);
     this.handOver(frontier);
     for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
     this.perhapsIsolated.length = 0;
@@ -541,6 +540,12 @@ export class Solver implements WindowListener {
     if (!component.isolated) return;
     component.stale = false;
     this.assignAlways(edges[0]);
+  }
+
+  /** Whether the totals of the window are those of its frames: engines alone assigned whole pairs at full prices. */
+  get isTallied(): boolean {
+    const { contents, coarse, edgeless } = this;
+    return !contents.weighted && contents.tally.shared === 0 && coarse.length + edgeless.size === 0;
   }
 
   /** Pairs of frames that no engine knows. */

@@ -152,16 +152,12 @@ export class Frontier {
   }
 
   /**
-   * Works frames again, the window's from `first` to before `end` in a list, for trajectories that begin anew, until
-   * everything comes out as it was.
+   * Works frames again, from number `first` to before `end`, for trajectories that begin anew, until everything comes
+   * out as it was.
    */
-  rework(frames: readonly FrameRecord[], first: number, end: number): void {
-    for (let n = first; n < end; n++) {
-      const { number } = frames[n];
-      n += this.nextChange(number - 1) - number;
-      if (n >= end) break;
-      this.reworkFrame(frames[n]);
-    }
+  rework(frameOf: (number: number) => FrameRecord, first: number, end: number): void {
+    for (let number = this.nextChange(first - 1); number < end; number = this.nextChange(number))
+      this.reworkFrame(frameOf(number));
     this.conclude(this.changed);
     this.conclude(this.parked);
   }

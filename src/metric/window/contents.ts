@@ -3,11 +3,11 @@
  * leave; whoever solves the window listens. Memory is bounded by the window's content: a trajectory or edge without a
  * frame in the window is forgotten.
  *
- * Costs are read from the frames' own sums, always added up in the same order, so that a window that slid here and one
- * that was built from scratch give the same digits.
+ * Sums over all frames are kept up to date, exactly, so that a window that slid here and one that was built from scratch
+ * give the same digits, and no push walks through a long window.
  */
 
-import { addUp, type FoundPairs, FrameRecord, type PackedFrame, type Tariff } from './frame-record.js';
+import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally, type Tariff } from './frame-record.js';
 import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
 import { Edge, Slots, Trajectory } from './trajectory.js';
 
@@ -38,6 +38,10 @@ export interface WindowListener {
   trajectoryVanishes(trajectory: Trajectory): void;
 }
 
+/** frames from which on a window keeps its frames in shelves, and about how many those are */
+const SHELVED_FROM = 512;
+const SHELVES = 32;
+
 export class WindowContents {
   readonly truths = new Map<string, Trajectory>();
   readonly tracks = new Map<string, Trajectory>();
@@ -63,6 +67,9 @@ export class WindowContents {
   remembers = false;
   private frames: FrameRecord[] = [];
   private first = 0;
+  /** of long windows: the frames once more, with some that have left */
+  private readonly shelves: FrameRecord[][] = [];
+  readonly tally = new Tally();
   private firstNumber = 0;
   private readonly touchedFrames: FrameRecord[] = [];
   private serial = 0;
@@ -127,6 +134,24 @@ export class WindowContents {
     return this.frames.slice(this.first);
   }
 
+  /** The same to be read later, whatever has left the window by then; at next to no cost, however long it is. */
+  keepFrames(): () => FrameRecord[] {
+    const { firstNumber: oldest, newestNumber: newest } = this;
+    if (this.windowFrames < SHELVED_FROM) {
+      const frames = this.frameList();
+      return () => frames;
+    }
+    const shelves = this.shelves.slice();
+    return () => shelves.flat().filter(({ number }) => number >= oldest && number <= newest);
+  }
+
+  private shelve(frame: FrameRecord): void {
+    if (this.windowFrames < SHELVED_FROM) return;
+    const last = this.shelves.at(-1);
+    if (last && last.length < this.windowFrames / SHELVES) last.push(frame);
+    else this.shelves.push([frame]);
+  }
+
   /** Appends a frame with the pairs found in it, which may have no edges; its number follows the newest. */
   append(packed: PackedFrame, found: FoundPairs, hasEdges = !this.framewise): FrameRecord {
     const { count, truth, track } = found;
@@ -138,6 +163,8 @@ export class WindowContents {
     const number = this.firstNumber + this.size;
     const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff);
     this.frames.push(frame);
+    this.shelve(frame);
+    this.tally.enter(frame);
     this.touch(frame);
     if (!hasEdges) return frame;
     for (let pair = 0; pair < count; pair++) this.appendPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
@@ -209,6 +236,8 @@ export class WindowContents {
     }
     for (const truth of frame.truths) if (--truth.presence === 0) this.forget(this.truths, truth);
     for (const track of frame.tracks) if (--track.presence === 0) this.forget(this.tracks, track);
+    this.tally.leave(frame);
+    if (this.shelves.length > 0 && this.shelves[0].at(-1)!.number === frame.number) this.shelves.shift();
     this.frames[this.first++] = undefined as unknown as FrameRecord;
     this.firstNumber++;
     if (this.first > 64 && this.first * 2 > this.frames.length) {
@@ -250,7 +279,10 @@ export class WindowContents {
 
   /** The assignment of the whole window is up to date: adds up the frames in which it changed. */
   addUpTouched(): void {
-    for (const frame of this.touchedFrames) addUp(frame);
+    for (const frame of this.touchedFrames) {
+      addUp(frame);
+      if (frame.tally !== null) this.tally.update(frame);
+    }
     this.touchedFrames.length = 0;
     this.solvedNumber = this.newestNumber;
   }

@@ -2,6 +2,7 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
+import { ExactSum } from './exact-sum.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
@@ -50,8 +51,11 @@ export class FrameRecord {
    */
   rounding = 0;
   roundedPair = -1;
-  /** half-switches on the way into this frame */
-  halves = 0;
+  /** what of it is counted in the totals of the window, of which its half-switches always are; null once it is left */
+  tally: Tally | null = null;
+  countedProper = 0;
+  countedLocalization = 0;
+  private ownHalves = 0;
   touched = false;
   /** not all of its pairs are here */
   thinned = false;
@@ -124,6 +128,21 @@ export class FrameRecord {
       }
     }
     return at + objects;
+  }
+
+  /** Half-switches on the way into this frame. */
+  get halves(): number {
+    return this.ownHalves;
+  }
+
+  set halves(halves: number) {
+    if (this.tally !== null) this.tally.halves += halves - this.ownHalves;
+    this.ownHalves = halves;
+  }
+
+  /** Whether some cost less than the full price alone. */
+  get hasShares(): boolean {
+    return this.sharesAt >= 0;
   }
 
   /** c^p */
@@ -316,6 +335,51 @@ export class FrameRecord {
       tracker: feed(this.tracks, this.trackCoordinates(), this.trackAlone()),
       stride: this.stride,
     };
+  }
+}
+
+/** Sums over the frames of a window, of assignments that are not fractional. */
+export class Tally {
+  readonly localization = new ExactSum();
+  proper = 0;
+  halves = 0;
+  truths = 0;
+  tracks = 0;
+  /** frames in which some cost less than the full price alone */
+  shared = 0;
+  /** frames with pairs that another assignment may gain by because of rounding */
+  readonly rounded = new Set<FrameRecord>();
+
+  enter(frame: FrameRecord): void {
+    frame.tally = this;
+    this.halves += frame.halves;
+    this.truths += frame.truths.length;
+    this.tracks += frame.tracks.length;
+    if (frame.hasShares) this.shared++;
+  }
+
+  /** The sums of a frame have changed. */
+  update(frame: FrameRecord): void {
+    this.proper += frame.proper - frame.countedProper;
+    if (frame.localization !== frame.countedLocalization) {
+      this.localization.add(-frame.countedLocalization);
+      this.localization.add(frame.localization);
+    }
+    frame.countedProper = frame.proper;
+    frame.countedLocalization = frame.localization;
+    if (frame.roundedPair >= 0) this.rounded.add(frame);
+    else this.rounded.delete(frame);
+  }
+
+  leave(frame: FrameRecord): void {
+    frame.tally = null;
+    this.halves -= frame.halves;
+    this.truths -= frame.truths.length;
+    this.tracks -= frame.tracks.length;
+    if (frame.hasShares) this.shared--;
+    this.proper -= frame.countedProper;
+    this.localization.add(-frame.countedLocalization);
+    this.rounded.delete(frame);
   }
 }
 
