@@ -87,7 +87,7 @@ interface Sums {
   localization: number;
 }
 
-/** The sums that the window keeps; whole numbers, but for what fractional optima of earlier windows left of rounding. */
+/** The sums that the window keeps; whole numbers, but for what rounding left of fractional optima before. */
 function talliedSums(tally: Tally): Sums {
   const proper = Math.round(tally.proper);
   const missed = tally.truths - proper;

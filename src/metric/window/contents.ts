@@ -3,8 +3,8 @@
  * leave; whoever solves the window listens. Memory is bounded by the window's content: a trajectory or edge without a
  * frame in the window is forgotten.
  *
- * Sums over all frames are kept up to date, exactly, so that a window that slid here and one that was built from scratch
- * give the same digits, and no push walks through a long window.
+ * Sums over all frames are kept up to date, exactly, so that a window that slid here and one that was built from
+ * scratch give the same digits, and no push walks through a long window.
  */
 
 import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally, type Tariff } from './frame-record.js';
