@@ -28,7 +28,7 @@ const FAULTY = 'faulty';
 /** The scripted fault that only a live feed can have; frames of one round, 1-based. */
 const SILENCE: Fault = { from: 20, to: 69, what: 'says nothing at all' };
 /** Short enough for the silence to show: it lasts 2.5 s at the default pace. */
-const SETTINGS = { spikes: { falseAlarmSeconds: 600 }, pairing: { latenessMs: 500, silenceMs: 1000 } };
+const SETTINGS = { pairing: { latenessMs: 500, silenceMs: 1000 } };
 /** How often the summary is drawn, on a terminal and elsewhere. */
 const REDRAW_MS = 200;
 const LINE_MS = 2000;

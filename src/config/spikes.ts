@@ -41,7 +41,7 @@ export const spikesShape = (filler: Field) => ({
   calmSeconds: filler(
     positive(),
     SPIKE_DEFAULTS.calmSeconds,
-    'a spike is over when the signal has been back for so long; 60 times as long, up to half an hour, when it comes back within an hour',
+    'a spike is over when what is usual has been back for so long; a third of it after a short one, 60 times, up to half an hour, when it comes back within an hour',
     'seconds',
   ),
   adoptSeconds: filler(
@@ -54,6 +54,18 @@ export const spikesShape = (filler: Field) => ({
     positive(),
     SPIKE_DEFAULTS.floorSeconds,
     'more missed than found for so long, or nothing ever matched for half of it, is a spike, usual or not',
+    'seconds',
+  ),
+  newcomerSeconds: filler(
+    positive(),
+    SPIKE_DEFAULTS.newcomerSeconds,
+    'a new object that is not found for so long counts as missed for the detection of spikes; trackers confirm late',
+    'seconds',
+  ),
+  tailSeconds: filler(
+    positive(),
+    SPIKE_DEFAULTS.tailSeconds,
+    'a track that outlives its object by more than this counts as false for the detection of spikes',
     'seconds',
   ),
   objective: nest(filler, objectiveShape(filler), 'what the stream promises, whatever is usual; worse is a spike'),

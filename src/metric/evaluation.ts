@@ -159,3 +159,17 @@ export interface Glance {
   /** sum of distance^p over the proper pairs, without time weight */
   localization: number;
 }
+
+/** What is seen before the first frame, or of a frame in which nobody is. */
+export const emptyGlance = (): Glance => ({
+  frame: -1,
+  properTruths: [],
+  properTracks: [],
+  errors: [],
+  missed: [],
+  false: [],
+  halves: 0,
+  pendingHalves: 0,
+  settledHalves: 0,
+  localization: 0,
+});

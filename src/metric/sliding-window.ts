@@ -15,16 +15,17 @@
 import { auditWindow } from './audit.js';
 import type { Account } from './engine-rule.js';
 import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
-import type {
-  Audit,
-  Cost,
-  Count,
-  FrameEvaluation,
-  Glance,
-  Report,
-  Settled,
-  SolverSummary,
-  SwitchEvent,
+import {
+  type Audit,
+  type Cost,
+  type Count,
+  emptyGlance,
+  type FrameEvaluation,
+  type Glance,
+  type Report,
+  type Settled,
+  type SolverSummary,
+  type SwitchEvent,
 } from './evaluation.js';
 import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from './frame.js';
 import { InputError, noting, type Problem } from './input-error.js';
@@ -106,18 +107,7 @@ export class SlidingWindow {
   private ended = false;
   /** of the last push */
   private totals: Totals | null = null;
-  private readonly seen: Glance = {
-    frame: -1,
-    properTruths: [],
-    properTracks: [],
-    errors: [],
-    missed: [],
-    false: [],
-    halves: 0,
-    pendingHalves: 0,
-    settledHalves: 0,
-    localization: 0,
-  };
+  private readonly seen: Glance = emptyGlance();
   /** half-switches of the frames that settled with the last push */
   private settledHalves = 0;
   /** changes with every push; tells a report whether it is still the newest */

@@ -8,9 +8,6 @@ import type { Glance } from '../metric/evaluation.js';
 import { type Counts, noCounts } from './count-detector.js';
 import { type Errors, noErrors } from './error-detector.js';
 
-/** seconds after which a newcomer should have been found, and a tail gone */
-const NEWCOMER_SECONDS = 3;
-const TAIL_SECONDS = 1;
 /**
  * seconds for which a truth must have been held before its own level means something, over which it is learned, and in
  * which it is held back, so that a shift is found before it is learned
@@ -52,6 +49,11 @@ interface Known {
   batchSeconds: number;
 }
 
+export interface CensusSettings {
+  newcomerSeconds: number;
+  tailSeconds: number;
+}
+
 /** Plain JSON. */
 export interface CensusState {
   frame: number;
@@ -87,6 +89,7 @@ export class Census {
   readonly #leastError: number;
 
   constructor(
+    private readonly settings: CensusSettings,
     readonly exponent: number,
     cutoff: number,
   ) {
@@ -159,7 +162,7 @@ export class Census {
       } else if (known.run > 0) {
         if (known.run <= YOUNG_RUN_SECONDS) counts.carried++;
         known.run += seconds;
-      } else if (!known.mature && known.age > NEWCOMER_SECONDS) {
+      } else if (!known.mature && known.age > this.settings.newcomerSeconds) {
         known.mature = true;
         counts.matured++;
         counts.unfound++;
@@ -240,7 +243,7 @@ export class Census {
         if (-run <= YOUNG_RUN_SECONDS) counts.carried++;
         run -= seconds;
       }
-      if (run > TAIL_SECONDS) run = -seconds;
+      if (run > this.settings.tailSeconds) run = -seconds;
       if (run < 0 && (known === undefined || known >= 0)) risen.push(id);
       if (run >= 0) tails++;
       now.set(id, run);

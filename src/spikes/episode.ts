@@ -61,6 +61,9 @@ const SETTLED = 6;
 const SECOND_MAX = 3;
 /** seconds that a missed object is missed for: seconds are not independent */
 const RUN_SECONDS = 2;
+/** after a spike that was short, this share of the calm will do, or so many times as long as it was: it pages nobody */
+const SHORT_CALM = 1 / 3;
+const SHORT_FACTOR = 2;
 const RELAPSE_SECONDS = 3600;
 /** a relapse must be calm so many times as long, up to half an hour */
 const RELAPSE_FACTOR = 60;
@@ -166,8 +169,12 @@ export class Episode {
   }
 
   get #calmSeconds(): number {
+    const { state } = this;
     const { calmSeconds } = this.settings;
-    if (this.state[AT.relapse] === 0) return calmSeconds;
+    if (state[AT.relapse] === 0) {
+      const bad = state[AT.lasted] - state[AT.calm];
+      return Math.min(calmSeconds, Math.max(calmSeconds * SHORT_CALM, SHORT_FACTOR * bad));
+    }
     return Math.max(calmSeconds, Math.min(RELAPSE_SECONDS_MAX, RELAPSE_FACTOR * calmSeconds));
   }
 

@@ -34,7 +34,7 @@ const KIND = TAIL + CLASSES;
 const TOP = 30;
 const TOP_BELIEVED = 5;
 /** what was learned of the tail is not certain: an alarm is expected once in so many times as long */
-const HORIZON = 2.5;
+const HORIZON = 4;
 /** a tail says no more than so many times the largest peak */
 const BEYOND_TOP = 1.5;
 /** How far beyond the largest burst that was an alarm the threshold is, when there was only one like it. */

@@ -25,6 +25,9 @@ export interface SpikeSettings {
   adoptSeconds: number;
   /** more missed than found, or nothing matched at all, for so long is a spike, usual or not */
   floorSeconds: number;
+  /** a newcomer should have been found after so long, and a track gone so long after its truth */
+  newcomerSeconds: number;
+  tailSeconds: number;
   objectsMax: number;
   objective: Objective;
 }
@@ -49,6 +52,8 @@ export const SPIKE_DEFAULTS: SpikeSettings = {
   calmSeconds: 30,
   adoptSeconds: 3600,
   floorSeconds: 60,
+  newcomerSeconds: 3,
+  tailSeconds: 1,
   objectsMax: 20,
   objective: { missRatio: null, falsePerMinute: null, switchesPerObjectHour: null },
 };

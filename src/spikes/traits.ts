@@ -13,27 +13,26 @@ const RISES: Rise[] = [
 /** Switches do not last. */
 const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, young: 1, clustered: 0 }];
 
+/** What comes in runs. */
+const RUNS = { rises: RISES, end: { rate: 3, weight: 1, least: 0 }, levelRises: [1.6, 3] };
+
 /** Per truth that was held, and second; newcomers that are not found in time, per newcomer. */
 export const MISSED: CountTraits = {
+  ...RUNS,
   per: 'object',
-  rises: RISES,
   begin: { rate: 0.1, weight: 20, least: 0.004 },
   newcomer: { rate: 0.1, weight: 10, least: 0.005 },
-  end: { rate: 3, weight: 1, least: 0 },
   level: { rate: 0.03, weight: 10, least: 0.002 },
-  levelRises: [1.6, 3],
   levelStepMin: 0.03,
 };
 
 /** Per second. */
 export const FALSE: CountTraits = {
+  ...RUNS,
   per: 'scene',
-  rises: RISES,
   begin: { rate: 0.6, weight: 2, least: 0.02 },
   beginPerObject: { rate: 0.06, weight: 20, least: 0 },
-  end: { rate: 3, weight: 1, least: 0 },
   level: { rate: 0.3, weight: 4, least: 0.02 },
-  levelRises: [1.6, 3],
   levelStepMin: 0.3,
 };
 

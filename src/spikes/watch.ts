@@ -114,7 +114,7 @@ export class SpikeWatch {
     readonly cutoff: number,
   ) {
     this.#settings = spikeSettings(settings);
-    this.#census = new Census(exponent, cutoff);
+    this.#census = new Census(this.#settings, exponent, cutoff);
     this.#wire();
   }
 

@@ -5,7 +5,7 @@
  * part of the scene, showers of clutter, and a day with a night. Seeded. It gives glances, not frames: a day of 20
  * objects at 10 frames/s takes seconds.
  */
-import type { Glance } from '../../src/metric/evaluation.js';
+import { emptyGlance, type Glance } from '../../src/metric/evaluation.js';
 
 /** xoshiro128**, as numbers in (0, 1). */
 export class Chance {
@@ -195,18 +195,7 @@ export class Traffic {
   #untilShower: number;
   #seconds = 0;
   #fps: number;
-  readonly #glance: Glance = {
-    frame: -1,
-    properTruths: [],
-    properTracks: [],
-    errors: [],
-    missed: [],
-    false: [],
-    halves: 0,
-    pendingHalves: 0,
-    settledHalves: 0,
-    localization: 0,
-  };
+  readonly #glance: Glance = emptyGlance();
 
   constructor(options: TrafficOptions) {
     this.options = {

@@ -1,5 +1,6 @@
 /** Alerts that people trust, on simulated traffic: what never becomes a spike, what stays one, and what is one at once. */
 import assert from 'node:assert/strict';
+import { emptyGlance } from '../../src/metric/evaluation.js';
 import { Evidence, evidenceSize } from '../../src/spikes/evidence.js';
 import type { SpikeKeys } from '../../src/spikes/settings.js';
 import type { Signal } from '../../src/spikes/signals.js';
@@ -78,18 +79,7 @@ describe('spikes that people trust', () => {
     shift.play(30);
     shift.play(2, { covered: true });
     assert.equal(shift.watch.gauge('missed').active, true);
-    const empty = {
-      frame: 0,
-      properTruths: [],
-      properTracks: [],
-      errors: [],
-      missed: [],
-      false: [],
-      halves: 0,
-      pendingHalves: 0,
-      settledHalves: 0,
-      localization: 0,
-    };
+    const empty = emptyGlance();
     for (let n = 1; n < 20_000; n++) shift.watch.update(empty, { k: 1e6 + n, t: EPOCH + shift.scene.seconds + n / 10 });
     assert.equal(shift.watch.gauge('missed').active, true);
   });
