@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- study [--rounds N] [--profile NAME ...]`: all of MOT17 (seven sequences, four trackers, companion
+ * `npm run bench -- study [--rounds N] [--profile NAME ...] [--trackeval FOLDER]`: all of MOT17 (seven sequences, four trackers, companion
  * scores, report) against a plain read-and-parse of the same files, in the same run: every line split and turned into
  * numbers, each file once. Without ../shared/data a seeded crowd is written to a temporary folder instead. Memory is
- * the peak of a process that runs the study alone. The last line is the result as JSON.
+ * the peak of a process that runs the study alone. With a copy of TrackEval (`--trackeval`) its processor time beside
+ * ours, and that of a short clip (rivals.ts). The last line is the result as JSON.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -17,11 +18,13 @@ import { findStudy } from '../../src/commands/files/layout.js';
 import { presets } from '../../src/index.js';
 import type { Obj } from '../../src/metric/evaluation.js';
 import { crowd } from './crowd.js';
+import { againstTrackEval, clipSeconds } from './rivals.js';
 
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '3' },
     only: { type: 'string' },
+    trackeval: { type: 'string' },
     profile: { type: 'string', multiple: true, default: ['online-surveillance'] },
   },
 });
@@ -133,6 +136,14 @@ try {
       [fileURLToPath(import.meta.url), '--only', 'study', ...values.profile.flatMap((name) => ['--profile', name])],
       { encoding: 'utf8' },
     );
+    const clip = real ? clipSeconds(DATA, temporary, 7) : null;
+    if (clip) console.log(`a clip of 60 frames takes ${clip.clip} s of processor time, Node alone ${clip.node} s`);
+    const rivals =
+      real && values.trackeval ? againstTrackEval(DATA, values.trackeval, temporary, Number(values.rounds)) : [];
+    for (const { trackEval, ours } of rivals)
+      console.log(
+        `TrackEval ${trackEval.toFixed(2)} s, ours ${ours.toFixed(2)} s: ${(trackEval / ours).toFixed(2)} times`,
+      );
     const { rows, bytes } = readAndParse();
     const median = [...rounds].sort((a, b) => a.ratio - b.ratio)[Math.floor(rounds.length / 2)];
     const result = {
@@ -144,6 +155,8 @@ try {
       megabytes: Number((bytes / 1e6).toFixed(1)),
       ...median,
       peakMb: Math.round(Number(alone.stdout)),
+      ...clip,
+      ...(rivals.length > 0 && { rivals }),
     };
     console.log(`${result.ratio} times a plain read-and-parse (at most 20), peak memory ${result.peakMb} MB`);
     console.log(JSON.stringify(result));
