@@ -146,6 +146,13 @@ describe('the bundle of the commands about files', () => {
       writeFileSync(join(folder, path), [1, 2, 3].map((k) => `${k},1,${k},10,20,40,${columns}`).join('\n'));
     }
     const files = ['--reference', 'truth/A/gt/gt.txt', '--tracker', 'tracks/mine/A.txt'];
+    const one = ['--reference', 'truth', '--tracker', 'tracks', '--scores'];
+    const judged = [[], ['--max-semi-space-size=32']].map((flags) => {
+      const run = spawnSync(process.execPath, [...flags, main, 'eval', ...one], { cwd: folder, encoding: 'utf8' });
+      assert.equal(run.status, 0, run.stderr);
+      return run.stdout;
+    });
+    assert.equal(judged[0], judged[1]);
     const folders = ['--reference', 'truth', '--tracker', 'tracks', '--scores', '--threads', '2'];
     for (const args of [
       ['eval', '--demo'],

@@ -16,6 +16,7 @@ import { neighbourWarnings } from './neighbours.js';
 import { warningsIn } from './sequence.js';
 import {
   COMPONENTS,
+  judge,
   type NamedProfile,
   type ProfileVerdict,
   type Summary,
@@ -216,6 +217,14 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
   const tasks = cells.map(({ pair }, index): Task => ({ index, pair })).values();
   watch?.begin({ label: 'tracker on sequence', step: 1, steps: 1, total: cells.length, unit: 'pairs' });
   const length = Math.max(1, Math.min(threadsMax, cells.length));
+  if (length === 1 && hasRoomForYoung()) {
+    const answer = answering(terms);
+    for (const task of tasks) {
+      answers[task.index] = answer(task);
+      watch?.tick();
+    }
+    return answers;
+  }
   const workers = Array.from({ length }, () => startThread(terms));
   const collect = (answer: Answer) => {
     answers[answer.index] = answer;
@@ -227,6 +236,23 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
   return answers;
+}
+
+/** Whether this thread was started with room for fresh objects, so that another would be no better. */
+const hasRoomForYoung = (): boolean => process.execArgv.some((flag) => flag.startsWith('--max-semi-space-size'));
+
+/** What reads and judges one pair of files after the other, in any thread. */
+export function answering(terms: StudyTerms): (task: Task) => Answer {
+  const reader = new PairReader(terms.reading);
+  return ({ index, pair }) => {
+    try {
+      const read = reader.read(pair);
+      return { index, verdict: judge(read, terms), notes: read.notes };
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      return { index, problems: error.problems };
+    }
+  };
 }
 
 function startThread(terms: StudyTerms): Worker {
