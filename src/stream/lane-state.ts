@@ -43,6 +43,9 @@ export interface Resuming {
   backMs: number;
   /** nothing can change before this but by a part */
   checkMs: number;
+  /** steps so far, and when the last of them came, as far as anybody looked; absent in states of earlier versions */
+  steps?: number;
+  movedMs?: number;
 }
 
 export interface LaneState {

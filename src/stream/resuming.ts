@@ -1,8 +1,9 @@
 /**
  * Coming back: a feed that was cut off, or all feeds after the evaluator was away, return seconds apart and send again
  * what was not acked. Until they have caught up nobody is late and nobody is silent. This is bounded: a feed that is
- * not back within resumeMs is treated as if there had been no interruption, and one that is has half as long again to
- * catch up.
+ * not back within resumeMs is treated as if there had been no interruption. Those that are back have half as long again
+ * to catch up, and longer while every few moments a step is complete: after a long outage of many streams there is much
+ * to send again.
  */
 import type { PairingSettings } from '../config/config.js';
 import type { Role } from '../wire/feed.js';
@@ -13,6 +14,9 @@ import { type LaneState, LOWEST } from './lane-state.js';
 const RESEND_SHARE = 0.5;
 /** milliseconds that a feed that is back has at least, to send again what it holds */
 const RESEND_MS = 1000;
+
+/** in terms of resumeMs, after which nobody waits any more, whatever comes */
+const CATCH_UP_MAX = 10;
 
 /** The lane waits for this feed from now on; an interruption during another one makes it no longer. */
 export function awaitFeed(state: LaneState, role: Role, nowMs: number, { resumeMs }: PairingSettings): void {
@@ -40,8 +44,13 @@ export function reviewResuming(
   const { resuming } = state;
   if (!resuming) return;
   const { sinceMs, absent, backMs } = resuming;
+  if (state.steps !== resuming.steps) {
+    resuming.steps = state.steps;
+    resuming.movedMs = nowMs;
+  }
   const graceMs = absent.length > 0 ? 0 : Math.min(backMs - sinceMs, resumeMs * RESEND_SHARE);
-  const untilMs = sinceMs + resumeMs + graceMs;
+  const stuckMs = absent.length > 0 ? LOWEST : resuming.movedMs! + latenessMs;
+  const untilMs = Math.max(sinceMs + resumeMs + graceMs, Math.min(stuckMs, sinceMs + resumeMs * CATCH_UP_MAX));
   const isResent = absent.length === 0 && nowMs >= backMs + RESEND_MS;
   const isCurrent = !waiting || waiting.sinceMs > nowMs - latenessMs / 2;
   if (nowMs < untilMs && !(isResent && isCurrent)) {
@@ -57,5 +66,6 @@ export function reviewResuming(
 export function shiftResuming(state: LaneState, deltaMs: number): void {
   if (state.countsFromMs !== LOWEST) state.countsFromMs += deltaMs;
   if (!state.resuming) return;
-  for (const key of ['sinceMs', 'backMs', 'checkMs'] as const) state.resuming[key] += deltaMs;
+  for (const key of ['sinceMs', 'backMs', 'checkMs', 'movedMs'] as const)
+    if (state.resuming[key] !== undefined) state.resuming[key] += deltaMs;
 }

@@ -80,6 +80,51 @@ describe('a feed that was cut off', () => {
     );
   });
 
+  it('has the time it needs to send everything again, as long as it does', () => {
+    const scene = new Scene({ resumeMs: 20_000 });
+    scene.reference(1);
+    scene.tracker(1);
+    scene.cut('tracker');
+    for (const k of range(2, 101)) {
+      scene.passes(100);
+      scene.reference(k);
+    }
+    // twelve frames in the time in which ten more come: it takes fifty seconds
+    let sent = 1;
+    for (const k of range(102, 650)) {
+      scene.passes(100);
+      scene.reference(k);
+      while (sent < Math.min(k, 1 + (k - 101) * 1.2)) scene.tracker(++sent);
+    }
+    scene.passes(2000);
+    assert.deepEqual(scene.steps, plain(1, 650));
+    assert.equal(scene.pairing.resuming, false);
+    assert.deepEqual([scene.irregularities('late'), scene.irregularities('missing')], [[], []]);
+  });
+
+  it('is waited for no longer when it stops in the middle of that', () => {
+    const scene = new Scene({ resumeMs: 20_000, latenessMs: 2000 });
+    scene.reference(1);
+    scene.tracker(1);
+    scene.cut('tracker');
+    for (const k of range(2, 150)) {
+      scene.passes(100);
+      scene.reference(k);
+    }
+    for (const k of range(151, 400)) {
+      scene.passes(100);
+      scene.reference(k);
+      scene.tracker(k - 149);
+    }
+    assert.equal(scene.pairing.resuming, true);
+    for (const k of range(401, 450)) {
+      scene.passes(100);
+      scene.reference(k);
+    }
+    assert.equal(scene.pairing.resuming, false);
+    assert.ok(scene.missed > 100, `${scene.missed} missed`);
+  });
+
   it('has missed everything when it is not back by then, and is silent', () => {
     const scene = new Scene({ resumeMs: 20_000 });
     scene.reference(1);
