@@ -19,6 +19,10 @@ interface State {
 const FILE = 'incidents.json';
 /** remarks on incidents that are long over are forgotten beyond so many */
 const REMARKS_MAX = 1000;
+/** the oldest mutes are forgotten beyond so many */
+const MUTES_MAX = 1000;
+/** the store says what is wrong with the folder */
+const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR']);
 
 export class IncidentDesk {
   readonly #file: string;
@@ -60,7 +64,7 @@ export class IncidentDesk {
 
   mute(mute: Omit<Mute, 'id'>): Mute {
     const made = { id: ++this.#lastMute, ...mute };
-    this.#mutes.push(made);
+    this.#mutes = [...this.#mutes, made].slice(-MUTES_MAX);
     this.#save();
     return made;
   }
@@ -90,7 +94,7 @@ export class IncidentDesk {
       const state = JSON.parse(readFileSync(this.#file, 'utf8')) as State;
       return state.version === 1 ? state : none;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      if (!ABSENT.has((error as NodeJS.ErrnoException).code ?? ''))
         this.logger.warn('incident_desk_unreadable', { file: FILE, error });
       return none;
     }
@@ -103,7 +107,7 @@ export class IncidentDesk {
       mutes: this.#mutes,
       lastMute: this.#lastMute,
     };
-    writeFileSync(`${this.#file}.new`, JSON.stringify(state));
+    writeFileSync(`${this.#file}.new`, JSON.stringify(state), { flush: true });
     renameSync(`${this.#file}.new`, this.#file);
   }
 }

@@ -12,6 +12,7 @@ import { evaluate, type Frame, type Params, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { harbour } from '../bench/kernel/harbour.js';
 import { metric } from '../kit/exposition.js';
+import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Evaluator, Screen } from '../kit/system/page.js';
 import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
@@ -598,7 +599,7 @@ describe('page states', function () {
       text: JSON.stringify({ profiles: { scan } }),
       evaluation: { budgetMs: 0.2, threads: 0 },
     });
-    await evaluator.open('port', ['radar'], { profiles: ['scan'], windowFrames: 14 });
+    await evaluator.open('port', ['radar'], { profiles: ['scan'], windowFrames: 14, pairing: UNTIMED_PAIRING });
     // every echo is a track of its own
     const echoes = harbour(40).map(({ reference, tracker }, k) => ({
       reference,
