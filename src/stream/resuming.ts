@@ -15,6 +15,8 @@ const RESEND_SHARE = 0.5;
 /** milliseconds that a feed that is back has at least, to send again what it holds */
 const RESEND_MS = 1000;
 
+/** share of resumeMs in which a step must be complete, however long people are content to wait for one */
+const STUCK_SHARE = 0.25;
 /** in terms of resumeMs, after which nobody waits any more, whatever comes */
 const CATCH_UP_MAX = 10;
 
@@ -49,7 +51,7 @@ export function reviewResuming(
     resuming.movedMs = nowMs;
   }
   const graceMs = absent.length > 0 ? 0 : Math.min(backMs - sinceMs, resumeMs * RESEND_SHARE);
-  const stuckMs = absent.length > 0 ? LOWEST : resuming.movedMs! + latenessMs;
+  const stuckMs = absent.length > 0 ? LOWEST : resuming.movedMs! + Math.min(latenessMs, resumeMs * STUCK_SHARE);
   const untilMs = Math.max(sinceMs + resumeMs + graceMs, Math.min(stuckMs, sinceMs + resumeMs * CATCH_UP_MAX));
   const isResent = absent.length === 0 && nowMs >= backMs + RESEND_MS;
   const isCurrent = !waiting || waiting.sinceMs > nowMs - latenessMs / 2;

@@ -125,6 +125,21 @@ describe('a feed that was cut off', () => {
     assert.ok(scene.missed > 100, `${scene.missed} missed`);
   });
 
+  it('is waited for no longer than before where nothing moves, even if nothing is ever late', () => {
+    const scene = new Scene({ resumeMs: 20_000, latenessMs: 1e7, silenceMs: 1e7 });
+    scene.reference(1);
+    scene.tracker(1);
+    scene.reference(...range(2, 9));
+    scene.cut('tracker');
+    scene.passes(6_000_000);
+    scene.cut('tracker');
+    scene.passes(500);
+    scene.tracker(2);
+    assert.equal(scene.pairing.resuming, true);
+    scene.passes(31_000);
+    assert.equal(scene.pairing.resuming, false);
+  });
+
   it('has missed everything when it is not back by then, and is silent', () => {
     const scene = new Scene({ resumeMs: 20_000 });
     scene.reference(1);
