@@ -77,7 +77,7 @@ const LOOKS_MAX = 6;
 const BACK_MS = 600_000;
 const BACK_FRAMES = 18_000;
 /** frames after which it is looked whether the tracks are late, and looks that must agree */
-const TIMING_FRAMES = 32;
+const TIMING_FRAMES = 64;
 const TIMING_LOOKS = 2;
 /** looks from which it is known how late the tracks usually are, and over which that is learned */
 const USUAL_LOOKS = 2;

@@ -111,13 +111,18 @@ export interface SlightLag {
   evidence: Evidence | null;
 }
 
+/** one in so many frames is looked at for a slight lag */
+const SLIGHT_STRIDE = 4;
+
 /**
  * The same from what pairs as it is: cheap, and enough for a frame or two, which costs hardly any accuracy where
  * objects move slowly, so that no spike tells of it. Null when nobody can tell.
  */
 export function slightLag(scene: Scene): SlightLag | null {
   const sample = sampleOf(scene);
-  const fine = lagOf(sample, scene.judge, 0, VELOCITY_REACH);
+  // neighbouring frames say much the same, and healthy trackers are looked at all day
+  const few = { ...sample, tracker: sample.tracker.filter((_, n) => n % SLIGHT_STRIDE === 0) };
+  const fine = lagOf(few, scene.judge, 0, VELOCITY_REACH);
   if (!fine || fine.truths < LAG_TRUTHS_MIN || fine.error > ERROR_MAX) return null;
   const more = fine.offset - scene.usualLag;
   const evidence = Math.abs(more) - 2 * fine.error < LAG_MIN ? null : lateBy(scene, sample, more, 1);

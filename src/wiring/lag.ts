@@ -93,21 +93,21 @@ function centred(pairs: readonly Seen[]): Seen[] {
   return pairs.map((one) => ({ id: one.id, r: less(one.r, r), v: less(one.v, v) }));
 }
 
-type Way = Array<{ place: number; at: number[] }>;
+type Way = Array<{ place: number; objects: PackedList; n: number }>;
 
 /** Where each truth was, by id, in the order of places. */
 function waysOf(reference: readonly ReceivedPart[], by: Judge['by']): Map<string, Way> {
   const ways = new Map<string, Way>();
-  for (const part of reference) {
+  const placed = reference.flatMap((part) => {
     const place = placeOf(part, by);
-    if (place === undefined) continue;
-    part.objects.ids.forEach((id, n) => {
-      const way = ways.get(id) ?? [];
-      way.push({ place, at: centreOf(part.objects, n) });
-      ways.set(id, way);
-    });
-  }
-  for (const way of ways.values()) way.sort((a, b) => a.place - b.place);
+    return place === undefined ? [] : [{ place, objects: part.objects }];
+  });
+  for (const { place, objects } of placed.sort((a, b) => a.place - b.place))
+    for (let n = 0; n < objects.ids.length; n++) {
+      const way = ways.get(objects.ids[n]);
+      if (way) way.push({ place, objects, n });
+      else ways.set(objects.ids[n], [{ place, objects, n }]);
+    }
   return ways;
 }
 
@@ -116,11 +116,9 @@ function velocityAt(way: Way, place: number, reach: number): number[] | null {
   const n = way.findIndex((one) => one.place === place);
   const [before, now, after] = [way[n - reach], way[n], way[n + reach]];
   if (!before || !now || !after) return null;
-  const speed = (from: Way[number], to: Way[number]) =>
-    to.at.map((value, d) => (value - from.at[d]) / (to.place - from.place));
-  const whole = speed(before, after);
-  const first = speed(before, now);
-  const bend = first.map((value, d) => value - whole[d]);
+  const [from, at, to] = [before, now, after].map((one) => centreOf(one.objects, one.n));
+  const whole = from.map((value, d) => (to[d] - value) / (after.place - before.place));
+  const bend = from.map((value, d) => (at[d] - value) / (now.place - before.place) - whole[d]);
   return dot(bend, bend) <= BEND_MAX * dot(whole, whole) ? whole : null;
 }
 
