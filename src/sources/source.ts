@@ -77,8 +77,8 @@ export class SourceFeed {
   readonly #closingSoon = new Promise<void>((resolve) => {
     this.#whenClosing = resolve;
   });
-  #loggedMs = Number.NEGATIVE_INFINITY;
-  #unlogged = 0;
+  /** by code of the mistake: when it was told last, and how often it came since */
+  readonly #logged = new Map<string, { atMs: number; untold: number }>();
   #lastReject: Reject | null = null;
 
   constructor(
@@ -212,18 +212,17 @@ export class SourceFeed {
     this.#conclude();
   }
 
-  /** A sender that only makes mistakes must not fill the log. */
+  /** A sender that only makes mistakes must not fill the log; each kind of mistake is told all the same. */
   #logReject(code: string, fields: object): void {
     const now = performance.now();
-    if (now - this.#loggedMs < REJECT_LINES_EVERY_MS) {
-      this.#unlogged++;
+    const { atMs, untold } = this.#logged.get(code) ?? { atMs: Number.NEGATIVE_INFINITY, untold: 0 };
+    if (now - atMs < REJECT_LINES_EVERY_MS) {
+      this.#logged.set(code, { atMs, untold: untold + 1 });
       return;
     }
     const { stream, role, tracker } = this.settings;
-    const line = { source: this.name, stream, role, tracker, code, ...fields, untold: this.#unlogged };
-    this.parts.logger.warn('source_rejected', line);
-    this.#loggedMs = now;
-    this.#unlogged = 0;
+    this.parts.logger.warn('source_rejected', { source: this.name, stream, role, tracker, code, ...fields, untold });
+    this.#logged.set(code, { atMs: now, untold: 0 });
   }
 
   #closed(): void {
