@@ -133,13 +133,9 @@ const GAUGES: Record<string, { from: (...values: number[]) => number; of: (sampl
   residentMb: { from: Math.max, of: ({ residentMb }) => residentMb },
   // after a collection; in between it is garbage
   leastHeapMb: { from: Math.min, of: ({ heapMb }) => heapMb },
-  diskMb: { from: median, of: ({ diskMb }) => diskMb },
+  diskMb: { from: Math.max, of: ({ diskMb }) => diskMb },
   labelSetsPerStream: { from: Math.max, of: ({ labelSets, streams }) => labelSets / streams },
 };
-
-function median(...values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
-}
 
 /** The second half against the first, after its beginning. */
 function growthOf({ from, of }: (typeof GAUGES)[string]): number {
