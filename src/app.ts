@@ -7,12 +7,20 @@
 import { readFileSync } from 'node:fs';
 import { IncidentDesk } from './alerts/incident-desk.js';
 import { Notifier } from './alerts/notifier.js';
-import { type Config, notifyReceivers, notifySecrets, sourceSecrets, tokenSecrets } from './config/config.js';
+import {
+  type Config,
+  clusterPassword,
+  notifyReceivers,
+  notifySecrets,
+  sourceSecrets,
+  tokenSecrets,
+} from './config/config.js';
+import type { Cores } from './cores/cores.js';
+import { startCores } from './cores/start.js';
 import { Access } from './edge/access.js';
 import { Edge } from './edge/edge.js';
 import { Sockets } from './edge/sockets.js';
 import { SteadyClock } from './live/clock.js';
-import { Live } from './live/pipeline.js';
 import { startSources } from './sources/sources.js';
 import { createLogger, type Logger } from './telemetry/logger.js';
 import { Meters } from './telemetry/meters.js';
@@ -25,7 +33,7 @@ export interface App {
     live: string;
     metrics: string;
   };
-  live: Live;
+  live: Cores;
   meters: Meters;
   logger: Logger;
   /** Stops accepting, stores and acks what has come, closes connections with 1001, and closes the store. */
@@ -48,43 +56,49 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   const { env = process.env, logger = configuredLogger(config, env) } = options;
   const cleanUp = new CleanUp();
   try {
-    const desk = new IncidentDesk(config.data.dir, logger);
-    const notifier = new Notifier({
-      settings: config.notify,
-      receivers: notifyReceivers(config, env),
-      dir: config.data.dir,
-      desk,
-      logger,
-    });
-    cleanUp.push(() => notifier.stop());
+    const desk = new IncidentDesk(config.data.dir, logger, config.notify);
+    const receivers = notifyReceivers(config, env);
+    const newNotifier = () => new Notifier({ settings: config.notify, receivers, dir: config.data.dir, desk, logger });
+    // in a cluster, null while another process notifies
+    let notifier: Notifier | null = config.cluster ? null : newNotifier();
+    cleanUp.push(() => notifier?.stop());
     const meters = new Meters(config.limits.series);
     const access = new Access(config, env);
     const sockets = new Sockets({ config, access, meters, logger });
     cleanUp.push(() => sockets.close());
 
     const clock = new SteadyClock();
-    const live = await Live.start(config, clock, logger);
+    // loaded where it is asked for: the libraries of brokers take their time
+    const member = config.cluster
+      ? await (await import('./member/member.js')).Member.start({ config, clock, meters, logger, env })
+      : null;
+    const live: Cores = member ?? (await startCores({ config, clock, meters, logger }));
     cleanUp.push(() => live.stop());
     const jumps = setInterval(() => noticeJump(clock, meters, logger), JUMP_CHECK_MS).unref();
     cleanUp.push(() => clearInterval(jumps));
     live.events$.subscribe((event) => {
-      if (event.type === 'incident') notifier.observe(event);
+      if (event.type === 'incident') notifier?.observe(event);
     });
 
     const build = { version: version(), node: process.version };
-    const notifications = () => notifier.counts();
+    const notifications = () => notifier?.counts() ?? [];
     const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications, desk });
     cleanUp.push(() => edge.quiesce());
     const http = await edge.listen();
+    if (member) member.url = http;
     logger.info('listening', { url: http, dataDir: config.data.dir });
     await live.recovered;
-    const names = () => live.streams().map(({ stream }) => stream);
-    notifier.start(
-      http,
-      live.streams().flatMap(({ incidents }) => incidents),
-      names,
-    );
-    const sources = startSources({ config, desk: edge.desk, meters, logger, env });
+    const startNotifier = async (one: Notifier) => {
+      const incidents = (await live.streams()).flatMap((stream) => stream.incidents);
+      if (one === notifier) one.start(http, incidents, () => live.names());
+    };
+    if (notifier) await startNotifier(notifier);
+    await member?.electNotifier((isOurs) => {
+      void notifier?.stop();
+      notifier = isOurs ? newNotifier() : null;
+      if (notifier) void startNotifier(notifier);
+    });
+    const sources = await startSources({ config, ingest: live, meters, logger, env });
     cleanUp.push(() => sources.stop());
     cleanUp.push(() => live.liftBackpressure());
     return { urls: urlsOf(http), live, meters, logger, stop: () => cleanUp.run() };
@@ -106,7 +120,9 @@ function noticeJump(clock: SteadyClock, meters: Meters, logger: Logger): void {
 /** A logger at the configured level that hides every secret of the configuration. */
 function configuredLogger(config: Config, env: NodeJS.ProcessEnv): Logger {
   const tokens = tokenSecrets(config, env).map(({ secret }) => secret);
-  const secrets = [...tokens, ...sourceSecrets(config, env), ...notifySecrets(config, env)];
+  const password = config.cluster && clusterPassword(config.cluster, env);
+  const brokers = password ? [password] : [];
+  const secrets = [...tokens, ...sourceSecrets(config, env), ...notifySecrets(config, env), ...brokers];
   return createLogger({ level: config.logging.level, secrets });
 }
 

@@ -1,20 +1,23 @@
 /**
  * What `npm run build` makes of the compiled files. The live page: src/page, bundled and minified into dist/page, each
- * file also as brotli and gzip. The commands about files: command-line.ts with `eval` and `tune` as a few files in
- * dist/bundle, because 137 modules take longer to load than a short clip to judge; main.ts chooses between both.
- * This file owns esbuild, which is not needed at run time.
+ * file also as brotli and gzip. The commands about files: command-line.ts with `eval` and `tune` as one script in
+ * dist/bundle, with the code that the engine makes of it, because 137 modules take longer to load and to compile than a
+ * short clip to judge; main.ts chooses between both. This file owns esbuild, which is not needed at run time.
  */
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, build } from 'esbuild';
+import { BUNDLE, codeFile, FLAGS } from './bundle.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = join(root, 'src/page');
 const out = join(root, 'dist/page');
-const bundleFolder = join(root, 'dist/bundle');
+const bundleFolder = dirname(BUNDLE);
 
 const PAGE: BuildOptions = {
   bundle: true,
@@ -62,10 +65,11 @@ await build({
   outdir: bundleFolder,
   entryNames: '[name]',
   bundle: true,
-  splitting: true,
   platform: 'node',
-  format: 'esm',
+  format: 'cjs',
   packages: 'external',
+  define: { 'import.meta.url': 'scriptUrl' },
+  banner: { js: 'const scriptUrl=require("node:url").pathToFileURL(__filename).href;' },
   // main.ts never asks the bundle for these
   external: ['serve', 'demo', 'replay', 'data-folder'].map((name) => `./commands/${name}.js`),
   // names stay, for stack traces
@@ -75,3 +79,38 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 });
+// v8: the engine that the code is made for
+writeFileSync(join(bundleFolder, 'package.json'), `${JSON.stringify({ type: 'commonjs', v8: process.versions.v8 })}\n`);
+for (const flags of FLAGS) compile(flags);
+
+/** Keeps the code of what runs when a short clip is judged, made by a process with these flags. */
+function compile(flags: string): void {
+  const folder = mkdtempSync(join(tmpdir(), 'tgospa-build-'));
+  const files = ['1,1,1', '1,-1,-1,-1'].map((columns, n) => {
+    const file = join(folder, `${n}.txt`);
+    const rows = Array.from(
+      { length: 90 },
+      (_, k) => `${Math.floor(k / 3) + 1},${k % 3},${99 * (k % 3) + n / 7},10.5,20,40,${columns}`,
+    );
+    writeFileSync(file, rows.join('\n'));
+    return file;
+  });
+  const args = ['eval', '--reference', files[0], '--tracker', files[1], '--scores'];
+  const script = `
+    process.argv.splice(1, Infinity, 'tgospa', ...${JSON.stringify(args)});
+    const { compiled, run } = await import(${JSON.stringify(new URL('bundle.js', import.meta.url))});
+    // code is made for the flags of its making, which must stay those of the start
+    process.getBuiltinModule('node:v8').setFlagsFromString = () => {};
+    const script = compiled();
+    run(script);
+    const { writeFileSync } = await import('node:fs');
+    process.on('exit', () => writeFileSync(${JSON.stringify(codeFile(flags))}, script.createCachedData()));`;
+  try {
+    execFileSync(process.execPath, [...flags.split(' ').filter(Boolean), '--input-type=module', '--eval', script], {
+      env: { ...process.env, NODE_OPTIONS: '' },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -14,6 +14,18 @@ export interface ClientObject {
   point?: number[];
   class?: string;
   confidence?: number;
+  /** its own time, seconds, where that is not the frame's */
+  t?: number;
+  /** units per second along each axis; on Earth metres per second east, north and up */
+  velocity?: number[];
+  /** of a reference: neither it nor what is close to it is judged */
+  ignore?: boolean;
+}
+
+/** One object at its own time; without a place it only says that the object has ended. */
+export interface ClientReport extends ClientObject {
+  t: number;
+  end?: boolean;
 }
 
 /** One frame of this feed; k and/or t (seconds). */
@@ -21,6 +33,8 @@ export interface ClientFrame {
   k?: number;
   t?: number;
   objects: ClientObject[];
+  /** of a reference: regions in which nothing is judged at this moment */
+  ignore?: Array<{ box: [number, number, number, number] } | { polygon: Array<[number, number]> }>;
 }
 
 /** A message of a foreign format; k or t (seconds) where the format has no frame numbers of its own. */
@@ -52,6 +66,8 @@ export interface ClientOptions {
   role: 'reference' | 'tracker';
   /** name of the tracker; none for the reference */
   tracker?: string;
+  /** name of one of several references */
+  feed?: string;
   /** native unless given; with another one use sendMessage */
   format?: string;
   /** options of the format */
@@ -278,12 +294,17 @@ export class FeedClient {
     return this.#enqueue(frame);
   }
 
+  /** Accepts objects that are reported one by one, each at its own time, as `send` does a frame. */
+  sendReports(reports: readonly ClientReport[]): Promise<number> {
+    return this.#enqueue({ reports });
+  }
+
   /** Accepts a message of a foreign format, as `send` does a frame. */
   sendMessage(message: ClientMessage): Promise<number> {
     return this.#enqueue(message);
   }
 
-  async #enqueue(frame: ClientFrame | ClientMessage): Promise<number> {
+  async #enqueue(frame: ClientFrame | ClientMessage | { reports: readonly ClientReport[] }): Promise<number> {
     this.#assertUsable();
     const tail = JSON.stringify(frame).slice(1);
     if (this.#tooLarge(tail)) throw new ClientError('payload_too_large', tooLargeMessage(this.#welcome!));
@@ -460,9 +481,10 @@ export class FeedClient {
   }
 
   #hello(): object {
-    const { stream, role, tracker, format = 'native', options, shape, settings } = this.#options;
+    const { stream, role, tracker, feed, format = 'native', options, shape, settings } = this.#options;
     const resume = this.#welcome ? { session: this.#welcome.session, seq: this.#firstSeq() } : undefined;
-    return { type: 'hello', stream, role, tracker, format, options, shape, settings, resume, client: 'tgospa-live' };
+    const own = { stream, role, tracker, feed, format, options, shape, settings };
+    return { type: 'hello', ...own, resume, client: 'tgospa-live' };
   }
 
   #firstSeq(): number {
@@ -650,8 +672,11 @@ export class FeedClient {
       this.#sent++;
     }
     const type = this.#foreign ? 'message' : 'frame';
+    const single = /^"seq":\d+,"reports"/.test(frames[0]) ? 'reports' : type;
     this.#socket!.send(
-      frames.length === 1 ? `{"type":"${type}",${frames[0]}` : `{"type":"${type}s","${type}s":[{${frames.join(',{')}]}`,
+      frames.length === 1
+        ? `{"type":"${single}",${frames[0]}`
+        : `{"type":"${type}s","${type}s":[{${frames.join(',{')}]}`,
     );
   }
 

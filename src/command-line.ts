@@ -6,7 +6,6 @@
 import { readFileSync } from 'node:fs';
 import { type Console, processConsole } from './commands/console/console.js';
 import { nearest, UsageError } from './commands/console/options.js';
-import { runEval } from './commands/eval/eval.js';
 import { StartError } from './commands/start-error.js';
 import { InputError } from './metric/input-error.js';
 
@@ -18,11 +17,12 @@ interface Command {
   run(args: string[], console: Console): Promise<unknown>;
 }
 
+/** Each is loaded when it is asked for: the others need no sockets and no store, or no files and no tables. */
 const COMMANDS: Record<string, Command> = {
   eval: {
     summary: 'compare trackers with a reference, from files',
     example: 'tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',
-    run: runEval,
+    run: async (args, console) => (await import('./commands/eval/eval.js')).runEval(args, console),
   },
   tune: {
     summary: 'choose the parameters of a profile from sample data',
@@ -32,7 +32,6 @@ const COMMANDS: Record<string, Command> = {
   serve: {
     summary: 'evaluate trackers live: WebSocket in, Prometheus out',
     example: 'tgospa serve --config tgospa.yaml',
-    // loaded when it is asked for: the other commands need no sockets and no store
     run: async (args, console) => (await import('./commands/serve.js')).runServe(args, console),
   },
   demo: {
@@ -43,6 +42,15 @@ const COMMANDS: Record<string, Command> = {
     summary: 'send recorded files to a running evaluator',
     example: 'tgospa replay --reference gt.txt --tracker a.txt',
     run: async (args, console) => (await import('./commands/replay.js')).runReplay(args, console),
+  },
+  rejudge: {
+    summary: 'judge what an evaluator has stored once more: late truth, other settings',
+    example: 'tgospa rejudge --stream gate-7 --reference late.txt',
+    run: async (args, console) => (await import('./commands/rejudge/rejudge.js')).runRejudge(args, console),
+  },
+  cluster: {
+    summary: 'say what so many streams need, from what a frame costs here',
+    run: async (args, console) => (await import('./commands/cluster/size.js')).runCluster(args, console),
   },
   check: {
     summary: 'say whether a data folder is sound',
@@ -68,7 +76,9 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
-process.exitCode = await main(process.argv.slice(2));
+void main(process.argv.slice(2)).then((code) => {
+  process.exitCode = code;
+});
 
 async function main([name, ...args]: string[]): Promise<number> {
   if (name === 'help' && args.length > 0) return main([...args, '--help']);

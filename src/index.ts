@@ -1,5 +1,23 @@
 /** The public door of the library. */
 
+export {
+  Coverage,
+  type CoverageRules,
+  countReasons,
+  type Judgement,
+  type Knowledge,
+  type Moving,
+  type Reason,
+} from './coverage/coverage.js';
+export type { Place, Region, Sector } from './coverage/region.js';
+export {
+  type DetectorNews,
+  type DetectorParams,
+  type DetectorSource,
+  type DetectorState,
+  type DiagnosisNews,
+  SpikeDetector,
+} from './incidents/detector.js';
 export { type IncidentState, IncidentWatch } from './incidents/incident.js';
 export { evaluate } from './metric/evaluate.js';
 export type * from './metric/evaluation.js';
@@ -12,13 +30,7 @@ export type { SimilarityRule } from './scores/similarity.js';
 export { addTotals, type ScoreName, type Scores, scoresOf, type Totals } from './scores/totals.js';
 export type { Objective, SpikeKeys, SpikeSettings } from './spikes/settings.js';
 export type { Signal } from './spikes/signals.js';
-export {
-  type FrameTime,
-  type SpikeGauge,
-  type SpikeNews,
-  type SpikeState,
-  SpikeWatch as SpikeDetector,
-} from './spikes/watch.js';
+export type { FrameTime, SpikeGauge, SpikeNews, SpikeState } from './spikes/watch.js';
 export type { Histogram, Interval, IntervalName } from './tuning/intervals.js';
 export type { ExamplePair, TuningSample, TuningWatch } from './tuning/pairs.js';
 export type { TuningScore } from './tuning/profile-scores.js';

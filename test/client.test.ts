@@ -144,6 +144,22 @@ describe('client', () => {
     assert.deepEqual(stored(), [1, 2, 3]);
   });
 
+  it('sends reports of a named reference, alone and many at once', async () => {
+    edge = await startEdge();
+    const feed = open({ role: 'reference', tracker: undefined, feed: 'cam' });
+    const report = (t: number) => ({ id: '7', t, box: [t, 0, 5, 5] as [number, number, number, number] });
+    await feed.sendReports([report(1)]);
+    await feed.flush();
+    for (const t of [2, 3, 4]) await feed.sendReports([report(t), { id: '8', t, end: true }]);
+    await feed.flush();
+    const parts = edge.live.parts.get('gate-7/reference/@cam')!;
+    assert.deepEqual(
+      parts.map(({ seq, reports, objects }) => [seq, reports, objects.map(({ id, t }) => `${id} ${t}`).join()]),
+      [[1, true, '7 1'], ...[2, 3, 4].map((t) => [t, true, `7 ${t},8 ${t}`])],
+    );
+    await feed.close();
+  });
+
   it('ends the feed after everything is stored', async () => {
     edge = await startEdge();
     open();

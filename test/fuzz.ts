@@ -88,7 +88,7 @@ export async function fuzzMessages(count: number, seed: number): Promise<Tally> 
     const good = new Session(desk, new FuzzPeer(calm), IDENTITY);
     good.receive(Buffer.from(JSON.stringify(hello({ stream: `calm-${round}` }))));
     for (let n = 0; n < SESSIONS_PER_ROUND && sent < count; n++)
-      sent += converse(desk, `wild-${n}`, random, tally, `seed ${seed + round}`);
+      sent += await converse(desk, `wild-${n}`, random, tally, `seed ${seed + round}`);
     good.receive(Buffer.from(JSON.stringify(frame(1))));
     while ((calm.ack ?? 0) <= calmSeq) await nextTurn();
     calmSeq++;
@@ -102,11 +102,12 @@ export async function fuzzMessages(count: number, seed: number): Promise<Tally> 
 }
 
 /** One session; returns how many messages it got. */
-function converse(desk: FeedDesk, stream: string, random: Random, tally: Tally, place: string): number {
+async function converse(desk: FeedDesk, stream: string, random: Random, tally: Tally, place: string): Promise<number> {
   const peer = new FuzzPeer(tally);
   const session = new Session(desk, peer, IDENTITY);
   const format = random() < 0.5 ? 'native' : pick(random, [...adapters.keys()]);
   if (random() < 0.9) session.receive(Buffer.from(JSON.stringify(hello({ stream, format, options: NEEDED[format] }))));
+  await nextTurn();
   let count = 0;
   for (; count < MESSAGES_PER_SESSION && !peer.closed; count++) {
     const foreign = {

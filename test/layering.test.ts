@@ -19,6 +19,8 @@ interface Layer {
 /** Each outside library has one owner: a file, or a folder when it ends with a slash, with the file beside it. */
 const OWNERS: Record<string, string> = {
   '@grafana/grafana-foundation-sdk': 'dashboards/grafana/grafana.ts',
+  '@nats-io/jetstream': 'src/cluster/nats/',
+  '@nats-io/transport-node': 'src/cluster/nats/',
   'classic-level': 'src/store/database.ts',
   esbuild: 'src/build.ts',
   highs: 'src/metric/program/highs.ts',

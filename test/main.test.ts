@@ -95,9 +95,10 @@ describe('the bundle of the commands about files', () => {
     mkdirSync(join(folder, 'dist/src'), { recursive: true });
     mkdirSync(join(folder, 'dist/bundle'));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
-    copyFileSync(main, join(folder, 'dist/src/main.js'));
+    for (const file of ['main.js', 'bundle.js']) copyFileSync(join(main, '..', file), join(folder, 'dist/src', file));
     writeFileSync(join(folder, 'dist/src/command-line.js'), 'console.log("modules")');
     writeFileSync(join(folder, 'dist/bundle/command-line.js'), 'console.log("bundle")');
+    writeFileSync(join(folder, 'dist/bundle/package.json'), '{"type":"commonjs"}');
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -132,6 +133,30 @@ describe('the bundle of the commands about files', () => {
     assert.equal(ran('eval'), 'modules');
     rmSync(join(folder, 'dist/bundle'), { recursive: true });
     assert.equal(ran('eval'), 'modules');
+  });
+
+  it('is compiled as usual when its compiled code is damaged, or made for another engine or other flags', () => {
+    for (const code of [Buffer.from('no code'), readFileSync(join(main, '../../bundle/command-line0.code'))]) {
+      writeFileSync(join(folder, 'dist/bundle/command-line0.code'), code);
+      assert.equal(ran('eval'), 'bundle');
+    }
+  });
+
+  it('comes with code that the engine of the build takes, for both ways to start it', async function () {
+    const { v8 } = JSON.parse(readFileSync(new URL('../bundle/package.json', import.meta.url), 'utf8'));
+    if (v8 !== process.versions.v8) this.skip();
+    const { codeFile, FLAGS } = await import('../src/bundle.js');
+    const url = new URL('../src/bundle.js', import.meta.url);
+    for (const flags of FLAGS) {
+      const script = `const { compiled, codeFile } = await import('${url}'); const fs = await import('node:fs');
+        console.log(compiled(fs.readFileSync(${JSON.stringify(codeFile(flags))})).cachedDataRejected)`;
+      const args = [...(flags ? [flags] : []), '--input-type=module', '--eval', script];
+      const { stdout } = spawnSync(process.execPath, args, {
+        env: { ...process.env, NODE_OPTIONS: '' },
+        encoding: 'utf8',
+      });
+      assert.equal(stdout.trim(), 'false');
+    }
   });
 
   it('says what the modules say, with threads and without', () => {

@@ -15,8 +15,8 @@ import { fileURLToPath } from 'node:url';
 const FAST = '--fast';
 /** Folders whose tests start other programs, the longest first. */
 const WITH_PROGRAMS = ['system', 'docker'];
-/** They take longest of the rest. */
-const NEXT = ['commands', 'spikes', 'stream', 'live', 'metric'];
+/** They take longest of the rest, by processor time. */
+const NEXT = ['stream', 'commands', 'simulator', 'cluster', 'cores', 'spikes', 'metric', 'live', 'store'];
 
 const compiled = fileURLToPath(new URL('.', import.meta.url));
 const sources = fileURLToPath(new URL('../../test/', import.meta.url));

@@ -25,6 +25,7 @@ import {
   type MotLayout,
   type MotReading,
   type MotRow,
+  objectsOf,
   preprocessingProblems,
   RowReader,
   readMotChallenge,
@@ -77,8 +78,7 @@ export class MotDecoder implements Decoder {
     const reader = new RowReader(rows, this.reading, this.#layout);
     const read: Array<{ frame: number; row: MotRow }> = [];
     while (rows.mistakes.length < PROBLEMS_MAX && rows.next()) {
-      const row = reader.row();
-      if (row) read.push({ frame: rows.values[0], row });
+      if (reader.read()) read.push({ frame: rows.values[0], row: reader.row() });
     }
     if (rows.mistakes.length > 0) return { parts: [], problems: rows.mistakes, held: this.#objects !== null };
     this.#layout = { ...reader.layout, header: reader.layout.header ?? rows.header };
@@ -141,7 +141,8 @@ function readMotText(text: string, options: MotOptions, kind: MotReading['kind']
   try {
     const chosen = judging.class !== undefined && kind === 'reference' ? { classes: [Number(judging.class)] } : {};
     const feed = readMotChallenge(text, { ...readingOf(options, kind), ...chosen });
-    if (judging.class !== undefined && kind === 'tracker') keepClass(feed, Number(judging.class));
+    const classes = judging.class === undefined ? judging.classes : [Number(judging.class)];
+    if (classes && kind === 'tracker') keepClasses(feed, classes);
     const isOurs = judging.rules === 'motchallenge' || judging.rules === 'mot20';
     const problems = isOurs ? preprocessingProblems(feed, kind) : [];
     const parts = problems.length > 0 ? [] : partsOf(feed, options, kind === 'reference' ? judging.rules : undefined);
@@ -154,24 +155,25 @@ function readMotText(text: string, options: MotOptions, kind: MotReading['kind']
   }
 }
 
-function partsOf({ frames }: MotFeed, options: MotOptions, rules: Rules | undefined): Part[] {
+function partsOf({ rows, frames }: MotFeed, options: MotOptions, rules: Rules | undefined): Part[] {
   const placement = new Placement(options);
-  return [...frames].map(([frame, rows]) => {
-    const part: Part = { k: frame + options.frameOffset, objects: [] };
-    for (const row of rows) if (row.counted) part.objects.push(objectOf(row, placement, options));
+  const isPlain = placement.isPlain && options.objects === 'boxes';
+  return [...frames].map(([frame, which]) => {
+    const part: Part = { k: frame + options.frameOffset, objects: isPlain ? objectsOf(rows, which) : [] };
+    if (!isPlain)
+      for (const n of which) if (rows.counted[n] === 1) part.objects.push(objectOf(rows.row(n), placement, options));
     if (rules === 'motchallenge' || rules === 'mot20')
       part.aside = placement.isPlain
-        ? asideOf(rows, rules)
-        : asideOf(rows, rules).map(({ box, role }) => ({ role, box: placement.box(...box) }));
+        ? asideOf(rows, which, rules)
+        : asideOf(rows, which, rules).map(({ box, role }) => ({ role, box: placement.box(...box) }));
     return part;
   });
 }
 
 /** Whether column 8 of a tracker's file is a class: others write -1, or a position, there. */
-function hasTrackedClasses({ hasClass, columns, frames }: MotFeed): boolean {
+function hasTrackedClasses({ hasClass, columns, rows: { kind, count } }: MotFeed): boolean {
   if (hasClass || columns < 10) return hasClass;
-  for (const rows of frames.values())
-    for (const { class: kind } of rows) if (!(Number.isInteger(kind) && kind > 0)) return false;
+  for (let n = 0; n < count; n++) if (!(Number.isInteger(kind[n]) && kind[n] > 0)) return false;
   return true;
 }
 
@@ -183,9 +185,14 @@ function classesIn(text: string): Set<string> {
   return found;
 }
 
-function keepClass(feed: MotFeed, kind: number): void {
+function keepClasses(feed: MotFeed, classes: readonly number[]): void {
   if (!hasTrackedClasses(feed)) return;
-  for (const rows of feed.frames.values()) for (const row of rows) row.counted = row.class === kind;
+  const { rows } = feed;
+  feed.countedCount = 0;
+  for (let n = 0; n < rows.count; n++) {
+    rows.counted[n] = classes.includes(rows.kind[n]) ? 1 : 0;
+    feed.countedCount += rows.counted[n];
+  }
 }
 
 function referenceNotes(feed: MotFeed, { rules, class: kind }: Judging): string[] {
@@ -207,12 +214,14 @@ function referenceNotes(feed: MotFeed, { rules, class: kind }: Judging): string[
 }
 
 /** What makes most of a tracker's rows false although nobody meant it. */
-function trackerNotes(feed: MotFeed, { symmetric, class: kind }: Judging): string[] {
-  const { columns, rowCount, emptyCount, frames } = feed;
+function trackerNotes(feed: MotFeed, { symmetric, class: kind, classes }: Judging): string[] {
+  const { columns, rowCount, countedCount, emptyCount, rows } = feed;
   const notes: string[] = [];
   let others = 0;
-  for (const rows of frames.values()) for (const row of rows) if (row.class > 1) others++;
-  if (columns < 10 && others > 0 && !symmetric && kind === undefined)
+  for (let n = 0; n < rowCount; n++) if (rows.kind[n] > 1) others++;
+  if (classes && countedCount < rowCount)
+    notes.push(`{file}: ${countedCount} of ${rowCount} rows are of the chosen classes`);
+  else if (columns < 10 && others > 0 && !symmetric && kind === undefined)
     notes.push(
       `warning: {file} looks like ground truth (${columns} columns); as a tracker all its ${rowCount} rows count, ${others} of them not pedestrians`,
     );
@@ -225,10 +234,7 @@ function trackerNotes(feed: MotFeed, { symmetric, class: kind }: Judging): strin
   return [...notes, ...emptyNotes(emptyCount), ...cornerNotes(feed, '--tracker-option')];
 }
 
-function areDetections({ frames }: MotFeed): boolean {
-  for (const rows of frames.values()) for (const { object } of rows) if (!object.id.startsWith('det:')) return false;
-  return true;
-}
+const areDetections = ({ rows }: MotFeed): boolean => rows.ids.every((id) => id.startsWith('det:'));
 
 const emptyNotes = (count: number): string[] =>
   count === 0 ? [] : [`{file}: ${count} boxes have no area; they overlap nothing and are missed, or false`];
@@ -241,20 +247,16 @@ const CORNER_ROWS_MIN = 20;
  * In each row alone, right and bottom pass for a width and a height. But no scene has only boxes that are wider than
  * they are far from the left and higher than they are far from the top, when most of them would be small as corners.
  */
-function cornerNotes({ frames, isOrderSaid }: MotFeed, option: string): string[] {
-  let rows = 0;
+function cornerNotes({ rows, isOrderSaid }: MotFeed, option: string): string[] {
+  const count = Math.min(rows.count, CORNER_ROWS_MAX);
   let small = 0;
   if (isOrderSaid) return [];
-  for (const list of frames.values()) {
-    for (const { object } of list) {
-      const [left, top, width, height] = object.box;
-      if (!(width > left && height > top)) return [];
-      if (left > width - left && top > 0) small++;
-      rows++;
-    }
-    if (rows > CORNER_ROWS_MAX) break;
+  for (let n = 0; n < count; n++) {
+    const [left, top, width, height] = rows.box(n);
+    if (!(width > left && height > top)) return [];
+    if (left > width - left && top > 0) small++;
   }
-  if (rows < CORNER_ROWS_MIN || small < rows / 2) return [];
+  if (count < CORNER_ROWS_MIN || small < count / 2) return [];
   return [
     `warning: {file}: all boxes reach farther than their left and top, as if columns 5 and 6 were right and bottom; if they are, say ${option} box=xyxy`,
   ];

@@ -19,6 +19,10 @@ const EXPECTED = 'frame, id, left, top, width, height and, if there are more, fl
 /** Longest sequence taken, in frames: a stray frame number must not ask for a billion empty frames. */
 const FRAMES_MAX = 1_000_000;
 
+/** Room for the rows of a text, which it rarely has more than: none has fewer characters than half of these. */
+const ROW_CHARS = 36;
+const ROOM_MIN = 16;
+
 /** Ids as texts, made once: the same text is compared fastest. */
 const knownIds: string[] = [];
 const KNOWN_IDS_MAX = 100_000;
@@ -76,8 +80,109 @@ export interface MotFeed {
   /** boxes without area */
   emptyCount: number;
   lastFrame: number;
-  /** rows by frame number, in the order of the file */
-  frames: Map<number, MotRow[]>;
+  rows: MotRows;
+  /** by frame number, ascending: which rows, in the order of the file */
+  frames: Map<number, Int32Array>;
+}
+
+/** All rows of a file, in flat arrays: as many objects took as much time to make and to collect as to read. */
+export class MotRows {
+  count = 0;
+  readonly ids: string[] = [];
+  frame: Float64Array;
+  /** left, top, width, height of each */
+  boxes: Float64Array;
+  /** as in MotRow */
+  kind: Float64Array;
+  line: Int32Array;
+  counted: Uint8Array;
+  /** columns 8 to 10 of each, where they are wanted */
+  readonly positions: number[][] = [];
+
+  constructor(private room: number) {
+    this.frame = new Float64Array(room);
+    this.boxes = new Float64Array(4 * room);
+    this.kind = new Float64Array(room);
+    this.line = new Int32Array(room);
+    this.counted = new Uint8Array(room);
+  }
+
+  /** Appends the row that a reader has at hand. */
+  append({ id, box, kind, counted, position }: RowReader, frame: number, line: number): void {
+    if (this.count === this.room) this.#grow();
+    const n = this.count++;
+    this.ids.push(id);
+    this.frame[n] = frame;
+    this.kind[n] = kind;
+    this.line[n] = line;
+    this.counted[n] = counted ? 1 : 0;
+    for (let d = 0; d < 4; d++) this.boxes[4 * n + d] = box[d];
+    if (position) this.positions[n] = position;
+  }
+
+  box(n: number): Box {
+    const { boxes } = this;
+    return [boxes[4 * n], boxes[4 * n + 1], boxes[4 * n + 2], boxes[4 * n + 3]];
+  }
+
+  /** One row by itself, for whoever looks at few. */
+  row(n: number): MotRow {
+    const row: MotRow = {
+      object: { id: this.ids[n], box: this.box(n) },
+      line: this.line[n],
+      counted: this.counted[n] === 1,
+      class: this.kind[n],
+    };
+    if (this.positions[n]) row.position = this.positions[n];
+    return row;
+  }
+
+  /** Which rows each frame has. */
+  byFrame(): Map<number, Int32Array> {
+    const { count, frame } = this;
+    const order = new Int32Array(count);
+    let sorted = true;
+    for (let n = 0; n < count; n++) {
+      order[n] = n;
+      if (n > 0 && frame[n] < frame[n - 1]) sorted = false;
+    }
+    if (!sorted) sortByFrame(order, frame, count);
+    const frames = new Map<number, Int32Array>();
+    for (let from = 0, to = 0; from < count; from = to) {
+      while (to < count && frame[order[to]] === frame[order[from]]) to++;
+      frames.set(frame[order[from]], order.subarray(from, to));
+    }
+    return frames;
+  }
+
+  #grow(): void {
+    const { frame, boxes, kind, line, counted } = this;
+    this.room *= 2;
+    this.frame = new Float64Array(this.room);
+    this.boxes = new Float64Array(4 * this.room);
+    this.kind = new Float64Array(this.room);
+    this.line = new Int32Array(this.room);
+    this.counted = new Uint8Array(this.room);
+    this.frame.set(frame);
+    this.boxes.set(boxes);
+    this.kind.set(kind);
+    this.line.set(line);
+    this.counted.set(counted);
+  }
+}
+
+/** Puts rows in the order of their frames, those of one frame in the order in which they are; by counting. */
+function sortByFrame(order: Int32Array, frame: Float64Array, count: number): void {
+  let first = Number.POSITIVE_INFINITY;
+  let last = Number.NEGATIVE_INFINITY;
+  for (let n = 0; n < count; n++) {
+    if (frame[n] < first) first = frame[n];
+    if (frame[n] > last) last = frame[n];
+  }
+  const next = new Int32Array(last - first + 2);
+  for (let n = 0; n < count; n++) next[frame[n] - first + 1]++;
+  for (let f = 1; f < next.length; f++) next[f] += next[f - 1];
+  for (let n = 0; n < count; n++) order[next[frame[n] - first]++] = n;
 }
 
 /** Reads a ground truth, detection or result file. Throws one InputError naming every mistake. */
@@ -93,17 +198,25 @@ export function readMotChallenge(text: string, reading: MotReading): MotFeed {
     emptyCount: 0,
     isOrderSaid: reading.box !== undefined,
     lastFrame: 0,
+    rows: new MotRows(Math.max(ROOM_MIN, Math.ceil(text.length / ROW_CHARS))),
     frames: new Map(),
   };
   const read = new RowReader(rows, reading);
   const order = new RowOrder();
   while (rows.mistakes.length < PROBLEMS_MAX && rows.next()) {
-    const row = read.row();
-    if (row === null) continue;
-    order.follow(rows.values[0], rows.values[1]);
-    addRow(feed, rows.values[0], row);
+    if (!read.read()) {
+      if (read.isForeign) break;
+      continue;
+    }
+    const frame = rows.values[0];
+    order.follow(frame, rows.values[1]);
+    feed.rows.append(read, frame, rows.line);
+    if (read.counted) feed.countedCount++;
+    if (frame > feed.lastFrame) feed.lastFrame = frame;
   }
   Object.assign(feed, {
+    rowCount: feed.rows.count,
+    frames: feed.rows.byFrame(),
     columns: read.layout.count,
     hasClass: read.layout.hasClass,
     isOrderSaid: feed.isOrderSaid || read.layout.header !== null,
@@ -127,34 +240,43 @@ export function alignMotChallenge(reference: MotFeed, tracker: MotFeed, preproce
   const first = reference.frames.has(0) || tracker.frames.has(0) ? 0 : 1;
   const length = Math.max(reference.lastFrame, tracker.lastFrame) + 1 - first;
   return Array.from({ length }, (_, index) => {
-    const truths = reference.frames.get(index + first) ?? [];
-    const tracks = objectsOf(tracker.frames.get(index + first) ?? []);
-    const judged = objectsOf(truths);
+    const truths = reference.frames.get(index + first) ?? NO_ROWS;
+    const tracks = objectsOf(tracker.rows, tracker.frames.get(index + first) ?? NO_ROWS);
+    const judged = objectsOf(reference.rows, truths);
     if (!preprocess) return { reference: judged, tracker: tracks };
-    return { reference: judged, tracker: judgedTracks(judged, asideOf(truths, preprocess), tracks) };
+    return { reference: judged, tracker: judgedTracks(judged, asideOf(reference.rows, truths, preprocess), tracks) };
   });
 }
 
-function objectsOf(rows: MotRow[]): Array<MotRow['object']> {
+const NO_ROWS = new Int32Array(0);
+
+/** The objects of rows that count. */
+export function objectsOf({ ids, counted, boxes }: MotRows, which: Int32Array): Array<MotRow['object']> {
   const objects: Array<MotRow['object']> = [];
-  for (const row of rows) if (row.counted) objects.push(row.object);
+  for (let m = 0; m < which.length; m++) {
+    const n = which[m];
+    if (counted[n] === 0) continue;
+    const at = 4 * n;
+    objects.push({ id: ids[n], box: [boxes[at], boxes[at + 1], boxes[at + 2], boxes[at + 3]] });
+  }
   return objects;
 }
 
 /** The rows that do not count, as the rules see them. */
-export function asideOf(rows: readonly MotRow[], rules: MotRules): Aside[] {
+export function asideOf(rows: MotRows, which: Int32Array, rules: MotRules): Aside[] {
   const aside: Aside[] = [];
-  for (const { counted, object, class: kind } of rows)
-    if (!counted) aside.push({ box: object.box, role: DISTRACTORS[rules].includes(kind) ? 'distractor' : 'neutral' });
+  const distractors = DISTRACTORS[rules];
+  for (const n of which)
+    if (rows.counted[n] === 0)
+      aside.push({ box: rows.box(n), role: distractors.includes(rows.kind[n]) ? 'distractor' : 'neutral' });
   return aside;
 }
 
 /** How many rows are distractors of any of the benchmarks. */
-export function distractorCount({ frames }: MotFeed): number {
-  let count = 0;
-  for (const rows of frames.values())
-    for (const { counted, class: kind } of rows) if (!counted && DISTRACTORS.motchallenge.includes(kind)) count++;
-  return count;
+export function distractorCount({ rows: { count, counted, kind } }: MotFeed): number {
+  let found = 0;
+  for (let n = 0; n < count; n++) if (counted[n] === 0 && DISTRACTORS.motchallenge.includes(kind[n])) found++;
+  return found;
 }
 
 /** What the first row of a file, or of a feed, says about the others. */
@@ -173,7 +295,15 @@ export interface MotLayout {
 
 /** Reads the rows of one file, or of one message of a feed. */
 export class RowReader {
+  /** the row at hand, as in MotRow; the box is the next row's too */
+  id = '';
+  readonly box: Box = [0, 0, 0, 0];
+  counted = true;
+  kind = 0;
+  position: number[] | undefined = undefined;
   emptyCount = 0;
+  /** a header names other columns: no row is worth a word */
+  isForeign = false;
   readonly layout: MotLayout;
   readonly #classes: ReadonlySet<number>;
 
@@ -186,25 +316,29 @@ export class RowReader {
     this.#classes = new Set(reading.classes ?? [PEDESTRIAN]);
   }
 
-  /** The row at hand; null, and mistakes, when something is wrong with it. */
-  row(): MotRow | null {
+  /** Reads the row that is next in the text; false, and mistakes, when something is wrong with it. */
+  read(): boolean {
     const { rows, reading } = this;
     if (this.layout.count === 0) this.#readLayout();
-    if (!this.#hasSoundColumns()) return null;
+    if (this.isForeign || !this.#hasSoundColumns()) return false;
     const { values } = rows;
     const before = rows.mistakes.length;
     this.#checkFrame(values[0]);
-    const box = this.#box();
-    const id = readId(rows);
-    if (rows.mistakes.length > before) return null;
-    const row: MotRow = {
-      object: { id, box },
-      line: rows.line,
-      counted: true,
-      class: this.layout.hasClass || (reading.kind === 'tracker' && rows.columns >= 8) ? values[7] : 0,
-    };
-    if (reading.positions && rows.columns >= 10) row.position = [values[7], values[8], values[9]];
-    row.counted = reading.allRows === true || reading.kind === 'tracker' || this.#isCounted(row);
+    if (!reading.positions) this.#readBox();
+    this.id = readId(rows);
+    if (rows.mistakes.length > before) return false;
+    this.kind = this.layout.hasClass || (reading.kind === 'tracker' && rows.columns >= 8) ? values[7] : 0;
+    if (reading.positions) this.position = rows.columns >= 10 ? [values[7], values[8], values[9]] : undefined;
+    this.counted = reading.allRows === true || reading.kind === 'tracker' || this.#isCounted();
+    return true;
+  }
+
+  /** The row at hand by itself. */
+  row(): MotRow {
+    const { id, box, counted, kind, position } = this;
+    const object = { id, box: [box[0], box[1], box[2], box[3]] as Box };
+    const row: MotRow = { object, line: this.rows.line, counted, class: kind };
+    if (position) row.position = position;
     return row;
   }
 
@@ -215,6 +349,8 @@ export class RowReader {
     layout.hasClass =
       rows.columns >= 8 && (rows.columns < 10 || (reading.kind === 'reference' && reading.classes !== undefined));
     layout.header ??= rows.header;
+    // of a tracker, nobody looks at what comes after the class
+    if (reading.kind === 'tracker' && !reading.positions && layout.header === null) rows.columnsRead = 8;
     if (layout.header === null || reading.box) return;
     layout.order = orderOf(layout.header);
     if (layout.order) return;
@@ -223,6 +359,7 @@ export class RowReader {
       Object.assign(layout, named, { count: named.places.length, hasClass: named.places.length === 8 });
       return;
     }
+    this.isForeign = true;
     const expected = COLUMNS.slice(0, COLUMNS_MIN).join(', ');
     rows.addMistake(
       `${Math.max(1, rows.line - 1)}:1`,
@@ -239,7 +376,9 @@ export class RowReader {
     }
     const { layout, reading } = this;
     if (rows.columns !== layout.columns) {
-      rows.lineMistake(`has ${rows.columns} columns; expected ${layout.columns}, as on the first line`);
+      const isWide = Math.max(rows.columns, layout.columns) > COLUMNS.length;
+      const commas = isWide ? '; if commas are decimal points here, columns need another separator' : '';
+      rows.lineMistake(`has ${rows.columns} columns; expected ${layout.columns}, as on the first line${commas}`);
       return false;
     }
     if (layout.places) rows.reorder(layout.places);
@@ -268,31 +407,41 @@ export class RowReader {
     mistakeIn(this.rows, 0, `a whole number from ${least} to ${FRAMES_MAX - frameOffset}${offset}${remedy}`);
   }
 
-  #box(): Box {
-    const { rows, reading } = this;
+  #readBox(): void {
+    const { rows, reading, box } = this;
     const { values } = rows;
     const order = reading.box ?? this.layout.order ?? 'xywh';
-    const box = boxIn(order, values[2], values[3], values[4], values[5]);
-    const words = order === 'xywh' ? '0 or above' : `read as ${order} so that the sides are 0 or above`;
+    if (order === 'xywh') for (let d = 0; d < 4; d++) box[d] = values[2 + d];
+    else setBox(box, boxIn(order, values[2], values[3], values[4], values[5]));
+    if (box[2] > 0 && box[3] > 0) return;
+    const hasNoBox = rows.columns >= 10 && box.every((value) => value === -1);
+    const words = hasNoBox
+      ? '0 or above; all four are -1: if columns 8 to 10 are positions, say --option objects=positions'
+      : order === 'xywh'
+        ? '0 or above'
+        : `read as ${order} so that the sides are 0 or above`;
     if (!(box[2] >= 0)) mistakeIn(rows, 4, `a number ${words}`);
-    if (!(box[3] >= 0)) mistakeIn(rows, 5, `a number ${words}`);
-    if (box[2] > 0 && box[3] > 0) return box;
+    if (!(box[3] >= 0) && !hasNoBox) mistakeIn(rows, 5, `a number ${words}`);
     this.emptyCount++;
-    return withArea(box, reading.kind);
+    setBox(box, withArea(box, reading.kind));
   }
 
   /** Column 7 is the active flag. */
-  #isCounted(row: MotRow): boolean {
+  #isCounted(): boolean {
     if (this.rows.columns >= 7 && this.rows.values[6] === 0) return false;
     if (!this.layout.hasClass) return true;
-    if (this.rows.columns >= 10 && !(Number.isInteger(row.class) && row.class >= 0))
+    if (this.rows.columns >= 10 && !(Number.isInteger(this.kind) && this.kind >= 0))
       mistakeIn(
         this.rows,
         7,
         'a class, a whole number from 0, because classes are asked for; here it is a position: leave out --classes',
       );
-    return this.#classes.has(row.class);
+    return this.#classes.has(this.kind);
   }
+}
+
+function setBox(box: Box, values: Box): void {
+  for (let d = 0; d < 4; d++) box[d] = values[d];
 }
 
 const NAMES: Record<string, RegExp> = {
@@ -391,26 +540,18 @@ class RowOrder {
   }
 }
 
-function addRow(feed: MotFeed, frame: number, row: MotRow): void {
-  const rows = feed.frames.get(frame);
-  if (rows) rows.push(row);
-  else feed.frames.set(frame, [row]);
-  feed.rowCount++;
-  if (row.counted) feed.countedCount++;
-  if (frame > feed.lastFrame) feed.lastFrame = frame;
-}
-
-function findDuplicates(feed: MotFeed, scanner: NumberRows): void {
+function findDuplicates({ rows, frames }: MotFeed, scanner: NumberRows): void {
   const lineOf = new Map<string, number>();
-  for (const [frame, rows] of feed.frames) {
+  for (const [frame, which] of frames) {
     lineOf.clear();
-    for (const { object, line } of rows) {
-      const first = lineOf.get(object.id);
-      if (first === undefined) lineOf.set(object.id, line);
+    for (const n of which) {
+      const line = rows.line[n];
+      const first = lineOf.get(rows.ids[n]);
+      if (first === undefined) lineOf.set(rows.ids[n], line);
       else
         scanner.addMistake(
           `${line}:${scanner.characterOf(line, 1)}`,
-          object.id,
+          rows.ids[n],
           `id (column 2) is already in frame ${frame}, on line ${first}; an id may come once per frame`,
         );
     }
@@ -419,7 +560,7 @@ function findDuplicates(feed: MotFeed, scanner: NumberRows): void {
 
 /** The benchmark's rules need classes in the reference, and pedestrians only in the results. */
 export function preprocessingProblems(
-  { file, columns, hasClass, rowCount, frames }: MotFeed,
+  { file, columns, hasClass, rowCount, rows }: MotFeed,
   kind: MotReading['kind'],
 ): Problem[] {
   if (kind === 'reference') {
@@ -428,13 +569,14 @@ export function preprocessingProblems(
     return [{ path: file, value: columns, message }];
   }
   const problems: Problem[] = [];
-  for (const rows of frames.values())
-    for (const { class: other, line } of rows)
-      if (other > PEDESTRIAN)
-        problems.push({
-          path: file === '' ? `${line}` : `${file}:${line}`,
-          value: other,
-          message: `class ${other}: the benchmark's preprocessing takes pedestrians (class 1) only; remove the row`,
-        });
+  for (let n = 0; n < rowCount; n++) {
+    const other = rows.kind[n];
+    if (!(other > PEDESTRIAN)) continue;
+    problems.push({
+      path: file === '' ? `${rows.line[n]}` : `${file}:${rows.line[n]}`,
+      value: other,
+      message: `class ${other}: the benchmark's preprocessing takes pedestrians (class 1) only; remove the row`,
+    });
+  }
   return problems;
 }

@@ -48,7 +48,8 @@ function readText(text: string, options: PlacementOptions, kind: Role, { rules }
     const placement = new Placement(options);
     const feed = readMotChallenge(text, readingOf(options, kind));
     let regions = 0;
-    const parts = [...feed.frames].map(([frame, rows]): Part => {
+    const parts = [...feed.frames].map(([frame, which]): Part => {
+      const rows = Array.from(which, (n) => feed.rows.row(n));
       const aside = kind === 'reference' ? rows.flatMap((row) => (row.counted ? [] : [asideOf(row, placement)])) : [];
       regions += aside.length;
       const objects = rows.flatMap((row) => (row.counted ? [objectOf(row, placement)] : []));

@@ -37,6 +37,8 @@ export interface Judging {
   rules?: Rules;
   /** only objects of this class are judged */
   class?: string;
+  /** of trackers: the classes of the reference that count, where somebody chose them and they are numbers */
+  classes?: readonly number[];
   /** neither of two feeds is believed */
   symmetric?: boolean;
 }

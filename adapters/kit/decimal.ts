@@ -13,6 +13,49 @@ export const POWERS_OF_TEN = Array.from({ length: 23 }, (_, power) => 10 ** powe
 /** No digit can belong to two parts of it, so that a text which does not match is left after one pass. */
 const DECIMAL = /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/;
 
+/** Digits of which two pieces are safe integers, this many of them in the first. */
+const LONG_DIGITS_MAX = 19;
+const HEAD_DIGITS = 15;
+/** Splits a double into two of half its digits, whose products are exact (Dekker). */
+const SPLIT = 2 ** 27 + 1;
+
+/**
+ * The number text[start, end), digits and perhaps a dot, with more digits than a safe integer has; NaN where it cannot
+ * be told which of two doubles is nearer. The quotient of what the digits are and a power of ten is corrected by its
+ * remainder, which products without rounding give.
+ */
+export function readLongDecimal(text: string, start: number, end: number, decimals: number): number {
+  let head = 0;
+  let tail = 0;
+  let digits = 0;
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (code === DOT || (code === ZERO && digits === 0)) continue;
+    if (digits++ < HEAD_DIGITS) head = head * 10 + code - ZERO;
+    else tail = tail * 10 + code - ZERO;
+  }
+  if (digits <= HEAD_DIGITS || digits > LONG_DIGITS_MAX || decimals >= POWERS_OF_TEN.length) return Number.NaN;
+  const shift = POWERS_OF_TEN[digits - HEAD_DIGITS];
+  const divisor = POWERS_OF_TEN[decimals];
+  const whole = head * shift;
+  const quotient = (whole + tail) / divisor;
+  const product = quotient * divisor;
+  const remainder = whole - product + (tail + roundedOff(head, shift, whole) - roundedOff(quotient, divisor, product));
+  const correction = remainder / divisor;
+  const doubt = (Math.abs(correction) + quotient * Number.EPSILON) * 1e-9;
+  const value = quotient + (correction - doubt);
+  return value === quotient + (correction + doubt) ? value : Number.NaN;
+}
+
+/** What the product of two numbers lost when it was rounded. */
+function roundedOff(a: number, b: number, product: number): number {
+  const aHigh = a * SPLIT - (a * SPLIT - a);
+  const bHigh = b * SPLIT - (b * SPLIT - b);
+  const aLow = a - aHigh;
+  const bLow = b - bHigh;
+  return aLow * bLow - (product - aHigh * bHigh - aLow * bHigh - aHigh * bLow);
+}
+
 /** The number that fills text[start, end), or NaN. */
 export function readDecimal(text: string, start: number, end: number): number {
   let at = start;
@@ -31,11 +74,15 @@ export function readDecimal(text: string, start: number, end: number): number {
     decimals = at - dot - 1;
     digits += decimals;
   }
-  if (at !== end || digits === 0 || mantissa > Number.MAX_SAFE_INTEGER || decimals >= POWERS_OF_TEN.length) {
+  let value = Number.NaN;
+  if (at === end && digits > 0 && decimals < POWERS_OF_TEN.length) {
+    if (mantissa > Number.MAX_SAFE_INTEGER) value = readLongDecimal(text, first, end, decimals);
+    else value = decimals === 0 ? mantissa : mantissa / POWERS_OF_TEN[decimals];
+  }
+  if (Number.isNaN(value)) {
     const slow = text.slice(start, end);
     return DECIMAL.test(slow) ? Number(slow) : Number.NaN;
   }
-  const value = decimals === 0 ? mantissa : mantissa / POWERS_OF_TEN[decimals];
   return negative ? -value : value;
 }
 

@@ -1,12 +1,12 @@
 /**
  * Rows of numbers in text, walked once: after next() the row's numbers are in `values`, with NaN for what is none.
- * Separated by commas, semicolons (then a comma may be the decimal point), tabs or blanks, as the first row tells; a
+ * Separated by commas, semicolons, tabs or blanks (then a comma may be the decimal point), as the first row tells; a
  * separator at the end of a row, blank lines, comment lines (#, %, //), a header, quotes, a byte order mark and line
  * ends of any system are accepted. Invariant: `line` and characters in mistakes are those of the text as it came.
  */
 
 import type { Problem } from '../../src/metric/input-error.js';
-import { POWERS_OF_TEN, readDecimal } from './decimal.js';
+import { POWERS_OF_TEN, readDecimal, readLongDecimal } from './decimal.js';
 
 const COMMA = 44;
 const NEWLINE = 10;
@@ -20,12 +20,16 @@ const ZERO = 48;
 const COMMENT_MARKS = new Set([35, 37, 47]);
 /** A line that is no row of numbers: a comment, or blank. */
 const NO_ROW = /^\s*(#|%|\/\/|$)/;
+/** Numbers between blanks, some of them with a comma inside. */
+const DECIMAL_COMMAS = /^\s*(-?\d+(,\d+)?\s+){5,}-?\d+(,\d+)?\s*$/;
 const HEAD_CHARS = 65_536;
 
 export class NumberRows {
   readonly values: Float64Array;
-  /** of the row at hand; those beyond the length of `values` are not read */
+  /** of the row at hand; those beyond `columnsRead` are counted, not read */
   columns = 0;
+  /** may be lowered after the first row; as many as `values` has until then */
+  columnsRead: number;
   line = 0;
   /** names of the columns, where the first row has names */
   header: string[] | null = null;
@@ -47,6 +51,7 @@ export class NumberRows {
     mayHaveHeader = true,
   ) {
     this.values = new Float64Array(columnsMax);
+    this.columnsRead = columnsMax;
     this.#starts = new Int32Array(columnsMax + 1);
     this.#text = withCommas(text);
     this.#rowSeen = !mayHaveHeader;
@@ -142,7 +147,7 @@ export class NumberRows {
     let start = this.#at;
     while (more) {
       start = this.#at;
-      if (column < this.values.length) {
+      if (column < this.columnsRead) {
         this.#starts[column] = start;
         this.values[column] = this.#readNumber();
       } else this.#at = fieldEnd(this.#text, start);
@@ -162,6 +167,7 @@ export class NumberRows {
     while (code === SPACE || code === TAB) code = text.charCodeAt(++at);
     const negative = code === MINUS;
     if (negative || code === PLUS) code = text.charCodeAt(++at);
+    const first = at;
     let mantissa = 0;
     let digits = 0;
     let decimals = 0;
@@ -173,12 +179,16 @@ export class NumberRows {
         mantissa = mantissa * 10 + code - ZERO;
       digits += decimals;
     }
+    const end = at;
     if (code === RETURN) code = text.charCodeAt(++at);
     const ended = code === COMMA || code === NEWLINE || at >= text.length;
-    if (digits === 0 || !ended || mantissa > Number.MAX_SAFE_INTEGER || decimals >= POWERS_OF_TEN.length)
-      return this.#readAnyNumber();
+    if (digits === 0 || !ended || decimals >= POWERS_OF_TEN.length) return this.#readAnyNumber();
+    let value = decimals === 0 ? mantissa : mantissa / POWERS_OF_TEN[decimals];
+    if (mantissa > Number.MAX_SAFE_INTEGER) {
+      value = readLongDecimal(text, first, end, decimals);
+      if (Number.isNaN(value)) return this.#readAnyNumber();
+    }
     this.#at = at;
-    const value = decimals === 0 ? mantissa : mantissa / POWERS_OF_TEN[decimals];
     return negative ? -value : value;
   }
 
@@ -203,8 +213,8 @@ function withCommas(given: string): string {
   const first =
     head.find((line) => !NO_ROW.test(line) && /\d/.test(line)) ?? head.find((line) => !NO_ROW.test(line)) ?? '';
   if (first.includes(';')) return text.replaceAll(',', '.').replaceAll(';', ',');
-  if (first.includes(',')) return text;
-  return text.replace(/(?<=\S)[ \t]+(?=\S)/g, (run) => `,${run.slice(1)}`);
+  if (first.includes(',') && !DECIMAL_COMMAS.test(first)) return text;
+  return text.replaceAll(',', '.').replace(/(?<=\S)[ \t]+(?=\S)/g, (run) => `,${run.slice(1)}`);
 }
 
 function isBlank(text: string, from: number, to: number): boolean {

@@ -37,9 +37,7 @@ export function judgedTracks<Track extends Boxed>(
   tracks: readonly Track[],
   heightMax = 0,
 ): Track[] {
-  const regions = aside.filter(({ role }) => role === 'region');
-  const others = aside.filter(({ role }) => role !== 'region');
-  const distractors = others.filter(({ role }) => role === 'distractor');
+  const { regions, others, distractors } = sorted(aside);
   const isAnyAside = regions.length > 0 || heightMax > 0 || findOverlaps(distractors, tracks) > 0;
   if (!isAnyAside) return tracks as Track[];
   const all = [...truths, ...others];
@@ -52,6 +50,27 @@ export function judgedTracks<Track extends Boxed>(
   });
 }
 
+interface SortedAside {
+  regions: Aside[];
+  /** distractors and neutral rows, in the order in which they came */
+  others: Aside[];
+  distractors: Aside[];
+}
+
+/** Several trackers are compared with one reference: its rows are told apart once. */
+const known = new WeakMap<readonly Aside[], SortedAside>();
+
+function sorted(aside: readonly Aside[]): SortedAside {
+  let found = known.get(aside);
+  if (!found) {
+    const others = aside.filter(({ role }) => role !== 'region');
+    const distractors = others.filter(({ role }) => role === 'distractor');
+    found = { regions: aside.filter(({ role }) => role === 'region'), others, distractors };
+    known.set(aside, found);
+  }
+  return found;
+}
+
 /** Pairs that overlap enough, by track: where each track's begin, the truth of each and minus its IoU. */
 const starts: number[] = [];
 const columns: number[] = [];
@@ -62,7 +81,7 @@ function matchByOverlap(truths: readonly Boxed[], tracks: readonly Boxed[]): Int
   findOverlaps(truths, tracks);
   const table = { rows: tracks.length, columns: truths.length, start: starts, column: columns, cost: costs, alone: 0 };
   return cheapestMatching(table)
-    .slice(0, tracks.length)
+    .pairOf.slice(0, tracks.length)
     .map((pair) => (pair < 0 ? -1 : columns[pair]));
 }
 

@@ -154,6 +154,84 @@ export const series: Dashboard = {
       ],
     },
     {
+      title: 'Performance',
+      panels: [
+        {
+          title: 'Detection and SIAP',
+          description:
+            'Over the last settled frames: share of the objects that had a track (with one standard error), of tracks without an object, of time with one track. Without curves: performance is off for this stream.',
+          kind: 'lines',
+          queries: [
+            { expr: `tgospa_detection_probability{${ONE}}`, legend: 'PD' },
+            {
+              expr: `tgospa_detection_probability{${ONE}} - tgospa_detection_probability_standard_error{${ONE}}`,
+              legend: 'PD - error',
+            },
+            {
+              expr: `tgospa_detection_probability{${ONE}} + tgospa_detection_probability_standard_error{${ONE}}`,
+              legend: 'PD + error',
+            },
+            { expr: `tgospa_siap_ratio{${ONE},measure=~"spuriousness|longest_segment"}`, legend: '{{measure}}' },
+          ],
+          unit: 'percentunit',
+        },
+        {
+          title: 'Feed latency',
+          description:
+            'How late the tracks lie behind the reference, with one standard error: a clock that is off, or a slow filter. Shown, never corrected.',
+          kind: 'lines',
+          queries: [
+            { expr: `tgospa_feed_latency_seconds{${ONE}}`, legend: 'latency' },
+            {
+              expr: `tgospa_feed_latency_seconds{${ONE}} - tgospa_feed_latency_standard_error_seconds{${ONE}}`,
+              legend: 'latency - error',
+            },
+            {
+              expr: `tgospa_feed_latency_seconds{${ONE}} + tgospa_feed_latency_standard_error_seconds{${ONE}}`,
+              legend: 'latency + error',
+            },
+          ],
+          unit: 's',
+        },
+        {
+          title: 'Position error',
+          description:
+            'RMS and 95 %, along the way of the object and across it, and what is the same for everybody (bias, by axis).',
+          kind: 'lines',
+          queries: [
+            { expr: `tgospa_position_error{${ONE}}`, legend: '{{statistic}}' },
+            { expr: `tgospa_feed_bias{${ONE}}`, legend: 'bias {{axis}}' },
+          ],
+        },
+        {
+          title: 'Gaps',
+          description: 'Share of the time of objects that they are in gaps.',
+          kind: 'lines',
+          queries: [{ expr: `tgospa_gap_time_ratio{${ONE}}`, legend: 'in gaps' }],
+          unit: 'percentunit',
+        },
+        {
+          title: 'Continuity',
+          description: 'Changes of track per hour of an object, and ambiguity: tracks per tracked object.',
+          kind: 'lines',
+          queries: [
+            { expr: `tgospa_track_changes_per_object_hour{${ONE}}`, legend: 'changes per hour' },
+            { expr: `tgospa_siap_ratio{${ONE},measure="ambiguity"}`, legend: 'ambiguity' },
+          ],
+        },
+        {
+          title: 'Longest gap, first track',
+          description: 'Longest time without a track, and how long new objects wait for their first.',
+          kind: 'lines',
+          queries: [
+            { expr: `tgospa_longest_gap_seconds{${ONE}}`, legend: 'longest gap' },
+            { expr: `tgospa_first_pair_delay_seconds{${ONE}}`, legend: 'first track, {{statistic}}' },
+          ],
+          unit: 's',
+        },
+      ],
+    },
+    {
       title: 'Feeds',
       panels: [
         {

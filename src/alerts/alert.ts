@@ -31,21 +31,21 @@ type Kind = { alertname: string; what: string; unit: string };
 const KINDS: Record<IncidentSignalName, Kind> = {
   silence: { alertname: 'TrackerSilent', what: 'is silent', unit: '' },
   wiring: { alertname: 'TrackerNeverMatches', what: 'does not fit its reference', unit: '' },
-  missed: { alertname: 'TrackerMissSpike', what: 'misses far more than usual', unit: 'missed objects per frame' },
+  missed: { alertname: 'TrackerMissSpike', what: 'misses far more than usual', unit: 'Missed objects per frame' },
   false: {
     alertname: 'TrackerFalseSpike',
     what: 'reports far more objects that are not there than usual',
-    unit: 'false tracks per frame',
+    unit: 'False tracks per frame',
   },
   switch: {
     alertname: 'TrackerSwitchSpike',
     what: 'exchanges or breaks identities far more than usual',
-    unit: 'track switches per frame',
+    unit: 'Track switches per frame',
   },
   localization: {
     alertname: 'TrackerLocalizationDrift',
     what: 'is less precise than usual',
-    unit: 'mean localization error',
+    unit: 'Mean localization error',
   },
   timing: { alertname: 'TrackerLocalizationDrift', what: 'is late', unit: '' },
 };
@@ -64,22 +64,30 @@ function tellingSignals({ signals }: OpenIncident): IncidentSignal[] {
 export function alertOf(incident: OpenIncident, extra: Record<string, string>, links: Links): Alert {
   const { stream, tracker, profile, severity, lasting, cause, message, sinceMs, k } = incident;
   const [leading] = tellingSignals(incident);
-  const { alertname, what } = KINDS[leading.signal];
+  const { alertname } = KINDS[leading.signal];
   const known = cause === 'unknown' ? '' : `: ${message}`;
   const path = [stream, tracker, profile].map(encodeURIComponent).join('/');
+  const moment = `${links.page}#/s/${path}?k=${k}`;
   return {
     key: `${seriesKey(stream, tracker, profile)}\n${alertname}\n${severity}`,
     labels: { ...extra, alertname, severity, by: 'evaluator', stream, tracker, profile, signal: leading.signal },
     annotations: {
-      summary: `Tracker ${tracker} of ${stream} ${lasting ? `still ${what}` : what}${known}.`,
-      description: descriptionOf(incident),
+      summary: `Tracker ${tracker} of ${stream} ${lasting ? 'still ' : ''}${whatOf(leading)} since ${clock(sinceMs)}${known}.`,
+      description: `${descriptionOf(incident)} The moment: ${moment}`,
       cause,
       runbook_url: `${links.runbook}#${alertname.toLowerCase()}`,
       ...dashboardOf(incident, links),
     },
     startsAt: new Date(sinceMs).toISOString(),
-    generatorURL: `${links.page}#/s/${path}?k=${k}`,
+    generatorURL: moment,
   };
+}
+
+/** What is wrong, with the number of objects where it is known: 18 of 20. */
+function whatOf({ signal, concerned, of }: IncidentSignal): string {
+  if (!of || !concerned) return KINDS[signal].what;
+  if (signal === 'missed') return `misses ${concerned} of ${of} objects`;
+  return signal === 'false' ? `reports ${concerned} objects that are not there, of ${of}` : KINDS[signal].what;
 }
 
 function dashboardOf(
@@ -93,27 +101,28 @@ function dashboardOf(
   return { dashboard_url: url.href };
 }
 
-/** 14:02:11Z, with the day where it is another one than that of the newest news. */
+/** As people say it, for a page at night: 14:02:11 UTC on 2026-11-17. */
 export function clock(ms: number): string {
   const text = new Date(ms).toISOString();
-  return `${text.slice(0, 10)} ${text.slice(11, 19)}Z`;
+  return `${text.slice(11, 19)} UTC on ${text.slice(0, 10)}`;
 }
 
+/** Sentences: what lasts, why, how much, since when, how often, who. */
 function descriptionOf(incident: OpenIncident): string {
-  const { profile, k, at, sinceMs, lasting, message, cause, times } = incident;
-  const still =
-    lasting === 'adopted'
-      ? `Still bad since ${clock(sinceMs)}, and learned as usual by now. `
-      : lasting === 'retired'
-        ? `The tracker is gone; it was bad since ${clock(sinceMs)}. `
-        : '';
-  const why = cause === 'unknown' ? '' : `${message[0].toUpperCase()}${message.slice(1)}. `;
-  const again = times > 1 ? ` It came ${times} times.` : '';
-  const figures = tellingSignals(incident).flatMap(figuresOf).join('; ');
-  const named = [...new Set(tellingSignals(incident).flatMap(({ objects }) => objects))].slice(0, 20);
-  const concerned = named.length > 0 ? ` Concerned: ${named.join(', ')}.` : '';
-  const since = `Since ${clock(sinceMs)}, frame ${k}, newest news at frame ${at} (profile ${profile}).`;
-  return `${still}${why}${figures ? `${figures[0].toUpperCase()}${figures.slice(1)}. ` : ''}${since}${again}${concerned}`;
+  const { profile, k, sinceMs, lasting, message, cause, times } = incident;
+  const telling = tellingSignals(incident);
+  const named = [...new Set(telling.flatMap(({ objects }) => objects))].slice(0, 20);
+  return [
+    lasting === 'adopted' ? `Still bad since ${clock(sinceMs)}, and learned as usual by now.` : '',
+    lasting === 'retired' ? `The tracker is gone; it was bad since ${clock(sinceMs)}.` : '',
+    cause === 'unknown' ? 'No single cause explains it so far.' : `Likely cause: ${message}.`,
+    ...telling.flatMap(figuresOf),
+    `It began at ${clock(sinceMs)}, frame ${k} (profile ${profile}).`,
+    times > 1 ? `It has come back: this is time ${times}.` : '',
+    named.length > 0 ? `Concerned are ${named.join(', ')}.` : '',
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ');
 }
 
 function figuresOf({ signal, observed, expected, expectedNow, concerned, of }: IncidentSignal): string[] {
@@ -121,7 +130,7 @@ function figuresOf({ signal, observed, expected, expectedNow, concerned, of }: I
   if (unit === '') return [];
   const share = of && concerned !== undefined ? ` (${concerned} of ${of} objects)` : '';
   const now = expectedNow === undefined ? '' : `, ${number(expectedNow)} by now`;
-  return [`${unit}: ${number(observed)}${share} where ${number(expected)} is usual${now}`];
+  return [`${unit}: ${number(observed)}${share} where ${number(expected)} is usual${now}.`];
 }
 
 const number = (value: number) => String(Number(value.toPrecision(3)));

@@ -5,7 +5,7 @@
  * taken back either.
  */
 import { type Config, matchesPattern } from '../config/config.js';
-import type { IncidentEvent, OpenIncident } from '../wire/incidents.js';
+import type { IncidentEvent, IncidentSignal, OpenIncident } from '../wire/incidents.js';
 import { seriesKey } from '../wire/series-key.js';
 import { type Alert, alertOf, groupAlertOf, type Links } from './alert.js';
 import type { IncidentDesk } from './incident-desk.js';
@@ -99,10 +99,15 @@ export class Announcer {
 
   /** One of its signals has lasted for as long as it must. */
   #isDue({ incident, knownMs, endedMs }: Known, nowMs: number): boolean {
-    const { minimumMs } = this.settings;
     const active = incident.signals.filter(({ over }) => !over || endedMs !== null);
-    const least = Math.min(...active.map(({ signal }) => minimumMs[signal]));
+    const least = Math.min(...active.map((signal) => this.#minimumMs(signal)));
     return (endedMs ?? nowMs) - knownMs >= least;
+  }
+
+  /** What will wake somebody once it is beyond doubt waits for that: otherwise it is told of twice, and taken back. */
+  #minimumMs({ signal, certain }: IncidentSignal): number {
+    const { minimumMs, doubtMs } = this.settings;
+    return signal === 'missed' && certain === false ? Math.max(minimumMs.missed, doubtMs) : minimumMs[signal];
   }
 
   #forgetOld(nowMs: number): void {

@@ -4,6 +4,7 @@
  */
 import { defaultConfig } from '../config/config.js';
 import { hasStore, inspect, isInUse, repair } from '../store/inspection.js';
+import { slotFolders, slotsOf } from '../store/layout.js';
 import type { Console } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp, UsageError } from './console/options.js';
 
@@ -35,11 +36,17 @@ const REPAIR_HELP = [
 
 /** Reports on a data folder; resolves with the exit code. */
 export async function runCheck(args: string[], { out }: Pick<Console, 'out'>): Promise<number> {
-  const dir = folderOf('check', args);
-  if (dir === null) {
+  const dirs = foldersOf('check', args);
+  if (dirs === null) {
     out.write(CHECK_HELP);
     return 0;
   }
+  const codes: number[] = [];
+  for (const dir of dirs) codes.push(await check(dir, out));
+  return Math.max(...codes);
+}
+
+async function check(dir: string, out: Console['out']): Promise<number> {
   if (await isInUse(dir)) {
     out.write(`${dir} is in use by a running evaluator: ask it at /readyz, or stop it and check again\n`);
     return 2;
@@ -56,11 +63,17 @@ export async function runCheck(args: string[], { out }: Pick<Console, 'out'>): P
 
 /** Puts a data folder in order; resolves with the exit code. */
 export async function runRepair(args: string[], { out }: Pick<Console, 'out'>): Promise<number> {
-  const dir = folderOf('repair', args);
-  if (dir === null) {
+  const dirs = foldersOf('repair', args);
+  if (dirs === null) {
     out.write(REPAIR_HELP);
     return 0;
   }
+  const codes: number[] = [];
+  for (const dir of dirs) codes.push(await repairOne(dir, out));
+  return Math.max(...codes);
+}
+
+async function repairOne(dir: string, out: Console['out']): Promise<number> {
   if (await isInUse(dir)) {
     out.write(`${dir} is in use by a running evaluator; stop it before you repair its folder\n`);
     return 2;
@@ -77,12 +90,14 @@ export async function runRepair(args: string[], { out }: Pick<Console, 'out'>): 
   return 0;
 }
 
-/** The folder that is named; null when help is wanted. */
-function folderOf(command: string, args: string[]): string | null {
+/** The folder that is named, or those of its workers; null when help is wanted. */
+function foldersOf(command: string, args: string[]): string[] | null {
   const line = new CommandLine(command, [OPTIONS], args);
   if (line.has('help')) return null;
   line.throwMistakes();
   const dir = line.text('data') ?? data.dir;
-  if (!hasStore(dir)) throw new UsageError(`${dir} holds no store of the evaluator; name its data.dir with --data`);
-  return dir;
+  const folders = slotFolders(dir, slotsOf(dir));
+  if (!folders.every(hasStore))
+    throw new UsageError(`${dir} holds no store of the evaluator; name its data.dir with --data`);
+  return folders;
 }

@@ -1,42 +1,38 @@
 /**
  * `tgospa demo`: the evaluator at work within a minute. Starts it, and beside it a simulated scene whose reference and
  * two trackers, a good one and one with scripted faults, are sent over real WebSockets by the package's own client.
- * Shows what the evaluator reports on them in one line, and runs until stopped.
+ * Shows what the evaluator reports on them, and runs until stopped. Each scene has a file of its own.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type App, startApp } from '../app.js';
-import type { ClientObject, FeedClient } from '../client.js';
 import { defaultConfig, readConfig } from '../config/config.js';
-import type { Frame, Obj } from '../index.js';
-import { crossingScene, type Fault, type SimulatedScene } from '../simulation/walkers.js';
 import { createLogger } from '../telemetry/logger.js';
-import type { LiveEvent, ReportEvent, SpikeEvent } from '../wire/events.js';
 import { type Console, stopSignal, write } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
-import { CLEAR_LINE } from './console/progress.js';
-import { openFeed, Pace } from './player.js';
+import { crossingDemo } from './demo-crossing.js';
+import { radarDemo } from './demo-radar.js';
+import type { DemoScene } from './demo-scene.js';
+import { Summary } from './demo-summary.js';
+import { Pace } from './player.js';
+import { asStartError, StartError } from './start-error.js';
 
 const { port: DEFAULT_PORT, host: DEFAULT_HOST } = defaultConfig().listen;
-const DEFAULT_FPS = 20;
-/** One round is 15 s: long enough to learn what is usual. */
+/** One round is 15 or 30 s: long enough to learn what is usual. */
 const DEFAULT_CALM = 1;
-const STREAM = 'crossing';
-const GOOD = 'steady';
-const FAULTY = 'faulty';
-/** The scripted fault that only a live feed can have; frames of one round, 1-based. */
-const SILENCE: Fault = { from: 20, to: 69, what: 'says nothing at all' };
-/** Short enough for the silence to show: it lasts 2.5 s at the default pace. */
-const SETTINGS = { pairing: { latenessMs: 500, silenceMs: 1000 } };
-/** How often the summary is drawn, on a terminal and elsewhere. */
-const REDRAW_MS = 200;
-const LINE_MS = 2000;
-/** The first round is the scene that `tgospa eval --demo` shows. */
-const FIRST_SEED = 7;
+const SCENES = { crossing: crossingDemo, radar: radarDemo };
+type SceneName = keyof typeof SCENES;
+const SCENE_NAMES = Object.keys(SCENES) as SceneName[];
+const DEFAULT_FPS: Record<SceneName, number> = { crossing: 20, radar: 4 };
 
 const OPTIONS: OptionGroup = {
   options: {
+    scene: {
+      value: 'NAME',
+      choices: SCENE_NAMES,
+      help: 'crossing, walkers before a camera (default); radar, aircraft with and without transponders',
+    },
     port: { value: 'PORT', help: `port for everything, ${DEFAULT_PORT} by default; a free one when it is taken` },
     host: {
       value: 'ADDRESS',
@@ -44,7 +40,7 @@ const OPTIONS: OptionGroup = {
     },
     name: { value: 'NAME', help: 'a name it answers to, besides addresses and localhost' },
     data: { value: 'DIR', help: 'folder to keep the log in; a temporary one unless given' },
-    fps: { value: 'NUMBER', help: `frames per second, from 1 to 100, ${DEFAULT_FPS} by default` },
+    fps: { value: 'NUMBER', help: 'frames per second, from 1 to 100; 20 by default, 4 turns of the antenna for radar' },
     calm: {
       value: 'ROUNDS',
       help: `rounds in which the faulty tracker is good too, so that its usual level is known, ${DEFAULT_CALM} by default`,
@@ -64,6 +60,7 @@ function demoHelp(): string {
 }
 
 interface Job {
+  scene: DemoScene;
   port: number;
   host: string;
   name: string | null;
@@ -79,7 +76,7 @@ export async function runDemo(args: string[], console: Console, signal = stopSig
   const line = new CommandLine('demo', [OPTIONS], args);
   if (line.has('help')) return write(console.out, demoHelp());
   const job = readJob(line);
-  const dir = job.data ?? mkdtempSync(join(tmpdir(), 'tgospa-demo-'));
+  const dir = job.data ?? temporaryFolder();
   try {
     const app = await startSomewhere(job, dir, console);
     try {
@@ -93,35 +90,42 @@ export async function runDemo(args: string[], console: Console, signal = stopSig
   }
 }
 
-/** Starts the evaluator; where the port is taken, on a free one. */
-async function startSomewhere({ port, host, name }: Job, dir: string, { err }: Console): Promise<App> {
+function temporaryFolder(): string {
   try {
-    return await start(port, host, name, dir);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    err.write(`port ${port} is taken, perhaps by another demo or tgospa serve; taking a free one instead\n`);
-    return start(0, host, name, dir);
+    return mkdtempSync(join(tmpdir(), 'tgospa-demo-'));
+  } catch (cause) {
+    throw new StartError(`no folder can be made in ${tmpdir()}; choose one that can be written with --data`, { cause });
   }
 }
 
-function start(port: number, host: string, name: string | null, dir: string): Promise<App> {
+/** Starts the evaluator; where the port is taken, on a free one. */
+async function startSomewhere({ scene, port, host, name }: Job, dir: string, { err }: Console): Promise<App> {
+  try {
+    return await start(scene, port, host, name, dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    err.write(`port ${port} is taken, perhaps by another demo or tgospa serve; taking a free one instead\n`);
+    return start(scene, 0, host, name, dir);
+  }
+}
+
+function start({ config: own }: DemoScene, port: number, host: string, name: string | null, dir: string): Promise<App> {
   // tokens in the environment are meant for a real evaluator
   const listen = { port, host, insecure: true, names: name === null ? [] : [name] };
-  const { config } = readConfig({ overrides: { listen, data: { dir } }, env: {} });
-  return startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
+  const { config } = readConfig({ text: JSON.stringify(own), overrides: { listen, data: { dir } }, env: {} });
+  return startApp(config, { env: {}, logger: createLogger({ level: 'error' }) }).catch((error) => {
+    throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? error : asStartError(error, config);
+  });
 }
 
 /** Sends the scene and draws the summary until asked to stop. */
-async function show(app: App, { fps, calm }: Job, console: Console, signal: AbortSignal): Promise<void> {
-  const summary = new Summary(console);
+async function show(app: App, { scene, fps, calm }: Job, console: Console, signal: AbortSignal): Promise<void> {
+  const summary = new Summary(scene.trackers, console);
   const subscription = app.live.events$.subscribe((event) => summary.apply(event));
-  const feeds = {
-    reference: openFeed({ url: app.urls.ingest, stream: STREAM, role: 'reference', settings: SETTINGS }),
-    good: openFeed({ url: app.urls.ingest, stream: STREAM, role: 'tracker', tracker: GOOD, settings: SETTINGS }),
-    faulty: openFeed({ url: app.urls.ingest, stream: STREAM, role: 'tracker', tracker: FAULTY, settings: SETTINGS }),
-  };
+  app.live.readReports(true);
+  const feeds = scene.open(app.urls.ingest);
   try {
-    await play(feeds, { first: lastFrame(app) + 1, calm }, new Pace(fps, signal));
+    await scene.play(feeds, { first: (await lastFrame(app)) + 1, calm }, new Pace(fps, signal));
   } finally {
     summary.stop();
     subscription.unsubscribe();
@@ -129,128 +133,29 @@ async function show(app: App, { fps, calm }: Job, console: Console, signal: Abor
   }
 }
 
-/** Round after round, with new people each time; the first `calm` of them without faults. */
-async function play(
-  feeds: Record<'reference' | 'good' | 'faulty', FeedClient>,
-  { first, calm }: { first: number; calm: number },
-  pace: Pace,
-) {
-  for (let k = first, lap = 1; ; lap++) {
-    const scene = crossingScene(FIRST_SEED + 3 * (lap - 1));
-    const good = framesOf(scene, GOOD);
-    const isCalm = lap <= calm;
-    const faulty = isCalm ? good.map(asFaultyNames) : framesOf(scene, FAULTY);
-    for (let index = 0; index < good.length; index++, k++) {
-      if (!(await pace.due())) return;
-      const send = (client: FeedClient, objects: Obj[]) =>
-        client.send({ k, t: Date.now() / 1000, objects: renamed(objects, lap) });
-      await send(feeds.reference, good[index].reference);
-      await send(feeds.good, good[index].tracker);
-      if (isCalm || !isSilent(index + 1)) await send(feeds.faulty, faulty[index].tracker);
-    }
-  }
-}
-
-const framesOf = (scene: SimulatedScene, tracker: string) =>
-  scene.trackers.find(({ name }) => name === tracker)!.frames;
-
-/** The faulty tracker while it is good: the good one's tracks under its own names. */
-const asFaultyNames = (frame: Frame): Frame => ({
-  ...frame,
-  tracker: frame.tracker.map((object) => ({ ...object, id: object.id.replace(/^a/, 'c') })),
-});
-
-const isSilent = (frame: number) => frame >= SILENCE.from && frame <= SILENCE.to;
-
-const renamed = (objects: Obj[], lap: number): ClientObject[] =>
-  objects.map((object) => ({ ...object, id: `${object.id}/${lap}` }) as ClientObject);
-
 /** Where an earlier demo in the same folder stopped. */
-const lastFrame = (app: App) =>
-  Math.max(0, ...app.live.streams().flatMap(({ series }) => series.map(({ k }) => k ?? 0)));
+const lastFrame = async (app: App) =>
+  Math.max(0, ...(await app.live.streams()).flatMap(({ series }) => series.map(({ k }) => k ?? 0)));
 
-/** One line: what the evaluator reports on both trackers, and what happened last. */
-class Summary {
-  readonly #newest = new Map<string, ReportEvent>();
-  readonly #switches = new Map<string, number>();
-  /** spikes that last, in words, by tracker and signal */
-  readonly #spikes = new Map<string, string>();
-  readonly #timer: NodeJS.Timeout;
-  #event = '';
-
-  constructor(readonly console: Console) {
-    this.#timer = setInterval(() => this.#draw(), this.#inPlace ? REDRAW_MS : LINE_MS);
-  }
-
-  get #inPlace(): boolean {
-    return Number.isFinite(this.console.screen.columns);
-  }
-
-  apply(event: LiveEvent): void {
-    if (event.type === 'report') this.#newest.set(event.tracker, event);
-    else this.#event = describe(event) ?? this.#event;
-    if (event.type === 'spike') this.#applySpike(event);
-    if (event.type === 'switch')
-      this.#switches.set(event.tracker, (this.#switches.get(event.tracker) ?? 0) + event.switches);
-  }
-
-  #applySpike({ tracker, signal, phase, k, expected, observed }: SpikeEvent): void {
-    const key = `${tracker} ${signal}`;
-    if (phase === 'end') this.#spikes.delete(key);
-    else this.#spikes.set(key, `SPIKE ${key}: ${short(observed)}, usual ${short(expected)}, since frame ${k}`);
-  }
-
-  stop(): void {
-    clearInterval(this.#timer);
-    if (this.#inPlace && this.#newest.size > 0) this.console.out.write('\n');
-  }
-
-  #draw(): void {
-    if (this.#newest.size === 0) return;
-    const k = Math.max(...[...this.#newest.values()].map((event) => event.k));
-    const parts = [GOOD, FAULTY].flatMap((name) => this.#partOf(name));
-    const line = [`frame ${k}`, ...this.#spikes.values(), ...parts, ...(this.#event ? [this.#event] : [])].join(' | ');
-    const { columns } = this.console.screen;
-    this.console.out.write(this.#inPlace ? `${CLEAR_LINE}${line.slice(0, columns - 1)}` : `${line}\n`);
-  }
-
-  #partOf(tracker: string): string[] {
-    const event = this.#newest.get(tracker);
-    if (!event) return [];
-    const { distance, count } = event.report;
-    const switches = this.#switches.get(tracker) ?? 0;
-    return [`${tracker} ${distance.toFixed(2)}: ${count.missed} missed, ${count.false} false, ${switches} switches`];
-  }
-}
-
-const short = (value: number) => String(Number(value.toPrecision(2)));
-
-/** An event in a few words; null for those that are not worth a line. */
-function describe(event: LiveEvent): string | null {
-  if (event.type === 'switch')
-    return `${event.tracker}: truth ${event.truth} switched from ${event.from ?? 'none'} to ${event.to ?? 'none'}`;
-  if (event.type === 'spike' && event.phase === 'end') return `${event.tracker}: ${event.signal} is as usual again`;
-  if (event.type === 'silence') return `${event.tracker ?? 'reference'} ${event.over ? 'is back' : 'is silent'}`;
-  return null;
-}
-
-function introduction({ urls }: App, { fps, calm }: Job): string {
-  const { trackers } = crossingScene();
-  const faults = [...trackers.find(({ name }) => name === FAULTY)!.faults, SILENCE].sort((a, b) => a.from - b.from);
-  const round = trackers[0].frames.length;
+function introduction({ urls }: App, { scene, fps, calm }: Job): string {
+  const { stream, roundLength, faults, about, unit } = scene;
+  const [good, faulty] = scene.trackers;
+  const learns = calm > 0 ? ` is good for ${calm} ${calm === 1 ? 'round' : 'rounds'}, then` : ',';
   return [
     `page      ${urls.http}/`,
     `metrics   ${urls.metrics}`,
-    `live      ${urls.live}?stream=${STREAM}`,
+    `live      ${urls.live}?stream=${stream}`,
     '',
-    `A simulated scene is sent to ${urls.ingest} at ${fps} frames per second. Tracker ${GOOD} is good; ${FAULTY}${calm > 0 ? ` is good for ${calm} ${calm === 1 ? 'round' : 'rounds'}, then` : ','} in each round of`,
-    `${round} frames (${Math.round(round / fps)} s):`,
-    ...faults.map(
-      ({ from, to, what }) => `  ${(from === to ? `frame ${from}` : `frames ${from}-${to}`).padEnd(14)}  ${what}`,
-    ),
+    ...about,
+    `A simulated scene is sent to ${urls.ingest} at ${fps} ${unit}s/s.`,
+    `Tracker ${good} is good; ${faulty}${learns} in each round of ${roundLength} ${unit}s (${Math.round(roundLength / fps)} s):`,
+    ...faults.map(({ from, to, what }) => {
+      const when = from === to ? `${unit} ${from}` : `${unit}s ${from}-${to}`;
+      return `  ${when.padEnd(14)}  ${what}`;
+    }),
     '',
-    'Below: SPIKE while a tracker is worse than usual; TGOSPA distance of the last 60 frames, what they missed and what was false,',
-    'switches so far. Ctrl-C stops.',
+    'Below: what happens, and in the last line the TGOSPA distance of the last 60',
+    'frames, what they missed and what was false. Ctrl-C stops.',
     '',
     '',
   ].join('\n');
@@ -258,14 +163,16 @@ function introduction({ urls }: App, { fps, calm }: Job): string {
 
 function readJob(line: CommandLine): Job {
   const isWhole = (max: number) => (value: number) => Number.isInteger(value) && value >= 0 && value <= max;
+  const asked = line.text('scene') as SceneName | undefined;
+  const name = asked && SCENE_NAMES.includes(asked) ? asked : 'crossing';
   const job = {
     port: line.numberWhere('port', DEFAULT_PORT, isWhole(65_535), 'a whole number from 0 to 65535'),
-    fps: line.numberWhere('fps', DEFAULT_FPS, (fps) => fps >= 1 && fps <= 100, 'a number from 1 to 100'),
+    fps: line.numberWhere('fps', DEFAULT_FPS[name], (fps) => fps >= 1 && fps <= 100, 'a number from 1 to 100'),
     calm: line.numberWhere('calm', DEFAULT_CALM, isWhole(1000), 'a whole number of rounds from 0 to 1000'),
     host: line.text('host') ?? DEFAULT_HOST,
     name: line.text('name') ?? null,
     data: line.text('data') ?? null,
   };
   line.throwMistakes();
-  return job;
+  return { ...job, scene: SCENES[name]() };
 }

@@ -9,11 +9,14 @@ import { ClientError, type ClientObject, type FeedClient, type Reject } from '..
 import { defaultConfig } from '../config/config.js';
 import { InputError, type Problem } from '../index.js';
 import { NAME_PATTERN } from '../wire/feed.js';
+import { type MomentFrame, type SavedMoment, shapeOf } from '../wire/moment.js';
+import type { Shape } from '../wire/objects.js';
 import { type Console, stopSignal, write, writeNotes } from './console/console.js';
 import { whole } from './console/numbers.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 import { Progress } from './console/progress.js';
 import { DEFAULT_FORMAT, type FileFormats, FORMAT_OPTIONS, readFormats } from './files/formats.js';
+import { MOMENT_FILE, readMomentFile } from './files/moments.js';
 import { shortNames } from './files/names.js';
 import { readRecordings } from './files/recordings.js';
 import { openFeed, Pace } from './player.js';
@@ -38,7 +41,10 @@ const OPTIONS: OptionGroup = {
       help: `format of all files, ${DEFAULT_FORMAT} by default; tgospa eval --formats lists them`,
     },
     url: { value: 'URL', help: `evaluator, ${DEFAULT_URL} by default` },
-    stream: { value: 'NAME', help: 'stream to send to; named after the reference file unless given' },
+    stream: {
+      value: 'NAME',
+      help: 'stream to send to; named after the reference file, or after the stream and frame of a moment, unless given',
+    },
     fps: { value: 'NUMBER|max', help: `frames per second, ${DEFAULT_FPS} by default; max: as fast as they are stored` },
     loop: { help: 'begin again at the end, with new ids, until stopped' },
     profile: { value: 'NAME', repeat: true, help: 'judge under this profile of the evaluator' },
@@ -54,8 +60,9 @@ const OPTIONS: OptionGroup = {
 function replayHelp(): string {
   return [
     'Usage: tgospa replay --reference FILE --tracker FILE [--tracker FILE ...] [options]',
+    '       tgospa replay FILE.moment.json [options]',
     '',
-    'Sends recorded files to a running evaluator (tgospa serve), as real clients would.',
+    'Sends recorded files, or a moment that the page saved, to a running evaluator (tgospa serve), as real clients would.',
     ...optionHelp([OPTIONS]),
     '',
     'A token is taken from the environment variable TGOSPA_TOKEN.',
@@ -63,10 +70,18 @@ function replayHelp(): string {
   ].join('\n');
 }
 
-interface Job {
+/** Recorded files, each a feed. */
+interface Files {
   reference: string;
   trackers: string[];
   formats: FileFormats;
+}
+
+interface Job {
+  source: Files | SavedMoment;
+  /** names of the trackers */
+  names: string[];
+  shape: Shape;
   url: string;
   stream: string;
   /** infinity: as fast as frames are stored */
@@ -85,10 +100,15 @@ interface Feed {
 
 /** Sends the files; resolves when everything is stored and settled, or when asked to stop. */
 export async function runReplay(args: string[], console: Console, signal = stopSignal()): Promise<void> {
-  const line = new CommandLine('replay', [OPTIONS], args);
+  const line = new CommandLine('replay', [OPTIONS], args, MOMENT_FILE);
   if (line.has('help')) return write(console.out, replayHelp());
   const job = readJob(line);
-  const { reference, trackers, formats } = job;
+  const { source } = job;
+  const steps = 'format' in source ? momentSteps(source) : await fileSteps(source, console);
+  await new Replay(job, steps, console, signal).play();
+}
+
+async function fileSteps({ reference, trackers, formats }: Files, console: Console): Promise<Step[]> {
   const recordings = readRecordings([
     { file: reference, format: formats.reference, role: 'reference' },
     ...trackers.map((file) => ({
@@ -99,7 +119,18 @@ export async function runReplay(args: string[], console: Console, signal = stopS
   ]);
   const notes = recordings.flatMap((recording) => recording.notes);
   await writeNotes(console, notes);
-  await new Replay(job, alignRecordings(recordings), console, signal).play();
+  return alignRecordings(recordings);
+}
+
+/** The frames of a moment, by their numbers. */
+function momentSteps({ frames }: SavedMoment): Step[] {
+  // what an object costs alone follows from the settings of the stream
+  const sent = (objects: MomentFrame['reference']) =>
+    objects.map(({ alone: _, ...object }) => object as unknown as ClientObject);
+  return frames.map(({ k, reference, tracker }) => ({
+    k,
+    parts: [reference, tracker].map((objects) => ({ k, objects: sent(objects) })) as Step['parts'],
+  }));
 }
 
 /** One run of the command. */
@@ -118,9 +149,8 @@ class Replay {
     readonly console: Console,
     readonly signal: AbortSignal,
   ) {
-    const names = trackerNames(job.trackers);
     this.#span = spanOf(steps);
-    this.#feeds = [null, ...names].map((tracker) => ({ tracker, client: this.#open(tracker) }));
+    this.#feeds = [null, ...job.names].map((tracker) => ({ tracker, client: this.#open(tracker) }));
   }
 
   async play(): Promise<void> {
@@ -142,7 +172,7 @@ class Replay {
   }
 
   #open(tracker: string | null): FeedClient {
-    const { url, stream, settings, token, formats } = this.job;
+    const { url, stream, settings, token, shape } = this.job;
     const feed = tracker === null ? { role: 'reference' as const } : { role: 'tracker' as const, tracker };
     const client = openFeed({
       url,
@@ -150,7 +180,7 @@ class Replay {
       ...feed,
       token,
       settings,
-      shape: formats.tracker.shape,
+      shape,
       bufferFrames: BUFFER_FRAMES,
     });
     const label = tracker ?? 'reference';
@@ -252,10 +282,7 @@ function wireName(text: string): string {
 }
 
 function readJob(line: CommandLine): Job {
-  const reference = line.text('reference');
-  const trackers = line.texts('tracker');
-  if (reference === undefined) line.wrong('--reference is missing; name the file that is believed');
-  if (trackers.length === 0) line.wrong('--tracker is missing; name at least one file to judge');
+  const files = line.files.length > 0 ? null : readFiles(line);
   const fps = readFps(line);
   const isPatience = (seconds: number) => seconds >= 0 && seconds < 1e6;
   const patience = line.numberWhere('patience', DEFAULT_PATIENCE_SECONDS, isPatience, 'a number of seconds from 0');
@@ -263,19 +290,36 @@ function readJob(line: CommandLine): Job {
   const stream = line.text('stream');
   if (stream !== undefined && !NAME_PATTERN.test(stream))
     line.wrong(`--stream must be letters, digits and . _ : / - (at most ${NAME_CHARS_MAX}), not ${stream}`);
-  const formats = readFormats(line, line.has('all-rows') ? { allRows: true } : {});
+  if (line.files.length > 1) line.wrong('one moment is sent at a time; name one file');
+  if (!files)
+    for (const name of ['reference', 'tracker', 'all-rows', ...Object.keys(FORMAT_OPTIONS)])
+      if (line.has(name)) line.wrong(`--${name} and a moment exclude each other: it brings its own frames`);
   line.throwMistakes();
+  const moment = files ? null : readMomentFile(line.files[0]);
+  const profiles = line.texts('profile');
+  const settings = settingsOf(moment && profiles.length === 0 ? [moment.profile] : profiles, patience * 1000);
   return {
-    reference: reference!,
-    trackers,
-    formats: formats!,
+    source: moment ?? files!,
+    names: moment ? [moment.tracker] : trackerNames(files!.trackers),
+    shape: moment ? shapeOf(moment) : files!.formats.tracker.shape,
     url,
-    stream: stream ?? wireName(basename(reference!, extname(reference!))),
+    stream: stream ?? (moment ? wireName(`${moment.stream}-${moment.k}`) : streamOf(files!)),
     fps,
     loop: line.has('loop'),
-    settings: settingsOf(line.texts('profile'), patience * 1000),
+    settings: moment ? { ...settings, windowFrames: moment.params.windowFrames } : settings,
     token: process.env.TGOSPA_TOKEN || undefined,
   };
+}
+
+const streamOf = ({ reference }: Files) => wireName(basename(reference, extname(reference)));
+
+function readFiles(line: CommandLine): Files {
+  const reference = line.text('reference');
+  const trackers = line.texts('tracker');
+  if (reference === undefined) line.wrong('--reference is missing; name the file that is believed');
+  if (trackers.length === 0) line.wrong('--tracker is missing; name at least one file to judge');
+  const formats = readFormats(line, line.has('all-rows') ? { allRows: true } : {});
+  return { reference: reference ?? '', trackers, formats: formats! };
 }
 
 function readFps(line: CommandLine): number {

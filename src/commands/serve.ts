@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { type App, startApp } from '../app.js';
+import type { App } from '../app.js';
 import {
   type ConfigSource,
   defaultConfig,
@@ -60,6 +60,8 @@ export async function runServe(args: string[], { out, err }: Pick<Console, 'out'
     out.write(`${file ?? 'the default configuration'} is in order\n`);
     return;
   }
+  // what follows is most of the program, and no part of a look at the configuration
+  const { startApp } = await import('../app.js');
   const app = await startApp(config).catch((error) => {
     throw asStartError(error, config);
   });

@@ -10,11 +10,12 @@ export class StartError extends Error {
 export function asStartError(error: unknown, { listen, data }: Pick<Config, 'listen' | 'data'>): unknown {
   const { name, code, syscall, message, cause } = error as NodeJS.ErrnoException & { cause?: unknown };
   if (syscall === 'listen') return new StartError(listenSentence(code, listen), { cause });
+  if (name === 'ClusterError') return new StartError(message, { cause });
   if (name !== 'StorageFault') return error;
   const file = fileInTheWay(data.dir);
-  return new StartError(file === null ? message : `data.dir is ${data.dir}, but ${file} is a file; name a folder`, {
-    cause,
-  });
+  if (file !== null) return new StartError(`data.dir is ${data.dir}, but ${file} is a file; name a folder`, { cause });
+  const remedy = / cannot be written: /.test(message) ? '; choose a folder that this user may write with --data' : '';
+  return new StartError(message + remedy, { cause });
 }
 
 function listenSentence(code: string | undefined, { host, port }: Config['listen']): string {

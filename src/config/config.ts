@@ -12,6 +12,7 @@ import { BOX_DISTANCES, type Params, presets, windowWarning } from '../metric/pa
 import { NAME_PATTERN, NAME_RULE } from '../wire/feed.js';
 import type { HelloFields, HelloReader } from '../wire/messages.js';
 import type { Shape } from '../wire/objects.js';
+import { coverageMistake } from './coverage.js';
 import { type Context, count, name, optional } from './fields.js';
 import {
   ConfigError,
@@ -28,18 +29,21 @@ import { paramsOf, settingsShape } from './settings.js';
 import { sourceProblems } from './sources.js';
 
 export { isLoopback, matchesPattern, type TokenRole, tokenSecrets } from './access.js';
+export { clusterPassword } from './cluster.js';
 export { exampleYaml } from './example.js';
 export { ConfigError, type ConfigProblem, describeProblem, formatPath } from './mistakes.js';
 export { notifyReceivers, notifySecrets, type Receiver } from './notify.js';
 export {
   type Config,
+  type CoverageSettings,
   type FilterSettings,
   jsonSchema,
   type PairingSettings,
+  type ReportSettings,
   type SettingsPatch,
   type StreamSettings,
 } from './schema.js';
-export { completePairing } from './settings.js';
+export { completeSettings } from './settings.js';
 export { sourcePassword, sourceSecrets } from './sources.js';
 
 export interface ConfigSource {
@@ -129,6 +133,9 @@ export function streamSettings(config: Config, stream: string, patch: SettingsPa
     ...defined(own),
     ...defined(patch),
     pairing: { ...base.pairing, ...defined(own.pairing ?? {}), ...defined(patch.pairing ?? {}) },
+    reports: { ...base.reports, ...defined(own.reports ?? {}), ...defined(patch.reports ?? {}) },
+    coverage: { ...base.coverage, ...defined(own.coverage ?? {}), ...defined(patch.coverage ?? {}) },
+    classes: { ...base.classes, ...defined(own.classes ?? {}), ...defined(patch.classes ?? {}) },
     filter: { ...base.filter, ...defined(own.filter ?? {}), ...defined(patch.filter ?? {}) },
     spikes: {
       ...base.spikes,
@@ -141,6 +148,7 @@ export function streamSettings(config: Config, stream: string, patch: SettingsPa
       },
     },
     scores: { ...base.scores, ...defined(own.scores ?? {}), ...defined(patch.scores ?? {}) },
+    performance: { ...base.performance, ...defined(own.performance ?? {}), ...defined(patch.performance ?? {}) },
   };
 }
 
@@ -207,7 +215,9 @@ export function resolveStream(
       path: 'pairing',
       message: `heldTrackers cannot be combined with reference: ${reference}; one of the two feeds must say when to judge`,
     };
-  return { settings, profiles, shape: [...shapes][0] };
+  const onEarth = Object.values(profiles).some(({ distance }) => distance === 'geodesic');
+  const wrong = coverageMistake(settings.coverage, onEarth);
+  return wrong ? { ...wrong, path: `coverage.${wrong.path}` } : { settings, profiles, shape: [...shapes][0] };
 }
 
 /** What is wrong with streams as wholes; each is looked at alone, so that a mistake elsewhere does not hide it. */
@@ -246,6 +256,7 @@ export function helloReader(config: Config): HelloReader<SettingsPatch> {
     stream: name(),
     role: z.enum(['reference', 'tracker']),
     tracker: name().nullish(),
+    feed: name().nullish(),
     format: z.string().max(64).default('native'),
     options: z.record(z.string().max(64), z.unknown()).optional(),
     shape: z.enum(['box', 'point']).optional(),

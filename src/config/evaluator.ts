@@ -48,6 +48,17 @@ export const data = section(
 
 export const evaluation = section(
   {
+    workers: field(
+      z.union([z.literal('auto'), count(0).max(64)]),
+      0,
+      'threads that evaluate streams, each with its share of them and a store of its own; auto: one per core but one; 0: everything in the thread of the sockets',
+    ),
+    workerQueueBytes: field(
+      count(),
+      2 * 1024 ** 2,
+      'with more than this on its way to a worker, its connections are not read from',
+      'bytes',
+    ),
     budgetMs: field(
       positive().nullable(),
       null,
@@ -57,7 +68,7 @@ export const evaluation = section(
     inlineMs: field(
       z.number().min(0),
       4,
-      'a stream is evaluated in a thread once a solve has needed more work than this, or one in ten takes longer',
+      'a stream is evaluated in a thread once a solve has needed as much work as this',
       'milliseconds',
     ),
     threads: field(

@@ -42,6 +42,7 @@ function exampleEntry(mark: string, schema: JsonSchema): string[] {
   const keys = Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
     const about = `# ${inner.description}${inner.unit ? ` [${inner.unit}]` : ''}`;
     if (inner.items?.properties) return [`${key}:   ${about}`, ...exampleEntry('- ', inner.items)];
+    if (inner.properties) return [`${key}:   ${about}`, ...exampleEntry('', inner)];
     const value = inner.default === undefined ? '...' : JSON.stringify(inner.default);
     return [`${key}: ${value}   ${about}`];
   });

@@ -161,6 +161,9 @@ export const limits = section(
       'a subscriber that takes nothing for this long is closed with 4008',
       'milliseconds',
     ),
+    pastFrames: field(count(), 600, 'frames of the past in one answer, besides those that fill its window', 'frames'),
+    pastBytes: field(count(1024), 128 * 1024 ** 2, 'of the log that are read for it', 'bytes'),
+    pastReads: field(count(), 4, 'requests for the past that may wait for each other; more are refused', 'requests'),
     trendFrames: field(
       count(),
       600,

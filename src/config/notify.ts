@@ -89,6 +89,12 @@ export const notify = (context: Context) =>
         },
         'somebody is told of an incident once one of its signals has lasted for so long: a glitch is no news',
       ),
+      doubtMs: field(
+        z.number().min(0),
+        30_000,
+        'a spike of missed objects that is not beyond doubt must have lasted for so long; most are by then, or over',
+        'milliseconds',
+      ),
       resolveAfterMs: field(
         z.number().min(0),
         60_000,
@@ -130,6 +136,13 @@ export const notify = (context: Context) =>
         'alerts',
       ),
       batchAlerts: field(count(), 64, 'alerts in one message', 'alerts'),
+      mutesMax: field(count(), 1000, 'mutes in force at the same time; one more is refused', 'mutes'),
+      remarksMax: field(
+        count(),
+        1000,
+        'incidents that are remembered as acknowledged or closed; of more the oldest is forgotten, and that is logged',
+        'incidents',
+      ),
     },
     'alerts straight from the evaluator, without Prometheus',
   );

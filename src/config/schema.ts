@@ -1,6 +1,7 @@
 /** The sections as one schema, for checking and for editors. */
 import { z } from 'zod';
 import { isLoopback, listen, origin, tls, token } from './access.js';
+import { cluster } from './cluster.js';
 import { data, evaluation, logging } from './evaluator.js';
 import { type Context, field, name, optional } from './fields.js';
 import { formats } from './formats.js';
@@ -19,12 +20,18 @@ export const rootSchema = (context: Context) =>
         [],
         'web pages of these origins may connect, besides pages of this server itself',
       ),
+      pictureOrigins: field(
+        z.array(origin),
+        [],
+        'the page may show pictures of these origins behind a scene, besides those of this server itself',
+      ),
       tokens: field(
         z.array(token(context)),
         [],
         'who may connect; none: everybody who reaches the port. Without this key the variable TGOSPA_TOKEN is used when it is set',
       ),
       data,
+      cluster: cluster(context),
       evaluation,
       profiles: field(
         z.record(name(), profileEntry),
@@ -62,12 +69,20 @@ export type Config = z.output<ReturnType<typeof rootSchema>>;
 export type StreamSettings = Config['streams']['defaults'];
 export type PairingSettings = StreamSettings['pairing'];
 export type FilterSettings = StreamSettings['filter'];
+export type ReportSettings = StreamSettings['reports'];
+export type CoverageSettings = StreamSettings['coverage'];
 /** Settings as a stream's own entry or a hello may give them: everything may be left out. */
-export type SettingsPatch = Partial<Omit<StreamSettings, 'pairing' | 'filter' | 'spikes' | 'scores'>> & {
+export type SettingsPatch = Partial<
+  Omit<StreamSettings, 'pairing' | 'filter' | 'reports' | 'coverage' | 'classes' | 'spikes' | 'scores' | 'performance'>
+> & {
   pairing?: Partial<PairingSettings>;
+  reports?: Partial<ReportSettings>;
+  coverage?: Partial<CoverageSettings>;
+  classes?: Partial<StreamSettings['classes']>;
   filter?: Partial<FilterSettings>;
   spikes?: Partial<StreamSettings['spikes']>;
   scores?: Partial<StreamSettings['scores']>;
+  performance?: Partial<StreamSettings['performance']>;
 };
 
 export type JsonSchema = {

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { InputError } from '../metric/input-error.js';
 import { DISTANCES, type DistanceName, type Params, presets, profile } from '../metric/params.js';
+import { coverageShape } from './coverage.js';
 import { type Context, count, type Field, field, nest, positive } from './fields.js';
+import { performanceShape } from './performance.js';
 import { scoresShape } from './scores.js';
 import { spikesShape } from './spikes.js';
 
@@ -91,15 +93,27 @@ export const settingsShape = (filler: Field, context: Context) => ({
     'a stream without any frame for this long is retired and its series are removed',
     'minutes',
   ),
+  picture: filler(
+    z
+      .string()
+      .max(1000)
+      .regex(/^$|^\/|^https?:\/\//, 'must be an address that begins with https://, http:// or /'),
+    '',
+    'address of a picture or floor plan that the page shows behind boxes, one pixel for one unit; pictureOrigins allows other servers',
+  ),
   strict: filler(
     z.boolean(),
     false,
     'an object without id, place or a possible value refuses its frame; otherwise only the object is left out and counted',
   ),
   pairing: nest(filler, pairingShape(filler), 'how the feeds of a stream are joined'),
+  reports: nest(filler, reportsShape(filler), 'feeds that report their objects one by one, each at its own time'),
   filter: nest(filler, filterShape(filler), 'which objects count'),
+  coverage: nest(filler, coverageShape(filler), 'what of the scene is judged; regions never come from a tracker'),
+  classes: nest(filler, classesShape(filler), 'what classes are called, and whether they are kept apart'),
   spikes: nest(filler, spikesShape(filler), 'when a tracker counts as having got worse'),
   scores: nest(filler, scoresShape(filler), 'other scores beside TGOSPA'),
+  performance: nest(filler, performanceShape(filler), 'the numbers that surveillance people expect'),
 });
 
 const pairingShape = (filler: Field) => ({
@@ -165,9 +179,42 @@ const pairingShape = (filler: Field) => ({
   ),
 });
 
-/** Settings that an older version stored; keys it did not know have their defaults. */
-export const completePairing = (stored: object) => ({ ...PAIRING_DEFAULTS, ...stored });
+const completePairing = (stored: object) => ({ ...PAIRING_DEFAULTS, ...stored });
 const PAIRING_DEFAULTS = z.strictObject(pairingShape(field)).parse({});
+
+const reportsShape = (filler: Field) => ({
+  steps: filler(
+    z.enum(['auto', 'tracker', 'reference', 'grid']),
+    'auto',
+    'whose times are judged; auto: those of the feed that sends frames, on a grid where both report',
+  ),
+  gridMs: filler(
+    positive().max(3_600_000).nullable(),
+    null,
+    'time between two steps of the grid; null: the median time between two reports of an object, of the slower feed',
+    'milliseconds',
+  ),
+  greatestGapMs: filler(
+    positive().max(86_400_000),
+    60_000,
+    'between two reports farther apart an object is not judged; one that comes back later is a new one',
+    'milliseconds',
+  ),
+  idsMax: filler(
+    count().max(1_000_000),
+    10_000,
+    'objects that may be known of a feed; of more, the one not heard of for longest is forgotten',
+    'objects',
+  ),
+  reportsPerIdMax: filler(
+    count(2).max(100_000),
+    512,
+    'reports that may wait of one object; of more, the oldest go',
+    'reports',
+  ),
+});
+
+const REPORT_DEFAULTS = z.strictObject(reportsShape(field)).parse({});
 
 const filterShape = (filler: Field) => ({
   classes: filler(
@@ -180,6 +227,51 @@ const filterShape = (filler: Field) => ({
     null,
     'objects with a lower confidence do not count, objects without one always do; null: all count',
   ),
+  reference: filler(feedFilter(), null, 'the same for the reference alone, instead of the two above; null: as above'),
+  tracker: filler(feedFilter(), null, 'the same for trackers alone; null: as above'),
+});
+
+const feedFilter = () =>
+  z
+    .strictObject({
+      classes: field(
+        z.array(z.string().min(1)).min(1).nullable(),
+        null,
+        'only objects of these classes count; null: all',
+      ),
+      minConfidence: field(z.number().nullable(), null, 'objects with a lower confidence do not count; null: all do'),
+    })
+    .nullable();
+
+const classesShape = (filler: Field) => ({
+  map: filler(
+    z.record(z.string().min(1).max(128), z.string().min(1).max(128)),
+    {},
+    'other names for classes, as of the tracker: each becomes the class behind it, before anything else is done',
+  ),
+  apart: filler(
+    z.boolean(),
+    false,
+    'only objects of one class are pairs, those without a class among themselves, and costs are counted by class',
+  ),
+  namesMax: filler(count().max(256), 16, 'classes that are counted; more are counted together, as other', 'classes'),
+});
+
+const FILTER_DEFAULTS = z.strictObject(filterShape(field)).parse({});
+const COVERAGE_DEFAULTS = z.strictObject(coverageShape(field)).parse({});
+const CLASSES_DEFAULTS = z.strictObject(classesShape(field)).parse({});
+
+/** Settings that an older version stored; sections and keys it did not know have their defaults. */
+export const completeSettings = <S extends { pairing: object; filter: object; classes?: object; strict?: boolean }>(
+  stored: S,
+) => ({
+  reports: REPORT_DEFAULTS,
+  coverage: COVERAGE_DEFAULTS,
+  ...stored,
+  classes: { ...CLASSES_DEFAULTS, ...stored.classes },
+  strict: stored.strict ?? false,
+  pairing: completePairing(stored.pairing),
+  filter: { ...FILTER_DEFAULTS, ...stored.filter },
 });
 
 function profileName(context: Context) {

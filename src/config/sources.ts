@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { adapters, formatByName, type NamedFormat } from '../../adapters/index.js';
-import { type Context, count, field, name, positive, readable, section } from './fields.js';
+import { type Context, count, faultOf, field, name, positive, readable, section } from './fields.js';
 
 const text = (description: string) => z.string().min(1).max(1024).meta({ description });
 
@@ -61,6 +61,30 @@ function addressProblem(value: string, schemes: string[]): string | undefined {
 
 const sourceName = () => name().meta({ description: 'name in logs and metrics' });
 
+export const brokerAddress = () => address(['nats:', 'tls:'], 'a server, for example nats://broker:4222');
+
+export const loginShape = (context: Context) => ({
+  username: text('user at the broker').optional(),
+  passwordEnv: text('environment variable that holds the password; give this or passwordFile').optional(),
+  passwordFile: text('file that holds the password on its first line').optional(),
+  caFile: readable(context, 'PEM file with the authority that signed the certificate of the broker').optional(),
+});
+
+export function checkPassword(
+  entry: { passwordEnv?: string; passwordFile?: string },
+  { env, readText }: Context,
+  issue: z.core.$RefinementCtx,
+): void {
+  const { passwordEnv, passwordFile } = entry;
+  const complain = (path: string, message: string) => issue.addIssue({ code: 'custom', path: [path], message });
+  if (passwordEnv !== undefined && passwordFile !== undefined)
+    complain('passwordFile', 'give passwordEnv or passwordFile, not both');
+  else if (readText) {
+    const fault = faultOf(() => sourcePassword(entry, env, readText));
+    if (fault) complain(passwordEnv === undefined ? 'passwordFile' : 'passwordEnv', fault);
+  }
+}
+
 const mqtt = (context: Context) =>
   z
     .strictObject({
@@ -72,10 +96,7 @@ const mqtt = (context: Context) =>
         'version of MQTT: 5, or 4 for 3.1.1, which cannot limit payloads',
       ),
       clientId: text('name of the session at the broker; tgospa-NAME unless given').optional(),
-      username: text('user at the broker').optional(),
-      passwordEnv: text('environment variable that holds the password; give this or passwordFile').optional(),
-      passwordFile: text('file that holds the password on its first line').optional(),
-      caFile: readable(context, 'PEM file with the authority that signed the certificate of the broker').optional(),
+      ...loginShape(context),
       qos: field(
         z.union([z.literal(0), z.literal(1)]),
         1,
@@ -89,24 +110,51 @@ const mqtt = (context: Context) =>
       sessionHours: field(positive().max(24 * 365), 24, 'how long the broker keeps what we have not fetched', 'hours'),
       feeds: feeds({ topic: text('topic to subscribe to; + stands for one level, # for the rest') }),
     })
-    .superRefine((entry, issue) => {
-      const { passwordEnv, passwordFile } = entry;
-      if (passwordEnv !== undefined && passwordFile !== undefined)
-        issue.addIssue({
-          code: 'custom',
-          path: ['passwordFile'],
-          message: 'give passwordEnv or passwordFile, not both',
-        });
-      else if (context.readText) {
-        try {
-          sourcePassword(entry, context.env, context.readText);
-        } catch (error) {
-          const path = passwordEnv === undefined ? 'passwordFile' : 'passwordEnv';
-          issue.addIssue({ code: 'custom', path: [path], message: (error as Error).message });
-        }
-      }
-    })
+    .superRefine((entry, issue) => checkPassword(entry, context, issue))
     .meta({ description: 'a broker' });
+
+const nats = (context: Context) =>
+  z
+    .strictObject({
+      name: sourceName(),
+      servers: z
+        .array(brokerAddress())
+        .min(1)
+        .max(16)
+        .meta({ description: 'servers of the broker; any of them serves' }),
+      ...loginShape(context),
+      credentialsFile: readable(context, 'file with the JWT and the seed of a user, in place of a password').optional(),
+      jetstream: z
+        .string()
+        .regex(/^[^\s.*>/\\]{1,255}$/, 'must be a name without spaces, dots, wildcards and slashes')
+        .optional()
+        .meta({
+          description:
+            'name of the JetStream stream that keeps the messages; without it, what is published while nobody listens is lost',
+        }),
+      reader: name()
+        .optional()
+        .meta({ description: 'under which name the broker remembers how far we are; tgospa-NAME unless given' }),
+      begin: field(
+        z.enum(['oldest', 'new']),
+        'oldest',
+        'where a reader begins that the broker does not know: at the oldest message kept, or with the next one',
+      ),
+      sessionHours: field(positive().max(24 * 365), 24, 'how long the broker remembers how far we are', 'hours'),
+      feeds: feeds({ subject: subject('subject to read; * stands for one token, > for the rest') }),
+    })
+    .superRefine((entry, issue) => checkPassword(entry, context, issue))
+    .meta({ description: 'a broker' });
+
+const subject = (description: string) =>
+  z
+    .string()
+    .max(1024)
+    .regex(
+      /^([^\s.*>]+|\*)(\.([^\s.*>]+|\*))*(\.>)?$|^>$/,
+      'must be tokens separated by dots; * and > stand alone, > last',
+    )
+    .meta({ description });
 
 const rosbridge = z
   .strictObject({
@@ -141,6 +189,7 @@ export const sources = (context: Context) =>
   section(
     {
       mqtt: field(z.array(mqtt(context)).max(256), [], 'MQTT brokers to read from'),
+      nats: field(z.array(nats(context)).max(256), [], 'NATS brokers to read from'),
       rosbridge: field(z.array(rosbridge).max(256), [], 'rosbridge servers to read from'),
       tail: field(z.array(tail).max(256), [], 'growing files to read from'),
       queueMessages: field(
@@ -190,7 +239,7 @@ export function sourcePassword(
 
 /** Every password of the sources, for the logger to hide. */
 export const sourceSecrets = ({ sources }: { sources: Sources }, env = process.env): string[] =>
-  sources.mqtt.flatMap((entry) => sourcePassword(entry, env) ?? []);
+  [...sources.mqtt, ...sources.nats].flatMap((entry) => sourcePassword(entry, env) ?? []);
 
 interface Placed {
   keys: PropertyKey[];
@@ -202,7 +251,7 @@ export function sourceProblems(config: { sources: Sources; formats: Readonly<Rec
   const problems: Placed[] = [];
   const seen = new Set<string>();
   const { sources } = config;
-  for (const kind of ['mqtt', 'rosbridge', 'tail'] as const)
+  for (const kind of ['mqtt', 'nats', 'rosbridge', 'tail'] as const)
     for (const [n, entry] of sources[kind].entries()) {
       const at = ['sources', kind, n];
       if (seen.has(entry.name)) problems.push({ keys: [...at, 'name'], message: 'is the name of another source' });

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { SPIKE_DEFAULTS } from '../spikes/settings.js';
-import { SIGNALS } from '../spikes/signals.js';
+import { INCIDENT_SIGNALS, SIGNALS } from '../spikes/signals.js';
 import { count, type Field, nest, positive } from './fields.js';
 
 export const spikesShape = (filler: Field) => ({
@@ -67,6 +67,29 @@ export const spikesShape = (filler: Field) => ({
     SPIKE_DEFAULTS.tailSeconds,
     'a track that outlives its object by more than this counts as false for the detection of spikes',
     'seconds',
+  ),
+  youngSeconds: filler(
+    z.number().min(0),
+    SPIKE_DEFAULTS.youngSeconds,
+    'from its second minute until a series is so old, losses that pass within 5 s and showers of clutter within 25 s are not told',
+    'seconds',
+  ),
+  critical: filler(
+    z.array(z.enum(INCIDENT_SIGNALS)).max(INCIDENT_SIGNALS.length),
+    SPIKE_DEFAULTS.critical,
+    'signals that make an incident critical, a spike once it is beyond doubt; with others alone it is a warning',
+  ),
+  sameIncidentSeconds: filler(
+    z.number().min(0),
+    SPIKE_DEFAULTS.sameIncidentSeconds,
+    'an incident that comes back within so long is the same one again',
+    'seconds',
+  ),
+  lateFrames: filler(
+    count(0).max(1000),
+    SPIKE_DEFAULTS.lateFrames,
+    'tracks that are late by so many frames are an incident even without a spike; 0: that is not looked for',
+    'frames',
   ),
   objective: nest(filler, objectiveShape(filler), 'what the stream promises, whatever is usual; worse is a spike'),
   objectsMax: filler(count(0).max(1000), SPIKE_DEFAULTS.objectsMax, 'objects named in the event of a spike', 'objects'),

@@ -1,24 +1,22 @@
 /**
- * The edge of the evaluator, put together: feeds come in at the desk, events of the pipeline go out to subscribers,
- * trends and meters, and everything is served on the sockets it is given.
+ * The edge of the evaluator, put together: feeds go to the cores, events come from them for subscribers and the log,
+ * and everything is served on the sockets it is given.
  */
 import type { Config } from '../config/config.js';
 import { Exposition } from '../telemetry/exposition.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
-import type { Surroundings } from '../telemetry/spec.js';
-import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import type { Scrape, Surroundings } from '../telemetry/spec.js';
+import type { LiveEvent } from '../wire/events.js';
 import type { FindingEvent } from '../wire/findings.js';
 import type { IncidentEvent } from '../wire/incidents.js';
 import type { Access } from './access.js';
-import { FeedDesk } from './feed-desk.js';
 import { Http } from './http.js';
-import type { Health, IncidentPort, LivePort } from './live-port.js';
+import type { Health, IncidentPort, LivePort, StreamView } from './live-port.js';
 import { builtPage } from './page-files.js';
-import { Session } from './session.js';
-import { type Endpoint, type Sockets, within } from './sockets.js';
+import { ServerFaults } from './server-faults.js';
+import type { Endpoint, Sockets } from './sockets.js';
 import { readFilter, Subscribers } from './subscribers.js';
-import { Trends } from './trend.js';
 
 export interface EdgeParts {
   config: Config;
@@ -36,55 +34,36 @@ export interface EdgeParts {
 }
 
 export class Edge {
-  readonly desk: FeedDesk;
   readonly subscribers: Subscribers;
-  readonly trends: Trends;
+  readonly faults: ServerFaults;
   readonly #parts: EdgeParts;
   readonly #http: Http;
 
   constructor(parts: EdgeParts) {
     const { config, live, access, meters, logger, build, processMetrics } = parts;
-    const { limits } = config;
     this.#parts = parts;
-    this.desk = new FeedDesk(config, live, meters, logger);
-    for (const { stream, dimensions } of live.streams()) this.desk.rules.restore(stream, dimensions);
-    this.subscribers = new Subscribers(limits, meters.counts);
-    this.trends = new Trends(limits.trendFrames, limits.series);
+    this.faults = new ServerFaults(meters, logger);
+    this.subscribers = new Subscribers(config.limits, meters.counts, (wanted) => live.readReports(wanted));
     this.#http = new Http({
       config,
       access,
       live,
       meters,
-      faults: this.desk.faults,
-      trends: this.trends,
+      faults: this.faults,
       desk: parts.desk,
-      exposition: new Exposition({ meters, surroundings: this.#surroundings(), build }, { processMetrics }),
-      page: builtPage(),
+      exposition: new Exposition(() => this.#scrape(), { processMetrics }),
+      page: builtPage(config.pictureOrigins),
       version: build.version,
       health: () => this.#health(),
     });
-    this.#restore(live.reports());
-    live.restored$.subscribe((stream) => {
-      const { stream: name, dimensions } = stream.info();
-      this.desk.rules.restore(name, dimensions);
-      this.#restore(stream.reports());
-    });
+    live.restored$.subscribe(({ report, unseen }) => this.subscribers.restore(report, unseen));
     live.events$.subscribe((event) => {
       try {
         this.#publish(event);
       } catch (error) {
-        this.desk.faults.report('event', error, { type: event.type, stream: event.stream });
+        this.faults.report('event', error, { type: event.type, stream: event.stream });
       }
     });
-  }
-
-  /** Series as they were before a restart. */
-  #restore(reports: readonly ReportEvent[]): void {
-    for (const report of reports) {
-      this.#parts.meters.restore(report);
-      this.subscribers.restore(report);
-      this.trends.observe(report);
-    }
   }
 
   /** Opens the port; resolves with its URL. */
@@ -94,21 +73,19 @@ export class Edge {
       ['/v1/live', this.#live()],
     ]);
     const answer: Http['answer'] = (request, response) => this.#http.answer(request, response);
-    return this.#parts.sockets.listen({ endpoints, answer, faults: this.desk.faults });
+    return this.#parts.sockets.listen({ endpoints, answer, faults: this.faults });
   }
 
   /** Stops accepting, stores and acks what has come, and closes the feeds. */
   async quiesce(): Promise<void> {
-    const { sockets, config } = this.#parts;
+    const { sockets, live } = this.#parts;
     sockets.refuseMore();
-    this.desk.freeze();
-    // what a stuck disk does not take in time was not acked, and is sent again after the next start
-    await within(config.limits.stopMs, this.desk.drain());
-    this.desk.stop(1001, 'stopping');
+    await live.quiesce();
+    live.closeFeeds();
   }
 
   #ingest(): Endpoint {
-    const open: Endpoint['open'] = (_query, identity) => (peer) => new Session(this.desk, peer, identity);
+    const open: Endpoint['open'] = (_query, identity) => (peer) => this.#parts.live.converse(peer, identity);
     return { name: 'ingest', role: 'ingest', open };
   }
 
@@ -121,17 +98,9 @@ export class Edge {
   }
 
   #publish(event: LiveEvent): void {
-    this.#parts.meters.observe(event, this.#parts.live.now());
     this.subscribers.publish(event);
-    this.trends.observe(event);
-    if (event.type === 'retired') this.#retired(event.stream);
-    else if (event.type === 'finding') this.#logFinding(event);
+    if (event.type === 'finding') this.#logFinding(event);
     else if (event.type === 'incident') this.#logIncident(event);
-  }
-
-  /** A stream that is gone may come back with other objects. */
-  #retired(name: string): void {
-    if (!this.#parts.live.streams().some(({ stream }) => stream === name)) this.desk.rules.forget(name);
   }
 
   /** Whoever reads the log and nothing else hears of it too. */
@@ -148,33 +117,41 @@ export class Edge {
     else this.#parts.logger.warn('incident', fields);
   }
 
-  #health(): Health {
-    const health = this.#parts.live.health();
+  async #health(): Promise<Health> {
+    const health = await this.#parts.live.health();
     if (!this.#parts.sockets.stopping) return health;
     return { ...health, ready: false, reasons: [...health.reasons, 'the server is stopping'] };
   }
 
-  #surroundings(): Surroundings {
-    const { live, sockets, notifications } = this.#parts;
-    return {
+  /** Everything /metrics is made of, as it is now. */
+  async #scrape(): Promise<Scrape> {
+    const { live, sockets, notifications, build } = this.#parts;
+    const [streams, storage, { ready }, readings] = await Promise.all([
+      live.ownStreams?.() ?? live.streams(),
+      live.storage(),
+      this.#health(),
+      live.readings(),
+    ]);
+    const surroundings: Surroundings = {
       connections: () => sockets.counts(),
-      pausedConnections: () => this.desk.pausedSessions,
-      waitingFrames: () => this.desk.waitingFrames,
-      ready: () => this.#health().ready,
-      streams: () => live.streams().map(({ stream }) => stream),
-      suspended: () => live.streams().flatMap(({ stream, suspended }) => (suspended === undefined ? [] : [stream])),
-      resuming: () => live.streams().flatMap(({ stream, resuming }) => (resuming ? [stream] : [])),
-      findings: () => live.streams().flatMap(({ stream, findings }) => findings.map((one) => ({ stream, ...one }))),
-      incidents: () => live.streams().flatMap(({ incidents }) => incidents),
-      objectives: () => live.streams().flatMap(objectivesOf),
-      storage: () => live.storage(),
+      pausedConnections: () => readings.pausedConnections,
+      waitingFrames: () => readings.waitingFrames,
+      ready: () => ready,
+      streams: () => streams.map(({ stream }) => stream),
+      suspended: () => streams.flatMap(({ stream, suspended }) => (suspended === undefined ? [] : [stream])),
+      resuming: () => streams.flatMap(({ stream, resuming }) => (resuming ? [stream] : [])),
+      findings: () => streams.flatMap(({ stream, findings }) => findings.map((one) => ({ stream, ...one }))),
+      incidents: () => streams.flatMap(({ incidents }) => incidents),
+      objectives: () => streams.flatMap(objectivesOf),
+      storage: () => storage,
       notifications,
     };
+    return { meters: readings.meters, surroundings, build };
   }
 }
 
 /** In the words of /metrics, without those that promise nothing. */
-function objectivesOf({ stream, objective = {} }: ReturnType<LivePort['streams']>[number]) {
+function objectivesOf({ stream, objective = {} }: StreamView) {
   return Object.entries(objective).flatMap(([key, value]) => {
     const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
     return value === null ? [] : [{ stream, objective: name, value }];

@@ -26,13 +26,15 @@ interface DeskSession extends FeedSession {
   close(code: CloseCode, reason: string): void;
 }
 
+/** How many streams clients may open. */
+export type Shares = Pick<StreamShares, 'refusal' | 'add'>;
+
 const keyOf = (feed: FeedId) => `${feed.stream}\n${feed.tracker ?? ''}`;
 
 export class FeedDesk implements QueueOwner {
   readonly readHello: HelloReader<SettingsPatch>;
   readonly turns: FairTurns;
   readonly rules: StreamRules;
-  readonly shares: StreamShares;
   readonly scanner = new FrameScanner();
   readonly faults: ServerFaults;
   readonly refusals: RefusalLog;
@@ -46,12 +48,13 @@ export class FeedDesk implements QueueOwner {
     readonly port: FeedPort,
     readonly meters: Meters,
     readonly logger: Logger,
+    readonly shares: Shares = new StreamShares(config.limits, (stream) => port.hasStream(stream)),
+    sliceMs = config.evaluation.sliceMs,
   ) {
     this.readHello = helloReader(config);
     this.faults = new ServerFaults(meters, logger);
-    this.shares = new StreamShares(config.limits, (stream) => port.hasStream(stream));
     this.refusals = new RefusalLog(logger);
-    this.turns = new FairTurns(config.evaluation.sliceMs);
+    this.turns = new FairTurns(sliceMs);
     this.rules = new StreamRules(config.limits);
   }
 
@@ -85,6 +88,8 @@ export class FeedDesk implements QueueOwner {
   claim({ feed, resume }: Hello, session: FeedSession): FeedQueue | null {
     const key = keyOf(feed);
     let queue = this.#queues.get(key);
+    // it is back before it was cut: its new connection says what is unread
+    if (queue && !queue.session) this.port.unread(feed, false);
     if (queue?.session) {
       if (resume?.session !== queue.session.id) return null;
       const before = queue.session;
@@ -104,12 +109,16 @@ export class FeedDesk implements QueueOwner {
     if (queue.session !== session) return;
     queue.session = null;
     if (queue.waiting === 0 || !this.#holds(queue)) this.discard(queue);
+    // until it is cut nobody would be waited for, and the disk may take seconds
+    else if (!this.#stopped) this.port.unread(queue.feed, true);
   }
 
   /** The feed is cut behind everything it has sent: what is stored after a cut would count as a return. */
   discard(queue: FeedQueue): void {
     if (this.#holds(queue)) this.#queues.delete(keyOf(queue.feed));
-    if (!this.#stopped) this.port.cut(queue.feed);
+    if (this.#stopped) return;
+    this.port.cut(queue.feed);
+    this.port.unread(queue.feed, false);
   }
 
   #holds(queue: FeedQueue): boolean {

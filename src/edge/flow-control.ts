@@ -1,8 +1,8 @@
 /**
- * Whether an ingest connection is read from. Four things can stop it: too many frames wait to be stored (the credit),
- * the peer sends too fast (the rate), the disk takes nothing, or it is somebody else's turn. When none of them holds
- * any longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true, and whoever judges
- * lateness knows while frames of this feed may have come that nobody has read.
+ * Whether an ingest connection is read from. Five things can stop it: too many frames wait to be stored (the credit),
+ * the peer sends too fast (the rate), the disk takes nothing, it is somebody else's turn, or its feed is being opened.
+ * When none of them holds any longer, reading resumes. Invariant: the peer is paused exactly while `paused` is true,
+ * and whoever judges lateness knows while frames of this feed may have come that nobody has read.
  */
 import type { Config } from '../config/config.js';
 import type { Holdable } from './limits/fair-turns.js';
@@ -28,6 +28,7 @@ export class FlowControl implements Holdable {
   #full = false;
   #held = false;
   #frozen = false;
+  #opening = false;
   #closed = false;
   #unread = false;
   /** runs once there is credit again after there was none */
@@ -79,6 +80,12 @@ export class FlowControl implements Holdable {
     this.regulate();
   }
 
+  /** Not read from while the pipeline opens its feed. */
+  set opening(opening: boolean) {
+    this.#opening = opening;
+    this.regulate();
+  }
+
   /** Not read from again. */
   freeze(): void {
     this.#frozen = true;
@@ -117,7 +124,7 @@ export class FlowControl implements Holdable {
     const behind = this.#full || this.#rateTimer !== null || stalled;
     if (behind && !this.#behind) this.fellBehind();
     this.#behind = behind;
-    const paused = !this.#closed && (behind || this.#held || this.#frozen);
+    const paused = !this.#closed && (behind || this.#held || this.#frozen || this.#opening);
     if (!this.#closed) this.#followCredit(waiting >= creditFrames);
     // that it sends too fast is its own affair
     const unread = this.#full || stalled || this.#held || this.#spent || this.#returnTimer !== null;

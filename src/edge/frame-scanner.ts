@@ -286,7 +286,7 @@ export class FrameScanner {
     this.#dimensions ||= length;
     if (length !== this.#dimensions || length > POINT_DIMENSIONS_MAX) throw UNUSUAL;
     const list = this.#coordinates;
-    const onEarth = length > 1 && Math.abs(list[first]) <= 90 && Math.abs(list[first + 1]) <= 360;
+    const onEarth = (length === 2 || length === 3) && Math.abs(list[first]) <= 90 && Math.abs(list[first + 1]) <= 360;
     if (this.#rules.geodesic && !onEarth) throw UNUSUAL;
   }
 

@@ -18,20 +18,19 @@ import { RequestRates } from './limits/request-rates.js';
 import type { Health, IncidentPort, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
 import type { ServerFaults } from './server-faults.js';
-import type { Trends } from './trend.js';
+import type { Filter } from './subscribers.js';
 
 /** Everything answers are made of. */
 export interface HttpParts {
   config: Config;
   access: Access;
   live: LivePort;
-  trends: Trends;
   exposition: Exposition;
   page: PageFiles;
   meters: Meters;
   faults: ServerFaults;
   version: string;
-  health(): Health;
+  health(): Health | Promise<Health>;
   desk?: IncidentPort;
 }
 
@@ -61,12 +60,12 @@ interface Route {
 
 const alive: Handler = () => ({ contentType: 'text/plain; charset=utf-8', body: 'ok\n' });
 
-const ready: Handler = ({ health, config, live }) => {
-  const { ready, reasons, degraded } = health();
+const ready: Handler = async ({ health, config, live }) => {
+  const { ready, reasons, degraded } = await health();
   const status = !ready ? 'not_ready' : degraded.length > 0 ? 'degraded' : 'ready';
   // where tokens are asked for, names of streams are not for everybody
   const names = config.tokens.length === 0 ? degraded : `${degraded.length} streams; /v1/streams names them`;
-  const resumingStreams = live.streams().filter((stream) => stream.resuming).length;
+  const resumingStreams = (await live.streams()).filter((stream) => stream.resuming).length;
   const details = {
     ...(degraded.length > 0 ? { degraded: names } : {}),
     ...(resumingStreams > 0 ? { resumingStreams } : {}),
@@ -79,9 +78,12 @@ const metrics: Handler = async ({ exposition }, { identity, accept }) => {
   return { ...(await exposition.write(accept)), gzip: true };
 };
 
-const streams: Handler = ({ live }, { identity }) =>
+const streams: Handler = async ({ live, health }, { identity }) => {
+  const [{ ready, reasons }, all] = await Promise.all([health(), live.streams()]);
+  const visible = all.filter(({ stream }) => identity.covers(stream));
   // ages count by the server's clock
-  json({ nowMs: live.now(), streams: live.streams().filter(({ stream }) => identity.covers(stream)) });
+  return json({ nowMs: live.now(), ready, reasons, streams: visible });
+};
 
 const window: Handler = async ({ live }, { query, identity }) => {
   const [stream, tracker, profile] = ['stream', 'tracker', 'profile'].map((key) => required(query, key));
@@ -93,28 +95,49 @@ const window: Handler = async ({ live }, { query, identity }) => {
 };
 
 /** Costs and distances over the last frames: of one series, or thinned out, of all that match. */
-const trend: Handler = ({ trends, config }, { query, identity }) => {
+const trend: Handler = async ({ live, config }, { query, identity }) => {
   const points = wholeNumber(query, 'points', config.limits.trendFrames);
+  return json({ series: await live.trends(seriesFilter(query, identity), points) });
+};
+
+/** What settled over the last minute, and what is usual. */
+const rates: Handler = async ({ live }, { query, identity }) =>
+  json({ series: await live.rates(seriesFilter(query, identity)) });
+
+function seriesFilter(query: URLSearchParams, identity: Identity): Filter {
   const wanted = (key: string) => query.get(key) ?? undefined;
   const stream = wanted('stream');
   if (stream !== undefined) requireStream(identity, stream);
-  const filter = { stream, tracker: wanted('tracker'), profile: wanted('profile'), covers: identity.covers };
-  return json({ series: trends.list(filter, points) });
-};
+  return { stream, tracker: wanted('tracker'), profile: wanted('profile'), covers: identity.covers };
+}
 
-const events: Handler = ({ live }, { query, identity }) => {
+const events: Handler = async ({ live }, { query, identity }) => {
   const stream = query.get('stream') ?? undefined;
   if (stream !== undefined) requireStream(identity, stream);
   const limit = wholeNumber(query, 'limit', 100);
-  const visible = live.recentEvents(stream).filter((event) => identity.covers(event.stream));
+  const visible = (await live.recentEvents(stream)).filter((event) => identity.covers(event.stream));
   return json({ events: visible.slice(-limit) });
 };
 
+/** A stretch of what is stored, by frame or by time, for whoever looks back. */
+const past: Handler = async ({ live, config }, { query, identity }) => {
+  const [stream, tracker, profile] = ['stream', 'tracker', 'profile'].map((key) => required(query, key));
+  requireStream(identity, stream);
+  const { pastFrames } = config.limits;
+  const frames = Math.min(wholeNumber(query, 'frames', pastFrames), pastFrames);
+  const [k, atMs] = ['k', 'at'].map((key) => (query.has(key) ? Number(query.get(key)) : undefined));
+  if (!Number.isFinite(k ?? atMs))
+    throw new HttpFault('request_invalid', 'the query needs k, a frame, or at, epoch milliseconds');
+  const found = await live.moment({ stream, tracker, profile, k, atMs, frames });
+  if (typeof found === 'string') throw new HttpFault('not_found', found);
+  return json(found);
+};
+
 /** What is wrong now, the longest first, with what people have said of it. */
-const incidents: Handler = ({ live, desk }, { query, identity }) => {
+const incidents: Handler = async ({ live, desk }, { query, identity }) => {
   const stream = query.get('stream') ?? undefined;
   if (stream !== undefined) requireStream(identity, stream);
-  const open = live.streams().flatMap((one) => one.incidents);
+  const open = (await live.streams()).flatMap((one) => one.incidents);
   const visible = open.filter((one) => identity.covers(one.stream) && (stream ?? one.stream) === one.stream);
   const remarked = visible.map((one) => ({ ...one, remark: desk?.remarkOn(one) ?? null }));
   const mutes = desk?.mutes(live.now()) ?? [];
@@ -143,6 +166,8 @@ const ROUTES: ReadonlyMap<string, Route> = new Map<string, Route>([
   ['/v1/streams', { role: 'read', handle: streams }],
   ['/v1/window', { role: 'read', handle: window }],
   ['/v1/trend', { role: 'read', handle: trend }],
+  ['/v1/rates', { role: 'read', handle: rates }],
+  ['/v1/past', { role: 'read', handle: past }],
   ['/v1/events', { role: 'read', handle: events }],
   ['/v1/incidents', { role: 'read', handle: incidents, write: handleIncident }],
   ['/v1/config', { role: 'read', handle: configuration }],
@@ -218,7 +243,7 @@ export class Http {
     const identity = this.#parts.access.admit(request, 'operate');
     if ('code' in identity) throw new HttpFault(identity.code, identity.message);
     if (identity.token) this.#spend(`token ${identity.name}`);
-    return json(write(this.#parts, await bodyOf(request), identity));
+    return json(await write(this.#parts, await bodyOf(request), identity));
   }
 
   #failure(error: unknown): Answer {

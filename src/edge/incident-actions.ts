@@ -22,8 +22,8 @@ const NOTE_MAX = 500;
 
 const remark =
   (action: Remark['action']): Action =>
-  (body, { live, desk }, identity) => {
-    const incident = openIncident(body, live);
+  async (body, { live, desk }, identity) => {
+    const incident = await openIncident(body, live);
     if (!identity.covers(incident.stream)) throw forbidden(identity, incident.stream);
     const made: Remark = { action, by: identity.name, atMs: live.now(), ...noteOf(body) };
     desk.remark(incident, made);
@@ -38,7 +38,11 @@ const mute: Action = (body, { live, desk }, identity) => {
     throw invalid(`minutes must be a number above 0, at most ${MINUTES_MAX}`);
   // a pattern may match what the token is not good for
   if (!identity.coversAll && (stream.includes('*') || !identity.covers(stream))) throw forbidden(identity, stream);
-  return desk.mute({ stream, tracker, untilMs: live.now() + minutes * 60_000, by: identity.name, ...noteOf(body) });
+  const nowMs = live.now();
+  const wanted = { stream, tracker, untilMs: nowMs + minutes * 60_000, by: identity.name, ...noteOf(body) };
+  const made = desk.mute(wanted, nowMs);
+  if (made) return made;
+  throw new HttpFault('mutes_exceeded', 'too many mutes are in force; end one (unmute), or raise notify.mutesMax');
 };
 
 const unmute: Action = (body, { desk, live }, identity) => {
@@ -60,9 +64,9 @@ export function handleIncident({ live, desk }: ActionParts, body: unknown, ident
   return ACTIONS[name](fields, { live, desk }, identity);
 }
 
-function openIncident(body: Fields, live: LivePort): OpenIncident {
+async function openIncident(body: Fields, live: LivePort): Promise<OpenIncident> {
   const [stream, tracker, profile] = ['stream', 'tracker', 'profile'].map((key) => textOf(body, key));
-  const open = live.streams().flatMap((one) => one.incidents);
+  const open = (await live.streams()).flatMap((one) => one.incidents);
   const found = open.find((one) => one.stream === stream && one.tracker === tracker && one.profile === profile);
   if (!found || (body.id !== undefined && found.id !== body.id))
     throw new HttpFault('not_found', `no such incident is open on ${stream}; /v1/incidents lists them`);

@@ -1,5 +1,9 @@
-/** What the edge needs of the pipeline: the half that feeds write to, and the half that readers look at. */
+/**
+ * What the edge needs of the pipeline. A core has one beside it, in the same thread (`PipelinePort`); the sockets see
+ * one or several cores, here or in threads (`LivePort`), so every answer of those may take a while.
+ */
 import type { ResolvedStream, SettingsPatch } from '../config/config.js';
+import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, Refused, ReportEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
@@ -7,22 +11,42 @@ import type { Finding } from '../wire/findings.js';
 import type { Mute, OpenIncident, Remark } from '../wire/incidents.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
+import type { Identity } from './access.js';
+import type { Conversation, Peer } from './peer.js';
+import type { RateView } from './rates.js';
+import type { Filter } from './subscribers.js';
+import type { TrendView } from './trend.js';
+
+/** A feed that was opened. */
+export interface OpenedFeed {
+  /** counts what is accepted, durable or not */
+  nextSeq: number;
+  /** how the stream is judged, whoever decided it first */
+  plan: ResolvedStream;
+  /** what is wrong with how the feed is wired */
+  findings: readonly Finding[];
+  /** its stream was not there before */
+  isNew: boolean;
+}
+
+/** Why a feed is not opened. */
+export interface FeedRefusal {
+  code: string;
+  path: string;
+  message: string;
+}
 
 /** What the pipeline offers to feeds. */
 export interface FeedPort {
   /** whether a stream is open, or about to be */
   hasStream(stream: string): boolean;
-  /**
-   * `plan` is how the stream is judged, whoever decided it first; `nextSeq` counts what is accepted, durable or not;
-   * `findings` is what is wrong with how the feed is wired
-   */
+  /** `ifNew` is why no stream may be opened that is not there yet; undefined when one may */
   openFeed(
     feed: FeedId,
     settings?: SettingsPatch,
     shape?: Shape,
-  ):
-    | { nextSeq: number; plan: ResolvedStream; findings: readonly Finding[] }
-    | { code: string; path: string; message: string };
+    ifNew?: FeedRefusal,
+  ): Promise<OpenedFeed | FeedRefusal>;
   /**
    * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
    * going to be. Parts that become durable together get the same promise.
@@ -43,7 +67,8 @@ export interface IncidentPort {
   remarkOn(incident: SeriesId & { id: number }): Remark | undefined;
   remark(incident: SeriesId & { id: number }, remark: Remark): void;
   mutes(nowMs: number): Mute[];
-  mute(mute: Omit<Mute, 'id'>): Mute;
+  /** null when there are too many */
+  mute(mute: Omit<Mute, 'id'>, nowMs: number): Mute | null;
   unmute(id: number): boolean;
 }
 
@@ -62,24 +87,86 @@ export interface RestoredStream {
   reports(): ReportEvent[];
 }
 
-/** What the pipeline offers to readers besides. */
-export interface LivePort extends FeedPort {
-  readonly events$: { subscribe(next: (event: LiveEvent) => void): unknown };
+/** A moment of a series, by frame or by time (epoch milliseconds), and how many frames around it are wanted. */
+export interface MomentQuery extends SeriesId {
+  k?: number;
+  atMs?: number;
+  frames: number;
+}
+
+/** Somebody who hears of something as it happens. */
+export interface Heard<T> {
+  subscribe(next: (one: T) => void): unknown;
+}
+
+/** A stream as far as the edge looks at it; readers get all of it. */
+export interface StreamView {
+  stream: string;
+  dimensions: number;
+  resuming: boolean;
+  suspended?: string;
+  findings: readonly Finding[];
+  incidents: readonly OpenIncident[];
+  objective?: Readonly<Record<string, number | null>>;
+}
+
+/** What a pipeline in the same thread offers to readers besides. */
+export interface PipelinePort extends FeedPort {
+  readonly events$: Heard<LiveEvent>;
   /** streams that were recovered after the edge was there */
-  readonly restored$: { subscribe(next: (stream: RestoredStream) => void): unknown };
-  streams(): Array<{
-    stream: string;
-    dimensions: number;
-    resuming: boolean;
-    suspended?: string;
-    findings: readonly Finding[];
-    incidents: readonly OpenIncident[];
-    objective?: Readonly<Record<string, number | null>>;
-  }>;
+  readonly restored$: Heard<RestoredStream>;
+  streams(): StreamView[];
   /** the newest report of every series */
   reports(): ReportEvent[];
   storage(): StorageGauges;
   window(stream: string, tracker: string, profile: string): unknown;
+  /** a stretch of the past around a moment; a text says why there is none */
+  moment(wanted: MomentQuery): Promise<object | string>;
   recentEvents(stream?: string): LiveEvent[];
   health(): Health;
+}
+
+/** What feeds have on their way, and everything that is counted. */
+export interface Readings {
+  pausedConnections: number;
+  waitingFrames: number;
+  meters: Meters;
+}
+
+/** A connection of a feed. */
+export interface FeedConversation extends Conversation {
+  /** whether everything that came is stored or was rejected, but for messages that wait for the rest of their frame */
+  readonly onlyHeld: boolean;
+}
+
+type Awaitable<T> = T | Promise<T>;
+
+/** What the sockets see of all cores together. */
+export interface LivePort {
+  /** what happens; reports only where they are made in this thread, or while somebody reads them */
+  readonly events$: Heard<LiveEvent>;
+  /** newest reports of series that were there before; `unseen`: whoever reads reports did not get them */
+  readonly restored$: Heard<{ report: ReportEvent; unseen: boolean }>;
+  /** epoch milliseconds, by the clock that everything goes by */
+  now(): number;
+  /** Somebody reads reports, or nobody any longer. */
+  readReports(wanted: boolean): void;
+  /** A feed connects. */
+  converse(peer: Peer, identity: Identity): FeedConversation;
+  /** Reads nothing more; resolves when everything accepted is stored and acked, as far as the disk takes it. */
+  quiesce(): Promise<void>;
+  /** Closes every connection of a feed, and tries nothing again. */
+  closeFeeds(): void;
+  streams(): Awaitable<StreamView[]>;
+  /** those of this process, where others have streams too */
+  ownStreams?(): Awaitable<StreamView[]>;
+  window(stream: string, tracker: string, profile: string): Awaitable<unknown>;
+  /** a stretch of the past around a moment; a text says why there is none */
+  moment(wanted: MomentQuery): Awaitable<object | string>;
+  recentEvents(stream?: string): Awaitable<LiveEvent[]>;
+  trends(filter: Filter, points: number): Awaitable<TrendView[]>;
+  rates(filter: Filter): Awaitable<RateView[]>;
+  storage(): Awaitable<StorageGauges>;
+  health(): Awaitable<Health>;
+  readings(): Awaitable<Readings>;
 }

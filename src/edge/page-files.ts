@@ -10,17 +10,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname } from 'node:path';
 
 /** Everything comes from this server; nothing is inline, nothing may frame the page from elsewhere. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "worker-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'self'",
-].join('; ');
+const policyOf = (pictureOrigins: readonly string[]) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    ["img-src 'self' data:", ...pictureOrigins].join(' '),
+    "connect-src 'self'",
+    "worker-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'self'",
+  ].join('; ');
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -40,7 +41,10 @@ export class PageFiles {
   /** by path, such as `/` */
   #files = new Map<string, PageFile>();
 
-  constructor(folder: URL) {
+  readonly #policy: string;
+
+  constructor(folder: URL, pictureOrigins: readonly string[] = []) {
+    this.#policy = policyOf(pictureOrigins);
     const names = existsSync(folder) ? readdirSync(folder) : [];
     const read = (name: string) => (names.includes(name) ? readFileSync(new URL(name, folder)) : undefined);
     for (const name of names.filter((one) => extname(one) in TYPES)) {
@@ -59,7 +63,7 @@ export class PageFiles {
     response.setHeader('Vary', 'Accept-Encoding');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Referrer-Policy', 'no-referrer');
-    response.setHeader('Content-Security-Policy', POLICY);
+    response.setHeader('Content-Security-Policy', this.#policy);
     if (request.headers['if-none-match'] === file.etag) {
       response.writeHead(304).end();
       return true;
@@ -87,7 +91,8 @@ function encodingFor(accepted: string, { bodies }: PageFile): keyof PageFile['bo
 }
 
 /** The page beside this program. */
-export const builtPage = (): PageFiles => new PageFiles(new URL('../../page/', import.meta.url));
+export const builtPage = (pictureOrigins: readonly string[]): PageFiles =>
+  new PageFiles(new URL('../../page/', import.meta.url), pictureOrigins);
 
 const LIST = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>TGOSPA Live</title></head>

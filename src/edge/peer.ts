@@ -20,8 +20,8 @@ export interface Peer {
 
 /** This end: what is done with what the peer sends. */
 export interface Conversation {
-  /** a text message as it came */
-  receive(bytes: Buffer): void;
+  /** a text message as it came, at this time by the clock of the evaluator, or just now */
+  receive(bytes: Buffer, receivedMs?: number): void;
   receiveBinary(byteCount: number): void;
   /** the connection is gone */
   closed(): void;

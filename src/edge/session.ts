@@ -9,7 +9,7 @@ import type { SettingsPatch } from '../config/config.js';
 import { CLOSE_CODES, type CloseCode, REJECT_CODES, type RejectCode } from '../wire/codes.js';
 import { Fault } from '../wire/fault.js';
 import type { FeedId } from '../wire/feed.js';
-import { checkFrame, type FrameRules, type Skipped } from '../wire/frame-check.js';
+import { checkFrame, checkReports, type FrameRules, isPlainObject, type Skipped } from '../wire/frame-check.js';
 import { type AckMessage, checkHello, type Hello, type Outgoing, parseMessage } from '../wire/messages.js';
 import { dimensionsOf, type FeedPart } from '../wire/objects.js';
 import type { Identity } from './access.js';
@@ -19,20 +19,20 @@ import { FlowControl } from './flow-control.js';
 import { type ForeignFrames, ForeignMessages } from './foreign-messages.js';
 import { formatOf, welcomeMessage } from './greeting.js';
 import { RateLimit } from './limits/rate-limit.js';
-import type { FeedPort } from './live-port.js';
-import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
+import type { FeedConversation, FeedRefusal, OpenedFeed } from './live-port.js';
+import { type Peer, SLOW_PATIENCE_MS } from './peer.js';
 
 const SET_ASIDE = 'the server failed on this message and has set it aside; its log says why';
 
-/** A feed that the pipeline has opened. */
-type Opened = Extract<ReturnType<FeedPort['openFeed']>, { nextSeq: number }>;
+/** Whether a message, or one of `frames`, carries reports. */
+const isReports = (raw: unknown): boolean => isPlainObject(raw) && (raw.type === 'reports' || 'reports' in raw);
 
-export class Session implements FeedSession, Conversation {
+export class Session implements FeedSession, FeedConversation {
   readonly id = randomUUID();
   readonly #flow: FlowControl;
   readonly #rejectRate: RateLimit;
   readonly #helloTimer: NodeJS.Timeout;
-  #state: 'greeting' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
+  #state: 'greeting' | 'opening' | 'open' | 'ending' | 'ended' | 'closed' = 'greeting';
   #queue: FeedQueue | null = null;
   #rules: FrameRules | null = null;
   /** null for native frames */
@@ -43,6 +43,8 @@ export class Session implements FeedSession, Conversation {
   #duplicates = 0;
   /** objects left out since the last ack */
   #skipped: AckMessage['skipped'];
+  /** what came while the feed was being opened; it is not read from meanwhile */
+  readonly #early: Array<{ bytes: Buffer; receivedMs: number }> = [];
 
   constructor(
     readonly desk: FeedDesk,
@@ -82,9 +84,12 @@ export class Session implements FeedSession, Conversation {
     return this.#queue === null || this.#queue.waiting === 0;
   }
 
-  receive(bytes: Buffer): void {
+  receive(bytes: Buffer, receivedMs = this.desk.port.now()): void {
     if (this.#state === 'closed') return;
-    const receivedMs = this.desk.port.now();
+    if (this.#state === 'opening') {
+      this.#early.push({ bytes, receivedMs });
+      return;
+    }
     const { turns } = this.desk;
     turns.enter();
     this.#guarded(() => {
@@ -179,6 +184,7 @@ export class Session implements FeedSession, Conversation {
         this.#hello(message.raw);
         break;
       case 'frame':
+      case 'reports':
       case 'message':
         if (this.#ready() && this.#fits(message.type)) this.#admit(message.raw, receivedMs, '');
         break;
@@ -214,7 +220,7 @@ export class Session implements FeedSession, Conversation {
       return;
     }
     const hello = checkHello(raw, this.desk.readHello);
-    const fault = hello instanceof Fault ? hello : (this.#forbidden(hello) ?? this.#open(hello));
+    const fault = hello instanceof Fault ? hello : (this.#forbidden(hello) ?? this.#claim(hello));
     if (fault) this.#refuse(fault);
   }
 
@@ -224,14 +230,11 @@ export class Session implements FeedSession, Conversation {
     return new Fault('stream_forbidden', 'stream', message, stream);
   }
 
-  #open(hello: Hello<SettingsPatch>): Fault | undefined {
+  /** The feed is this connection's, unless somebody else holds it; then it is opened. */
+  #claim(hello: Hello<SettingsPatch>): Fault | undefined {
     const { desk } = this;
     const format = formatOf(hello, desk.config.formats);
     if (format instanceof Fault) return format;
-    const { stream } = hello.feed;
-    const isNew = !desk.port.hasStream(stream);
-    const exceeded = isNew ? desk.shares.refusal(this.#client) : undefined;
-    if (exceeded) return exceeded;
     const queue = desk.claim(hello, this);
     if (!queue)
       return new Fault(
@@ -239,19 +242,37 @@ export class Session implements FeedSession, Conversation {
         'stream',
         'another client holds this feed; stop it, wait until its connection is given up, or resume its session',
       );
-    const opened = desk.port.openFeed(hello.feed, hello.settings, hello.shape ?? format?.shape);
-    if (!('nextSeq' in opened)) {
+    clearTimeout(this.#helloTimer);
+    this.#state = 'opening';
+    this.#flow.opening = true;
+    void this.#open(hello, queue, format).catch((error) => {
       desk.release(queue, this);
-      if (opened.code === 'not_ready') {
-        this.close(1013, CLOSE_CODES[1013].meaning);
-        return undefined;
-      }
-      const code = opened.code in REJECT_CODES ? (opened.code as RejectCode) : 'hello_invalid';
-      return new Fault(code, opened.path, opened.message);
-    }
-    if (isNew) desk.shares.add(this.#client, stream);
-    this.#welcome(queue, opened, format);
+      this.#guarded(() => {
+        throw error;
+      });
+    });
     return undefined;
+  }
+
+  async #open(hello: Hello<SettingsPatch>, queue: FeedQueue, format: Format | null): Promise<void> {
+    const { desk } = this;
+    const { feed, settings, shape = format?.shape } = hello;
+    const opened = await desk.port.openFeed(feed, settings, shape, desk.shares.refusal(this.#client));
+    if (this.#state !== 'opening') desk.release(queue, this);
+    else if (!('nextSeq' in opened)) this.#refuseFeed(queue, opened);
+    else {
+      if (opened.isNew) desk.shares.add(this.#client, feed.stream);
+      this.#welcome(queue, opened, format);
+      this.#flow.opening = false;
+      for (const { bytes, receivedMs } of this.#early.splice(0)) this.receive(bytes, receivedMs);
+      this.#flow.regulate();
+    }
+  }
+
+  #refuseFeed(queue: FeedQueue, { code, path, message }: FeedRefusal): void {
+    this.desk.release(queue, this);
+    if (code === 'not_ready') this.close(1013, CLOSE_CODES[1013].meaning);
+    else this.#refuse(new Fault(code in REJECT_CODES ? (code as RejectCode) : 'hello_invalid', path, message));
   }
 
   /** Whose share a new stream comes from. */
@@ -259,14 +280,13 @@ export class Session implements FeedSession, Conversation {
     return this.identity.token ? `token ${this.identity.name}` : `address ${this.peer.address}`;
   }
 
-  #welcome(queue: FeedQueue, { nextSeq: acceptedSeq, plan, findings }: Opened, format: Format | null): void {
+  #welcome(queue: FeedQueue, { nextSeq: acceptedSeq, plan, findings }: OpenedFeed, format: Format | null): void {
     const { desk } = this;
     const { feed } = queue;
     const { limits } = desk.config;
     const nextSeq = queue.open(acceptedSeq);
     // its counters start at 0, not with the first frame
     desk.meters.feedMeter(feed);
-    clearTimeout(this.#helloTimer);
     this.#queue = queue;
     this.#flow.follow(queue);
     this.#state = 'open';
@@ -306,7 +326,8 @@ export class Session implements FeedSession, Conversation {
 
   #admitFrame(raw: unknown, receivedMs: number, prefix: string): void {
     const skipped: Skipped[] = [];
-    const part = checkFrame(raw, this.#rules!, skipped);
+    const check = isReports(raw) ? checkReports : checkFrame;
+    const part = check(raw as Record<string, unknown>, this.#rules!, skipped);
     if (part instanceof Fault) {
       this.#flow.spend(1);
       this.#reject(prefix ? part.within(prefix) : part);

@@ -23,7 +23,7 @@ export class StreamRules {
     rules.shape = plan.shape;
     rules.strict = plan.settings.strict;
     rules.geodesic = Object.values(plan.profiles).some((params) => params.distance === 'geodesic');
-    if (rules.shape === 'point') rules.dimensions ||= rules.geodesic ? 2 : (this.#dimensions.get(stream) ?? 0);
+    if (rules.shape === 'point') rules.dimensions ||= this.#dimensions.get(stream) ?? 0;
     this.#rules.set(stream, rules);
     return rules;
   }

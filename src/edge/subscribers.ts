@@ -103,6 +103,8 @@ export class Subscribers {
   constructor(
     readonly limits: Config['limits'],
     readonly counts: Counts,
+    /** somebody reads from now on, or nobody any longer */
+    readonly read: (wanted: boolean) => void = () => {},
     readonly now: () => number = () => performance.now(),
   ) {
     this.#time = new RateLimit(limits.liveShare, BURST_MS, now());
@@ -235,14 +237,16 @@ export class Subscribers {
     return this.limits.liveShare === 1 || this.#time.spend(0, this.now()) === 0;
   }
 
-  /** A report that was published before anybody could subscribe. */
-  restore(event: ReportEvent): void {
-    this.#newest.set(keyOf(event), new Publication(event));
+  /** A report that was published before; `unseen`: not even those who were there got it. */
+  restore(event: ReportEvent, unseen: boolean): void {
+    if (unseen) this.publish(event);
+    else this.#newest.set(keyOf(event), new Publication(event));
   }
 
   subscribe(peer: Peer, filter: Filter): Subscription {
     const subscription = new Subscription(this, peer, filter);
     this.#subscriptions.add(subscription);
+    if (this.#subscriptions.size === 1) this.read(true);
     this.spend(() => {
       for (const publication of this.#newest.values()) subscription.offer(publication);
       subscription.caughtUp();
@@ -251,9 +255,10 @@ export class Subscribers {
   }
 
   leave(subscription: Subscription): void {
-    this.#subscriptions.delete(subscription);
+    const isLast = this.#subscriptions.delete(subscription) && this.#subscriptions.size === 0;
     this.#ready.delete(subscription);
     if (this.#round) this.#passed(this.#round, subscription);
+    if (isLast) this.read(false);
   }
 }
 

@@ -7,10 +7,13 @@ import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import { seriesKey } from '../wire/series-key.js';
 import type { Filter } from './subscribers.js';
 
-const COLUMNS = ['k', 'atMs', 'distance', 'localization', 'missed', 'false', 'switch'] as const;
+const COLUMNS = ['k', 'atMs', 'distance', 'localization', 'missed', 'false', 'switch', 'exact'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** Columns of equal length, oldest first: frame, time of arrival, distance and costs of the window that ends there. */
+/**
+ * Columns of equal length, oldest first: frame, time of arrival, distance and costs of the window that ends there, and
+ * 1 where they are proven.
+ */
 export type TrendView = { stream: string; tracker: string; profile: string } & Record<Column, number[]>;
 
 const FIRST_ROOM = 64;
@@ -30,7 +33,7 @@ class Trend {
   }
 
   push({ k, receivedMs, report }: ReportEvent): void {
-    const { cost, distance } = report;
+    const { cost, distance, exact } = report;
     const last =
       this.#count > 0 ? this.#rows[((this.#count - 1) % this.#room) * COLUMNS.length] : Number.NEGATIVE_INFINITY;
     // at its end a series reports its last frame once more; one that starts again has a new trend
@@ -46,7 +49,8 @@ class Trend {
     rows[at++] = cost.localization;
     rows[at++] = cost.missed;
     rows[at++] = cost.false;
-    rows[at] = cost.switch;
+    rows[at++] = cost.switch;
+    rows[at] = exact ? 1 : 0;
     this.#count++;
   }
 

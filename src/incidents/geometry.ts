@@ -16,29 +16,25 @@ import {
 import { explainCoordinates, rounded } from '../wiring/hypotheses.js';
 import { centreOf } from '../wiring/lag.js';
 import type { Scene } from './scene.js';
+import {
+  AS_IT_IS_MAX,
+  CELLS,
+  INSIDE_MIN,
+  MOMENTS_MIN,
+  OUTSIDE_MAX,
+  PAIRS_MIN,
+  RATIO_MIN,
+  SHARE_MIN,
+  SHIFT_ERRORS,
+  SHIFT_GAIN,
+  TRUTHS_MIN,
+} from './thresholds.js';
 
 export interface Explained {
   cause: 'box_order' | 'axis_swapped' | 'scaled' | 'shifted';
   share: number;
   evidence: Evidence;
 }
-
-/** An explanation rests on so much, and the scene as it is must be so much worse. */
-const MOMENTS_MIN = 2;
-const PAIRS_MIN = 8;
-const SHARE_MIN = 0.25;
-const AS_IT_IS_MAX = 0.5;
-/** of a shift, in standard errors of the residuals and as a share of an object, or of the cut-off for points */
-const SHIFT_ERRORS = 6;
-const SHIFT_GAIN = 1.15;
-/** cells of the scene along each axis, where objects are missed; objects without which nothing is said */
-const CELLS = 6;
-const TRUTHS_MIN = 8;
-/** share that is missed inside what was lost; and beyond it, at most */
-const INSIDE_MIN = 0.75;
-const OUTSIDE_MAX = 0.4;
-/** twice the log likelihood ratio, per object: frames of one object are not independent */
-const RATIO_MIN = 6;
 
 /** The reading of the coordinates that explains most of what does not fit as it is. */
 export function misread(scene: Scene): Explained | null {

@@ -7,24 +7,19 @@ import type { Evidence } from '../wire/findings.js';
 import { rounded } from '../wiring/hypotheses.js';
 import { centreOf } from '../wiring/lag.js';
 import type { PairedFrame, Scene } from './scene.js';
-
-/** objects that change their track in one frame, and as a share of those that could */
-const AT_ONCE_MIN = 3;
-const AT_ONCE_SHARE = 0.4;
-/** changes since the trouble began, and how many times as many for each pair as before */
-const CHANGES_MIN = 4;
-const CHANGES_FACTOR = 4;
-/** share of the new partners that nobody had before, when ids begin anew */
-const NEW_SHARE = 0.7;
-/** share of what has no partner that lies on an object with one; for each pair, and how many times as before */
-const DOUBLE_SHARE = 0.5;
-const DOUBLE_PER_PAIR = 0.2;
-const DOUBLE_FACTOR = 2;
-/** more false tracks in a frame than before, at least */
-const RISEN_MIN = 0.4;
-/** frames that a ghost is there for, and the share of the frames since it came */
-const GHOST_FRAMES = 5;
-const GHOST_SHARE = 0.6;
+import {
+  AT_ONCE_MIN,
+  AT_ONCE_SHARE,
+  CHANGES_FACTOR,
+  CHANGES_MIN,
+  DOUBLE_FACTOR,
+  DOUBLE_PER_PAIR,
+  DOUBLE_SHARE,
+  GHOST_FRAMES,
+  GHOST_SHARE,
+  NEW_SHARE,
+  RISEN_MIN,
+} from './thresholds.js';
 
 export interface Exchanged {
   cause: 'identities_reset' | 'identities_permuted';

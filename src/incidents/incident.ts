@@ -5,6 +5,7 @@
  * within minutes is the same incident. State is plain JSON; what is found does not depend on restarts.
  */
 import type { FrameView } from '../metric/window/frame-record.js';
+import { SPIKE_DEFAULTS, type SpikeSettings } from '../spikes/settings.js';
 import type { FrameTime, SpikeNews } from '../spikes/watch.js';
 import type { Evidence } from '../wire/findings.js';
 import type {
@@ -21,6 +22,16 @@ import { wordsOf } from './cause-words.js';
 import { type Examination, examine, isDone, newExamination } from './diagnosis.js';
 import { slightLag } from './motion.js';
 import { Scene, type SceneSettings } from './scene.js';
+import {
+  BACK_FRAMES,
+  FIRST_LOOK,
+  HELD_LOOKS,
+  LOOKS_MAX,
+  TIMING_FRAMES,
+  TIMING_LOOKS,
+  USUAL_LOOKS,
+  USUAL_LOOKS_MAX,
+} from './thresholds.js';
 
 /** When a frame was; `atMs` is when it came, epoch milliseconds. */
 export interface IncidentTime extends FrameTime {
@@ -33,6 +44,9 @@ export interface Surroundings {
   /** of truths, where they have one */
   classes?(): ReadonlyMap<string, string>;
 }
+
+/** Which signals make an incident critical, when one is the same again, and how late is too late. */
+export type IncidentRules = Pick<SpikeSettings, 'critical' | 'sameIncidentSeconds' | 'lateFrames'>;
 
 /** Everything an IncidentWatch knows. Plain JSON; its version stands in store/formats.ts. */
 export interface IncidentState {
@@ -69,22 +83,7 @@ interface Open extends Incident {
   endedFrames: number;
 }
 
-/** frames after its start at which an incident is looked at again; then at twice as many, and so on */
-const FIRST_LOOK = 3;
-/** looks after which a diagnosis stands */
-const LOOKS_MAX = 6;
-/** what comes back within so long is the same incident; or so many frames, where times are not known */
-const BACK_MS = 600_000;
-const BACK_FRAMES = 18_000;
-/** frames after which it is looked whether the tracks are late, and looks that must agree */
-const TIMING_FRAMES = 64;
-const TIMING_LOOKS = 2;
-/** looks from which it is known how late the tracks usually are, and over which that is learned */
-const USUAL_LOOKS = 2;
-const USUAL_LOOKS_MAX = 3;
-const HELD_LOOKS = 2;
 const UNKNOWN: Diagnosis = { cause: 'unknown', message: wordsOf('unknown', {}), evidence: {} };
-const CRITICAL: readonly IncidentSignalName[] = ['missed', 'silence', 'wiring'];
 const LOWER: Record<Severity, Severity> = { critical: 'warning', warning: 'info', info: 'info' };
 const NONE: IncidentNews[] = [];
 const NEW_STATE: IncidentState = {
@@ -105,7 +104,11 @@ export class IncidentWatch {
   readonly #settings: SceneSettings;
   #state: IncidentState;
 
-  constructor(settings: SceneSettings, state: IncidentState = NEW_STATE) {
+  constructor(
+    settings: SceneSettings,
+    state: IncidentState = NEW_STATE,
+    private readonly rules: IncidentRules = SPIKE_DEFAULTS,
+  ) {
     this.#settings = settings;
     this.#state = structuredClone(state);
   }
@@ -127,7 +130,9 @@ export class IncidentWatch {
     else if (last) this.#forget(last, mark);
     if (spikes.length > 0) return this.#gather(spikes, mark, around);
     // one thing with each frame
-    if (++this.#state.timing.frames >= TIMING_FRAMES && !open?.examination) return this.#lookForLag(mark, around);
+    const { timing } = this.#state;
+    if (this.rules.lateFrames > 0 && ++timing.frames >= TIMING_FRAMES && !open?.examination)
+      return this.#lookForLag(mark, around);
     return open && this.#look(open, around) ? [this.#news('update', 'diagnosis', mark.k)] : NONE;
   }
 
@@ -139,7 +144,8 @@ export class IncidentWatch {
     const seen = slightLag(this.#scene(around, Number.POSITIVE_INFINITY));
     if (!seen) return NONE;
     const { evidence } = seen;
-    const frames = evidence && timing.known >= USUAL_LOOKS ? Number(evidence.frames) : 0;
+    const late = evidence && timing.known >= USUAL_LOOKS ? Number(evidence.frames) : 0;
+    const frames = Math.abs(late) >= this.rules.lateFrames ? late : 0;
     if (!open && frames === 0) learnLag(timing, seen.offset);
     timing.looks = frames === timing.late ? timing.looks + 1 : 1;
     timing.late = frames;
@@ -199,8 +205,8 @@ export class IncidentWatch {
     const [told] = spikes.filter(({ phase }) => phase !== 'end');
     if (!told) return NONE;
     const { phase, reason } = told;
-    const why = phase === 'start' || reason === undefined || reason === 'closed' ? 'signals' : reason;
-    return [this.#news('update', why, mark.k)];
+    const own = phase === 'start' || reason === undefined || reason === 'closed' || reason === 'certain';
+    return [this.#news('update', own ? 'signals' : reason, mark.k)];
   }
 
   /** The tracker is not heard, or is again. */
@@ -279,9 +285,14 @@ export class IncidentWatch {
   #news(phase: IncidentNews['phase'], reason: IncidentReason, at: number): IncidentNews {
     const open = this.#state.open!;
     open.at = at;
-    const urgent = open.signals.some(({ signal, over }) => !over && CRITICAL.includes(signal)) ? 'critical' : 'warning';
+    const urgent = open.signals.some((one) => this.#isUrgent(one)) ? 'critical' : 'warning';
     if (phase !== 'end') open.severity = open.lasting ? LOWER[urgent] : urgent;
     return { phase, reason, ...incidentOf(open) };
+  }
+
+  /** It may wake somebody. */
+  #isUrgent({ signal, over, certain }: IncidentSignal): boolean {
+    return !over && certain !== false && this.rules.critical.includes(signal);
   }
 
   #end(open: Open, mark: IncidentTime, reason: IncidentReason): IncidentNews {
@@ -294,7 +305,8 @@ export class IncidentWatch {
   /** After some minutes what comes is another incident. */
   #forget(last: Open, mark: IncidentTime): void {
     last.endedFrames++;
-    if (last.endedFrames > BACK_FRAMES || timeOf(mark) - last.endedMs > BACK_MS) this.#state.last = null;
+    if (last.endedFrames > BACK_FRAMES || timeOf(mark) - last.endedMs > 1000 * this.rules.sameIncidentSeconds)
+      this.#state.last = null;
   }
 
   toJSON(): IncidentState {
@@ -329,7 +341,7 @@ function put(signals: IncidentSignal[], signal: IncidentSignal): void {
 
 /** What an incident keeps of a spike: what was usual when it began stands beside what is usual by now. */
 function signalOf(
-  { phase, signal, expected, observed, concerned, of, objects, reason }: SpikeNews,
+  { phase, signal, expected, observed, concerned, of, objects, certain, reason }: SpikeNews,
   open: Open,
 ): IncidentSignal {
   const known = open.signals.find((one) => one.signal === signal && phase !== 'start');
@@ -341,6 +353,7 @@ function signalOf(
     ...(concerned === undefined ? {} : { concerned }),
     ...(of === undefined ? {} : { of }),
     objects,
+    certain,
     over: phase === 'end',
   };
 }

@@ -7,30 +7,21 @@ import { agreementAt, type Sample } from '../wiring/agreement.js';
 import { bestFrameShift, rounded } from '../wiring/hypotheses.js';
 import { lagOf } from '../wiring/lag.js';
 import type { Scene } from './scene.js';
-
-/** frames without which nothing is said */
-const FRAMES_MIN = 3;
-/** share of the frames that must be empty of tracks for a tracker to be silent */
-const SILENT_SHARE = 0.9;
-/** share of the frames in which a tracker that skips some has nothing, or nothing new */
-const SKIPPED_MIN = 0.25;
-/** runs of skipped frames for each frame between them */
-const RUNS_SHARE = 0.3;
-/** share of the tracks, and at most of the truths, that do not move */
-const STILL_SHARE = 0.9;
-const STILL_TRUTHS_MAX = 0.6;
-/** frames that a tracker is off by at least, beyond twice the standard error */
-const LAG_MIN = 0.45;
-/** a standard error above this says nothing of a frame */
-const ERROR_MAX = 0.25;
-/** frames before the trouble from which the usual lag is taken */
-const BEFORE_MIN = 12;
-const LAG_TRUTHS_MIN = 3;
-/** frames to both sides that a velocity is taken from: from one to the next it is mostly rounding */
-const VELOCITY_REACH = 4;
-/** what a shift must explain beyond what is there without it */
-const GAIN_MIN = 1.04;
-const SHARE_MIN = 0.25;
+import {
+  BEFORE_MIN,
+  ERROR_MAX,
+  FRAMES_MIN,
+  GAIN_MIN,
+  LAG_MIN,
+  LAG_TRUTHS_MIN,
+  RUNS_SHARE,
+  SHARE_MIN,
+  SILENT_SHARE,
+  SKIPPED_MIN,
+  STILL_SHARE,
+  STILL_TRUTHS_MAX,
+  VELOCITY_REACH,
+} from './thresholds.js';
 
 /** No tracks at all, lately. */
 export function silent(scene: Scene): Evidence | null {
@@ -111,21 +102,16 @@ export interface SlightLag {
   evidence: Evidence | null;
 }
 
-/** one in so many frames is looked at for a slight lag */
-const SLIGHT_STRIDE = 4;
-
 /**
  * The same from what pairs as it is: cheap, and enough for a frame or two, which costs hardly any accuracy where
  * objects move slowly, so that no spike tells of it. Null when nobody can tell.
  */
 export function slightLag(scene: Scene): SlightLag | null {
-  const sample = sampleOf(scene);
-  // neighbouring frames say much the same, and healthy trackers are looked at all day
-  const few = { ...sample, tracker: sample.tracker.filter((_, n) => n % SLIGHT_STRIDE === 0) };
-  const fine = lagOf(few, scene.judge, 0, VELOCITY_REACH);
+  // velocities are taken from the frames beside the one that is looked at, which are as far away as elsewhere
+  const fine = lagOf(scene.thinned(VELOCITY_REACH), scene.judge);
   if (!fine || fine.truths < LAG_TRUTHS_MIN || fine.error > ERROR_MAX) return null;
   const more = fine.offset - scene.usualLag;
-  const evidence = Math.abs(more) - 2 * fine.error < LAG_MIN ? null : lateBy(scene, sample, more, 1);
+  const evidence = Math.abs(more) - 2 * fine.error < LAG_MIN ? null : lateBy(scene, sampleOf(scene), more, 1);
   return { offset: fine.offset, evidence };
 }
 

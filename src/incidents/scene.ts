@@ -5,7 +5,8 @@
  */
 import { BOX_DISTANCES, type DistanceName } from '../metric/params.js';
 import type { FrameView } from '../metric/window/frame-record.js';
-import { type Judge, type Pair, pairUp, type ReceivedPart } from '../wiring/agreement.js';
+import { type Judge, type Pair, pairUp, type ReceivedPart, type Sample } from '../wiring/agreement.js';
+import { BAD_MAX, COMPARED_MAX, PAIRED_MIN } from './thresholds.js';
 
 /** What a diagnosis needs to know of a series. */
 export interface SceneSettings {
@@ -22,26 +23,20 @@ export interface PairedFrame {
   false: number[];
 }
 
-/** frames since the trouble began that are looked at, the newest */
-const BAD_MAX = 40;
-/** pairs of objects that are compared, in all frames together */
-const COMPARED_MAX = 150_000;
-const PAIRED_MIN = 4;
-
 export class Scene {
-  /** all frames, oldest first */
-  readonly reference: ReceivedPart[];
-  readonly tracker: ReceivedPart[];
   /** number of the first frame that is looked at, and of the first that belongs to the trouble */
   readonly first: number;
   readonly began: number;
   readonly judge: Judge;
+  readonly #shape: 'box' | 'point';
+  #reference: ReceivedPart[] | null = null;
+  #tracker: ReceivedPart[] | null = null;
   #paired: PairedFrame[] | null = null;
   #before: PairedFrame[] | null = null;
 
   /** `badFrames` is how many of the frames, the last ones, belong to the trouble. */
   constructor(
-    views: readonly FrameView[],
+    private readonly views: readonly FrameView[],
     badFrames: number,
     { distance, cutoff }: SceneSettings,
     /** of truths, where they have one */
@@ -49,22 +44,42 @@ export class Scene {
     /** frames by which the tracks are late when nothing is wrong: trackers smooth, and boxes have their habits */
     readonly usualLag = 0,
   ) {
-    const shape = BOX_DISTANCES.has(distance) ? 'box' : 'point';
-    const part = ({ ids, coordinates }: FrameView['reference'], stride: number, k: number): ReceivedPart => ({
-      k,
-      receivedMs: k,
-      objects: { shape, stride, ids: ids as string[], coordinates: Array.from(coordinates) },
-    });
-    this.reference = views.map(({ reference, stride }, n) => part(reference, stride, n));
-    this.tracker = views.map(({ tracker, stride }, n) => part(tracker, stride, n));
+    this.#shape = BOX_DISTANCES.has(distance) ? 'box' : 'point';
     this.first = views.length - Math.max(1, Math.min(badFrames, views.length, BAD_MAX));
     this.began = Math.max(0, views.length - badFrames);
     this.judge = { distance, cutoff, by: 'frame', toleranceMs: 0, exact: true };
   }
 
+  /** All frames, oldest first. */
+  get reference(): readonly ReceivedPart[] {
+    this.#reference ??= this.views.map((_, n) => this.#part('reference', n));
+    return this.#reference;
+  }
+
+  get tracker(): readonly ReceivedPart[] {
+    this.#tracker ??= this.views.map((_, n) => this.#part('tracker', n));
+    return this.#tracker;
+  }
+
+  /** One in so many frames, those of the trouble from its first on: enough for healthy scenes, looked at all day. */
+  thinned(stride: number): Sample {
+    const sample: { reference: ReceivedPart[]; tracker: ReceivedPart[] } = { reference: [], tracker: [] };
+    for (let n = this.first % stride; n < this.views.length; n += stride) {
+      sample.reference.push(this.#part('reference', n));
+      if (n >= this.first) sample.tracker.push(this.#part('tracker', n));
+    }
+    return sample;
+  }
+
+  #part(feed: 'reference' | 'tracker', n: number): ReceivedPart {
+    const { stride, [feed]: view } = this.views[n];
+    const objects = { shape: this.#shape, stride, ids: view.ids as string[], coordinates: listOf(view.coordinates) };
+    return { k: n, receivedMs: n, objects };
+  }
+
   /** Frames of the trouble that are looked at. */
   get span(): number {
-    return this.reference.length - this.first;
+    return this.views.length - this.first;
   }
 
   truths(n: number): ReceivedPart['objects'] {
@@ -77,12 +92,12 @@ export class Scene {
 
   /** Numbers of the frames of the trouble. */
   *bad(): Iterable<number> {
-    for (let n = this.first; n < this.reference.length; n++) yield n;
+    for (let n = this.first; n < this.views.length; n++) yield n;
   }
 
   /** Who lies on whom in frames of the trouble, oldest first. */
   paired(): readonly PairedFrame[] {
-    this.#paired ??= this.#pairedFrames(this.first, this.reference.length);
+    this.#paired ??= this.#pairedFrames(this.first, this.views.length);
     return this.#paired;
   }
 
@@ -116,3 +131,5 @@ export class Scene {
     };
   }
 }
+
+const listOf = (numbers: ArrayLike<number>): number[] => (Array.isArray(numbers) ? numbers : Array.from(numbers));

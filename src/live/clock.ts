@@ -8,10 +8,30 @@ import type { Clock } from './pipeline.js';
 /** what is less is drift */
 const JUMP_MS = 2000;
 
+/** A moment by a clock, and by the machine. */
+export interface SharedClock {
+  atMs: number;
+  monotonicMs: number;
+}
+
+/** The same in every thread, as `performance.now()` is not. */
+const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
+
 export class SteadyClock implements Clock {
-  readonly #startedMs = Date.now() - performance.now();
+  readonly #startedMs: number;
   /** of the wall clock, ahead of this one */
   #offsetMs = 0;
+
+  /** Goes with that of another thread, when it is given. */
+  constructor(other?: SharedClock) {
+    if (other) this.#startedMs = other.atMs + monotonicMs() - other.monotonicMs - performance.now();
+    else this.#startedMs = Date.now() - performance.now();
+  }
+
+  /** For the same clock in another thread. */
+  share(): SharedClock {
+    return { atMs: this.#startedMs + performance.now(), monotonicMs: monotonicMs() };
+  }
 
   now(): number {
     return Math.floor(this.#startedMs + performance.now());

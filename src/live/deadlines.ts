@@ -5,10 +5,10 @@
  *
  * Invariant: a tick says that everything the feeds of its stream sent before its time stands before it in the log. On a
  * busy machine frames wait unread for seconds, and nobody is late for that, unless it takes longer than
- * `evaluation.unreadMaxMs`.
+ * `evaluation.unreadMaxMs`. Nor is anybody while the disk is slow: who waits for an ack may send nothing before it.
  */
 import type { Config } from '../config/config.js';
-import type { Log } from '../store/log.js';
+import type { DurableLog } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
 import type { RunningStream } from '../stream/running-stream.js';
@@ -17,6 +17,10 @@ import type { OpenFeeds } from './open-feeds.js';
 
 /** milliseconds: a process that stood still for longer was suspended, or stuck */
 const STALL_MS = 1000;
+/** milliseconds without a commit although something waits for one: an ack waits for two of them at most */
+const SLOW_MS = 1000;
+/** milliseconds after which whoever waited for an ack has sent what comes behind it */
+const RETURN_MS = 1000;
 
 export class Deadlines {
   /** streams with a tick, a retirement or a resume on its way through the log */
@@ -30,11 +34,17 @@ export class Deadlines {
   #tickedMs: number | null = null;
   /** by stream: since when its tick has waited for what may be unread */
   readonly #waitingSinceMs = new Map<string, number>();
+  /** how many commits there were when they were last looked at, when that was, and how long one is awaited since */
+  #commits = -1;
+  #lookedMs = 0;
+  #awaitedMs = 0;
+  /** until then senders answer to acks that came late */
+  #slowUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     readonly streams: Iterable<RunningStream>,
     readonly feeds: OpenFeeds,
-    readonly log: Log,
+    readonly log: DurableLog,
     readonly settings: Pick<Config['evaluation'], 'idleCheckMs' | 'tickMs' | 'unreadMaxMs'>,
   ) {}
 
@@ -55,6 +65,11 @@ export class Deadlines {
     } else if (feeds.delete(tracker ?? '') && feeds.size === 0) this.#unread.delete(stream);
   }
 
+  /** Something of this stream was unread just now. */
+  noticeUnread(stream: string): void {
+    this.#lately.add(stream);
+  }
+
   /** From now on streams are found of which something is unread, be it for a moment. */
   watchUnread(): ReadonlySet<string> {
     this.#lately = new Set(this.#unread.keys());
@@ -66,16 +81,38 @@ export class Deadlines {
     const checkIdle = nowMs - this.#idleCheckedMs >= this.settings.idleCheckMs;
     if (checkIdle) this.#idleCheckedMs = nowMs;
     const records: LogRecord[] = [];
+    const share = this.#shareHere();
+    const isSlow = this.#isDiskSlow(nowMs);
     for (const stream of this.streams) {
       if (this.#underway.has(stream.name)) continue;
-      const record = dueOf(stream, nowMs, checkIdle);
-      if (record?.kind === 'tick' && unread.has(stream.name) && this.#mayWait(stream.name, nowMs)) continue;
+      const record = dueOf(stream, nowMs, checkIdle, share);
+      if (record?.kind === 'retire' && this.log.shared) record.ifIdle = true;
+      const waits = isSlow || unread.has(stream.name);
+      if (record?.kind === 'tick' && waits && this.#mayWait(stream.name, nowMs)) continue;
       this.#waitingSinceMs.delete(stream.name);
       if (!record) continue;
       this.#underway.add(stream.name);
       records.push(record);
     }
     return records;
+  }
+
+  /** Whether acks are, or were just now, a long time coming; one look alone proves nothing, for clocks jump. */
+  #isDiskSlow(nowMs: number): boolean {
+    const { commits, queuedRecords } = this.log.gauges;
+    const isPrompt = commits !== this.#commits || queuedRecords === 0;
+    this.#awaitedMs = isPrompt ? 0 : this.#awaitedMs + Math.min(nowMs - this.#lookedMs, SLOW_MS / 2);
+    this.#commits = commits;
+    this.#lookedMs = nowMs;
+    if (this.#awaitedMs >= SLOW_MS) this.#slowUntilMs = nowMs + RETURN_MS;
+    return nowMs < this.#slowUntilMs;
+  }
+
+  /** Streams that need much share this thread equally, in powers of two, so that one more changes little. */
+  #shareHere(): number {
+    let count = 0;
+    for (const { shareHere } of this.streams) if (shareHere !== undefined) count++;
+    return count === 0 ? 1 : 2 ** -Math.ceil(Math.log2(count));
   }
 
   /** A feed that always sends as much as it may must not keep the others of its stream from being missed. */
@@ -110,11 +147,11 @@ export class Deadlines {
   }
 }
 
-function dueOf(stream: RunningStream, nowMs: number, checkIdle: boolean): LogRecord | undefined {
+function dueOf(stream: RunningStream, nowMs: number, checkIdle: boolean, fair: number): LogRecord | undefined {
   const common = { stream: stream.name, atMs: nowMs };
   const tracker = checkIdle ? stream.idle(nowMs) : undefined;
   if (tracker !== undefined) return { kind: 'retire', ...common, tracker };
-  const { newShare: share } = stream;
+  const { shareHere = fair, newShare: share = shareHere === fair ? undefined : fair } = stream;
   if (share !== undefined) return { kind: 'tick', ...common, share };
   return stream.deadline() <= nowMs ? { kind: 'tick', ...common } : undefined;
 }

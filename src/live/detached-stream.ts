@@ -3,8 +3,9 @@
  * has been rebuilt from its snapshot and the log; when it is `suspended` they stay in the log, unjudged, and the next
  * start tries again. What feeds have stored is followed all the same, so that nobody sends it twice.
  */
-import type { Stored } from '../store/log.js';
+import type { Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
+import { FeedLedger } from '../stream/feed-ledger.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
 import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus } from '../stream/status.js';
@@ -32,7 +33,10 @@ export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' |
 
 /** What a snapshot says of a stream that has not been rebuilt from it. */
 export function statusIn(name: string, state: unknown): StreamStatus {
-  const { plan, feeds = [] } = state as { plan: StreamPlan; feeds?: Array<Pick<FeedInfo, 'role' | 'tracker' | 'seq'>> };
+  const { plan, feeds = [] } = state as {
+    plan: StreamPlan;
+    feeds?: Array<Pick<FeedInfo, 'role' | 'tracker' | 'seq' | 'epoch'>>;
+  };
   return bareStatus(
     name,
     plan,
@@ -51,6 +55,7 @@ function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamSt
 export class DetachedStream implements RunningStream {
   readonly heavy = false;
   readonly newShare = undefined;
+  readonly shareHere = undefined;
   readonly inRecord = false;
   readonly resuming = false;
   /** nobody may wait for a snapshot of it */
@@ -94,7 +99,8 @@ export class DetachedStream implements RunningStream {
 
   /** A record of this stream that is stored, whether or not it is ever judged. */
   observe(record: LogRecord): void {
-    if (record.kind === 'open') this.#feed(record).ended = false;
+    if (new FeedLedger(this.known.status.info.feeds).isRepeated(record)) return;
+    if (record.kind === 'open') Object.assign(this.#feed(record), { ended: false, epoch: record.epoch });
     else if (record.kind === 'end') this.#feed(record).ended = true;
     else if (record.kind === 'part')
       Object.assign(this.#feed(record), { seq: record.part.seq, lastReceivedMs: record.atMs });

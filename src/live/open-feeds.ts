@@ -4,7 +4,7 @@
  * once more.
  */
 import { beyondCeiling, type Config, resolveStream, type SettingsPatch } from '../config/config.js';
-import type { Log } from '../store/log.js';
+import type { DurableLog } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
@@ -22,11 +22,17 @@ export interface Admission {
   plan: StreamPlan;
   /** what is wrong with how this feed is wired */
   findings: readonly Finding[];
+  /** its stream was not there before */
+  isNew: boolean;
+  /** for whoever appends to a shared log: what its records carry */
+  epoch?: number;
 }
 
 /** A feed as far as it was accepted. */
 interface OpenFeed {
   readonly id: FeedId;
+  /** of its last hello, where others append to the log too */
+  epoch?: number;
   /** highest number accepted; a fraction within a foreign message */
   acceptedSeq: number;
   durableSeq: number;
@@ -59,11 +65,11 @@ export class OpenFeeds {
   /** feeds that had ended and said hello again */
   readonly #returning = new Set<OpenFeed>();
   /** who waits for the end of a feed to take effect */
-  readonly #ends = new Map<LogRecord, Waiter>();
+  readonly #ends = new Map<string, Waiter>();
 
   constructor(
     readonly config: Config,
-    readonly log: Log,
+    readonly log: DurableLog,
     readonly streams: Streams,
     readonly heldAcks: HeldAcks,
     /** epoch milliseconds */
@@ -75,7 +81,9 @@ export class OpenFeeds {
   }
 
   /** Opens a feed within the limits. A stream's settings are those of the configuration and of its first hello. */
-  open(id: FeedId, patch?: SettingsPatch, shape?: Shape): Admission | Refusal {
+  open(id: FeedId, patch?: SettingsPatch, shape?: Shape, ifNew?: Refusal): Admission | Refusal {
+    const isNew = !this.has(id.stream);
+    if (isNew && ifNew) return ifNew;
     const feed = this.#admit(id, patch, shape);
     if ('code' in feed) return feed;
     try {
@@ -88,7 +96,29 @@ export class OpenFeeds {
     const all = this.streams.get(id.stream)?.info().findings ?? [];
     const findings =
       id.role === 'reference' ? all : all.filter(({ tracker }) => (tracker ?? id.tracker) === id.tracker);
-    return { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan, findings };
+    const admission: Admission = { nextSeq: Math.floor(feed.acceptedSeq) + 1, plan, findings, isNew };
+    if (feed.epoch !== undefined) admission.epoch = feed.epoch;
+    return admission;
+  }
+
+  /** Resolves when the log has the hello of a feed. */
+  opened(id: FeedId): Promise<void> {
+    return this.#find(id)?.admitted ?? Promise.resolve();
+  }
+
+  hasEnded(id: FeedId): boolean {
+    return this.#find(id)?.ended ?? false;
+  }
+
+  /** For whoever is about to append a part to a shared log: a feed that had ended, or was retired, is open again. */
+  async restart(id: FeedId): Promise<number> {
+    const feed = this.#find(id) ?? this.#reopen(id);
+    // its hello may have been another owner's
+    if (feed.ended) this.#returning.add(feed);
+    if (this.#returning.size > 0) this.#restart(id.stream);
+    this.#ensureOpen(feed);
+    await feed.admitted;
+    return feed.epoch!;
   }
 
   /** Appends a part to the log, or throws a StorageFault. Resolves when it may be acked. */
@@ -98,7 +128,9 @@ export class OpenFeeds {
     if (this.#returning.size > 0) this.#restart(id.stream);
     this.#ensureOpen(feed);
     const { stream, role, tracker } = id;
-    const durable = this.log.append({ kind: 'part', stream, atMs: receivedMs, role, tracker, part });
+    const record: LogRecord = { kind: 'part', stream, atMs: receivedMs, role, tracker, part };
+    if (feed.epoch !== undefined) record.epoch = feed.epoch;
+    const durable = this.log.append(record);
     feed.admitted = this.heldAcks.admit(id, this.streams.admit(stream, durable));
     feed.acceptedSeq = part.seq;
     return feed.admitted;
@@ -115,9 +147,10 @@ export class OpenFeeds {
     }
     this.#ensureOpen(feed);
     const { stream, role, tracker } = id;
-    const record: LogRecord = { kind: 'end', stream, atMs: this.now(), role, tracker };
+    const record: LogRecord = { kind: 'end', stream, atMs: this.now(), role, tracker, ...epochOf(feed) };
+    const key = keyOfEnd(record);
     feed.over = new Promise<void>((resolve, reject) => {
-      this.#ends.set(record, { resolve, reject });
+      this.#ends.set(key, { resolve, reject });
     });
     // whoever waits for it hears of a fault; nobody has to wait
     feed.over.catch(() => {});
@@ -125,7 +158,7 @@ export class OpenFeeds {
       await this.log.append(record);
       await feed.over;
     } finally {
-      this.#ends.delete(record);
+      this.#ends.delete(key);
     }
   }
 
@@ -135,7 +168,8 @@ export class OpenFeeds {
     if (!feed?.opened || feed.ended) return;
     const { stream, role, tracker } = id;
     try {
-      this.log.append({ kind: 'cut', stream, atMs: this.now(), role, tracker }).catch(() => {});
+      const seq = feed.epoch === undefined ? {} : { epoch: feed.epoch, seq: feed.acceptedSeq };
+      this.log.append({ kind: 'cut', stream, atMs: this.now(), role, tracker, ...seq }).catch(() => {});
     } catch (error) {
       // once the disk takes something again, all feeds are waited for
       if (!(error instanceof StorageFault)) throw error;
@@ -152,16 +186,27 @@ export class OpenFeeds {
     const feed = entry?.feeds.get(keyOf(record as { tracker: string | null }));
     if (!entry || !feed) return;
     if (record.kind === 'part') {
+      if (record.epoch !== feed.epoch || record.part.seq <= feed.durableSeq) return;
       feed.durableSeq = record.part.seq;
       feed.acceptedSeq = Math.max(feed.acceptedSeq, feed.durableSeq);
     } else if (record.kind === 'open') {
       feed.opened = feed.openDurable = entry.planDurable = true;
-    } else if (record.kind === 'end') feed.ended = true;
+    } else if (record.kind === 'end' && record.epoch === feed.epoch) feed.ended = true;
   }
 
   /** A record has taken effect. */
   applied(record: LogRecord): void {
-    this.#ends.get(record)?.resolve();
+    if (record.kind === 'end') this.#ends.get(keyOfEnd(record))?.resolve();
+  }
+
+  /** What others have opened, or kept from retiring, is known here too. */
+  follow(record: LogRecord, stream: { info(): StreamInfo; plan: StreamPlan }): void {
+    if (record.kind === 'open' ? !this.#isKnown(record) : record.kind === 'retire' && record.ifIdle === true)
+      this.restore(stream.info(), stream.plan);
+  }
+
+  #isKnown({ stream, tracker, epoch }: Extract<LogRecord, { kind: 'open' }>): boolean {
+    return this.#entries.get(stream)?.feeds.get(keyOf({ tracker }))?.epoch === epoch;
   }
 
   /** What was accepted and is not durable is forgotten. */
@@ -187,7 +232,7 @@ export class OpenFeeds {
   /** The feeds of a recovered stream. */
   restore({ stream, feeds }: StreamInfo, plan: StreamPlan): void {
     const entry: Entry = { plan, planDurable: true, feeds: new Map() };
-    for (const { role, tracker, seq, ended } of feeds) {
+    for (const { role, tracker, seq, ended, epoch } of feeds) {
       const feed = newFeed({ stream, role, tracker });
       entry.feeds.set(keyOf(feed.id), {
         ...feed,
@@ -196,6 +241,7 @@ export class OpenFeeds {
         opened: true,
         openDurable: true,
         ended,
+        ...(epoch === undefined ? {} : { epoch }),
       });
     }
     this.#entries.set(stream, entry);
@@ -249,8 +295,11 @@ export class OpenFeeds {
     if (feed.opened) return;
     const { stream, role, tracker } = feed.id;
     const { plan, planDurable } = this.#entries.get(stream)!;
+    const atMs = this.now();
+    // another one with each hello, also after a retirement
+    if (this.log.shared) feed.epoch = Math.max(atMs, (feed.epoch ?? 0) + 1);
     const settings = planDurable ? {} : { settings: plan };
-    feed.admitted = this.log.append({ kind: 'open', stream, atMs: this.now(), role, tracker, ...settings });
+    feed.admitted = this.log.append({ kind: 'open', stream, atMs, role, tracker, ...settings, ...epochOf(feed) });
     feed.opened = true;
   }
 
@@ -271,6 +320,9 @@ export class OpenFeeds {
       : newFeed(id);
   }
 }
+
+const epochOf = ({ epoch }: OpenFeed) => (epoch === undefined ? {} : { epoch });
+const keyOfEnd = ({ stream, tracker }: { stream: string; tracker: string | null }) => `${stream}\n${tracker ?? ''}`;
 
 const newFeed = (id: FeedId): OpenFeed => ({
   id,

@@ -7,11 +7,13 @@
  * (durable), Streams (applied), EventHistory (published).
  */
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { concatMap, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
+import { concatMap, EMPTY, filter, interval, map, merge, mergeMap, Observable, Subject, tap } from 'rxjs';
 import type { Config, SettingsPatch } from '../config/config.js';
 import { ApplyMark } from '../store/apply-mark.js';
-import type { Folder } from '../store/folder.js';
-import { Log, type LogGauges, type LogOwner } from '../store/log.js';
+import { DataFolder, type Folder } from '../store/folder.js';
+import { Log } from '../store/log.js';
+import type { DurableLog, LogGauges, LogOwner } from '../store/log-port.js';
+import { isPastLog } from '../store/past.js';
 import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
@@ -22,9 +24,11 @@ import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
 import { HeldAcks } from './held-acks.js';
+import { type Moment, type MomentQuery, Moments } from './moments.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
+import { Publication } from './publication.js';
 import { Quarantine } from './quarantine.js';
-import { Recovery } from './recovery.js';
+import { type Opening, Recovery } from './recovery.js';
 import type { Refusal } from './refusal.js';
 import { Snapshots } from './snapshots.js';
 import { type Logger, type Published, Streams } from './streams.js';
@@ -42,14 +46,24 @@ export interface Clock {
   uptime?(): number;
 }
 
-/** What the pipeline runs on, where it is not the real one. */
-export interface Machine {
+/** What the pipeline runs on, where it is not the real one, and how it opens a log that was not its own. */
+export interface Machine extends Opening {
   folder?: Folder;
+  /** opens the log, where it is not the embedded one */
+  openLog?: (settings: Config['data'], owner: LogOwner, folder: Folder) => Promise<DurableLog>;
   startThread?: StartThread;
+  /** resolves once everything that had come has been read, with the streams for which it has not */
+  afterReading?: () => Promise<Iterable<string>>;
 }
 
 /** milliseconds: at the end workers get this long to finish; what is left is in the log */
 const WORKERS_STOP_MS = 2000;
+
+/** Sockets of this thread are read once a turn. */
+async function nextTurn(): Promise<Iterable<string>> {
+  await turn();
+  return [];
+}
 
 /** Everything between the edge and what is published. */
 export class Live {
@@ -61,6 +75,10 @@ export class Live {
   readonly #deadlines: Deadlines;
   readonly #quarantine: Quarantine;
   readonly #recovery: Recovery;
+  /** null where the log cannot be looked back into */
+  readonly #moments: Moments | null;
+  /** null where events are told at once */
+  readonly #publication: Publication | null;
   readonly #committed$ = new Subject<{ first: number; records: LogRecord[] }>();
   readonly #results$ = new Subject<Published>();
   readonly #direct$ = new Subject<LiveEvent>();
@@ -77,20 +95,27 @@ export class Live {
   /** resolves when every stream is there */
   recovered: Promise<void> = Promise.resolve();
   #recovering = true;
+  #tellFenced!: (reason: string) => void;
+  /** resolves, with the reason, when somebody else owns the log; from then on nothing is published, and it is closed */
+  readonly fenced = new Promise<string>((resolve) => {
+    this.#tellFenced = resolve;
+  });
   readonly #restored$ = new Subject<RunningStream>();
 
   private constructor(
     readonly config: Config,
     readonly clock: Clock,
     readonly logger: Logger,
-    readonly log: Log,
+    readonly log: DurableLog,
     readonly workers: Workers,
     readonly mark: ApplyMark,
+    readonly afterReading: () => Promise<Iterable<string>>,
+    readonly opening: Required<Opening>,
   ) {
     const { data, evaluation, limits } = config;
     this.#history = new EventHistory(log, limits.recentEvents);
-    this.#snapshots = new Snapshots(log, data.snapshotFrames, evaluation.sliceMs * 3);
-    this.#quarantine = new Quarantine(log.folder, logger, mark.culprits);
+    this.#snapshots = new Snapshots(log, data.snapshotFrames, evaluation.sliceMs * 3, data.commitBytes);
+    this.#quarantine = new Quarantine(mark.folder, logger, mark.culprits);
     this.#streams = new Streams({
       evaluation,
       log,
@@ -108,7 +133,9 @@ export class Live {
     this.#heldAcks = new HeldAcks(this.#streams);
     this.#feeds = new OpenFeeds(config, log, this.#streams, this.#heldAcks, () => clock.now());
     this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation);
-    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger);
+    this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger, opening);
+    this.#publication = this.#newPublication();
+    this.#moments = isPastLog(log) ? new Moments(log, limits) : null;
     this.#cleanUp = [
       () => mark.close(this.#isClean),
       () => workers.stop(),
@@ -116,6 +143,7 @@ export class Live {
       () => this.#streams.close(),
       () => this.liftBackpressure(),
       () => this.#feeds.close(),
+      () => this.#publication?.close(),
       () => this.#events$.complete(),
     ];
   }
@@ -150,15 +178,19 @@ export class Live {
     const owner: LogOwner = {
       now: () => clock.now(),
       // what recovery repeats is published when it is over
-      applied: () => (live.#recovering ? log.publishedUpTo : live.#streams.appliedPosition),
+      applied: () => live.appliedPosition,
       committed: (first, records) => live.#committed$.next({ first, records }),
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
+      fenced: (reason) => live.#lose(reason),
     };
-    const log = await Log.open(config.data, owner, machine.folder);
-    const mark = new ApplyMark(log.folder);
+    const { folder = new DataFolder(config.data.dir), openLog = Log.open } = machine;
+    const log = await openLog(config.data, owner, folder);
+    const mark = new ApplyMark(folder);
     const workers = new Workers(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
-    const live = new Live(config, clock, logger, log, workers, mark);
+    const { afterReading = nextTurn, resumes = true, configures = true } = machine;
+    const opening = { resumes, configures };
+    const live = new Live(config, clock, logger, log, workers, mark, afterReading, opening);
     return live;
   }
 
@@ -168,15 +200,51 @@ export class Live {
     const unpublished = await this.#recovery.replay(this.#results$, complete);
     if (this.#stopping) return;
     this.#wire();
+    this.log.follow?.();
     this.#serving = true;
     this.#recovery.resume(this.clock.now());
     for (const stream of this.#streams) if (!stream.info().restoring) this.#restored$.next(stream);
-    setImmediate(() => {
-      for (const event of unpublished) this.#direct$.next(event);
-    });
+    const publish = () => {
+      for (const published of unpublished) this.#publish(published);
+    };
+    // before anything is said to be out that follows them
+    if (this.#publication) publish();
+    else setImmediate(publish);
     await this.#streams.restored();
     this.#recovering = false;
+    this.#publication?.schedule();
     this.#recovery.finish();
+  }
+
+  #newPublication(): Publication | null {
+    const { log } = this;
+    const publish = log.publish?.bind(log);
+    if (!publish) return null;
+    const failed = (error: unknown) => this.#lose(String((error as Error).message ?? error));
+    const tell = (event: LiveEvent) => this.#direct$.next(event);
+    return new Publication({ publish, publishedUpTo: log.publishedUpTo }, () => this.appliedPosition, tell, failed);
+  }
+
+  #publish({ position, events }: Published): void {
+    for (const event of events)
+      if (this.#publication) this.#publication.add(position, event);
+      else this.#direct$.next(event);
+  }
+
+  /** Somebody else owns the log. */
+  #lose(reason: string): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    this.#publication?.close();
+    this.logger.warn('log_lost', { reason });
+    this.#tellFenced(reason);
+    void this.kill();
+  }
+
+  /** Everything up to here has been applied; what of it is published is another matter while streams are recovered. */
+  get appliedPosition(): number {
+    // what recovery repeats is published when it is over
+    return this.#recovering ? this.log.publishedUpTo : this.#streams.appliedPosition;
   }
 
   /** A stream is there again, after a start or a failure. */
@@ -213,7 +281,13 @@ export class Live {
       filter(() => !this.log.fault && !this.#stopping),
       mergeMap(({ atMs, unread }) => this.#deadlines.due(atMs, unread)),
     );
-    const wiring = merge(applied$, results$, this.#direct$).subscribe(this.#events$);
+    const publication = this.#publication;
+    const told$ = publication ? EMPTY : merge(applied$, results$);
+    const wiring = merge(told$, this.#direct$).subscribe(this.#events$);
+    if (publication) {
+      wiring.add(applied$.subscribe((event) => publication.add(this.#streams.applyingPosition, event)));
+      wiring.add(this.#results$.subscribe((published) => this.#publish(published)));
+    }
     wiring.add(due$.subscribe((record) => this.#deadlines.append(record)));
     this.#cleanUp.push(() => wiring.unsubscribe());
   }
@@ -225,15 +299,22 @@ export class Live {
   async #afterReading(): Promise<{ atMs: number; unread: ReadonlySet<string> }> {
     const atMs = this.clock.now();
     const unread = this.#deadlines.watchUnread();
-    await turn();
+    for (const stream of await this.afterReading()) this.#deadlines.noticeUnread(stream);
     return { atMs, unread };
   }
 
   #applied(record: LogRecord): void {
     this.#deadlines.release(record.stream);
     this.#feeds.applied(record);
+    if (this.log.shared) this.#follow(record);
     this.#heldAcks.applied(record.stream);
     this.#publishResuming(record.stream, record.atMs);
+  }
+
+  #follow(record: LogRecord): void {
+    const stream = this.#streams.get(record.stream);
+    if (stream && this.#serving) this.#feeds.follow(record, stream);
+    this.#publication?.schedule();
   }
 
   /**
@@ -255,7 +336,7 @@ export class Live {
   /** The process was suspended, or stuck: the time it stood still counts for nobody. */
   #noticeStall(isTick: boolean): void {
     const { clock } = this;
-    if (!clock.uptime) return;
+    if (!clock.uptime || !this.opening.resumes) return;
     const awayMs = this.#deadlines.noticeStall(clock.uptime(), isTick);
     if (awayMs === 0) return;
     this.logger.warn('process_stalled', { ms: Math.round(awayMs) });
@@ -276,8 +357,11 @@ export class Live {
     return this.#feeds.has(stream);
   }
 
-  /** Registers a feed; the first hello of a stream may bring settings. `plan` is how the stream is judged. */
-  openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape): Admission | Refusal {
+  /**
+   * Registers a feed; the first hello of a stream may bring settings. `ifNew` is why no stream may be opened that is
+   * not there yet.
+   */
+  async openFeed(id: FeedId, patch?: SettingsPatch, shape?: Shape, ifNew?: Refusal): Promise<Admission | Refusal> {
     if (!this.#serving || (this.#recovering && this.#streams.get(id.stream)?.info().restoring))
       return {
         code: 'not_ready',
@@ -285,7 +369,22 @@ export class Live {
         message: 'the evaluator recovers this stream; try again in a moment',
       };
     this.#noticeStall(false);
-    return this.#feeds.open(id, patch, shape);
+    return this.#feeds.open(id, patch, shape, ifNew);
+  }
+
+  /** Of a feed on a shared log: resolves when its hello is stored. */
+  opened(id: FeedId): Promise<void> {
+    return this.#feeds.opened(id);
+  }
+
+  /** Whether it must be opened again before its next part. */
+  hasEnded(id: FeedId): boolean {
+    return this.#feeds.hasEnded(id);
+  }
+
+  /** Opens a feed again that had ended or was retired; resolves with the epoch of its parts. */
+  restart(id: FeedId): Promise<number> {
+    return this.#feeds.restart(id);
   }
 
   /**
@@ -344,6 +443,14 @@ export class Live {
     return this.#streams.get(stream)?.window(tracker, profile);
   }
 
+  /** A stretch of the past of a series, from the log; a text says why there is none. */
+  async moment(wanted: MomentQuery): Promise<Moment | string> {
+    const plan = this.#streams.get(wanted.stream)?.plan;
+    if (!plan || !(wanted.profile in plan.profiles))
+      return `no series has stream ${wanted.stream} and profile ${wanted.profile}; /v1/streams lists them`;
+    return this.#moments?.read(plan, wanted) ?? 'the log of this evaluator cannot be looked back into';
+  }
+
   /** The event history, oldest first, of one stream or of all. */
   recentEvents(stream?: string): LiveEvent[] {
     return this.#history.list(stream);
@@ -382,6 +489,7 @@ export class Live {
     await this.log.flush().catch(() => {});
     await this.#streams.drainedHere();
     await Promise.race([this.#streams.drained(), delay(WORKERS_STOP_MS, undefined, { ref: false })]);
+    await this.#publication?.drained();
     await this.#snapshots.saveLast(this.#streams);
     await this.log.close();
     this.#isClean = true;

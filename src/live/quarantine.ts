@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import type { Folder } from '../store/folder.js';
-import type { Stored } from '../store/log.js';
+import type { Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 
 /** the oldest go when there are more */

@@ -6,11 +6,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, resolveStream } from '../config/config.js';
-import type { Log } from '../store/log.js';
+import type { DurableLog } from '../store/log-port.js';
 import type { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
-import type { LiveEvent } from '../wire/events.js';
 import type { Deadlines } from './deadlines.js';
 import type { OpenFeeds } from './open-feeds.js';
 import { completeRecord, completeState } from './restoration.js';
@@ -21,6 +20,14 @@ interface Results {
   subscribe(next: (published: Published) => void): { unsubscribe(): void };
 }
 
+/** What the streams of a log are told when it is opened. */
+export interface Opening {
+  /** the evaluator was away, and nobody logged meanwhile; else the time since the last record counts, as ever */
+  resumes?: boolean;
+  /** streams are judged by the configuration of this start; else by that of before */
+  configures?: boolean;
+}
+
 export class Recovery {
   readonly #startedMs = performance.now();
   #position = 0;
@@ -28,22 +35,23 @@ export class Recovery {
 
   constructor(
     readonly config: Config,
-    readonly log: Log,
+    readonly log: DurableLog,
     readonly streams: Streams,
     readonly feeds: OpenFeeds,
     readonly deadlines: Deadlines,
     readonly logger: Logger,
+    readonly opening: Required<Opening>,
   ) {}
 
   /**
    * Restores the streams of this thread, and with `complete` those of workers too, which else go on by themselves.
    * Returns the events so far that the process before may not have published.
    */
-  async replay(results: Results, complete: boolean): Promise<LiveEvent[]> {
+  async replay(results: Results, complete: boolean): Promise<Published[]> {
     const { publishedUpTo } = this.log;
-    const unpublished: LiveEvent[] = [];
-    const keep = ({ position, events }: Published) => {
-      if (position > publishedUpTo) unpublished.push(...events);
+    const unpublished: Published[] = [];
+    const keep = (published: Published) => {
+      if (published.position > publishedUpTo && published.events.length > 0) unpublished.push(published);
     };
     const subscription = results.subscribe(keep);
     await this.#restoreSnapshots();
@@ -97,9 +105,10 @@ export class Recovery {
 
   resumeStream(stream: RunningStream, atMs: number): void {
     const { name, plan } = stream;
-    const next = this.#planNow(stream);
+    const { resumes, configures } = this.opening;
+    const next = configures ? this.#planNow(stream) : plan;
     this.feeds.restore(stream.info(), next);
-    this.deadlines.append({ kind: 'resume', stream: name, atMs });
+    if (resumes) this.deadlines.append({ kind: 'resume', stream: name, atMs });
     if (!isDeepStrictEqual(plan, JSON.parse(JSON.stringify(next))))
       this.deadlines.append({ kind: 'configure', stream: name, atMs, settings: next });
   }

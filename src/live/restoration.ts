@@ -3,9 +3,9 @@
  * set aside. What it gives equals the stream as it would be had those records never come.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import { completePairing } from '../config/config.js';
+import { completeSettings } from '../config/config.js';
 import { packSnapshot } from '../store/formats.js';
-import type { Log, Snapshot, Stored } from '../store/log.js';
+import type { DurableLog, Snapshot, Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
@@ -45,7 +45,7 @@ export class WorkerFailure extends Error {
 }
 
 export interface RestorationParts {
-  log: Pick<Log, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
+  log: Pick<DurableLog, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
   workers: Workers;
   quarantine: Quarantine;
   options: StreamOptions;
@@ -77,7 +77,7 @@ export class Restoration {
     let savedMs = performance.now();
     try {
       for await (const stored of log.recordsOf(name, snapshot?.position ?? 0, upTo)) {
-        if (quarantine.excludes(stored)) continue;
+        if (quarantine.excludes(stored) || (target && isOutdated(stored.record, target.stream))) continue;
         target ??= this.#open(stored.record, onApplied);
         await target?.apply(completeRecord(stored));
         if (isRetirement(stored.record)) {
@@ -176,6 +176,10 @@ class WorkerTarget implements Target, WorkerOwner {
 
 export const isRetirement = (record: LogRecord): boolean => record.kind === 'retire' && record.tracker === null;
 
+/** A retirement that somebody overtook: what it names is not idle any more. */
+export const isOutdated = (record: LogRecord, stream: RunningStream): boolean =>
+  record.kind === 'retire' && record.ifIdle === true && stream.idle(record.atMs) !== record.tracker;
+
 /** A state or a record of an earlier version, with the settings that came later. */
 export function completeState(state: unknown): { plan: StreamPlan } {
   const known = state as { plan: StreamPlan };
@@ -189,5 +193,5 @@ export function completeRecord({ position, record }: Stored): Stored {
 
 const completePlan = ({ settings, ...plan }: StreamPlan): StreamPlan => ({
   ...plan,
-  settings: { ...settings, strict: settings.strict ?? false, pairing: completePairing(settings.pairing) },
+  settings: completeSettings(settings),
 });

@@ -3,7 +3,7 @@
  * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves,
  * when the log is held back by it, and at the end. A retired stream leaves a mark instead.
  */
-import type { Log } from '../store/log.js';
+import type { DurableLog } from '../store/log-port.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
 
 /** milliseconds of work in a worker: recovery repeats no more of it than about this much */
@@ -17,11 +17,13 @@ export class Snapshots {
   #savedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
-    readonly log: Log,
+    readonly log: DurableLog,
     /** a stream is snapshotted after so many records */
     readonly everyRecords: number,
     /** milliseconds between two snapshots of streams in this thread, as far as their turn can wait */
     readonly pauseMs: number,
+    /** at the end, so much may wait for the disk */
+    readonly flushBytes: number,
   ) {}
 
   /** A record of this stream was applied; `workMs` is what it took in a worker. */
@@ -68,7 +70,7 @@ export class Snapshots {
       // an answer would come too late
       if (stream.queuedAhead > 0 || this.#records.get(stream.name) === 0) continue;
       await this.save(stream);
-      if (this.log.gauges.queuedBytes > this.log.settings.commitBytes) await this.log.flush().catch(() => {});
+      if (this.log.gauges.queuedBytes > this.flushBytes) await this.log.flush().catch(() => {});
     }
   }
 

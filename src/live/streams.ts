@@ -11,7 +11,7 @@ import type { Config } from '../config/config.js';
 import type { ApplyMark } from '../store/apply-mark.js';
 import { eventKey } from '../store/commit.js';
 import { packSnapshot } from '../store/formats.js';
-import type { Log, Snapshot, Stored } from '../store/log.js';
+import type { DurableLog, Snapshot, Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { EventHistory } from '../stream/history.js';
 import type { StreamPlan } from '../stream/plan.js';
@@ -24,7 +24,7 @@ import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
 import type { Quarantine } from './quarantine.js';
-import { isRetirement, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
+import { isOutdated, isRetirement, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
 
@@ -47,7 +47,7 @@ export interface Queued extends Stored {
 
 interface StreamsParts {
   evaluation: Config['evaluation'];
-  log: Pick<Log, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
+  log: Pick<DurableLog, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
   quarantine: Quarantine;
   /** of what is being applied in this thread */
   mark: Pick<ApplyMark, 'at'>;
@@ -105,8 +105,7 @@ export class Streams implements WorkerOwner {
     const { budgetMs, inlineMs, auditEvery, backlogFrames } = parts.evaluation;
     this.#backlogMax = backlogFrames;
     this.#shared = new Backlog(backlogFrames);
-    const options = { budgetMs, auditEvery };
-    this.#options = parts.workers.count === 0 ? options : { ...options, heavyMs: inlineMs };
+    this.#options = { budgetMs, auditEvery, heavyMs: inlineMs };
     const { log, workers, quarantine } = parts;
     const { sliceMs } = parts.evaluation;
     this.#restoration = new Restoration({ log, workers, quarantine, options: this.#options, sliceMs });
@@ -129,7 +128,12 @@ export class Streams implements WorkerOwner {
     return this.#handledPosition;
   }
 
-  /** Everything up to here has been applied and published. */
+  /** Of the record that is being applied in this thread. */
+  get applyingPosition(): number {
+    return this.#turns.currentPosition;
+  }
+
+  /** Everything up to here has been applied, and its events given out. */
   get appliedPosition(): number {
     let position = Math.min(this.#handledPosition, this.#turns.firstPosition - 1);
     if (this.#parts.workers.pending === 0 && this.#restoring.size === 0) return position;
@@ -176,7 +180,7 @@ export class Streams implements WorkerOwner {
   /** False when what comes of the record is known later: in a worker, or when its stream has been rebuilt. */
   *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
     const retired = isRetirement(record);
-    if (this.#parts.quarantine.excludes({ position, record })) return true;
+    if (this.#parts.quarantine.excludes({ position, record }) || isOutdated(record, stream)) return true;
     try {
       const steps = stream.apply(record, position);
       if (steps === null) return false;

@@ -33,6 +33,11 @@ export class Turns<T extends Waiting> implements Iterable<T> {
     else this.#lines.set(stream, { records: [waiting], head: 0, deficit: 0 });
   }
 
+  /** Of the record that is being applied; 0 when none is. */
+  get currentPosition(): number {
+    return this.#current?.position ?? 0;
+  }
+
   /** Of the first record that is not wholly applied; infinite when there is none. */
   get firstPosition(): number {
     let position = this.#current?.position ?? Number.POSITIVE_INFINITY;

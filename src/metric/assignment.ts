@@ -25,39 +25,29 @@ export interface SparseTable {
   alone: number;
 }
 
-/** Of each row the pair of the cheapest matching, or -1; good until the next call. */
-export function cheapestMatching(table: SparseTable): Int32Array {
-  return matcher.match(table);
+/** Good until the next call. */
+export interface Matching {
+  /** of each row its pair, or -1 */
+  readonly pairOf: Int32Array;
+  /** of each column its price, at most 0 */
+  readonly price: Float64Array;
 }
 
 /**
- * The matching of the greatest total benefit. `benefit[row * columns + column]` >= 0, where 0 means no pair. Returns
- * for each row its column, or -1.
+ * The cheapest matching. Whoever is told how many pairs were looked at may stop the search: rows that have no answer
+ * then take what is left, and prices are those of the others.
  */
-export function bestMatching(benefit: Float64Array, rows: number, columns: number): Int32Array {
-  const start = new Int32Array(rows + 1);
-  const column = new Int32Array(rows * columns);
-  const cost = new Float64Array(rows * columns);
-  let pairs = 0;
-  for (let row = 0; row < rows; row++) {
-    for (let j = 0; j < columns; j++) {
-      if (!(benefit[row * columns + j] > 0)) continue;
-      column[pairs] = j;
-      cost[pairs++] = -benefit[row * columns + j];
-    }
-    start[row + 1] = pairs;
-  }
-  const pairOf = cheapestMatching({ rows, columns, start, column, cost, alone: 0 });
-  return pairOf.slice(0, rows).map((pair) => (pair === NONE ? NONE : column[pair]));
+export function cheapestMatching(table: SparseTable, isOver: (looks: number) => boolean = () => false): Matching {
+  return matcher.match(table, isOver);
 }
 
 /** Working space, kept from one matching to the next. */
 class Matcher {
-  private pairOf = new Int32Array(64);
+  pairOf = new Int32Array(64);
   /** rows that were outbid */
   private left = new Int32Array(64);
   private rowOf = new Int32Array(64);
-  private price = new Float64Array(64);
+  price = new Float64Array(64);
   /** of each column during one search: how far it is, by which pair of which row, and where it stands in the heap */
   private distance = new Float64Array(64);
   private via = new Int32Array(64);
@@ -69,10 +59,23 @@ class Matcher {
   private reached = new Int32Array(64);
   private reachedCount = 0;
 
-  match(table: SparseTable): Int32Array {
+  match(table: SparseTable, isOver: (looks: number) => boolean): Matching {
     this.reset(table);
-    for (let leftCount = this.bid(table); leftCount > 0; leftCount--) this.augment(table, this.left[leftCount - 1]);
-    return this.pairOf;
+    let leftCount = this.bid(table, isOver);
+    for (; leftCount > 0 && !isOver(this.looks); leftCount--) {
+      this.looks = 0;
+      this.augment(table, this.left[leftCount - 1]);
+    }
+    for (; leftCount > 0; leftCount--) this.takeFree(table, this.left[leftCount - 1]);
+    return this;
+  }
+
+  /** Gives a row the cheapest column that nobody has. */
+  private takeFree({ start, column, cost }: SparseTable, row: number): void {
+    const { pairOf, rowOf } = this;
+    for (let pair = start[row]; pair < start[row + 1]; pair++)
+      if (rowOf[column[pair]] === NONE && (pairOf[row] === NONE || cost[pair] < cost[pairOf[row]])) pairOf[row] = pair;
+    if (pairOf[row] !== NONE) rowOf[column[pairOf[row]]] = row;
   }
 
   private reset({ rows, columns }: SparseTable): void {
@@ -98,12 +101,15 @@ class Matcher {
   }
 
   /** Rows bid for their cheapest column; whoever is outbid bids again. Returns how many are left without an answer. */
-  private bid(table: SparseTable): number {
+  private bid(table: SparseTable, isOver: (looks: number) => boolean): number {
     const { pairOf, rowOf, price, left } = this;
     const { rows, column } = table;
     let leftCount = 0;
     let bids = BIDS_PER_ROW * rows;
+    this.looks = 0;
     for (let first = 0; first < rows; first++) {
+      if (isOver(this.looks)) bids = 0;
+      this.looks = 0;
       for (let row = first; row !== NONE; ) {
         const pair = this.cheapestPair(table, row);
         if (pair === NONE) break;
@@ -126,6 +132,8 @@ class Matcher {
     return leftCount;
   }
 
+  /** pairs looked at since somebody was told */
+  private looks = 0;
   /** how much cheaper than the second best the pair was that `cheapestPair` returned */
   private margin = 0;
 
@@ -135,6 +143,7 @@ class Matcher {
    */
   private cheapestPair({ start, column, cost, alone }: SparseTable, row: number): number {
     const { price, rowOf } = this;
+    this.looks += start[row + 1] - start[row];
     let best = NONE;
     let least = alone;
     let second = alone;
@@ -201,6 +210,7 @@ class Matcher {
   /** Looks at the pairs of a row; returns the nearest free column, if one is nearer than `limit`. */
   private scan({ start, column, cost }: SparseTable, row: number, base: number, limit: number): number {
     const { distance, price, place, rowOf, via, from } = this;
+    this.looks += start[row + 1] - start[row];
     let nearest = NONE;
     let least = limit;
     for (let pair = start[row]; pair < start[row + 1]; pair++) {

@@ -17,6 +17,8 @@ import {
   aloneOf,
   type FoundPairs,
   type FrameRecord,
+  type Kinds,
+  kinshipOf,
   type PackedFeed,
   type PackedFrame,
   pairCost,
@@ -35,10 +37,17 @@ const PAIRS_FREE = 2 ** 11;
 const PAIRS_PER_OBJECT = 4;
 const PAIRS_PER_MS = 400;
 
-/** How many pairs of a frame a budget pays for. */
-export function pairsAfforded(budget: Budget, { reference, tracker }: PackedFrame): number {
+/** Times as many are found and matched within their frame, but not given to the engines. */
+const MATCHED_FACTOR = 2;
+
+/** How many pairs of a frame a budget pays for in the engines, and how many within the frame. */
+export function pairsAfforded(
+  budget: Budget,
+  { reference, tracker }: PackedFrame,
+): { solved: number; matched: number } {
   const byObjects = PAIRS_PER_OBJECT * (reference.ids.length + tracker.ids.length);
-  return Math.max(PAIRS_FREE, byObjects, PAIRS_PER_MS * budget.leftMs);
+  const solved = Math.max(PAIRS_FREE, byObjects, PAIRS_PER_MS * budget.leftMs);
+  return { solved, matched: MATCHED_FACTOR * solved };
 }
 
 /** An answer for a crowd. */
@@ -53,6 +62,7 @@ export interface CrowdMatch {
 class Line {
   readonly count: number;
   readonly coordinates: Float64Array;
+  readonly kinds: Kinds | null;
   /** of each place the object, and where it begins */
   readonly object: Int32Array;
   readonly key: Float64Array;
@@ -60,9 +70,10 @@ class Line {
   private readonly up: Int32Array;
   private readonly down: Int32Array;
 
-  constructor({ ids, coordinates }: PackedFeed, name: DistanceName, stride: number) {
+  constructor({ ids, coordinates, kinds = null }: PackedFeed, name: DistanceName, stride: number) {
     this.count = ids.length;
     this.coordinates = coordinates;
+    this.kinds = kinds;
     const own = Float64Array.from(ids, (_, n) => lowOf(name, coordinates, n, stride, 0));
     this.object = Int32Array.from(own.keys()).sort((a, b) => own[a] - own[b] || a - b);
     this.key = Float64Array.from(this.object, (n) => own[n]);
@@ -242,6 +253,7 @@ export class CrowdMatcher {
       if (up <= down) above = to.above(above + 1);
       else below = to.below(below - 1);
       this.looks++;
+      if ((from.kinds?.[n] ?? null) !== (to.kinds?.[to.object[place]] ?? null)) continue;
       const d = this.distance(coordinates, n, to.coordinates, to.object[place], stride);
       if (d >= this.nearest) continue;
       this.nearest = d;
@@ -278,7 +290,11 @@ class Choice {
     this.changes = new Changes();
     if (!contents.framewise) for (const frame of before) this.changes.into(frame);
     const [truthAlone, trackAlone] = [aloneOf(reference, tariff), aloneOf(tracker, tariff)];
-    this.cost = (truth, track, distance) => pairCost(distance, truthAlone(truth), trackAlone(track), tariff);
+    const areKin = kinshipOf(packed);
+    this.cost = (truth, track, distance) =>
+      areKin?.(truth, track) === false
+        ? Number.POSITIVE_INFINITY
+        : pairCost(distance, truthAlone(truth), trackAlone(track), tariff);
     const full = pairCost(0, tariff.admissibleError, tariff.admissibleError, tariff);
     let unmatched = 0;
     for (let n = 0; n < reference.ids.length; n++)
@@ -380,33 +396,26 @@ export class Changes {
 
   /** Moves on to what is assigned in a frame; returns the half-switches. */
   into(frame: FrameRecord): number {
-    const { truths, tracks, pairCount } = frame;
+    const pairs: number[] = [];
+    for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) > 0.5) pairs.push(pair);
+    return this.through(frame, pairs);
+  }
+
+  /** The same for any of its pairs. */
+  through(frame: FrameRecord, pairs: readonly number[]): number {
+    const { truths, tracks } = frame;
     let halves = 0;
-    let joins = 0;
     for (const { slot } of truths) if (slot >= this.partner.length) this.grow(slot);
     for (const { slot } of tracks) if (slot >= this.partner.length) this.grow(slot);
     const { partner, used } = this;
-    for (let pair = 0; pair < pairCount; pair++) {
-      if (frame.on(pair) <= 0.5) continue;
-      const truth = truths[frame.truthIndex(pair)].slot;
-      const track = tracks[frame.trackIndex(pair)].slot;
-      if (partner[truth] === track) continue;
-      joins++;
-      for (const end of [truth, track]) {
-        if (partner[end] === NONE) continue;
-        halves++;
-        partner[partner[end]] = NONE;
-        partner[end] = NONE;
-      }
+    for (const pair of pairs) {
+      const truth = frame.truthAt(pair).slot;
+      const track = frame.trackAt(pair).slot;
+      if (partner[truth] !== track) halves += this.release(truth) + this.release(track);
     }
-    if (joins === 0) {
-      if (frame.thinned) this.markSeen(frame);
-      return halves;
-    }
-    for (let pair = 0; pair < pairCount; pair++) {
-      if (frame.on(pair) <= 0.5) continue;
-      const truth = truths[frame.truthIndex(pair)].slot;
-      const track = tracks[frame.trackIndex(pair)].slot;
+    for (const pair of pairs) {
+      const truth = frame.truthAt(pair).slot;
+      const track = frame.trackAt(pair).slot;
       if (partner[truth] === track) continue;
       if (used[truth] | used[track]) halves++;
       else {
@@ -419,6 +428,23 @@ export class Changes {
     }
     if (frame.thinned) this.markSeen(frame);
     return halves;
+  }
+
+  /** Releases who holds somebody; returns the half-switches. */
+  private release(end: number): 0 | 1 {
+    const { partner } = this;
+    if (partner[end] === NONE) return 0;
+    partner[partner[end]] = NONE;
+    partner[end] = NONE;
+    return 1;
+  }
+
+  /** The pairs of a frame that are held after those before it. */
+  heldIn(frame: FrameRecord): number[] {
+    const pairs: number[] = [];
+    for (let pair = 0; pair < frame.pairCount; pair++)
+      if (this.partnerOf(frame.truthAt(pair)) === frame.trackAt(pair).slot) pairs.push(pair);
+    return pairs;
   }
 
   private markSeen({ truths, tracks }: FrameRecord): void {

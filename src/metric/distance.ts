@@ -5,20 +5,20 @@
  *   hausdorff    of the boxes as sets, under the maximum norm: the side that is farthest off     boxes
  *   wasserstein  2-Wasserstein distance of the uniform distributions on the boxes              boxes
  *   euclidean    of points of any dimension
- *   geodesic     great circle on the sphere of mean Earth radius, metres                       [latitude, longitude]
+ *   geodesic     on the ellipsoid WGS84, metres                                   [latitude, longitude], altitude
  *
  * Crowds are pruned by sweeping along the first axis, large ones in strips along the second: objects farther apart
  * there than `reach` cannot be close.
  */
 
+import { FARTHEST_M, geodesicLength, LEAST_DEGREE_M, latitudeReach } from './earth.js';
 import type { PackedFrame } from './frame.js';
 import type { DistanceName } from './params.js';
 
 type Numbers = ArrayLike<number>;
-export type PairDistance = (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number;
+/** Where it is at least `enough`, it need not be told how much more. */
+export type PairDistance = (a: Numbers, i: number, b: Numbers, j: number, stride: number, enough?: number) => number;
 
-const EARTH_RADIUS_M = 6_371_008.8;
-const RADIANS = Math.PI / 180;
 const TWELVE_ROOT = Math.sqrt(12);
 /** up to so many pairs of objects it is faster to look at all of them than to sort */
 const SCAN_MAX = 640;
@@ -109,13 +109,13 @@ function tinyEuclidean(a: Numbers, i: number, b: Numbers, j: number, stride: num
   return length;
 }
 
-function geodesic(a: Numbers, i: number, b: Numbers, j: number): number {
-  const lat1 = a[i * 2] * RADIANS;
-  const lat2 = b[j * 2] * RADIANS;
-  const sinLat = Math.sin((lat1 - lat2) / 2);
-  const sinLon = Math.sin(((a[i * 2 + 1] - b[j * 2 + 1]) * RADIANS) / 2);
-  const h = sinLat * sinLat + Math.cos(lat1) * Math.cos(lat2) * sinLon * sinLon;
-  return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, Math.sqrt(h)));
+function geodesic(a: Numbers, i: number, b: Numbers, j: number, stride: number, enough?: number): number {
+  const first = i * stride;
+  const second = j * stride;
+  const across = geodesicLength(a[first], a[first + 1], b[second], b[second + 1], enough);
+  if (stride === 2) return across;
+  const up = a[first + 2] - b[second + 2];
+  return up === 0 ? across : Math.hypot(across, up);
 }
 
 export const distances: Record<DistanceName, PairDistance> = { iou, hausdorff, wasserstein, euclidean, geodesic };
@@ -157,6 +157,11 @@ export class PairFinder {
   private sortedHigh = new Float64Array(64);
   private sortedTop = new Float64Array(64);
   private sortedBottom = new Float64Array(64);
+  /** where tracks are that come near the truth at hand: fields, because numbers that are passed on take memory */
+  private left = 0.5;
+  private right = 0.5;
+  private above = 0.5;
+  private below = 0.5;
   /** scratch: of each track how far it is from the truth at hand */
   private distanceTo = new Float64Array(64);
 
@@ -166,7 +171,7 @@ export class PairFinder {
   ) {
     this.pairDistance = distances[name];
     if (name === 'iou') this.reach = 0;
-    else this.reach = name === 'geodesic' ? (cutoff / EARTH_RADIUS_M / RADIANS) * (1 + 1e-9) : cutoff;
+    else this.reach = name === 'geodesic' ? latitudeReach(cutoff) : cutoff;
     this.secondReach = name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
   }
 
@@ -183,19 +188,10 @@ export class PairFinder {
       this.sortTracks(trackCount);
       this.arrange(trackCount);
     }
-    const a = reference.coordinates;
-    const b = tracker.coordinates;
-    const { name, reach, secondReach } = this;
     for (let i = 0; i < truthCount && this.count <= pairsMax; i++) {
-      const low = lowOf(name, a, i, stride, 0);
-      const top = lowOf(name, a, i, stride, 1);
-      // a little farther, for what was rounded
-      const far = reach + Math.abs(low) * ROUNDED;
-      const farther = secondReach + Math.abs(top) * ROUNDED;
-      const right = highOf(name, a, i, 0, low) + far;
-      const bottom = highOf(name, a, i, 1, top) + farther;
-      if (few) this.scan(a, i, b, stride, low - far, right, top - farther, bottom, trackCount);
-      else this.sweep(a, i, b, stride, low - far, right, top - farther, bottom);
+      this.aim(reference.coordinates, i, stride);
+      if (few) this.scan(frame, i);
+      else this.sweep(frame, i);
     }
     return this.count <= pairsMax;
   }
@@ -225,36 +221,33 @@ export class PairFinder {
     this.tallest = tallest * (1 + 1e-9);
   }
 
+  /** Says where tracks that come near a truth begin and end. */
+  private aim(c: Float64Array, i: number, stride: number): void {
+    const { name } = this;
+    const low = lowOf(name, c, i, stride, 0);
+    const top = lowOf(name, c, i, stride, 1);
+    // a little farther, for what was rounded
+    const far = this.reach + Math.abs(low) * ROUNDED;
+    const farther = this.secondReach + Math.abs(top) * ROUNDED;
+    this.left = low - far;
+    this.right = highOf(name, c, i, 0, low) + far;
+    this.above = top - farther;
+    this.below = highOf(name, c, i, 1, top) + farther;
+  }
+
   /** Tests the tracks that come near the truth along both axes. */
-  private scan(
-    a: Float64Array,
-    i: number,
-    b: Float64Array,
-    stride: number,
-    left: number,
-    right: number,
-    above: number,
-    below: number,
-    trackCount: number,
-  ): void {
-    const { low, high, top, bottom } = this;
-    for (let j = 0; j < trackCount; j++)
-      if (low[j] <= right && high[j] >= left && top[j] <= below && bottom[j] >= above) this.test(a, i, b, j, stride);
+  private scan(frame: PackedFrame, i: number): void {
+    const { low, high, top, bottom, left, right, above, below } = this;
+    const { length } = frame.tracker.ids;
+    for (let j = 0; j < length; j++)
+      if (low[j] <= right && high[j] >= left && top[j] <= below && bottom[j] >= above) this.test(frame, i, j);
   }
 
   /** The same without a look at those that are far away; what is found is put in the tracks' own order. */
-  private sweep(
-    a: Float64Array,
-    i: number,
-    b: Float64Array,
-    stride: number,
-    left: number,
-    right: number,
-    above: number,
-    below: number,
-  ): void {
+  private sweep(frame: PackedFrame, i: number): void {
     const from = this.count;
     const { sortedLow, sortedHigh, sortedTop, sortedBottom, arranged, stripStart } = this;
+    const { left, right, above, below } = this;
     const last = right + this.widest;
     const lastStrip = this.stripOf(below);
     for (let strip = this.stripOf(above - this.tallest - Math.abs(above) * ROUNDED); strip <= lastStrip; strip++) {
@@ -269,7 +262,7 @@ export class PairFinder {
       }
       for (let n = start; n < stripEnd && sortedHigh[n] <= last; n++)
         if (sortedTop[n] <= below && sortedBottom[n] >= above && sortedLow[n] <= right)
-          this.test(a, i, b, arranged[n], stride);
+          this.test(frame, i, arranged[n]);
     }
     if (this.count > from + 1) this.sortFound(from);
   }
@@ -386,8 +379,10 @@ export class PairFinder {
     for (let n = 0; n < count; n++) order[n] = keys[n] - Math.floor(keys[n] / count) * count;
   }
 
-  private test(a: Float64Array, i: number, b: Float64Array, j: number, stride: number): void {
-    const d = this.name === 'iou' ? iou(a, i, b, j) : this.pairDistance(a, i, b, j, stride);
+  private test({ reference, tracker, stride }: PackedFrame, i: number, j: number): void {
+    const a = reference.coordinates;
+    const b = tracker.coordinates;
+    const d = this.name === 'iou' ? iou(a, i, b, j) : this.pairDistance(a, i, b, j, stride, this.cutoff);
     if (d >= this.cutoff) return;
     if (this.count === this.truth.length) this.grow();
     this.truth[this.count] = i;
@@ -477,7 +472,7 @@ function highOf(name: DistanceName, c: Float64Array, n: number, axis: 0 | 1, low
 export function axisFloor(name: DistanceName, c: Float64Array, n: number, key: number, other: number): number {
   // a little less, for what was rounded
   const far = Math.max(0, Math.abs(other - key) * (1 - 1e-9) - 4 * ROUNDED * Math.abs(key));
-  if (name === 'geodesic') return far * RADIANS * EARTH_RADIUS_M * (1 - 1e-9);
+  if (name === 'geodesic') return Math.min(FARTHEST_M, far * LEAST_DEGREE_M * (1 - 1e-9));
   if (name !== 'iou') return far;
   const width = c[n * 4 + 2];
   return other > key ? Math.min(1, far / width) : far / (width + far);

@@ -5,7 +5,7 @@
 import { auditWindow } from './audit.js';
 import { distances } from './distance.js';
 import type { Audit, Evaluation, Frame, FrameEvaluation } from './evaluation.js';
-import { type PackedFrame, packFrame } from './frame.js';
+import { FramePacker, type PackedFrame } from './frame.js';
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, DISTANCES, type Params } from './params.js';
@@ -28,28 +28,25 @@ export function evaluate(frames: Iterable<Frame>, params: Params, options: Solve
   return { ...evaluation, audit };
 }
 
-/** The same without its frames, for whoever needs the sums only: reading all frames out takes its time. */
-export function evaluateTotals(
-  frames: Iterable<Frame>,
+/**
+ * The same of frames that are packed, and without its frames: for whoever needs sums only, or packed frames for
+ * something else too. Reading all frames out takes its time.
+ */
+export function totalsOfPacked(
+  packed: PackedFrame[],
   params: Params,
   options: SolveOptions = {},
 ): Omit<Evaluation, 'perFrame'> {
-  if (inspector || options.auditEvery) {
-    const { perFrame: _perFrame, ...totals } = evaluate(frames, params, options);
+  if (inspector) {
+    const { perFrame: _perFrame, ...totals } = evaluatePacked(packed, params, options);
     return totals;
   }
-  const packed = pack(frames, params, options);
   checkWeights(params, packed.length);
-  const solver = new Solver(params, solveSettings(options), packed.length);
-  try {
-    return solveAll(solver, packed, options);
-  } finally {
-    solver.dispose();
-  }
+  return solveAll(new Solver(params, solveSettings(options), packed.length), packed, options);
 }
 
-/** All frames; the mistakes in them, in the parameters and in the options are told together. */
-function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): PackedFrame[] {
+/** All frames; the mistakes in them, in the parameters and in the options are told together. Throws InputError. */
+export function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): PackedFrame[] {
   const problems: Problem[] = [];
   noting(problems, () => checkParams(params));
   noting(problems, () => solveSettings(options));
@@ -58,18 +55,16 @@ function pack(frames: Iterable<Frame>, params: Params, options: SolveOptions): P
     const message = 'must be a list of frames, or anything else that can be iterated: [{ reference, tracker }, ...]';
     problems.push({ path: 'frames', value: frames, message });
   } else {
-    let stride = 0;
+    const packer = new FramePacker();
     let distance = params?.distance;
     let number = 0;
     for (const frame of frames) {
       const place = `frames[${number++}]`;
       // under a distance that is wrong itself, objects are taken for what the first one is
       if (!DISTANCES.includes(distance)) distance = hasBoxes(frame) ? 'iou' : 'euclidean';
-      const next = noting(problems, () => packFrame(frame, distance, stride, place));
-      if (next) {
-        stride ||= next.stride;
-        packed.push(next);
-      } else if (problems.length >= PROBLEMS_MAX) break;
+      const next = noting(problems, () => packer.pack(frame, distance, place));
+      if (next) packed.push(next);
+      else if (problems.length >= PROBLEMS_MAX) break;
     }
   }
   if (problems.length > 0) throw new InputError(problems);
@@ -82,14 +77,10 @@ const hasBoxes = (frame: Frame | undefined) =>
 export function evaluatePacked(packed: PackedFrame[], params: Params, options: SolveOptions): Evaluation {
   checkWeights(params, packed.length);
   const solver = new Solver(params, solveSettings(options), packed.length);
-  try {
-    const window = solveAll(solver, packed, options);
-    const evaluation = { ...window, perFrame: readFrames(solver) };
-    inspector?.({ evaluation, frames: packed, params, fractional: isFractional(solver) });
-    return evaluation;
-  } finally {
-    solver.dispose();
-  }
+  const window = solveAll(solver, packed, options);
+  const evaluation = { ...window, perFrame: readFrames(solver) };
+  inspector?.({ evaluation, frames: packed, params, fractional: isFractional(solver) });
+  return evaluation;
 }
 
 /** All frames enter, each for its share of the budget; then they are solved. */

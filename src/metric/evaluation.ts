@@ -9,9 +9,10 @@ export type Box = [left: number, top: number, width: number, height: number];
 /**
  * One object of a feed at one step; the id persists over frames. Points: any dimension, or [latitude, longitude] in
  * degrees. `alone`: missed or false it costs no more than this, to the power p, in the unit of the distance (0:
- * nothing); unless given, or above c / 2^(1/p), the full price.
+ * nothing); unless given, or above c / 2^(1/p), the full price. `kind`: it pairs only with objects of the same kind,
+ * and those without one only with each other.
  */
-export type Obj = { id: string; box: Box; alone?: number } | { id: string; point: number[]; alone?: number };
+export type Obj = ({ id: string; box: Box } | { id: string; point: number[] }) & { alone?: number; kind?: string };
 
 /** All objects of both feeds at one time step. */
 export interface Frame {
@@ -30,7 +31,10 @@ export interface Cost extends FrameCost {
   total: number;
 }
 
-/** Switches come in halves: from one track to another is one, to or from nothing is a half. */
+/**
+ * Switches come in halves: from one track to another is one, to or from nothing is a half. Who costs nothing alone
+ * (`alone: 0`) is not judged: neither missed nor false.
+ */
 export interface Count {
   proper: number;
   missed: number;

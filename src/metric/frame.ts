@@ -23,6 +23,8 @@ export interface PackedObjects {
   coordinates: number[];
   /** as in `Obj`, of each object; Infinity for the full price */
   alone?: number[];
+  /** as in `Obj`, of each object; null for none */
+  kinds?: readonly (string | null)[];
 }
 
 /** A frame whose feeds are lists of objects, as in `Frame`, or packed. */
@@ -41,8 +43,9 @@ export function framesFor(distance: DistanceName, frames: Frame[]): Frame[] {
 
 function centred(object: Obj): Obj {
   if (!('box' in object) || !Array.isArray(object.box)) return object;
-  const [left, top, width, height] = object.box as Box;
-  return { id: object.id, point: [left + width / 2, top + height / 2] };
+  const { box, ...rest } = object;
+  const [left, top, width, height] = box;
+  return { ...rest, point: [left + width / 2, top + height / 2] };
 }
 
 /**
@@ -68,7 +71,7 @@ export function packFrame(
   const expected = wantsBoxes
     ? 4
     : distance === 'geodesic'
-      ? 2
+      ? earthDimension(stride || pointDimension(frame.reference) || pointDimension(frame.tracker))
       : stride || pointDimension(frame.reference) || pointDimension(frame.tracker) || 1;
   const packed = {
     reference: packFeed(
@@ -87,6 +90,29 @@ export function packFrame(
   return packed;
 }
 
+const NO_COORDINATES = new Float64Array(0);
+
+/** Packs frames one after the other. Feeds with the same objects as in the frame before share a list of ids. */
+export class FramePacker {
+  #stride = 0;
+  #before: PackedFrame | undefined;
+
+  pack(frame: LooseFrame, distance: DistanceName, place: string): PackedFrame {
+    const packed = packFrame(frame, distance, this.#stride, place, this.#before);
+    this.#stride ||= packed.stride;
+    const { reference, tracker, stride } = packed;
+    // nothing to overwrite: all frames are kept
+    this.#before = { reference: idsOf(reference), tracker: idsOf(tracker), stride };
+    return packed;
+  }
+}
+
+const idsOf = ({ ids, kinds }: PackedFeed): PackedFeed => ({
+  ids,
+  coordinates: NO_COORDINATES,
+  ...(kinds && { kinds }),
+});
+
 const isList = (objects: Objects): objects is readonly Obj[] => Array.isArray(objects);
 
 const isFeed = (objects: Objects | null | undefined): boolean =>
@@ -102,6 +128,9 @@ function pointDimension(objects: Objects): number {
     if (Array.isArray(object?.point) && object.point.length > 0) return object.point.length;
   return 0;
 }
+
+/** Latitude and longitude, and perhaps an altitude. */
+const earthDimension = (stride: number) => (stride === 3 ? 3 : 2);
 
 function packFeed(
   given: Objects,
@@ -120,14 +149,16 @@ function packFeed(
     for (let n = 0; n < given.coordinates.length; n++) coordinates[n] = given.coordinates[n];
     // a copy: the list may be filled with other ids for the next frame
     const ids = before && equal(given.ids, before.ids) ? before.ids : given.ids.slice();
-    return given.alone ? { ids, coordinates, alone: given.alone.slice() } : { ids, coordinates };
+    const kinds = given.kinds && sameKinds(given.kinds, before);
+    return packed(ids, coordinates, given.alone?.slice(), kinds);
   }
   const objects = isList(given) ? given : unpack(given);
   const ids = packIds(objects, before?.ids);
   const seen = ids === null ? new Set<string>() : null;
-  let alone: Float64Array | null = null;
+  let alone: Float64Array | undefined;
+  let kinds: (string | null)[] | undefined;
   for (let n = 0; n < count; n++) {
-    const object = objects[n] as { id: string; box?: number[]; point?: number[]; alone?: number };
+    const object = objects[n] as { id: string; box?: number[]; point?: number[]; alone?: number; kind?: string };
     if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
       problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
       continue;
@@ -145,6 +176,10 @@ function packFeed(
     if (object.alone !== undefined) {
       alone ??= new Float64Array(count).fill(Number.POSITIVE_INFINITY);
       alone[n] = aloneOf(object.alone, `${place}[${n}].alone`, problems);
+    }
+    if (object.kind !== undefined) {
+      kinds ??= new Array(count).fill(null);
+      kinds[n] = kindOf(object.kind, `${place}[${n}].kind`, problems);
     }
     if (wantsBoxes && putBox(object, coordinates, n)) continue;
     const list = wantsBoxes ? object.box : object.point;
@@ -165,8 +200,24 @@ function packFeed(
     }
     objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
   }
-  return alone ? { ids: ids ?? [], coordinates, alone } : { ids: ids ?? [], coordinates };
+  return packed(ids ?? [], coordinates, alone, kinds && sameKinds(kinds, before));
 }
+
+const packed = (
+  ids: string[],
+  coordinates: Float64Array,
+  alone?: ArrayLike<number>,
+  kinds?: PackedFeed['kinds'],
+): PackedFeed => {
+  const feed: PackedFeed = { ids, coordinates };
+  if (alone) feed.alone = alone;
+  if (kinds) feed.kinds = kinds;
+  return feed;
+};
+
+/** The list of the frame before when it is the same. */
+const sameKinds = (kinds: readonly (string | null)[], before: PackedFeed | undefined) =>
+  before?.kinds && equal(kinds, before.kinds) ? before.kinds : kinds.slice();
 
 /** so many ids that are new, or stand elsewhere, are compared with all others one by one */
 const STRANGERS_MAX = 6;
@@ -230,14 +281,15 @@ function fits(
   if (ids.length === 0) return true;
   if ((shape === 'box') !== wantsBoxes || own !== stride) return false;
   if (distance !== 'geodesic') return true;
-  for (let n = 0; n < coordinates.length; n += 2) if (!onEarth(coordinates[n], coordinates[n + 1])) return false;
+  for (let n = 0; n < coordinates.length; n += stride) if (!onEarth(coordinates[n], coordinates[n + 1])) return false;
   return true;
 }
 
-function unpack({ shape, stride, ids, coordinates, alone }: PackedObjects): Obj[] {
+function unpack({ shape, stride, ids, coordinates, alone, kinds }: PackedObjects): Obj[] {
   return ids.map((id, n) => {
     const place = coordinates.slice(n * stride, (n + 1) * stride);
-    const own = alone && { alone: alone[n] };
+    const kind = kinds?.[n] ?? undefined;
+    const own = { ...(alone && { alone: alone[n] }), ...(kind !== undefined && { kind }) };
     return shape === 'box' ? { id, box: place as Box, ...own } : { id, point: place, ...own };
   });
 }
@@ -253,7 +305,13 @@ function aloneOf(alone: unknown, path: string, problems: Problem[]): number {
   return 0;
 }
 
-function equal(ids: readonly string[], others: readonly string[]): boolean {
+function kindOf(kind: unknown, path: string, problems: Problem[]): string | null {
+  if (typeof kind === 'string') return kind;
+  problems.push({ path, value: kind, message: 'must be a string: only objects of the same kind are pairs' });
+  return null;
+}
+
+function equal(ids: readonly (string | null)[], others: readonly (string | null)[]): boolean {
   if (ids.length !== others.length) return false;
   for (let n = 0; n < ids.length; n++) if (ids[n] !== others[n]) return false;
   return true;
@@ -298,7 +356,9 @@ function objectProblems(
     const shape = wantsBoxes
       ? '[left, top, width, height]'
       : distance === 'geodesic'
-        ? '[latitude, longitude]'
+        ? stride === 3
+          ? '[latitude, longitude, altitude], as the first point has'
+          : '[latitude, longitude]'
         : list.length === 0
           ? 'at least one coordinate'
           : `${stride} coordinates, as the first point has`;

@@ -27,7 +27,8 @@ export function thinPairs(found: FoundPairs, packed: PackedFrame, contents: Wind
     keepNearest(found, start, keep);
     keepKnown(found, packed, contents, start, keep);
   }
-  const matching = cheapestMatching({ rows, columns, start, column: found.track, cost, alone: contents.unit });
+  const table = { rows, columns, start, column: found.track, cost, alone: contents.unit };
+  const { pairOf: matching } = cheapestMatching(table);
   for (let i = 0; i < rows; i++) if (matching[i] >= 0) keep[matching[i]] = 1;
   const kept: number[] = [];
   for (let pair = 0; pair < found.count; pair++) if (keep[pair]) kept.push(pair);

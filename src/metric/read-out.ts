@@ -110,8 +110,8 @@ function sumsOf(contents: WindowContents): Sums {
   for (let number = contents.oldestNumber; number <= contents.newestNumber; number++) {
     const frame = contents.frame(number);
     sums.proper += frame.proper;
-    sums.missed += frame.truths.length - frame.proper;
-    sums.false += frame.tracks.length - frame.proper;
+    sums.missed += frame.missedCount;
+    sums.false += frame.falseCount;
     sums.missedUnits += frame.missedUnits;
     sums.falseUnits += frame.falseUnits;
     sums.halves += frame.halves;
@@ -220,8 +220,7 @@ function summary({ contents, components, isolatedCount }: Solver): SolverSummary
 function readCosts(contents: WindowContents, frame: FrameRecord): Omit<FrameEvaluation, 'assignment'> {
   const price = contents.prices;
   const weight = contents.frameWeight(frame.number);
-  const missed = frame.truths.length - frame.proper;
-  const falseCount = frame.tracks.length - frame.proper;
+  const { missedCount: missed, falseCount } = frame;
   const switchWeight = frame.halves === 0 ? 0 : contents.switchWeight(frame.number);
   return {
     cost: {
@@ -286,17 +285,18 @@ export function readGlance(contents: WindowContents, glance: Glance, pending: nu
   cut(properTruths, proper);
   cut(properTracks, proper);
   cut(errors, proper);
-  readRest(truths, 0, missed);
-  readRest(tracks, truths.length, falseIds);
+  readRest(frame, truths, 0, missed);
+  readRest(frame, tracks, truths.length, falseIds);
 }
 
 /** 1 for the truths, then the tracks, of a frame that have a proper pair. */
 let taken = new Uint8Array(64);
 
-/** The ids of those who are not taken. */
-function readRest(members: Trajectory[], first: number, into: string[]): void {
+/** The ids of those who are judged and not taken. */
+function readRest(frame: FrameRecord, members: Trajectory[], first: number, into: string[]): void {
   let count = 0;
-  for (let n = 0; n < members.length; n++) if (taken[first + n] === 0) into[count++] = members[n].id;
+  for (let n = 0; n < members.length; n++)
+    if (taken[first + n] === 0 && frame.isJudged(first + n)) into[count++] = members[n].id;
   cut(into, count);
 }
 

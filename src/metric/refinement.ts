@@ -50,16 +50,12 @@ function refine(solver: Solver, unit: number, budget: Budget): Totals | null {
   if (!budget.affords(work)) return null;
   budget.spend(work);
   const fine = new Solver({ ...params, cutoff: unit ** (1 / params.exponent) }, settings, contents.windowFrames);
-  try {
-    for (const frame of frames) fine.append(frame.packed());
-    fine.solve(budget);
-    const window = readWindow(fine);
-    if (window.solver.open > 0 || isFractional(fine)) return null;
-    solver.refineTo(fine.contents.frameList().map((frame, n) => assignmentFor(frames[n], frame)));
-    return window;
-  } finally {
-    fine.dispose();
-  }
+  for (const frame of frames) fine.append(frame.packed());
+  fine.solve(budget);
+  const window = readWindow(fine);
+  if (window.solver.open > 0 || isFractional(fine)) return null;
+  solver.refineTo(fine.contents.frameList().map((frame, n) => assignmentFor(frames[n], frame)));
+  return window;
 }
 
 /** What is assigned in one frame, for another with the same objects and all of its pairs. */

@@ -16,6 +16,7 @@ import { auditWindow } from './audit.js';
 import type { Account } from './engine-rule.js';
 import { checkWeights, evaluatePacked, readAgain } from './evaluate.js';
 import {
+  type Assigned,
   type Audit,
   type Cost,
   type Count,
@@ -37,7 +38,7 @@ import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from '
 import { type HandedOver, Solver } from './solver.js';
 import { type Budget, WORK_PER_MS } from './window/budget.js';
 import type { WindowContents } from './window/contents.js';
-import { type FrameRecord, type FrameView, viewFrames } from './window/frame-record.js';
+import { type FrameRecord, type FrameView, type Kinds, viewFrames } from './window/frame-record.js';
 import type { Trajectory } from './window/trajectory.js';
 
 export interface WindowParams extends Params {
@@ -73,8 +74,21 @@ export interface WindowSnapshot {
   /** of windows of which frames stayed unjudged */
   unjudged?: { frames: number; last: number; lower: number; withheld: number; unknown: string[] };
 }
-export type FeedSnapshot = [ids: string[], coordinates: number[] | Float64Array, alone?: number[]];
+export type FeedSnapshot = [
+  ids: string[],
+  coordinates: number[] | Float64Array,
+  alone?: number[] | null,
+  kinds?: Kinds | null,
+];
 type HeldSnapshot = [id: string, partner: string | null, gone: string | null];
+
+/** A frame that has settled: its objects as they came, and its proper pairs. */
+export interface SettledFrame {
+  /** 0-based, since the first push */
+  number: number;
+  objects: PackedFrame;
+  pairs: Array<Assigned & { distance: number }>;
+}
 
 /** milliseconds of work for the last solve of a stream: nobody waits for a next frame */
 const END_BUDGET_MS = 10_000;
@@ -90,6 +104,8 @@ export class SlidingWindow {
   private stride = 0;
   private newest: PackedFrame | null = null;
   private settledNext = 0;
+  /** the first frame that settled with the last push; `settledNext` when none did */
+  private settledFirst = 0;
   private readonly settledCost: Cost = { total: 0, localization: 0, missed: 0, false: 0, switch: 0 };
   /** settled misses and false objects, in full prices, that were not charged because objects cost less alone */
   private readonly excused = { missed: 0, false: 0 };
@@ -186,9 +202,25 @@ export class SlidingWindow {
     return viewFrames(this.contents.frameList());
   }
 
-  dispose(): void {
-    this.solver.dispose();
+  /** The frames that settled with the last push or the end, oldest first; to be read before the next push. */
+  settledFrames(): SettledFrame[] {
+    const { exponent } = this.params;
+    const frames: SettledFrame[] = [];
+    for (let number = this.settledFirst; number < this.settledNext; number++) {
+      const frame = this.contents.frame(number);
+      const pairs: SettledFrame['pairs'] = [];
+      for (let pair = 0; pair < frame.pairCount; pair++) {
+        if (!isSettled(frame, pair)) continue;
+        const distance = frame.distanceCost(pair) ** (1 / exponent);
+        pairs.push({ truth: frame.truthAt(pair).id, track: frame.trackAt(pair).id, distance });
+      }
+      frames.push({ number, objects: frame.packed(), pairs });
+    }
+    return frames;
   }
+
+  /** There is nothing to free any more that garbage collection would not; windows of earlier versions had to be. */
+  dispose(): void {}
 
   private enter(packed: PackedFrame, budgetMs: number | undefined): Totals {
     const { newestNumber } = this.contents;
@@ -216,7 +248,7 @@ export class SlidingWindow {
 
   /** A push failed halfway: the window is built again from the frames it had, and solved with the next. */
   private rebuild(newestNumber: number): void {
-    const { solver: failed, contents: before } = this;
+    const { contents: before } = this;
     this.edition++;
     this.solver = new Solver(this.params, this.settings, this.windowFrames);
     this.contents = this.solver.contents;
@@ -225,7 +257,6 @@ export class SlidingWindow {
       if (frame.number <= newestNumber) this.solver.append(frame.packed(), budgetOf(this.options));
     restoreHeld(heldOf(before.truths), this.contents.truths, this.contents.tracks);
     restoreHeld(heldOf(before.tracks), this.contents.tracks, this.contents.truths);
-    failed.dispose();
   }
 
   private report(window: Totals, events: SwitchEvent[]): Report {
@@ -301,11 +332,13 @@ export class SlidingWindow {
     const events: SwitchEvent[] = [];
     const certified = this.isCertified(window);
     this.settledHalves = 0;
+    this.settledFirst = this.settledNext;
     while (this.settledNext <= number) {
       const frame = this.contents.frame(this.settledNext++);
       if (certified) this.settle(frame, events);
       else this.leaveUnjudged(frame.number);
     }
+    if (!certified) this.settledFirst = this.settledNext;
     return events;
   }
 
@@ -337,14 +370,14 @@ export class SlidingWindow {
       proper++;
       localization += frame.distanceCost(pair);
     }
-    const missed = frame.truths.length - proper;
-    const falseCount = frame.tracks.length - proper;
+    const units = frame.unitsUnder((pair) => (isSettled(frame, pair) ? 1 : 0));
+    const missed = units ? units.missedJudged : frame.truths.length - proper;
+    const falseCount = units ? units.falseJudged : frame.tracks.length - proper;
     count.proper += proper;
     count.missed += missed;
     count.false += falseCount;
     count.switches += halves / 2;
     cost.localization += localization;
-    const units = frame.unitsUnder((pair) => (isSettled(frame, pair) ? 1 : 0));
     if (units) {
       this.excused.missed += missed - units.missed;
       this.excused.false += falseCount - units.false;
@@ -375,7 +408,7 @@ export class SlidingWindow {
   /** Plain JSON from which `fromJSON` goes on exactly as this window would. */
   toJSON(): WindowSnapshot {
     const snapshot = this.snapshot();
-    const feed = ([ids, coordinates, ...alone]: FeedSnapshot): FeedSnapshot => [ids, Array.from(coordinates), ...alone];
+    const feed = ([ids, coordinates, ...rest]: FeedSnapshot): FeedSnapshot => [ids, Array.from(coordinates), ...rest];
     const frames = snapshot.frames.map((f) => ({ reference: feed(f.reference), tracker: feed(f.tracker) }));
     return { ...snapshot, frames };
   }
@@ -385,12 +418,18 @@ export class SlidingWindow {
     const { contents } = this;
     // frames that share their trajectories share their lists of ids
     const lists = new Map<Trajectory[], string[]>();
-    const feed = (members: Trajectory[], coordinates: number[], alone: number[] | null): FeedSnapshot => {
+    const feed = (
+      members: Trajectory[],
+      coordinates: number[],
+      alone: number[] | null,
+      kinds: Kinds | null,
+    ): FeedSnapshot => {
       let ids = lists.get(members);
       if (!ids) {
         ids = members.map((trajectory) => trajectory.id);
         lists.set(members, ids);
       }
+      if (kinds) return [ids, coordinates, alone, kinds];
       return alone ? [ids, coordinates, alone] : [ids, coordinates];
     };
     const handedOver = this.solver.handedOver();
@@ -401,8 +440,8 @@ export class SlidingWindow {
       firstNumber: contents.oldestNumber,
       stride: this.stride,
       frames: contents.frameList().map((record) => ({
-        reference: feed(record.truths, record.truthNumbers(), record.truthAlone()),
-        tracker: feed(record.tracks, record.trackNumbers(), record.trackAlone()),
+        reference: feed(record.truths, record.truthNumbers(), record.truthAlone(), record.truthKinds),
+        tracker: feed(record.tracks, record.trackNumbers(), record.trackAlone(), record.trackKinds),
       })),
       settledNext: this.settledNext,
       settled: { cost: { ...this.settledCost }, count: { ...this.settledCount } },
@@ -432,12 +471,13 @@ export class SlidingWindow {
     const { solver, contents } = window;
     const { stride } = snapshot;
     window.stride = stride;
-    window.settledNext = snapshot.settledNext;
+    window.settledNext = window.settledFirst = snapshot.settledNext;
     window.ended = snapshot.ended;
-    const feed = ([ids, coordinates, alone = undefined]: FeedSnapshot): PackedFeed => ({
+    const feed = ([ids, coordinates, alone, kinds]: FeedSnapshot): PackedFeed => ({
       ids,
       coordinates: Float64Array.from(coordinates),
       ...(alone && { alone }),
+      ...(kinds && { kinds }),
     });
     solver.startAt(snapshot.firstNumber);
     for (const frame of snapshot.frames) {

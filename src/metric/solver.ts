@@ -3,26 +3,26 @@
  * a frame touches is solved again.
  */
 
-import { Changes, CrowdMatcher, pairsAfforded } from './crowd.js';
+import { CrowdMatcher, pairsAfforded } from './crowd.js';
 import { PairFinder } from './distance.js';
 import { type Account, Accounts, PATIENCE, PATIENCE_MAX, STATES_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
-import { matchFrame } from './frame-matching.js';
+import { FrameMatchings, matchFrame } from './frame-matching.js';
 import { chooseAmong, Frontier } from './frontier/frontier.js';
+import { LateFrames } from './late-frames.js';
 import { PAIRS_MAX, thinPairs } from './pair-thinning.js';
 import type { Params } from './params.js';
 import { Component, type ProgramContext } from './program/component.js';
-import { FrameMatchings } from './program/frame-matching.js';
 import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
 import { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
 import {
-  addUp,
   aloneOf,
   type FoundPairs,
   type FrameAssignment,
   type FrameRecord,
+  kinshipOf,
   pairCost,
 } from './window/frame-record.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
@@ -58,21 +58,15 @@ export class Solver implements WindowListener {
   /** by the slot of an edge: the component that solves it, and whether it is isolated */
   private readonly componentOf: (Component | undefined)[] = [];
   private readonly isolated: boolean[] = [];
-  /** edges that wait to be put into components, and the components they were in */
+  /** edges that wait to be put into components */
   private readonly loose = new Set<Edge>();
-  private readonly dissolved: Component[] = [];
   /** components that the frontier tries again in this solve */
   private readonly given: Component[] = [];
   private readonly perhapsIsolated: Edge[] = [];
   /** frames of which the engines do not know all pairs */
   private readonly thinned = new Set<number>();
-  /** frames without edges, and what those without all pairs cost at least */
-  private readonly edgeless = new Map<number, number | null>();
+  private readonly late: LateFrames;
   private readonly crowds: CrowdMatcher;
-  /** half-switches by the engines, while those of all frames together stand in the frames */
-  private readonly engineHalves: number[] = [];
-  /** pairs that are assigned as long */
-  private readonly completed: [FrameRecord, number][] = [];
   /** accounts that stand once the frames that were there before are worked again */
   private restored: readonly Account[] | null = null;
   /** work of taking in frames since the last solve, and of putting edges together while one goes on */
@@ -97,6 +91,7 @@ export class Solver implements WindowListener {
     const { contents } = this;
     this.finder = new PairFinder(params.distance, params.cutoff);
     this.crowds = new CrowdMatcher(contents, params.distance);
+    this.late = new LateFrames(contents, this.matchings);
     this.program = {
       contents,
       matchings: this.matchings,
@@ -159,14 +154,17 @@ export class Solver implements WindowListener {
   append(packed: PackedFrame, budget = new Budget(Number.POSITIVE_INFINITY)): void {
     const { contents, finder } = this;
     this.restoreCoarse();
-    if (!finder.find(packed, contents.weighted ? undefined : pairsAfforded(budget, packed))) {
+    const afforded = contents.weighted ? null : pairsAfforded(budget, packed);
+    if (!finder.find(packed, afforded?.matched)) {
       this.entered += finder.count / FOUND_PER_WORK;
       const { found, least } = this.crowds.match(packed, budget);
       this.appendAssigned(packed, found, least);
       return;
     }
+    const areKin = kinshipOf(packed);
+    if (areKin) finder.keep(areKin);
     if (packed.reference.alone || packed.tracker.alone) this.dropWorthless(packed);
-    if (this.isLate(budget)) {
+    if ((afforded && !contents.framewise && finder.count > afforded.solved) || this.isLate(budget)) {
       this.appendEdgeless(packed, budget);
       return;
     }
@@ -189,7 +187,7 @@ export class Solver implements WindowListener {
   /** Appends a frame with all pairs that were found, of which the engines know nothing. */
   private appendEdgeless(packed: PackedFrame, budget: Budget): void {
     const frame = this.contents.append(packed, this.finder, false);
-    this.edgeless.set(frame.number, null);
+    this.late.add(frame.number, null);
     this.entered += PAIR_WORK * frame.pairCount;
     this.matchings.budget = budget;
     this.crowds.assign(frame, this.matchings.of(frame).pairOf);
@@ -200,7 +198,7 @@ export class Solver implements WindowListener {
     const frame = this.contents.append(packed, pairs, false);
     frame.thinned = true;
     for (let pair = 0; pair < pairs.count; pair++) frame.assign(pair, 1);
-    this.edgeless.set(frame.number, least);
+    this.late.add(frame.number, least);
   }
 
   /** Pairs whose ends cost less alone than together are none. */
@@ -218,7 +216,7 @@ export class Solver implements WindowListener {
     this.contents.dropOldest();
     this.matchings.dropFrame(oldestNumber);
     this.thinned.delete(oldestNumber);
-    this.edgeless.delete(oldestNumber);
+    this.late.drop(oldestNumber);
   }
 
   edgeAppears(edge: Edge): void {
@@ -293,7 +291,6 @@ export class Solver implements WindowListener {
   private loosen(component: Component): void {
     if (!component.alive) return;
     component.dissolve();
-    this.dissolved.push(component);
     this.components.delete(component);
     for (const edge of component.edges) this.loose.add(edge);
   }
@@ -302,6 +299,7 @@ export class Solver implements WindowListener {
   solve(budget: Budget): void {
     const { frontier, contents } = this;
     this.restoreCoarse();
+    this.late.remember();
     this.matchings.budget = budget;
     contents.remembers = budget.isLimited;
     this.regroup();
@@ -317,10 +315,9 @@ export class Solver implements WindowListener {
     }
     this.solveComponents(budget);
     if (frontier) this.retryFractional(frontier, budget);
-    for (const component of this.given) component.dispose();
     this.given.length = 0;
     contents.addUpTouched();
-    this.countChanges();
+    this.late.conclude();
     this.cutWork = 0;
     for (const { engine, work } of this.components) if (engine === 'open') this.cutWork += work;
     if (this.restored) this.accounts?.restore(this.restored, contents.truths);
@@ -341,34 +338,7 @@ export class Solver implements WindowListener {
     const { contents, coarse } = this;
     for (let n = 0; n < coarse.length; n++) contents.frame(contents.oldestNumber + n).reassign(coarse[n]);
     coarse.length = 0;
-    const { engineHalves, completed } = this;
-    for (let n = 0; n < engineHalves.length; n++) contents.frame(contents.oldestNumber + n).halves = engineHalves[n];
-    engineHalves.length = 0;
-    for (const [frame, pair] of completed) frame.assign(pair, 0);
-    for (const [frame] of completed) addUp(frame);
-    completed.length = 0;
-  }
-
-  /** Frames without edges are assigned by nobody's engine: the changes of all frames are counted, until the next. */
-  private countChanges(): void {
-    const { contents, engineHalves } = this;
-    if (contents.framewise || this.edgeless.size === 0) return;
-    const changes = new Changes();
-    const frames = contents.frameList();
-    for (const frame of frames) {
-      engineHalves.push(frame.halves);
-      frame.halves = changes.into(frame);
-      changes.forEachHeld(frame, (pair) => this.complete(frame, pair));
-    }
-    for (const frame of frames) changes.forEachEarly(frame, (pair) => this.complete(frame, pair));
-    for (const [frame] of this.completed) if (frame.touched) addUp(frame);
-  }
-
-  /** Assigns a pair that is held and close, of which its engine does not know that it is held. */
-  private complete(frame: FrameRecord, pair: number): void {
-    frame.assign(pair, 1);
-    frame.touched = true;
-    this.completed.push([frame, pair]);
+    this.late.restore();
   }
 
   /** Whether the frontier should try a component again. */
@@ -505,8 +475,6 @@ export class Solver implements WindowListener {
       this.addComponent(edges, since, patience);
     }
     this.loose.clear();
-    for (const component of this.dissolved) component.dispose();
-    this.dissolved.length = 0;
   }
 
   private addComponent(edges: Edge[], given: number, wanted: number): void {
@@ -527,14 +495,13 @@ export class Solver implements WindowListener {
       if (!component.alive) continue;
       component.dissolve();
       this.components.delete(component);
-      this.dissolved.push(component);
     }
     const component = new Component(this.program, edges, since, patience);
     let work = 0;
     for (const edge of edges) work += PAIR_WORK + LAYER_WORK * edge.size;
     this.entered += work;
     component.work = work;
-    component.inherit([...before, ...this.given]);
+    for (const other of [...before, ...this.given]) component.inherit(other);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);
     if (!component.isolated) return;
@@ -544,20 +511,18 @@ export class Solver implements WindowListener {
 
   /** Whether the totals of the window are those of its frames: engines alone assigned whole pairs at full prices. */
   get isTallied(): boolean {
-    const { contents, coarse, edgeless } = this;
-    return !contents.weighted && contents.tally.shared === 0 && coarse.length + edgeless.size === 0;
+    const { contents, coarse, late } = this;
+    return !contents.weighted && contents.tally.shared === 0 && coarse.length + late.count === 0;
   }
 
   /** Pairs of frames that no engine knows. */
   get crowdPairs(): number {
-    let sum = 0;
-    for (const number of this.edgeless.keys()) sum += this.contents.frame(number).pairCount;
-    return sum;
+    return this.late.pairCount;
   }
 
   /** Whether there are pairs in the window that no engine knows. */
   get isThinned(): boolean {
-    return this.thinned.size + this.edgeless.size > 0;
+    return this.thinned.size + this.late.count > 0;
   }
 
   /**
@@ -565,25 +530,21 @@ export class Solver implements WindowListener {
    * bound so much below what they assigned, and the others alone.
    */
   leastCost(below: number): number {
-    const { contents, edgeless, engineHalves } = this;
-    const { missed, false: falsePrice, half } = contents.prices;
+    const { contents, late, thinned } = this;
     let alone = 0;
-    let solved = 0;
-    contents.frameList().forEach((frame, n) => {
-      const least = contents.frameWeight(frame.number) * this.leastOf(frame);
-      alone += least;
-      if (edgeless.has(frame.number)) solved += least;
-      else solved += frame.localization + missed * frame.missedUnits + falsePrice * frame.falseUnits;
-      if (!contents.framewise) solved += half * (engineHalves[n] ?? frame.halves);
-    });
-    return this.thinned.size > 0 || contents.weighted ? alone : Math.max(alone, solved - below);
+    for (const frame of contents.frameList()) alone += contents.frameWeight(frame.number) * this.leastOf(frame);
+    if (thinned.size > 0 || contents.weighted || contents.framewise) return alone;
+    return Math.max(
+      alone,
+      late.leastCost(below, (frame) => this.leastOf(frame)),
+    );
   }
 
   /** What a frame costs at least, alone. */
   leastOf(frame: FrameRecord): number {
     const { prices, quantum } = this.contents;
-    const least = this.edgeless.get(frame.number);
-    if (least !== undefined && least !== null) return least;
+    const least = this.late.leastOf(frame.number);
+    if (least !== null) return least;
     const { truths, tracks } = frame;
     // each pair may earn almost a quantum more than it says
     const earned = (this.matchings.of(frame).ceiling + Math.min(truths.length, tracks.length)) * quantum;
@@ -600,11 +561,6 @@ export class Solver implements WindowListener {
     for (const component of this.given)
       if (edges.some((edge) => component.has(edge))) patience = Math.max(patience, 2 * component.patience);
     return Math.min(patience, PATIENCE_MAX);
-  }
-
-  dispose(): void {
-    // a report that is read later still asks them who is held
-    for (const component of [...this.components, ...this.dissolved]) component.dispose();
   }
 }
 

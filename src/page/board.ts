@@ -7,21 +7,34 @@ import {
   ApiError,
   type EventMessage,
   type FindingState,
+  getConfig,
   getEvents,
+  getIncidents,
+  getRates,
   getSparklines,
   getStreams,
+  type IncidentState,
+  type MuteState,
+  type RateState,
   type ReportMessage,
   type StreamState,
 } from './api.js';
 import { type Costs, keyOf, type SeriesId } from './format.js';
+import { type Verdict, verdictOf } from './overview/health.js';
 import { LiveSocket, type SocketState } from './socket.js';
 
 export const EVENTS_MAX = 3000;
 const SPARK_POINTS = 90;
 const REPORT_MS = 500;
 const STREAMS_MS = 3000;
+const STREAMS_MS_PER_SERIES = 10;
+const NEWS_MS = 300;
 
 export interface SeriesState extends SeriesId {
+  /** as keyOf gives it */
+  readonly key: string;
+  /** a frame of it has been judged, whether or not its report is here */
+  judged: boolean;
   k: number | null;
   distance: number;
   cost: Costs;
@@ -42,16 +55,27 @@ export class Board {
   readonly series = new Map<string, SeriesState>();
   readonly streams = new Map<string, StreamState>();
   readonly spikes = new Map<string, Spike>();
+  /** open incidents, by series */
+  readonly incidents = new Map<string, IncidentState>();
+  readonly rates = new Map<string, RateState>();
+  mutes: MuteState[] = [];
+  /** base distance by profile, as far as the token may know */
+  readonly distances = new Map<string, string>();
   /** oldest first */
   events: EventMessage[] = [];
   connection: SocketState | null = null;
   tokenNeeded = false;
+  /** why the last token was refused; empty when none was given */
+  tokenFault = '';
+  /** why the evaluator takes no frames; empty when it does */
+  reasons: string[] = [];
   loaded = false;
   /** the server's clock minus ours */
   clockMs = 0;
   #socket: LiveSocket;
   #listeners = new Set<() => void>();
   #announced = false;
+  #soon: number | undefined;
   #loads = 0;
   /** events received while the history was being fetched; null otherwise */
   #arrived: EventMessage[] | null = null;
@@ -66,7 +90,7 @@ export class Board {
         state: (state) => this.#connected(state),
       },
     );
-    setInterval(() => void this.#fetchStreams(), STREAMS_MS);
+    this.#poll();
     void this.#load();
   }
 
@@ -83,18 +107,44 @@ export class Board {
 
   retry(): void {
     this.tokenNeeded = false;
+    this.tokenFault = '';
     this.#socket.reconnect();
     void this.#load();
   }
 
   spikesOf(id: SeriesId): Spike[] {
-    return [...this.spikes.values()].filter((spike) => keyOf(spike) === keyOf(id));
+    if (this.spikes.size === 0) return [];
+    const key = keyOf(id);
+    return [...this.spikes.values()].filter((spike) => keyOf(spike) === key);
   }
 
   /** What is wrong with how a series is wired. */
   findingsOf({ stream, tracker }: SeriesId): FindingState[] {
     const { findings = [] } = this.streams.get(stream) ?? {};
     return findings.filter((finding) => (finding.tracker ?? tracker) === tracker);
+  }
+
+  incidentOf(id: SeriesId): IncidentState | undefined {
+    return this.incidents.get(keyOf(id));
+  }
+
+  /** The mute under which nobody is told of this series. */
+  muteOf({ stream, tracker }: SeriesId): MuteState | undefined {
+    return this.mutes.find((mute) => matches(mute.stream, stream) && matches(mute.tracker, tracker));
+  }
+
+  verdictOf(series: SeriesState): Verdict {
+    const { tracker, judged, ended } = series;
+    const known = {
+      tracker,
+      judged,
+      ended,
+      stream: this.streams.get(series.stream),
+      incident: this.incidentOf(series),
+      findings: this.findingsOf(series),
+      spikes: this.spikesOf(series).map(({ signal, event }) => ({ signal, sinceMs: event.atMs ?? 0 })),
+    };
+    return verdictOf(known, (ms) => this.ageMs(ms));
   }
 
   #connected(state: SocketState): void {
@@ -105,10 +155,25 @@ export class Board {
     this.#announce();
   }
 
+  /** The more series there are, the more rarely all of them are fetched. */
+  #poll(): void {
+    const waitMs = Math.max(STREAMS_MS, this.series.size * STREAMS_MS_PER_SERIES);
+    setTimeout(() => void this.#fetchStreams().finally(() => this.#poll()), waitMs);
+  }
+
+  /** Something has happened that the state of the streams tells more about. */
+  #fetchSoon(): void {
+    this.#soon ??= window.setTimeout(() => {
+      this.#soon = undefined;
+      void this.#fetchStreams();
+    }, NEWS_MS);
+  }
+
   async #load(): Promise<void> {
     const load = ++this.#loads;
     this.#arrived = [];
     await this.#fetchStreams();
+    void this.#fetchDistances();
     try {
       const [{ events }, { series }] = await Promise.all([getEvents(), getSparklines(SPARK_POINTS)]);
       if (load !== this.#loads) return;
@@ -139,17 +204,43 @@ export class Board {
 
   async #fetchStreams(): Promise<void> {
     try {
-      const { nowMs, streams } = await getStreams();
+      const [{ nowMs, reasons, streams }, { incidents, mutes }, { series }] = await Promise.all([
+        getStreams(),
+        getIncidents(),
+        getRates(),
+      ]);
       this.clockMs = nowMs - Date.now();
+      this.reasons = reasons ?? [];
       this.#replaceStreams(streams);
+      this.mutes = mutes;
+      replace(this.incidents, incidents);
+      replace(this.rates, series);
     } catch (error) {
       this.#failed(error);
     }
     this.#announce();
   }
 
+  /** After somebody has said something about an incident. */
+  refresh(): Promise<void> {
+    return this.#fetchStreams();
+  }
+
+  /** What distances are measured in; a token for some streams only may not know. */
+  async #fetchDistances(): Promise<void> {
+    if (this.distances.size > 0) return;
+    try {
+      const { params } = await getConfig();
+      for (const [name, { distance }] of Object.entries(params)) this.distances.set(name, distance);
+    } catch {
+      // then figures have no unit
+    }
+  }
+
   #failed(error: unknown): void {
-    if (error instanceof ApiError && error.status === 401) this.tokenNeeded = true;
+    if (!(error instanceof ApiError) || (error.status !== 401 && error.code !== 'role_forbidden')) return;
+    this.tokenNeeded = true;
+    this.tokenFault = error.code === 'token_missing' ? '' : error.message;
   }
 
   #replaceStreams(streams: StreamState[]): void {
@@ -157,9 +248,10 @@ export class Board {
     const present = new Set<string>();
     for (const state of streams) {
       this.streams.set(state.stream, state);
-      for (const { tracker, profile, ended } of state.series) {
+      for (const { tracker, profile, ended, k } of state.series) {
         const entry = this.#entry({ stream: state.stream, tracker, profile });
         entry.ended = ended;
+        entry.judged = k !== null;
         present.add(keyOf(entry));
       }
     }
@@ -172,6 +264,7 @@ export class Board {
     if (!entry) {
       const { stream, tracker, profile } = id;
       const nothing = {
+        judged: false,
         k: null,
         distance: Number.NaN,
         cost: NO_COST,
@@ -180,7 +273,7 @@ export class Board {
         spark: [],
         ended: false,
       };
-      entry = { stream, tracker, profile, ...nothing };
+      entry = { key, stream, tracker, profile, ...nothing };
       this.series.set(key, entry);
     }
     return entry;
@@ -198,7 +291,7 @@ export class Board {
       entry.spark.push(distance);
       if (entry.spark.length > SPARK_POINTS) entry.spark.shift();
     }
-    Object.assign(entry, { k, distance, cost, exact, receivedMs: receivedMs || entry.receivedMs });
+    Object.assign(entry, { judged: true, k, distance, cost, exact, receivedMs: receivedMs || entry.receivedMs });
   }
 
   #event(event: EventMessage): void {
@@ -211,7 +304,7 @@ export class Board {
     if (this.events.length > EVENTS_MAX) this.events.shift();
     this.#updateSpikes(event);
     if (event.type === 'retired') this.series.delete(keyOf(event as unknown as SeriesId));
-    if (event.type === 'silence' || event.type === 'resuming') void this.#fetchStreams();
+    if (NEWS.includes(event.type)) this.#fetchSoon();
   }
 
   /** Repeated events of a stream become one with their counts added, as in the evaluator's own history. */
@@ -239,6 +332,20 @@ export class Board {
       for (const listener of this.#listeners) listener();
     });
   }
+}
+
+/** Kinds after which the state of streams is another. */
+const NEWS: readonly string[] = ['silence', 'resuming', 'incident', 'finding'];
+
+function replace<T extends SeriesId>(map: Map<string, T>, values: T[]): void {
+  map.clear();
+  for (const value of values) map.set(keyOf(value), value);
+}
+
+/** Whether a name is meant by a pattern, in which * stands for any characters. */
+function matches(pattern: string, name: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(name);
 }
 
 /** Kinds that are emitted for every frame while something is wrong. */

@@ -27,8 +27,26 @@ export function sentenceOf(event: EventMessage): string {
   if (type === 'quarantine')
     return `${event.suspended ? 'suspended: ' : ''}a frame could not be evaluated and was set aside: ${message}`;
   if (type === 'rejected' || type === 'skipped') return refusalSentence(event);
+  if (type === 'gap' || type === 'missing') return absence(event);
   const times = event.count && event.count > 1 ? `${event.count} times: ` : '';
   return `${times}${message || [feedOf(event), event.code].filter(Boolean).join(': ')}`;
+}
+
+/** `faulty skipped 50 frames (920-969)`; `9 frames up to 969 did not arrive; counted as all missed`. */
+function absence({ type, role, tracker, k, count: frames = 1, message = '' }: EventMessage): string {
+  const who = role === 'reference' || !tracker ? 'the reference' : tracker;
+  const several = `${frames} frame${frames === 1 ? '' : 's'}`;
+  if (type === 'missing' && k !== undefined) {
+    const which = frames === 1 ? `frame ${k}` : `${several} up to ${k}`;
+    return role === 'reference'
+      ? `${which} of the reference did not arrive; not judged`
+      : `${which} did not arrive; counted as all missed`;
+  }
+  const skipped = / came after (\d+) skipped/.exec(message);
+  if (!skipped || k === undefined) return message;
+  // gaps that were added up are not one range
+  const range = Number(skipped[1]) === frames ? ` (${frames === 1 ? k - 1 : `${k - frames}-${k - 1}`})` : '';
+  return `${who} skipped ${several}${range}`;
 }
 
 const PHASES: Record<string, string> = { start: 'started', update: 'goes on', end: 'is over' };

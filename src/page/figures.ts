@@ -1,17 +1,20 @@
 /** The figures of one series at one frame: those of the window that ends there, and those of the frame alone. */
 import { h, setText } from './dom.js';
 import { COMPONENTS, type Costs, count, number } from './format.js';
-import { costAt, type LiveSeries } from './live-series.js';
+import type { LiveSeries } from './live-series.js';
 import type { ShownFrame } from './scene/frames.js';
+import { pointAt } from './trend.js';
 
 export interface Figure {
   k: number;
   distance: number;
   cost: Costs;
+  /** proven in time */
+  exact: boolean;
 }
 
 /** Distance and costs of the window that ends at frame k; undefined when they are no longer retained. */
-export function figureAt({ trend }: LiveSeries, k: number): Figure | undefined {
+export function figureAt({ shownTrend: trend }: LiveSeries, k: number): Figure | undefined {
   let low = 0;
   let high = trend.k.length - 1;
   while (low < high) {
@@ -20,15 +23,19 @@ export function figureAt({ trend }: LiveSeries, k: number): Figure | undefined {
     else high = middle;
   }
   if (trend.k[low] !== k) return undefined;
-  return { k, distance: trend.distance[low], cost: costAt(trend, low) };
+  return { k, ...pointAt(trend, low), exact: trend.exact[low] === 1 };
 }
 
-export const sentence = ({ k, distance, cost }: Figure) =>
-  `frame ${k}: distance ${number(distance)}; ${COMPONENTS.map((name) => `${name} ${number(cost[name])}`).join(', ')}`;
+export const sentence = ({ k, distance, cost, exact }: Figure) =>
+  `frame ${k}: distance ${exact ? '' : 'not proven, at most '}${number(distance)}; ${COMPONENTS.map((name) => `${name} ${number(cost[name])}`).join(', ')}`;
+
+export const totalOf = (figure: Figure | undefined): number =>
+  figure ? COMPONENTS.reduce((sum, name) => sum + figure.cost[name], 0) : 0;
 
 export class Figures {
   readonly element: HTMLElement;
   #distance = h('output', { class: 'big', 'data-figure': 'distance' });
+  #unit = h('span');
   #costs = new Map(COMPONENTS.map((name) => [name, h('dd', { 'data-figure': name })]));
   #bars = new Map(COMPONENTS.map((name) => [name, h('span', { class: `bar ${name}` })]));
   #frame = h('p', { class: 'note', 'data-figure': 'frame' });
@@ -46,22 +53,24 @@ export class Figures {
     this.element = h(
       'div',
       { class: 'figures-box' },
-      h('p', {}, this.#distance, ' distance'),
+      h('p', {}, this.#distance, this.#unit),
       h('dl', { class: 'costs' }, ...rows),
       this.#frame,
     );
   }
 
-  show(figure: Figure | undefined, frame: ShownFrame | undefined): void {
+  show(figure: Figure | undefined, frame: ShownFrame | undefined, unit = '', most = 0): void {
     this.#distance.dataset.value = figure ? String(figure.distance) : '';
     this.element.dataset.k = String(frame?.k ?? '');
-    setText(this.#distance, figure ? number(figure.distance) : '–');
-    const total = figure ? COMPONENTS.reduce((sum, name) => sum + figure.cost[name], 0) : 0;
+    setText(this.#distance, figure ? `${figure.exact ? '' : '≤ '}${number(figure.distance)}` : '–');
+    setText(this.#unit, ` ${unit ? `${unit} ` : ''}distance${figure && !figure.exact ? ', not proven in time' : ''}`);
+    // bars of two trackers have one scale
+    const total = Math.max(most, totalOf(figure));
     for (const name of COMPONENTS) {
       const cell = this.#costs.get(name)!;
       cell.dataset.value = figure ? String(figure.cost[name]) : '';
       setText(cell, figure ? number(figure.cost[name]) : '–');
-      this.#bars.get(name)!.style.width = `${total > 0 ? Math.round((figure!.cost[name] / total) * 100) : 0}%`;
+      this.#bars.get(name)!.style.width = `${total > 0 ? Math.round(((figure?.cost[name] ?? 0) / total) * 100) : 0}%`;
     }
     setText(this.#frame, frame ? describe(frame) : '');
   }

@@ -22,6 +22,19 @@ export function number(value: number): string {
   return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4);
 }
 
+/** Two significant digits, where two are enough. */
+export function brief(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size < 0.005) return '0';
+  if (size >= 9.95) return size >= 99_950 ? value.toExponential(1) : String(Math.round(value));
+  return String(Number(value.toPrecision(2)));
+}
+
+/** What a base distance is measured in; nothing where it is a share. */
+export const unitOf = (distance: string | undefined) =>
+  distance === 'geodesic' ? 'm' : distance === 'hausdorff' || distance === 'wasserstein' ? 'px' : '';
+
 /** Counts, among them halves of switches. */
 export const count = (value: number) => (Number.isInteger(value) ? String(value) : value.toFixed(1));
 
@@ -37,6 +50,29 @@ export function duration(ms: number): string {
 export const clock = (ms: number) =>
   new Date(ms).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
 
+/** Day, time and zone, as in `2026-11-17 21:03:12 UTC+1`. */
+export function moment(ms: number): string {
+  const date = new Date(ms);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const minutes = -date.getTimezoneOffset();
+  const rest = Math.abs(minutes) % 60;
+  const zone = `UTC${minutes === 0 ? '' : `${minutes < 0 ? '-' : '+'}${Math.floor(Math.abs(minutes) / 60)}${rest ? `:${two(rest)}` : ''}`}`;
+  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${clock(ms)} ${zone}`;
+}
+
+/** What somebody typed: a frame, a time of today, or a date with a time; null when it is none of them. */
+export function momentOf(text: string, nowMs: number): { k: number } | { at: number } | null {
+  if (/^\d+$/.test(text)) return { k: Number(text) };
+  if (/^\d{1,2}:\d{2}(:\d{2})?$/.test(text)) {
+    const [hours, minutes, seconds = 0] = text.split(':').map(Number);
+    const at = new Date(nowMs).setHours(hours, minutes, seconds, 0);
+    // a time that is still to come was yesterday
+    return { at: at > nowMs ? at - 86_400_000 : at };
+  }
+  const at = Date.parse(text.replace(/ UTC$/, 'Z').replace(/^(\d{4}-\d{2}-\d{2}) /, '$1T'));
+  return Number.isNaN(at) ? null : { at };
+}
+
 export function seriesLink(id: SeriesId, options: { k?: number; with?: string } = {}): string {
   const query = new URLSearchParams();
   if (options.k !== undefined) query.set('k', String(options.k));
@@ -48,19 +84,22 @@ export function seriesLink(id: SeriesId, options: { k?: number; with?: string } 
 export type Route =
   | { view: 'overview'; query: URLSearchParams }
   | { view: 'events'; query: URLSearchParams }
-  | { view: 'series'; id: SeriesId; k: number | null; with: string | null };
+  | { view: 'setup'; query: URLSearchParams }
+  | { view: 'moment' }
+  | { view: 'series'; id: SeriesId; k: number | null; at: string | null; with: string | null };
 
 /** What an address stands for; anything unknown is the overview. */
 export function routeOf(hash: string): Route {
   const [path, search = ''] = hash.replace(/^#/, '').split('?');
   const query = new URLSearchParams(search);
   const [, view, ...rest] = path.split('/');
-  if (view === 'events') return { view, query };
+  if (view === 'moment') return { view };
+  if (view === 'events' || view === 'setup') return { view, query };
   const [stream, tracker, profile] = rest.map(safeDecode);
   if (view !== 's' || !profile) return { view: 'overview', query };
   const k = query.get('k');
   const wanted = k !== null && /^\d+$/.test(k) ? Number(k) : null;
-  return { view: 'series', id: { stream, tracker, profile }, k: wanted, with: query.get('with') };
+  return { view: 'series', id: { stream, tracker, profile }, k: wanted, at: query.get('at'), with: query.get('with') };
 }
 
 function safeDecode(text: string): string {

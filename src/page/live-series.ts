@@ -3,34 +3,24 @@
  * retains, and its costs over a longer time. The window is fetched at the start, after every reconnection, and when
  * somebody looks closely (pause, scrub): only then is every assignment that of the whole window.
  */
-import { ApiError, getTrend, getWindow, type ReportMessage, type WindowState } from './api.js';
+import type { Evaluation } from '../metric/evaluation.js';
+import { ApiError, getTrend, getWindow, type ReportMessage, type TrendColumns, type WindowState } from './api.js';
 import { COMPONENTS, type Costs, type SeriesId } from './format.js';
+import type { Past } from './past.js';
 import { FrameBuffer, type NewFrame } from './scene/frames.js';
 import { LiveSocket, type SocketState } from './socket.js';
+import { emptyTrend, pointAt, type Trend } from './trend.js';
 
 const TREND_MAX = 3600;
 /** A window with more objects than this is not fetched while the scene is running. */
 const REFRESH_OBJECTS_MAX = 6000;
 const REFRESH_MS = 4000;
 
-/** Columns of equal length in order of k: distance and costs of the window that ends there. */
-export interface Trend {
-  k: number[];
-  atMs: number[];
-  distance: number[];
-  cost: Record<keyof Costs, number[]>;
-}
-
-const emptyTrend = (): Trend => ({
-  k: [],
-  atMs: [],
-  distance: [],
-  cost: { localization: [], missed: [], false: [], switch: [] },
-});
-
 export class LiveSeries {
   frames: FrameBuffer | null = null;
   trend = emptyTrend();
+  /** the stretch of the past that is looked at instead; null while it is the present */
+  past: Past | null = null;
   /** newest report */
   report: ReportMessage | null = null;
   /** as last fetched; its objects are those of the wire */
@@ -43,7 +33,7 @@ export class LiveSeries {
   /** from the arrival of the newest frame at the evaluator to its report here, by our clock */
   latencyMs = Number.NaN;
   #early: ReportMessage[] = [];
-  #socket: LiveSocket;
+  #socket: LiveSocket | null = null;
   #refreshing: Promise<void> | null = null;
   #refreshedMs = 0;
   #closed = false;
@@ -51,7 +41,14 @@ export class LiveSeries {
   constructor(
     readonly id: SeriesId,
     readonly changed: (whole: boolean) => void,
+    /** from a file: nothing is asked of the evaluator */
+    readonly saved: Past | null = null,
   ) {
+    this.past = saved;
+    if (saved) {
+      this.window = windowOf(saved);
+      return;
+    }
     const { stream, tracker, profile } = id;
     this.#socket = new LiveSocket(
       { stream, tracker, profile, objects: '1' },
@@ -63,9 +60,21 @@ export class LiveSeries {
     );
   }
 
+  get shownFrames(): FrameBuffer | null {
+    return this.past?.frames ?? this.frames;
+  }
+
+  get shownTrend(): Trend {
+    return this.past?.trend ?? this.trend;
+  }
+
+  lookAhead(): void {
+    this.past = this.saved;
+  }
+
   close(): void {
     this.#closed = true;
-    this.#socket.close();
+    this.#socket?.close();
   }
 
   #connected(state: SocketState): void {
@@ -84,28 +93,42 @@ export class LiveSeries {
     }
   }
 
-  #mergeTrend(columns: { k: number[]; atMs: number[]; distance: number[] } & Record<keyof Costs, number[]>): void {
+  #mergeTrend(columns: TrendColumns): void {
     const live = this.trend;
     const last = columns.k[columns.k.length - 1];
-    this.trend = { k: columns.k, atMs: columns.atMs, distance: columns.distance, cost: columns };
+    const { k, atMs, distance, exact } = columns;
+    this.trend = { k, atMs, distance, exact, cost: columns };
     for (let n = 0; n < live.k.length; n++)
-      if (live.k[n] > last) this.#pushTrend(live.k[n], live.atMs[n], live.distance[n], costAt(live, n));
+      if (live.k[n] > last)
+        this.#pushTrend(live.k[n], live.atMs[n], { ...pointAt(live, n), exact: live.exact[n] === 1 });
   }
 
-  #pushTrend(k: number, atMs: number, distance: number, cost: Costs): void {
+  #pushTrend(
+    k: number,
+    atMs: number,
+    { distance, cost, exact }: Pick<Evaluation, 'distance' | 'exact'> & { cost: Costs },
+  ): void {
     const { trend } = this;
     if (k <= trend.k[trend.k.length - 1]) return;
     trend.k.push(k);
     trend.atMs.push(atMs);
     trend.distance.push(distance);
+    trend.exact.push(exact ? 1 : 0);
     for (const name of COMPONENTS) trend.cost[name].push(cost[name]);
     if (trend.k.length <= TREND_MAX + 256) return;
-    for (const column of [trend.k, trend.atMs, trend.distance, ...COMPONENTS.map((name) => trend.cost[name])])
+    for (const column of [
+      trend.k,
+      trend.atMs,
+      trend.distance,
+      trend.exact,
+      ...COMPONENTS.map((name) => trend.cost[name]),
+    ])
       column.splice(0, column.length - TREND_MAX);
   }
 
   /** Fetches the window; resolves when its assignments are in the frames. */
   refresh(): Promise<void> {
+    if (this.saved) return Promise.resolve();
     this.#refreshing ??= this.#fetchWindow().finally(() => {
       this.#refreshing = null;
       this.#refreshedMs = performance.now();
@@ -129,8 +152,7 @@ export class LiveSeries {
       const { perFrame } = window.evaluation;
       this.frames.merge(window.frames.map((frame, n): NewFrame => ({ ...frame, ...perFrame[n] })));
       for (const report of this.#early.splice(0)) this.#pushFrame(report);
-      const { distance, cost } = window.evaluation;
-      if (this.trend.k.length === 0) this.#pushTrend(window.k, Date.now(), distance, cost);
+      if (this.trend.k.length === 0) this.#pushTrend(window.k, Date.now(), window.evaluation);
     } catch (error) {
       this.#failed(error);
     }
@@ -150,7 +172,7 @@ export class LiveSeries {
     if (this.report && report.receivedMs > 0) this.latencyMs = Date.now() - report.receivedMs;
     this.report = report;
     if (report.skipped) this.#tooSlow(report.skipped);
-    this.#pushTrend(report.k, report.receivedMs, report.window.distance, report.window.cost);
+    this.#pushTrend(report.k, report.receivedMs, report.window);
     if (this.frames) this.#pushFrame(report);
     else if (this.#early.push(report) > 600) this.#early.shift();
     // a series that has just started had no window to fetch before
@@ -173,9 +195,11 @@ export class LiveSeries {
   }
 }
 
-export const costAt = ({ cost }: Trend, n: number): Costs => ({
-  localization: cost.localization[n],
-  missed: cost.missed[n],
-  false: cost.false[n],
-  switch: cost.switch[n],
-});
+/** The window that ends with the moment; its costs are those of the frame that was looked at. */
+function windowOf({ k, state, judged }: Past): WindowState {
+  const { stream, tracker, profile, params } = state;
+  const end = state.frames.findIndex((frame) => frame.k === k) + 1;
+  const frames = state.frames.slice(Math.max(0, end - params.windowFrames), end);
+  const { newest, evaluation } = judged[end - 1];
+  return { stream, tracker, profile, params, k, evaluation: { ...evaluation, perFrame: [] }, newest, frames };
+}

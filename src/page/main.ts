@@ -4,27 +4,29 @@
  */
 import { setToken } from './api.js';
 import { Board } from './board.js';
-import { h } from './dom.js';
+import { h, setText } from './dom.js';
 import { EventsView } from './events-view.js';
 import { type Route, routeOf } from './format.js';
-import { Overview } from './overview.js';
+import { MomentView } from './moment-view.js';
+import { Overview } from './overview/overview.js';
 import { SeriesView } from './series-view.js';
+import { SetupView } from './setup-view.js';
 import { Banner, boardState, type State } from './states.js';
 import { toggleTheme } from './theme.js';
 
 const KEYS: Array<[string, string]> = [
-  ['space', 'pause, or follow again'],
+  ['space', 'pause, or resume'],
   ['← →', 'one frame back or forward; with shift, ten'],
-  ['Home, End', 'oldest retained frame; follow the newest'],
+  ['Home, End', 'oldest retained frame; go live'],
   ['P', 'replay the retained frames'],
   ['+ −, F', 'zoom; fit everything'],
   ['/', 'search'],
-  ['O, E', 'overview, events'],
+  ['O, E, S', 'overview, events, setup'],
   ['T', 'dark or light'],
   ['?', 'this help'],
 ];
 
-type View = Overview | EventsView | SeriesView;
+type View = Overview | EventsView | SetupView | SeriesView | MomentView;
 
 const board = new Board();
 const banner = new Banner();
@@ -42,6 +44,7 @@ const help = h(
 );
 
 const tokenInput = h('input', { type: 'password', autocomplete: 'off', required: true, id: 'token' });
+const tokenFault = h('p', { class: 'fault', role: 'alert' });
 const tokenForm = h(
   'form',
   {
@@ -56,11 +59,17 @@ const tokenForm = h(
   },
   h('h2', {}, 'This evaluator requires a token'),
   h('p', {}, 'Enter one with the role read. It is kept until this tab is closed.'),
+  tokenFault,
   h('label', {}, 'Token ', tokenInput),
   h('button', { type: 'submit' }, 'Connect'),
 );
 
-const links = { overview: h('a', { href: '#/' }, 'Overview'), events: h('a', { href: '#/events' }, 'Events') };
+const links = {
+  overview: h('a', { href: '#/' }, 'Overview'),
+  events: h('a', { href: '#/events' }, 'Events'),
+  setup: h('a', { href: '#/setup' }, 'Setup'),
+  moment: h('a', { href: '#/moment' }, 'Open file'),
+};
 document.body.append(
   h(
     'a',
@@ -78,7 +87,7 @@ document.body.append(
     'header',
     { class: 'top' },
     h('span', { class: 'brand' }, 'TGOSPA Live'),
-    h('nav', { 'aria-label': 'views' }, links.overview, links.events),
+    h('nav', { 'aria-label': 'views' }, ...Object.values(links)),
     h(
       'span',
       { class: 'key' },
@@ -103,6 +112,7 @@ document.body.append(
 function showBanner(): void {
   banner.show(boardState(board) ?? (view instanceof SeriesView ? seriesBanner : null));
   if (tokenForm.hidden === board.tokenNeeded) tokenForm.hidden = !board.tokenNeeded;
+  setText(tokenFault, board.tokenFault ? `This token was refused: ${board.tokenFault}.` : '');
   document.body.dataset.connection = board.connection === null ? 'connecting' : board.connection.open ? 'open' : 'gone';
 }
 
@@ -116,7 +126,8 @@ function open(): void {
   view?.close();
   route = next;
   seriesBanner = null;
-  for (const key of ['newest', 'shown', 'mode', 'series', 'events']) delete document.body.dataset[key];
+  for (const key of ['newest', 'shown', 'mode', 'series', 'events', 'attention', 'streams', 'past'])
+    delete document.body.dataset[key];
   view = viewOf(next);
   document.body.dataset.view = next.view;
   document.title = next.view === 'series' ? `${next.id.stream} / ${next.id.tracker} – TGOSPA Live` : 'TGOSPA Live';
@@ -124,12 +135,16 @@ function open(): void {
     if (name === next.view) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   main.replaceChildren(view.element);
+  // every view starts at its top
+  scrollTo(0, 0);
   showBanner();
 }
 
 function viewOf(next: Route): View {
   if (next.view === 'overview') return new Overview(board, next);
   if (next.view === 'events') return new EventsView(board, next);
+  if (next.view === 'setup') return new SetupView(board, next);
+  if (next.view === 'moment') return new MomentView(board);
   return new SeriesView(board, next, (state) => {
     seriesBanner = state;
     showBanner();
@@ -155,7 +170,7 @@ function pressed(event: KeyboardEvent): void {
 function act(key: string, shift: boolean, target: HTMLElement): boolean {
   switch (key) {
     case '/':
-      if (view instanceof SeriesView || !view) return false;
+      if (view === null || !('focusSearch' in view)) return false;
       view.focusSearch();
       return true;
     case '?':
@@ -167,11 +182,16 @@ function act(key: string, shift: boolean, target: HTMLElement): boolean {
     case 'e':
       location.hash = '#/events';
       return true;
+    case 's':
+      location.hash = '#/setup';
+      return true;
     case 't':
       toggleTheme();
       return true;
-    default:
-      return view instanceof SeriesView && actOnSeries(view, key, shift, target);
+    default: {
+      const series = view instanceof MomentView ? view.series : view;
+      return series instanceof SeriesView && actOnSeries(series, key, shift, target);
+    }
   }
 }
 
@@ -191,7 +211,21 @@ function actOnSeries(series: SeriesView, key: string, shift: boolean, target: HT
   return true;
 }
 
+/** A file that is dropped anywhere is a saved moment. */
+function dropped(event: DragEvent): void {
+  const file = event.dataTransfer?.files[0];
+  if (!file) return;
+  event.preventDefault();
+  if (!(view instanceof MomentView)) {
+    history.pushState(null, '', '#/moment');
+    open();
+  }
+  if (view instanceof MomentView) void view.open(file);
+}
+
 board.listen(showBanner);
+addEventListener('dragover', (event) => event.preventDefault());
+addEventListener('drop', dropped);
 // the countdown to the next attempt
 setInterval(showBanner, 1000);
 addEventListener('hashchange', open);

@@ -1,30 +1,60 @@
 /**
- * The score over time: distance, and under it the four components stacked, over the window and beyond. Both share one
- * cursor; events are marked on the axis; a click goes to the frame. This file owns uPlot.
+ * The score over time: distance of one or two trackers, and under it the four components of the first, stacked, over
+ * the window and beyond. Both share range and cursor with the ribbon; the axis shows the time of day. What is usual is
+ * a band, a spike a span in its colour, an event a mark on the axis; a click goes to the frame, a drag zooms. This file
+ * owns uPlot.
  */
 import uPlot from 'uplot';
 import type { EventMessage } from './api.js';
 import { h } from './dom.js';
-import { COMPONENTS, type Component, number } from './format.js';
-import type { Trend } from './live-series.js';
+import { brief, COMPONENTS, type Component, clock } from './format.js';
+import { type FrameRange, LABEL, MARGIN } from './scene/ribbon.js';
 import { theme } from './theme.js';
+import type { Trend } from './trend.js';
 
-const HEIGHT = 130;
+const HEIGHT = 136;
+const LABEL_SIZE = 14;
+/** pixels: a shorter drag is a click */
+const DRAG_MIN = 6;
+/** the band holds this share of the frames outside spikes, if there are so many */
+const USUAL_SHARE = 0.8;
+const USUAL_MIN = 30;
 
 export interface PlotEvents {
   jump(k: number): void;
   hover(k: number | null): void;
+  zoomed(): void;
   resized(): void;
+}
+
+/** What is drawn. */
+export interface PlotData {
+  trend: Trend;
+  /** of the tracker it is compared with */
+  other: Trend | null;
+  events: EventMessage[];
+  /** a spike that lasts ends with the newest frame */
+  spikes: Span[];
+  shown: number;
+  windowFrames: number;
+  unit: string;
+}
+
+/** A spike: from its first frame to its last. */
+export interface Span {
+  signal: string;
+  from: number;
+  to: number;
 }
 
 export class Plots {
   readonly element = h('div', { class: 'plots' });
   #plots: uPlot[] = [];
   #theme: object | null = null;
-  #trend: Trend | null = null;
-  #events: EventMessage[] = [];
-  #shown = -1;
-  #windowFrames = 0;
+  #compared = false;
+  #data: PlotData | null = null;
+  #usual: readonly [number, number] | null = null;
+  #zoom: FrameRange | null = null;
   #width = 0;
   #observer: ResizeObserver;
   #quiet = false;
@@ -42,18 +72,35 @@ export class Plots {
     for (const plot of this.#plots) plot.destroy();
   }
 
-  draw(trend: Trend, events: EventMessage[], shown: number, windowFrames: number): void {
+  /** The frames that are shown, here and in the ribbon. */
+  get range(): FrameRange {
+    if (this.#zoom) return this.#zoom;
+    const k = this.#data?.trend.k ?? [];
+    return k.length === 0 ? [0, 1] : [k[0], Math.max(k[k.length - 1], k[0] + 1)];
+  }
+
+  get zoomed(): boolean {
+    return this.#zoom !== null;
+  }
+
+  zoom(range: FrameRange | null): void {
+    this.#zoom = range;
+    this.on.zoomed();
+  }
+
+  draw(data: PlotData): void {
+    const { trend, other } = data;
     if (this.#width === 0 || trend.k.length === 0) return;
-    this.#trend = trend;
-    this.#events = events;
-    this.#shown = shown;
-    this.#windowFrames = windowFrames;
-    if (this.#theme !== theme()) this.#build();
+    this.#data = data;
+    this.#usual = usualBand(trend, data.spikes);
+    if (this.#theme !== theme() || this.#compared !== (other !== null)) this.#build(other !== null);
     const [distance, stack] = this.#plots;
     if (distance.width !== this.#width)
       for (const plot of this.#plots) plot.setSize({ width: this.#width, height: HEIGHT });
-    distance.setData([trend.k, trend.distance]);
+    distance.setData([trend.k, trend.distance, ...(other ? [aligned(trend, other)] : [])] as uPlot.AlignedData);
     stack.setData([trend.k, ...stacked(trend)]);
+    Object.assign(this.element.dataset, { from: this.range[0], to: this.range[1], spikes: data.spikes.length });
+    this.element.dataset.usual = this.#usual ? this.#usual.join(' ') : '';
   }
 
   /** Moves the cursor of all plots to a frame that another view points at. */
@@ -66,49 +113,56 @@ export class Plots {
     this.#quiet = false;
   }
 
-  #build(): void {
+  #build(compared: boolean): void {
     this.#theme = theme();
+    this.#compared = compared;
     for (const plot of this.#plots) plot.destroy();
     const colours = theme();
     const distance = { label: 'distance', stroke: colours.ink, width: 1.5 };
+    const other = { label: 'compared', stroke: colours.reference, width: 1.5, dash: [6, 4] };
     // the whole stack first, then what lies lower over it
     const layers = [...COMPONENTS]
       .reverse()
       .map((name) => ({ label: name, fill: colours[name], stroke: colours[name], width: 0.5 }));
-    this.#plots = [this.#plot('distance', [distance]), this.#plot('cost', layers)];
+    const unit = this.#data?.unit;
+    const name = unit ? `distance (${unit})` : 'distance';
+    this.#plots = [
+      this.#plot(name, compared ? [distance, other] : [distance]),
+      this.#plot(unit ? `cost (${unit}^p)` : 'cost', layers),
+    ];
   }
 
   #plot(label: string, series: uPlot.Series[]): uPlot {
     const { faint, line } = theme();
-    const axis = {
-      stroke: faint,
-      grid: { stroke: line, width: 1 },
-      ticks: { show: false },
-      font: '11px system-ui, sans-serif',
-    };
+    const font = '11px system-ui, sans-serif';
+    const axis = { stroke: faint, grid: { stroke: line, width: 1 }, ticks: { show: false }, font };
     const dots = series.map((one) => ({ ...one, points: { show: false } }));
     const plot = new uPlot(
       {
         width: this.#width,
         height: HEIGHT,
-        padding: [8, 8, 0, 0],
+        padding: [8, MARGIN, 0, 0],
         legend: { show: false },
         cursor: {
           y: false,
-          drag: { x: false, y: false, setScale: false },
+          drag: { x: true, y: false, setScale: false, dist: DRAG_MIN },
           points: { show: false },
           sync: { key: 'frames' },
         },
-        scales: { x: { time: false }, y: { range: (_, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        scales: {
+          x: { time: false, range: () => [...this.range] },
+          y: { range: (_, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
+        },
         axes: [
-          { ...axis, size: 26, values: (_, ticks) => ticks.map((k) => (Number.isInteger(k) ? String(k) : '')) },
+          { ...axis, size: 36, space: 70, values: (_, ticks) => ticks.map((k) => this.#timeAt(k)) },
           {
             ...axis,
-            size: 52,
-            values: (_, ticks) => ticks.map(number),
+            size: LABEL - LABEL_SIZE,
+            values: (_, ticks) => ticks.map(brief),
             label,
-            labelSize: 14,
-            labelFont: '11px system-ui, sans-serif',
+            labelSize: LABEL_SIZE,
+            labelGap: 0,
+            labelFont: font,
           },
         ],
         series: [{ label: 'frame' }, ...dots],
@@ -116,60 +170,145 @@ export class Plots {
           drawClear: [(u) => this.#shade(u)],
           draw: [(u) => this.#annotate(u)],
           setCursor: [(u) => this.#moved(u)],
+          setSelect: [(u) => this.#selected(u)],
         },
       },
       [[0], ...series.map(() => [0])] as uPlot.AlignedData,
       this.element,
     );
     plot.over.addEventListener('click', () => {
-      const k = this.#trend?.k[plot.cursor.idx ?? -1];
+      const k = this.#data?.trend.k[plot.cursor.idx ?? -1];
       if (k !== undefined) this.on.jump(k);
     });
+    plot.over.addEventListener('dblclick', () => this.zoom(null));
     return plot;
+  }
+
+  /** The time of day at a frame, and its number below. */
+  #timeAt(k: number): string {
+    const { trend } = this.#data!;
+    if (!Number.isInteger(k)) return '';
+    const atMs = trend.atMs[trend.k.findIndex((one) => one >= k)];
+    return atMs > 0 ? `${clock(atMs)}\n${k}` : String(k);
+  }
+
+  #selected(u: uPlot): void {
+    const { left, width } = u.select;
+    if (width < DRAG_MIN) return;
+    const first = Math.round(u.posToVal(left, 'x'));
+    const last = Math.round(u.posToVal(left + width, 'x'));
+    u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    if (last - first >= 2) this.zoom([first, last]);
   }
 
   #moved(plot: uPlot): void {
     if (this.#quiet || plot !== this.#plots[0]) return;
     const index = plot.cursor.idx;
-    this.on.hover(index == null || (plot.cursor.left ?? -1) < 0 ? null : (this.#trend?.k[index] ?? null));
+    this.on.hover(index == null || (plot.cursor.left ?? -1) < 0 ? null : (this.#data?.trend.k[index] ?? null));
   }
 
-  /** The window that ends at the shown frame. */
+  /** Under the lines: the window that ends at the shown frame, what is usual, spikes, what is not proven. */
   #shade(u: uPlot): void {
-    const from = u.valToPos(Math.max(this.#trend!.k[0], this.#shown - this.#windowFrames + 1), 'x', true);
-    const to = u.valToPos(this.#shown, 'x', true);
-    u.ctx.save();
-    u.ctx.globalAlpha = 0.5;
-    u.ctx.fillStyle = theme().line;
-    u.ctx.fillRect(from, u.bbox.top, Math.max(1, to - from), u.bbox.height);
-    u.ctx.restore();
+    const { shown, windowFrames, trend, spikes } = this.#data!;
+    const colours = theme();
+    const { ctx, bbox } = u;
+    const span = (from: number, to: number, colour: string, alpha: number, top = bbox.top, height = bbox.height) => {
+      const left = Math.max(bbox.left, u.valToPos(from, 'x', true));
+      const right = Math.min(bbox.left + bbox.width, u.valToPos(to, 'x', true));
+      if (right < left) return;
+      ctx.globalAlpha = alpha;
+      ctx.fillStyle = colour;
+      ctx.fillRect(left, top, Math.max(1, right - left), height);
+    };
+    ctx.save();
+    span(Math.max(trend.k[0], shown - windowFrames + 1), shown, colours.line, 0.5);
+    if (u === this.#plots[0] && this.#usual) {
+      const top = u.valToPos(this.#usual[1], 'y', true);
+      span(this.range[0], this.range[1], colours.switch, 0.14, top, u.valToPos(this.#usual[0], 'y', true) - top);
+    }
+    const strip = 4 * devicePixelRatio;
+    spikes.forEach(({ signal, from, to }, n) => {
+      const colour = signal in colours ? colours[signal as Component] : colours.tracker;
+      span(from, to, colour, 0.1);
+      span(from, to, colour, 1, bbox.top + (n % 3) * (strip + 1), strip);
+    });
+    for (const [from, to] of unproven(trend)) span(from, to, colours.faint, 0.25);
+    ctx.restore();
   }
 
   #annotate(u: uPlot): void {
     const { ctx, bbox } = u;
     const colours = theme();
-    const first = this.#trend!.k[0];
+    const [first, last] = this.range;
     const size = 5 * devicePixelRatio;
     ctx.save();
-    for (const { type, k } of this.#events) {
-      if (k === undefined || k < first) continue;
+    for (const { type, k } of this.#data!.events) {
+      if (k === undefined || k < first || k > last || type === 'spike') continue;
       const x = u.valToPos(k, 'x', true);
-      ctx.fillStyle = type === 'switch' ? colours.switch : type === 'spike' ? colours.tracker : colours.missed;
+      ctx.fillStyle = type === 'switch' ? colours.switch : type === 'incident' ? colours.tracker : colours.missed;
       ctx.beginPath();
       ctx.moveTo(x, bbox.top + bbox.height - size * 1.4);
       ctx.lineTo(x - size, bbox.top + bbox.height);
       ctx.lineTo(x + size, bbox.top + bbox.height);
       ctx.fill();
     }
+    const { shown } = this.#data!;
+    const x = Math.round(u.valToPos(shown, 'x', true));
     ctx.fillStyle = colours.ink;
-    ctx.fillRect(
-      Math.round(u.valToPos(this.#shown, 'x', true)),
-      bbox.top,
-      Math.max(1, Math.round(devicePixelRatio)),
-      bbox.height,
-    );
+    if (shown >= first && shown <= last)
+      ctx.fillRect(x, bbox.top, Math.max(1, Math.round(devicePixelRatio)), bbox.height);
     ctx.restore();
   }
+}
+
+/** The distances of another series at the frames of this one. */
+function aligned(trend: Trend, other: Trend): Array<number | null> {
+  let n = 0;
+  return trend.k.map((k) => {
+    while (n < other.k.length && other.k[n] < k) n++;
+    return other.k[n] === k ? other.distance[n] : null;
+  });
+}
+
+/** Between which distances most frames outside spikes lie; null when too few are known. */
+function usualBand({ k, distance }: Trend, spikes: Span[]): readonly [number, number] | null {
+  const calm = distance.filter((_, n) => !spikes.some(({ from, to }) => k[n] >= from && k[n] <= to));
+  if (calm.length < USUAL_MIN) return null;
+  calm.sort((a, b) => a - b);
+  const tail = (1 - USUAL_SHARE) / 2;
+  const at = (share: number) => calm[Math.round(share * (calm.length - 1))];
+  return [at(tail), at(1 - tail)];
+}
+
+/** Runs of frames whose figures were not proven in time. */
+function unproven({ k, exact }: Trend): Array<[number, number]> {
+  const runs: Array<[number, number]> = [];
+  for (let n = 0; n < k.length; n++) {
+    if (exact[n] === 1) continue;
+    if (n > 0 && exact[n - 1] !== 1) runs[runs.length - 1][1] = k[n];
+    else runs.push([k[n], k[n]]);
+  }
+  return runs;
+}
+
+/** The spikes of one series, from their events, oldest first; those that last end with the newest frame. */
+export function spansOf(events: EventMessage[], newest: number): Span[] {
+  const spans: Span[] = [];
+  const open = new Map<string, Span>();
+  for (const { type, signal, phase, k, at } of events) {
+    if (type !== 'spike' || k === undefined) continue;
+    const name = String(signal);
+    if (phase === 'end') {
+      const span = open.get(name);
+      if (span) span.to = Number(at ?? k);
+      open.delete(name);
+    } else if (!open.has(name)) {
+      const span = { signal: name, from: k, to: newest };
+      open.set(name, span);
+      spans.push(span);
+    }
+  }
+  return spans;
 }
 
 /** Sums from below, the highest first. */
@@ -186,12 +325,16 @@ function stacked({ cost, k }: Trend): number[][] {
   return sums;
 }
 
-/** What the colours of the stack stand for. */
-export const legend = (): HTMLElement =>
+/** What colours and bands stand for. */
+export const legend = (tracker: string, other: string | null): HTMLElement =>
   h(
     'ul',
     { class: 'legend' },
+    other !== null && h('li', {}, h('span', { class: 'swatch line' }), tracker),
+    other !== null && h('li', {}, h('span', { class: 'swatch line compared' }), other),
     ...COMPONENTS.map((name: Component) =>
       h('li', {}, h('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name),
     ),
+    h('li', {}, h('span', { class: 'swatch usual-band' }), 'usual: the middle 80 % outside spikes'),
+    h('li', {}, 'drag to zoom'),
   );

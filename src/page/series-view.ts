@@ -2,21 +2,27 @@
  * One series, or two trackers of one stream side by side: scene, figures, time, ribbon, events, and what if. It draws
  * only in animation frames and only after a change; text, plots and ribbon are updated at a slower pace.
  */
-import type { EventMessage } from './api.js';
+import { ApiError, type EventMessage } from './api.js';
 import type { Board } from './board.js';
-import { h, setText, watchVisible } from './dom.js';
+import { download, h, setText, toggle, watchVisible } from './dom.js';
 import { EventTable } from './events-view.js';
-import { describe, Figures, figureAt, sentence } from './figures.js';
-import { duration, type Route, type SeriesId, seriesLink } from './format.js';
+import { describe, Figures, figureAt, sentence, totalOf } from './figures.js';
+import { duration, moment, momentOf, type Route, type SeriesId, seriesLink, unitOf } from './format.js';
+import { IncidentCard } from './incident-controls.js';
 import { LiveSeries } from './live-series.js';
-import { legend, Plots } from './plots.js';
+import { loadPast, momentText, type Past } from './past.js';
+import { legend, Plots, spansOf } from './plots.js';
+import { Background } from './scene/background.js';
 import { Camera } from './scene/camera.js';
-import type { ShownFrame } from './scene/frames.js';
+import type { FrameBuffer, ShownFrame } from './scene/frames.js';
+import { ObjectCard } from './scene/object-card.js';
+import { type Chosen, factsOf } from './scene/picking.js';
 import { Player } from './scene/player.js';
 import { Ribbon } from './scene/ribbon.js';
 import { Scene, type SceneOptions } from './scene/scene.js';
 import { Transport } from './scene/transport.js';
-import { type State, seriesState } from './states.js';
+import { StreamDoctor } from './setup-view.js';
+import { liveness, type State, seriesState } from './states.js';
 import { onThemeChange } from './theme.js';
 import { WhatIf } from './what-if.js';
 
@@ -32,6 +38,9 @@ interface Panel {
   series: LiveSeries;
   scene: Scene;
   figures: Figures;
+  card: ObjectCard;
+  /** the object under the pointer */
+  pointed: Chosen | null;
   element: HTMLElement;
 }
 
@@ -39,18 +48,45 @@ export class SeriesView {
   readonly element: HTMLElement;
   #panels: Panel[] = [];
   #camera = new Camera();
-  #options: SceneOptions = { trails: true, ids: true, lines: true, marks: true };
+  #options: SceneOptions = {
+    trails: true,
+    ids: true,
+    lines: true,
+    marks: true,
+    regions: true,
+    rings: false,
+    units: 'metres',
+    chosen: null,
+    isolated: false,
+  };
   #player = new Player();
   #transport: Transport;
   #plots: Plots;
   #ribbon: Ribbon;
   #whatIf: WhatIf;
   #events: EventTable;
+  #incidents: IncidentCard[];
+  #doctor: StreamDoctor;
+  #background: Background;
+  /** of places on Earth only */
+  #units = h('select', {
+    'aria-label': 'units of length',
+    hidden: true,
+    onchange: () => {
+      this.#options.units = this.#units.value as SceneOptions['units'];
+      this.#arrived(true);
+    },
+  });
+  #whole = h('button', { type: 'button', hidden: true, onclick: () => this.#plots.zoom(null) }, 'Whole range');
   #readout = h('p', { class: 'note readout' });
   #wanted: number | null;
   /** as this view found or made it */
   #address = location.hash;
+  /** the moment of the past that was asked for, and what came of that */
+  #asked: number | null = null;
+  #lost = '';
   #hovered: number | null = null;
+  #closed = false;
   #scheduled = 0;
   #late: number | undefined;
   #textMs = 0;
@@ -64,6 +100,8 @@ export class SeriesView {
     readonly board: Board,
     readonly route: SeriesRoute,
     readonly showState: (state: State | null) => void,
+    /** a moment from a file, instead of the series itself */
+    readonly saved: Past | null = null,
   ) {
     this.#wanted = route.k;
     const changed = () => this.#schedule();
@@ -75,9 +113,16 @@ export class SeriesView {
       seek: (k) => this.goTo(k),
       play: (speed) => this.play(speed),
       follow: () => this.follow(),
+      goTo: (text) => void this.goToTyped(text),
+      save: () => void this.save(),
     });
+    if (route.at !== null) void this.goToTyped(route.at);
     const hover = (k: number | null) => this.#hover(k, null);
-    this.#plots = new Plots({ jump: (k) => this.goTo(k), hover, resized: changed });
+    const zoomed = () => {
+      this.#whole.hidden = !this.#plots.zoomed;
+      this.#arrived(true);
+    };
+    this.#plots = new Plots({ jump: (k) => this.goTo(k), hover, zoomed, resized: changed });
     this.#ribbon = new Ribbon(
       (k) => this.goTo(k),
       (k) => this.#hover(k, this.#plots),
@@ -88,6 +133,13 @@ export class SeriesView {
       return this.#first.window;
     });
     this.#events = new EventTable(board, 40);
+    this.#incidents = ids.map((id) => new IncidentCard(board, id));
+    this.#doctor = new StreamDoctor(board, route.id.stream, false);
+    this.#background = new Background(
+      route.id.stream,
+      this.#panels.map(({ scene }) => scene.backdrop),
+      changed,
+    );
     this.element = this.#layout();
     this.#seen = {
       plots: watchVisible(this.#plots.element, changed),
@@ -104,6 +156,8 @@ export class SeriesView {
   }
 
   close(): void {
+    this.#closed = true;
+    this.#asked = null;
     cancelAnimationFrame(this.#scheduled);
     clearTimeout(this.#late);
     for (const stop of this.#stops) stop();
@@ -118,17 +172,41 @@ export class SeriesView {
   }
 
   #panel(id: SeriesId): Panel {
-    const scene = new Scene(this.#camera, this.#options, () => this.#schedule());
+    const scene = new Scene(this.#camera, this.#options, {
+      changed: () => this.#schedule(),
+      hover: (object) => this.#point(panel, object),
+      choose: (object) => this.#choose(object),
+    });
     const figures = new Figures();
+    const card = new ObjectCard({ isolate: () => this.#isolate(), close: () => this.#choose(null) });
     const title = h('h2', {}, id.tracker);
     const element = h(
       'section',
       { class: 'panel', 'aria-label': `tracker ${id.tracker}`, 'data-tracker': id.tracker },
       title,
-      scene.canvas,
-      figures.element,
+      h('div', { class: 'scene-box' }, scene.canvas, scene.cursor),
+      h('div', {}, figures.element, card.element),
     );
-    return { series: new LiveSeries(id, (whole) => this.#arrived(whole)), scene, figures, element };
+    const series = new LiveSeries(id, (whole) => this.#arrived(whole), this.saved);
+    const panel: Panel = { series, scene, figures, card, pointed: null, element };
+    return panel;
+  }
+
+  /** The pointer is over an object of a panel, or no longer. */
+  #point(panel: Panel, object: Chosen | null): void {
+    panel.pointed = object;
+    this.#arrived(true);
+  }
+
+  #choose(object: Chosen | null): void {
+    this.#options.chosen = object;
+    if (!object) this.#options.isolated = false;
+    this.#arrived(true);
+  }
+
+  #isolate(): void {
+    this.#options.isolated = !this.#options.isolated;
+    this.#arrived(true);
   }
 
   #layout(): HTMLElement {
@@ -148,20 +226,33 @@ export class SeriesView {
         'header',
         { class: 'title' },
         h('h1', {}, id.stream, h('span', {}, ` / ${id.tracker}`)),
-        this.#pickers(),
+        this.saved ? this.#source() : this.#pickers(),
         this.#toggles(),
       ),
+      ...(this.saved ? [] : this.#incidents.map(({ element }) => element)),
       h(
         'div',
         { class: this.#panels.length > 1 ? 'panels two' : 'panels' },
         ...this.#panels.map(({ element }) => element),
       ),
       this.#transport.element,
-      section('Time', legend(), this.#readout, this.#plots.element),
+      section('Time', legend(id.tracker, this.route.with), this.#readout, this.#whole, this.#plots.element),
       section('Who is assigned to whom', this.#ribbon.element),
       whatIf,
-      section('Events of this series', this.#events.element),
+      ...(this.saved
+        ? []
+        : [
+            h('details', { class: 'card' }, h('summary', {}, h('h2', {}, 'Setup')), this.#doctor.element),
+            section('Events of this series', this.#events.element),
+          ]),
     );
+  }
+
+  /** Where a moment from a file comes from. */
+  #source(): HTMLElement {
+    const { id } = this.route;
+    const live = h('a', { href: seriesLink(id, { k: this.route.k ?? undefined }) }, 'the series itself');
+    return h('p', { class: 'note pickers' }, `A saved moment, judged under ${id.profile}. See also `, live, '.');
   }
 
   #pickers(): HTMLElement {
@@ -194,10 +285,10 @@ export class SeriesView {
   }
 
   #toggles(): HTMLElement {
-    const boxes = (['trails', 'ids', 'lines', 'marks'] as const).map((name) => {
+    const boxes = (['trails', 'ids', 'lines', 'marks', 'regions', 'rings'] as const).map((name) => {
       const box = h('input', {
         type: 'checkbox',
-        checked: true,
+        checked: this.#options[name],
         onchange: () => {
           this.#options[name] = box.checked;
           this.#schedule();
@@ -207,13 +298,16 @@ export class SeriesView {
     });
     const button = (text: string, label: string, onclick: () => void) =>
       h('button', { type: 'button', 'aria-label': label, title: label, onclick }, text);
+    options(this.#units, ['metres', 'nautical miles'], this.#options.units);
     return h(
       'div',
       { class: 'toggles' },
       ...boxes,
+      this.#units,
       button('+', 'zoom in', () => this.zoom(1.3)),
       button('−', 'zoom out', () => this.zoom(1 / 1.3)),
       h('button', { type: 'button', title: 'fit everything (F)', onclick: () => this.fit() }, 'Fit'),
+      this.#background.element,
     );
   }
 
@@ -239,10 +333,71 @@ export class SeriesView {
     this.#inspect();
   }
 
+  /** Any stored moment, as somebody typed it. */
+  async goToTyped(text: string): Promise<void> {
+    const moment = momentOf(text, Date.now());
+    if (moment && 'k' in moment) return this.goTo(moment.k);
+    if (!moment) {
+      this.#lost = `${text} is no frame and no time`;
+      return this.#inspect();
+    }
+    await this.#lookBack(moment, moment.at);
+  }
+
+  /** Opens a moment of the past in all panels; says why when there is none. */
+  async #lookBack(moment: { k: number } | { at: number }, asked: number): Promise<void> {
+    if (this.#asked === asked) return;
+    this.#asked = asked;
+    if (this.saved) {
+      this.#lost = 'this file does not reach so far';
+      return this.#schedule();
+    }
+    this.#lost = 'loading…';
+    this.#schedule();
+    try {
+      const [first, ...others] = this.#panels.map(({ series }) => series);
+      const past = await loadPast(first.id, moment);
+      const pasts = await Promise.allSettled(others.map(({ id }) => loadPast(id, { k: past.k })));
+      // somebody has gone elsewhere meanwhile; until here nothing has changed
+      if (this.#asked !== asked) return;
+      first.past = past;
+      this.#lost = '';
+      for (const [n, result] of pasts.entries()) {
+        others[n].past = result.status === 'fulfilled' ? result.value : null;
+        if (result.status === 'rejected') this.#lost = whyLost(result.reason);
+      }
+      this.#wanted = past.k;
+      this.#player.pauseAt(past.k);
+    } catch (error) {
+      if (this.#asked !== asked) return;
+      this.#lost = whyLost(error);
+    }
+    this.#dirty = true;
+    this.#schedule();
+  }
+
+  /** The frames around this moment, their assignment and the profile, as a file. */
+  async save(): Promise<void> {
+    const { id } = this.route;
+    const { k } = this.#player;
+    try {
+      const past = this.#first.past ?? (await loadPast(id, { k }));
+      const name = `${id.stream}-${id.tracker}-${k}.moment.json`.replaceAll('/', '_');
+      download(name, 'application/json', momentText(past, k));
+    } catch (error) {
+      this.#lost = `not saved: ${whyLost(error)}`;
+      this.#schedule();
+    }
+  }
+
   step(steps: number): void {
-    const frames = this.#first.frames?.frames ?? [];
+    const frames = this.#first.shownFrames?.frames ?? [];
     if (frames.length === 0) return;
-    const index = this.#first.frames!.indexOf(this.#player.k) + steps;
+    const index = this.#first.shownFrames!.indexOf(this.#player.k) + steps;
+    if (this.#first.past && !frames[index] && Number.isFinite(steps)) {
+      this.goTo(this.#player.k + steps);
+      return;
+    }
     this.goTo(frames[Math.max(0, Math.min(frames.length - 1, index))].k);
   }
 
@@ -252,7 +407,14 @@ export class SeriesView {
   }
 
   follow(): void {
+    if (this.saved) {
+      location.hash = seriesLink(this.route.id);
+      return;
+    }
     this.#wanted = null;
+    this.#asked = null;
+    this.#lost = '';
+    for (const { series } of this.#panels) series.lookAhead();
     this.#player.mode = 'follow';
     this.#keepAddress(undefined);
     this.#dirty = true;
@@ -260,7 +422,7 @@ export class SeriesView {
   }
 
   play(speed = 1): void {
-    const frames = this.#first.frames?.frames ?? [];
+    const frames = this.#first.shownFrames?.frames ?? [];
     if (this.#player.mode === 'follow' && frames.length > 0) this.#player.pauseAt(frames[0].k);
     this.#wanted = null;
     this.#player.speed = speed;
@@ -290,14 +452,17 @@ export class SeriesView {
   }
 
   #schedule(): void {
-    if (this.#scheduled === 0) this.#scheduled = requestAnimationFrame((nowMs) => this.#draw(nowMs));
+    // what was under way when the view closed may still arrive
+    if (this.#scheduled === 0 && !this.#closed) this.#scheduled = requestAnimationFrame((nowMs) => this.#draw(nowMs));
   }
 
   #draw(nowMs: number): void {
     this.#scheduled = 0;
     const shown = this.#pick(nowMs);
+    // played to the end of what was loaded: what comes next is loaded
+    if (this.#first.past && this.#player.mode === 'follow') this.goTo(shown + (this.saved ? 0 : 1));
     for (const { series, scene } of this.#panels) {
-      if (series.frames) scene.draw(series.frames, series.frames.indexOf(shown));
+      if (series.shownFrames) scene.draw(series.shownFrames, series.shownFrames.indexOf(shown));
       else scene.clear();
     }
     const waitMs = this.#drawDue(shown, nowMs);
@@ -307,7 +472,7 @@ export class SeriesView {
 
   /** The frame to show: the same in all panels, so the newest is the newest that all of them have. */
   #pick(nowMs: number): number {
-    const buffers = this.#panels.flatMap(({ series }) => (series.frames?.newest ? [series.frames] : []));
+    const buffers = this.#panels.flatMap(({ series }) => (series.shownFrames?.newest ? [series.shownFrames] : []));
     if (buffers.length === 0) return this.#wanted ?? 0;
     const newest = Math.min(...buffers.map(({ newest }) => newest!.k));
     const { frames } = buffers[0];
@@ -319,7 +484,7 @@ export class SeriesView {
 
   /** Time between frames at their original pace. */
   #frameMs(): number {
-    const { atMs } = this.#first.trend;
+    const { atMs } = this.#first.shownTrend;
     const count = Math.min(50, atMs.length - 1);
     const spanMs = count > 0 ? atMs[atMs.length - 1] - atMs[atMs.length - 1 - count] : 0;
     return spanMs > 0 ? Math.min(500, Math.max(5, spanMs / count)) : 50;
@@ -347,28 +512,74 @@ export class SeriesView {
   }
 
   #showText(shown: number): void {
-    const buffer = this.#first.frames;
-    for (const { series, figures, scene } of this.#panels) {
+    const buffer = this.#first.shownFrames;
+    const most = Math.max(...this.#panels.map(({ series }) => totalOf(figureAt(series, shown))));
+    for (const panel of this.#panels) {
+      const { series, figures, scene } = panel;
       const frame = this.#frameOf(series, shown);
-      figures.show(frame && figureAt(series, frame.k), frame);
+      figures.show(frame && figureAt(series, frame.k), frame, unitOf(series.window?.params.distance), most);
       scene.canvas.setAttribute('aria-label', frame ? describe(frame) : 'no frame yet');
+      this.#showObject(panel, shown);
     }
     const newest = buffer?.newest?.k ?? 0;
     const { latencyMs } = this.#first;
     const latency = Number.isNaN(latencyMs) ? '' : duration(Math.max(0, latencyMs + this.board.clockMs));
-    const retained = this.#wanted === null || buffer === null || buffer?.find(this.#wanted) !== undefined;
-    const lost = retained ? '' : `frame ${this.#wanted} is not retained; this is the nearest`;
-    this.#transport.show({ mode: this.#player.mode, first: buffer?.frames[0]?.k ?? 0, newest, shown, latency, lost });
-    this.showState(seriesState(this.board, this.#first, this.route.id));
+    this.#lookFor(buffer);
+    const alive = liveness(
+      this.board,
+      this.#panels.map(({ series }) => series),
+    );
+    const first = buffer?.frames[0]?.k ?? 0;
+    const when = this.#when(shown);
+    const past = this.#first.past !== null;
+    const { mode } = this.#player;
+    this.#transport.show({ mode, alive, first, newest, shown, when, past, latency, lost: this.#lost });
+    for (const card of this.#incidents) card.show();
+    this.#doctor.show();
+    this.showState(this.saved ? null : seriesState(this.board, this.#first, this.route.id));
     if (this.#player.mode === 'paused') this.#keepAddress(this.#wanted ?? shown);
   }
 
-  #frameOf({ frames }: LiveSeries, shown: number): ShownFrame | undefined {
+  /** Who is pointed at, or else chosen; and what the settings of the stream say about its scene. */
+  #showObject({ series, scene, card, pointed }: Panel, shown: number): void {
+    const facts = series.past?.state.scene ?? series.window?.scene ?? {};
+    scene.backdrop.facts = facts;
+    toggle(this.#units, series.shownFrames?.geodesic === true);
+    if (series === this.#first && series.shownFrames) this.#background.offer(facts.picture);
+    const { chosen, isolated } = this.#options;
+    const object = pointed ?? chosen;
+    const buffer = series.shownFrames;
+    const known = object && buffer ? factsOf(buffer, buffer.indexOf(shown), object) : null;
+    card.show(known, unitOf(series.window?.params.distance), isSame(object, chosen), isolated);
+  }
+
+  /** A frame that somebody wants and that is not here: it may be among the newest, or it is read from the log. */
+  #lookFor(buffer: FrameBuffer | null): void {
+    const wanted = this.#wanted;
+    if (wanted === null || buffer === null || buffer.find(wanted)) return;
+    if (this.saved) void this.#lookBack({ k: wanted }, wanted);
+    else if (this.#panels.every(({ series }) => series.frames?.find(wanted))) {
+      for (const { series } of this.#panels) series.lookAhead();
+      this.#lost = '';
+      this.#inspect();
+    } else if (this.#first.frames?.newest) void this.#lookBack({ k: wanted }, wanted);
+  }
+
+  /** When a frame was: as it says itself, or when it came. */
+  #when(k: number): string {
+    const { shownTrend: trend, shownFrames } = this.#first;
+    const t = shownFrames?.find(k)?.t;
+    const atMs = t === undefined ? (trend.atMs[trend.k.indexOf(k)] ?? 0) : t * 1000;
+    return atMs > 1e11 ? moment(atMs) : '';
+  }
+
+  #frameOf({ shownFrames: frames }: LiveSeries, shown: number): ShownFrame | undefined {
     return frames?.frames[frames.indexOf(shown)];
   }
 
   /** Puts the frame into the address, unless somebody wishes to go elsewhere and the page has not heard of it yet. */
   #keepAddress(k: number | undefined): void {
+    if (this.saved) return;
     const hash = seriesLink(this.route.id, { k, with: this.route.with ?? undefined });
     if (location.hash === hash || location.hash !== this.#address) return;
     history.replaceState(null, '', hash);
@@ -376,21 +587,31 @@ export class SeriesView {
   }
 
   #showPlots(shown: number, nowMs: number): void {
-    const { frames, trend, window } = this.#first;
+    const { shownFrames: frames, shownTrend: trend, window } = this.#first;
     const events = this.#ownEvents();
     const due = (what: 'plots' | 'ribbon') => {
       const isDue = this.#dirty || this.#seen[what].visible || nowMs - this.#drawnMs[what] > HIDDEN_MS;
       if (isDue) this.#drawnMs[what] = nowMs;
       return isDue;
     };
-    if (due('plots')) this.#plots.draw(trend, events, shown, window?.params.windowFrames ?? 60);
-    if (frames && due('ribbon')) this.#ribbon.draw(frames, frames.indexOf(shown), this.#hovered);
+    if (due('plots'))
+      this.#plots.draw({
+        trend,
+        other: this.#panels[1]?.series.shownTrend ?? null,
+        events,
+        spikes: spansOf(events, trend.k[trend.k.length - 1] ?? 0),
+        shown,
+        windowFrames: window?.params.windowFrames ?? 60,
+        unit: unitOf(window?.params.distance),
+      });
+    if (frames && due('ribbon')) this.#ribbon.draw(frames, this.#plots.range, shown, this.#hovered);
     this.#events.show(events, 'No events yet.');
     // tests wait for these
     const { dataset } = document.body;
     dataset.newest = String(Math.min(...this.#panels.map(({ series }) => series.frames?.newest?.k ?? -1)));
     dataset.shown = String(shown);
     dataset.mode = this.#player.mode;
+    dataset.past = String(this.#first.past !== null);
   }
 
   #ownEvents(): EventMessage[] {
@@ -401,6 +622,11 @@ export class SeriesView {
     );
   }
 }
+
+const isSame = (a: Chosen | null, b: Chosen | null) => a !== null && a.id === b?.id && a.feed === b.feed;
+
+const whyLost = (error: unknown): string =>
+  error instanceof ApiError ? error.message : 'the past could not be loaded';
 
 function options(select: HTMLSelectElement, values: string[], chosen: string): void {
   if (chosen && !values.includes(chosen)) values.push(chosen);

@@ -7,6 +7,7 @@ import type { Board } from './board.js';
 import { h, setText } from './dom.js';
 import { duration, number, type SeriesId } from './format.js';
 import type { LiveSeries } from './live-series.js';
+import type { Liveness } from './scene/transport.js';
 
 export interface State {
   name: string;
@@ -31,9 +32,24 @@ export function boardState(board: Board): State | null {
       text: `You are looking at the last figures received. Trying again ${seconds > 0 ? `in ${seconds} s` : 'now'}. Check that tgospa serve is running and can be reached from this computer.`,
     };
   }
+  if (board.loaded && board.reasons.length > 0) return notReadyState(board.reasons);
   if (!board.loaded || board.series.size > 0) return null;
   const waiting = [...board.streams.values()].find(({ feeds }) => feeds.length > 0);
   return waiting ? halfState(waiting) : emptyState();
+}
+
+/** It answers, but does not take frames: it recovers, its disk is full, it stops. */
+function notReadyState(reasons: string[]): State {
+  const recovering = reasons.some((reason) => reason.startsWith('recovering'));
+  const text = reasons.map((reason) => sentence(reason)).join(' ');
+  return recovering
+    ? {
+        name: 'recovering',
+        grave: false,
+        title: 'The evaluator is starting.',
+        text: `${text} Streams appear as they are there; frames sent meanwhile are kept by their senders.`,
+      }
+    : { name: 'not-ready', grave: true, title: 'The evaluator takes no frames.', text };
 }
 
 function emptyState(): State {
@@ -62,6 +78,21 @@ function halfState({ stream, feeds }: StreamState): State {
   };
 }
 
+/** Whether following these series means to see new frames. */
+export function liveness(board: Board, series: LiveSeries[]): Liveness {
+  if (!board.connection?.open) return board.connection === null ? 'connecting' : 'not connected';
+  if (series.some(({ connection }) => connection && !connection.open)) return 'not connected';
+  if (series.some(({ fault, report }) => fault?.code === 'not_found' && !report)) return 'no such series';
+  for (const { id } of series) {
+    const stream = board.streams.get(id.stream);
+    const own = stream?.feeds.find(({ tracker }) => tracker === id.tracker);
+    if (stream?.suspended !== undefined) return 'suspended';
+    if (own?.ended) return 'feed ended';
+    if (stream?.feeds.some((feed) => feed.silent && (feed.role === 'reference' || feed === own))) return 'silent';
+  }
+  return series.every(({ report }) => report) ? 'live' : 'connecting';
+}
+
 /** The state of one series; null when all is well. */
 export function seriesState(board: Board, series: LiveSeries, id: SeriesId): State | null {
   const stream = board.streams.get(id.stream);
@@ -85,6 +116,13 @@ export function seriesState(board: Board, series: LiveSeries, id: SeriesId): Sta
       grave: true,
       title: `Tracker ${id.tracker} has been silent${since(tracker.lastReceivedMs)}.`,
       text: 'The reference is still sending, so everything in it counts as missed. Check the tracker and its connection.',
+    };
+  if (stream?.suspended !== undefined)
+    return {
+      name: 'suspended',
+      grave: true,
+      title: `Stream ${id.stream} is not judged.`,
+      text: `${sentence(stream.suspended)} Its frames are stored and judged after the next start.`,
     };
   if (performance.now() - series.skippedAtMs < SLOW_MS)
     return {

@@ -1,22 +1,15 @@
 /**
  * How reports look: one style sheet, light or dark as the reader's system is. Charts use its classes and never name a
- * colour: `localization`, `missed`, `false`, `switch` for the components, `s0` to `s7` for anything else. The colours
- * can be told apart with every common kind of colour blindness (after Okabe and Ito).
+ * colour: `localization`, `missed`, `false`, `switch` for the components, as on the live page, `t0` to `t19` for
+ * tracks, `s0` to `s7` for anything else. The colours can be told apart with every common kind of colour blindness.
  */
-
-/** Number of the classes `s0`, `s1`, ... */
-export const SERIES_COLOURS = 8;
-
-/** The class of the n-th series of a chart; after the last colour comes the first again. */
-export function seriesClass(index: number): string {
-  return `s${index % SERIES_COLOURS}`;
-}
+import { TRACK_COLOURS, trackColour } from './track-colour.js';
 
 const LIGHT = {
-  localization: '#0072b2',
-  missed: '#d55e00',
-  false: '#e0a000',
-  switch: '#aa4499',
+  localization: '#5aa9dd',
+  missed: '#d98600',
+  false: '#b25c98',
+  switch: '#00805c',
   s0: '#0072b2',
   s1: '#d55e00',
   s2: '#009e73',
@@ -28,10 +21,10 @@ const LIGHT = {
 };
 
 const DARK: Record<keyof typeof LIGHT, string> = {
-  localization: '#56b4e9',
-  missed: '#ff8c42',
-  false: '#f0d442',
-  switch: '#e59ac7',
+  localization: '#62b6ec',
+  missed: '#f0a020',
+  false: '#d486bc',
+  switch: '#2fc294',
   s0: '#56b4e9',
   s1: '#ff8c42',
   s2: '#3fd0a4',
@@ -42,13 +35,19 @@ const DARK: Record<keyof typeof LIGHT, string> = {
   s7: '#aab4be',
 };
 
+/** The class of a track, the same wherever it appears. */
+export const trackClass = (track: string): string => `t${trackColour(track)}`;
+
 const classes = Object.keys(LIGHT) as Array<keyof typeof LIGHT>;
 const variables = (colours: Record<string, string>) => classes.map((name) => `--${name}: ${colours[name]};`).join(' ');
-const paints = classes.map((name) => `.${name} { --paint: var(--${name}); }`).join('\n');
+const paints = [
+  ...classes.map((name) => `.${name} { --paint: var(--${name}); }`),
+  ...TRACK_COLOURS.map((colour, n) => `.t${n} { --paint: ${colour}; }`),
+].join('\n');
 
 export const STYLE = `
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d5dae0; --panel: #f5f7f9; --good: #0a7d55; --bad: #b3261e; ${variables(LIGHT)} }
-@media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e8ebee; --faint: #9aa5b0; --line: #353c44; --panel: #1d2127; --good: #4fd1a1; --bad: #ff8a80; ${variables(DARK)} } }
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d5dae0; --panel: #f5f7f9; --good: #0a7d55; --bad: #b3261e; --tracker: #c62828; ${variables(LIGHT)} }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e8ebee; --faint: #9aa5b0; --line: #353c44; --panel: #1d2127; --good: #4fd1a1; --bad: #ff8a80; --tracker: #ff6b60; ${variables(DARK)} } }
 ${paints}
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 80rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
@@ -68,7 +67,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 caption { text-align: left; color: var(--faint); padding-bottom: .25rem; }
 th, td { padding: .28rem .55rem; text-align: right; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th { font-weight: 600; border-bottom-width: 2px; }
+th { font-weight: 600; border-bottom-width: 2px; white-space: normal; vertical-align: bottom; line-height: 1.25; }
 th:first-child, td:first-child, .text { text-align: left; }
 tr.best td { font-weight: 600; }
 details { margin: .5rem 0 1rem; }
@@ -77,6 +76,8 @@ figure { margin: 1rem 0 1.5rem; }
 figcaption { color: var(--faint); font-size: .92rem; margin-bottom: .25rem; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--faint); font-size: 12px; font-family: inherit; }
+svg text.track { fill: #000; font-size: 11px; }
+svg .edge { fill: var(--paper); }
 svg text.strong { fill: var(--ink); font-weight: 600; }
 svg .axis { stroke: var(--line); fill: none; shape-rendering: crispEdges; }
 svg .grid { stroke: var(--line); stroke-dasharray: 2 4; fill: none; shape-rendering: crispEdges; }
@@ -94,6 +95,15 @@ svg .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 5 3; fill: no
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .75rem; list-style: none; padding: 0; margin: .5rem 0 1rem; }
 .cards li { border: 1px solid var(--line); border-top: 4px solid var(--paint, var(--line)); border-radius: 4px; padding: .4rem .5rem; font-size: .82rem; line-height: 1.35; overflow-wrap: anywhere; }
 .cards strong { font-size: .95rem; }
+.film { margin: .5rem 0; max-width: 40rem; }
+.film svg { border: 1px solid var(--line); border-radius: 4px; }
+.film .picture { visibility: hidden; }
+.film .picture.still { visibility: visible; }
+.film .reference { fill: none; stroke: var(--s0); stroke-width: 1.6; }
+.film .tracker { fill: none; stroke: var(--tracker); stroke-width: 1.4; stroke-dasharray: 4 2.5; }
+.film input { margin: 0 .35rem .35rem 0; }
+.moments { display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: .5rem 1.5rem; }
+svg .swap { stroke: var(--ink); stroke-width: 1.5; fill: none; }
 svg .dashed { stroke-dasharray: 5 3; }
 footer { margin-top: 3rem; color: var(--faint); font-size: .88rem; border-top: 1px solid var(--line); padding-top: .75rem; }
 @media print { body { max-width: none; padding: 0; } details { display: block; } h2 { break-after: avoid; } figure { break-inside: avoid; } }

@@ -127,20 +127,32 @@ const isSame = (one: SimilarityRule, other: SimilarityRule): boolean =>
 /** What the scores of a finished sequence are made of. Throws InputError. */
 export function scoreTotals(frames: Iterable<Frame>, rule: SimilarityRule = { kind: 'iou' }): Totals {
   const list = Array.isArray(frames) ? (frames as Frame[]) : [...frames];
-  if (list.length === 0) return emptyTotals();
-  const window = sharedWindow(list.length, rule);
+  return totalsOf(packedInTurn(list, rule), list.length, rule);
+}
+
+/** The same of frames that are packed. */
+export const scorePacked = (packed: readonly PackedFrame[], rule: SimilarityRule): Totals =>
+  totalsOf(packed, packed.length, rule);
+
+function totalsOf(frames: Iterable<PackedFrame>, count: number, rule: SimilarityRule): Totals {
+  if (count === 0) return emptyTotals();
+  const window = sharedWindow(count, rule);
   try {
-    let packed: PackedFrame | undefined;
-    let stride = 0;
-    for (let n = 0; n < list.length; n++) {
-      // what a window needs of a frame is copied: the next one may use its memory
-      packed = packFrame(list[n], rule.kind, stride, `frames[${n}]`, packed);
-      stride ||= packed.stride;
-      window.push(packed);
-    }
+    for (const frame of frames) window.push(frame);
     return window.totals();
   } finally {
     window.clear();
+  }
+}
+
+function* packedInTurn(list: readonly Frame[], { kind }: SimilarityRule): Generator<PackedFrame> {
+  let packed: PackedFrame | undefined;
+  let stride = 0;
+  for (let n = 0; n < list.length; n++) {
+    // what a window needs of a frame is copied: the next one may use its memory
+    packed = packFrame(list[n], kind, stride, `frames[${n}]`, packed);
+    stride ||= packed.stride;
+    yield packed;
   }
 }
 

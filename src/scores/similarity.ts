@@ -5,14 +5,13 @@
  */
 
 import { distances } from '../metric/distance.js';
+import { latitudeReach } from '../metric/earth.js';
 import { InputError } from '../metric/input-error.js';
 import type { FeedView, FrameView } from '../metric/window/frame-record.js';
 
 /** What is compared, and for points the distance at which nothing is left of the similarity. */
 export type SimilarityRule = { kind: 'iou' } | { kind: 'euclidean' | 'geodesic'; zeroDistance: number };
 
-/** degrees of latitude per metre, with a little to spare */
-const DEGREES_PER_METRE = (180 / Math.PI / 6_371_008.8) * (1 + 1e-9);
 /** up to so many tracks the sweep needs no sorting */
 const SCAN_MAX = 12;
 
@@ -42,7 +41,7 @@ export class SimilarityFinder {
         },
       ]);
     if (rule.kind === 'iou') this.#reach = 0;
-    else this.#reach = rule.kind === 'euclidean' ? rule.zeroDistance : rule.zeroDistance * DEGREES_PER_METRE;
+    else this.#reach = rule.kind === 'euclidean' ? rule.zeroDistance : latitudeReach(rule.zeroDistance);
   }
 
   find(frame: FrameView): void {

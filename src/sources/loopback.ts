@@ -1,11 +1,10 @@
 /**
- * A WebSocket to the feed desk of this same process: sources feed the evaluator by the very conversation that clients
+ * A WebSocket to the cores of this same process: sources feed the evaluator by the very conversation that clients
  * have, with its checks, acks, credit and resume, and without a network in between.
  */
 import type { WebSocketConstructor, WebSocketLike } from '../client.js';
-import type { FeedDesk } from '../edge/feed-desk.js';
+import type { FeedConversation, LivePort } from '../edge/live-port.js';
 import type { Peer } from '../edge/peer.js';
-import { Session } from '../edge/session.js';
 
 export interface LoopbackPort {
   /** for `connect` */
@@ -14,12 +13,15 @@ export interface LoopbackPort {
   onlyHeld(): boolean;
 }
 
-/** Opens a way to the desk; `name` stands in the log. */
-export function loopback(desk: FeedDesk, name: string): LoopbackPort {
+/** Where feeds connect. */
+export type Ingest = Pick<LivePort, 'converse'>;
+
+/** Opens a way to the cores; `name` stands in the log. */
+export function loopback(ingest: Ingest, name: string): LoopbackPort {
   let newest: Loopback | null = null;
   class Newest extends Loopback {
     constructor() {
-      super(desk, name);
+      super(ingest, name);
       newest = this;
     }
   }
@@ -33,12 +35,12 @@ class Loopback implements WebSocketLike {
   onmessage: ((event: never) => void) | null = null;
   onclose: ((event: never) => void) | null = null;
   onerror: ((event: never) => void) | null = null;
-  #session: Session;
+  #session: FeedConversation;
   #paused = false;
-  /** sent while the desk does not read; bounded by the credit */
+  /** sent while nobody reads; bounded by the credit */
   #unread: string[] = [];
 
-  constructor(desk: FeedDesk, name: string) {
+  constructor(ingest: Ingest, name: string) {
     const peer: Peer = {
       send: (text) => this.#later(() => this.onmessage?.({ data: String(text) } as never)),
       close: (code, reason) => this.#gone(code, reason),
@@ -59,7 +61,7 @@ class Loopback implements WebSocketLike {
       covers: () => true,
       coversAll: true,
     };
-    this.#session = new Session(desk, peer, identity);
+    this.#session = ingest.converse(peer, identity);
     this.#later(() => {
       if (this.readyState !== 0) return;
       this.readyState = 1;

@@ -11,7 +11,8 @@
 import { readFileSync } from 'node:fs';
 import { connect as connectMqtt, type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { sourcePassword } from '../config/config.js';
-import { Backoff, type MqttSettings, type Source, SourceFeed, type SourceParts, textOf } from './source.js';
+import { Backoff, type MqttSettings, type Source, type SourceParts } from './source.js';
+import { SubscribedFeeds } from './subscribed-feeds.js';
 
 interface Delivery {
   messageId: number;
@@ -27,7 +28,7 @@ interface Acknowledging {
 }
 
 export class MqttSource implements Source {
-  readonly #feeds: Array<{ filter: string; feed: SourceFeed }>;
+  readonly #feeds: SubscribedFeeds;
   readonly #client: MqttClient;
   readonly #backoff: Backoff;
   /** with QoS 1: delivered and not acknowledged, in order */
@@ -42,11 +43,8 @@ export class MqttSource implements Source {
   ) {
     const { backoffMs, backoffMaxMs } = parts.config.sources;
     this.#backoff = new Backoff(backoffMs, backoffMaxMs);
-    this.#feeds = settings.feeds.map((feed) => ({
-      filter: feed.topic,
-      feed: new SourceFeed(settings.name, feed, parts),
-    }));
-    parts.meter.waiting = () => this.#feeds.reduce((sum, { feed }) => sum + feed.waiting, 0);
+    const feeds = settings.feeds.map(({ topic, ...feed }) => ({ filter: topic, ...feed }));
+    this.#feeds = new SubscribedFeeds(settings.name, feeds, parts, matches);
     this.#client = connectMqtt(settings.url, this.#options());
     this.#client.handleMessage = (packet, done) => void this.#handle(packet as IPublishPacket, done);
     this.#client.on('connect', ({ sessionPresent }) => this.#connected(sessionPresent));
@@ -91,7 +89,7 @@ export class MqttSource implements Source {
     // a broker that has forgotten the session waits for no acknowledgement
     if (!sessionPresent) this.#deliveries = [];
     // `rh: 1`: what is retained comes with a new subscription only
-    const filters = Object.fromEntries(this.#feeds.map(({ filter }) => [filter, { qos, rh: 1 as const }]));
+    const filters = Object.fromEntries(this.#feeds.filters.map((filter) => [filter, { qos, rh: 1 as const }]));
     this.#client.subscribe(filters, (error, granted) => {
       const refused = granted?.filter((one) => (one.qos as number) >= 128).map(({ topic }) => topic) ?? [];
       if (!error && refused.length === 0) {
@@ -123,7 +121,8 @@ export class MqttSource implements Source {
   async #handle(packet: IPublishPacket, done: (error?: Error) => void): Promise<void> {
     const later = packet.qos === 1 && this.settings.acknowledge === 'stored';
     const delivery = later ? this.#deliver(packet) : null;
-    if (delivery !== 'known') await this.#dispatch(packet, () => delivery && this.#concluded(delivery));
+    if (delivery !== 'known')
+      await this.#feeds.dispatch(packet.topic, bytesOf(packet), () => delivery && this.#concluded(delivery));
     // with an error the library handles the next one without an acknowledgement
     done(later ? NOT_YET : undefined);
   }
@@ -141,37 +140,6 @@ export class MqttSource implements Source {
     const delivery = { messageId, payload, open: 1, connection: this.#connection };
     this.#deliveries.push(delivery);
     return delivery;
-  }
-
-  async #dispatch(packet: IPublishPacket, concluded: () => void): Promise<void> {
-    const { meter, config } = this.parts;
-    const payload = bytesOf(packet);
-    meter.messages++;
-    meter.bytes += payload.length;
-    meter.lastMs = Date.now();
-    const text = payload.length > config.sources.payloadBytes ? null : textOf(payload);
-    const wanted = this.#feeds.filter(({ filter }) => matches(filter, packet.topic));
-    if (text === null || wanted.length === 0) {
-      this.#refuse(payload, wanted[0]?.feed ?? this.#feeds[0].feed);
-      concluded();
-      return;
-    }
-    let open = wanted.length;
-    const one = () => {
-      if (--open === 0) concluded();
-    };
-    await Promise.all(wanted.map(({ feed }) => feed.enqueue(text, one)));
-  }
-
-  #refuse(payload: Uint8Array, feed: SourceFeed): void {
-    const { payloadBytes } = this.parts.config.sources;
-    if (payload.length > payloadBytes)
-      feed.refuse(
-        'payload_too_large',
-        `a message of ${payload.length} bytes came; raise sources.payloadBytes (now ${payloadBytes})`,
-        '',
-      );
-    else feed.refuse('message_invalid', 'came on a topic that was not asked for, or is not UTF-8', '');
   }
 
   #concluded(delivery: Delivery): void {
@@ -195,7 +163,7 @@ export class MqttSource implements Source {
     // what comes now is neither enqueued nor acknowledged: the broker has it for us next time
     this.#client.handleMessage = (_packet, done) => done(NOT_YET);
     const heldComesAgain = this.settings.qos === 1 && this.settings.acknowledge === 'stored';
-    await Promise.all(this.#feeds.map(({ feed }) => feed.finish({ heldComesAgain })));
+    await this.#feeds.finish({ heldComesAgain });
     await new Promise<void>((resolve) => this.#client.end(!this.#client.connected, {}, () => resolve()));
   }
 }

@@ -7,13 +7,13 @@
 import { adapters } from '../../adapters/index.js';
 import { ClientError, connect, type FeedClient, type Reject } from '../client.js';
 import type { Config } from '../config/config.js';
-import type { FeedDesk } from '../edge/feed-desk.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { SourceMeter, SourceReject } from '../telemetry/source-meters.js';
-import { type LoopbackPort, loopback } from './loopback.js';
+import { type Ingest, type LoopbackPort, loopback } from './loopback.js';
 
 type Sources = Config['sources'];
 export type MqttSettings = Sources['mqtt'][number];
+export type NatsSettings = Sources['nats'][number];
 export type RosbridgeSettings = Sources['rosbridge'][number];
 export type TailSettings = Sources['tail'][number];
 /** Where messages go: a feed of a stream, in a format. */
@@ -24,7 +24,7 @@ export type FeedSettings = Pick<
 
 export interface SourceParts {
   config: Config;
-  desk: FeedDesk;
+  ingest: Ingest;
   meter: SourceMeter;
   logger: Logger;
   env: NodeJS.ProcessEnv;
@@ -86,12 +86,12 @@ export class SourceFeed {
     readonly settings: FeedSettings,
     readonly parts: SourceParts,
   ) {
-    const { config, desk } = parts;
+    const { config, ingest } = parts;
     const { stream, role, tracker, format, options } = settings;
     const adapter = adapters.get(config.formats[format]?.adapter ?? format);
     this.#native = format === 'native';
     this.#json = adapter?.message === 'json';
-    this.#port = loopback(desk, name);
+    this.#port = loopback(ingest, name);
     this.#client = connect({
       url: 'ws://loopback',
       stream,
@@ -102,7 +102,7 @@ export class SourceFeed {
       bufferFrames: config.sources.queueMessages,
       backoffMs: config.sources.backoffMs,
       backoffMaxMs: config.sources.backoffMaxMs,
-      // the desk of this process is always there, but may refuse for a while
+      // this process is always there, but may refuse for a while
       retryForever: true,
       WebSocket: this.#port.WebSocket,
     });

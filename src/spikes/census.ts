@@ -17,6 +17,8 @@ const LEVEL_SECONDS_MAX = 60;
 /** a level that was learned from so many seconds counts half */
 const TRUST_SECONDS = 6;
 const BATCH_SECONDS_MAX = 15;
+/** a newcomer's level is told of once it was learned from so many seconds */
+const NEWCOMER_SECONDS = 4;
 /** a run counts as young for so many seconds: what has lasted longer may last for ever */
 const YOUNG_RUN_SECONDS = 3;
 /** a truth that was away for longer is a newcomer */
@@ -34,7 +36,7 @@ interface Known {
   held: boolean;
   /** it was held, or should have been long ago */
   mature: boolean;
-  /** seconds for which it has been there, and for which it has been missed after it was held; 0 while it is held */
+  /** seconds for which it was there before it was found, and for which it has been missed since; 0 while it is held */
   age: number;
   run: number;
   /** log error: its own level, seconds that was learned from, and the last one, with its frame */
@@ -82,11 +84,14 @@ export class Census {
   #falseNow = new Map<string, number>();
   #truthsBefore: string[] = [];
   #tracksBefore: string[] = [];
+  /** what is known of the pairs of the frame before: mostly those of the next one, in the same order */
+  #heldBefore: Known[] = [];
   #frame = 0;
   #pendingHalves = 0;
   #owedHalves = 0;
   #untilPurge = 0;
   readonly #leastError: number;
+  readonly #leastCost: number;
 
   constructor(
     private readonly settings: CensusSettings,
@@ -94,6 +99,7 @@ export class Census {
     cutoff: number,
   ) {
     this.#leastError = LEAST_ERROR_SHARE * cutoff;
+    this.#leastCost = this.#leastError ** exponent;
   }
 
   /** The next frame only says how things are. */
@@ -173,58 +179,80 @@ export class Census {
     }
   }
 
-  #countHeld({ properTruths, errors: costs }: Glance, seconds: number, persistence: number, learn: boolean): void {
+  #countHeld(glance: Glance, seconds: number, persistence: number, learn: boolean): void {
+    const { properTruths, errors: costs } = glance;
     const { missed: counts, errors } = this;
+    const frame = this.#frame;
+    const held = this.#heldBefore;
+    const before = this.#truthsBefore;
     const power = 1 / this.exponent;
-    errors.noise =
-      errors.trust =
-      errors.trustSquares =
-      errors.doubt =
-      errors.noisy =
-      errors.products =
-      errors.squares =
-      errors.noiseSquares =
-      errors.sum =
-        0;
-    errors.pairs = properTruths.length;
+    const leastValue = Math.log(this.#leastError);
+    let [noiseSum, trustSum, trustSquares, doubt, noisy] = [0, 0, 0, 0, 0];
+    let [products, squares, noiseSquares, sum, newcomers, newLevels, newSquares] = [0, 0, 0, 0, 0, 0, 0];
     for (let n = 0; n < properTruths.length; n++) {
-      const known = this.#knownOf(properTruths[n]);
+      const id = properTruths[n];
+      const known = n < held.length && before[n] === id ? held[n] : this.#knownOf(id);
+      held[n] = known;
       if (known.held) counts.exposed++;
-      else if (!known.mature) {
-        known.mature = true;
-        counts.matured++;
-      }
-      if (known.run > 0 && known.run <= YOUNG_RUN_SECONDS) {
-        counts.carried++;
-        counts.ended++;
-      }
-      known.run = 0;
-      known.held = true;
-      known.age += seconds;
-      known.seen = this.#frame;
-      const error = power === 1 ? costs[n] : costs[n] ** power;
-      const value = Math.log(Math.max(error, this.#leastError));
-      errors.sum += value;
-      if (known.lastFrame === this.#frame - 1 && known.weight > 0) {
-        const before = known.last - known.level;
+      else this.#find(known);
+      known.seen = frame;
+      const value = costs[n] > this.#leastCost ? power * Math.log(costs[n]) : leastValue;
+      sum += value;
+      const { weight } = known;
+      if (weight > 0 && known.lastFrame === frame - 1) {
+        const was = known.last - known.level;
         const now = value - known.level;
-        const noise = now - persistence * before;
-        const trust = known.weight / (known.weight + TRUST_SECONDS);
-        errors.noise += trust * noise;
-        errors.trust += trust;
-        errors.trustSquares += trust * trust;
-        errors.doubt += (trust * trust) / known.weight;
-        errors.noisy++;
-        errors.products += now * before;
-        errors.squares += before * before;
-        errors.noiseSquares += noise * noise;
+        const noise = now - persistence * was;
+        const trust = weight / (weight + TRUST_SECONDS);
+        noiseSum += trust * noise;
+        trustSum += trust;
+        trustSquares += trust * trust;
+        doubt += (trust * trust) / weight;
+        noisy++;
+        products += now * was;
+        squares += was * was;
+        noiseSquares += noise * noise;
       }
       known.last = value;
-      known.lastFrame = this.#frame;
+      known.lastFrame = frame;
       known.batch += value * seconds;
       known.batchSeconds += seconds;
-      if (known.batchSeconds >= batchSeconds(known)) closeBatch(known, learn);
+      if (known.batchSeconds < LEVEL_SECONDS || known.batchSeconds < batchSeconds(known)) continue;
+      closeBatch(known, learn);
+      if (weight >= NEWCOMER_SECONDS || known.weight < NEWCOMER_SECONDS) continue;
+      newcomers++;
+      newLevels += known.level;
+      newSquares += known.level * known.level;
     }
+    if (held.length > properTruths.length) held.length = properTruths.length;
+    errors.noise = noiseSum;
+    errors.trust = trustSum;
+    errors.trustSquares = trustSquares;
+    errors.doubt = doubt;
+    errors.noisy = noisy;
+    errors.products = products;
+    errors.squares = squares;
+    errors.noiseSquares = noiseSquares;
+    errors.sum = sum;
+    errors.newcomers = newcomers;
+    errors.newLevels = newLevels;
+    errors.newSquares = newSquares;
+    errors.pairs = properTruths.length;
+  }
+
+  /** A truth that was not held is: a newcomer, or one whose run of misses is over. */
+  #find(known: Known): void {
+    const { missed: counts } = this;
+    if (!known.mature) {
+      known.mature = true;
+      counts.matured++;
+    }
+    if (known.run > 0 && known.run <= YOUNG_RUN_SECONDS) {
+      counts.carried++;
+      counts.ended++;
+    }
+    known.run = 0;
+    known.held = true;
   }
 
   #countFalse({ false: falseIds }: Glance, seconds: number): void {
@@ -313,6 +341,7 @@ export class Census {
     }
     this.#truthsBefore = state.pairs.map(([truth]) => truth);
     this.#tracksBefore = state.pairs.map(([, track]) => track);
+    this.#heldBefore = [];
     this.#falseFor = new Map(state.false);
   }
 }
@@ -343,6 +372,6 @@ const NUMBERS = [
 ];
 
 function copy(from: readonly string[], to: string[]): void {
-  for (let n = 0; n < from.length; n++) to[n] = from[n];
+  for (let n = 0; n < from.length; n++) if (to[n] !== from[n]) to[n] = from[n];
   if (to.length !== from.length) to.length = from.length;
 }

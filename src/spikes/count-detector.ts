@@ -48,6 +48,8 @@ export const noCounts = (): Counts => ({
 export interface Rise {
   factor: number;
   weight: number;
+  /** times the threshold that the model promises: trackers are rougher than models, most like small changes */
+  caution: number;
   /** how much a young series is mistrusted */
   young: number;
   /** by which power of how much beginnings cluster over minutes it is less certain: the longer it takes, the higher */
@@ -135,6 +137,8 @@ const KNOWN_EVENTS_MAX = 400;
 const LEVEL_CAUTION = 1.8;
 /** evidence of a burst fades by so much in a second in which nothing tells */
 const FADING = 0.1;
+/** runs that make a shower */
+const SHOWER_MIN = 4;
 const Z_MAX = 4;
 const SHIFT_MAX = 1.5;
 /**
@@ -157,12 +161,15 @@ export class CountDetector extends Detector {
   #perFrame = 0;
   #perObjectSecond = 0;
   #knownEvents = 1;
-  /** variance of the beginnings of a minute over their mean */
-  #clustering = 1;
+  /** how much evidence of each rise counts, given how much more the beginnings of minutes differ than by chance */
+  readonly #scales: Float64Array;
   #newcomer = 0;
   #endPerSecond = 0;
   #level = 0;
   #blockVariance = 1;
+  /** of each rise: log likelihood ratio of what came since it may have begun, until rates change; NaN when unknown */
+  readonly #ratios: Float64Array;
+  readonly #logFactors: readonly number[];
 
   constructor(
     private readonly traits: CountTraits,
@@ -170,6 +177,9 @@ export class CountDetector extends Detector {
     settings: SpikeSettings,
   ) {
     super(state, settings, usualAt(traits), SUMS, evidenceAt(traits));
+    this.#ratios = new Float64Array(traits.rises.length).fill(Number.NaN);
+    this.#scales = new Float64Array(traits.rises.length).fill(1);
+    this.#logFactors = traits.rises.map(({ factor }) => Math.log(factor));
     this.#day = new DayCurve(state.subarray(dayAt(traits), evidenceAt(traits)));
     this.resume();
   }
@@ -190,27 +200,60 @@ export class CountDetector extends Detector {
   update(counts: Counts, k: number, seconds: number): void {
     this.learned = this.usual.age > this.settings.learnSeconds;
     if (!this.learned) return;
-    const { state, traits } = this;
+    const { traits } = this;
     const came = counts.begun + counts.unfound;
     for (let kind = 0; kind < traits.rises.length; kind++) {
-      const { factor, stay, clustered } = traits.rises[kind];
-      const expected = this.#expectedOf(counts, seconds, factor);
-      const fresh = this.#ratio(factor, came, expected);
-      if (stay !== undefined) {
-        const staying = this.#staying(counts, seconds, stay);
-        this.evidence.update(kind, staying - FADING * seconds, fresh + staying, k, seconds, counts.level);
-        continue;
-      }
-      const at = AT.changes + 2 * kind;
-      const before = this.#ratio(factor, state[at], state[at + 1]);
-      const going = this.#ratio(factor, state[at] + came, state[at + 1] + expected) - before;
-      const scale = this.#clustering ** -clustered;
-      const old = this.evidence.update(kind, scale * going, scale * fresh, k, seconds, counts.level);
-      state[at] = old ? state[at] + came : came;
-      state[at + 1] = old ? state[at + 1] + expected : expected;
+      if (traits.rises[kind].stay === undefined) this.#testRise(kind, came, counts, k, seconds);
+      else this.#testBurst(kind, came, counts, k, seconds);
     }
-    this.#gatherMinute(came, this.#expectedOf(counts, seconds, 1 + 1e-9), seconds);
+    this.#gatherMinute(came, this.#expectedOf(counts, seconds, 1), seconds);
     if (traits.levelRises.length > 0) this.#gatherLevel(counts, k, seconds);
+  }
+
+  #testRise(kind: number, came: number, counts: Counts, k: number, seconds: number): void {
+    const { state } = this;
+    const at = AT.changes + 2 * kind;
+    const expected = this.#expectedOf(counts, seconds, this.traits.rises[kind].factor);
+    // most frames bring nothing, and nothing comes of nothing
+    if (came === 0 && !this.evidence.has(kind)) {
+      this.evidence.elapse(kind, seconds);
+      this.#ratios[kind] = Number.NaN;
+      state[at] = 0;
+      state[at + 1] = expected;
+      return;
+    }
+    const ratio = this.#ratio(kind, state[at] + came, state[at + 1] + expected);
+    const before = this.#ratios[kind];
+    const going = ratio - (Number.isNaN(before) ? this.#ratio(kind, state[at], state[at + 1]) : before);
+    // without an event a change that begins now is less likely than none, however much
+    const fresh = came === 0 ? 0 : this.#ratio(kind, came, expected);
+    const scale = this.#scales[kind];
+    const old = this.evidence.update(kind, scale * going, scale * fresh, k, seconds, counts.level);
+    this.#ratios[kind] = old ? ratio : Number.NaN;
+    state[at] = old ? state[at] + came : came;
+    state[at + 1] = old ? state[at + 1] + expected : expected;
+  }
+
+  /** Many runs that begin in one frame, and then do not end. */
+  #testBurst(kind: number, came: number, counts: Counts, k: number, seconds: number): void {
+    if (came === 0 && counts.carried === 0 && !this.evidence.has(kind)) {
+      this.evidence.elapse(kind, seconds);
+      return;
+    }
+    const { factor, stay = 1 } = this.traits.rises[kind];
+    const staying = this.#staying(counts, seconds, stay);
+    const fresh = this.#ratio(kind, came, this.#expectedOf(counts, seconds, factor));
+    this.evidence.update(kind, staying - FADING * seconds, fresh + staying, k, seconds, counts.level);
+  }
+
+  /** The alarm is of more and more runs that begin, so many of them, and not of many at once that stay. */
+  get isShower(): boolean {
+    const { rises } = this.traits;
+    const [sums, thresholds] = [this.sums(), this.thresholds()];
+    return rises.every(
+      ({ stay }, kind) =>
+        sums[kind] < thresholds[kind] || (stay === undefined && this.state[AT.changes + 2 * kind] >= SHOWER_MIN),
+    );
   }
 
   #gatherMinute(came: number, expected: number, seconds: number): void {
@@ -229,14 +272,16 @@ export class CountDetector extends Detector {
   #expectedOf({ objects, exposed, matured }: Counts, seconds: number, rise: number): number {
     if (this.traits.per === 'scene') return this.#sceneRate(objects, seconds);
     const chance = Math.min(0.5, Math.max(this.#perSecond * seconds, this.#perFrame));
-    const odds = (p: number) => Math.log1p(p * (rise - 1)) / (rise - 1);
-    return exposed * odds(chance) + (matured > 0 ? matured * odds(this.#newcomer) : 0);
+    const expected = exposed > 0 ? exposed * raisedOdds(chance, rise) : 0;
+    return matured > 0 ? expected + matured * raisedOdds(this.#newcomer, rise) : expected;
   }
 
-  /** log likelihood ratio of a rate `rise` times the usual when `came` came and `expected` were to. */
-  #ratio(rise: number, came: number, expected: number): number {
+  /** log likelihood ratio of a rise of the usual rate when `came` came and `expected` were to. */
+  #ratio(kind: number, came: number, expected: number): number {
     const known = this.#knownEvents;
-    return came * Math.log(rise) - (known + came) * Math.log((known + rise * expected) / (known + expected));
+    const { factor } = this.traits.rises[kind];
+    const less = Math.log((known + factor * expected) / (known + expected));
+    return came * this.#logFactors[kind] - (known + came) * less;
   }
 
   /** log likelihood ratio of ends that are `stay` times as likely as usual. */
@@ -347,7 +392,11 @@ export class CountDetector extends Detector {
     this.#perObjectSecond = beginPerObject ? plainRate(sums[SUM.begun], sums[SUM.objects], beginPerObject) : 0;
     this.#newcomer = newcomer ? Math.min(1, upperRate(sums[SUM.unfound], sums[SUM.matured], newcomer)) : 0;
     const minutes = sums[SUM.minutes] + CLUSTER_PRIOR_MINUTES;
-    this.#clustering = Math.max(1, (CLUSTER_CHANCE * (sums[SUM.surprise] + CLUSTER_PRIOR_MINUTES)) / minutes);
+    const clustering = Math.max(1, (CLUSTER_CHANCE * (sums[SUM.surprise] + CLUSTER_PRIOR_MINUTES)) / minutes);
+    this.traits.rises.forEach(({ clustered }, kind) => {
+      this.#scales[kind] = clustering ** -clustered;
+    });
+    this.#ratios.fill(Number.NaN);
     this.#endPerSecond = end ? plainRate(sums[SUM.ended], sums[SUM.carried], end) : 0;
     const { memorySeconds, holdSeconds } = this.settings;
     const often = this.#often();
@@ -373,10 +422,15 @@ export class CountDetector extends Detector {
     const caution = young(this.usual.age);
     if (kind >= rises.length)
       return caution ** 2 * LEVEL_CAUTION * Math.log((levelRises.length * falseAlarmSeconds) / LEVEL_SECONDS);
-    const { factor, weight, young: power } = rises[kind];
+    const { factor, weight, caution: least, young: power } = rises[kind];
     return (
+      least *
       caution ** power *
       Math.log(((factor * PEAKS_PER_EVENT) / weight) * Math.max(10, this.#often() * falseAlarmSeconds))
     );
   }
 }
+
+/** The chance of an event as it counts against one `rise` times as likely: less, where it could not be. */
+const raisedOdds = (chance: number, rise: number) =>
+  rise === 1 ? chance : Math.log1p(chance * (rise - 1)) / (rise - 1);

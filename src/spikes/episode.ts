@@ -9,9 +9,10 @@ import type { Signal } from './signals.js';
 const AT = {
   active: 0,
   firstFrame: 1,
-  /** when it began, and when the one before did */
+  /** when it began */
   begun: 2,
-  begunBefore: 3,
+  /** 1 when it is beyond doubt */
+  certain: 3,
   lasted: 4,
   /** log likelihood ratio of calm against the spike; seconds of calm */
   relief: 5,
@@ -22,7 +23,8 @@ const AT = {
   /** what was usual when it began, in the same unit */
   usual: 9,
   adopted: 10,
-  relapse: 11,
+  /** spikes before it that began within an hour of the next one */
+  relapses: 11,
   /** the level lately, and its sum over the spike */
   fast: 12,
   sum: 13,
@@ -65,7 +67,9 @@ const RUN_SECONDS = 2;
 const SHORT_CALM = 1 / 3;
 const SHORT_FACTOR = 2;
 const RELAPSE_SECONDS = 3600;
-/** a relapse must be calm so many times as long, up to half an hour */
+/** the first relapse, if it was bad for no longer than this, is one more burst of those that happen */
+const BURST_SECONDS = 12;
+/** any other must be calm so many times as long, up to half an hour */
 const RELAPSE_FACTOR = 60;
 const RELAPSE_SECONDS_MAX = 1800;
 /** the clock of calm runs backwards so much faster */
@@ -122,8 +126,9 @@ export class Episode {
   /** `usual` and `bad` are a share of objects, a rate per second, or a log error. */
   start(firstFrame: number, time: number, level: number, usual: number, bad: number): void {
     const { state } = this;
-    state[AT.relapse] = state[AT.begun] > 0 && time - state[AT.begun] < RELAPSE_SECONDS ? 1 : 0;
-    state[AT.begunBefore] = state[AT.begun];
+    const back = state[AT.begun] > 0 && time - state[AT.begun] < RELAPSE_SECONDS;
+    state[AT.relapses] = back ? state[AT.relapses] + 1 : 0;
+    state[AT.certain] = 0;
     state[AT.active] = 1;
     state[AT.firstFrame] = firstFrame;
     state[AT.begun] = time;
@@ -134,6 +139,17 @@ export class Episode {
     state.fill(0, AT.lasted, AT.bad);
     state[AT.adopted] = state[AT.sum] = state[AT.worsened] = 0;
     state.fill(0, AT.seconds, AT.worsened);
+  }
+
+  get certain(): boolean {
+    return this.state[AT.certain] === 1;
+  }
+
+  /** It is beyond doubt; false when that is known. */
+  settle(): boolean {
+    if (this.certain) return false;
+    this.state[AT.certain] = 1;
+    return true;
   }
 
   stop(): void {
@@ -171,8 +187,8 @@ export class Episode {
   get #calmSeconds(): number {
     const { state } = this;
     const { calmSeconds } = this.settings;
-    if (state[AT.relapse] === 0) {
-      const bad = state[AT.lasted] - state[AT.calm];
+    const bad = state[AT.lasted] - state[AT.calm];
+    if (state[AT.relapses] === 0 || (state[AT.relapses] === 1 && bad <= BURST_SECONDS)) {
       return Math.min(calmSeconds, Math.max(calmSeconds * SHORT_CALM, SHORT_FACTOR * bad));
     }
     return Math.max(calmSeconds, Math.min(RELAPSE_SECONDS_MAX, RELAPSE_FACTOR * calmSeconds));

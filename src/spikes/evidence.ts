@@ -77,7 +77,7 @@ export class Evidence {
     const at = KINDS + kind * KIND;
     const before = state[at + AT.sum];
     const sum = Math.min(SUM_MAX, Math.max(before + going, fresh));
-    if (kind === 0 && state[COMMON.alarm] > 0) state[COMMON.alarm] += seconds;
+    this.elapse(kind, seconds);
     if (sum <= 0) {
       if (before > 0) this.#close(at);
       return false;
@@ -99,6 +99,16 @@ export class Evidence {
     }
     if (sum >= state[at + AT.threshold]) state[at + AT.alarmed] = 1;
     return old;
+  }
+
+  /** There is some evidence of change `kind`. */
+  has(kind: number): boolean {
+    return this.state[KINDS + kind * KIND + AT.sum] > 0;
+  }
+
+  /** A frame that says nothing of change `kind` has passed. */
+  elapse(kind: number, seconds: number): void {
+    if (kind === 0 && this.state[COMMON.alarm] > 0) this.state[COMMON.alarm] += seconds;
   }
 
   /** The sum is back at 0: its peak is one of those that happen. */
@@ -152,9 +162,11 @@ export class Evidence {
       sum += peaks * middle;
       lowest = middle;
     }
-    const excess = (sum - count * lowest + TOP_BELIEVED) / (count + TOP_BELIEVED);
+    const known = count + TOP_BELIEVED;
+    const excesses = sum - count * lowest + TOP_BELIEVED;
     const times = (count * this.#kinds * HORIZON * this.falseAlarmSeconds) / Math.max(60, state[COMMON.seconds]);
-    return Math.min(BEYOND_TOP * top, lowest + excess * Math.log(Math.max(1, times)));
+    // the next of n excesses with sum s is above x with the chance (1 + x / s)^-n, the mean of the tail being unknown
+    return Math.min(BEYOND_TOP * top, lowest + excesses * Math.expm1(Math.log(Math.max(1, times)) / known));
   }
 
   /** Just above the largest burst that was an alarm; the fewer there were like it, the further. */

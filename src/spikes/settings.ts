@@ -2,7 +2,7 @@
  * How the spike detector is set: times are seconds, because cameras change their frame rate. Versions before counted
  * frames, at 30 a second; what they stored, or what a configuration still says so, is read here.
  */
-import { SIGNALS, type Signal } from './signals.js';
+import { type INCIDENT_SIGNALS, SIGNALS, type Signal } from './signals.js';
 
 /** What a stream promises, whatever is usual for it; null: nothing. */
 export interface Objective {
@@ -28,6 +28,14 @@ export interface SpikeSettings {
   /** a newcomer should have been found after so long, and a track gone so long after its truth */
   newcomerSeconds: number;
   tailSeconds: number;
+  /** of a younger series, bursts that pass by themselves are learned and not told */
+  youngSeconds: number;
+  /** signals that make an incident critical; that a spike of them is beyond doubt is news */
+  critical: Array<(typeof INCIDENT_SIGNALS)[number]>;
+  /** what comes back within so long is the same incident */
+  sameIncidentSeconds: number;
+  /** tracks that are late by so many frames are an incident, without a spike; 0: that is not looked for */
+  lateFrames: number;
   objectsMax: number;
   objective: Objective;
 }
@@ -54,6 +62,10 @@ export const SPIKE_DEFAULTS: SpikeSettings = {
   floorSeconds: 60,
   newcomerSeconds: 3,
   tailSeconds: 1,
+  youngSeconds: 900,
+  critical: ['missed', 'silence', 'wiring'],
+  sameIncidentSeconds: 600,
+  lateFrames: 1,
   objectsMax: 20,
   objective: { missRatio: null, falsePerMinute: null, switchesPerObjectHour: null },
 };

@@ -5,13 +5,16 @@
 import type { CountTraits, Rise } from './count-detector.js';
 
 const RISES: Rise[] = [
-  { factor: 3, weight: 0.25, young: 3, clustered: 1 },
-  { factor: 10, weight: 0.55, young: 2.2, clustered: 0.5 },
-  { factor: 100, weight: 0.2, young: 0, clustered: 0, stay: 0.1 },
+  { factor: 3, weight: 0.25, caution: 1, young: 3, clustered: 1 },
+  { factor: 10, weight: 0.55, caution: 1, young: 2.2, clustered: 0.5 },
+  { factor: 100, weight: 0.2, caution: 1, young: 0, clustered: 0, stay: 0.1 },
 ];
 
 /** Switches do not last. */
-const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, young: 1, clustered: 0 }];
+const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, caution: 1, young: 1, clustered: 0 }];
+
+/** Objects have their own habits of being lost, and this signal wakes people. */
+const MISSED_RISES: Rise[] = [{ ...RISES[0], caution: 1.3 }, { ...RISES[1], caution: 1.08 }, RISES[2]];
 
 /** What comes in runs. */
 const RUNS = { rises: RISES, end: { rate: 3, weight: 1, least: 0 }, levelRises: [1.6, 3] };
@@ -19,6 +22,7 @@ const RUNS = { rises: RISES, end: { rate: 3, weight: 1, least: 0 }, levelRises: 
 /** Per truth that was held, and second; newcomers that are not found in time, per newcomer. */
 export const MISSED: CountTraits = {
   ...RUNS,
+  rises: MISSED_RISES,
   per: 'object',
   begin: { rate: 0.1, weight: 20, least: 0.004 },
   newcomer: { rate: 0.1, weight: 10, least: 0.005 },

@@ -6,7 +6,7 @@
 
 import type { Glance } from '../metric/evaluation.js';
 import { Census, type CensusState } from './census.js';
-import { CountDetector, type Counts, countDetectorSize } from './count-detector.js';
+import { CountDetector, countDetectorSize } from './count-detector.js';
 import { type Ending, EPISODE_SIZE, Episode, type Moment } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
 import { FLOOR_SIZE, Floor, type Reason } from './floor.js';
@@ -36,18 +36,24 @@ export interface SpikeNews {
   of?: number;
   /** why it is one: worse than usual, or bad whatever is usual */
   why?: Reason;
-  /** how it ended; of an update, that it lasts at a level that is learned by now, or has got worse since */
-  reason?: Ending | 'closed' | 'worse' | 'retired';
+  /** it is beyond doubt: the evidence is half as much again as an alarm asks for, or it is bad whatever is usual */
+  certain: boolean;
+  /** how it ended; of an update, that it is beyond doubt, lasts at a level that is learned by now, or got worse */
+  reason?: Ending | 'closed' | 'certain' | 'worse' | 'retired';
 }
 
 /** A signal as it is now. */
 export interface SpikeGauge {
   active: boolean;
+  /** a spike that is beyond doubt */
+  certain: boolean;
   score: number;
   expected: number;
   observed: number;
   /** spikes so far */
   count: number;
+  /** runs of misses, false tracks, switches that have begun */
+  begun: number;
 }
 
 /** When a frame was: its number, and epoch seconds where they are known. */
@@ -66,20 +72,38 @@ export interface SpikeState {
   lasting?: Array<{ signal: Signal; k: number }>;
 }
 
+/** A burst of a young series: seconds it has lasted, the level it came to, seconds for which it has been over. */
+const HELD = { seconds: 0, peak: 1, over: 2 } as const;
+const HELD_SIZE = 3;
+/** Occlusions and showers of clutter pass within so many seconds; other signals have nothing of the kind. */
+const PASSING_SECONDS: Partial<Record<Signal, number>> = { missed: 5, false: 25 };
+/** In the first minute somebody is setting up the stream, and wants to see everything. */
+const SETUP_SECONDS = 60;
+/** an occlusion begins within so many seconds, is over for so many, at so much of what it came to */
+const ABRUPT_SECONDS = 1;
+const OVER_SECONDS = 1;
+const OVER_SHARE = 1 / 3;
+/** Other evidence of so much of its threshold says that it is no such thing. */
+const JOINT_SCORE = 0.5;
 const COMMON = { time: 0, interval: 1, frames: 2, timed: 3, why: 4, counts: 8 } as const;
 /** The state is one flat array: these pieces, one behind the other. */
 const SIZES = {
   common: COMMON.counts,
   counts: SIGNALS.length,
+  begun: SIGNALS.length,
   missed: countDetectorSize(MISSED),
   false: countDetectorSize(FALSE),
   switch: countDetectorSize(SWITCH),
   localization: errorDetectorSize(),
   episodes: SIGNALS.length * EPISODE_SIZE,
   floor: FLOOR_SIZE,
+  held: SIGNALS.length * HELD_SIZE,
 } as const;
 type Piece = keyof typeof SIZES;
 const PIECES = Object.keys(SIZES) as Piece[];
+const [MISSED_AT, FALSE_AT, SWITCH_AT] = (['missed', 'false', 'switch'] as const).map((signal) =>
+  SIGNALS.indexOf(signal),
+);
 const STATE_SIZE = PIECES.reduce((sum, piece) => sum + SIZES[piece], 0);
 /** Seconds over which what is observed is smoothed; switches are rare and need more. */
 const SMOOTH_SECONDS: Record<Signal, number> = { missed: 1, false: 1, switch: 5, localization: 1 };
@@ -91,6 +115,8 @@ const GAP_SECONDS = 10;
 const INTERVAL_FRAMES = 20;
 /** A spike that was adopted has got worse when its level is so many times what it was. */
 const WORSE = 1.5;
+/** A spike is beyond doubt at so many times its threshold: false alarms hardly ever come that far. */
+const CERTAIN = 1.5;
 /** By the floor, calm is a share of missed objects of so much. */
 const FLOOR_CALM = 0.35;
 
@@ -105,6 +131,8 @@ export class SpikeWatch {
   #floor!: Floor;
   #episodes = {} as Record<Signal, Episode>;
   #objects: Partial<Record<Signal, string[]>> = {};
+  #begun!: Float64Array;
+  #held!: Float64Array;
   readonly #moment: Moment = { level: 0, objects: 0, begun: 0, proves: false };
 
   constructor(
@@ -121,6 +149,8 @@ export class SpikeWatch {
   /** Every detector works on its own piece of the one state. */
   #wire(): void {
     const settings = this.#settings;
+    this.#begun = this.#piece('begun');
+    this.#held = this.#piece('held');
     this.#missed = new CountDetector(MISSED, this.#piece('missed'), settings);
     this.#false = new CountDetector(FALSE, this.#piece('false'), settings);
     this.#switch = new CountDetector(SWITCH, this.#piece('switch'), settings);
@@ -144,13 +174,16 @@ export class SpikeWatch {
     const { k } = mark;
     const census = this.#census;
     const { interrupted } = census;
-    census.count(glance, seconds, this.#error.persistence, !this.#episodes.localization.active);
+    census.count(glance, seconds, this.#error.persistence(seconds), !this.#episodes.localization.active);
     if (interrupted) return NONE;
     this.#missed.update(census.missed, k, seconds);
     this.#false.update(census.false, k, seconds);
     this.#switch.update(census.switch, k, seconds);
     this.#error.update(census.errors, census.meanError, k, seconds);
     this.#floor.update(census, seconds);
+    this.#begun[MISSED_AT] += census.missed.begun + census.missed.unfound;
+    this.#begun[FALSE_AT] += census.false.begun;
+    this.#begun[SWITCH_AT] += census.switch.begun;
     let news: SpikeNews[] = NONE;
     for (const signal of this.#settings.signals) {
       const one = this.#follow(signal, k, seconds, glance, switched);
@@ -166,6 +199,7 @@ export class SpikeWatch {
    */
   interrupt(): void {
     this.#census.interrupt();
+    this.#held.fill(0);
     for (const signal of SIGNALS) if (!this.#episodes[signal].active) this.#detector(signal).reset();
   }
 
@@ -192,26 +226,74 @@ export class SpikeWatch {
     const episode = this.#episodes[signal];
     const census = this.#census;
     if (signal === 'localization' && census.pairs === 0) return undefined;
-    const moment = this.#momentOf(signal);
-    episode.observe(moment.level, seconds);
+    episode.observe(signal === 'localization' ? census.meanError : census[signal].level, seconds);
     const detector = this.#detector(signal);
     const alarming = detector.alarming;
     if (!episode.active) {
       const reason = alarming ? 'worse' : this.#floor.reasonFor(signal);
-      return reason ? this.#start(signal, k, reason, glance, switched) : undefined;
+      if (!reason && !this.#isHeld(signal)) return undefined;
+      if ((signal === 'missed' || signal === 'false') && this.#mayPass(signal, reason, k, seconds)) return undefined;
+      return this.#start(signal, k, reason ?? 'worse', glance, switched);
     }
-    const ending = episode.follow(moment, seconds, this.#floor.reasonFor(signal) !== null);
+    const ending = episode.follow(this.#momentOf(signal), seconds, this.#floor.reasonFor(signal) !== null);
     if (episode.calm) detector.subside();
     if (ending === 'recovered') return this.#end(signal, k, ending);
     if (ending === 'adopted') {
       detector.relearn();
       return this.#news('update', signal, k, 'adopted');
     }
-    if (!episode.adopted || !alarming) return undefined;
+    if (!alarming) return undefined;
+    if (detector.score >= CERTAIN && episode.settle() && this.#settings.critical.includes(signal))
+      return this.#news('update', signal, k, 'certain');
+    if (!episode.adopted) return undefined;
     // what is worse than the spike itself is news, at most once an hour
     const worse = episode.observed > WORSE * this.#expected(signal) && episode.worsen();
     detector.reset();
     return worse ? this.#news('update', signal, k, 'worse') : undefined;
+  }
+
+  /** A burst that may pass by itself, in a series that has not seen many: when it does it is learned, and not told. */
+  #mayPass(signal: 'missed' | 'false', reason: Reason | null, k: number, seconds: number): boolean {
+    const detector = signal === 'missed' ? this.#missed : this.#false;
+    const at = SIGNALS.indexOf(signal) * HELD_SIZE;
+    const held = this.#held.subarray(at, at + HELD_SIZE);
+    if (!this.#isHeld(signal)) {
+      const { age } = detector.usual;
+      const young = age >= SETUP_SECONDS && age < this.#settings.youngSeconds;
+      if (reason !== 'worse' || !young || !this.#looksPassing(signal, (k - detector.finding().firstFrame) * seconds))
+        return false;
+      detector.open();
+    }
+    const { level } = this.#census[signal];
+    const expected = this.#expected(signal);
+    held[HELD.seconds] += seconds;
+    held[HELD.peak] = Math.max(held[HELD.peak], level);
+    const over = level - expected <= OVER_SHARE * (held[HELD.peak] - expected);
+    held[HELD.over] = over ? held[HELD.over] + seconds : 0;
+    if (held[HELD.over] >= OVER_SECONDS) {
+      detector.reset();
+      held.fill(0);
+      return true;
+    }
+    const passing = (reason === null || reason === 'worse') && this.#isAlone(signal);
+    if (passing && held[HELD.seconds] < PASSING_SECONDS[signal]!) return true;
+    held.fill(0);
+    return false;
+  }
+
+  #looksPassing(signal: 'missed' | 'false', lasted: number): boolean {
+    const kind = signal === 'missed' ? lasted <= ABRUPT_SECONDS : this.#false.isShower;
+    return kind && this.#isAlone(signal);
+  }
+
+  /** What is hidden makes no false tracks, and clutter hides nothing; a tracker that finds nothing at all is ill. */
+  #isAlone(signal: 'missed' | 'false'): boolean {
+    const other = signal === 'missed' ? this.#false : this.#missed;
+    return this.#census.pairs > 0 && other.score < JOINT_SCORE;
+  }
+
+  #isHeld(signal: Signal): boolean {
+    return this.#held[SIGNALS.indexOf(signal) * HELD_SIZE + HELD.seconds] > 0;
   }
 
   #momentOf(signal: Signal): Moment {
@@ -240,6 +322,7 @@ export class SpikeWatch {
     const firstFrame = why === 'worse' ? Math.min(finding.firstFrame, k) : k;
     const [usual, bad] = this.#levels(signal, why, observed);
     episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
+    if (why !== 'worse' || detector.score >= CERTAIN) episode.settle();
     this.#state[COMMON.why + SIGNALS.indexOf(signal)] = REASONS.indexOf(why);
     detector.open();
     this.#piece('counts')[SIGNALS.indexOf(signal)]++;
@@ -271,6 +354,7 @@ export class SpikeWatch {
       observed: phase === 'end' ? episode.mean : episode.observed,
       score: this.#detector(signal).score,
       objects: this.#objects[signal] ?? [],
+      certain: episode.certain,
       why: REASONS[this.#state[COMMON.why + SIGNALS.indexOf(signal)]],
     };
     if (signal === 'missed' || signal === 'false') {
@@ -309,10 +393,11 @@ export class SpikeWatch {
   }
 
   gauge(signal: Signal): SpikeGauge {
-    const { active, observed } = this.#episodes[signal];
+    const { active, certain, observed } = this.#episodes[signal];
     const { score } = this.#detector(signal);
     const count = this.#piece('counts')[SIGNALS.indexOf(signal)];
-    return { active, score, expected: this.#expected(signal), observed, count };
+    const begun = this.#begun[SIGNALS.indexOf(signal)];
+    return { active, certain: active && certain, score, expected: this.#expected(signal), observed, count, begun };
   }
 
   /** The thresholds in force, by kind of change: for those who tune. */
@@ -348,12 +433,15 @@ export class SpikeWatch {
     const census = this.#census;
     const time = this.#state[COMMON.time];
     const alive = census.truths === 0 || census.pairs > 0;
-    const learns = (signal: Signal) => !this.#episodes[signal].active || this.#episodes[signal].adopted;
-    const add = (detector: CountDetector, counts: Counts) => detector.learn(counts, seconds, time);
-    if (learns('missed')) add(this.#missed, census.missed);
-    if (alive && learns('false')) add(this.#false, census.false);
-    if (alive && learns('switch')) add(this.#switch, census.switch);
-    if (learns('localization')) this.#error.learn(census.errors, census.meanError, seconds);
+    if (this.#learns('missed')) this.#missed.learn(census.missed, seconds, time);
+    if (alive && this.#learns('false')) this.#false.learn(census.false, seconds, time);
+    if (alive && this.#learns('switch')) this.#switch.learn(census.switch, seconds, time);
+    if (this.#learns('localization')) this.#error.learn(census.errors, census.meanError, seconds);
+  }
+
+  #learns(signal: Signal): boolean {
+    const episode = this.#episodes[signal];
+    return episode.active ? episode.adopted : !this.#isHeld(signal);
   }
 
   /** Who is concerned by what starts now, the newest first. */
@@ -373,6 +461,7 @@ export class SpikeWatch {
           ? [Math.log(this.cutoff / 4), Math.log(this.cutoff / 2)]
           : this.#levels(signal, 'worse', 0);
     this.#episodes[signal].start(k, 0, 0, usual, bad);
+    this.#episodes[signal].settle();
   }
 
   toJSON(): SpikeState {

@@ -20,7 +20,7 @@ export class ApplyMark {
   /** positions of records that have ended the process again and again */
   readonly culprits: ReadonlySet<number>;
 
-  constructor(readonly folder: Pick<Folder, 'read' | 'mark' | 'remove'>) {
+  constructor(readonly folder: Folder) {
     const deaths = this.#read();
     this.culprits = new Set([...deaths].flatMap(([position, count]) => (count >= DEATHS_MAX ? [position] : [])));
     this.#file = folder.mark(FILE);

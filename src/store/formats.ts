@@ -12,15 +12,23 @@ import { type PackedList, pack, type WireObject } from '../wire/objects.js';
 export const FORMATS = {
   database: { version: 3, holds: 'the keys of the LevelDB folder, and checksums: commits, snapshots, events' },
   commit: { version: 1, holds: 'records that became durable together, behind a header with their checksum' },
-  record: { version: 2, holds: 'one input that changes the state of a stream' },
+  record: { version: 4, holds: 'one input that changes the state of a stream' },
   event: { version: 1, holds: 'one event of the history, as JSON' },
   stream: { version: 3, holds: 'a stream: its settings, feeds, pairing, series, companions, budget and event numbers' },
-  pairing: { version: 3, holds: 'the feeds of a stream, and reference parts that came before any tracker' },
-  lane: { version: 3, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
-  series: { version: 2, holds: 'the numbers and times of the frames in a window, and the newest report' },
-  window: { version: 2, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
+  pairing: {
+    version: 4,
+    holds: 'the feeds of a stream, what references report one by one, and parts that came before any tracker',
+  },
+  lane: { version: 4, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
+  series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
+  window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
   spikes: { version: 3, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
+  performance: {
+    version: 1,
+    holds:
+      'sums over the last settled frames of a series, from which PD, SIAP, latency and bias follow, and objects that are about',
+  },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
   incidents: {
     version: 1,
@@ -37,6 +45,7 @@ const IN_SNAPSHOT = [
   'window',
   'spikes',
   'companion',
+  'performance',
   'findings',
   'incidents',
 ] as const;
@@ -60,8 +69,9 @@ export function unpackSnapshot(bytes: Uint8Array, place: string): unknown {
   const stored = deserialize(bytes) as { formats: Versions; state: unknown } | { version: number };
   const { formats, state } =
     'formats' in stored ? stored : { formats: { ...UNSAID, stream: stored.version }, state: stored };
-  // findings and incidents came later than versions
-  const versions = { ...formats, findings: formats.findings ?? 1, incidents: formats.incidents ?? 1 };
+  // these came later than versions
+  const { findings = 1, incidents = 1, performance = 1 } = formats;
+  const versions = { ...formats, findings, incidents, performance };
   for (const name of IN_SNAPSHOT) requireReadable(name, versions[name], place);
   for (const name of IN_SNAPSHOT) migrate(name, versions[name], state as SnapshotState);
   return state;
@@ -153,14 +163,25 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
       for (const feed of [pairing.reference, ...Object.values(pairing.trackers)])
         if (feed) feed.quietMs = feed.lastReceivedMs;
     },
+    // nobody reported objects one by one
+    3: () => {},
   },
   lane: {
     1: ({ pairing }) => Object.values(pairing.lanes).forEach(renewLane),
     2: ({ pairing }) => Object.values(pairing.lanes).forEach(addResuming),
+    3: () => {},
   },
   // before, frames settled whether their window was proven or not
-  series: { 1: () => {} },
-  window: { 1: () => {} },
+  series: {
+    1: () => {},
+    // everything was judged
+    2: () => {},
+    // nothing was measured
+    3: () => {},
+    // classes were not kept apart
+    4: () => {},
+  },
+  window: { 1: () => {}, 2: () => {} },
   spikes: {
     1: ({ series }) => {
       for (const { spikes } of series) if (spikes) nameNumbers(spikes);

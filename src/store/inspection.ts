@@ -20,7 +20,8 @@ import {
   writeVersion,
 } from './database.js';
 import { type Damage, Inventory, seal, unseal } from './integrity.js';
-import { headerOf, Log, type LogOwner } from './log.js';
+import { headerOf, Log } from './log.js';
+import type { LogOwner } from './log-port.js';
 import { StorageFault } from './storage-fault.js';
 
 export interface Inspection {
@@ -81,8 +82,11 @@ export async function inspect(dir: string): Promise<Inspection> {
   }
 }
 
+/** A log that nobody writes to; opening it writes to its folder. */
+export const openForReading = (dir: string): Promise<Log> => Log.open({ ...SETTINGS, dir }, NOBODY);
+
 async function inspectCopy(dir: string): Promise<Inspection> {
-  const log = await Log.open({ ...SETTINGS, dir }, NOBODY);
+  const log = await openForReading(dir);
   try {
     const events = (await log.events()).length;
     const streams: string[] = [];

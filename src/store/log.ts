@@ -1,5 +1,5 @@
 /**
- * The durable log, the snapshots and the event history, in one database.
+ * The embedded engine of the log (log-port.ts): records, snapshots and the event history in one database.
  *
  * Invariants: `append` resolves only after its record was flushed to disk (one fdatasync per group commit); records
  * have one order, that of `append`; a record is dropped only when a snapshot of its stream covers it. One commit is
@@ -7,7 +7,17 @@
  * reopened until it takes writes again, and a commit that reached the disk after all is found there and counts.
  */
 import { AckedMark } from './acked-mark.js';
-import { Batch, commitKey, HEADER_BYTES, type Header, keyBehind, parseKey, readHeader, writeHeader } from './commit.js';
+import {
+  Batch,
+  commitKey,
+  HEADER_BYTES,
+  type Header,
+  keyBehind,
+  type ParsedKey,
+  parseKey,
+  readHeader,
+  writeHeader,
+} from './commit.js';
 import { Coverage } from './coverage.js';
 import {
   COMMITS,
@@ -26,6 +36,7 @@ import { DataFolder, type Folder } from './folder.js';
 import { FormatError, packSnapshot, unpackSnapshot } from './formats.js';
 import { FreeSpace } from './free-space.js';
 import { Continuity, type Damage, Inventory, seal, unseal } from './integrity.js';
+import type { DurableLog, LogGauges, LogOwner, Snapshot, Stored } from './log-port.js';
 import { type LogRecord, RecordReader, type RecordWriter } from './record.js';
 import { Retention, type RetentionSettings } from './retention.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
@@ -45,53 +56,9 @@ export interface LogSettings extends RetentionSettings {
   storageRetryMs: number;
 }
 
-/** A record with its place in the log; positions count from 1. */
-export interface Stored {
-  position: number;
-  record: LogRecord;
-}
-
-export interface Snapshot {
-  stream: string;
-  /** the state includes every record of the stream up to this position */
-  position: number;
-  /** null: the stream was retired */
-  state: unknown;
-}
-
-/** What the log tells its owner. */
-export interface LogOwner {
-  now(): number;
-  /** records that have just become durable, in order; called before anybody who waits for them */
-  committed(first: number, records: LogRecord[]): void;
-  /** records up to this position have been applied and their events published */
-  applied(): number;
-  /** these streams need a snapshot before the log may shrink */
-  heldBack(streams: string[]): void;
-  /** a fault began (or, with null, is over) */
-  faultChanged(fault: StorageFault | null): void;
-}
-
-export interface LogGauges {
-  bytes: number;
-  commits: number;
-  queuedRecords: number;
-  queuedBytes: number;
-  faults: number;
-  /** places that were found damaged */
-  damagedPlaces: number;
-  /** milliseconds of the last commit, flush included */
-  commitMs: number;
-  /** epoch milliseconds of the oldest record kept; 0 when there is none */
-  oldestMs: number;
-  /** room on the disk, and how much must stay free */
-  freeBytes: number;
-  neededBytes: number;
-}
-
 const SPARE_WRITERS_MAX = 8;
 
-export class Log {
+export class Log implements DurableLog {
   readonly settings: LogSettings;
   readonly #owner: LogOwner;
   #db: Database;
@@ -422,6 +389,22 @@ export class Log {
     const options = { gte: COMMITS.gte, lt: keyBehind(position), reverse: true, limit: 1 };
     for await (const key of this.#db.keys(options)) return key;
     return COMMITS.gte;
+  }
+
+  /** Where the commit stands that holds a position, or the oldest one behind it; null when there is none. */
+  async placeOf(position: number): Promise<ParsedKey | null> {
+    const key = await this.#commitAt(position);
+    const range = { ...COMMITS, gte: key, limit: 1 };
+    for await (const found of this.#db.keys(range)) return parseKey(found);
+    return null;
+  }
+
+  /** Commits from a position on, or back from it, sealed as they are; for whoever looks back. */
+  async *commits(position: number, reverse: boolean): AsyncGenerator<[key: string, value: Buffer]> {
+    const range = reverse
+      ? { gte: COMMITS.gte, lt: keyBehind(position), reverse }
+      : { ...COMMITS, gte: await this.#commitAt(position) };
+    for await (const entry of this.#db.iterator(range)) yield entry as [string, Buffer];
   }
 
   /** Every record before this position is covered by a snapshot. */

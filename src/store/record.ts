@@ -7,7 +7,7 @@
  */
 
 import type { Role } from '../wire/feed.js';
-import { type FeedPart, NO_OBJECTS, type PackedList } from '../wire/objects.js';
+import { type FeedPart, NO_OBJECTS, type PackedList, putExtra } from '../wire/objects.js';
 
 interface Common {
   stream: string;
@@ -15,19 +15,25 @@ interface Common {
   atMs: number;
 }
 
-/** One feed's objects at one step, as they came; `atMs` is the time of arrival. */
-export interface PartRecord extends Common {
-  kind: 'part';
+/**
+ * Something a feed did. `epoch` is that of its last `open`, in logs that several processes append to: such a record may
+ * be stored twice, and late.
+ */
+interface OfFeed extends Common {
   role: Role;
   tracker: string | null;
+  epoch?: number;
+}
+
+/** One feed's objects at one step, as they came; `atMs` is the time of arrival. */
+export interface PartRecord extends OfFeed {
+  kind: 'part';
   part: FeedPart;
 }
 
 /** A feed said hello. `settings` come with the first feed of a stream. */
-export interface OpenRecord extends Common {
+export interface OpenRecord extends OfFeed {
   kind: 'open';
-  role: Role;
-  tracker: string | null;
   settings?: unknown;
 }
 
@@ -38,17 +44,15 @@ export interface ConfigureRecord extends Common {
 }
 
 /** A feed is finished. */
-export interface EndRecord extends Common {
+export interface EndRecord extends OfFeed {
   kind: 'end';
-  role: Role;
-  tracker: string | null;
 }
 
 /** The connection of a feed is gone, and it did not say that this was the end. */
-export interface CutRecord extends Common {
+export interface CutRecord extends OfFeed {
   kind: 'cut';
-  role: Role;
-  tracker: string | null;
+  /** with `epoch`: the last part before it; a feed that is past it has come back since */
+  seq?: number;
 }
 
 /** Time passed without input, and something was due; or the stream has another share of a thread from now on. */
@@ -67,6 +71,8 @@ export interface ResumeRecord extends Common {
 export interface RetireRecord extends Common {
   kind: 'retire';
   tracker: string | null;
+  /** whether it is still idle is looked at again when this is applied: others append too */
+  ifIdle?: true;
 }
 
 export type LogRecord =
@@ -84,12 +90,19 @@ const KINDS = ['part', 'open', 'configure', 'end', 'tick', 'resume', 'retire', '
 const HAS_K = 1;
 const HAS_T = 2;
 const IS_REFERENCE = 4;
+const IS_REPORTS = 8;
+const HAS_IGNORE = 16;
+const HAS_EPOCH = 32;
 
 const HAS_BOX = 1;
 const HAS_CLASS = 2;
 const HAS_CONFIDENCE = 4;
 /** coordinates are in hundredths, four bytes each */
 const IS_COMPACT = 8;
+const HAS_TIME = 16;
+const HAS_VELOCITY = 32;
+const IS_ENDED = 64;
+const IS_IGNORED = 128;
 const HUNDREDTHS_MAX = 2 ** 31 - 1;
 
 /** half a surrogate pair */
@@ -135,31 +148,63 @@ export class RecordWriter {
     this.#bytes.writeUInt32LE(this.#length - start - 4, start);
   }
 
-  #part({ role, tracker, part }: PartRecord): void {
-    const { seq, k, t, objects } = part;
+  #part({ role, tracker, part, epoch }: PartRecord): void {
+    const { seq, k, t, objects, reports, ignore } = part;
     this.#string(tracker ?? '');
     this.#reserve(1 + 8 * 3 + 4);
     let at = this.#length;
     this.#bytes[at++] =
-      (k === undefined ? 0 : HAS_K) | (t === undefined ? 0 : HAS_T) | (role === 'reference' ? IS_REFERENCE : 0);
+      (k === undefined ? 0 : HAS_K) |
+      (t === undefined ? 0 : HAS_T) |
+      (role === 'reference' ? IS_REFERENCE : 0) |
+      (reports ? IS_REPORTS : 0) |
+      (ignore ? HAS_IGNORE : 0) |
+      (epoch === undefined ? 0 : HAS_EPOCH);
     at = this.#bytes.writeDoubleLE(seq, at);
     at = this.#bytes.writeDoubleLE(k ?? 0, at);
     at = this.#bytes.writeDoubleLE(t ?? 0, at);
     this.#length = this.#bytes.writeUInt32LE(objects.ids.length, at);
     this.#objects(objects);
+    if (ignore) this.#longText(JSON.stringify(ignore));
+    if (epoch !== undefined) this.#number(epoch);
   }
 
-  #objects({ shape, stride, ids, coordinates, classes, confidences }: PackedList): void {
+  /** Its length in four bytes, and UTF-8. */
+  #longText(text: string): void {
+    this.#reserve(4 + Buffer.byteLength(text));
+    const size = this.#bytes.write(text, this.#length + 4, 'utf8');
+    this.#length = this.#bytes.writeUInt32LE(size, this.#length) + size;
+  }
+
+  #objects({ shape, stride, ids, coordinates, classes, confidences, ...extras }: PackedList): void {
+    const { times, velocities, ignored, ended } = extras;
     for (let n = 0; n < ids.length; n++) {
       const kind = classes?.[n] ?? null;
       const confidence = confidences?.[n] ?? null;
+      const t = times?.[n] ?? null;
+      const velocity = velocities?.[n] ?? null;
       const flags =
-        (shape === 'box' ? HAS_BOX : 0) | (kind === null ? 0 : HAS_CLASS) | (confidence === null ? 0 : HAS_CONFIDENCE);
+        (shape === 'box' ? HAS_BOX : 0) |
+        (kind === null ? 0 : HAS_CLASS) |
+        (confidence === null ? 0 : HAS_CONFIDENCE) |
+        (t === null ? 0 : HAS_TIME) |
+        (velocity === null ? 0 : HAS_VELOCITY) |
+        (ended?.[n] ? IS_ENDED : 0) |
+        (ignored?.[n] ? IS_IGNORED : 0);
       this.#string(ids[n]);
       this.#coordinates(coordinates, n * stride, stride, flags);
       if (confidence !== null) this.#number(confidence);
       if (kind !== null) this.#string(kind);
+      if (t !== null) this.#number(t);
+      if (velocity !== null) this.#numbers(velocity);
     }
+  }
+
+  /** Their count in one byte, and the numbers. */
+  #numbers(list: readonly number[]): void {
+    this.#reserve(1);
+    this.#bytes[this.#length++] = list.length;
+    for (const value of list) this.#number(value);
   }
 
   /** Flags, count, and the numbers from `first` on. */
@@ -263,7 +308,17 @@ export class RecordReader {
     return { kind, stream, atMs, ...rest };
   }
 
-  #part(): Pick<PartRecord, 'role' | 'tracker' | 'part'> {
+  /** The next record when it is of this stream; null otherwise, at the cost of a glance. */
+  readOf(stream: string): LogRecord | null {
+    const start = this.#at;
+    const end = start + 4 + this.bytes.readUInt32LE(start);
+    this.#at += 13;
+    const isOf = this.#string() === stream;
+    this.#at = isOf ? start : end;
+    return isOf ? this.read() : null;
+  }
+
+  #part(): Omit<PartRecord, 'kind' | 'stream' | 'atMs'> {
     const tracker = this.#string();
     const flags = this.bytes[this.#at++];
     const seq = this.#number();
@@ -272,7 +327,12 @@ export class RecordReader {
     const part: FeedPart = { seq, objects: this.#objects() };
     if (flags & HAS_K) part.k = k;
     if (flags & HAS_T) part.t = t;
-    return flags & IS_REFERENCE ? { role: 'reference', tracker: null, part } : { role: 'tracker', tracker, part };
+    if (flags & IS_REPORTS) part.reports = true;
+    if (flags & HAS_IGNORE) part.ignore = JSON.parse(this.#longText());
+    const own: Omit<PartRecord, 'kind' | 'stream' | 'atMs'> =
+      flags & IS_REFERENCE ? { role: 'reference', tracker: tracker || null, part } : { role: 'tracker', tracker, part };
+    if (flags & HAS_EPOCH) own.epoch = this.#number();
+    return own;
   }
 
   #objects(): PackedList {
@@ -298,8 +358,30 @@ export class RecordReader {
         list.classes ??= new Array<null>(count).fill(null);
         list.classes[n] = this.#string();
       }
+      if (flags & (HAS_TIME | HAS_VELOCITY | IS_ENDED | IS_IGNORED)) this.#extras(list, n, flags);
     }
     return list;
+  }
+
+  #extras(list: PackedList, n: number, flags: number): void {
+    if (flags & HAS_TIME) putExtra(list, 'times', n, this.#number());
+    if (flags & HAS_VELOCITY) {
+      const axes = this.bytes[this.#at++];
+      putExtra(
+        list,
+        'velocities',
+        n,
+        Array.from({ length: axes }, () => this.#number()),
+      );
+    }
+    if (flags & IS_ENDED) putExtra(list, 'ended', n, true);
+    if (flags & IS_IGNORED) putExtra(list, 'ignored', n, true);
+  }
+
+  #longText(): string {
+    const size = this.bytes.readUInt32LE(this.#at);
+    this.#at += 4 + size;
+    return this.bytes.toString('utf8', this.#at - size, this.#at);
   }
 
   #hundredths(): number {

@@ -4,7 +4,7 @@
  * stream with the most of them loses its oldest, so that one that is rejected all the time hides nobody else's.
  */
 import { eventKey } from '../store/commit.js';
-import type { Log } from '../store/log.js';
+import type { DurableLog } from '../store/log-port.js';
 import { type LiveEvent, mergeEvents, type Refused } from '../wire/events.js';
 
 /** findings of a stream that are kept longer than its other events */
@@ -71,7 +71,7 @@ export class EventHistory {
   #unloggedCount = 0;
 
   constructor(
-    readonly log: Log,
+    readonly log: DurableLog,
     readonly eventsMax: number,
   ) {}
 

@@ -2,6 +2,8 @@
  * Everything a lane knows, as plain JSON, so that it can be stored: both feeds on one axis, and what waits. Its version
  * and what became of earlier ones stand in store/formats.ts.
  */
+import type { Intervals } from '../trajectories/intervals.js';
+import type { TrajectoriesState } from '../trajectories/trajectories.js';
 import type { Role } from '../wire/feed.js';
 import type { Arrived, Placed } from '../wiring/resampling.js';
 
@@ -69,6 +71,23 @@ export interface LaneState {
   steps: number;
   endedMs: number;
   finished: boolean;
+  /** of a lane in which a feed reports its objects one by one */
+  reports?: ReportingState;
+}
+
+/** What decides when such a lane is judged. */
+export interface ReportingState {
+  /** which of the feeds report */
+  reference: boolean;
+  tracker: boolean;
+  /** whose times are judged; null while that is not known */
+  clock: 'tracker' | 'reference' | 'grid' | null;
+  /** milliseconds from one step to the next, on a grid, and the next one */
+  gridMs: number | null;
+  nextMs: number | null;
+  /** of the tracker's parts */
+  spacing: Intervals;
+  tracks: TrajectoriesState | null;
 }
 
 /** before every place */

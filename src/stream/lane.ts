@@ -581,6 +581,8 @@ export class Lane {
     this.state.steps++;
     const step: Step = { type: 'step', tracker: this.tracker, k, reference, tracks, receivedMs };
     if (t !== undefined) step.t = t;
+    const ignore = one.part.ignore ?? other?.part.ignore;
+    if (ignore) step.ignore = ignore;
     this.#out.push(step);
   }
 }

@@ -15,13 +15,15 @@
  * interpolated.
  */
 
-import type { PairingSettings } from '../config/config.js';
+import type { PairingSettings, ReportSettings } from '../config/config.js';
+import { Trajectories, type TrajectoriesState } from '../trajectories/trajectories.js';
 import type { Silence } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import type { FeedPart } from '../wire/objects.js';
 import type { Arrived } from '../wiring/resampling.js';
 import { Lane } from './lane.js';
 import type { LaneState } from './lane-state.js';
+import { isReports, ReportLane, untakenReports } from './report-lane.js';
 import type { Outcome } from './step.js';
 
 interface FeedState {
@@ -42,6 +44,10 @@ export interface PairingState {
   lanes: Record<string, LaneState>;
   /** reference parts that came when no tracker was known; they go to every tracker that comes within latenessMs */
   early: Arrived[];
+  /** of references that report their objects one by one */
+  truths?: TrajectoriesState;
+  /** references by name, and whether they have ended; those that are told apart at all */
+  references?: Array<[name: string, ended: boolean]>;
 }
 
 /** The feeds of one stream. All times are epoch milliseconds and are handed in. */
@@ -50,11 +56,15 @@ export class Pairing {
   #nowMs = 0;
   #reference: FeedState | null = null;
   readonly #trackers = new Map<string, FeedState>();
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, Lane | ReportLane>();
   #early: PairingState['early'] = [];
+  #truths: Trajectories | null = null;
+  /** references by name, and whether they have ended */
+  readonly #references = new Map<string, boolean>();
 
   constructor(
     settings: PairingSettings,
+    private reports: ReportSettings,
     /** points are latitude and longitude */
     readonly geodetic = false,
   ) {
@@ -62,16 +72,30 @@ export class Pairing {
   }
 
   /** Other settings from now on; what waits is kept. */
-  configure(settings: PairingSettings): void {
+  configure(settings: PairingSettings, reports = this.reports): void {
     this.#settings = settings;
-    for (const [name, lane] of this.#lanes)
-      this.#lanes.set(name, new Lane(name, this.#settings, this.geodetic, lane.state));
+    this.reports = reports;
+    if (this.#truths) this.#truths = new Trajectories(reports, this.geodetic, this.#truths.toJSON());
+    for (const [name, lane] of this.#lanes) this.#lanes.set(name, this.#laneFrom(name, stateOf(lane)));
   }
 
-  /** A reference that says hello, for the first time or again. */
-  openReference(nowMs: number): Outcome[] {
+  #laneFrom(name: string, state?: LaneState): Lane | ReportLane {
+    return this.#truths || state?.reports
+      ? new ReportLane(name, this.#settings, this.reports, this.geodetic, this.#truths, state)
+      : new Lane(name, this.#settings, this.geodetic, state);
+  }
+
+  /** The reports of the reference: how often they come, and how long they are waited for; null without any. */
+  get timeliness(): { timelyMs: number; latenessMs: number } | null {
+    const timelyMs = this.#truths?.timelyMs ?? null;
+    return timelyMs === null ? null : { timelyMs, latenessMs: this.#settings.latenessMs };
+  }
+
+  /** A reference that says hello, for the first time or again; several of them have names. */
+  openReference(nowMs: number, name: string | null = null): Outcome[] {
     this.#reach(nowMs);
     this.#expectReference();
+    this.#references.set(nameOf(name), false);
     if (this.#reference!.ended) Object.assign(this.#reference!, this.#newFeed());
     for (const lane of this.#lanes.values()) lane.reopenReference();
     return [];
@@ -86,13 +110,13 @@ export class Pairing {
     if (known && !known.ended) return out;
     if (known && !this.#lanes.get(name)!.state.finished) out.push({ type: 'finished', tracker: name });
     this.#trackers.set(name, this.#newFeed());
-    const lane = new Lane(name, this.#settings, this.geodetic);
+    const lane = this.#laneFrom(name);
     lane.state.reference.ended = this.#reference!.ended;
     for (const other of this.#lanes.values())
       if (other.state.resuming?.absent.includes('reference')) lane.await('reference', this.#nowMs);
     this.#lanes.set(name, lane);
     this.#dropEarly();
-    for (const early of this.#early) out.push(...lane.push('reference', { ...early }));
+    if (!this.#truths) for (const early of this.#early) out.push(...lane.push('reference', { ...early }));
     return out;
   }
 
@@ -107,12 +131,65 @@ export class Pairing {
     const out: Outcome[] = [];
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed) throw new Error(`tracker ${tracker} has not been opened`);
-    this.#afterPause(role, tracker, feed);
-    this.#heard(role, tracker, feed, out);
+    const lane = role === 'tracker' ? tracker : null;
+    this.#afterPause(role, lane, feed);
+    this.#heard(role, lane, feed, out);
     const arrived = { part, receivedMs: this.#nowMs, sinceMs: this.#nowMs };
-    if (role === 'tracker') addAll(out, this.#lanes.get(tracker!)!.push(role, arrived));
+    if (role === 'tracker') addAll(out, this.#trackerLane(tracker!, part).push(role, arrived));
+    else if (this.#truths || isReports(part) || this.#references.size > 1)
+      this.#pushReports(nameOf(tracker), arrived, out);
     else this.#pushReference(arrived, out);
+    if (this.#truths) this.#truths.close(this.#closedUpTo());
     return out;
+  }
+
+  /** The lane of a tracker that turns out to report its objects one by one is another one from then on. */
+  #trackerLane(name: string, part: FeedPart): Lane | ReportLane {
+    const lane = this.#lanes.get(name)!;
+    if (lane instanceof ReportLane || !isReports(part)) return lane;
+    return this.#becomeReporting(name, lane, []);
+  }
+
+  /** What waits goes along; frames of a reference are still frames. */
+  #becomeReporting(name: string, { state }: Lane, out: Outcome[]): ReportLane {
+    const lane = new ReportLane(name, this.#settings, this.reports, this.geodetic, this.#truths);
+    lane.state.silent = state.silent;
+    lane.state.reference.ended = state.reference.ended;
+    this.#lanes.set(name, lane);
+    const waiting = [
+      ...state.undecided,
+      ...state.reference.pending.map((placed) => ({ role: 'reference' as const, ...placed })),
+      ...state.tracker.pending.map((placed) => ({ role: 'tracker' as const, ...placed })),
+    ];
+    for (const { role, ...arrived } of waiting)
+      if (role === 'tracker' || !this.#truths) addAll(out, lane.push(role, arrived));
+    return lane;
+  }
+
+  /** Reports of a reference, or frames of one of several, whose objects are read as reports. */
+  #pushReports(feed: string, { part, receivedMs }: Arrived, out: Outcome[]): void {
+    if (!this.#truths) {
+      this.#truths = new Trajectories(this.reports, this.geodetic);
+      for (const early of this.#early) this.#truths.add('', early.part, early.receivedMs);
+      this.#early = [];
+      for (const [name, lane] of this.#lanes)
+        if (lane instanceof ReportLane) this.#lanes.set(name, this.#laneFrom(name, lane.save()));
+        else this.#becomeReporting(name, lane, out);
+    }
+    const truths = this.#truths;
+    out.push(...untakenReports('reference', null, truths.add(feed, part, receivedMs)));
+    for (const lane of this.#lanes.values())
+      if (lane instanceof ReportLane) addAll(out, lane.heard(truths.newestMs, this.#nowMs));
+  }
+
+  /** Nobody asks about a time up to this one again. */
+  #closedUpTo(): number {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { state } of this.#lanes.values())
+      if (!state.finished) least = Math.min(least, state.tracker.closedUpTo);
+    // without trackers only what a tracker may still ask about is kept
+    const newest = this.#truths!.newestMs - this.#settings.latenessMs;
+    return least === Number.POSITIVE_INFINITY ? newest : least;
   }
 
   #reach(nowMs: number): void {
@@ -142,6 +219,9 @@ export class Pairing {
     const out: Outcome[] = [];
     const feed = role === 'reference' ? this.#expectReference() : this.#trackers.get(tracker!);
     if (!feed || feed.ended) return out;
+    if (role === 'reference') this.#references.set(nameOf(tracker), true);
+    // the reference has ended when all of them have
+    if (role === 'reference' && [...this.#references.values()].some((ended) => !ended)) return out;
     feed.ended = true;
     feed.silent = false;
     for (const [name, lane] of this.#lanes)
@@ -163,7 +243,7 @@ export class Pairing {
   cut(role: Role, tracker: string | null, nowMs: number): Outcome[] {
     this.#reach(nowMs);
     const feed = role === 'reference' ? this.#reference : this.#trackers.get(tracker!);
-    if (feed) this.#await(role, tracker, feed);
+    if (feed) this.#await(role, role === 'tracker' ? tracker : null, feed);
     return [];
   }
 
@@ -192,7 +272,7 @@ export class Pairing {
 
   /** Whether a feed must not send more until another one is back. */
   isAhead(tracker: string | null): boolean {
-    if (tracker !== null) return this.#lanes.get(tracker)?.isAhead('tracker') ?? false;
+    if (tracker !== null && nameOf(tracker) === '') return this.#lanes.get(tracker)?.isAhead('tracker') ?? false;
     for (const lane of this.#lanes.values()) if (lane.isAhead('reference')) return true;
     return false;
   }
@@ -209,20 +289,24 @@ export class Pairing {
   }
 
   toJSON(): PairingState {
-    const lanes = Object.fromEntries([...this.#lanes].map(([name, lane]) => [name, lane.state]));
+    const lanes = Object.fromEntries([...this.#lanes].map(([name, lane]) => [name, stateOf(lane)]));
     const trackers = Object.fromEntries(this.#trackers);
-    return { nowMs: this.#nowMs, reference: this.#reference, trackers, lanes, early: this.#early };
+    const state: PairingState = { nowMs: this.#nowMs, reference: this.#reference, trackers, lanes, early: this.#early };
+    if (this.#truths) state.truths = this.#truths.toJSON();
+    if (this.#references.size > 0) state.references = [...this.#references];
+    return state;
   }
 
   /** Resumes exactly where `toJSON` was called; owns the state from then on. */
-  static fromJSON(state: PairingState, settings: PairingSettings, geodetic = false): Pairing {
-    const pairing = new Pairing(settings, geodetic);
+  static fromJSON(state: PairingState, settings: PairingSettings, reports: ReportSettings, geodetic = false): Pairing {
+    const pairing = new Pairing(settings, reports, geodetic);
+    if (state.truths) pairing.#truths = new Trajectories(pairing.reports, geodetic, state.truths);
+    for (const [name, ended] of state.references ?? []) pairing.#references.set(name, ended);
     pairing.#nowMs = state.nowMs;
     pairing.#reference = state.reference;
     pairing.#early = state.early;
     for (const [name, feed] of Object.entries(state.trackers)) pairing.#trackers.set(name, feed);
-    for (const [name, lane] of Object.entries(state.lanes))
-      pairing.#lanes.set(name, new Lane(name, pairing.#settings, geodetic, lane));
+    for (const [name, lane] of Object.entries(state.lanes)) pairing.#lanes.set(name, pairing.#laneFrom(name, lane));
     return pairing;
   }
 
@@ -261,7 +345,7 @@ export class Pairing {
   }
 
   /** The lanes that a feed is in. */
-  #lanesOf(tracker: string | null): Lane[] {
+  #lanesOf(tracker: string | null): Array<Lane | ReportLane> {
     return tracker === null ? [...this.#lanes.values()] : [this.#lanes.get(tracker)!];
   }
 
@@ -285,14 +369,14 @@ export class Pairing {
   }
 
   /** A tracker is silent when the reference has gone on for silenceMs without it. */
-  #isSilentTracker(name: string, lane: Lane): boolean {
+  #isSilentTracker(name: string, lane: Lane | ReportLane): boolean {
     const feed = this.#trackers.get(name)!;
     if (feed.silent || feed.ended || !this.#reference) return false;
     const aloneMs = this.#reference.quietMs - this.#countsFrom('tracker', name, feed);
     return aloneMs >= this.#settings.silenceMs && !lane.holding;
   }
 
-  #silenceTracker(name: string, lane: Lane, out: Outcome[]): void {
+  #silenceTracker(name: string, lane: Lane | ReportLane, out: Outcome[]): void {
     const feed = this.#trackers.get(name)!;
     feed.silent = true;
     lane.state.silent = true;
@@ -318,6 +402,11 @@ export class Pairing {
     if (role === 'tracker') this.#lanes.get(tracker!)!.state.silent = false;
   }
 }
+
+/** The name of one of several references; empty for the only one. */
+const nameOf = (feed: string | null): string => (feed?.startsWith('@') ? feed : '');
+
+const stateOf = (lane: Lane | ReportLane): LaneState => (lane instanceof ReportLane ? lane.save() : lane.state);
 
 function addAll(out: Outcome[], more: readonly Outcome[]): void {
   for (const outcome of more) out.push(outcome);

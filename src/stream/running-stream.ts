@@ -19,8 +19,10 @@ export interface RunningStream {
   readonly plan: StreamPlan;
   /** its solves take so long that they should be done in a worker */
   readonly heavy: boolean;
-  /** the share it should have of its thread, when no record has told it so; undefined when all is well */
+  /** the share it should have of its worker, when no record has told it so; undefined when all is well */
   readonly newShare: number | undefined;
+  /** the share it has of this thread, when its solves need so much that it shares it; undefined when they do not */
+  readonly shareHere: number | undefined;
   /** position of the oldest record that was sent to a worker and is not back yet; infinity when there is none */
   readonly firstPending: number;
   /** records that an answer of this stream has to wait for, those of other streams in the same worker included */

@@ -3,19 +3,36 @@
  * the newest report. The objects of the frames are kept once, inside the window.
  */
 
-import { type IncidentState, type IncidentTime, IncidentWatch } from '../incidents/incident.js';
+import type { StreamSettings } from '../config/schema.js';
+import { type DetectorNews, type DetectorSource, SpikeDetector } from '../incidents/detector.js';
+import type { IncidentState, IncidentTime } from '../incidents/incident.js';
 import { evaluate } from '../metric/evaluate.js';
 import type { Obj, Report } from '../metric/evaluation.js';
 import { BOX_DISTANCES, type Params } from '../metric/params.js';
-import { type FeedSnapshot, SlidingWindow, type WindowParams, type WindowSnapshot } from '../metric/sliding-window.js';
+import {
+  type FeedSnapshot,
+  type SettledFrame,
+  SlidingWindow,
+  type WindowParams,
+  type WindowSnapshot,
+} from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView, PackedFeed, PackedFrame } from '../metric/window/frame-record.js';
+import { type PerformanceReading, RecentPerformance, type RecentState } from '../performance/recent.js';
+import { performanceFrame, planeOf } from '../performance/sequence.js';
 import type { SpikeKeys } from '../spikes/settings.js';
-import type { Signal } from '../spikes/signals.js';
-import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
-import { type FrameMark, type MarkedSwitch, summarize } from '../wire/events.js';
-import type { IncidentNews } from '../wire/incidents.js';
+import type { SpikeState } from '../spikes/watch.js';
+import {
+  type ClassTotals,
+  type FrameMark,
+  type MarkedSwitch,
+  type NotJudgedCounts,
+  type Readings,
+  summarize,
+} from '../wire/events.js';
 import { type PackedList, unpack } from '../wire/objects.js';
+import { ClassLedger } from './class-totals.js';
+import { addNotJudged, addUnpaired, type Judging } from './judging.js';
 import type { Step } from './step.js';
 
 /** Frames that stay unjudged because their window was not proven when they were to settle. */
@@ -31,13 +48,32 @@ export interface Pushed {
   mark: FrameMark;
   report: Report;
   switches: readonly MarkedSwitch[];
-  spikes: readonly SpikeNews[];
-  incidents: readonly IncidentNews[];
+  /** spikes and diagnoses */
+  news: readonly DetectorNews[];
+  /** objects of the newest frame that are not judged; null where everything is */
+  notJudged: NotJudgedCounts | null;
+  /** PD, SIAP, latency and so on, when they were worked out */
+  performance: PerformanceReading | null;
+  /** what each class cost and counted so far; null where classes are not kept apart */
+  classes: ClassTotals | null;
   /** that frames stay unjudged, or do so no longer */
   unjudged: Unjudged | null;
   /** milliseconds spent, and those of work as it is counted */
   solveMs: number;
   workMs: number;
+}
+
+/** A series as it is listed. */
+export interface SeriesInfo {
+  tracker: string;
+  profile: string;
+  k: number | null;
+  frames: number;
+  ended: boolean;
+  /** the newest PD, SIAP, latency and so on; absent while they are off, and before the first */
+  performance?: PerformanceReading;
+  /** what each class cost and counted so far; absent where classes are not kept apart */
+  classes?: ClassTotals;
 }
 
 /** A frame of the window with its objects. */
@@ -61,7 +97,15 @@ export interface SeriesState {
   incidents?: IncidentState;
   /** while frames stay unjudged: how many others did before them */
   unjudgedBefore?: number;
+  /** objects that were not judged so far */
+  notJudged?: NotJudgedCounts;
+  performance?: RecentState;
+  /** where classes are kept apart: what each cost and counted so far */
+  classes?: ClassTotals;
 }
+
+/** A feed of a frame as the window or a snapshot of it has it. */
+type LooseFeed = Omit<PackedFeed, 'coordinates'> & { coordinates: ArrayLike<number> };
 
 /** milliseconds: what took longer is not solved again after a restart */
 const QUICK_MS = 1;
@@ -70,16 +114,16 @@ const QUICK_MS = 1;
 const RESTORE_BUDGET_MS = 60_000;
 
 const NO_SWITCHES: readonly MarkedSwitch[] = [];
-const NO_SPIKES: readonly SpikeNews[] = [];
-const NO_INCIDENTS: readonly IncidentNews[] = [];
+const NO_NEWS: readonly DetectorNews[] = [];
 
 export class Series {
   #window: SlidingWindow;
   /** of the frames in the window, oldest first */
   #marks: FrameMark[] = [];
   #report: Report | null = null;
-  #spikes: SpikeWatch | null = null;
-  #incidents: IncidentWatch | null = null;
+  #detector: SpikeDetector | null = null;
+  #performance: RecentPerformance | null = null;
+  #classes: ClassLedger | null = null;
   /** of the newest frame: for a diagnosis */
   #reference: PackedList | null = null;
   #ended = false;
@@ -87,6 +131,9 @@ export class Series {
   #solveMs = 0;
   /** while frames stay unjudged: how many others did before them; null while they are judged */
   #unjudgedBefore: number | null = null;
+  #notJudged: NotJudgedCounts = { reference: {}, tracker: {} };
+  /** what of a step is judged; everything while it is null */
+  judging: Judging | null = null;
 
   constructor(
     readonly tracker: string,
@@ -106,6 +153,54 @@ export class Series {
     return this.#ended;
   }
 
+  /** Objects that were not judged so far, by reason. */
+  get notJudged(): NotJudgedCounts {
+    return this.#notJudged;
+  }
+
+  /** The newest PD, SIAP, latency and so on; null while they are off, and before the first. */
+  get performance(): PerformanceReading | null {
+    return this.#performance?.reading ?? null;
+  }
+
+  /** Measures by these settings from now on, anew where they have changed; settings of older snapshots have none. */
+  measure(settings: StreamSettings['performance'] | undefined): void {
+    if (!settings?.enabled) {
+      this.#performance = null;
+      return;
+    }
+    const { enabled: _enabled, ...lengths } = settings;
+    const terms = { plane: planeOf(this.params), ...lengths };
+    if (JSON.stringify(terms) !== JSON.stringify(this.#performance?.terms))
+      this.#performance = new RecentPerformance(terms);
+  }
+
+  /** Counts by class from now on, where classes are kept apart; settings of older snapshots do not say. */
+  divide({ apart = false, namesMax = 0 }: Partial<StreamSettings['classes']> = {}): void {
+    if (!apart) this.#classes = null;
+    else if (this.#classes?.namesMax !== namesMax)
+      this.#classes = new ClassLedger(namesMax, this.params, this.#classes?.reading);
+  }
+
+  /** What is known beside the newest report. */
+  readings(): Readings {
+    const { performance } = this;
+    const none: NotJudgedCounts = { reference: {}, tracker: {} };
+    return {
+      ...(this.#detector ? { spikes: this.#detector } : {}),
+      ...(performance ? { performance } : {}),
+      ...(isEmpty(this.#notJudged) ? {} : { notJudged: { newest: none, totals: this.#notJudged } }),
+      ...(this.#classes ? { classes: this.#classes.reading } : {}),
+    };
+  }
+
+  info(): SeriesInfo {
+    const { tracker, profile, mark, performance } = this;
+    const classes = this.#classes?.reading;
+    const info = { tracker, profile, k: mark?.k ?? null, frames: this.#report ? this.#report.frame + 1 : 0 };
+    return { ...info, ended: this.#ended, ...(performance ? { performance } : {}), ...(classes ? { classes } : {}) };
+  }
+
   /** Number of the newest frame. */
   get mark(): FrameMark | null {
     return this.#marks.at(-1) ?? null;
@@ -114,26 +209,27 @@ export class Series {
   /** Adds a step, with at most so much work. A step that throws InputError leaves no trace. */
   push(step: Step, budgetMs?: number): Pushed {
     const began = performance.now();
-    const report = this.#window.push({ reference: step.reference, tracker: step.tracks }, budgetMs);
+    const judged = this.judging?.judge(step) ?? { reference: step.reference, tracks: step.tracks, notJudged: null };
+    const report = this.#window.push({ reference: judged.reference, tracker: judged.tracks }, budgetMs);
+    const notJudged = judged.notJudged && addUnpaired(judged, this.#window.glance().properTracks);
+    if (notJudged) addNotJudged(this.#notJudged, notJudged);
     const solveMs = performance.now() - began;
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);
     if (this.#marks.length > this.params.windowFrames) this.#marks.shift();
-    const spikes = this.#watch(step, report);
     this.#reference = step.reference;
-    const incidents = this.#incidents?.update(spikes, { ...mark, atMs: step.receivedMs }, this.#around) ?? NO_INCIDENTS;
-    return this.#pushed(mark, report, spikes, incidents, solveMs);
+    const news = this.#watch({ ...mark, atMs: step.receivedMs }, report);
+    return this.#pushed(mark, report, news, solveMs, notJudged);
   }
 
   /**
    * Nobody is alarmed by what is not proven. Feeds without times have none: when frames came depends on interruptions,
    * and what is found must not.
    */
-  #watch({ k, t }: Step, report: Report): readonly SpikeNews[] {
-    if (report.exact)
-      return this.#spikes?.update(this.#window.glance(), { k, t }, () => switchedLately(report)) ?? NO_SPIKES;
-    this.#spikes?.interrupt();
-    return NO_SPIKES;
+  #watch(mark: IncidentTime, report: Report): readonly DetectorNews[] {
+    if (!this.#detector) return NO_NEWS;
+    if (!report.exact) return this.#detector.skip(this.#source, mark);
+    return this.#detector.update(this.#source, mark, () => switchedLately(report));
   }
 
   /** Settles everything left; null when there is nothing to say. */
@@ -143,19 +239,13 @@ export class Series {
     this.#ended = true;
     const began = performance.now();
     const report = this.#window.end();
-    const spikes = this.endSpikes();
-    const incidents = this.#incidents?.close(mark) ?? NO_INCIDENTS;
-    return this.#pushed(mark, report, spikes, incidents, performance.now() - began);
+    const news = this.#detector?.close(mark) ?? NO_NEWS;
+    return this.#pushed(mark, report, news, performance.now() - began);
   }
 
-  /** The spike detector; null while it is off. */
-  get spikes(): SpikeWatch | null {
-    return this.#spikes;
-  }
-
-  /** What is wrong with the series; null while nobody watches it. */
-  get incidents(): IncidentWatch | null {
-    return this.#incidents;
+  /** What watches for spikes, and diagnoses them; null while it is off. */
+  get detector(): SpikeDetector | null {
+    return this.#detector;
   }
 
   /** When the newest frame was, for incidents that are told of at this moment. */
@@ -163,44 +253,37 @@ export class Series {
     return { ...(this.mark ?? { k: 0 }), atMs };
   }
 
-  /** What a diagnosis looks at. */
-  readonly #around = {
+  /** What the detector looks at. */
+  readonly #source: DetectorSource = {
+    glance: () => this.#window.glance(),
     frames: () => this.#window.frames(),
     classes: () => classesOf(this.#reference),
   };
 
-  /** Watches for spikes by these settings from now on, with what `before` has learned; not at all without signals. */
-  watchSpikes(settings: SpikeKeys | undefined, before = this.#spikes, incidents = this.#incidents): void {
-    const { exponent, cutoff } = this.params;
+  /** Watches for spikes by these settings from now on, with what `before` knows; not at all without signals. */
+  watchSpikes(settings: SpikeKeys | undefined, before = this.#detector): void {
     const on = settings !== undefined && settings.signals?.length !== 0;
-    this.#spikes = on ? SpikeWatch.fromJSON(before?.toJSON(), settings, exponent, cutoff) : null;
-    this.#incidents = on ? (incidents ?? new IncidentWatch(this.params)) : null;
-  }
-
-  /** Spikes of signals that are not in `kept` are over. */
-  endSpikes(kept: readonly Signal[] = []): SpikeNews[] {
-    return this.#spikes && this.mark ? this.#spikes.close(this.mark.k, kept) : [];
-  }
-
-  /** The tracker is gone while its reference lives: its spikes stay, and say so. */
-  retireSpikes(): SpikeNews[] {
-    return this.#spikes && this.mark ? this.#spikes.retire(this.mark.k) : [];
+    this.#detector = on ? SpikeDetector.fromJSON(before?.toJSON(), settings, this.params) : null;
   }
 
   #pushed(
     mark: FrameMark,
     report: Report,
-    spikes: readonly SpikeNews[],
-    incidents: readonly IncidentNews[],
+    news: readonly DetectorNews[],
     solveMs: number,
+    notJudged: NotJudgedCounts | null = null,
   ): Pushed {
     const first = report.frame - this.#marks.length + 1;
     const unjudged = this.#unjudged(report, (frame) => this.#marks[frame - first].k);
+    const settled = this.#performance || this.#classes ? this.#window.settledFrames() : [];
+    const performance = this.#performance && this.#measured(this.#performance, settled, first);
+    this.#classes?.add(settled, report.events);
+    const classes = this.#classes?.reading ?? null;
     const { workMs } = this.#window;
     this.#report = report;
     this.#solveMs = solveMs;
-    if (report.events.length === 0)
-      return { mark, report, switches: NO_SWITCHES, spikes, incidents, unjudged, solveMs, workMs };
+    const pushed = { mark, report, news, notJudged, performance, classes, unjudged, solveMs, workMs };
+    if (report.events.length === 0) return { ...pushed, switches: NO_SWITCHES };
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
       k: this.#marks[frame - first].k,
       truth,
@@ -208,7 +291,37 @@ export class Series {
       to,
       switches: count,
     }));
-    return { mark, report, switches, spikes, incidents, unjudged, solveMs, workMs };
+    return { ...pushed, switches };
+  }
+
+  /** Adds what has settled; `first` is the number of the oldest frame in the window. */
+  #measured(
+    performance: RecentPerformance,
+    settled: readonly SettledFrame[],
+    first: number,
+  ): PerformanceReading | null {
+    let reading: PerformanceReading | null = null;
+    for (const { number, objects, pairs } of settled) {
+      const { k, t } = this.#marks[number - first];
+      const frame = { reference: this.#objects(objects, 'reference'), tracker: this.#objects(objects, 'tracker') };
+      const measured = performanceFrame(frame, pairs, t ?? k, this.params);
+      reading = performance.update(measured, k, t !== undefined) ?? reading;
+    }
+    return this.#ended ? performance.read(this.#marks[this.#marks.length - 1].k) : reading;
+  }
+
+  #objects({ stride, ...feeds }: PackedFrame, role: 'reference' | 'tracker'): Obj[] {
+    return this.#list(feeds[role], stride);
+  }
+
+  #list({ ids, coordinates, alone, kinds }: LooseFeed, stride: number): Obj[] {
+    const shape = BOX_DISTANCES.has(this.params.distance) ? 'box' : 'point';
+    const list = unpack({ shape, stride, ids, coordinates: Array.from(coordinates) }) as Obj[];
+    if (!alone && !kinds) return list;
+    return list.map((object, n) => {
+      const kind = kinds?.[n] ?? undefined;
+      return { ...object, ...(alone && { alone: alone[n] }), ...(kind !== undefined && { kind }) };
+    });
   }
 
   /** Whether frames begin to stay unjudged with this report, or are judged again. */
@@ -238,9 +351,8 @@ export class Series {
   }
 
   #unpack({ frames, stride }: WindowSnapshot): RetainedFrame[] {
-    const shape = BOX_DISTANCES.has(this.params.distance) ? 'box' : 'point';
-    const objects = ([ids, coordinates]: FeedSnapshot) =>
-      unpack({ shape, stride, ids, coordinates: Array.from(coordinates) }) as Obj[];
+    const objects = ([ids, coordinates, alone, kinds]: FeedSnapshot) =>
+      this.#list({ ids, coordinates, alone, kinds }, stride);
     return frames.map((frame, n) => ({
       ...this.#marks[n],
       reference: objects(frame.reference),
@@ -259,9 +371,11 @@ export class Series {
     return {
       ...state,
       report: this.#report && stateOf(this.#report, this.#solveMs <= QUICK_MS),
-      ...(this.#spikes ? { spikes: this.#spikes.toJSON() } : {}),
-      ...(this.#incidents ? { incidents: this.#incidents.toJSON() } : {}),
+      ...this.#detector?.toJSON(),
       ...(this.#unjudgedBefore === null ? {} : { unjudgedBefore: this.#unjudgedBefore }),
+      ...(isEmpty(this.#notJudged) ? {} : { notJudged: this.#notJudged }),
+      ...(this.#performance ? { performance: this.#performance.toJSON() } : {}),
+      ...(this.#classes ? { classes: this.#classes.reading } : {}),
     };
   }
 
@@ -274,11 +388,11 @@ export class Series {
     series.#marks = marks;
     series.#ended = window.ended;
     series.#unjudgedBefore = state.unjudgedBefore ?? null;
+    series.#notJudged = state.notJudged ?? series.#notJudged;
     series.#report = report && series.#withFrames(report, window);
-    if (spikes && spikes.signals?.length !== 0) {
-      series.#spikes = SpikeWatch.fromJSON(state.spikes, spikes, window.params.exponent, window.params.cutoff);
-      series.#incidents = new IncidentWatch(window.params, state.incidents);
-    }
+    if (state.performance) series.#performance = new RecentPerformance(state.performance.terms, state.performance);
+    if (state.classes) series.#classes = new ClassLedger(0, window.params, state.classes);
+    if (spikes && spikes.signals?.length !== 0) series.#detector = SpikeDetector.fromJSON(state, spikes, window.params);
     return series;
   }
 
@@ -299,6 +413,9 @@ export class Series {
     });
   }
 }
+
+const isEmpty = ({ reference, tracker }: NotJudgedCounts): boolean =>
+  Object.keys(reference).length + Object.keys(tracker).length === 0;
 
 /** Of the truths that have one. */
 function classesOf(reference: PackedList | null): ReadonlyMap<string, string> {

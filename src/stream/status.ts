@@ -11,14 +11,16 @@ import type { Finding } from '../wire/findings.js';
 import type { OpenIncident } from '../wire/incidents.js';
 import type { Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
-import type { StreamPlan } from './plan.js';
-import type { RetainedFrame } from './series.js';
+import type { SceneFacts, StreamPlan } from './plan.js';
+import type { RetainedFrame, SeriesInfo } from './series.js';
 
 export interface FeedInfo {
   role: Role;
   tracker: string | null;
   /** number of the last frame that was stored */
   seq: number;
+  /** of its last `open`, where others append to the log too */
+  epoch?: number;
   /** epoch milliseconds */
   lastReceivedMs: number;
   silent: boolean;
@@ -37,7 +39,7 @@ export interface StreamInfo {
   /** feeds are coming back: nobody is late or silent meanwhile */
   resuming: boolean;
   feeds: FeedInfo[];
-  series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
+  series: SeriesInfo[];
   /** it is being rebuilt from its last snapshot and the log; its frames wait */
   restoring?: true;
   /** why it is not evaluated until the next start; its frames are stored */
@@ -53,6 +55,7 @@ export interface StreamInfo {
 /** The current window of a series; `frames[n]` belongs to `evaluation.perFrame[n]`. */
 export interface WindowView extends SeriesId, FrameMark {
   params: WindowParams;
+  scene?: SceneFacts;
   evaluation: Evaluation;
   newest: Report['newest'];
   settled: Report['settled'];

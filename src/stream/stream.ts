@@ -3,29 +3,33 @@
  * its log records: `apply` is the only way to change it, and the same records give the same events.
  */
 
-import { type IncidentState, IncidentWatch } from '../incidents/incident.js';
+import { type DetectorNews, incidentsIn, SpikeDetector, spikesIn } from '../incidents/detector.js';
+import type { IncidentState } from '../incidents/incident.js';
 import { InputError } from '../metric/input-error.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import type { ScoreReading } from '../scores/companion.js';
 import { spikeSettings } from '../spikes/settings.js';
-import { type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
+import type { SpikeState } from '../spikes/watch.js';
 import type { LogRecord } from '../store/record.js';
+import { SKIP_RULES } from '../wire/codes.js';
 import { newestReport, type ReportEvent, type SpikeEvent, summarize } from '../wire/events.js';
-import type { FeedId, Role } from '../wire/feed.js';
+import type { FeedId } from '../wire/feed.js';
 import { type FindingName, WIRING_MISTAKES } from '../wire/findings.js';
-import type { IncidentNews, OpenIncident } from '../wire/incidents.js';
+import type { OpenIncident } from '../wire/incidents.js';
 import { dimensionsOf } from '../wire/objects.js';
 import { seriesKey as keyOfSeries } from '../wire/series-key.js';
 import { Allowance, type AllowanceState } from './allowance.js';
 import { type CompanionStates, Companions } from './companions.js';
+import { FeedLedger, type FeedState } from './feed-ledger.js';
+import { Judging } from './judging.js';
 import { Load } from './load.js';
 import { Pairing, type PairingState } from './pairing.js';
-import { filtered, isGeodetic, keepsWindow, type StreamPlan, windowParams } from './plan.js';
+import { admitted, isGeodetic, keepsWindow, type StreamPlan, sceneOf, windowParams } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { type Pushed, Series, type SeriesState, type Unjudged } from './series.js';
 import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
-import type { Outcome, Step } from './step.js';
+import type { Outcome, Step, UntakenReports } from './step.js';
 import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
 import { Findings, type FindingsState } from './wiring/findings.js';
 
@@ -34,12 +38,6 @@ export interface StreamOptions extends Omit<SolveOptions, 'budgetMs'> {
   heavyMs?: number;
   /** milliseconds of work for one solve; null or absent: as allowance.ts says */
   budgetMs?: number | null;
-}
-
-interface FeedState {
-  role: Role;
-  tracker: string | null;
-  seq: number;
 }
 
 interface SeriesName {
@@ -81,12 +79,11 @@ export class Stream implements RunningStream {
   readonly #load: Load;
   readonly #allowance: Allowance;
   readonly #series = new Map<string, Series>();
-  readonly #feeds = new Map<string, FeedState>();
+  readonly #feeds: FeedLedger;
   /** how the spikes that last began, by series and signal */
   readonly #spikes = new Map<string, SpikeEvent>();
   /** detectors of trackers that are gone, with spikes that last, by series */
-  readonly #dormant = new Map<string, SpikeWatch>();
-  readonly #dormantIncidents = new Map<string, SeriesName & { watch: IncidentWatch }>();
+  readonly #dormant = new Map<string, SeriesName & { detector: SpikeDetector }>();
   #plan: StreamPlan;
   #dimensions: number;
   #position: number;
@@ -108,30 +105,43 @@ export class Stream implements RunningStream {
     this.#load = new Load(heavyMs, state?.heavy);
     this.#allowance = new Allowance(budgetMs, heavyMs, state?.allowance);
     this.#dimensions = state?.dimensions ?? 0;
-    const { pairing, spikes } = plan.settings;
+    this.#feeds = new FeedLedger(state?.feeds);
+    const { pairing, reports, spikes } = plan.settings;
     this.#pairing = state
-      ? Pairing.fromJSON(state.pairing, pairing, isGeodetic(plan))
-      : new Pairing(pairing, isGeodetic(plan));
-    for (const feed of state?.feeds ?? []) this.#feeds.set(feed.tracker ?? '', feed);
+      ? Pairing.fromJSON(state.pairing, pairing, reports, isGeodetic(plan))
+      : new Pairing(pairing, reports, isGeodetic(plan));
     for (const one of state?.series ?? [])
-      this.#series.set(seriesKey(one.tracker, one.profile), Series.fromJSON(one, solve, spikes));
+      this.#series.set(seriesKey(one.tracker, one.profile), this.#judged(Series.fromJSON(one, solve, spikes)));
     for (const event of state?.spikes ?? []) this.#spikes.set(spikeKey(event), event);
-    for (const [key, watch] of state?.dormant ?? []) this.#dormant.set(key, SpikeWatch.fromJSON(watch, spikes, 1, 1));
-    for (const [key, id, own] of state?.dormantIncidents ?? [])
-      this.#dormantIncidents.set(key, { ...id, watch: new IncidentWatch(windowParams(plan, id.profile), own) });
+    this.#restoreDormant(state?.dormant ?? [], state?.dormantIncidents ?? []);
     for (const event of state?.spikes ?? []) this.#gatherStored(event);
+  }
+
+  /** Spikes and incidents of a detector are stored apart; who it belongs to, an incident or a spike that lasts says. */
+  #restoreDormant(
+    spikes: NonNullable<StreamState['dormant']>,
+    incidents: NonNullable<StreamState['dormantIncidents']>,
+  ): void {
+    const names = new Map(
+      this.spikes().map(({ tracker, profile }) => [seriesKey(tracker, profile), { tracker, profile }]),
+    );
+    for (const [key, { tracker, profile }] of incidents) names.set(key, { tracker, profile });
+    const [bySpikes, byIncidents] = [new Map(spikes), new Map(incidents.map(([key, , own]) => [key, own]))];
+    const { profiles, settings } = this.#plan;
+    for (const [key, name] of names) {
+      const state = { spikes: bySpikes.get(key), incidents: byIncidents.get(key) };
+      if ((!state.spikes && !state.incidents) || !(name.profile in profiles)) continue;
+      const params = windowParams(this.#plan, name.profile);
+      this.#dormant.set(key, { ...name, detector: SpikeDetector.fromJSON(state, settings.spikes, params) });
+    }
   }
 
   /** A spike that lasts, of a version that had no incidents. */
   #gatherStored(event: SpikeEvent): void {
     const { tracker, profile, at, t, atMs } = event;
     const key = seriesKey(tracker, profile);
-    let watch = this.#series.get(key)?.incidents ?? this.#dormantIncidents.get(key)?.watch;
-    if (!watch && this.#dormant.has(key) && profile in this.#plan.profiles) {
-      watch = new IncidentWatch(windowParams(this.#plan, profile));
-      this.#dormantIncidents.set(key, { tracker, profile, watch });
-    }
-    if (!watch?.knows(event.signal)) watch?.settle([{ ...event, phase: 'start' }], { k: at, t, atMs });
+    const detector = this.#series.get(key)?.detector ?? this.#dormant.get(key)?.detector;
+    detector?.adopt(event, { k: at, t, atMs });
   }
 
   /** Continues exactly where the snapshot was made; its state is what `toJSON` gave. */
@@ -152,6 +162,10 @@ export class Stream implements RunningStream {
   /** Of the last record. */
   get position(): number {
     return this.#position;
+  }
+
+  get shareHere(): number | undefined {
+    return this.#allowance.demanding ? this.#allowance.share : undefined;
   }
 
   get heavy(): boolean {
@@ -185,6 +199,7 @@ export class Stream implements RunningStream {
 
   apply(record: LogRecord, position: number): Iterable<Applied> {
     this.#position = position;
+    if (this.#feeds.isRepeated(record)) return NOTHING;
     this.#events.openRecord(position, record.atMs);
     const outcomes = this.#admit(record);
     if (record.kind !== 'part' || outcomes.length > 1) return this.#applySteps(record, outcomes);
@@ -213,14 +228,14 @@ export class Stream implements RunningStream {
     const { atMs } = record;
     switch (record.kind) {
       case 'part':
-        this.#feed(record).seq = record.part.seq;
+        this.#feeds.part(record);
         this.#dimensions ||= dimensionsOf(record.part.objects);
         return this.#admitPart(record);
       case 'open':
-        this.#feed(record);
+        this.#feeds.open(record);
         this.#findings.open(record.role, record.tracker, atMs);
         return record.role === 'reference'
-          ? this.#pairing.openReference(atMs)
+          ? this.#pairing.openReference(atMs, record.tracker)
           : this.#pairing.openTracker(record.tracker!, atMs);
       case 'end':
         return this.#pairing.end(record.role, record.tracker, atMs);
@@ -242,10 +257,12 @@ export class Stream implements RunningStream {
   }
 
   #admitPart({ role, tracker, part: whole, atMs }: Extract<LogRecord, { kind: 'part' }>): Outcome[] {
-    const part = filtered(whole, this.#plan);
+    const part = admitted(role, whole, this.#plan);
+    const outcomes = this.#pairing.push(role, tracker, part, atMs);
     this.#findings.part(role, tracker, part, atMs);
+    this.#findings.reports(this.#pairing.timeliness, atMs);
     this.#emitFindings();
-    return this.#pairing.push(role, tracker, part, atMs);
+    return outcomes;
   }
 
   #emitFindings(): void {
@@ -254,32 +271,30 @@ export class Stream implements RunningStream {
       const { tracker, finding, evidence } = change;
       if (tracker === null || !MISFITS.has(finding)) continue;
       const over = !this.#findings.list().some((one) => one.tracker === tracker && MISFITS.has(one.finding));
-      this.#joinIncidents(tracker, (watch, mark) => watch.finding(finding, evidence, over, mark));
+      this.#join(tracker, (detector, mark) => detector.finding(finding, evidence, over, mark));
     }
   }
 
   /** Something about a tracker as a whole: it joins the incident of each of its series. */
-  #joinIncidents(
+  #join(
     tracker: string,
-    join: (watch: IncidentWatch, mark: ReturnType<Series['moment']>) => IncidentNews[],
+    join: (detector: SpikeDetector, mark: ReturnType<Series['moment']>) => readonly DetectorNews[],
   ): void {
     for (const series of this.#series.values())
-      if (series.tracker === tracker && series.incidents && !series.ended)
-        this.#emitIncidents(series, join(series.incidents, series.moment(this.#events.atMs)));
-  }
-
-  #feed({ role, tracker }: { role: Role; tracker: string | null }): FeedState {
-    const key = tracker ?? '';
-    let feed = this.#feeds.get(key);
-    if (!feed) {
-      feed = { role, tracker, seq: 0 };
-      this.#feeds.set(key, feed);
-    }
-    return feed;
+      if (series.tracker === tracker && series.detector && !series.ended)
+        this.#emitNews(series, join(series.detector, series.moment(this.#events.atMs)));
   }
 
   #openAllSeries(tracker: string): void {
     for (const profile of Object.keys(this.#plan.profiles)) this.#openSeries(tracker, profile);
+  }
+
+  /** A series that judges and measures what the plan says. */
+  #judged(series: Series): Series {
+    series.judging = new Judging(this.#plan, series.params);
+    series.measure(this.#plan.settings.performance);
+    series.divide(this.#plan.settings.classes);
+    return series;
   }
 
   /** A series that has ended starts anew when its tracker comes back. */
@@ -289,14 +304,12 @@ export class Stream implements RunningStream {
     if (known && !known.ended) return;
     if (known) this.#companions.drop(tracker);
     known?.dispose();
-    const series = new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve);
-    const incidents = known?.incidents ?? this.#dormantIncidents.get(key)?.watch ?? null;
-    series.watchSpikes(this.#plan.settings.spikes, known?.spikes ?? this.#dormant.get(key), incidents);
+    const series = this.#judged(new Series(tracker, profile, windowParams(this.#plan, profile), this.#solve));
+    series.watchSpikes(this.#plan.settings.spikes, known?.detector ?? this.#dormant.get(key)?.detector);
     this.#dormant.delete(key);
-    this.#dormantIncidents.delete(key);
     this.#series.set(key, series);
     // it is heard again
-    this.#emitIncidents(series, incidents?.silence(true, series.moment(this.#events.atMs)) ?? []);
+    this.#emitNews(series, series.detector?.silence(true, series.moment(this.#events.atMs)) ?? []);
   }
 
   #process(outcome: Outcome, atMs: number): void {
@@ -304,12 +317,18 @@ export class Stream implements RunningStream {
       this.#findings.step(outcome);
       this.#evaluate(outcome);
     } else if (outcome.type === 'finished') this.#finish(outcome.tracker, atMs);
+    else if (outcome.type === 'untaken') this.#skip(outcome);
     else {
       if (outcome.type === 'missing') this.#findings.missing(outcome.role, outcome.tracker);
       this.#events.emit({ ...outcome, stream: this.name });
       if (outcome.type === 'silence' && outcome.tracker !== null)
-        this.#joinIncidents(outcome.tracker, (watch, mark) => watch.silence(outcome.over, mark));
+        this.#join(outcome.tracker, (detector, mark) => detector.silence(outcome.over, mark));
     }
+  }
+
+  #skip({ role, tracker, rule: code, count }: UntakenReports): void {
+    const feed: FeedId = { stream: this.name, role, tracker };
+    this.#events.emit({ type: 'skipped', ...feed, code, count, message: SKIP_RULES[code] });
   }
 
   #evaluate(step: Step): void {
@@ -351,46 +370,42 @@ export class Stream implements RunningStream {
 
   #report(
     series: Series,
-    { mark, report, switches, spikes, incidents, unjudged, solveMs, workMs }: Pushed,
+    { mark, report, switches, news, notJudged, performance, classes, unjudged, solveMs, workMs }: Pushed,
     receivedMs: number,
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
-    this.#load.add(solveMs, workMs);
+    this.#load.add(workMs);
     this.#allowance.add(workMs);
     const { name: stream } = this;
     const { tracker, profile } = series;
     const event: ReportEvent = { type: 'report', stream, tracker, profile, k: mark.k, receivedMs, report, solveMs };
     if (mark.t !== undefined) event.t = mark.t;
     if (objects) event.objects = objects;
-    if (series.spikes) event.spikes = series.spikes;
+    if (series.detector) event.spikes = series.detector;
     if (scores) event.scores = scores;
+    if (performance) event.performance = performance;
+    if (classes) event.classes = classes;
+    if (notJudged) event.notJudged = { newest: notJudged, totals: series.notJudged };
     this.#events.emit(event);
     for (const change of switches) this.#events.emit({ type: 'switch', stream, tracker, profile, ...change });
     if (unjudged)
       this.#events.emit({ type: 'uncertified', stream, tracker, profile, ...unjudged, ...unjudgedWords(unjudged) });
-    this.#emitSpikes(series, spikes);
-    this.#emitIncidents(series, incidents);
+    this.#emitNews(series, news);
   }
 
-  #emitIncidents(
-    { tracker, profile, mark }: Pick<Series, 'tracker' | 'profile' | 'mark'>,
-    news: readonly IncidentNews[],
-  ): void {
+  /** Spikes first: an incident gathers them. */
+  #emitNews({ tracker, profile, mark }: SeriesName & Pick<Series, 'mark'>, news: readonly DetectorNews[]): void {
+    if (news.length === 0) return;
+    const id = { stream: this.name, tracker, profile };
     const time = mark?.t === undefined ? {} : { t: mark.t };
-    for (const one of news)
-      this.#events.emit({ type: 'incident', stream: this.name, tracker, profile, ...one, ...time });
-  }
-
-  #emitSpikes({ tracker, profile, mark }: Series, spikes: readonly SpikeNews[]): void {
-    if (spikes.length === 0) return;
-    const time = mark?.t === undefined ? {} : { t: mark.t };
-    for (const spike of spikes) {
-      const event: SpikeEvent = { type: 'spike', stream: this.name, tracker, profile, ...spike, ...time };
+    for (const spike of spikesIn(news)) {
+      const event: SpikeEvent = { type: 'spike', ...id, ...spike, ...time };
       this.#events.emit(event);
       if (spike.phase === 'end') this.#spikes.delete(spikeKey(event));
       else this.#spikes.set(spikeKey(event), event);
     }
+    for (const incident of incidentsIn(news)) this.#events.emit({ type: 'incident', ...id, ...incident, ...time });
   }
 
   /** Another plan from now on: series whose windows stay the same go on, others start anew or go. */
@@ -399,34 +414,28 @@ export class Stream implements RunningStream {
     this.#plan = plan;
     this.#companions.configure(plan);
     this.#findings.configure(plan);
-    this.#pairing.configure(plan.settings.pairing);
+    this.#pairing.configure(plan.settings.pairing, plan.settings.reports);
     for (const series of this.#series.values()) {
-      if (keepsWindow(series.profile, before, plan)) this.#watchSpikes(series, plan);
+      if (keepsWindow(series.profile, before, plan)) this.#watchSpikes(this.#judged(series), plan);
       else this.#closeSeries(series);
     }
-    for (const { role, tracker } of this.#feeds.values()) if (role === 'tracker') this.#openAllSeries(tracker!);
+    for (const { role, tracker } of this.#feeds) if (role === 'tracker') this.#openAllSeries(tracker!);
   }
 
   #watchSpikes(series: Series, { settings }: StreamPlan): void {
-    const ended = series.endSpikes(settings.spikes.signals);
     const mark = series.moment(this.#events.atMs);
-    this.#emitSpikes(series, ended);
-    const { incidents } = series;
-    this.#emitIncidents(series, incidents?.settle(ended, mark) ?? []);
-    if (settings.spikes.signals.length === 0) this.#emitIncidents(series, incidents?.close(mark) ?? []);
+    this.#emitNews(series, series.detector?.keep(settings.spikes.signals, mark) ?? []);
     series.watchSpikes(settings.spikes);
   }
 
   #closeSeries(series: Series): void {
-    const incidents = series.incidents?.close(series.moment(this.#events.atMs)) ?? [];
-    this.#removeSeries(series, series.endSpikes(), incidents);
+    this.#removeSeries(series, series.detector?.close(series.moment(this.#events.atMs)) ?? []);
   }
 
-  #removeSeries(series: Series, spikes: SpikeNews[], incidents: IncidentNews[]): void {
+  #removeSeries(series: Series, news: readonly DetectorNews[]): void {
     const { tracker, profile } = series;
     this.#series.delete(seriesKey(tracker, profile));
-    this.#emitSpikes(series, spikes);
-    this.#emitIncidents(series, incidents);
+    this.#emitNews(series, news);
     series.dispose();
     this.#events.emit({ type: 'retired', stream: this.name, tracker, profile });
   }
@@ -441,11 +450,15 @@ export class Stream implements RunningStream {
     this.#emitFindings();
     if (tracker === null) {
       for (const event of this.spikes()) this.#events.emit({ ...event, phase: 'end', reason: 'closed' });
-      for (const { watch, ...id } of this.#dormantIncidents.values())
-        this.#emitIncidents({ ...id, mark: null }, watch.close({ k: watch.open?.at ?? 0, atMs: this.#events.atMs }));
       this.#spikes.clear();
+      for (const { detector, ...id } of this.#dormant.values()) {
+        const news = detector.close({ k: detector.open?.at ?? 0, atMs: this.#events.atMs });
+        this.#emitNews(
+          { ...id, mark: null },
+          news.filter(({ phase }) => phase === 'diagnosis'),
+        );
+      }
       this.#dormant.clear();
-      this.#dormantIncidents.clear();
       return;
     }
     this.#feeds.delete(tracker);
@@ -454,13 +467,11 @@ export class Stream implements RunningStream {
 
   /** The reference goes on without this tracker: what was wrong with it still is. */
   #retireSeries(series: Series): void {
-    const spikes = series.retireSpikes();
-    const { tracker, profile, incidents: watch } = series;
-    const key = seriesKey(tracker, profile);
-    if (spikes.length > 0) this.#dormant.set(key, series.spikes!);
-    const incidents = watch?.retire(series.moment(this.#events.atMs)) ?? [];
-    if (watch?.open) this.#dormantIncidents.set(key, { tracker, profile, watch });
-    this.#removeSeries(series, spikes, incidents);
+    const { tracker, profile, detector } = series;
+    const news = detector?.retire(series.moment(this.#events.atMs)) ?? [];
+    if (detector?.alarmed || detector?.open)
+      this.#dormant.set(seriesKey(tracker, profile), { tracker, profile, detector });
+    this.#removeSeries(series, news);
   }
 
   spikes(): SpikeEvent[] {
@@ -468,21 +479,21 @@ export class Stream implements RunningStream {
   }
 
   #openIncidents(): OpenIncident[] {
-    const own = [...this.#series.values()].map(({ tracker, profile, incidents: watch }) => ({
-      tracker,
-      profile,
-      watch,
-    }));
-    return [...own, ...this.#dormantIncidents.values()].flatMap(({ tracker, profile, watch }) => {
-      const open = watch?.open;
+    return [...this.#series.values(), ...this.#dormant.values()].flatMap(({ tracker, profile, detector }) => {
+      const open = detector?.open;
       return open ? [{ stream: this.name, tracker, profile, ...open }] : [];
     });
   }
 
   #feedInfos(): FeedInfo[] {
     const heard = new Map(this.#pairing.feeds().map((feed) => [feed.tracker ?? '', feed]));
-    return [...this.#feeds].map(([key, feed]) => {
-      const { lastReceivedMs = 0, silent = false, ended = false, awaited = false } = heard.get(key) ?? {};
+    return [...this.#feeds].map((feed) => {
+      const {
+        lastReceivedMs = 0,
+        silent = false,
+        ended = false,
+        awaited = false,
+      } = heard.get(feed.tracker ?? '') ?? {};
       return { ...feed, lastReceivedMs, silent, ended, awaited };
     });
   }
@@ -497,13 +508,7 @@ export class Stream implements RunningStream {
       profiles: Object.keys(profiles),
       resuming: this.resuming,
       feeds: this.#feedInfos(),
-      series: [...this.#series.values()].map(({ tracker, profile, mark, report, ended }) => ({
-        tracker,
-        profile,
-        k: mark?.k ?? null,
-        frames: report ? report.frame + 1 : 0,
-        ended,
-      })),
+      series: [...this.#series.values()].map((series) => series.info()),
       findings: this.#findings.list(),
       incidents: this.#openIncidents(),
       objective: spikeSettings(settings.spikes).objective,
@@ -519,10 +524,11 @@ export class Stream implements RunningStream {
   }
 
   reports(): ReportEvent[] {
-    return [...this.#series.values()].flatMap(({ tracker, profile, report, mark, spikes }): ReportEvent[] => {
+    return [...this.#series.values()].flatMap((series): ReportEvent[] => {
+      const { tracker, profile, report, mark } = series;
       if (!report || !mark) return [];
-      const scores = this.#companions.reading(tracker);
-      return [newestReport({ stream: this.name, tracker, profile }, mark, report, spikes, scores)];
+      const scores = this.#companions.reading(tracker) ?? undefined;
+      return [newestReport({ stream: this.name, tracker, profile }, mark, report, { ...series.readings(), scores })];
     });
   }
 
@@ -535,6 +541,7 @@ export class Stream implements RunningStream {
       tracker,
       profile,
       params,
+      ...sceneOf(this.#plan),
       ...mark,
       evaluation: { ...summarize(report), perFrame: report.perFrame },
       newest: report.newest,
@@ -549,22 +556,25 @@ export class Stream implements RunningStream {
     return {
       plan: this.#plan,
       pairing: this.#pairing.toJSON(),
-      feeds: [...this.#feeds.values()],
+      feeds: [...this.#feeds],
       series: [...this.#series.values()].map((series) => series.toJSON()),
       ...(companions.length > 0 ? { companions } : {}),
       dimensions: this.#dimensions,
       ...this.#events.toJSON(),
       spikes: this.spikes(),
-      ...(this.#dormant.size > 0 ? { dormant: [...this.#dormant].map(([key, watch]) => [key, watch.toJSON()]) } : {}),
-      ...(this.#dormantIncidents.size > 0 ? { dormantIncidents: this.#dormantStates() } : {}),
+      ...(this.#dormant.size > 0 ? this.#dormantStates() : {}),
       findings: this.#findings.toJSON(),
       ...(this.heavy ? { heavy: true } : {}),
       allowance: this.#allowance.toJSON(),
     };
   }
 
-  #dormantStates(): StreamState['dormantIncidents'] {
-    return [...this.#dormantIncidents].map(([key, { watch, ...id }]) => [key, id, watch.toJSON()]);
+  #dormantStates(): Pick<StreamState, 'dormant' | 'dormantIncidents'> {
+    const all = [...this.#dormant].map(([key, { detector, ...id }]) => ({ key, id, state: detector.toJSON() }));
+    return {
+      dormant: all.map(({ key, state }) => [key, state.spikes!]),
+      dormantIncidents: all.map(({ key, id, state }) => [key, id, state.incidents!]),
+    };
   }
 
   snapshot(save: (snapshot: StreamSnapshot) => void): void {

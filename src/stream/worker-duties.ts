@@ -5,20 +5,10 @@
 import { MarkSlot } from '../store/apply-mark.js';
 import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
-import { type LiveEvent, type ReportEvent, summarize } from '../wire/events.js';
 import type { StreamPlan } from './plan.js';
+import { sentEvent, sentReport } from './sent-event.js';
 import { Stream } from './stream.js';
-import type {
-  Adopted,
-  Gauges,
-  PackedSnapshot,
-  SentEvent,
-  SentReport,
-  SentStep,
-  WorkerAnswer,
-  WorkerSetup,
-  WorkerTask,
-} from './workers.js';
+import type { Adopted, PackedSnapshot, SentStep, WorkerAnswer, WorkerSetup, WorkerTask } from './workers.js';
 
 /** records after which series may have started anew, without a report yet */
 const CHANGES: readonly LogRecord['kind'][] = ['open', 'configure', 'retire'];
@@ -103,7 +93,7 @@ export class WorkerDuties {
       const snapshot = { state: unpackSnapshot(state, `the snapshot of stream ${name}`), position };
       const stream = Stream.fromJSON(name, snapshot, this.setup.options);
       this.#streams.set(id, stream);
-      return { status: stream.status(), reports: stream.reports().map(sent) };
+      return { status: stream.status(), reports: stream.reports().map(sentReport) };
     } catch (error) {
       return { error: reasonOf(error) };
     }
@@ -128,7 +118,7 @@ export class WorkerDuties {
       stream: id,
       steps,
       status: error === null ? (stream?.status() ?? null) : null,
-      reports: stream && error === null && CHANGES.includes(record.kind) ? stream.reports().map(sent) : null,
+      reports: stream && error === null && CHANGES.includes(record.kind) ? stream.reports().map(sentReport) : null,
       gone: !this.#streams.has(id),
       error,
       workMs: performance.now() - began,
@@ -151,14 +141,3 @@ function packedSnapshot(stream: Stream): PackedSnapshot {
 /** What went wrong, with the place where it did. */
 export const reasonOf = (thrown: unknown): string =>
   thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-
-const sentEvent = (event: LiveEvent): SentEvent => (event.type === 'report' ? sent(event) : event);
-
-/** A report without its detector, of which only the readings can be sent, and without the frames but the newest. */
-function sent({ spikes, report, ...event }: ReportEvent): SentReport {
-  const { frame, newest, settled, lifetime, events } = report;
-  const plain = { ...event, report: { ...summarize(report), frame, newest, settled, lifetime, events } };
-  if (!spikes) return plain;
-  const gauges: Gauges = Object.fromEntries(spikes.signals.map((signal) => [signal, spikes.gauge(signal)]));
-  return { ...plain, gauges };
-}

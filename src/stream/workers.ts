@@ -11,9 +11,10 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
 import { type LogRecord, RecordWriter } from '../store/record.js';
-import { type LiveEvent, newestReport, type ReportEvent, type SpikeEvent, type SpikeReading } from '../wire/events.js';
+import { newestReport, type ReportEvent, type SpikeEvent } from '../wire/events.js';
 import type { StreamPlan } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
+import { receivedEvent, type SentEvent, type SentReport } from './sent-event.js';
 import { idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
 import { type StreamOptions, seriesKey } from './stream.js';
 import type { Applied } from './stream-events.js';
@@ -42,11 +43,7 @@ export type WorkerAnswer =
     }
   | { type: 'answer'; ask: number; value: unknown };
 
-/** An event without what cannot leave its thread. */
-export type SentEvent = Exclude<LiveEvent, ReportEvent> | SentReport;
-export type SentReport = Omit<Extract<LiveEvent, ReportEvent>, 'spikes'> & { gauges?: Gauges };
 export type SentStep = Omit<Applied, 'events'> & { events: SentEvent[] };
-export type Gauges = Record<string, ReturnType<SpikeReading['gauge']>>;
 
 export type PackedSnapshot = StreamSnapshot<Uint8Array>;
 
@@ -253,6 +250,7 @@ class WorkerThread {
 
 export class WorkerStream implements RunningStream {
   readonly heavy = false;
+  readonly shareHere = undefined;
   readonly inRecord = false;
   /** resolves once the status of the stream is known here, with why it cannot be; null when all is well */
   readonly ready: Promise<string | null>;
@@ -334,7 +332,7 @@ export class WorkerStream implements RunningStream {
     const { position, record } = this.#pending.shift()!;
     this.thread.pending--;
     if (status) this.#status = status;
-    const steps = sent.map(({ events, history }) => ({ events: events.map(received), history }));
+    const steps = sent.map(({ events, history }) => ({ events: events.map(receivedEvent), history }));
     for (const { events } of steps) for (const event of events) if (event.type === 'report') this.#keep(event);
     if (reports) this.#keepOnly(reports);
     this.owner.received({ stream: this, position, record, steps, gone, error, workMs });
@@ -342,14 +340,16 @@ export class WorkerStream implements RunningStream {
 
   #keepOnly(reports: SentReport[]): void {
     this.#reports.clear();
-    for (const report of reports) this.#keep(received(report) as ReportEvent);
+    for (const report of reports) this.#keep(receivedEvent(report) as ReportEvent);
   }
 
-  /** The newest report of a series; scores come at a stride, so the last ones stay. */
+  /** The newest report of a series; scores and numbers come at a stride, so the last ones stay. */
   #keep(event: ReportEvent): void {
     const key = seriesKey(event.tracker, event.profile);
-    const scores = event.scores ?? this.#reports.get(key)?.scores;
-    this.#reports.set(key, newestReport(event, event, event.report, event.spikes, scores));
+    const before = this.#reports.get(key);
+    const scores = event.scores ?? before?.scores;
+    const performance = event.performance ?? before?.performance;
+    this.#reports.set(key, newestReport(event, event, event.report, { ...event, scores, performance }));
   }
 
   get plan(): StreamPlan {
@@ -417,10 +417,4 @@ export class WorkerStream implements RunningStream {
     this.thread.streams.delete(this.id);
     this.thread.post({ type: 'drop', stream: this.id });
   }
-}
-
-function received(event: SentEvent): LiveEvent {
-  if (event.type !== 'report' || !event.gauges) return event as LiveEvent;
-  const { gauges, ...rest } = event;
-  return { ...rest, spikes: { signals: Object.keys(gauges), gauge: (signal) => gauges[signal] } };
 }

@@ -10,13 +10,16 @@ import type { Labels, Observed, Sampled, Scrape } from './spec.js';
 const BADLY_NAMED = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
 export class Exposition {
-  readonly #scrape: Scrape;
+  readonly #gather: () => Scrape | Promise<Scrape>;
+  /** what the samples of this moment are made of */
+  #scrape!: Scrape;
   readonly #registry = new Registry();
   readonly #openMetrics = new Registry();
 
-  /** `processMetrics`: those of the process itself besides. */
-  constructor(scrape: Scrape, { processMetrics = true }: { processMetrics?: boolean } = {}) {
-    this.#scrape = scrape;
+  /** `gather` finds what samples are made of; `processMetrics`: those of the process itself besides. */
+  constructor(gather: () => Scrape | Promise<Scrape>, { processMetrics = true }: { processMetrics?: boolean } = {}) {
+    this.#gather = gather;
+    const scrape = () => this.#scrape;
     this.#openMetrics.setContentType(Registry.OPENMETRICS_CONTENT_TYPE as never);
     for (const spec of METRICS) {
       if (spec.type === 'histogram') this.#registry.registerMetric(histogramView(spec, scrape) as never);
@@ -29,6 +32,7 @@ export class Exposition {
 
   /** The whole text in the format that the Accept header of a scraper prefers. */
   async write(accept = ''): Promise<{ contentType: string; body: string }> {
+    this.#scrape = await this.#gather();
     const { meters, surroundings } = this.#scrape;
     meters.retain(new Set(surroundings.streams()));
     const openMetrics = prefersOpenMetrics(accept);
@@ -47,7 +51,7 @@ export class Exposition {
   }
 }
 
-function register({ name, type, labels, help, read }: Sampled, scrape: Scrape, registry: Registry): void {
+function register({ name, type, labels, help, read }: Sampled, scrape: () => Scrape, registry: Registry): void {
   const base = { name, help, labelNames: labels, registers: [registry] };
   // without labels a reset leaves a 0 behind; what is unknown is left out
   if (type === 'gauge')
@@ -56,7 +60,7 @@ function register({ name, type, labels, help, read }: Sampled, scrape: Scrape, r
       collect() {
         this.reset();
         if (labels.length === 0) this.remove();
-        for (const [values, value] of read(scrape)) this.set(values, value);
+        for (const [values, value] of read(scrape())) this.set(values, value);
       },
     });
   else
@@ -65,22 +69,23 @@ function register({ name, type, labels, help, read }: Sampled, scrape: Scrape, r
       collect() {
         this.reset();
         if (labels.length === 0) this.remove();
-        for (const [values, value] of read(scrape)) this.inc(values, value);
+        for (const [values, value] of read(scrape())) this.inc(values, value);
       },
     });
 }
 
 /** A histogram of ours in the shape in which prom-client reads a metric. */
-function histogramView({ name, help, type, histogram }: Observed, { meters }: Scrape) {
-  const { bounds } = histogram(meters);
+function histogramView({ name, help, type, histogram }: Observed, scrape: () => Scrape) {
   const get = async () => {
-    const counts = histogram(meters).cumulative();
+    const observed = histogram(scrape().meters);
+    const { bounds, sum } = observed;
+    const counts = observed.cumulative();
     const values: Array<{ metricName: string; labels: Labels; value: number }> = counts.map((value, n) => ({
       metricName: `${name}_bucket`,
       labels: { le: String(bounds[n] ?? '+Inf') },
       value,
     }));
-    values.push({ metricName: `${name}_sum`, labels: {}, value: histogram(meters).sum });
+    values.push({ metricName: `${name}_sum`, labels: {}, value: sum });
     values.push({ metricName: `${name}_count`, labels: {}, value: counts.at(-1)! });
     return { name, help, type, values, aggregator: 'sum' };
   };

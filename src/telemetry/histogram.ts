@@ -1,3 +1,9 @@
+/** How many observations each bucket has, and their sum. */
+export interface ObservedCounts {
+  counts: number[];
+  sum: number;
+}
+
 /** A histogram without labels. An observation takes nanoseconds; with that of prom-client it takes microseconds. */
 export class Histogram {
   readonly #counts: Float64Array;
@@ -10,6 +16,17 @@ export class Histogram {
 
   get sum(): number {
     return this.#sum;
+  }
+
+  /** Adds what another one has observed. */
+  add({ counts, sum }: ObservedCounts): void {
+    for (const [n, count] of counts.entries()) this.#counts[n] += count;
+    this.#sum += sum;
+  }
+
+  /** Everything it has observed, as plain data. */
+  observed(): ObservedCounts {
+    return { counts: [...this.#counts], sum: this.#sum };
   }
 
   observe(value: number): void {

@@ -4,7 +4,16 @@
  * Invariant: at most `seriesMax` series are held; label values that peers could choose come from closed lists.
  */
 import { HTTP_CODES, REJECT_CODES, SKIP_RULES } from '../wire/codes.js';
-import type { LiveEvent, PublishedReport, ReportEvent, ScoreReading, SpikeReading } from '../wire/events.js';
+import type {
+  ClassTotals,
+  LiveEvent,
+  NotJudgedCounts,
+  PerformanceReading,
+  PublishedReport,
+  ReportEvent,
+  ScoreReading,
+  SpikeReading,
+} from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import { seriesKey } from '../wire/series-key.js';
 import { Histogram } from './histogram.js';
@@ -32,6 +41,11 @@ export interface SeriesMeter {
   report: PublishedReport;
   spikes: SpikeReading | undefined;
   scores: ScoreReading | undefined;
+  performance: PerformanceReading | undefined;
+  /** objects that were not judged so far */
+  notJudged: NotJudgedCounts | undefined;
+  /** what each class cost and counted so far */
+  classes: ClassTotals | undefined;
   solves: number;
   uncertified: number;
   /** frames judged since the start of the process */
@@ -109,11 +123,14 @@ export class Meters {
 
   /** Opens a series as it was before a restart; undefined when there are too many. */
   restore(event: ReportEvent): SeriesMeter | undefined {
-    const { stream, tracker, profile, report, spikes, scores } = event;
+    const { stream, tracker, profile, report, spikes, scores, performance, notJudged, classes } = event;
     const key = seriesKey(stream, tracker, profile);
     let meter = this.series.get(key);
     if (!meter && this.series.size < this.seriesMax) {
-      meter = { labels: { stream, tracker, profile }, report, spikes, scores, solves: 0, uncertified: 0, judged: 0 };
+      const labels = { stream, tracker, profile };
+      const totals = notJudged?.totals;
+      const readings = { report, spikes, scores, performance, notJudged: totals, classes };
+      meter = { labels, ...readings, solves: 0, uncertified: 0, judged: 0 };
       this.series.set(key, meter);
     }
     return meter;
@@ -139,6 +156,9 @@ export class Meters {
     meter.report = event.report;
     meter.spikes = event.spikes;
     meter.scores = event.scores ?? meter.scores;
+    meter.performance = event.performance ?? meter.performance;
+    meter.notJudged = event.notJudged?.totals ?? meter.notJudged;
+    meter.classes = event.classes ?? meter.classes;
     meter.solves++;
     // the end of a feed brings a report without a frame
     if (event.objects) meter.judged++;

@@ -1,6 +1,6 @@
 /** The metrics of a series (stream, tracker, profile): its window, what is settled, its spikes, scores and audits. */
 import type { Audit, Count } from '../metric/evaluation.js';
-import type { SpikeReading } from '../wire/events.js';
+import type { ClassTotal, SpikeReading } from '../wire/events.js';
 import { seriesKey } from '../wire/series-key.js';
 import type { SeriesMeter } from './meters.js';
 import type { Sample, Sampled, Scrape } from './spec.js';
@@ -39,6 +39,11 @@ const perSignal = (value: (gauge: ReturnType<SpikeReading['gauge']>) => number) 
       for (const signal of spikes?.signals ?? []) yield [{ ...labels, signal }, value(spikes!.gauge(signal))];
   };
 
+function* falseTracks({ meters }: Scrape): Iterable<Sample> {
+  for (const { labels, spikes } of meters.series.values())
+    if (spikes?.signals.includes('false')) yield [labels, spikes.gauge('false').begun];
+}
+
 /** Signals of incidents whose tracker is gone: its spikes are not over. */
 function* spikesActive(scrape: Scrape): Iterable<Sample> {
   yield* perSignal((gauge) => Number(gauge.active))(scrape);
@@ -70,6 +75,24 @@ function* perScore({ meters }: Scrape): Iterable<Sample> {
   }
 }
 
+function* notJudged({ meters }: Scrape): Iterable<Sample> {
+  for (const { labels, notJudged: counts } of meters.series.values())
+    for (const role of ['reference', 'tracker'] as const)
+      for (const [reason, count] of Object.entries(counts?.[role] ?? {})) yield [{ ...labels, role, reason }, count];
+}
+
+const perClass = <K extends string>(
+  label: string | null,
+  keys: readonly K[],
+  value: (total: ClassTotal, key: K) => number,
+) =>
+  function* ({ meters }: Scrape): Iterable<Sample> {
+    for (const { labels, classes } of meters.series.values())
+      for (const [name, total] of Object.entries(classes ?? {}))
+        for (const key of keys)
+          yield [{ ...labels, class: name, ...(label === null ? {} : { [label]: key }) }, value(total, key)];
+  };
+
 const settled = (key: keyof Count) => perSeries((meter) => meter.report.settled.count[key]);
 
 /** A mean over no pairs is 0: nothing was off. */
@@ -96,6 +119,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     labels: [...SERIES, 'kind'],
     help: 'Instances in the sliding window, by kind (proper, missed, false).',
     read: perSeriesAnd('kind', KINDS, (m, key) => m.report.count[key]),
+  },
+  {
+    name: 'tgospa_objects_not_judged_total',
+    type: 'counter',
+    labels: [...SERIES, 'role', 'reason'],
+    help: "Objects of steps that were neither missed nor false, whatever became of them: outside of the coverage, in an ignored region, don't-care, not known to a reference of transponders (unequipped), or in a gap between two reports.",
+    read: notJudged,
   },
   {
     name: 'tgospa_window_switches',
@@ -182,6 +212,27 @@ export const SERIES_METRICS: readonly Sampled[] = [
     read: settled('switches'),
   },
   {
+    name: 'tgospa_class_instances_total',
+    type: 'counter',
+    labels: [...SERIES, 'class', 'kind'],
+    help: 'Proper pairs, missed truths and false tracks in settled frames, by class (none without one, other beyond classes.namesMax) and kind; absent unless classes.apart, as all numbers by class.',
+    read: perClass('kind', KINDS, ({ count }, key) => count[key]),
+  },
+  {
+    name: 'tgospa_class_switches_total',
+    type: 'counter',
+    labels: [...SERIES, 'class'],
+    help: 'Track switches in settled frames, by class of the truth.',
+    read: perClass(null, ['switches'] as const, ({ count }) => count.switches),
+  },
+  {
+    name: 'tgospa_class_cost_total',
+    type: 'counter',
+    labels: [...SERIES, 'class', 'component'],
+    help: 'Cost of settled frames to the p-th power, by class and component (localization, missed, false, switch).',
+    read: perClass('component', COMPONENTS, ({ cost }, key) => cost[key]),
+  },
+  {
     name: 'tgospa_lifetime_cost',
     type: 'gauge',
     labels: [...SERIES, 'bound'],
@@ -217,6 +268,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     read: spikesActive,
   },
   {
+    name: 'tgospa_spike_certain',
+    type: 'gauge',
+    labels: [...SERIES, 'signal'],
+    help: '1 while there is a spike that is beyond doubt: its evidence came to 1.5 times the threshold, or it is bad whatever is usual.',
+    read: perSignal((gauge) => Number(gauge.certain)),
+  },
+  {
     name: 'tgospa_incident_open',
     type: 'gauge',
     labels: [...SERIES, 'cause', 'severity', 'lasting'],
@@ -236,6 +294,13 @@ export const SERIES_METRICS: readonly Sampled[] = [
     labels: [...SERIES, 'signal'],
     help: 'Spikes that have begun, by signal.',
     read: perSignal((gauge) => gauge.count),
+  },
+  {
+    name: 'tgospa_false_tracks_total',
+    type: 'counter',
+    labels: SERIES,
+    help: 'False tracks that have begun, without those that only outlive their object for a moment, where the detector watches them.',
+    read: falseTracks,
   },
   {
     name: 'tgospa_spike_score',

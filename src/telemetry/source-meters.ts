@@ -1,9 +1,9 @@
 /** What is counted about pull sources. A message touches plain numbers only. */
 
-export type SourceKind = 'mqtt' | 'rosbridge' | 'tail';
+export type SourceKind = 'mqtt' | 'nats' | 'rosbridge' | 'tail';
 
 /** Why a message of a source was given up before it reached a feed. */
-export const SOURCE_REJECTS = ['payload_too_large', 'message_invalid'] as const;
+export const SOURCE_REJECTS = ['payload_too_large', 'message_invalid', 'queue_full'] as const;
 export type SourceReject = (typeof SOURCE_REJECTS)[number];
 
 /** One source. */
@@ -31,7 +31,7 @@ export const newSourceMeter = (source: string, kind: SourceKind): SourceMeter =>
   messages: 0,
   bytes: 0,
   faults: 0,
-  rejects: { payload_too_large: 0, message_invalid: 0 },
+  rejects: { payload_too_large: 0, message_invalid: 0, queue_full: 0 },
   lastMs: 0,
   waiting: () => 0,
 });

@@ -73,6 +73,11 @@ export const SKIP_RULES = {
   coordinate_missing: 'null among the coordinates, as NaN is written in JSON',
   coordinate_impossible: 'a coordinate beyond 1e12, a latitude beyond 90 or a longitude beyond 360 degrees',
   size_impossible: 'a box whose width or height is not above 0',
+  time_missing: 'a report without a time',
+  report_invalid: 'a report that is wrong by its kind, such as a number as id or text as coordinate',
+  report_repeated: 'a report of a time at which its object was reported before: a repeat, not news',
+  report_late: 'a report of a moment that has been judged; raise pairing.latenessMs to accept it',
+  ids_exceeded: 'a report of one more object than reports.idsMax; the one not heard of for longest is forgotten',
 } as const satisfies Record<string, string>;
 
 export type SkipRule = keyof typeof SKIP_RULES;
@@ -93,6 +98,7 @@ export const HTTP_CODES = {
   address_exceeded: { status: 429, meaning: 'limits.connectionsPerAddress is reached' },
   token_exceeded: { status: 429, meaning: 'limits.connectionsPerToken is reached' },
   requests_exceeded: { status: 429, meaning: 'more requests than limits.requestsPerSecond' },
+  mutes_exceeded: { status: 429, meaning: 'notify.mutesMax mutes are in force' },
   fault: { status: 500, meaning: 'a fault of the server' },
   connections_exceeded: { status: 503, meaning: 'limits.connections is reached' },
   stopping: { status: 503, meaning: 'the server is stopping' },

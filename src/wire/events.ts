@@ -2,7 +2,9 @@
  * Everything the pipeline publishes, as one union, and a report as subscribers see it. Whoever counts, shows, stores or
  * passes events on takes its types from here; the fields of a report are written down once, in `summarize`.
  */
-import type { Evaluation, Report, SwitchEvent } from '../metric/evaluation.js';
+import type { Reason } from '../coverage/coverage.js';
+import type { Count, Evaluation, FrameCost, Report, SwitchEvent } from '../metric/evaluation.js';
+import type { PerformanceReading } from '../performance/recent.js';
 import type { ScoreReading } from '../scores/companion.js';
 import type { SpikeGauge, SpikeNews } from '../spikes/watch.js';
 import type { FeedId, Role } from './feed.js';
@@ -11,7 +13,7 @@ import type { IncidentEvent } from './incidents.js';
 import { type PackedList, unpack } from './objects.js';
 import type { SeriesId } from './series-key.js';
 
-export type { ScoreReading };
+export type { PerformanceReading, ScoreReading };
 
 /** `n` counts the events of a stream; events that do not come from the log (a refused message) have none. */
 interface Numbered {
@@ -39,8 +41,32 @@ export interface ReportEvent extends SeriesId, FrameMark, Numbered {
   objects?: { reference: PackedList; tracker: PackedList };
   /** the series' spike detector, read when somebody asks; absent while detection is off */
   spikes?: SpikeReading;
+  /** objects that are not judged: of the newest frame, and so far; absent where everything is judged */
+  notJudged?: { newest: NotJudgedCounts; totals: NotJudgedCounts };
   /** the companion scores, in the reports in which they were worked out; absent while they are off */
   scores?: ScoreReading;
+  /** PD, SIAP, latency and so on, in the reports in which they were worked out; absent while they are off */
+  performance?: PerformanceReading;
+  /** what each class cost and counted so far, where only objects of one class are pairs */
+  classes?: ClassTotals;
+}
+
+/** What one class cost and counted in settled frames. */
+export interface ClassTotal {
+  count: Count;
+  cost: FrameCost;
+}
+
+/** By class; `none` for objects without one, `other` for the classes beyond `classes.namesMax`. */
+export type ClassTotals = Record<string, ClassTotal>;
+
+/** What is known of a series beside its report. */
+export type Readings = Pick<ReportEvent, 'spikes' | 'notJudged' | 'scores' | 'performance' | 'classes'>;
+
+/** How many objects of both feeds were not judged, by reason. */
+export interface NotJudgedCounts {
+  reference: Partial<Record<Reason, number>>;
+  tracker: Partial<Record<Reason, number>>;
 }
 
 /** The state of a spike detector, by signal. */
@@ -160,19 +186,22 @@ export function newestReport(
   { stream, tracker, profile }: SeriesId,
   { k, t }: FrameMark,
   report: PublishedReport,
-  spikes?: SpikeReading | null,
-  scores?: ScoreReading | null,
+  { spikes, notJudged, scores, performance, classes }: Readings,
 ): ReportEvent {
   const event: ReportEvent = { type: 'report', stream, tracker, profile, k, receivedMs: 0, report, solveMs: 0 };
   if (t !== undefined) event.t = t;
   if (spikes) event.spikes = spikes;
   if (scores) event.scores = scores;
+  if (performance) event.performance = performance;
+  if (notJudged) event.notJudged = notJudged;
+  if (classes) event.classes = classes;
   return event;
 }
 
 /** A report as subscribers of /v1/live see it; those who draw ask for the objects too. */
 export function reportMessage(event: ReportEvent, withObjects = false): Record<string, unknown> {
-  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs, objects, scores } = event;
+  const { type, stream, tracker, profile, k, t, receivedMs, report, solveMs, objects, notJudged } = event;
+  const { scores, performance, classes } = event;
   const { newest, settled, lifetime, frame } = report;
   return {
     type,
@@ -190,6 +219,9 @@ export function reportMessage(event: ReportEvent, withObjects = false): Record<s
     settled,
     lifetime,
     ...(scores ? { scores } : {}),
+    ...(performance ? { performance } : {}),
+    ...(notJudged ? { notJudged } : {}),
+    ...(classes ? { classes } : {}),
     ...(withObjects && objects
       ? { objects: { reference: unpack(objects.reference), tracker: unpack(objects.tracker) } }
       : {}),

@@ -8,9 +8,12 @@ export const NAME_RULE = 'must be 1 to 64 letters, digits or . _ : / - and begin
 
 export type Role = 'reference' | 'tracker';
 
-/** One source of frames; `tracker` is null for the reference. */
+/** One source of frames; `tracker` is null for the reference, and @ with its name for one of several. */
 export interface FeedId {
   stream: string;
   role: Role;
   tracker: string | null;
 }
+
+/** The name of one of several references; no tracker has such a name. */
+export const referenceName = (feed: string): string => `@${feed}`;

@@ -2,7 +2,7 @@
  * What an incident is, and what can be behind one, by name: a closed list, because the names are labels of /metrics.
  * An incident gathers everything that is wrong with one series at a time.
  */
-import type { Signal } from '../spikes/signals.js';
+import type { INCIDENT_SIGNALS } from '../spikes/signals.js';
 import type { Evidence } from './findings.js';
 import type { SeriesId } from './series-key.js';
 
@@ -40,7 +40,7 @@ export interface Diagnosis {
 }
 
 /** What an incident gathers: spikes by signal; nothing comes; the feeds do not fit together; the tracks are late. */
-export type IncidentSignalName = Signal | 'silence' | 'wiring' | 'timing';
+export type IncidentSignalName = (typeof INCIDENT_SIGNALS)[number];
 
 /** What an incident says of one signal. */
 export interface IncidentSignal {
@@ -55,6 +55,8 @@ export interface IncidentSignal {
   of?: number;
   /** of the truths or tracks that were concerned when it began */
   objects: string[];
+  /** of a spike, whether it is beyond doubt: while it is not, it wakes nobody */
+  certain?: boolean;
   /** of a finding, its name */
   finding?: string;
   /** it is as usual again */

@@ -5,7 +5,7 @@
  */
 import type { SkipRule } from './codes.js';
 import { Fault, fault, type RejectMessage, show } from './fault.js';
-import type { FeedId, Role } from './feed.js';
+import { type FeedId, type Role, referenceName } from './feed.js';
 import { isPlainObject } from './frame-check.js';
 import type { Shape } from './objects.js';
 
@@ -17,6 +17,7 @@ export const BEARER_PREFIX = 'bearer.';
 export type Incoming =
   | { type: 'hello'; raw: Record<string, unknown> }
   | { type: 'frame'; raw: Record<string, unknown> }
+  | { type: 'reports'; raw: Record<string, unknown> }
   | { type: 'frames'; raw: unknown[] }
   | { type: 'message'; raw: Record<string, unknown> }
   | { type: 'messages'; raw: unknown[] }
@@ -39,6 +40,7 @@ export function parseMessage(text: string): Incoming | Fault {
   if (!isPlainObject(raw)) return fault('message_invalid', '', raw, 'a message is an object with a type');
   switch (raw.type) {
     case 'frame':
+    case 'reports':
     case 'message':
     case 'hello':
       return { type: raw.type, raw };
@@ -57,7 +59,7 @@ export function parseMessage(text: string): Incoming | Fault {
         'message_invalid',
         'type',
         raw.type,
-        'known types are hello, frame, frames, message, messages, end, ping',
+        'known types are hello, frame, frames, reports, message, messages, end, ping',
       );
   }
 }
@@ -92,6 +94,8 @@ export interface HelloFields<Settings = unknown> {
   stream: string;
   role: Role;
   tracker?: string | null;
+  /** name of one of several references */
+  feed?: string | null;
   format: string;
   options?: Record<string, unknown>;
   shape?: Shape;
@@ -108,7 +112,7 @@ export type HelloReader<Settings = unknown> = (
 export function checkHello<S>(raw: Record<string, unknown>, read: HelloReader<S>): Hello<S> | Fault {
   const result = read(raw);
   if (!('fields' in result)) return fault('hello_invalid', result.path, result.value, result.message);
-  const { stream, role, tracker, format, options, shape, settings, resume } = result.fields;
+  const { stream, role, tracker, feed, format, options, shape, settings, resume } = result.fields;
   if (role === 'tracker' && !tracker)
     return fault('hello_invalid', 'tracker', undefined, 'role tracker needs a name, such as "tracker":"sort-v2"');
   if (role === 'reference' && tracker)
@@ -118,7 +122,10 @@ export function checkHello<S>(raw: Record<string, unknown>, read: HelloReader<S>
       tracker,
       'role reference has no tracker name; leave it out, or use role tracker',
     );
-  return { feed: { stream, role, tracker: tracker ?? null }, format, options, shape, settings, resume };
+  if (role === 'tracker' && feed)
+    return fault('hello_invalid', 'feed', feed, 'only references are told apart by feed; a tracker has its name');
+  const name = feed ? referenceName(feed) : (tracker ?? null);
+  return { feed: { stream, role, tracker: name }, format, options, shape, settings, resume };
 }
 
 export interface WelcomeMessage {

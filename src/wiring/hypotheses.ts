@@ -72,17 +72,24 @@ const SPAN_MIN = 4;
  * The hypothesis that explains most; null when none explains enough, or the feeds agree as they are by more than a
  * share of what they would.
  */
-export function explain(sample: Sample, judge: Judge, identityShareMax = IDENTITY_SHARE_MAX): Explanation | null {
+export const explain = (sample: Sample, judge: Judge, identityShareMax = IDENTITY_SHARE_MAX): Explanation | null =>
+  best([...explainTiming(sample, judge), ...explainCoordinates(sample, judge)], sample, judge, identityShareMax);
+
+/** The same, of frames that are numbered or timed otherwise: slow scenes agree with themselves a few frames later. */
+export const explainByTime = (sample: Sample, judge: Judge, identityShareMax: number): Explanation | null =>
+  best(explainTiming(sample, judge), sample, judge, identityShareMax);
+
+function best(found: Explanation[], sample: Sample, judge: Judge, identityShareMax: number): Explanation | null {
   const paired = agreementAsPaired(sample, judge);
   // a few parts that meet by chance are no agreement
   const identity = paired.moments < MOMENTS_MIN ? 0 : paired.share;
-  const found = [...explainTiming(sample, judge), ...explainCoordinates(sample, judge)].filter(
+  const enough = found.filter(
     ({ agreement: { moments, pairs, share } }) =>
       moments >= MOMENTS_MIN && pairs >= PAIRS_MIN && share >= SHARE_MIN && identity <= identityShareMax * share,
   );
   // the first of equals is the simplest
-  return found.reduce<Explanation | null>(
-    (best, one) => (best && best.agreement.share >= one.agreement.share ? best : one),
+  return enough.reduce<Explanation | null>(
+    (most, one) => (most && most.agreement.share >= one.agreement.share ? most : one),
     null,
   );
 }
@@ -236,17 +243,17 @@ function isWide(moments: readonly Moment[], { distance, cutoff }: Judge, reading
   });
 }
 
-/** Boxes of one feed scaled to the other: by their usual sizes first, then by where those that pair lie. */
+/** Boxes of one feed scaled to the other: roughly first, then by where those that pair lie. */
 function explainScale(moments: readonly Moment[], judge: Judge): Explanation | null {
-  const sizes = (role: Role, axis: number) =>
-    median(moments.flatMap((one) => column(one[role].objects, 2 + axis).slice(0, TRUTHS_MAX)));
-  let x = sizes('reference', 0) / sizes('tracker', 0);
-  let y = sizes('reference', 1) / sizes('tracker', 1);
-  for (let round = 0; round < 4; round++) [x, y] = refitted(moments, x, y);
+  const scaled = roughScales(moments).map(([roughX, roughY]) => {
+    let [x, y] = [roughX, roughY];
+    for (let round = 0; round < 4; round++) [x, y] = refitted(moments, x, y);
+    return { x, y, agreed: agreement(moments, judge, times(x, y)) };
+  });
+  const { x, y, agreed } = scaled.reduce((best, one) => (one.agreed.share > best.agreed.share ? one : best));
   if (!(Number.isFinite(x) && Number.isFinite(y)) || Math.max(farFrom1(x), farFrom1(y)) < SCALE_MIN) return null;
   const largest = (role: Role) =>
     Math.max(...moments.map(({ [role]: { objects } }) => Math.max(...column(objects, 0), ...column(objects, 1))));
-  const agreed = agreement(moments, judge, times(x, y));
   if (largest('tracker') <= 1.5 && largest('reference') > 2)
     return {
       cause: 'normalized_boxes',
@@ -264,6 +271,20 @@ function explainScale(moments: readonly Moment[], judge: Judge): Explanation | n
     };
   return { cause: 'units', feed: 'tracker', agreement: agreed, evidence: { x: rounded(x), y: rounded(y) } };
 }
+
+/** By usual sizes, and, for a tracker that sees the large ones only, by how far the scene reaches. */
+function roughScales(moments: readonly Moment[]): Array<[x: number, y: number]> {
+  const values = (role: Role, axis: number) =>
+    moments.flatMap((one) => column(one[role].objects, axis).slice(0, TRUTHS_MAX));
+  const reach = (role: Role, axis: number) => quantile(values(role, axis), 0.95) - quantile(values(role, axis), 0.05);
+  const ratio = (of: (role: Role, axis: number) => number, axis: number) => of('reference', axis) / of('tracker', axis);
+  const size = (role: Role, axis: number) => median(values(role, 2 + axis));
+  const edge = (role: Role, axis: number) => quantile(values(role, axis), 0.95);
+  return [size, reach, edge].map((of) => [ratio(of, 0), ratio(of, 1)]);
+}
+
+const quantile = (values: readonly number[], share: number): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(share * (values.length - 1))];
 
 const farFrom1 = (factor: number) => Math.max(factor, 1 / factor);
 

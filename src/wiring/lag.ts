@@ -21,9 +21,10 @@ const PAIRS_MIN = 8;
 /** how far the velocity before a place may be from that around it, as a share, squared: what jumps does not move */
 const BEND_MAX = 0.25;
 
-/** A pair: how far the track lies from its truth, and the velocity of the truth. */
+/** Pairs: how far each track lies from its truth, and the velocity of the truth; so many numbers for each. */
 interface Seen {
-  id: string;
+  ids: string[];
+  dimensions: number;
   r: number[];
   v: number[];
 }
@@ -39,14 +40,41 @@ export interface Lag {
 }
 
 /**
+ * What pairs say of a lag, as sums that can be added over samples: of residual times velocity and of squared velocity,
+ * by truth, because what is wrong with one object is wrong with it in every frame.
+ */
+export interface LagSums {
+  /** sums of both, of their squares and of their product */
+  rv: number;
+  vv: number;
+  rvSquares: number;
+  vvSquares: number;
+  products: number;
+  truths: number;
+  /** how far apart the paired parts are, and how many pairs there are */
+  apart: number;
+  pairs: number;
+}
+
+/**
  * Objects that are found lie behind, or before, where they should along their own way when frames are a little off:
  * the residual over the velocity of each pair, weighted by the velocity. Null when nothing moves. `reach` is how many
  * parts to both sides a velocity is taken from: more make it better where many parts come in a second.
  */
 export function lagOf(sample: Sample, judge: Judge, shift = 0, reach = 1): Lag | null {
+  const sums = lagSums(sample, judge, shift, reach);
+  return sums && { ...fitted(sums), gap: gapOf(sample, judge) };
+}
+
+/** The usual distance of two parts of the reference. */
+export const gapOf = ({ reference }: Sample, { by }: Judge): number =>
+  usualGap(reference.map((one) => placeOf(one, by)));
+
+/** What the pairs of a sample say; null when they are few, or nothing moves. */
+export function lagSums(sample: Sample, judge: Judge, shift = 0, reach = 1): LagSums | null {
   const moments = momentsOf(sample, judge, { shift, factor: 1 }, sample.tracker.length);
   const ways = waysOf(sample.reference, judge.by);
-  const seen: Seen[] = [];
+  const seen: Seen = { ids: [], dimensions: 0, r: [], v: [] };
   let apart = 0;
   for (const { reference, tracker } of moments) {
     const { objects } = reference;
@@ -59,43 +87,84 @@ export function lagOf(sample: Sample, judge: Judge, shift = 0, reach = 1): Lag |
       judge,
     );
     for (const { i, j } of pairs) {
-      const v = velocityAt(ways.get(objects.ids[i])!, place, reach);
-      if (!v) continue;
-      const x = centreOf(objects, i);
-      seen.push({ id: objects.ids[i], r: centreOf(tracker.objects, j).map((value, d) => value - x[d]), v });
+      if (!addVelocity(ways.get(objects.ids[i])!, place, reach, seen)) continue;
+      addResidual(centreOf(objects, i), centreOf(tracker.objects, j), seen);
+      seen.ids.push(objects.ids[i]);
       apart += placeOf(tracker, judge.by)! - place;
     }
   }
-  const fit = fitted(seen, apart / seen.length);
-  return fit && { ...fit, gap: usualGap(sample.reference.map((one) => placeOf(one, judge.by))) };
+  return summed(seen, apart);
 }
 
-function fitted(pairs: readonly Seen[], apart: number): Omit<Lag, 'gap'> | null {
-  const seen = centred(pairs);
-  const weight = seen.reduce((sum, { v }) => sum + dot(v, v), 0);
-  if (seen.length < PAIRS_MIN || !(weight > 0)) return null;
-  const delta = seen.reduce((sum, { r, v }) => sum + dot(r, v), 0) / weight;
-  // what is wrong with one object is wrong with it in every frame: its residuals count together
-  const rests = new Map<string, number>();
-  for (const { id, r, v } of seen) rests.set(id, (rests.get(id) ?? 0) + dot(r, v) - delta * dot(v, v));
-  const truths = rests.size;
-  const squares = [...rests.values()].reduce((sum, rest) => sum + rest * rest, 0);
-  const error = truths > 1 ? Math.sqrt((squares * truths) / (truths - 1)) / weight : Number.POSITIVE_INFINITY;
-  return { offset: apart - delta, error, truths };
+function addResidual(truth: readonly number[], track: readonly number[], seen: Seen): void {
+  seen.dimensions = truth.length;
+  for (let d = 0; d < truth.length; d++) seen.r.push(track[d] - truth[d]);
 }
 
-/** Without what all pairs have in common: a tracker that draws everything a little to the right is not ahead. */
-function centred(pairs: readonly Seen[]): Seen[] {
-  const mean = (key: 'r' | 'v') =>
-    (pairs[0]?.[key] ?? []).map((_, d) => pairs.reduce((sum, one) => sum + one[key][d], 0) / pairs.length);
-  const [r, v] = [mean('r'), mean('v')];
-  const less = (from: number[], by: number[]) => from.map((value, d) => value - by[d]);
-  return pairs.map((one) => ({ id: one.id, r: less(one.r, r), v: less(one.v, v) }));
+function summed({ ids, dimensions, r, v }: Seen, apart: number): LagSums | null {
+  if (ids.length < PAIRS_MIN) return null;
+  centre(r, dimensions);
+  centre(v, dimensions);
+  const byTruth = new Map<string, { rv: number; vv: number }>();
+  for (let n = 0; n < ids.length; n++) {
+    const one = byTruth.get(ids[n]) ?? { rv: 0, vv: 0 };
+    byTruth.set(ids[n], one);
+    one.rv += dot(r, v, n * dimensions, dimensions);
+    one.vv += dot(v, v, n * dimensions, dimensions);
+  }
+  const sums: LagSums = { ...NO_LAG, truths: byTruth.size, apart, pairs: ids.length };
+  for (const { rv, vv } of byTruth.values()) {
+    sums.rv += rv;
+    sums.vv += vv;
+    sums.rvSquares += rv * rv;
+    sums.vvSquares += vv * vv;
+    sums.products += rv * vv;
+  }
+  return sums.vv > 0 ? sums : null;
 }
 
-type Way = Array<{ place: number; objects: PackedList; n: number }>;
+export const NO_LAG: LagSums = {
+  rv: 0,
+  vv: 0,
+  rvSquares: 0,
+  vvSquares: 0,
+  products: 0,
+  truths: 0,
+  apart: 0,
+  pairs: 0,
+};
 
-/** Where each truth was, by id, in the order of places. */
+/** Both together, of which the first counts only so much. */
+export function addLag(first: LagSums, second: LagSums, share = 1): LagSums {
+  const keys = Object.keys(NO_LAG) as Array<keyof LagSums>;
+  return Object.fromEntries(keys.map((key) => [key, share * first[key] + second[key]])) as unknown as LagSums;
+}
+
+/** The offset that explains the sums best. */
+export function fitted({ rv, vv, rvSquares, vvSquares, products, truths, apart, pairs }: LagSums): Omit<Lag, 'gap'> {
+  const delta = rv / vv;
+  const squares = Math.max(0, rvSquares - 2 * delta * products + delta * delta * vvSquares);
+  const error = truths > 1 ? Math.sqrt((squares * truths) / (truths - 1)) / vv : Number.POSITIVE_INFINITY;
+  return { offset: apart / pairs - delta, error, truths };
+}
+
+/** Takes away what all pairs have in common: a tracker that draws everything a little to the right is not ahead. */
+function centre(values: number[], dimensions: number): void {
+  const count = values.length / dimensions;
+  for (let d = 0; d < dimensions; d++) {
+    let sum = 0;
+    for (let at = d; at < values.length; at += dimensions) sum += values[at];
+    for (let at = d; at < values.length; at += dimensions) values[at] -= sum / count;
+  }
+}
+
+/** Where a truth was, and when, in the order of places. */
+interface Way {
+  places: number[];
+  centres: number[][];
+}
+
+/** The ways of all truths, by id. */
 function waysOf(reference: readonly ReceivedPart[], by: Judge['by']): Map<string, Way> {
   const ways = new Map<string, Way>();
   const placed = reference.flatMap((part) => {
@@ -104,25 +173,38 @@ function waysOf(reference: readonly ReceivedPart[], by: Judge['by']): Map<string
   });
   for (const { place, objects } of placed.sort((a, b) => a.place - b.place))
     for (let n = 0; n < objects.ids.length; n++) {
-      const way = ways.get(objects.ids[n]);
-      if (way) way.push({ place, objects, n });
-      else ways.set(objects.ids[n], [{ place, objects, n }]);
+      const way = ways.get(objects.ids[n]) ?? { places: [], centres: [] };
+      if (way.places.length === 0) ways.set(objects.ids[n], way);
+      way.places.push(place);
+      way.centres.push(centreOf(objects, n));
     }
   return ways;
 }
 
-/** From the neighbours on both sides; null at the ends of a way, and where it is not about straight. */
-function velocityAt(way: Way, place: number, reach: number): number[] | null {
-  const n = way.findIndex((one) => one.place === place);
-  const [before, now, after] = [way[n - reach], way[n], way[n + reach]];
-  if (!before || !now || !after) return null;
-  const [from, at, to] = [before, now, after].map((one) => centreOf(one.objects, one.n));
-  const whole = from.map((value, d) => (to[d] - value) / (after.place - before.place));
-  const bend = from.map((value, d) => (at[d] - value) / (now.place - before.place) - whole[d]);
-  return dot(bend, bend) <= BEND_MAX * dot(whole, whole) ? whole : null;
+/** From the neighbours on both sides; false at the ends of a way, and where it is not about straight. */
+function addVelocity({ places, centres }: Way, place: number, reach: number, { v }: Seen): boolean {
+  const n = places.indexOf(place);
+  if (n < reach || n + reach >= places.length) return false;
+  const [from, at, to] = [centres[n - reach], centres[n], centres[n + reach]];
+  const [half, whole] = [place - places[n - reach], places[n + reach] - places[n - reach]];
+  let [bends, squares] = [0, 0];
+  for (let d = 0; d < at.length; d++) {
+    const velocity = (to[d] - from[d]) / whole;
+    const bend = (at[d] - from[d]) / half - velocity;
+    bends += bend * bend;
+    squares += velocity * velocity;
+  }
+  if (!(bends <= BEND_MAX * squares)) return false;
+  for (let d = 0; d < at.length; d++) v.push((to[d] - from[d]) / whole);
+  return true;
 }
 
-const dot = (a: readonly number[], b: readonly number[]) => a.reduce((sum, value, d) => sum + value * b[d], 0);
+/** Of the vectors of so many numbers that begin at `at` in both lists. */
+function dot(a: readonly number[], b: readonly number[], at: number, dimensions: number): number {
+  let sum = 0;
+  for (let d = at; d < at + dimensions; d++) sum += a[d] * b[d];
+  return sum;
+}
 
 /** Where the middle of an object is. */
 export function centreOf({ shape, stride, coordinates: c }: PackedList, n: number): number[] {

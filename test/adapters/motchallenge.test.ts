@@ -4,17 +4,26 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import {
   alignMotChallenge,
+  type MotFeed,
   type MotReading,
+  type MotRow,
   type MotRules as Preprocessing,
   readMotChallenge,
 } from '../../adapters/formats/motchallenge.js';
 import { type Frame, InputError } from '../../src/index.js';
+import { randomFrom } from '../kit/random.js';
 import { skipInFastRun } from '../kit/system/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 
 function read(text: string, reading: Partial<MotReading> = {}) {
   return readMotChallenge(text, { kind: 'reference', file: 'gt.txt', ...reading });
+}
+
+/** The rows of a frame, or of all frames, one by one. */
+function rowsIn({ rows, frames }: MotFeed, frame?: number): MotRow[] {
+  const which = frame === undefined ? [...frames.values()].flatMap((list) => [...list]) : (frames.get(frame) ?? []);
+  return Array.from(which, (n) => rows.row(n));
 }
 
 function mistakes(text: string, reading: Partial<MotReading> = {}): string[] {
@@ -37,8 +46,8 @@ function ids(frames: Frame[]): Array<{ reference: string[]; tracker: string[] }>
 describe('MOTChallenge files', () => {
   it('reads frame, id and box of every line', () => {
     const feed = read('1,7,10,20.5,30,40\n2,7,11,-21,30.25,40\n');
-    assert.deepEqual(feed.frames.get(1)?.[0].object, { id: '7', box: [10, 20.5, 30, 40] });
-    assert.deepEqual(feed.frames.get(2)?.[0].object, { id: '7', box: [11, -21, 30.25, 40] });
+    assert.deepEqual(rowsIn(feed, 1)[0].object, { id: '7', box: [10, 20.5, 30, 40] });
+    assert.deepEqual(rowsIn(feed, 2)[0].object, { id: '7', box: [11, -21, 30.25, 40] });
     assert.deepEqual([feed.rowCount, feed.countedCount, feed.lastFrame, feed.columns], [2, 2, 2, 6]);
   });
 
@@ -47,26 +56,42 @@ describe('MOTChallenge files', () => {
     numbers.push('1e2', '1.5E+01', '9007199254740993', '123456789012345678901234567890', '00012.500', '.5', '7.', '+3');
     numbers.push('4.000000000000000000e+00', ' 5 ', '\t6', '0.000000000000000000000012345', '2.2250738585072014e-308');
     for (const number of numbers) {
-      const box = read(`1,1,-${number.trim().replace(/^\+/, '')},${number},1,1`).frames.get(1)?.[0].object.box;
-      assert.deepEqual(box?.slice(0, 2), [-Number(number), Number(number)], number);
+      const { box } = rowsIn(read(`1,1,-${number.trim().replace(/^\+/, '')},${number},1,1`))[0].object;
+      assert.deepEqual(box.slice(0, 2), [-Number(number), Number(number)], number);
     }
+  });
+
+  it('reads numbers of more digits than a double holds as the nearest double', () => {
+    const random = randomFrom(17);
+    const below = (limit: number) => Math.floor(random() * limit);
+    const digit = () => String(below(10));
+    const numbers = Array.from({ length: 20_000 }, () => {
+      const digits = `${1 + below(9)}${Array.from({ length: 14 + below(6) }, digit).join('')}`;
+      const dot = below(digits.length + 1);
+      return `${digits.slice(0, dot)}.${digits.slice(dot)}`;
+    });
+    // halfway between two doubles, where the even one is nearest
+    for (let n = 0; n < 100; n++) numbers.push(String(2n ** 53n + 2n * BigInt(below(1000)) + 1n));
+    const feed = read(numbers.map((number, n) => `${n + 1},1,${number},-${number},1,1\n`).join(''));
+    for (const [n, number] of numbers.entries())
+      assert.deepEqual([...feed.rows.boxes.subarray(4 * n, 4 * n + 2)], [Number(number), -Number(number)], number);
   });
 
   it('accepts a missing last newline, carriage returns, blank lines and a byte order mark', () => {
     const feed = read('\ufeff1,1,1,1,1,1\r\n\r\n  \n2, 1, 1, 1, 1, 1\r\n\n3,1,1,1,1,1');
     assert.deepEqual([...feed.frames.keys()], [1, 2, 3]);
-    assert.equal(feed.frames.get(3)?.[0].line, 6);
+    assert.equal(rowsIn(feed, 3)[0].line, 6);
   });
 
   it('keeps ids as text, whatever their size, and reads 3.0 as 3', () => {
     const feed = read('1,18446744073709551615,1,1,1,1\n1,3.0,1,1,1,1\n1,007,1,1,1,1\n');
-    const found = feed.frames.get(1)?.map(({ object }) => object.id);
+    const found = rowsIn(feed, 1).map(({ object }) => object.id);
     assert.deepEqual(found, ['18446744073709551615', '3', '7']);
   });
 
   it('has names and negative numbers for ids, once per frame', () => {
     const feed = read('1,car_7,1,1,1,1\n1,-2,1,1,1,1\n2,car_7,1,1,1,1\n');
-    const found = [...feed.frames.values()].flat().map(({ object }) => object.id);
+    const found = rowsIn(feed).map(({ object }) => object.id);
     assert.deepEqual(found, ['car_7', '-2', 'car_7']);
     assert.match(mistakes('1,car_7,1,1,1,1\n1,car_7,2,2,1,1\n')[0], /already in frame 1, on line 1/);
   });
@@ -88,7 +113,7 @@ describe('MOTChallenge files', () => {
   it('finds its columns by a header that has them in another order', () => {
     const rows = ['7,1,3,10,20,1', '8,1,1,30,40,0'];
     const feed = read(`track_id,frame,class,x2,y2,active,x1,y1\n${rows.map((row) => `${row},1,2\n`).join('')}`);
-    const found = [...feed.frames.values()].flat();
+    const found = rowsIn(feed);
     assert.deepEqual(
       found.map(({ object, counted, class: kind }) => [object.id, object.box, kind, counted]),
       [
@@ -103,16 +128,15 @@ describe('MOTChallenge files', () => {
 
   it('makes every detection (id -1) a trajectory of its own', () => {
     const feed = read('1,-1,1,1,1,1,0.9\n1,-1,1,1,1,1,0.8\n4,-1,1,1,1,1,0.9\n', { kind: 'tracker' });
-    const found = [...feed.frames.values()].flat().map(({ object }) => object.id);
+    const found = rowsIn(feed).map(({ object }) => object.id);
     assert.deepEqual(found, ['det:1:1', 'det:1:2', 'det:4:3']);
   });
 
   it('drops reference rows with flag 0 or another class in files of 9 columns', () => {
     const text = '1,1,1,1,1,1,1,1,1\n1,2,1,1,1,1,0,1,1\n1,3,1,1,1,1,1,7,1\n';
     const counted = (reading: Partial<MotReading>) =>
-      read(text, reading)
-        .frames.get(1)
-        ?.filter((row) => row.counted)
+      rowsIn(read(text, reading))
+        .filter((row) => row.counted)
         .map(({ object }) => object.id);
     assert.deepEqual(counted({}), ['1']);
     assert.deepEqual(counted({ classes: [1, 7] }), ['1', '3']);
@@ -123,7 +147,7 @@ describe('MOTChallenge files', () => {
   it('takes column 8 of a reference of 10 columns as a position, not as a class', () => {
     const feed = read('1,1,1,1,1,1,1,-4.2,7.1,0\n1,2,1,1,1,1,0,5.5,7.1,0\n');
     assert.deepEqual(
-      feed.frames.get(1)?.map((row) => row.counted),
+      rowsIn(feed).map((row) => row.counted),
       [true, false],
     );
   });

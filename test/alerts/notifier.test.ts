@@ -47,6 +47,11 @@ const SIGNALS = ['missed', 'false', 'switch', 'localization', 'silence', 'wiring
 const AT_ONCE =
   '  resolveAfterMs: 0\n  minimumMs: { missed: 0, false: 0, switch: 0, localization: 0, silence: 0, wiring: 0, timing: 0 }\n';
 
+interface Alerted {
+  status: string;
+  labels: Record<string, string>;
+}
+
 interface Taken {
   path: string;
   authorization: string | undefined;
@@ -122,7 +127,7 @@ describe('notify', () => {
       logger: { info: write, warn: write },
       now: () => nowMs,
     };
-    const desk = new IncidentDesk(dir, parts.logger);
+    const desk = new IncidentDesk(dir, parts.logger, config.notify);
     const notifier = new Notifier({ ...parts, desk });
     open.push(notifier);
     for (const event of early) notifier.observe(event);
@@ -169,9 +174,9 @@ describe('notify', () => {
     };
     const annotations = {
       summary:
-        'Tracker sort of gate-7 misses far more than usual: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit.',
+        'Tracker sort of gate-7 misses 18 of 20 objects since 23:59:59 UTC on 2025-11-15: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit.',
       description:
-        'It is late by 5 frames: moved by that, 92 of 97 possible pairs fit. Missed objects per frame: 6.25 (18 of 20 objects) where 0.4 is usual. Since 2025-11-15 23:59:59Z, frame 421, newest news at frame 424 (profile online-surveillance). Concerned: 6, 11.',
+        'Likely cause: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit. Missed objects per frame: 6.25 (18 of 20 objects) where 0.4 is usual. It began at 23:59:59 UTC on 2025-11-15, frame 421 (profile online-surveillance). Concerned are 6, 11. The moment: http://127.0.0.1:9477/#/s/gate-7/sort/online-surveillance?k=421',
       cause: 'late',
       runbook_url: 'dashboards/RUNBOOK.md#trackermissspike',
     };
@@ -398,6 +403,38 @@ describe('notify', () => {
       );
     });
 
+    it('waits until a spike is beyond doubt, and tells of it once; of what stays in doubt as less urgent', async () => {
+      const notifier = start(webhook(await inbox.open(), settings('  minimumMs: { missed: 1000 }\n  doubtMs: 8000\n')));
+      const inDoubt = (tracker: string, change: object = {}) => {
+        const event = incident({ tracker, severity: 'warning', atMs: nowMs, ...change });
+        for (const signal of event.signals) signal.certain = false;
+        return event;
+      };
+      notifier.observe(inDoubt('certain soon'));
+      notifier.observe(inDoubt('in doubt'));
+      notifier.observe(inDoubt('over soon'));
+      nowMs += 3000;
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(statuses(), []);
+      const { signals } = incident();
+      const certain = signals.map((signal) => ({ ...signal, certain: true }));
+      notifier.observe(incident({ tracker: 'certain soon', phase: 'update', signals: certain, atMs: nowMs }));
+      notifier.observe(inDoubt('over soon', { phase: 'end', reason: 'recovered' }));
+      nowMs += 5000;
+      notifier.look();
+      await idle(notifier);
+      assert.deepEqual(
+        inbox.taken.flatMap(({ body }) =>
+          body.alerts.map((a: Alerted) => [a.labels.tracker, a.status, a.labels.severity]),
+        ),
+        [
+          ['certain soon', 'firing', 'critical'],
+          ['in doubt', 'firing', 'warning'],
+        ],
+      );
+    });
+
     it('does not flap: what is back within a minute was never taken back', async () => {
       const notifier = start(webhook(await inbox.open(), settings('  minimumMs: { missed: 0 }\n')));
       for (let times = 1; times <= 9; times++) {
@@ -431,7 +468,7 @@ describe('notify', () => {
       );
       assert.match(
         told[1].annotations.description,
-        /^Still bad since 2025-11-15 23:59:59Z, and learned as usual by now/,
+        /^Still bad since 23:59:59 UTC on 2025-11-15, and learned as usual by now/,
       );
     });
 
@@ -485,7 +522,7 @@ describe('notify', () => {
     it('says nothing of muted streams, over a restart, until the mute is over', async () => {
       const url = await inbox.open();
       const first = start(webhook(url));
-      first.desk.mute({ stream: 'gate-*', tracker: '*', untilMs: nowMs + 10_000, by: 'me' });
+      first.desk.mute({ stream: 'gate-*', tracker: '*', untilMs: nowMs + 10_000, by: 'me' }, nowMs);
       await first.stop();
       const second = start(webhook(url));
       second.observe(incident());

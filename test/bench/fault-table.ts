@@ -3,7 +3,6 @@
  * frames until the first alarm, what was diagnosed, and how many frames that took; and what is said without a fault.
  */
 
-import { IncidentWatch } from '../../src/incidents/incident.js';
 import { type Frame, presets, SlidingWindow, SpikeDetector } from '../../src/index.js';
 import type { IncidentNews } from '../../src/wire/incidents.js';
 import { TRACKER_FAULTS, type TrackerFault } from '../kit/tracker-faults.js';
@@ -32,22 +31,20 @@ const FAULT_FRAMES = 240;
 export function playFault(frames: readonly Frame[], at: number, fault?: TrackerFault) {
   const params = { ...presets['online-surveillance'], windowFrames: 60 };
   const window = new SlidingWindow(params);
-  const detector = new SpikeDetector({}, params.exponent, params.cutoff);
-  const incidents = new IncidentWatch(params);
+  const detector = new SpikeDetector({}, params);
   const said: IncidentNews[] = [];
   let slowestMs = 0;
   for (let n = 0; n < Math.min(frames.length, fault ? at + FAULT_FRAMES : frames.length); n++) {
     const { reference } = frames[n];
     const tracker = fault && n >= at ? fault.tracks(frames, n, at) : frames[n].tracker;
     window.push({ reference, tracker });
-    const mark = { k: n, t: EPOCH + n / FPS };
-    const spikes = detector.update(window.glance(), mark);
     const began = process.cpuUsage();
-    said.push(...incidents.update(spikes, mark, window));
+    for (const news of detector.update(window, { k: n, t: EPOCH + n / FPS }))
+      if (news.phase === 'diagnosis') said.push(news.incident);
     slowestMs = Math.max(slowestMs, process.cpuUsage(began).user / 1000);
   }
   window.dispose();
-  return { said, slowestMs, open: incidents.open };
+  return { said, slowestMs, open: detector.open };
 }
 
 export function faultRows(sequence: string, tracker: string, frames: readonly Frame[]): FaultRow[] {

@@ -1,8 +1,9 @@
 /**
- * The live page in a real browser: its weight, and how fast it draws 100 truths and 100 tracks with trails, ids, lines
- * and marks. `npm run bench -- page [seconds]` prints JSON: pictures per second and CPU time of the page's main thread
- * per picture, while it replays one frame per picture as fast as the browser asks for them and while frames come in
- * live at 60 per second, and beside it the rate at which the same browser asks an empty page for pictures.
+ * The live page in a real browser: its weight, and how fast it draws 100 truths and 100 tracks, or as many as asked,
+ * with trails, ids, lines and marks. `npm run bench -- page [seconds] [objects]` prints JSON: pictures per second and
+ * CPU time of the page's main thread per picture, while it replays one frame per picture as fast as the browser asks for
+ * them and while frames come in live at 60 per second, and beside it the rate at which the same browser asks an empty
+ * page for pictures.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,9 +18,9 @@ import { launch } from '../kit/system/browser.js';
 import { until } from '../kit/system/system.js';
 import { crowd } from './crowd.js';
 
-const OBJECTS = 100;
 const LIVE_FPS = 60;
 const seconds = Number(process.argv[2] ?? 10);
+const OBJECTS = Number(process.argv[3] ?? 100);
 /** the CPU profile of the replay goes here, for the profiler of a browser */
 const profileFile = process.env.TGOSPA_PAGE_PROFILE;
 

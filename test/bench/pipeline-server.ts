@@ -4,6 +4,7 @@
  * time and memory.
  */
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
@@ -25,17 +26,22 @@ export interface Measured {
   lightMs: { p50: number; p99: number; max: number };
   loopDelayMs: { p50: number; p99: number; max: number };
   cpuSeconds: number;
+  /** of that, what the thread with the sockets has used */
+  mainSeconds: number;
 }
 
 /** this process has one client, and every reader of it comes from one address */
 const NO_SHARES = { streams: 2000, streamsPerClient: 2000, newStreamsPerMinute: 100_000 };
 const [role, folder, settings] = process.argv.slice(2);
+/** reports of workers come here only when somebody reads them, which costs time */
+const readsReports = JSON.parse(settings ?? '{}').readsReports !== false;
 /** sampled every millisecond; what is measured is the time between samples */
 const loopDelay = monitorEventLoopDelay({ resolution: 1 });
 const latency = createHistogram();
 const light = createHistogram();
 let reports = 0;
 let cpu = process.cpuUsage();
+let main = mainSeconds();
 
 const url = role === 'floor' ? await startFloor() : await startEvaluator();
 process.on('message', (question) => {
@@ -53,6 +59,13 @@ function reset(): void {
   light.reset();
   reports = 0;
   cpu = process.cpuUsage();
+  main = mainSeconds();
+}
+
+/** Processor time of the main thread so far. */
+function mainSeconds(): number {
+  const [nanoseconds] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
+  return Number(nanoseconds) / 1e9;
 }
 
 function measure(): Measured {
@@ -67,6 +80,7 @@ function measure(): Measured {
       max: loopDelay.max / 1e6,
     },
     cpuSeconds: (user + system) / 1e6,
+    mainSeconds: mainSeconds() - main,
   };
   global.gc!();
   global.gc!();
@@ -76,9 +90,11 @@ function measure(): Measured {
 
 async function startEvaluator(): Promise<string> {
   const own = { listen: { port: 0 }, data: { dir: folder }, limits: NO_SHARES };
-  const overrides = { ...own, ...JSON.parse(settings) };
+  const { readsReports: _, ...given } = JSON.parse(settings);
+  const overrides = { ...own, ...given };
   const { config } = readConfig({ overrides, env: {} });
   const app = await startApp(config, { env: {}, logger: createLogger({ level: 'warn' }) });
+  app.live.readReports(readsReports);
   app.live.events$.subscribe((event) => {
     if (event.type !== 'report') return;
     reports++;

@@ -3,8 +3,9 @@
  * nothing else. Both run in a process of their own; this one sends. Prints tables and, last, one line of JSON.
  *
  *   --steps N     frames of each stream in the race against the floor (4000)
+ *   --rounds N    rounds of the table by workers (3)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
- *   --only NAME   one part: throughput, heavy, readers, memory or growth
+ *   --only NAME   one part: throughput, cores, heavy, readers, memory or growth
  *   --scene NAME  throughput of one scene: calm or crowd
  *   --scores      with the companion scores on
  *   --prof        write CPU profiles of the evaluator to the current folder
@@ -25,6 +26,7 @@ import type { Measured } from './pipeline-server.js';
 const { values: options } = parseArgs({
   options: {
     steps: { type: 'string', default: '4000' },
+    rounds: { type: 'string', default: '3' },
     objects: { type: 'string', default: '400000' },
     only: { type: 'string' },
     scene: { type: 'string' },
@@ -53,11 +55,11 @@ class Far {
     readonly folder: string,
   ) {}
 
-  static async start(role: 'floor' | 'evaluator', prof = false, evaluation = {}): Promise<Far> {
+  static async start(role: 'floor' | 'evaluator', prof = false, evaluation = {}, other = {}): Promise<Far> {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
     // floor and evaluator alike, as `tgospa` is started
     const execArgv = ['--expose-gc', '--max-semi-space-size=64', ...(prof ? ['--cpu-prof'] : [])];
-    const settings = { evaluation, streams: { defaults: { scores: { enabled: options.scores } } } };
+    const settings = { evaluation, streams: { defaults: { scores: { enabled: options.scores } } }, ...other };
     const child = fork(SERVER, [role, join(folder, 'data'), JSON.stringify(settings)], { execArgv });
     const [{ url }] = (await once(child, 'message')) as [{ url: string }];
     return new Far(child, url, folder);
@@ -104,7 +106,8 @@ class Feed {
   }
 
   static async open(url: string, stream: string, tracker: string | undefined, bodyOf: Feed['bodyOf']): Promise<Feed> {
-    const socket = new WebSocket(url, ['tgospa.v1'], { perMessageDeflate: false });
+    // the certificate of the TLS row is nobody's
+    const socket = new WebSocket(url, ['tgospa.v1'], { perMessageDeflate: false, rejectUnauthorized: false });
     await once(socket, 'open');
     const role = tracker === undefined ? 'reference' : 'tracker';
     socket.send(JSON.stringify({ type: 'hello', stream, role, tracker, format: 'native' }));
@@ -210,8 +213,15 @@ const SCENES: Record<SceneName, (seed: number) => Frame[]> = {
 const sendAll = (streams: Feed[][], count: number) =>
   Promise.all(streams.flatMap((feeds) => feeds.map((feed) => feed.sendUpTo(count))));
 
-async function race(role: 'floor' | 'evaluator', scene: SceneName, steps: number, prof = false) {
-  const far = await Far.start(role, prof);
+async function race(
+  role: 'floor' | 'evaluator',
+  scene: SceneName,
+  steps: number,
+  prof = false,
+  evaluation = {},
+  other = {},
+) {
+  const far = await Far.start(role, prof, evaluation, other);
   const streams = await Promise.all(
     Array.from({ length: STREAMS }, (_, n) => openStream(far.url, `stream-${n}`, bodiesOf(scene, n))),
   );
@@ -277,16 +287,70 @@ async function throughputOf(scene: SceneName) {
   };
 }
 
+const TLS = Object.fromEntries(
+  ['cert', 'key'].map((name) => {
+    const file = `../../../test/cases/tls/test-only.${name === 'cert' ? 'pem' : 'key'}`;
+    return [`${name}File`, fileURLToPath(new URL(file, import.meta.url))];
+  }),
+);
+
+/** Processor time of a frame, by thread: the sender shares the cores, so wall time says little. */
+async function cores() {
+  const results: Record<string, unknown> = {};
+  for (const scene of ['calm', 'crowd'] as const)
+    if (options.scene === undefined || options.scene === scene) results[scene] = await coresOf(scene);
+  return results;
+}
+
+async function coresOf(scene: SceneName) {
+  const steps = Number(options.steps);
+  const rows: Record<string, () => ReturnType<typeof race>> = { floor: () => race('floor', scene, steps) };
+  for (const workers of [0, 1, 2])
+    rows[`${workers} workers`] = () =>
+      race('evaluator', scene, steps, false, { workers, threads: 0 }, { readsReports: false });
+  rows['1 worker, TLS'] = () =>
+    race('evaluator', scene, steps, false, { workers: 1, threads: 0 }, { readsReports: false, tls: TLS });
+  const measured: Record<string, Array<{ main: number; total: number }>> = {};
+  for (const name of Object.keys(rows)) measured[name] = [];
+  // alternating, so that a busy minute of the machine meets all of them
+  for (let round = 0; round < Number(options.rounds); round++)
+    for (const [name, run] of Object.entries(rows)) {
+      const { cpuSeconds, mainSeconds } = await run();
+      const perFrame = (seconds: number) => (seconds * 1e6) / (2 * STREAMS * steps);
+      measured[name].push({ main: perFrame(mainSeconds), total: perFrame(cpuSeconds) });
+    }
+  const median = (name: string, key: 'main' | 'total') => {
+    const values = measured[name].map((one) => one[key]).sort((a, b) => a - b);
+    return values[Math.floor(values.length / 2)];
+  };
+  const table = Object.fromEntries(
+    Object.keys(rows).map((name) => [
+      name,
+      {
+        'main µs/frame': median(name, 'main').toFixed(1),
+        'total µs/frame': median(name, 'total').toFixed(1),
+        'of 0 workers': (median(name, 'total') / median('0 workers', 'total')).toFixed(2),
+        'floor / total': (median('floor', 'total') / median(name, 'total')).toFixed(2),
+      },
+    ]),
+  );
+  console.log(
+    `\nprocessor time, ${scene} scene, ${STREAMS} streams of two feeds, ${OBJECTS} objects per frame (median of ${options.rounds} rounds)`,
+  );
+  console.table(table);
+  return table;
+}
+
 const HEAVY_FRAMES_PER_SECOND = 25;
 const LIGHT_STREAMS = 20;
 
 /** One stream whose solves are heavy, at the pace of a camera, among light ones: what do the others feel? */
-async function heavyAmongLight(threads: number) {
-  const far = await Far.start('evaluator', false, { threads });
+async function heavyAmongLight(evaluation: object, withHeavy = true) {
+  const far = await Far.start('evaluator', false, evaluation);
   const light: Feed[][] = [];
   for (let n = 0; n < LIGHT_STREAMS; n++) light.push(await openStream(far.url, `stream-${n}`, bodiesOf('calm', n)));
   await sendAll(light, Math.ceil(WARM_STEPS / 2));
-  const heavy = await openStream(far.url, 'heavy', bodiesOf('detections', 1));
+  const heavy = withHeavy ? await openStream(far.url, 'heavy', bodiesOf('detections', 1)) : [];
   const beat = () => {
     for (const feed of heavy) void feed.sendUpTo(feed.sent + 1);
   };
@@ -300,7 +364,14 @@ async function heavyAmongLight(threads: number) {
 }
 
 async function heavy() {
-  const rows = { 'in the main thread': await heavyAmongLight(0), 'in a thread': await heavyAmongLight(1) };
+  const rows = {
+    'nowhere, no workers': await heavyAmongLight({ workers: 0, threads: 0 }, false),
+    'in the main thread': await heavyAmongLight({ workers: 0, threads: 0 }),
+    'in a thread': await heavyAmongLight({ workers: 0, threads: 1 }),
+    'nowhere, one worker': await heavyAmongLight({ workers: 1 }, false),
+    'in the one worker': await heavyAmongLight({ workers: 1 }),
+    'in one of two workers': await heavyAmongLight({ workers: 2 }),
+  };
   console.log(
     `\none heavy stream (detections of a crowd without identities, ${HEAVY_FRAMES_PER_SECOND} frames/s) beside ${LIGHT_STREAMS} light ` +
       `ones (${STEADY_FRAMES_PER_SECOND} frames/s of both feeds): what the light ones feel`,
@@ -485,7 +556,7 @@ async function readers() {
   return { alone, read, ratio, mixed, mixedRatio };
 }
 
-const parts = { throughput, heavy, readers, memory, growth };
+const parts = { throughput, cores, heavy, readers, memory, growth };
 const results: Record<string, unknown> = {};
 for (const [name, part] of Object.entries(parts))
   if (options.only === undefined || options.only === name) results[name] = await part();

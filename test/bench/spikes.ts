@@ -62,11 +62,16 @@ class Run {
 
   step(): void {
     const glance = this.scene.glance();
-    for (const { phase, signal } of this.watch.update(glance, { k: ++this.k, t: EPOCH + this.scene.seconds })) {
+    for (const { phase, signal, certain } of this.watch.update(glance, {
+      k: ++this.k,
+      t: EPOCH + this.scene.seconds,
+    })) {
       if (phase === 'start') this.started[signal]++;
       if (phase !== 'end') this.said[signal]++;
       if (signal === 'missed' && phase === 'start') this.#missedSince = this.scene.seconds;
-      if (signal === 'missed' && phase === 'end' && this.scene.seconds - this.#missedSince > PAGE_SECONDS) this.pages++;
+      // what pages has lasted, and is beyond doubt
+      const lasted = this.scene.seconds - this.#missedSince > PAGE_SECONDS;
+      if (signal === 'missed' && phase === 'end' && certain && lasted) this.pages++;
     }
   }
 

@@ -81,6 +81,7 @@ const terms: StudyTerms = {
   scores: true,
   events: false,
   details: true,
+  coverage: null,
   reading: { formats: { reference: MOT, tracker: MOT } },
 };
 

@@ -53,7 +53,7 @@ describe('demo', () => {
     assert.equal((await fetch(page)).status, 200);
     const reader = await Probe.open(live);
     assert.equal((await reader.nextOf('report')).stream, 'crossing');
-    await shown(/frame \d+ \| steady \d+\.\d\d: \d+ missed, .* \| faulty \d+\.\d\d: \d+ missed/);
+    await shown(/frame \d+ \| steady [\d.]+: \d+ missed, .* \| faulty [\d.]+: \d+ missed/);
     const text = await (await fetch(metrics)).text();
     for (const tracker of ['steady', 'faulty'])
       assert.ok(text.includes(`tgospa_window_distance{stream="crossing",tracker="${tracker}"`), tracker);
@@ -81,14 +81,14 @@ describe('demo', () => {
       spikes.filter(({ tracker }) => tracker !== 'faulty'),
       [],
     );
-    // a line comes every two seconds; the spikes of a round last longer than that
-    await shown(/frame \d+ \| SPIKE faulty \w+: [\d.e-]+, usual [\d.e-]+, since frame \d+/);
+    await shown(/SPIKE faulty \w+: [\d.e-]+, usual [\d.e-]+, since frame \d+/);
+    await shown(/INCIDENT faulty, silent: /);
     await stop('SIGTERM');
   });
 
   it('lets the evaluator find every scripted fault, and none in the good tracker', async () => {
-    // fast, yet slow enough for a silence of more than a second
-    start(['--port', '0', '--fps', '40', '--calm', '0']);
+    // fast, yet slow enough for a silence of much more than the second after which it is one
+    start(['--port', '0', '--fps', '16', '--calm', '0']);
     const [, live] = await shown(/live +(ws:\S+)/);
     const reader = await Probe.open(live);
     const events: Event[] = [];
@@ -111,16 +111,29 @@ describe('demo', () => {
       'faulty 230 4/1: c4-second/1 > c4-third/1',
     ])
       assert.ok(named.includes(expected), `${expected} is not among ${named.join('; ')}`);
-    const newest = (k: number) => {
-      const report = events.find((event) => event.type === 'report' && event.tracker === 'faulty' && event.k === k);
-      return (report!.newest as { count: { proper: number; missed: number; false: number } }).count;
+    // on a busy machine a reader gets not every report
+    const newest = (from: number, to: number) => {
+      const reports = events.filter(
+        ({ type, tracker, k }) =>
+          type === 'report' && tracker === 'faulty' && from <= (k as number) && (k as number) <= to,
+      );
+      assert.ok(reports.length > 0, `no report of frames ${from} to ${to}`);
+      return reports.map((report) => (report.newest as { count: Record<'proper' | 'missed' | 'false', number> }).count);
     };
     assert.ok(events.some(({ type, tracker, over }) => type === 'silence' && tracker === 'faulty' && over === false));
-    assert.deepEqual([newest(50).proper, newest(50).missed], [0, 4], 'a silent tracker misses everything');
-    assert.ok(newest(90).missed >= 1, 'walker 1 is lost');
-    assert.ok(newest(160).false >= 1, 'the ghost is false');
-    const clutter = Array.from({ length: 40 }, (_, n) => newest(240 + n).false).reduce((a, b) => a + b);
-    assert.ok(clutter > 15, `${clutter} false boxes in the burst of clutter`);
+    const silent = newest(50, 58).map(({ proper, missed }) => `${proper} proper, ${missed} missed`);
+    assert.deepEqual([...new Set(silent)], ['0 proper, 4 missed'], 'a silent tracker misses everything');
+    assert.ok(
+      newest(90, 100).every(({ missed }) => missed >= 1),
+      'walker 1 is lost',
+    );
+    assert.ok(
+      newest(158, 162).every((count) => count.false >= 1),
+      'the ghost is false',
+    );
+    const clutter = newest(240, 279).map((count) => count.false);
+    const each = clutter.reduce((a, b) => a + b) / clutter.length;
+    assert.ok(each > 0.375, `${each} false boxes a frame in the burst of clutter`);
   });
 
   it('takes a free port, and says so, when its own is taken; goes on in a folder it is given', async () => {

@@ -27,9 +27,12 @@ describe('a start that cannot succeed', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  function serve(options: { port?: number; data?: string; uid?: number }): { status: number | null; stderr: string } {
-    const { port = 0, data = join(folder, 'data'), uid } = options;
-    const args = [main, 'serve', '--port', String(port), '--data', data];
+  function serve(options: { port?: number; data?: string; uid?: number; command?: string }): {
+    status: number | null;
+    stderr: string;
+  } {
+    const { port = 0, data = join(folder, 'data'), uid, command = 'serve' } = options;
+    const args = [main, command, '--port', String(port), '--data', data];
     const { status, stderr } = spawnSync(process.execPath, args, {
       encoding: 'utf8',
       cwd: folder,
@@ -68,11 +71,24 @@ describe('a start that cannot succeed', () => {
     chmodSync(folder, 0o555);
     // root is refused nothing, so another user must try
     const root = process.getuid?.() === 0;
-    assertSentence(serve(root ? { uid: 65_534 } : {}), /^tgospa serve: .*\/data cannot be written: /);
+    assertSentence(
+      serve(root ? { uid: 65_534 } : {}),
+      /^tgospa serve: .*\/data cannot be written: .*; choose a folder that this user may write with --data$/m,
+    );
   });
 
   it('names a folder where none can be made, and does not wait for it', () => {
-    assertSentence(serve({ data: '/proc/tgospa' }), /^tgospa serve: \/proc\/tgospa cannot be written: /);
+    assertSentence(
+      serve({ data: '/proc/tgospa' }),
+      /^tgospa serve: \/proc\/tgospa cannot be written: .*; choose a folder that this user may write with --data$/m,
+    );
+  });
+
+  it('is one sentence of the demo too', () => {
+    assertSentence(
+      serve({ data: '/proc/tgospa', command: 'demo' }),
+      /^tgospa demo: \/proc\/tgospa cannot be written: /,
+    );
   });
 
   it('names a folder that another process uses', async () => {

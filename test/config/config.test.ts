@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import {
   beyondCeiling,
   ConfigError,
-  completePairing,
+  completeSettings,
   describeProblem,
   exampleYaml,
   isLoopback,
@@ -58,9 +58,12 @@ describe('config', () => {
     assert.deepEqual(read('limits:\ntls:\n').config, config, 'an empty section is no mistake');
   });
 
-  it('completes pairing settings of an older version with today’s defaults', () => {
-    const { heldTrackers: _, ...older } = { ...read('').config.streams.defaults.pairing, latenessMs: 7 };
-    assert.deepEqual(completePairing(older), { ...older, heldTrackers: [] });
+  it('completes settings of an older version with today’s defaults', () => {
+    const { reports: _reports, coverage: _coverage, classes: _classes, ...today } = read('').config.streams.defaults;
+    const { heldTrackers: _, ...older } = { ...today.pairing, latenessMs: 7 };
+    const expected = { ...read('').config.streams.defaults, pairing: { ...older, heldTrackers: [] } };
+    const { reference: _reference, tracker: _tracker, ...filter } = today.filter;
+    assert.deepEqual(completeSettings({ ...today, filter, pairing: older }), expected);
   });
 
   it('reports all mistakes together, with their lines', () => {
@@ -225,6 +228,13 @@ streams: { ships: { profiles: [metres] }, training: { profiles: [detector-traini
       mistakes('limits: { objects: 0 }\nstreams: { a: { windowFrames: 10, settleFrames: 11 }, b: { x: 1 } }'),
       ['1 limits.objects', '2 streams.b.x', '2 streams.a.settleFrames'],
     );
+  });
+
+  it('knows one broker of a cluster, and says that more are not supported yet', () => {
+    const servers = (...names: string[]) => names.map((name) => `nats://${name}:4222`).join(', ');
+    assert.equal(read(`cluster: { servers: [${servers('a')}] }`).config.cluster!.replicas, 1);
+    for (const text of [`servers: [${servers('a', 'b')}]`, `servers: [${servers('a')}], replicas: 3`])
+      assert.throws(() => read(`cluster: { ${text} }`), /more than one server is not supported yet; give one/, text);
   });
 
   it('warns when a window is too short ever to show a long switch', () => {

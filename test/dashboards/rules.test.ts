@@ -53,7 +53,11 @@ describe('alert rules', () => {
       );
       assert.ok(annotations?.summary && annotations.description, `${alert} lacks a summary or a description`);
       const [page, anchor] = annotations.runbook_url.split('#');
-      assert.equal(page, 'dashboards/RUNBOOK.md', alert);
+      assert.equal(
+        page,
+        '{{ with $externalLabels.tgospa_runbook }}{{ . }}{{ else }}dashboards/RUNBOOK.md{{ end }}',
+        alert,
+      );
       assert.equal(anchor, alert!.toLowerCase());
       assert.ok(anchors.includes(anchor), `dashboards/RUNBOOK.md has no section for ${alert}`);
     }

@@ -2,6 +2,7 @@
  * Mistakes of the server itself: whatever a message, a request or an event runs into, the process and its peers live.
  */
 import { strict as assert } from 'node:assert';
+import type { OpenedFeed } from '../../src/edge/live-port.js';
 import { ServerFaults } from '../../src/edge/server-faults.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { Meters } from '../../src/telemetry/meters.js';
@@ -43,7 +44,8 @@ describe('server faults', () => {
   it('answers a frame it fails on with a reject that uses up its number, and goes on', async () => {
     const { probe } = await openFeed(edge);
     const { rules } = edge.desk;
-    const shared = rules.of('gate-7', edge.live.openFeed({ stream: 'gate-7', role: 'tracker', tracker: 'sort' }).plan!);
+    const opened = await edge.live.openFeed({ stream: 'gate-7', role: 'tracker', tracker: 'sort' });
+    const shared = rules.of('gate-7', (opened as OpenedFeed).plan);
     Object.defineProperty(shared, 'objectsMax', { get: broken, configurable: true });
     probe.send(frame(1));
     const { code, seq } = await probe.nextOf('reject');

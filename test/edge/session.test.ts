@@ -158,10 +158,28 @@ describe('session', () => {
     probe.socket.terminate();
     await untilTurn(() => edge.desk.sessions.size === 0);
     assert.deepEqual(edge.live.cuts, []);
+    assert.deepEqual([...edge.live.unreadFeeds], [KEY], 'nobody is late before the cut is known');
     store();
     await untilTurn(() => edge.live.cuts.length > 0);
     assert.deepEqual(edge.live.cuts, [KEY]);
     assert.equal(edge.live.parts.get(KEY)!.length, 2);
+    assert.deepEqual([...edge.live.unreadFeeds], []);
+  });
+
+  it('is not cut when it comes back before what it sent is stored', async () => {
+    edge = await startEdge();
+    const store = gateOf(edge.live);
+    const first = await openFeed(edge);
+    first.probe.send(frame(1));
+    first.probe.send({ type: 'ping' });
+    await first.probe.nextOf('pong');
+    first.probe.socket.terminate();
+    await untilTurn(() => edge.desk.sessions.size === 0);
+    const second = await openFeed(edge, { resume: { session: first.welcome.session, seq: 1 } });
+    assert.deepEqual([...edge.live.unreadFeeds], []);
+    store();
+    assert.deepEqual(await second.probe.nextOf('ack'), { type: 'ack', seq: 1 });
+    assert.deepEqual(edge.live.cuts, []);
   });
 
   it('recognises frames that are resent while their first copies are still being stored', async () => {

@@ -153,7 +153,7 @@ describe('subscribers', () => {
     let nowMs = 0;
     const counts = { coalesced: 0, slowClosed: 0 };
     const { limits } = configOf('limits: { liveShare: 0.5, liveEvents: 20 }');
-    const subscribers = new Subscribers(limits, counts, () => nowMs);
+    const subscribers = new Subscribers(limits, counts, undefined, () => nowMs);
     const received = [0, 1, 2].map(() => [] as Array<{ k: number; type: string; skipped?: number }>);
     for (const list of received) {
       const peer = {
@@ -200,7 +200,7 @@ describe('subscribers', () => {
   it('serves many readers in turns of a millisecond, each of them in order', async () => {
     let nowMs = 0;
     const { limits } = configOf('limits: { liveShare: 0.5 }');
-    const subscribers = new Subscribers(limits, { coalesced: 0, slowClosed: 0 }, () => nowMs);
+    const subscribers = new Subscribers(limits, { coalesced: 0, slowClosed: 0 }, undefined, () => nowMs);
     const received = Array.from({ length: 200 }, () => [] as number[]);
     for (const [n, list] of received.entries()) {
       const peer = {

@@ -29,7 +29,7 @@ describe('trend', () => {
   it('keeps distance and costs of every frame, in columns', () => {
     const [view] = board(100, 3).list(all, 100);
     const figures = { k: [1, 2, 3], atMs: [1001, 1002, 1003], distance: [0.5, 1, 1.5], localization: [1, 2, 3] };
-    const more = { missed: [2, 4, 6], false: [3, 6, 9], switch: [4, 8, 12] };
+    const more = { missed: [2, 4, 6], false: [3, 6, 9], switch: [4, 8, 12], exact: [1, 1, 1] };
     assert.deepEqual(view, { stream: 'gate-7', tracker: 'sort', profile: 'online-surveillance', ...figures, ...more });
   });
 

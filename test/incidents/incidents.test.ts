@@ -1,6 +1,7 @@
 /** One incident for everything that is wrong with a tracker: in a stream, over snapshots, and while the tracker is gone. */
 import assert from 'node:assert/strict';
 import { readConfig, resolveStream } from '../../src/config/config.js';
+import { IncidentWatch } from '../../src/incidents/incident.js';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
@@ -104,6 +105,17 @@ describe('incidents', () => {
     assert.equal(whole.told.filter(({ phase }) => phase === 'start').length, 1);
     assert.equal(whole.told.at(-1)!.phase, 'end');
     for (const { stream } of [whole, cut]) stream.dispose();
+  });
+
+  it('are a warning while a spike may be chance, and critical once it is beyond doubt', () => {
+    const watch = new IncidentWatch({ distance: 'iou', cutoff: 0.5 });
+    const nobody = { ids: [], coordinates: [] };
+    const around = { frames: () => [{ reference: nobody, tracker: nobody, stride: 4 }] };
+    const spike = { signal: 'missed' as const, k: 5, at: 9, expected: 0.1, observed: 1, score: 1, objects: [] };
+    const [start] = watch.update([{ ...spike, phase: 'start', certain: false }], { k: 9 }, around);
+    assert.deepEqual([start.phase, start.severity], ['start', 'warning']);
+    const [sure] = watch.update([{ ...spike, phase: 'update', reason: 'certain', certain: true }], { k: 12 }, around);
+    assert.deepEqual([sure.phase, sure.reason, sure.severity, sure.id], ['update', 'signals', 'critical', start.id]);
   });
 
   it('stay open, one severity lower, with the old usual beside the new one, when what is bad was learned', () => {

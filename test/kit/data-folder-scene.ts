@@ -28,7 +28,7 @@ export interface ScenePart {
 
 /** What a scene asks of a pipeline. */
 export interface SceneTarget {
-  openFeed(feed: SceneFeed): object;
+  openFeed(feed: SceneFeed): object | Promise<object>;
   ingest(feed: SceneFeed, part: ScenePart, receivedMs: number): Promise<void>;
   stop(): Promise<void>;
   kill(): Promise<void>;
@@ -115,7 +115,7 @@ function* harbourAt(n: number): Generator<{ feed: SceneFeed; part: ScenePart }> 
 }
 
 /** Opens feeds; those of the yard's tracker only after the cut. */
-export function openFeeds(live: SceneTarget, afterCut: boolean): void {
+export async function openFeeds(live: SceneTarget, afterCut: boolean): Promise<void> {
   const feeds = [
     feed('gate'),
     ...[feed('gate', 'sort'), feed('gate', 'deep'), feed('field'), feed('field', 'radar'), feed('belt')],
@@ -130,7 +130,7 @@ export function openFeeds(live: SceneTarget, afterCut: boolean): void {
     ...(afterCut ? [feed('yard', 'late')] : []),
   ];
   for (const id of feeds) {
-    const answer = live.openFeed(id);
+    const answer = await live.openFeed(id);
     if (!('nextSeq' in answer)) throw new Error(JSON.stringify(answer));
   }
 }
@@ -164,7 +164,7 @@ export async function writeDataFolder(
 ): Promise<void> {
   clock.nowMs = clockAt(0);
   const light = await open(sceneConfig(dir));
-  openFeeds(light, false);
+  await openFeeds(light, false);
   await sendScene(light, clock, 1, CUT - 4, 'others');
   await light.stop();
   const heavy = await open(sceneConfig(dir, { inlineMs: 0 }));

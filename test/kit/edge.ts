@@ -5,6 +5,7 @@ import { connect as connectTcp } from 'node:net';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { Access } from '../../src/edge/access.js';
+import { Core } from '../../src/edge/core.js';
 import { Edge } from '../../src/edge/edge.js';
 import type { FeedDesk } from '../../src/edge/feed-desk.js';
 import { Sockets } from '../../src/edge/sockets.js';
@@ -39,14 +40,15 @@ export async function startEdge(
   const logger = createLogger({ level: 'debug', write: (line) => logLines.push(line) });
   const sockets = new Sockets({ config, access, meters, logger });
   const build = { version: '1.2.3', node: 'v20' };
-  const parts = { config, live, sockets, access, meters, logger, build, notifications: () => [] };
+  const core = new Core({ config, live, meters, logger });
+  const parts = { config, live: core, sockets, access, meters, logger, build, notifications: () => [] };
   const edge = new Edge({ ...parts, processMetrics: false });
   const url = await edge.listen();
   const stop = async () => {
     await edge.quiesce();
     await sockets.close();
   };
-  return { url, ws: url.replace(/^http/, 'ws'), live, desk: edge.desk, sockets, meters, logLines, stop };
+  return { url, ws: url.replace(/^http/, 'ws'), live, desk: core.desk, sockets, meters, logLines, stop };
 }
 
 type Message = Record<string, unknown> & { type: string };

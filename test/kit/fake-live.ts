@@ -1,6 +1,6 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
-import type { Health, LivePort } from '../../src/edge/live-port.js';
+import type { FeedRefusal, Health, OpenedFeed, PipelinePort } from '../../src/edge/live-port.js';
 import type { Report } from '../../src/metric/evaluation.js';
 import type { LiveEvent, Refused, ReportEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
@@ -17,12 +17,13 @@ export interface StoredPart extends Omit<FeedPart, 'objects'> {
   objects: WireObject[];
 }
 
-export class FakeLive implements LivePort {
+export class FakeLive implements PipelinePort {
   config = readConfig({ env: {} }).config;
   parts = new Map<string, StoredPart[]>();
   rejected: string[] = [];
   ended: string[] = [];
   cuts: string[] = [];
+  unreadFeeds = new Set<string>();
   /** while set, frames wait for it before they are stored */
   gate: Promise<void> | null = null;
   diskFull = false;
@@ -47,13 +48,24 @@ export class FakeLive implements LivePort {
     for (const listener of this.#listeners) listener(event);
   }
 
+  moment(): Promise<string> {
+    return Promise.resolve('nothing is stored');
+  }
+
   hasStream(stream: string): boolean {
     return [...this.parts.keys()].some((key) => key.startsWith(`${stream}/`));
   }
 
-  openFeed(feed: FeedId, patch?: SettingsPatch) {
+  async openFeed(
+    feed: FeedId,
+    patch?: SettingsPatch,
+    _shape?: unknown,
+    ifNew?: FeedRefusal,
+  ): Promise<OpenedFeed | FeedRefusal> {
     const streams = new Set([...this.parts.keys()].map((key) => key.split('/')[0]));
-    if (!streams.has(feed.stream) && streams.size >= this.streamsMax)
+    const isNew = !streams.has(feed.stream);
+    if (isNew && ifNew) return ifNew;
+    if (isNew && streams.size >= this.streamsMax)
       return { code: 'streams_exceeded', path: 'stream', message: 'too many streams' };
     const parts = this.parts.get(keyOf(feed)) ?? [];
     this.parts.set(keyOf(feed), parts);
@@ -61,7 +73,7 @@ export class FakeLive implements LivePort {
       nextSeq: Math.floor(parts.at(-1)?.seq ?? 0) + 1,
       plan: resolveStream(this.config, feed.stream, patch) as ResolvedStream,
       findings: [],
-      incidents: [],
+      isNew,
     };
   }
 
@@ -79,7 +91,10 @@ export class FakeLive implements LivePort {
     this.ended.push(keyOf(feed));
   }
 
-  unread(): void {}
+  unread(feed: FeedId, unread: boolean): void {
+    if (unread) this.unreadFeeds.add(keyOf(feed));
+    else this.unreadFeeds.delete(keyOf(feed));
+  }
 
   cut(feed: FeedId): void {
     this.cuts.push(keyOf(feed));

@@ -1,6 +1,8 @@
 /** What tests of the pipeline share: feeds, and a clock that waits. */
-import { filter, interval, type Observable } from 'rxjs';
-import type { Clock } from '../../src/live/pipeline.js';
+import { filter, interval, type Observable, tap } from 'rxjs';
+import type { App } from '../../src/app.js';
+import type { LocalCore } from '../../src/cores/local-core.js';
+import type { Clock, Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 
@@ -13,6 +15,9 @@ export const feed = (stream: string, tracker: string | null = null): FeedId => (
   tracker,
 });
 
+/** The pipeline of an evaluator that has no workers. */
+export const pipelineOf = (app: App): Live => (app.live as LocalCore).live;
+
 /** What a run with an interruption has in common with one without: all events but those that tell of it. */
 export const isLasting = ({ type }: LiveEvent) => type !== 'resuming';
 export const lastingEvents = ({ events$ }: { events$: Observable<LiveEvent> }): Observable<LiveEvent> =>
@@ -22,5 +27,12 @@ export const lastingEvents = ({ events$ }: { events$: Observable<LiveEvent> }): 
 export class TestClock implements Clock {
   nowMs = START_MS;
   now = () => this.nowMs;
-  ticks = () => interval(2);
+  /** how often it has ticked */
+  ticked = 0;
+  ticks = () =>
+    interval(2).pipe(
+      tap(() => {
+        this.ticked++;
+      }),
+    );
 }

@@ -9,7 +9,15 @@ import { Pairing } from '../../src/stream/pairing.js';
 import type { Outcome, Step } from '../../src/stream/step.js';
 import type { Role } from '../../src/wire/feed.js';
 import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js';
-import { pairingSettings } from './settings.js';
+import { pairingSettings, reportSettings } from './settings.js';
+
+/** A pairing with these settings, and the usual ones otherwise. */
+export const newPairing = (settings: Partial<PairingSettings> = {}, geodetic = false): Pairing =>
+  new Pairing(pairingSettings(settings), reportSettings(), geodetic);
+
+/** It, read back from what it stores. */
+export const restored = (state: unknown, settings: Partial<PairingSettings> = {}): Pairing =>
+  Pairing.fromJSON(JSON.parse(JSON.stringify(state)), pairingSettings(settings), reportSettings());
 
 export const COLUMN_MS = 10;
 export const START_MS = 1_000_000;
@@ -48,7 +56,7 @@ export function play(
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
     .map(([name, ...cells]) => ({ name, cells }));
-  let pairing = new Pairing(pairingSettings(settings));
+  let pairing = newPairing(settings);
   const outcomes: Outcome[] = [];
   const columns = Math.max(...rows.map((r) => r.cells.length));
   const drawn = new Map<string, string[]>();
@@ -96,6 +104,7 @@ function noteText(outcome: Exclude<Outcome, Step>): string {
   if (outcome.type === 'finished') return `finished ${outcome.tracker}`;
   const feed = outcome.tracker ?? 'reference';
   if (outcome.type === 'silence') return `${feed} ${outcome.over ? 'heard again' : 'silent'}`;
+  if (outcome.type === 'untaken') return `${outcome.rule} ${feed} x${outcome.count}`;
   return `${outcome.type} ${feed}${outcome.k === undefined ? '' : ` ${outcome.k}`}${outcome.count === 1 ? '' : ` x${outcome.count}`}`;
 }
 

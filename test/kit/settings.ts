@@ -1,5 +1,5 @@
 /** Complete settings for tests that care about a few of them: the rest are the defaults of the configuration. */
-import { type PairingSettings, readConfig } from '../../src/config/config.js';
+import { type PairingSettings, type ReportSettings, readConfig } from '../../src/config/config.js';
 import type { LogSettings } from '../../src/store/log.js';
 
 const { data, streams } = readConfig({ env: {} }).config;
@@ -8,6 +8,8 @@ export const pairingSettings = (own: Partial<PairingSettings> = {}): PairingSett
   ...streams.defaults.pairing,
   ...own,
 });
+
+export const reportSettings = (): ReportSettings => streams.defaults.reports;
 
 export const logSettings = (own: Partial<LogSettings> & { dir: string }): LogSettings => ({ ...data, ...own });
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type App, startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLogger } from '../../src/telemetry/logger.js';
+import { pipelineOf } from './live.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from './settings.js';
 import { until } from './system/system.js';
 
@@ -51,12 +52,18 @@ export class SourceBench {
 
   /** Steps judged so far in a series of the default profile. */
   frames(stream: string, tracker: string): number {
-    return this.app.live.reports().find((one) => one.stream === stream && one.tracker === tracker)?.report.frames ?? 0;
+    return (
+      pipelineOf(this.app)
+        .reports()
+        .find((one) => one.stream === stream && one.tracker === tracker)?.report.frames ?? 0
+    );
   }
 
   /** Number of the last stored frame of a feed; its whole part counts messages. */
   storedSeq(stream: string, tracker: string | null): number {
-    const info = this.app.live.streams().find((one) => one.stream === stream);
+    const info = pipelineOf(this.app)
+      .streams()
+      .find((one) => one.stream === stream);
     return info?.feeds.find((feed) => feed.tracker === tracker)?.seq ?? 0;
   }
 

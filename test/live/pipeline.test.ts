@@ -38,7 +38,7 @@ function fillDisk(disk: string, leaveBytes: number): void {
   writeFileSync(join(disk, 'filler'), Buffer.alloc(bavail * bsize - leaveBytes));
 }
 
-const nextSeq = (answer: ReturnType<Live['openFeed']>): number => {
+const nextSeq = (answer: Awaited<ReturnType<Live['openFeed']>>): number => {
   assert.ok('nextSeq' in answer);
   return answer.nextSeq;
 };
@@ -256,7 +256,7 @@ describe('live', () => {
     openBoth(live, 's');
     await send(live, 's', makeScene(1, 5));
     await send(live, 's', makeScene(1, 5));
-    assert.equal(nextSeq(live.openFeed(feed('s'))), 6);
+    assert.equal(nextSeq(await live.openFeed(feed('s'))), 6);
     await live.end(feed('s'));
     assert.equal(events.filter((e) => e.type === 'duplicate').length, 0);
     assert.equal(live.streams()[0].feeds[0].seq, 5);
@@ -268,19 +268,19 @@ describe('live', () => {
     await send(live, 's', makeScene(1, 5));
     await live.stop();
     const again = await start();
-    assert.equal(nextSeq(again.openFeed(feed('s', 't'))), 6);
-    assert.equal(nextSeq(again.openFeed(feed('s', 'other'))), 1);
+    assert.equal(nextSeq(await again.openFeed(feed('s', 't'))), 6);
+    assert.equal(nextSeq(await again.openFeed(feed('s', 'other'))), 1);
   });
 
   describe('refuses', () => {
-    const refusal = (answer: ReturnType<Live['openFeed']>) => {
+    const refusal = (answer: Awaited<ReturnType<Live['openFeed']>>) => {
       assert.ok('code' in answer, 'it was accepted');
       return answer;
     };
 
     it('points without a configured profile, with the lines to add', async () => {
       const live = await start();
-      const { code, message } = refusal(live.openFeed(feed('ships'), undefined, 'point'));
+      const { code, message } = refusal(await live.openFeed(feed('ships'), undefined, 'point'));
       assert.equal(code, 'profile_missing');
       assert.match(
         message,
@@ -293,26 +293,26 @@ describe('live', () => {
     it('boxes for a stream of points', async () => {
       const points = { distance: 'euclidean', cutoff: 10, admissibleError: 6, shortSwitchDistance: 3 };
       const live = await start(configure({ profiles: { points }, streams: { ships: { profiles: ['points'] } } }));
-      assert.equal(nextSeq(live.openFeed(feed('ships'), undefined, 'point')), 1);
-      assert.equal(refusal(live.openFeed(feed('ships', 'radar'), undefined, 'box')).code, 'settings_invalid');
+      assert.equal(nextSeq(await live.openFeed(feed('ships'), undefined, 'point')), 1);
+      assert.equal(refusal(await live.openFeed(feed('ships', 'radar'), undefined, 'box')).code, 'settings_invalid');
     });
 
     it('more streams and trackers than its limits', async () => {
       const live = await start(configure({ limits: { streams: 2, trackersPerStream: 1 } }));
       for (const name of ['a', 'b']) live.openFeed(feed(name));
-      const { code, message } = refusal(live.openFeed(feed('c')));
+      const { code, message } = refusal(await live.openFeed(feed('c')));
       assert.equal(code, 'streams_exceeded');
       assert.match(message, /2 streams are open; raise limits\.streams \(now 2\)/);
       live.openFeed(feed('a', 'one'));
-      assert.equal(refusal(live.openFeed(feed('a', 'two'))).code, 'trackers_exceeded');
-      assert.equal(nextSeq(live.openFeed(feed('a', 'one'))), 1);
+      assert.equal(refusal(await live.openFeed(feed('a', 'two'))).code, 'trackers_exceeded');
+      assert.equal(nextSeq(await live.openFeed(feed('a', 'one'))), 1);
     });
 
     it('settings that contradict those the stream runs with', async () => {
       const live = await start();
       live.openFeed(feed('s'), { windowFrames: 30, pairing: { latenessMs: 10 } });
-      assert.equal(nextSeq(live.openFeed(feed('s', 't'), { pairing: { latenessMs: 10 } })), 1);
-      const { code, path, message } = refusal(live.openFeed(feed('s', 'u'), { pairing: { latenessMs: 20 } }));
+      assert.equal(nextSeq(await live.openFeed(feed('s', 't'), { pairing: { latenessMs: 10 } })), 1);
+      const { code, path, message } = refusal(await live.openFeed(feed('s', 'u'), { pairing: { latenessMs: 20 } }));
       assert.equal(code, 'settings_invalid');
       assert.equal(path, 'settings.pairing.latenessMs');
       assert.match(message, /is 20, but the stream runs with 10/);
@@ -427,7 +427,7 @@ describe('live', () => {
     };
     const scene = makeScene(4, 3);
     const live = await start();
-    const { plan } = openBoth(live, 's') as { plan: unknown };
+    const { plan } = (await openBoth(live, 's')) as { plan: unknown };
     await send(live, 's', scene.slice(0, 1));
     await live.stop();
     const owner = { now: Date.now, committed() {}, applied: () => 0, heldBack() {}, faultChanged() {} };
@@ -512,7 +512,7 @@ describe('live', () => {
         clock.nowMs += 3_600_000 / 2;
         unlinkSync(join(disk, 'filler'));
         while (!live.health().ready) await firstValueFrom(interval(5));
-        const from = Math.min(nextSeq(live.openFeed(feed('s'))), nextSeq(live.openFeed(feed('s', 't'))));
+        const from = Math.min(nextSeq(await live.openFeed(feed('s'))), nextSeq(await live.openFeed(feed('s', 't'))));
         assert.ok(from > 10 && from <= sent + 11);
         const done = until(live, reportOf(scene.length));
         await send(live, 's', scene.slice(from - 1), 't', from);
@@ -583,14 +583,12 @@ describe('live', () => {
   }
 
   /** Opens all feeds, or again after a crash, and returns where each goes on. */
-  const openAll = (live: Live) =>
-    new Map(
-      [feed('a'), feed('a', 't'), feed('a', 'u'), feed('b'), feed('b', 't')].map((id) => {
-        const answer = live.openFeed(id);
-        assert.ok('nextSeq' in answer);
-        return [`${id.stream} ${id.tracker}`, answer.nextSeq];
-      }),
-    );
+  async function openAll(live: Live): Promise<Map<string, number>> {
+    const next = new Map<string, number>();
+    for (const id of [feed('a'), feed('a', 't'), feed('a', 'u'), feed('b'), feed('b', 't')])
+      next.set(`${id.stream} ${id.tracker}`, nextSeq(await live.openFeed(id)));
+    return next;
+  }
 
   /** Runs the script; `crashAt` are numbers of inputs after which everything is dropped and opened again. */
   async function run(inputs: ReturnType<typeof script>, crashAt: number[], settings: Record<string, unknown>) {
@@ -606,7 +604,7 @@ describe('live', () => {
         seen.set(key, event_);
       });
     watch();
-    openAll(live);
+    await openAll(live);
     await live.ingest(inputs[0].id, inputs[0].part, inputs[0].atMs);
     let acks: Promise<unknown>[] = [];
     const crashes = new Set(crashAt);
@@ -629,7 +627,7 @@ describe('live', () => {
       clock.nowMs = START_MS;
       live = await start(config, clock);
       watch();
-      const resume = openAll(live);
+      const resume = await openAll(live);
       // every feed sends again what was not stored, in the old order
       n = inputs.findIndex(({ id: i, part: p }) => p.seq >= resume.get(`${i.stream} ${i.tracker}`)!) - 1;
       if (n < -1) n = inputs.length;

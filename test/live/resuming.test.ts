@@ -37,6 +37,7 @@ describe('a stream that resumes', () => {
   };
   const isResuming = (live: Live) => live.streams()[0]?.resuming ?? false;
   const news = () => events.flatMap((event) => (event.type === 'resuming' ? [event.over] : []));
+  const silences = () => events.filter(({ type }) => type === 'silence').length;
   const missed = () => events.filter(({ type }) => type === 'missing').length;
 
   beforeEach(() => {
@@ -155,6 +156,31 @@ describe('a stream that resumes', () => {
     await until('it is judged', () => live.streams()[0].series[0].k === 3);
     assert.equal(missed(), 0);
     assert.deepEqual(news(), [false]);
+  });
+
+  it('finds nobody late or silent while the disk is slow, but for so long', async () => {
+    const live = await start();
+    openBoth(live);
+    await Promise.all([send(live, null, 1), send(live, 't', 1)]);
+    const { gauges } = live.log;
+    let queuedRecords = 1;
+    Object.defineProperty(live.log, 'gauges', { get: () => ({ ...gauges, queuedRecords }) });
+    await send(live, null, 2);
+    const passes = async (ms: number) => {
+      for (let passed = 0; passed < ms; passed += 200) {
+        clock.nowMs += 200;
+        const { ticked } = clock;
+        // the look of a tick ends before that of the next but one
+        await until('two ticks', () => clock.ticked > ticked + 2);
+      }
+    };
+    await passes(10_000);
+    assert.deepEqual([missed(), silences()], [0, 0]);
+    queuedRecords = 0;
+    await passes(800);
+    assert.deepEqual([missed(), silences()], [0, 0], 'who waited for an ack has a moment to answer it');
+    await passes(600);
+    await until('the tracker is missed', () => missed() === 1);
   });
 
   it('acks a feed that is ahead only when the other one follows', async () => {

@@ -26,7 +26,7 @@ const streamAt = (name: string, { position = 1, inRecord = false, queuedAhead = 
 
 function start(everyRecords: number, pauseMs: number) {
   const log = new FakeLog();
-  return { log, snapshots: new Snapshots(log as unknown as Log, everyRecords, pauseMs) };
+  return { log, snapshots: new Snapshots(log as unknown as Log, everyRecords, pauseMs, 1e6) };
 }
 
 describe('snapshots', () => {

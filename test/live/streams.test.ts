@@ -8,7 +8,8 @@ import { Quarantine } from '../../src/live/quarantine.js';
 import { Snapshots } from '../../src/live/snapshots.js';
 import { type Published, Streams } from '../../src/live/streams.js';
 import { DataFolder } from '../../src/store/folder.js';
-import type { Log, Snapshot, Stored } from '../../src/store/log.js';
+import type { Log } from '../../src/store/log.js';
+import type { Snapshot, Stored } from '../../src/store/log-port.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { EventHistory } from '../../src/stream/history.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
@@ -106,7 +107,7 @@ function start(dir: string, stored: StoredData = {}) {
     mark: { at() {} },
     workers: workers as unknown as Workers,
     history: { add() {} } as unknown as EventHistory,
-    snapshots: new Snapshots({ saveSnapshot } as unknown as Log, 1000, 0),
+    snapshots: new Snapshots({ saveSnapshot } as unknown as Log, 1000, 0, 1e6),
     logger,
     lastPosition: 10,
     onApplied: (record) => applied.push(record),

@@ -1,7 +1,7 @@
 /** The best matching of one frame against trying every matching, on seeded random benefits. */
 
 import assert from 'node:assert/strict';
-import { bestMatching } from '../../src/metric/assignment.js';
+import { bestMatching } from '../kit/metric/best-matching.js';
 import { randomFrom } from '../kit/random.js';
 
 function most(benefit: Float64Array, rows: number, columns: number, row = 0, used = 0): number {

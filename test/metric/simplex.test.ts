@@ -10,7 +10,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Frame, Obj } from '../../src/metric/evaluation.js';
 import { type Highs, loadHighsSync, type Runtime } from '../../src/metric/program/highs.js';
-import { RingSimplex } from '../../src/metric/program/ring.js';
 import {
   isAssignment,
   type LpProblem,
@@ -19,6 +18,8 @@ import {
   type Simplex,
   weightsValue,
 } from '../../src/metric/program/simplex.js';
+import { WarmProgram } from '../../src/metric/program/warm-program.js';
+import { Ring } from '../kit/metric/ring.js';
 import { randomFrom } from '../kit/random.js';
 import { skipInFastRun } from '../kit/system/system.js';
 
@@ -92,6 +93,14 @@ function assertClose(actual: number, expected: number, what: string): void {
   assert.ok(error <= 1e-9, `${what}: got ${actual}, expected ${expected}, relative error ${error}`);
 }
 
+let highs: Highs | undefined;
+
+/** One instance for all warm programs of these tests. */
+function sharedHighs(): Highs {
+  highs ??= loadHighsSync();
+  return highs;
+}
+
 /** A HiGHS whose every fifth run fails. */
 function failingAtTimes(highs: Highs): Runtime {
   let runs = 0;
@@ -110,8 +119,12 @@ function failingAtTimes(highs: Highs): Runtime {
 
 describe('simplex', () => {
   let simplex: Simplex;
+  let warm: WarmProgram;
   before(async () => {
     simplex = await loadSimplex();
+  });
+  beforeEach(() => {
+    warm = new WarmProgram({ highs: sharedHighs() });
   });
 
   for (const file of [
@@ -133,11 +146,6 @@ describe('simplex', () => {
         const { value, weights } = simplex.solve(problem);
         assertClose(distanceOf(item, unassigned, value), item.expected.distance, `${item.name}, reduced`);
         assertClose(weightsValue(problem, weights), value, `${item.name}, weights`);
-        assertClose(
-          distanceOf(item, unassigned, simplex.solveAsWritten(problem).value),
-          item.expected.distance,
-          `${item.name}, as the paper writes it`,
-        );
       }
     });
   }
@@ -174,13 +182,12 @@ describe('simplex', () => {
       assert.equal(simplex.solveCold(problem).value, 0);
       assert.equal(simplex.solve(problem).value, 0);
       assert.equal(simplex.solveIntegral(problem).value, 0);
-      assert.equal(simplex.createRing(3).solve().value, 0);
     }
   });
 
   it('never gives a value when the time is up', () => {
     const { problem } = problemOf(read('fractional-cases.json')[0]);
-    const ring = simplex.createRing(problem.frameCount);
+    const ring = new Ring(warm, problem.frameCount);
     ring.load(problem);
     const hurry = { pivotsMax: 0 };
     for (const solution of [simplex.solveCold(problem, hurry), simplex.solve(problem, hurry), ring.solve(hurry)]) {
@@ -189,14 +196,13 @@ describe('simplex', () => {
       assert.equal(solution.integral, false);
     }
     assertClose(ring.solve().value, simplex.solveCold(problem).value, 'after the pause');
-    assert.equal(ring.fallbackCount, 0);
-    ring.dispose();
+    assert.equal(warm.fallbackCount, 0);
   });
 
   it('answers nonsense with one short line', () => {
     const { problem } = problemOf(read('fractional-cases.json')[0]);
     const broken = { ...problem, benefit: problem.benefit.map(() => Number.NaN) };
-    const ring = simplex.createRing(problem.frameCount);
+    const ring = new Ring(warm, problem.frameCount);
     ring.load(broken);
     const { solve, solveCold, solveIntegral } = simplex;
     for (const attempt of [
@@ -208,9 +214,6 @@ describe('simplex', () => {
       assert.throws(attempt, (error: Error) => /^simplex: .{1,150}$/.test(error.message));
     ring.load(problem);
     assertClose(ring.solve().value, simplex.solveCold(problem).value, 'after the nonsense');
-    ring.dispose();
-    assert.throws(() => simplex.createRing(0), /^Error: simplex: windowFrames .* got 0$/);
-    assert.throws(() => simplex.createRing(problem.frameCount - 1).load(problem), /frames do not fit a window of/);
   });
 
   for (const windowFrames of [1, 2, 5, 16])
@@ -218,21 +221,20 @@ describe('simplex', () => {
       if (windowFrames > 5) skipInFastRun(this);
       for (const seed of [1, 2, 3]) {
         const next = crowd(seed);
-        const ring = simplex.createRing(windowFrames);
+        const ring = new Ring(warm, windowFrames);
         for (let frame = 0; frame < 150; frame++) {
           next(ring);
           assertOptimal(simplex, ring, `seed ${seed}, frame ${frame}`);
           assert.equal(ring.frameCount, Math.min(frame + 1, windowFrames));
         }
-        assert.equal(ring.fallbackCount, 0, `seed ${seed}`);
-        ring.dispose();
+        assert.equal(warm.fallbackCount, 0, `seed ${seed}`);
       }
     });
 
   it('gives the cold optimum of scenes of all kinds', () => {
     let openCount = 0;
     for (let seed = 1; seed <= 60; seed++) {
-      const ring = simplex.createRing(1 + (seed % 12));
+      const ring = new Ring(warm, 1 + (seed % 12));
       const next = scene(seed);
       for (let frame = 0; frame < 24; frame++) {
         next(ring);
@@ -240,31 +242,28 @@ describe('simplex', () => {
         assertOptimal(simplex, ring, `seed ${seed}, frame ${frame}`);
         if (ring.rowCount > 0) openCount++;
       }
-      assert.equal(ring.fallbackCount, 0, `seed ${seed}`);
-      ring.dispose();
+      assert.equal(warm.fallbackCount, 0, `seed ${seed}`);
     }
     // neither all of them known beforehand nor none
     assert.ok(openCount > 100 && openCount < 600, `${openCount} of 720 needed rows`);
   });
 
-  it('gives the cold optimum when several slides, removals and rescalings lie between two solves', () => {
+  it('gives the cold optimum when several slides and removals lie between two solves', () => {
     const random = randomFrom(4);
     const next = crowd(5);
-    const ring = simplex.createRing(8);
+    const ring = new Ring(warm, 8);
     for (let round = 0; round < 100; round++) {
       for (let slides = Math.floor(random() * 12); slides > 0; slides--) next(ring);
-      if (random() < 0.3) ring.scale(0.9);
       const { problem, truthNames, trackNames } = ring.window();
       if (random() < 0.3 && problem.edgeTruth.length > 0)
         ring.removeEdge(truthNames[problem.edgeTruth[0]], trackNames[problem.edgeTrack[0]]);
       assertOptimal(simplex, ring, `round ${round}`);
     }
-    assert.equal(ring.fallbackCount, 0);
-    ring.dispose();
+    assert.equal(warm.fallbackCount, 0);
   });
 
   it('needs no rows for pairs that nobody disputes nor for rivals that cannot win, and few for those that may', () => {
-    const ring = simplex.createRing(30);
+    const ring = new Ring(warm, 30);
     // in an encounter: what the pairs earn that were together before, and what the crossed ones
     const next = (frame: number, own = 0.9, crossed = 0) => {
       const pairs = [
@@ -288,36 +287,34 @@ describe('simplex', () => {
     assert.ok(ring.rowCount >= 12 && ring.rowCount <= 20, `${ring.rowCount} rows`);
     for (let frame = 30; frame < 55; frame++) next(frame);
     assert.equal(ring.rowCount, 0);
-    ring.dispose();
   });
 
   it('gives the LP metric of the reference cases, loaded into one ring after the other', () => {
     const cases = read('time-weighted-cases.json').concat(read('fractional-cases.json'));
-    const ring = simplex.createRing(Math.max(...cases.map(({ frames }) => frames.length)));
+    const ring = new Ring(warm, Math.max(...cases.map(({ frames }) => frames.length)));
     for (const item of cases) {
       const { problem, unassigned } = problemOf(item);
       ring.load(problem);
       assertClose(distanceOf(item, unassigned, ring.solve().value), item.expected.distance, item.name);
     }
-    assert.equal(ring.fallbackCount, 0);
-    ring.dispose();
+    assert.equal(warm.fallbackCount, 0);
   });
 
   it('repeats a failed warm solve cold and goes on', () => {
     const next = crowd(7);
-    const ring = new RingSimplex(failingAtTimes(loadHighsSync()), 8);
+    warm = new WarmProgram(failingAtTimes(loadHighsSync()));
+    const ring = new Ring(warm, 8);
     for (let frame = 0; frame < 40; frame++) {
       next(ring);
       const { value } = ring.solve();
       assertClose(value, simplex.solveCold(ring.window().problem).value, `frame ${frame}`);
     }
-    assert.ok(ring.fallbackCount >= 2, `${ring.fallbackCount} failures`);
-    ring.dispose();
+    assert.ok(warm.fallbackCount >= 2, `${warm.fallbackCount} failures`);
   });
 
   it('holds its memory over ten thousand slides with ever new objects', function () {
     skipInFastRun(this);
-    const ring = simplex.createRing(4);
+    const ring = new Ring(warm, 4);
     const random = randomFrom(7);
     let settledBytes = 0;
     for (let frame = 0; frame < 10_000; frame++) {
@@ -325,26 +322,22 @@ describe('simplex', () => {
       ring.slide([truth, truth, truth + 1], [truth, truth + 1, truth + 1], [random(), random(), random()], 0.2);
       ring.solve();
       assert.ok(ring.edgeCount <= 40, `${ring.edgeCount} edges at frame ${frame}`);
-      if (frame === 1000) settledBytes = simplex.memoryBytes;
+      if (frame === 1000) settledBytes = sharedHighs().memoryBytes;
     }
-    assert.equal(simplex.memoryBytes, settledBytes);
-    assert.equal(ring.fallbackCount, 0);
-    ring.dispose();
+    assert.equal(sharedHighs().memoryBytes, settledBytes);
+    assert.equal(warm.fallbackCount, 0);
   });
 
-  it('frees rings that are disposed, once or twice', () => {
+  it('holds its memory over windows without end: one model serves all of them', () => {
     const next = crowd(8);
     let settledBytes = 0;
     for (let round = 0; round < 300; round++) {
-      const ring = simplex.createRing(16);
+      const ring = new Ring(warm, 16);
       for (let frame = 0; frame < 4; frame++) next(ring);
       ring.solve();
-      ring.dispose();
-      ring.dispose();
-      assert.throws(() => ring.solve(), /simplex: this ring was disposed/);
-      if (round === 100) settledBytes = simplex.memoryBytes;
+      if (round === 100) settledBytes = sharedHighs().memoryBytes;
     }
-    assert.equal(simplex.memoryBytes, settledBytes);
+    assert.equal(sharedHighs().memoryBytes, settledBytes);
   });
 
   it('loads synchronously in a fresh process and prints nothing', () => {
@@ -353,9 +346,7 @@ describe('simplex', () => {
       const simplex = loadSimplexSync();
       const one = { frameCount: 2, truthCount: 1, trackCount: 1, edgeTruth: Int32Array.of(0), edgeTrack: Int32Array.of(0),
         benefit: Float64Array.of(0.5, 0.25), switchCost: Float64Array.of(0, 1) };
-      const ring = simplex.createRing(2);
-      ring.load(one);
-      const values = [simplex.solveCold(one).value, simplex.solveIntegral(one).value, ring.solve().value];
+      const values = [simplex.solveCold(one).value, simplex.solveIntegral(one).value, simplex.solve(one).value];
       process.exitCode = values.every((value) => value === 0.75) && (await loadSimplex()) === simplex ? 0 : 1;`;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       encoding: 'utf8',
@@ -375,7 +366,7 @@ function emptyProblem(): LpProblem {
  * A small crowd on a line: objects walk, vanish for a while, and come back under a new name; every call slides the ring
  * by one frame.
  */
-function crowd(seed: number): (ring: RingSimplex) => void {
+function crowd(seed: number): (ring: Ring) => void {
   const random = randomFrom(seed);
   let nextName = 0;
   const born = () => ({ name: nextName++, place: random() * 6, absent: random() < 0.3 });
@@ -405,7 +396,7 @@ function crowd(seed: number): (ring: RingSimplex) => void {
  * The same with objects that are few or many, quick or slow, on a grid where everything ties, and under changes of any
  * cost, even or not.
  */
-function scene(seed: number): (ring: RingSimplex) => void {
+function scene(seed: number): (ring: Ring) => void {
   const random = randomFrom(1000 + seed);
   const isCoarse = random() < 0.4;
   const cost = [0, 0.05, 0.1, 0.25, 0.5, 1, 2][seed % 7];
@@ -438,7 +429,7 @@ function scene(seed: number): (ring: RingSimplex) => void {
   };
 }
 
-function assertOptimal(simplex: Simplex, ring: RingSimplex, where: string): void {
+function assertOptimal(simplex: Simplex, ring: Ring, where: string): void {
   const { problem } = ring.window();
   const warm = ring.solve();
   const cold = simplex.solveCold(problem);
@@ -450,7 +441,7 @@ function assertOptimal(simplex: Simplex, ring: RingSimplex, where: string): void
 }
 
 /** What the ring's prices say that no weights can exceed: all of them, and what each edge alone can earn above them. */
-function boundOf(ring: RingSimplex): number {
+function boundOf(ring: Ring): number {
   const { problem, truthNames, trackNames } = ring.window();
   const { frameCount, edgeTruth, edgeTrack, benefit, switchCost } = problem;
   let bound = 0;

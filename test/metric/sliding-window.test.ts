@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, type Obj, type Params, type Report, SlidingWindow } from '../../src/index.js';
+import { FrameRecord } from '../../src/metric/window/frame-record.js';
 import { randomCase } from '../kit/metric/scenes.js';
 import { close } from '../kit/metric/verifier.js';
+import { randomFrom } from '../kit/random.js';
 import { skipInFastRun } from '../kit/system/system.js';
 
 const params: Params = { distance: 'euclidean', cutoff: 5, exponent: 1, switchPenalty: 2 };
@@ -208,4 +210,29 @@ describe('memory', () => {
     global.gc();
     return process.memoryUsage().heapUsed;
   }
+});
+
+describe('a window keeps', () => {
+  /** How many of a kind can be reached from an object. */
+  const reachable = (root: object, kind: new (...args: never[]) => object): number => {
+    const met = new Set<object>([root]);
+    for (const each of met) {
+      const next = each instanceof Map ? [...each].flat() : each instanceof Set ? [...each] : Object.values(each);
+      for (const value of next)
+        if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) met.add(value);
+    }
+    return [...met].filter((each) => each instanceof kind).length;
+  };
+
+  it('its own frames, and none that have left', () => {
+    const random = randomFrom(3);
+    const window = new SlidingWindow({ ...params, windowFrames: 10 });
+    // they meet and part all the time
+    const feed = (prefix: string) => Array.from({ length: 4 }, (_, n) => at(`${prefix}${n}`, 12 * random()));
+    for (let k = 0; k < 60; k++) {
+      window.push({ reference: feed('t'), tracker: feed('k') });
+      if (k % 4 === 3) assert.equal(reachable(window, FrameRecord), Math.min(k + 1, 10), `push ${k}`);
+    }
+    window.dispose();
+  });
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { drawChart, stack, ticks } from '../../src/report/chart.js';
 import { html } from '../../src/report/markup.js';
 import { drawPage, section, table, tidy } from '../../src/report/page.js';
-import { SERIES_COLOURS, STYLE, seriesClass } from '../../src/report/style.js';
+import { STYLE, trackClass } from '../../src/report/style.js';
 
 const axis = (from: number, to: number) => ({ label: 'frame', from, to });
 
@@ -44,15 +44,10 @@ describe('the skeleton of reports', () => {
   });
 
   it('has a colour for every class a chart may use', () => {
-    const names = [
-      'localization',
-      'missed',
-      'false',
-      'switch',
-      ...Array.from({ length: SERIES_COLOURS }, (_, n) => seriesClass(n)),
-    ];
+    const names = ['localization', 'missed', 'false', 'switch', ...Array.from({ length: 8 }, (_, n) => `s${n}`)];
     for (const name of names) assert.match(STYLE, new RegExp(`\\.${name} \\{ --paint: var\\(--${name}\\); \\}`));
-    assert.equal(seriesClass(SERIES_COLOURS), 's0');
+    for (const track of ['7', 'a1', 'c4-second/5', 'é'])
+      assert.match(STYLE, new RegExp(`\\.${trackClass(track)} \\{ --paint: #\\w{6}; \\}`));
   });
 
   it('puts round numbers on axes', () => {

@@ -5,6 +5,7 @@
  */
 import type { Config } from '../../src/config/config.js';
 import { Access } from '../../src/edge/access.js';
+import { Core } from '../../src/edge/core.js';
 import { Edge } from '../../src/edge/edge.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
@@ -82,7 +83,8 @@ export class Evaluator {
     const access = new Access(config, {});
     const sockets = this.#sockets(process);
     const build = { version: '0', node: '0' };
-    const parts = { config, live, sockets, access, meters, logger, build, notifications: () => [] };
+    const core = new Core({ config, live, meters, logger });
+    const parts = { config, live: core, sockets, access, meters, logger, build, notifications: () => [] };
     let reader: Reader | null = null;
     live.events$.subscribe((event) => {
       if (!process.alive) return;

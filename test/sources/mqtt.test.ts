@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { connectAsync, type MqttClient } from 'mqtt';
 import type { WindowView } from '../../src/live/pipeline.js';
 import { matches } from '../../src/sources/mqtt.js';
+import { pipelineOf } from '../kit/live.js';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
@@ -61,7 +62,7 @@ describe('MQTT', function () {
   };
   /** From now on nothing becomes durable; `arrived` lists the frames that wait, `release` lets them go. */
   const blockStorage = () => {
-    const { live } = bench.app;
+    const live = pipelineOf(bench.app);
     const ingest = live.ingest.bind(live);
     const waiting: Array<() => void> = [];
     const arrived: number[] = [];

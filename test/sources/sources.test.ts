@@ -26,11 +26,11 @@ const file = (changes: object = {}) => ({ tail: [{ name: 'f', path: 'p', stream:
 describe('the configuration of sources', () => {
   it('is shown on their page by examples that are right', () => {
     const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => text);
-    assert.equal(blocks.length, 3);
+    assert.equal(blocks.length, 4);
     for (const text of blocks) {
       const { config } = readConfig({ text, env: { MQTT_PASSWORD: 'x' } });
-      const { mqtt, rosbridge, tail } = config.sources;
-      assert.ok(mqtt.length + rosbridge.length + tail.length > 0);
+      const { mqtt, nats, rosbridge, tail } = config.sources;
+      assert.ok(mqtt.length + nats.length + rosbridge.length + tail.length > 0);
     }
   });
 

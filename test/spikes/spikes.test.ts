@@ -14,6 +14,7 @@ const SETTINGS: SpikeKeys = {
   calmFrames: 30,
   adoptFrames: 108_000,
   objectsMax: 20,
+  youngSeconds: 0,
 };
 
 /** A scene by ids: twenty truths and their tracks, with whatever a test makes of them. */
@@ -88,8 +89,12 @@ describe('spikes', () => {
       const { truths } = scene;
       faults[signal](scene);
       const began = play(watch, scene, 400, 4001);
-      assert.equal(began.length, 1, JSON.stringify(began));
-      const [start] = began;
+      // of what may wake somebody, it is told as well when it is beyond doubt
+      const [start, ...sure] = began;
+      assert.deepEqual(
+        sure.map(({ phase, reason, certain }) => [phase, reason, certain]),
+        signal === 'missed' ? [['update', 'certain', true]] : [],
+      );
       assert.deepEqual([start.phase, start.signal], ['start', signal]);
       assert.ok(Math.abs(start.k - 4001) <= 25, `begins at ${start.k}`);
       assert.ok(start.at >= start.k && start.score >= 1);
@@ -108,6 +113,35 @@ describe('spikes', () => {
       assert.deepEqual([active, count], [false, 1]);
     });
   }
+
+  it('learns of a young series what passes in seconds, and tells what does not, since when it began', () => {
+    const lose = (frames: number) => {
+      const watch = startWatch({ youngSeconds: 900 });
+      const scene = new Staged();
+      assert.deepEqual(play(watch, scene, 4000, 1), []);
+      scene.lost = new Set(scene.truths.slice(0, 12));
+      const news = play(watch, scene, frames, 4001);
+      scene.lost = new Set();
+      return [...news, ...play(watch, scene, 300, 4001 + frames)];
+    };
+    assert.deepEqual(lose(60), []);
+    const [start] = lose(200);
+    assert.deepEqual([start.phase, start.signal], ['start', 'missed']);
+    assert.ok(start.k >= 4000 && start.k <= 4003, `begins at ${start.k}`);
+    assert.ok(start.at >= 4001 + 149, `told at ${start.at}`);
+  });
+
+  it('tells of a young series at once when nothing at all is found, and when false tracks come with it', () => {
+    for (const clutter of [0, 1]) {
+      const watch = startWatch({ youngSeconds: 900 });
+      const scene = new Staged();
+      play(watch, scene, 4000, 1);
+      scene.lost = new Set(clutter ? scene.truths.slice(0, 12) : scene.truths);
+      scene.clutter = clutter;
+      const [start] = play(watch, scene, 40, 4001);
+      assert.ok(start && start.at <= 4030, JSON.stringify(start));
+    }
+  });
 
   it('is not disturbed by a scene that gets busier or emptier', () => {
     const watch = startWatch();
@@ -146,6 +180,7 @@ describe('spikes', () => {
       news.map(({ phase, reason }) => [phase, reason]),
       [
         ['start', undefined],
+        ['update', 'certain'],
         ['update', 'adopted'],
       ],
     );

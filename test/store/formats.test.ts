@@ -50,6 +50,7 @@ describe('stored formats', () => {
       'window',
       'spikes',
       'companion',
+      'performance',
       'findings',
       'incidents',
     ]);

@@ -1,9 +1,19 @@
 /** Feeds that publish only now and then, with time drawn as text: see kit/pairing.ts. */
 import assert from 'node:assert/strict';
-import { Pairing } from '../../src/stream/pairing.js';
+import type { Pairing } from '../../src/stream/pairing.js';
 import type { Outcome, Step } from '../../src/stream/step.js';
 import { type FeedPart, pack, unpack } from '../../src/wire/objects.js';
-import { box, expectSteps, type Played, partAt, play, START_MS, timedPart } from '../kit/pairing.js';
+import {
+  box,
+  expectSteps,
+  newPairing,
+  type Played,
+  partAt,
+  play,
+  restored,
+  START_MS,
+  timedPart,
+} from '../kit/pairing.js';
 import { pairingSettings } from '../kit/settings.js';
 
 /** `k:track` for every step: which part of the tracker each reference frame was judged with. */
@@ -92,9 +102,7 @@ describe('a held tracker', () => {
   });
 
   it('publishes at times of its own, as cameras do on change', () => {
-    const pairing = new Pairing(
-      pairingSettings({ ...held, by: 'time', toleranceMs: 2, holdMaxMs: 10_000, latenessMs: 50 }),
-    );
+    const pairing = newPairing({ ...held, by: 'time', toleranceMs: 2, holdMaxMs: 10_000, latenessMs: 50 });
     pairing.openTracker('t', START_MS);
     const at = (ms: number): FeedPart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: pack([box('a', ms)]) });
     const outcomes: Outcome[] = [];
@@ -158,13 +166,12 @@ describe('a held tracker', () => {
     const drawing = `reference  1  2  3  4  5  6  7  8  9  .  .  .
                      t          1  .  .  4  .  .  .  .  .  .  .  |`;
     const settings = { ...held, holdMaxFrames: 4, latenessMs: 20 };
-    const again = (pairing: Pairing) =>
-      Pairing.fromJSON(JSON.parse(JSON.stringify(pairing)), pairingSettings(settings));
+    const again = (pairing: Pairing) => restored(pairing, settings);
     assert.deepEqual(play(settings, drawing, undefined, again).outcomes, play(settings, drawing).outcomes);
     const older = (pairing: Pairing) => {
       const state = JSON.parse(JSON.stringify(pairing));
       for (const lane of Object.values<{ sampled?: unknown }>(state.lanes)) delete lane.sampled;
-      return Pairing.fromJSON(state, pairingSettings());
+      return restored(state);
     };
     assert.deepEqual(play({}, drawing, undefined, older).outcomes, play({}, drawing).outcomes);
   });
@@ -174,7 +181,7 @@ describe('a held tracker', () => {
       [{}, held],
       [held, {}],
     ]) {
-      const pairing = new Pairing(pairingSettings(first));
+      const pairing = newPairing(first);
       pairing.openTracker('t', START_MS);
       const outcomes = [1, 2].flatMap((k) => pairing.push('tracker', 't', partAt(k), START_MS));
       pairing.configure(pairingSettings(second));
@@ -224,7 +231,7 @@ describe('a held reference by frame number', () => {
   });
 
   it('leaves frames before the first word of the tracker alone', () => {
-    const pairing = new Pairing(pairingSettings({ reference: 'hold', latenessMs: 100 }));
+    const pairing = newPairing({ reference: 'hold', latenessMs: 100 });
     for (const k of [1, 2, 3]) pairing.push('reference', null, partAt(k), START_MS);
     const outcomes = pairing.openTracker('t', START_MS + 1);
     outcomes.push(...pairing.push('tracker', 't', partAt(3), START_MS + 2));

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PairingSettings } from '../../src/config/config.js';
-import { Pairing } from '../../src/stream/pairing.js';
 import type { Outcome, Step } from '../../src/stream/step.js';
 import type { Irregularity } from '../../src/wire/events.js';
 import type { Role } from '../../src/wire/feed.js';
@@ -11,15 +10,16 @@ import {
   box,
   COLUMN_MS,
   expectSteps,
+  newPairing,
   type Played,
   partAt,
   play,
+  restored,
   START_MS,
   squeeze,
   stepText,
   timedPart,
 } from '../kit/pairing.js';
-import { pairingSettings } from '../kit/settings.js';
 
 describe('pairing by frame number', () => {
   it('closes a step when both feeds have delivered it', () => {
@@ -221,7 +221,7 @@ describe('pairing by frame number', () => {
   });
 
   it('keeps reference frames for the first tracker, which is judged from its own first frame on', () => {
-    const pairing = new Pairing(pairingSettings({ latenessMs: 100 }));
+    const pairing = newPairing({ latenessMs: 100 });
     for (const k of [1, 2, 3, 4]) assert.deepEqual(pairing.push('reference', null, partAt(k), START_MS + k), []);
     pairing.openTracker('t', START_MS + 10);
     const steps = [3, 4].flatMap((k) => pairing.push('tracker', 't', partAt(k), START_MS + 10 + k)) as Step[];
@@ -233,7 +233,7 @@ describe('pairing by frame number', () => {
   });
 
   it('does not wait for numbers on a part that has none', () => {
-    const pairing = new Pairing(pairingSettings());
+    const pairing = newPairing();
     pairing.openTracker('t', START_MS);
     pairing.push('reference', null, partAt(1), START_MS);
     pairing.push('tracker', 't', partAt(1), START_MS);
@@ -369,7 +369,7 @@ describe('pairing by time', () => {
       .map((s) => [Math.round((s.t! * 1000 - START_MS) / COLUMN_MS), s.reference.ids.length, s.tracks.ids.length]);
 
   it('joins parts within the tolerance and numbers the steps', () => {
-    const pairing = new Pairing(pairingSettings({ toleranceMs: 5 }));
+    const pairing = newPairing({ toleranceMs: 5 });
     pairing.openTracker('t', START_MS);
     const at = (ms: number): FeedPart => ({ seq: 1, t: (START_MS + ms) / 1000, objects: pack([box('a', ms)]) });
     const outcomes = [
@@ -395,7 +395,7 @@ describe('pairing by time', () => {
   });
 
   it('goes by arrival when parts have no time', () => {
-    const pairing = new Pairing(pairingSettings({ by: 'time', toleranceMs: 5 }));
+    const pairing = newPairing({ by: 'time', toleranceMs: 5 });
     pairing.openTracker('t', START_MS);
     pairing.push('reference', null, partAt(7), START_MS);
     const [step] = pairing.push('tracker', 't', partAt(9), START_MS + 3) as Step[];
@@ -403,7 +403,7 @@ describe('pairing by time', () => {
   });
 
   it('takes to time when the tracker turns out to have no frame numbers', () => {
-    const pairing = new Pairing(pairingSettings({ latenessMs: 50 }));
+    const pairing = newPairing({ latenessMs: 50 });
     pairing.openTracker('t', START_MS);
     const steps: Outcome[] = [];
     const reference = (n: number) =>
@@ -454,7 +454,7 @@ describe('pairing by time', () => {
   });
 
   it('interpolates objects that both neighbours have, and holds the others', () => {
-    const pairing = new Pairing(pairingSettings({ reference: 'linear', toleranceMs: 0, latenessMs: 1000 }));
+    const pairing = newPairing({ reference: 'linear', toleranceMs: 0, latenessMs: 1000 });
     pairing.openTracker('t', START_MS);
     pairing.push('reference', null, timedPart(0, [box('a', 0), box('gone', 7)]), START_MS);
     assert.deepEqual(pairing.push('tracker', 't', timedPart(1), START_MS + 10), []);
@@ -468,7 +468,7 @@ describe('pairing by time', () => {
   });
 
   it('interpolates across the 180th meridian the short way', () => {
-    const pairing = new Pairing(pairingSettings({ reference: 'linear', toleranceMs: 0 }), true);
+    const pairing = newPairing({ reference: 'linear', toleranceMs: 0 }, true);
     pairing.openTracker('t', START_MS);
     const ship = (longitude: number) => [{ id: 's', point: [10, longitude] }];
     pairing.push('reference', null, timedPart(0, ship(179)), START_MS);
@@ -557,7 +557,7 @@ const LATENESS_MS = 200;
 const SEED = 20261116;
 
 function runArrivals(settings: Partial<PairingSettings>, trackers: string[], arrivals: Arrival[], breaks = false) {
-  let pairing = new Pairing(pairingSettings(settings));
+  let pairing = newPairing(settings);
   const out: Outcome[] = [...pairing.openReference(0), ...trackers.flatMap((t) => pairing.openTracker(t, 0))];
   for (const { feed, part, atMs } of [...arrivals].sort((a, b) => a.atMs - b.atMs)) {
     for (let due = pairing.deadline(); due <= atMs; due = pairing.deadline()) {
@@ -565,7 +565,7 @@ function runArrivals(settings: Partial<PairingSettings>, trackers: string[], arr
       assert.ok(pairing.deadline() > due, 'a deadline that has passed is gone');
     }
     out.push(...pairing.push(feed === 'reference' ? 'reference' : 'tracker', feed, part, atMs));
-    if (breaks) pairing = Pairing.fromJSON(JSON.parse(JSON.stringify(pairing)), pairingSettings(settings));
+    if (breaks) pairing = restored(pairing, settings);
   }
   out.push(...pairing.end('reference', null, 1e9), ...trackers.flatMap((t) => pairing.end('tracker', t, 1e9)));
   return out;
@@ -687,7 +687,7 @@ describe('pairing, whatever the order of arrival', () => {
     });
     fc.assert(
       fc.property(settings, fc.array(event, { maxLength: 60 }), (chosen, events) => {
-        const pairing = new Pairing(pairingSettings(chosen));
+        const pairing = newPairing(chosen);
         pairing.openTracker('t0', 0);
         pairing.openTracker('t1', 0);
         let now = 0;
@@ -726,15 +726,13 @@ describe('pairing, whatever the order of arrival', () => {
   });
 
   it('has no deadline at which nothing happens, also when a late number waits beside a sampled reference', () => {
-    const pairing = new Pairing(
-      pairingSettings({
-        reference: 'linear',
-        latenessFrames: 1,
-        latenessMs: 2,
-        holdMaxFrames: 0,
-        silenceMs: 1,
-      }),
-    );
+    const pairing = newPairing({
+      reference: 'linear',
+      latenessFrames: 1,
+      latenessMs: 2,
+      holdMaxFrames: 0,
+      silenceMs: 1,
+    });
     pairing.openTracker('t', 0);
     pairing.push('reference', null, partAt(16), 0);
     pairing.push('tracker', 't', partAt(16), 1);
@@ -748,7 +746,7 @@ describe('pairing, whatever the order of arrival', () => {
   });
 
   it('counts the time the evaluator was away for nobody', () => {
-    const pairing = new Pairing(pairingSettings({ latenessMs: 100, silenceMs: 500 }));
+    const pairing = newPairing({ latenessMs: 100, silenceMs: 500 });
     pairing.openTracker('t', START_MS);
     pairing.push('reference', null, partAt(1), START_MS);
     pairing.push('tracker', 't', partAt(1), START_MS);

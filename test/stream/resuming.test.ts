@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { PairingSettings } from '../../src/config/config.js';
-import { Pairing } from '../../src/stream/pairing.js';
+import type { Pairing } from '../../src/stream/pairing.js';
 import type { Outcome, Step } from '../../src/stream/step.js';
 import type { Irregularity } from '../../src/wire/events.js';
-import { partAt, START_MS, stepText } from '../kit/pairing.js';
-import { pairingSettings } from '../kit/settings.js';
+import { newPairing, partAt, START_MS, stepText } from '../kit/pairing.js';
 
 const SEED = 20261117;
 
@@ -17,7 +16,7 @@ class Scene {
   pairing: Pairing;
 
   constructor(settings: Partial<PairingSettings> = {}, trackers = ['t']) {
-    this.pairing = new Pairing(pairingSettings(settings));
+    this.pairing = newPairing(settings);
     this.outcomes.push(...this.pairing.openReference(this.nowMs));
     for (const tracker of trackers) this.outcomes.push(...this.pairing.openTracker(tracker, this.nowMs));
   }

@@ -67,8 +67,8 @@ describe('threads', function () {
       ),
     ]);
 
-  const openFeeds = (live: Live, stream: string) => {
-    for (const id of [feed(stream), feed(stream, 't')]) assert.ok('nextSeq' in live.openFeed(id));
+  const openFeeds = async (live: Live, stream: string) => {
+    for (const id of [feed(stream), feed(stream, 't')]) assert.ok('nextSeq' in (await live.openFeed(id)));
   };
 
   const collect = (live: Live): LiveEvent[] => {
@@ -90,7 +90,7 @@ describe('threads', function () {
     // a solve of that scene never takes so little, whatever the machine
     const live = await start({ threads: 1, inlineMs: 0.05, budgetMs: 60_000 });
     const events = collect(live);
-    openFeeds(live, 'heavy');
+    await openFeeds(live, 'heavy');
     const frames = detections(60);
     await Promise.all(send(live, 'heavy', frames));
     await Promise.all([live.end(feed('heavy')), live.end(feed('heavy', 't'))]);
@@ -109,7 +109,7 @@ describe('threads', function () {
   it('holds up its own acks and nobody else', async function () {
     skipInFastRun(this);
     const live = await start({ threads: 1, inlineMs: 0, budgetMs: 60_000, backlogFrames: 4 });
-    for (const stream of ['heavy', 'light']) openFeeds(live, stream);
+    for (const stream of ['heavy', 'light']) await openFeeds(live, stream);
     await Promise.all(send(live, 'heavy', detections(10)));
     await until('the heavy stream is in its thread', () => live.storage().threadStreams > 0);
     let acked = 0;
@@ -127,7 +127,7 @@ describe('threads', function () {
     skipInFastRun(this);
     const settings = { threads: 1, inlineMs: 0, budgetMs: 60_000 };
     const live = await start(settings);
-    openFeeds(live, 'heavy');
+    await openFeeds(live, 'heavy');
     const frames = detections(400);
     await Promise.all(send(live, 'heavy', frames));
     await live.stop();
@@ -142,7 +142,7 @@ describe('threads', function () {
   it('retires an idle stream in a thread, and begins it anew when it comes back', async () => {
     const live = await start({ threads: 1, inlineMs: 0 });
     const events = collect(live);
-    openFeeds(live, 's');
+    await openFeeds(live, 's');
     await Promise.all(send(live, 's', calm(5)));
     await until('it is in the thread', () => live.storage().threadStreams === 1 && live.reports()[0]?.k === 5);
     clock.nowMs += 120_000;
@@ -150,7 +150,7 @@ describe('threads', function () {
     assert.equal(live.storage().threadStreams, 0);
     assert.equal(events.filter(({ type }) => type === 'retired').length, 1);
     assert.equal(await live.window('s', 't', PROFILE), undefined);
-    openFeeds(live, 's');
+    await openFeeds(live, 's');
     await Promise.all(send(live, 's', calm(3)));
     await until('it is judged again', () => live.reports()[0]?.k === 3);
     assert.equal(live.reports()[0].report.frame, 2);
@@ -158,7 +158,7 @@ describe('threads', function () {
 
   it('stays in the main thread when there are to be none', async () => {
     const live = await start({ threads: 0, inlineMs: 0 });
-    openFeeds(live, 's');
+    await openFeeds(live, 's');
     await Promise.all(send(live, 's', calm(20)));
     await until('it is judged', () => live.reports()[0]?.k === 20);
     assert.equal(live.storage().threadStreams, 0);

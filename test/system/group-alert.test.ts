@@ -61,7 +61,7 @@ describe('fifty streams that fail together', function () {
     };
     const { config } = readConfig({ text: JSON.stringify({ notify }), env: {} });
     const logger = { info: () => {}, warn: () => {} };
-    const desk = new IncidentDesk(folder, logger);
+    const desk = new IncidentDesk(folder, logger, config.notify);
     notifier = new Notifier({
       settings: config.notify,
       receivers: notifyReceivers(config, {}),

@@ -41,8 +41,11 @@ describe('the package', function () {
     mkdirSync(installed, { recursive: true });
     run('tar', ['-xzf', filename, '-C', installed, '--strip-components=1']);
     const { dependencies, bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
-    for (const name of Object.keys(dependencies))
-      symlinkSync(realpathSync(join(root, 'node_modules', name)), join(project, 'node_modules', name));
+    for (const name of Object.keys(dependencies)) {
+      const link = join(project, 'node_modules', name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(realpathSync(join(root, 'node_modules', name)), link);
+    }
     // as npm does when it installs
     mkdirSync(join(project, 'node_modules', '.bin'));
     chmodSync(join(installed, bin.tgospa), 0o755);

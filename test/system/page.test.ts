@@ -4,9 +4,13 @@
  * nothing is compared while it moves.
  */
 import assert from 'node:assert/strict';
+import { EventEmitter, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
+import { runEval } from '../../src/commands/eval/eval.js';
+import { runReplay } from '../../src/commands/replay.js';
 import { paramsByName, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Params, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
@@ -14,6 +18,7 @@ import { harbour } from '../bench/kernel/harbour.js';
 import { metric } from '../kit/exposition.js';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
+import { outputOf } from '../kit/system/command-line.js';
 import { Evaluator, Screen } from '../kit/system/page.js';
 import { freePort, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
 
@@ -87,17 +92,12 @@ describe('page', function () {
   };
 
   describe('overview', () => {
-    it('lists all series, the worst first, with the figures of the evaluator', async () => {
+    it('lists all series with the figures of the evaluator', async () => {
       await screen.go(evaluator, '#/?q=crossing');
       await screen.shows({ view: 'overview', series: 2 });
-      const rows = screen.page.locator('table.series tbody tr');
       await screen.page.locator(`tr[data-k="${FRAMES}"]`).nth(1).waitFor();
-      const [worst, best] = [
-        await rows.nth(0).getAttribute('data-series'),
-        await rows.nth(1).getAttribute('data-series'),
-      ];
-      assert.deepEqual([worst, best], [`crossing/faulty/${PROFILE}`, `crossing/steady/${PROFILE}`]);
-      const shown = Number(await rows.nth(0).locator('.distance').getAttribute('data-value'));
+      const row = screen.page.locator(`tr[data-series="crossing/faulty/${PROFILE}"]`);
+      const shown = Number(await row.locator('.distance').getAttribute('data-value'));
       close(shown, windowAt('faulty', FRAMES).distance, 'distance');
       const text = await (await fetch(`${evaluator.url}/metrics`)).text();
       assert.equal(metric(text, 'tgospa_window_distance', { tracker: 'faulty', profile: PROFILE }), shown);
@@ -138,9 +138,10 @@ describe('page', function () {
       await screen.go(evaluator, '#/events');
       await screen.page.getByText('missed spike started').waitFor();
       await screen.page.keyboard.press('o');
-      await screen.shows({ view: 'overview', series: 2 });
-      const cells = await screen.page.locator('.spikes').allInnerTexts();
-      assert.deepEqual(cells, ['▲ missed', '']);
+      await screen.shows({ view: 'overview', attention: 1 });
+      const row = screen.page.locator('tr[data-health="worse"]');
+      assert.equal(await row.getAttribute('data-series'), `crossing/faulty/${PROFILE}`);
+      await row.getByText('More missed than usual').waitFor();
     });
   });
 
@@ -203,9 +204,125 @@ describe('page', function () {
       await screen.shot('series-paused-at-switch');
     });
 
-    it('says when the frame of a link is not retained any more', async () => {
-      await screen.go(evaluator, seriesHash('faulty', '?k=3'));
-      await screen.page.getByText('frame 3 is not retained').waitFor();
+    it('opens a frame of a link that only the log has, with the figures it had', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=30&with=steady'));
+      await screen.shows({ shown: 30, mode: 'paused', past: 'true' });
+      assertFigures(await screen.figures('faulty', 30), 'faulty', 30);
+      assertFigures(await screen.figures('steady', 30), 'steady', 30);
+      await screen.page.locator('.badge.mode', { hasText: 'past' }).waitFor();
+      await screen.page.locator('.when', { hasText: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/ }).waitFor();
+      await screen.page.keyboard.press('ArrowLeft');
+      await screen.shows({ shown: 29, past: 'true' });
+      assertFigures(await screen.figures('faulty', 29), 'faulty', 29);
+      await screen.shot('series-past');
+      await screen.page.getByRole('button', { name: 'Go live' }).click();
+      await screen.shows({ shown: FRAMES, mode: 'follow', past: 'false' });
+    });
+
+    it('goes live although a moment of the past is still being loaded for one of two trackers', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=30&with=steady'));
+      await screen.shows({ shown: 30, mode: 'paused', past: 'true' });
+      const requests = new EventEmitter();
+      const asked = once(requests, 'asked');
+      await screen.page.route(/v1\/past.*tracker=steady/, async (route) => {
+        requests.emit('asked');
+        await once(requests, 'release');
+        await route.continue();
+      });
+      await screen.page.keyboard.press('ArrowLeft');
+      await asked;
+      await screen.page.keyboard.press('End');
+      await screen.shows({ shown: FRAMES, mode: 'follow', past: 'false' });
+      const answered = screen.page.waitForResponse(/v1\/past.*tracker=steady/);
+      requests.emit('release');
+      await (await answered).finished();
+      await screen.page.unroute(/v1\/past.*tracker=steady/);
+      // a moment that is opened afterwards is judged by a worker that starts after the late one's
+      await screen.page.locator('#scrub').fill('150');
+      await screen.shows({ shown: 150, mode: 'paused', past: 'false' });
+      assertFigures(await screen.figures('steady', 150), 'steady', 150);
+    });
+
+    it('goes to a frame or a time that is typed, and says what is not stored', async () => {
+      await goToSeries('faulty');
+      const go = async (place: string) => {
+        await screen.page.getByLabel('frame or time').fill(place);
+        await screen.page.getByRole('button', { name: 'Go to' }).click();
+      };
+      await go('12');
+      await screen.shows({ shown: 12, mode: 'paused', past: 'true' });
+      const { frames } = await evaluator.get<{ frames: Array<{ k: number; atMs: number }> }>(
+        `/v1/past?stream=crossing&tracker=faulty&profile=${PROFILE}&k=70&frames=400`,
+      );
+      const { atMs } = frames.find(({ k }) => k === 70)!;
+      await go(new Date(atMs).toISOString());
+      const last = frames.findLast((frame) => frame.atMs <= atMs)!.k;
+      await screen.shows({ shown: last, past: 'true' });
+      await go('soon');
+      await screen.page.getByText('soon is no frame and no time').waitFor();
+      await go('0');
+      await screen.page.getByText(/frame 0 of crossing \/ faulty is not stored; the log reaches back to/).waitFor();
+      // the browser itself says that a request failed
+      screen.complaints.length = 0;
+    });
+
+    it('saves a moment as a file that holds frames, assignment and profile', async () => {
+      await screen.go(evaluator, seriesHash('faulty', '?k=30'));
+      await screen.shows({ shown: 30, past: 'true' });
+      const [download] = await Promise.all([
+        screen.page.waitForEvent('download'),
+        screen.page.getByRole('button', { name: 'Save moment' }).click(),
+      ]);
+      const moment = JSON.parse(readFileSync(await download.path(), 'utf8'));
+      assert.deepEqual([moment.format, moment.k, moment.tracker], ['tgospa-moment', 30, 'faulty']);
+      const upTo30 = moment.frames.filter(({ k }: { k: number }) => k <= 30);
+      const { windowFrames: _, settleFrames: __, ...params } = moment.params;
+      close(evaluate(upTo30, params).distance, windowAt('faulty', 30).distance, 'judged from the file');
+      assert.equal(moment.judged.length, moment.frames.length);
+    });
+
+    it('opens a saved moment again, as eval and replay do, with the same figures', async () => {
+      await goToFrame('faulty', 130);
+      const [download] = await Promise.all([
+        screen.page.waitForEvent('download'),
+        screen.page.getByRole('button', { name: 'Save moment' }).click(),
+      ]);
+      const file = join(evaluator.dir, download.suggestedFilename());
+      await download.saveAs(file);
+      assert.equal(download.suggestedFilename(), 'crossing-faulty-130.moment.json');
+      await screen.page.getByRole('link', { name: 'Open file' }).click();
+      await screen.page.getByLabel('File').setInputFiles(file);
+      await screen.shows({ view: 'moment', shown: 130, past: 'true' });
+      assertFigures(await screen.figures('faulty', 130), 'faulty', 130);
+      await screen.page.keyboard.press('ArrowLeft');
+      await screen.shows({ shown: 129 });
+      assertFigures(await screen.figures('faulty', 129), 'faulty', 129);
+      await screen.page.getByText('What if', { exact: true }).click();
+      await screen.page.locator('.what-if[data-state="done"]').waitFor();
+      await screen.shot('moment');
+      const { out } = await outputOf(runEval, [file, '--json']);
+      const [judged] = JSON.parse(out);
+      close(judged.distance, windowAt('faulty', 130).distance, 'distance of eval');
+      assert.deepEqual([judged.frames, judged.profile], [WINDOW, PROFILE]);
+      const other = await Evaluator.start();
+      await outputOf(runReplay, [file, '--url', other.url, '--fps', 'max']);
+      const { k, evaluation } = await other.get<{ k: number; evaluation: { distance: number } }>(
+        `/v1/window?stream=crossing-130&tracker=faulty&profile=${PROFILE}`,
+      );
+      await other.stop();
+      close(evaluation.distance, windowAt('faulty', k).distance, 'distance of the replay');
+    });
+
+    it('opens a moment that is dropped on it, and says what is no moment', async () => {
+      await screen.go(evaluator, '#/');
+      await screen.shows({ view: 'overview' });
+      await screen.page.evaluate(`{
+        const files = new DataTransfer();
+        files.items.add(new File(['{}'], 'notes.json'));
+        dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true }));
+      }`);
+      await screen.shows({ view: 'moment' });
+      await screen.page.getByText('notes.json: is no moment saved by the page').waitFor();
     });
 
     it('goes where the address says, even if it draws before it hears of that', async () => {
@@ -228,12 +345,64 @@ describe('page', function () {
       await screen.shows({ view: 'overview', series: 2 });
     });
 
-    it('goes where the ribbon is clicked', async () => {
+    it('goes where the ribbon is clicked, which has the range of the charts', async () => {
       await goToFrame('faulty', 150);
+      await screen.page.locator('.plots[data-from="1"]').waitFor();
       const box = (await screen.page.locator('.ribbon canvas').boundingBox())!;
-      await screen.page.locator('.ribbon canvas').click({ position: { x: 64 + 3, y: box.height / 2 } });
-      const oldest = Number(await screen.page.locator('#scrub').getAttribute('min'));
-      await screen.shows({ shown: oldest, mode: 'paused' });
+      const x = 64 + ((131 - 1) / (FRAMES - 1)) * (box.width - 64 - 8);
+      await screen.page.locator('.ribbon canvas').click({ position: { x, y: box.height / 2 } });
+      await screen.shows({ shown: 131, mode: 'paused' });
+    });
+
+    it('zooms into what is dragged over a chart, and out again', async () => {
+      await goToFrame('faulty', 150);
+      await screen.page.locator(`.plots[data-from="1"][data-to="${FRAMES}"]`).waitFor();
+      const plot = screen.page.locator('.plots .u-over').first();
+      await plot.evaluate((one) =>
+        (one as unknown as { scrollIntoView(o: object): void }).scrollIntoView({ block: 'center' }),
+      );
+      const box = (await plot.boundingBox())!;
+      const at = (k: number) => box.x + ((k - 1) / (FRAMES - 1)) * box.width;
+      await screen.page.mouse.move(at(100), box.y + 40);
+      await screen.page.mouse.down();
+      await screen.page.mouse.move(at(140), box.y + 44, { steps: 5 });
+      await screen.page.mouse.up();
+      await screen.page.locator('.plots[data-from="100"][data-to="140"]').waitFor();
+      await screen.shows({ shown: 150, mode: 'paused' });
+      await screen.shot('series-zoomed');
+      await screen.page.getByRole('button', { name: 'Whole range' }).click();
+      await screen.page.locator(`.plots[data-from="1"][data-to="${FRAMES}"]`).waitFor();
+    });
+
+    it('draws spikes as spans, and what is usual from the frames outside them', async () => {
+      await screen.page.route('**/v1/events*', (route) => {
+        const series = { stream: 'crossing', tracker: 'faulty', profile: PROFILE, type: 'spike', atMs: 1e12 };
+        const spike = (n: number, k: number, at: number, signal: string, phase: string) => ({
+          ...series,
+          n,
+          k,
+          at,
+          signal,
+          phase,
+        });
+        const events = [
+          spike(1, 80, 82, 'missed', 'start'),
+          spike(2, 80, 104, 'missed', 'end'),
+          spike(3, 150, 152, 'false', 'start'),
+        ];
+        return route.fulfill({ json: { events } });
+      });
+      await goToFrame('faulty', 150);
+      const plots = screen.page.locator('.plots[data-spikes="2"]');
+      await plots.waitFor();
+      const distances = Array.from({ length: FRAMES }, (_, n) => n + 1)
+        .filter((k) => (k < 80 || k > 104) && k < 150)
+        .map((k) => windowAt('faulty', k).distance)
+        .sort((a, b) => a - b);
+      const [low, high] = (await plots.getAttribute('data-usual'))!.split(' ').map(Number);
+      close(low, distances[Math.round(0.1 * (distances.length - 1))], 'the lower end');
+      close(high, distances[Math.round(0.9 * (distances.length - 1))], 'the upper end');
+      await screen.shot('series-spikes');
     });
 
     it('zooms, pans and fits', async () => {
@@ -293,6 +462,11 @@ describe('page', function () {
       await goToFrame('faulty', 140);
       const plots = screen.page.locator('.plots .u-over');
       await plots.nth(1).waitFor();
+      await plots
+        .first()
+        .evaluate((plot) =>
+          (plot as unknown as { scrollIntoView(o: object): void }).scrollIntoView({ block: 'center' }),
+        );
       const box = (await plots.first().boundingBox())!;
       for (const share of [0.3, 0.7]) {
         await screen.page.mouse.move(box.x + share * box.width, box.y + box.height / 2);
@@ -382,7 +556,7 @@ describe('page', function () {
 
     beforeEach(async () => {
       await goToSeries('faulty');
-      await screen.page.locator('summary').click();
+      await screen.page.locator('summary', { hasText: 'What if' }).click();
       // sliders take their places when the window has come
       await judged();
     });
@@ -444,7 +618,12 @@ describe('page', function () {
     });
 
     it('has no faults of accessibility in any view, dark or light, wide or narrow', async () => {
-      const views = { overview: '#/', events: '#/events', series: seriesHash('faulty', `?k=${FRAMES}&with=steady`) };
+      const views = {
+        overview: '#/',
+        events: '#/events',
+        setup: '#/setup',
+        series: seriesHash('faulty', `?k=${FRAMES}&with=steady`),
+      };
       for (const [scheme, width] of [
         ['light', 1280],
         ['dark', 390],
@@ -455,7 +634,7 @@ describe('page', function () {
           await screen.go(evaluator, hash);
           await screen.shows(name === 'series' ? { view: name, shown: FRAMES } : { view: name });
           if (name === 'series') {
-            await screen.page.locator('summary').click();
+            await screen.page.locator('summary', { hasText: 'What if' }).click();
             await screen.page.locator('.what-if[data-state="done"]').waitFor();
           }
           await screen.page.evaluate(AXE);
@@ -479,7 +658,7 @@ describe('page', function () {
         if (!response.url().includes('/v1/')) bytes += Number(response.headers()['content-length'] ?? 0);
       });
       await goToSeries('faulty');
-      await screen.page.locator('summary').click();
+      await screen.page.locator('summary', { hasText: 'What if' }).click();
       await screen.page.locator('.what-if[data-state="done"]').waitFor();
       assert.deepEqual([...origins], [evaluator.url]);
       assert.ok(bytes > 10_000 && bytes < 150_000, `${bytes} bytes`);
@@ -560,9 +739,11 @@ describe('page states', function () {
     await before.send('crossing', { faulty: first('faulty', 100) });
     await screen.go(before, seriesHash('faulty'));
     await screen.shows({ newest: 100, connection: 'open' });
+    await screen.page.locator('.mode[data-mode="follow"][data-alive="live"]').waitFor();
     started.pop();
     await before.stop(true);
     await screen.banner('gone').waitFor();
+    await screen.page.locator('.mode[data-mode="follow"]', { hasText: 'not connected' }).waitFor();
     await screen.shot('state-gone');
     const after = await start({ port, dir: before.dir });
     await screen.shows({ connection: 'open' });
@@ -622,6 +803,7 @@ describe('page states', function () {
     await screen.page.getByText(/^≤ \d/).waitFor();
     await screen.go(evaluator, '#/s/port/radar/scan');
     await screen.banner('uncertified').waitFor();
+    await screen.page.locator('.figures-box', { hasText: 'not proven in time' }).getByText(/^≤ \d/).waitFor();
     await screen.shot('state-uncertified');
     assert.deepEqual(screen.complaints, []);
   });
@@ -632,6 +814,9 @@ describe('page states', function () {
     await evaluator.open('crossing', ['faulty']);
     await evaluator.send('crossing', { faulty: first('faulty', 20) });
     await screen.go(evaluator, '#/');
+    await screen.page.getByLabel('Token').fill('a-token-that-nobody-knows-0123456');
+    await screen.page.getByRole('button', { name: 'Connect' }).click();
+    await screen.page.getByText('This token was refused: this token is none of the configured ones.').waitFor();
     await screen.page.getByLabel('Token').fill(token);
     await screen.page.getByRole('button', { name: 'Connect' }).click();
     await screen.shows({ view: 'overview', series: 1, connection: 'open' });
@@ -646,5 +831,6 @@ describe('page states', function () {
     await evaluator.send('crossing', { faulty: first('faulty', 5) });
     await screen.go(evaluator, '#/s/crossing/nobody/online-surveillance');
     await screen.banner('unknown').waitFor();
+    await screen.page.locator('.mode', { hasText: 'no such series' }).waitFor();
   });
 });

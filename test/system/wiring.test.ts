@@ -166,7 +166,7 @@ describe('wrong wiring', function () {
       page.setDefaultTimeout(SYSTEM_TIMEOUT_MS);
       await page.goto(`http://${address}/`);
       const row = page.locator('tr[data-series="box_order/sort/online-surveillance"]');
-      await row.locator('.badge', { hasText: 'box_order' }).waitFor();
+      await row.getByText('fit when they are read as xyxy').waitFor();
       await row.locator('a').click();
       const banner = page.locator('.banner[data-state="finding"]');
       await banner.waitFor();

@@ -28,6 +28,7 @@ const configure = (evaluation: Record<string, number>) =>
       defaults: {
         windowFrames: WINDOW_FRAMES,
         scores: { enabled: true, strideFrames: 5 },
+        performance: { enabled: true, strideFrames: 5 },
         pairing: { latenessMs: 1e7, silenceMs: 1e7 },
       },
     },
@@ -103,7 +104,7 @@ describe('streams in threads, seen from outside', function () {
         const greeting = timeless(await newcomer.nextOf('report'));
         await Promise.all([reader.close(), newcomer.close()]);
         return {
-          threadStreams: app.live.storage().threadStreams,
+          threadStreams: (await app.live.storage()).threadStreams,
           answers: {
             window: await json(`/v1/window?${series}`),
             trend: await json(`/v1/trend?${series}`),

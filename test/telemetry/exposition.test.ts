@@ -5,10 +5,21 @@ import { METRICS } from '../../src/telemetry/catalogue.js';
 import { Exposition, prefersOpenMetrics } from '../../src/telemetry/exposition.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { Surroundings } from '../../src/telemetry/spec.js';
-import type { LiveEvent } from '../../src/wire/events.js';
+import type { LiveEvent, PerformanceReading } from '../../src/wire/events.js';
 import { fakeReport, fakeReportEvent } from '../kit/fake-live.js';
 
 const OPENMETRICS = 'application/openmetrics-text;version=1.0.0';
+
+const CLASSES = {
+  car: {
+    count: { proper: 60, missed: 4, false: 0, switches: 1.5 },
+    cost: { localization: 2.5, missed: 2, false: 0, switch: 0.75 },
+  },
+  'a "tram"': {
+    count: { proper: 0, missed: 0, false: 3, switches: 0 },
+    cost: { localization: 0, missed: 0, false: 1.5, switch: 0 },
+  },
+};
 
 /** Compares with a golden file; TGOSPA_UPDATE_GOLDEN=1 writes it anew, to be read before it is committed. */
 function assertGolden(text: string, name: string): void {
@@ -64,7 +75,26 @@ const SURROUNDINGS: Surroundings = {
 };
 
 const exposed = (meters: Meters, processMetrics = false, surroundings = SURROUNDINGS) =>
-  new Exposition({ meters, surroundings, build: { version: '1.2.3', node: 'v20' } }, { processMetrics });
+  new Exposition(() => ({ meters, surroundings, build: { version: '1.2.3', node: 'v20' } }), { processMetrics });
+
+const MEASURED: PerformanceReading = {
+  ...{ k: 69, frames: 70, timed: true, truthInstances: 700, trackInstances: 650, notJudged: { truths: 3, tracks: 9 } },
+  ...{ detectionProbability: 0.875, detectionProbabilityError: 0.01 },
+  siap: {
+    ...{ completeness: 0.875, spuriousness: 0.0625, ambiguity: 1.25 },
+    ...{ positionalAccuracy: 40, numberChangeRate: 0.002, longestSegmentShare: 0.75 },
+  },
+  error: { rms: 50, p95: 90, along: { mean: -30, rms: 45 }, across: { mean: 1, rms: 20 } },
+  continuity: {
+    ...{ longestGap: 12, gapShare: 0.125, changesPerObjectHour: 6.5, firstPair: { mean: 2, max: 8 } },
+    neverPaired: 1,
+  },
+  // of four axes, as points may have them
+  latency: {
+    ...{ latency: 0.35, latencyError: 0.004, bias: [3, -1, 0.5, 7], biasError: [0.2, 0.1, 0.3, 0.4] },
+    ...{ pairs: 600, truths: 12 },
+  },
+};
 
 /** Meters of a program in which everything has happened once. */
 function eventful(): Meters {
@@ -81,14 +111,16 @@ function eventful(): Meters {
   const { receivedMs } = fakeReportEvent();
   const gauge = (signal: string) =>
     signal === 'missed'
-      ? { active: true, score: 1.25, expected: 0.4, observed: 6.2, count: 3 }
-      : { active: false, score: 0.1, expected: 0.02, observed: 0, count: 0 };
+      ? { active: true, certain: true, score: 1.25, expected: 0.4, observed: 6.2, count: 3, begun: 17 }
+      : { active: false, certain: false, score: 0.1, expected: 0.02, observed: 0, count: 0, begun: 0 };
   const spikes = { signals: ['missed', 'switch'], gauge };
   const scores = { k: 99, frames: 60, values: { HOTA: 0.625, IDSW: 3 } };
-  meters.observe(fakeReportEvent({ spikes, scores }), receivedMs + 4);
+  meters.observe(fakeReportEvent({ spikes, scores, performance: MEASURED, classes: CLASSES }), receivedMs + 4);
   meters.observe(
     fakeReportEvent({
       profile: 'weighted',
+      // too little to tell more, and no times
+      performance: { ...MEASURED, timed: false, detectionProbabilityError: null, error: null, latency: null },
       report: fakeReport({
         exact: false,
         gap: 0.01,

@@ -105,6 +105,10 @@ describe('incomplete objects', () => {
   });
 });
 
+/** what the examples of points are judged under */
+const PROFILES =
+  'profiles: { harbour: { distance: geodesic, cutoff: 200, admissibleError: 136, shortSwitchDistance: 68 } }';
+
 describe('protocol', () => {
   describe('page', () => {
     it('lists exactly the close codes of the code, with their meaning', () => {
@@ -164,7 +168,7 @@ describe('protocol', () => {
 
     for (const [n, lines] of conversations.entries()) {
       it(`shows conversation ${n + 1} as it really goes`, async () => {
-        edge = await startEdge();
+        edge = await startEdge(PROFILES);
         let probe = await Probe.open(`${edge.ws}/v1/ingest`);
         let session = '';
         for (const line of lines) {

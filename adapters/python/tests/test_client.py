@@ -66,6 +66,15 @@ class Client(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(feed.pending, 0)
         await self.assert_stored(3)
 
+    async def test_sends_reports_alone_and_many_at_once(self) -> None:
+        async with self.open() as feed:
+            await feed.send_reports([{"id": "7", "t": 1.0, "box": [1, 2, 3, 4], "velocity": [1, 0]}])
+            await asyncio.wait_for(feed.flush(), PATIENCE)
+            for t in (2.0, 3.0):
+                await feed.send_reports([{"id": "7", "t": t, "box": [t, 2, 3, 4]}, {"id": "8", "t": t, "end": True}])
+            await asyncio.wait_for(feed.flush(), PATIENCE)
+        await self.assert_stored(3)
+
     async def test_ends_the_feed_after_everything_is_stored(self) -> None:
         feed = self.open()
         for k in range(1, 601):

@@ -26,10 +26,23 @@ log = logging.getLogger("tgospa_live")
 # `class` is a keyword, so this type cannot be written as a class
 Object = TypedDict(
     "Object",
-    {"id": str, "box": Sequence[float], "point": Sequence[float], "class": str, "confidence": float},
+    {
+        "id": str,
+        "box": Sequence[float],
+        "point": Sequence[float],
+        "class": str,
+        "confidence": float,
+        "t": float,
+        "velocity": Sequence[float],
+        "ignore": bool,
+        "end": bool,
+    },
     total=False,
 )
-"""An object as it is sent: an id, and exactly one of box (left, top, width, height) and point."""
+"""An object as it is sent: an id, and exactly one of box (left, top, width, height) and point. ``t`` is its own time in
+epoch seconds, which a report needs; ``velocity`` is per second along each axis, on Earth metres east, north and up;
+``ignore``, of a reference, says that it is not judged; ``end``, of a report, that it is gone, then also without a
+place."""
 
 
 class Reject(TypedDict, total=False):
@@ -97,6 +110,7 @@ class FeedClient:
         *,
         role: str = "tracker",
         tracker: Optional[str] = None,
+        feed: Optional[str] = None,
         shape: Optional[str] = None,
         settings: Optional[Mapping[str, Any]] = None,
         token: Token = None,
@@ -112,6 +126,7 @@ class FeedClient:
         """
         url: ``ws://host:port`` or ``http://host:port``; the path ``/v1/ingest`` is added unless one is given.
         role: ``tracker`` (judged, needs the name ``tracker``) or ``reference`` (believed).
+        feed: name of one of several references.
         shape: ``box`` or ``point``, to learn about a wrong configuration at once.
         settings: settings of the stream, with the keys of ``streams.<name>`` in tgospa.yaml.
         token: asked for again at every connection when it is a function.
@@ -132,7 +147,14 @@ class FeedClient:
         if buffer_frames < 1 or batch_frames < 1:
             raise ValueError("buffer_frames and batch_frames must be at least 1")
         self._address = _address_of(url)
-        hello = {"stream": stream, "role": role, "tracker": tracker, "shape": shape, "settings": settings}
+        hello = {
+            "stream": stream,
+            "role": role,
+            "tracker": tracker,
+            "feed": feed,
+            "shape": shape,
+            "settings": settings,
+        }
         self._hello = {key: value for key, value in hello.items() if value is not None}
         self._token = token
         self._buffer_frames = buffer_frames
@@ -194,8 +216,14 @@ class FeedClient:
     async def send(self, objects: Sequence[Object], *, k: Optional[int] = None, t: Optional[float] = None) -> int:
         """Takes a frame with its number ``k`` and/or time ``t`` (epoch seconds). Returns once it is in the buffer, with
         how many frames this client has taken; with ``when_full="block"`` a full buffer makes it wait."""
+        return await self._take(_frame_tail(objects, k, t))
+
+    async def send_reports(self, reports: Sequence[Object]) -> int:
+        """Takes objects that are reported one by one, each at its own time ``t``, as ``send`` takes a frame."""
+        return await self._take(json.dumps({"reports": list(reports)}, separators=(",", ":"), allow_nan=False)[1:])
+
+    async def _take(self, tail: str) -> int:
         self._assert_usable()
-        tail = _frame_tail(objects, k, t)
         if self._too_large(tail):
             raise ClientError("payload_too_large", self._too_large_message())
         if len(self._buffer) >= self._buffer_frames:
@@ -514,7 +542,8 @@ class FeedClient:
             self._last_sent_seq = max(self._last_sent_seq, seq)
             self._sent += 1
         if len(frames) == 1:
-            return '{"type":"frame",' + frames[0]
+            kind = "reports" if held.tail.startswith('"reports"') else "frame"
+            return f'{{"type":"{kind}",' + frames[0]
         return '{"type":"frames","frames":[{' + ",{".join(frames) + "]}"
 
     def _too_large(self, tail: str) -> bool:

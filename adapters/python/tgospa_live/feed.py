@@ -34,6 +34,10 @@ class Feed:
         """Takes a frame with its number ``k`` and/or time ``t`` (epoch seconds); returns once it is in the buffer."""
         return self._call(self._client.send(objects, k=k, t=t))
 
+    def send_reports(self, reports: Sequence[Object]) -> int:
+        """Takes objects that are reported one by one, each at its own time ``t``; returns once they are in the buffer."""
+        return self._call(self._client.send_reports(reports))
+
     def flush(self) -> None:
         """Returns when everything given so far is stored; raises when frames were refused, as ``FeedClient.flush``."""
         self._call(self._client.flush())

@@ -55,11 +55,13 @@ export class CommandLine {
   readonly mistakes: string[] = [];
   /** every option that is sound, in the order of the command line */
   readonly order: Array<{ name: string; value: string }> = [];
+  /** files that are named without an option, where the command opens such */
+  readonly files: string[] = [];
   readonly #command: string;
   readonly #options: Record<string, Option>;
   readonly #values = new Map<string, string[]>();
 
-  constructor(command: string, groups: OptionGroup[], args: string[]) {
+  constructor(command: string, groups: OptionGroup[], args: string[], isFile?: RegExp) {
     this.#command = command;
     this.#options = Object.assign({}, ...groups.map(({ options }) => options));
     const options = Object.fromEntries(
@@ -72,7 +74,8 @@ export class CommandLine {
     let afterUnknown = false;
     for (const token of tokens) {
       // what follows an unknown option is most likely its value
-      if (token.kind === 'positional' && !afterUnknown)
+      if (token.kind === 'positional' && isFile?.test(token.value)) this.files.push(token.value);
+      else if (token.kind === 'positional' && !afterUnknown)
         this.wrong(`"${token.value}" is not an option; ${this.#positionalRemedy()}`);
       if (token.kind === 'option') this.#admit(token.name, token.rawName, token.value);
       afterUnknown = token.kind === 'option' && !Object.hasOwn(this.#options, token.name);

@@ -15,9 +15,11 @@ export async function runBenchmark(job: Job, files: JobFiles, command: string, c
   if (job.windowFrames) throw new UsageError('--window needs files, not folders; name one sequence');
   const found = findStudy(files.reference, files.trackers);
   checkOutputs(job);
-  const references = found.sequences.map(({ reference }) => reference);
+  const pairs = found.sequences.flatMap(({ reference, trackers }) =>
+    trackers.flatMap((tracker) => (tracker === null ? [] : [{ reference, tracker }])),
+  );
   const studies: Study[] = [];
-  for (const reading of readingsByClass(files, references)) {
+  for (const reading of readingsByClass(files, pairs)) {
     const terms = { ...termsOf(job), reading };
     studies.push(
       await withProgress(console.progress, (progress) =>

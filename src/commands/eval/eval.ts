@@ -3,6 +3,7 @@
  * folders (benchmark.ts), and one sequence: as a whole (one-sequence.ts) or by a sliding window (window-series.ts).
  */
 
+import { shapeOf } from '../../wire/moment.js';
 import { type Console, write, writeNotes } from '../console/console.js';
 import { asTyped, UsageError } from '../console/options.js';
 import { withProgress } from '../console/progress.js';
@@ -11,7 +12,9 @@ import { isFolder } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
 import { runSequence } from './one-sequence.js';
 import { checkOutputs, evalHelp, evalLine, type Job, type JobFiles, readJob } from './options.js';
-import { notesBeside, readSequence, type Sequence, simulatedSequence } from './sequence.js';
+import { momentSequence, notesBeside, readSequence, type Sequence, simulatedSequence } from './sequence.js';
+
+const pairsOf = ({ reference, trackers }: JobFiles) => trackers.map((tracker) => ({ reference, tracker }));
 
 /** Runs the command; throws UsageError, InputError, or an error of the file system. */
 export async function runEval(args: string[], console: Console): Promise<void> {
@@ -23,10 +26,12 @@ export async function runEval(args: string[], console: Console): Promise<void> {
   const command = asTyped('eval', args);
   // each mode is loaded when it is asked for: a short clip is judged sooner than all of them are read
   if (files?.reading.symmetric) return (await import('./symmetric.js')).runSymmetric(job, files, console);
+  if (files && job.performance && isBenchmark(files))
+    throw new UsageError('--performance is of one sequence; give files, not folders');
   if (files && isBenchmark(files)) return (await import('./benchmark.js')).runBenchmark(job, files, command, console);
   const sequences = files
-    ? readingsByClass(files, [files.reference]).map((reading) => readSequence(files.reference, files.trackers, reading))
-    : [simulatedSequence()];
+    ? readingsByClass(files, pairsOf(files)).map((reading) => readSequence(files.reference, files.trackers, reading))
+    : [job.moment ? momentSequence(job.moment, job.windowFrames !== null) : simulatedSequence()];
   if (job.windowFrames && sequences.length > 1)
     throw new UsageError('--window slides over one class; choose it with --classes');
   const notes = sequences.flatMap((sequence) => notesOn(job, sequence));
@@ -45,9 +50,9 @@ export async function runEval(args: string[], console: Console): Promise<void> {
 const isBenchmark = ({ reference, formats }: JobFiles): boolean =>
   isFolder(reference) && formats.reference.adapter.frameOfFile === undefined;
 
-function notesOn({ profiles, files }: Job, { notes }: Sequence): string[] {
-  const byCentres =
-    profiles.some(({ params }) => params.distance === 'euclidean') && files?.formats.tracker.shape !== 'point';
+function notesOn({ profiles, files, moment }: Job, { notes }: Sequence): string[] {
+  const shape = moment ? shapeOf(moment) : files?.formats.tracker.shape;
+  const byCentres = profiles.some(({ params }) => params.distance === 'euclidean') && shape !== 'point';
   return byCentres ? [...notes, 'euclidean: boxes are compared by their centres, in pixels'] : notes;
 }
 
@@ -58,5 +63,5 @@ function showsProgress({ windowFrames, csv }: Job, { progress, scrolls }: Consol
 }
 
 /** The built-in scene, and nothing in particular asked about it. */
-const isDemonstration = ({ files, json, windowFrames, html, csv, events }: Job): boolean =>
-  !files && !json && !windowFrames && !html && !csv && !events;
+const isDemonstration = ({ files, moment, json, windowFrames, html, csv, events, performance }: Job): boolean =>
+  !files && !moment && !json && !windowFrames && !html && !csv && !events && !performance;

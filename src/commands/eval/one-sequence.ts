@@ -4,18 +4,22 @@
  */
 
 import type { Writable } from 'node:stream';
-import { evaluate } from '../../metric/evaluate.js';
+import type { Frame } from '../../metric/evaluation.js';
 import { framesFor } from '../../metric/frame.js';
+import type { PerformanceNumbers } from '../../performance/performance.js';
+import { performanceOf } from '../../performance/sequence.js';
 import { scoresOf } from '../../scores/totals.js';
 import { type Console, write, writeNotes } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
 import { drawScores } from './comparison.js';
+import { describeNotJudged, evaluateCovered, readCoverage } from './coverage.js';
 import { neighbourWarnings } from './neighbours.js';
 import type { Job } from './options.js';
+import { drawNumbers } from './performance-table.js';
 import { drawRanking, drawWarnings } from './ranking.js';
-import type { JudgedSequence, Sequence, TrackerEvaluation } from './sequence.js';
-import { describeParams, type NamedProfile, totalsOf } from './verdict.js';
+import type { JudgedSequence, Sequence, SequenceTracker, TrackerEvaluation } from './sequence.js';
+import { describeParams, type NamedProfile, type Summary, totalsOf } from './verdict.js';
 
 export async function runSequence(
   job: Job,
@@ -39,7 +43,30 @@ export async function runSequence(
   }
   if (job.json) return writeJson(judged, console.out);
   const texts = judged.map(({ sequence, evaluations }) => textOn(job, sequence, evaluations, console.screen));
+  const total = judged.length > 1 ? await totalOf(judged) : [];
+  for (const profile of total.length > 0 ? job.profiles : []) {
+    const chosen = total.filter((one) => one.profile === profile);
+    const contenders = chosen.map(({ tracker, evaluation }) => ({ name: tracker.name, evaluation }));
+    const title = `${bold(profile.name, console.screen)}, all classes together, pairs within a class only`;
+    texts.push([title, '', ...drawRanking(contenders, console.screen)].join('\n'));
+  }
   await write(console.out, `${texts.join('\n\n')}\n`);
+}
+
+/** Where only objects of one class may be a pair, costs and counts of the classes add up. */
+async function totalOf(judged: readonly JudgedSequence[]): Promise<ClassTotal[]> {
+  const { sumOf } = await import('./study.js');
+  return judged[0].evaluations.map(({ tracker, profile }, index) => {
+    const parts = judged.map(({ evaluations }) => evaluations[index].evaluation);
+    const frames = Math.max(...parts.map((part) => part.frames));
+    return { tracker, profile, evaluation: { ...sumOf(parts, profile.params.exponent), frames } };
+  });
+}
+
+interface ClassTotal {
+  tracker: SequenceTracker;
+  profile: NamedProfile;
+  evaluation: Summary;
 }
 
 /** Warns of trackers that match far less than the others; returns what is new. */
@@ -64,7 +91,8 @@ function textOn(
   evaluations: TrackerEvaluation[],
   screen: Screen,
 ): string {
-  const rankings = job.profiles.map((profile) => rankingOf(profile, evaluations, screen, kind));
+  const isTimed = trackers.some((one) => one.isTimed) || (job.performance?.frameRate ?? null) !== null;
+  const rankings = job.profiles.map((profile) => rankingOf(profile, evaluations, screen, kind, isTimed));
   const warnings = drawWarnings(
     trackers.flatMap((tracker) => tracker.warnings),
     screen,
@@ -73,22 +101,33 @@ function textOn(
 }
 
 export function* evaluateTrackers(
-  { profiles, solve, scores }: Job,
+  { profiles, solve, scores, performance, coverage }: Job,
   { trackers }: Sequence,
   progress: Progress,
 ): Generator<TrackerEvaluation> {
   const steps = profiles.length * trackers.length;
   let step = 0;
+  const rules = coverage === null ? null : readCoverage(coverage, profiles[0].params.distance);
   const totals = trackers.map(({ frames }) => (scores ? totalsOf(frames, profiles) : null));
   for (const profile of profiles) {
     for (const [index, tracker] of trackers.entries()) {
       const frames = framesFor(profile.params.distance, tracker.frames);
       const label = `${tracker.name}, ${profile.name}`;
       progress.begin({ label, step: ++step, steps, total: frames.length, unit: 'frames' });
-      const evaluation = evaluate(progress.counting(frames), profile.params, solve);
-      yield { tracker, profile, evaluation, totals: totals[index] };
+      const covered = evaluateCovered(frames, profile.params, solve, rules, tracker.asides, progress);
+      const judged = { tracker, profile, evaluation: covered.evaluation, totals: totals[index] };
+      yield performance ? { ...judged, numbers: numbersOf(judged, covered.frames, performance.frameRate) } : judged;
     }
   }
+}
+
+function numbersOf(
+  { tracker, evaluation, profile }: TrackerEvaluation,
+  frames: Frame[],
+  frameRate: number | null,
+): PerformanceNumbers {
+  const times = tracker.isTimed || frameRate === null ? tracker.places : tracker.places.map((k) => k / frameRate);
+  return performanceOf(frames, evaluation.perFrame, times, profile.params);
 }
 
 /** The ranking under one profile, with the companion scores where there are any. */
@@ -97,6 +136,7 @@ export function rankingOf(
   evaluations: TrackerEvaluation[],
   screen: Screen,
   kind?: string,
+  isTimed = false,
 ): string {
   const chosen = evaluations.filter((one) => one.profile === profile);
   const contenders = chosen.map(({ tracker, evaluation }) => ({ name: tracker.name, evaluation }));
@@ -105,19 +145,23 @@ export function rankingOf(
     totals ? [{ name: tracker.name, evaluation, scores: scoresOf(totals) }] : [],
   );
   const scores = scored.length > 0 ? ['', ...drawScores(scored, profile.name, screen)] : [];
+  const measured = chosen.flatMap(({ tracker, numbers }) => (numbers ? [{ name: tracker.name, numbers }] : []));
+  const numbers = measured.length > 0 ? ['', ...drawNumbers(measured, profile.params, isTimed, screen)] : [];
   const params = dim(describeParams(profile.params), screen);
-  return [title, params, '', ...drawRanking(contenders, screen), ...scores].join('\n');
+  const unjudged = chosen.flatMap(({ tracker, evaluation }) => describeNotJudged(tracker.name, evaluation.notJudged));
+  return [title, params, '', ...drawRanking(contenders, screen), ...unjudged, ...scores, ...numbers].join('\n');
 }
 
 async function writeJson(judged: readonly JudgedSequence[], out: Writable): Promise<void> {
   let separator = '[';
   for (const { sequence, evaluations } of judged) {
     const { reference, class: kind } = sequence;
-    for (const { tracker, profile, evaluation, totals } of evaluations) {
+    for (const { tracker, profile, evaluation, totals, numbers } of evaluations) {
       const { warnings } = tracker;
       const names = { reference, ...(kind !== undefined && { class: kind }), tracker: tracker.file };
       const terms = { profile: profile.name, params: profile.params };
-      const more = { ...(totals && { scores: scoresOf(totals) }), ...(warnings.length > 0 && { warnings }) };
+      const asked = { ...(totals && { scores: scoresOf(totals) }), ...(numbers && { performance: numbers }) };
+      const more = { ...asked, ...(warnings.length > 0 && { warnings }) };
       await write(out, separator + JSON.stringify({ ...names, ...terms, ...evaluation, ...more }));
       separator = ',\n';
     }

@@ -3,25 +3,35 @@
  * Invariant: a Job that is returned can be carried out; otherwise one UsageError lists every mistake.
  */
 
+import { RULES } from '../../../adapters/kit/preprocessing.js';
 import { InputError } from '../../metric/input-error.js';
 import { type Params, presets, profile } from '../../metric/params.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
+import type { SavedMoment } from '../../wire/moment.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
 import { checkWritable } from '../console/output-file.js';
 import type { Yardstick } from '../files/doctor.js';
 import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
-import { type PairReading, readingOf } from '../files/pair-reader.js';
+import { MOMENT_FILE, readMomentFile } from '../files/moments.js';
+import { CLASS_OPTIONS, type PairReading, readingOf } from '../files/pair-reader.js';
 import { PAIRING_OPTIONS } from '../files/pairing.js';
+import { readCoverage } from './coverage.js';
 import type { NamedProfile, Terms } from './verdict.js';
 
 /** What is to be done. */
 export interface Job {
-  /** null: the built-in scene */
+  /** null: the built-in scene, or a moment */
   files: JobFiles | null;
+  /** a file that the page saved */
+  moment: SavedMoment | null;
   profiles: NamedProfile[];
   solve: SolveOptions;
   /** the companion scores too */
   scores: boolean;
+  /** the numbers of surveillance too, with so many frames in a second; null: not asked for */
+  performance: { frameRate: number | null } | null;
+  /** a file that says what of the scene is judged */
+  coverage: string | null;
   /** null: as many as there are cores */
   threads: number | null;
   /** null: whole sequences */
@@ -39,8 +49,9 @@ export function checkOutputs({ html, csv, events }: Job): void {
 }
 
 /** How a job judges. */
-export const termsOf = ({ profiles, solve, scores, events, html }: Job): Terms => ({
+export const termsOf = ({ profiles, solve, scores, events, html, coverage }: Job): Terms => ({
   profiles,
+  coverage: coverage === null ? null : readCoverage(coverage, profiles[0].params.distance),
   solve,
   scores,
   events: events !== null,
@@ -57,7 +68,8 @@ export interface JobFiles {
   perClass: boolean;
 }
 
-const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean'] as const;
+const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean', 'geodesic'] as const;
+const POINT_DISTANCES = ['euclidean', 'geodesic'];
 const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
 const DEFAULT_PROFILE = 'online-surveillance';
 const DEMO_PROFILES = ['online-surveillance', 'offline-scene-understanding'];
@@ -78,7 +90,22 @@ const GROUPS: OptionGroup[] = [
       symmetric: { help: 'no feed is believed: compare the feeds given with each other' },
       annotations: { help: 'with --symmetric: the feeds are annotations, whose rows count by flag and class' },
       ...FILE_OPTIONS,
+      ...CLASS_OPTIONS,
       demo: { help: 'judge three simulated trackers in the built-in scene instead of files' },
+    },
+  },
+  {
+    title: 'What is not judged',
+    options: {
+      coverage: {
+        value: 'FILE',
+        help: 'JSON: what the reference knows (complete, coverage, transponder), its regions, and regions to ignore',
+      },
+      'ignore-rules': {
+        value: 'NAME',
+        choices: RULES,
+        help: 'tracks on what this benchmark sets aside cost the less the closer they are; --preprocess takes them out',
+      },
     },
   },
   { title: 'Which moments of both belong together', options: PAIRING_OPTIONS },
@@ -97,7 +124,11 @@ const GROUPS: OptionGroup[] = [
   {
     title: 'How to judge, by your own parameters instead',
     options: {
-      distance: { value: 'NAME', choices: DISTANCES, help: `${DISTANCES.join(', ')} of box centres (default iou)` },
+      distance: {
+        value: 'NAME',
+        choices: DISTANCES,
+        help: 'iou (default), hausdorff, wasserstein of boxes; euclidean of points or box centres; geodesic of latitudes and longitudes, in metres',
+      },
       cutoff: { value: 'C', help: 'objects this far apart or farther are never a pair' },
       'admissible-error': { value: 'A', help: 'an error above A is worse than no estimate at all (C/2 <= A < C)' },
       exponent: { value: 'P', help: 'or the exponent itself (>= 1)' },
@@ -125,8 +156,10 @@ const GROUPS: OptionGroup[] = [
     title: 'What to print',
     options: {
       window: { value: 'T', help: 'slide a window of T frames instead: one CSV row per frame' },
-      'per-class': { help: 'a table for every class of the reference, or of --classes' },
+      'per-class': { help: 'a table for every class of the files, or of --classes' },
       scores: { help: 'HOTA, MOTA, IDF1 and their parts beside it, and where they disagree' },
+      performance: { help: 'PD, SIAP, position error, gaps, latency and bias beside it, from the same assignment' },
+      'frame-rate': { value: 'FPS', help: 'frames in a second, for rates and times of files that have frame numbers' },
       html: { value: 'FILE', help: 'write a report: tables, cost over time, who follows whom' },
       csv: { value: 'FILE', help: 'write the results as rows; with --window its series, and print a drawing of them' },
       events: { value: 'FILE', help: 'write which frames and objects are missed, false or switched, as rows' },
@@ -157,25 +190,30 @@ export function evalHelp(): string {
     '       tgospa eval --reference MOT17/train --tracker results [--html FILE] [options]',
     '       tgospa eval --symmetric --tracker a.txt --tracker b.txt [options]',
     '       tgospa eval --demo',
+    '       tgospa eval FILE.moment.json',
   ];
   lines.push(...optionHelp(GROUPS));
   lines.push('', 'Exit code: 0 done, 1 a file could not be read or is malformed, 2 wrong options.');
   return lines.join('\n');
 }
 
-export const evalLine = (args: string[]): CommandLine => new CommandLine('eval', GROUPS, args);
+export const evalLine = (args: string[]): CommandLine => new CommandLine('eval', GROUPS, args, MOMENT_FILE);
 
 /** Turns a command line into a job, or throws one UsageError that lists every mistake. */
 export function readJob(line: CommandLine): Job {
-  const profiles = readProfiles(line);
+  const moment = readMomentOf(line);
+  const profiles = readProfiles(line, moment);
   const job: Job = {
-    files: line.has('demo') ? null : readFiles(line),
+    files: line.has('demo') || line.files.length > 0 ? null : readFiles(line),
+    moment,
     profiles,
     solve: {
       solver: line.text('solver') as SolveOptions['solver'],
       exactness: line.text('exactness') as SolveOptions['exactness'],
     },
     scores: line.has('scores'),
+    coverage: line.text('coverage') ?? null,
+    performance: line.has('performance') ? { frameRate: readRate(line) } : null,
     threads: line.has('threads') ? readWhole(line, 'threads', 'threads') : null,
     html: line.text('html') ?? null,
     windowFrames: line.has('window') ? readWhole(line, 'window', 'frames') : null,
@@ -190,8 +228,16 @@ export function readJob(line: CommandLine): Job {
   );
   line.refuse('json', ['window'], 'the window is written as CSV');
   line.refuse('html', ['window'], 'the report is on whole sequences');
-  line.refuse('window', ['events'], 'events are of whole sequences');
-  line.refuse('symmetric', ['window', 'html', 'csv', 'events'], 'the comparison is printed, or given as JSON');
+  for (const name of ['coverage', 'ignore-rules'])
+    line.refuse(name, ['symmetric', 'window', 'scores', 'demo'], 'they know nothing of what is not judged');
+  line.refuse('ignore-rules', ['preprocess'], 'tracks that were taken out cannot cost less');
+  line.refuse('window', ['events', 'performance'], 'they are of whole sequences');
+  if (line.has('frame-rate') && !line.has('performance')) line.wrong('--frame-rate needs --performance');
+  line.refuse(
+    'symmetric',
+    ['window', 'html', 'csv', 'events', 'performance'],
+    'the comparison is printed, or given as JSON',
+  );
   line.refuse('symmetric', ['per-class'], 'classes belong to a reference');
   line.refuse('window', ['per-class'], 'the series is one; choose a class with --classes');
   line.refuse('symmetric', ['preprocess', 'miss-share'], 'no feed is believed more than another');
@@ -230,11 +276,21 @@ function readFiles(line: CommandLine): JobFiles | null {
 
 function readFormatsToJudge(line: CommandLine): FileFormats | null {
   const formats = readFileFormats(line);
-  if (formats?.tracker.shape === 'point' && (line.text('distance') ?? 'iou') !== 'euclidean')
+  const distance = line.text('distance') ?? 'iou';
+  if (formats?.tracker.shape === 'point' && !POINT_DISTANCES.includes(distance))
     line.wrong(
-      `format ${formats.tracker.adapter.name} gives points; say --distance euclidean, --cutoff and the others in their unit`,
+      `format ${formats.tracker.adapter.name} gives points; say --distance euclidean or geodesic, --cutoff and the others in their unit`,
+    );
+  if (formats?.tracker.shape === 'box' && distance === 'geodesic')
+    line.wrong(
+      `--distance geodesic compares latitudes and longitudes, but format ${formats.tracker.adapter.name} gives boxes`,
     );
   return formats;
+}
+
+function readRate(line: CommandLine): number | null {
+  if (!line.has('frame-rate')) return null;
+  return line.numberWhere('frame-rate', 1, (value) => value > 0, 'a number above 0');
 }
 
 function readWhole(line: CommandLine, name: string, unit: string): number {
@@ -244,7 +300,23 @@ function readWhole(line: CommandLine, name: string, unit: string): number {
   return count;
 }
 
-function readProfiles(line: CommandLine): NamedProfile[] {
+/** The one moment that is named, unless the command line is wrong anyway. */
+function readMomentOf(line: CommandLine): SavedMoment | null {
+  const [file, ...more] = line.files;
+  if (file === undefined) return null;
+  if (more.length > 0) line.wrong('one moment is judged at a time; name one file');
+  for (const name of [
+    'demo',
+    'reference',
+    'tracker',
+    'symmetric',
+    ...Object.keys({ ...FILE_OPTIONS, ...PAIRING_OPTIONS }),
+  ])
+    if (line.has(name)) line.wrong(`--${name} and a moment exclude each other: it brings its own frames`);
+  return line.mistakes.length > 0 ? null : readMomentFile(file);
+}
+
+function readProfiles(line: CommandLine, moment: SavedMoment | null): NamedProfile[] {
   const own = [...Object.keys(WORDS), 'distance'].filter((name) => line.has(name));
   const names = line.texts('profile');
   const missShare = line.number('miss-share');
@@ -253,6 +325,7 @@ function readProfiles(line: CommandLine): NamedProfile[] {
       `--profile and --${own[0]} exclude each other: a profile has all its parameters; give them all, or a profile`,
     );
   if (own.length > 0) return names.length > 0 ? [] : ownProfile(line, missShare);
+  if (moment && names.length === 0 && missShare === undefined) return [profileOf(moment)];
   const unasked = line.has('demo') ? DEMO_PROFILES : [DEFAULT_PROFILE];
   const chosen = names.length > 0 ? [...new Set(names)] : unasked;
   if (!chosen.every((name) => name in presets)) return [];
@@ -260,6 +333,12 @@ function readProfiles(line: CommandLine): NamedProfile[] {
     const params: Params = presets[name as keyof typeof presets];
     return missShare === undefined ? [{ name, params }] : checkedProfile(line, name, { ...params, missShare });
   });
+}
+
+/** As it was judged; what makes it a window is not part of a profile. */
+function profileOf({ profile: name, params }: SavedMoment): NamedProfile {
+  const { windowFrames: _, settleFrames: __, ...own } = params as SavedMoment['params'] & { settleFrames?: number };
+  return { name, params: own };
 }
 
 function ownProfile(line: CommandLine, missShare: number | undefined): NamedProfile[] {

@@ -1,10 +1,14 @@
 /** One sequence with the trackers that are judged on it, from files or from the built-in scene. */
 
+import type { Aside } from '../../../adapters/kit/preprocessing.js';
 import type { Evaluation, Frame } from '../../metric/evaluation.js';
+import type { PerformanceNumbers } from '../../performance/performance.js';
 import type { Totals } from '../../scores/totals.js';
 import { crossingScene, type Fault } from '../../simulation/walkers.js';
+import { type SavedMoment, windowFramesOf } from '../../wire/moment.js';
 import { shortNames } from '../files/names.js';
 import { type PairFrames, PairReader, type PairReading } from '../files/pair-reader.js';
+import type { NotJudged } from './coverage.js';
 import type { NamedProfile } from './verdict.js';
 
 export interface SequenceTracker {
@@ -14,6 +18,10 @@ export interface SequenceTracker {
   frames: Frame[];
   /** numbers of the frames, or their times in seconds */
   places: number[];
+  /** whether those are times */
+  isTimed: boolean;
+  /** what the reference sets aside in each of them, where that is asked for */
+  asides?: Aside[][];
   /** what a simulated tracker does wrong on purpose */
   faults: Fault[];
   /** what makes its numbers doubtful */
@@ -34,9 +42,11 @@ export interface Sequence {
 export interface TrackerEvaluation {
   tracker: SequenceTracker;
   profile: NamedProfile;
-  evaluation: Evaluation;
+  evaluation: Evaluation & { notJudged?: NotJudged };
   /** of the companion scores; the same under every profile */
   totals: Totals | null;
+  /** where they are asked for */
+  numbers?: PerformanceNumbers;
 }
 
 /** A sequence with all its trackers under all profiles. */
@@ -54,11 +64,13 @@ export function readSequence(reference: string, files: readonly string[], readin
   return {
     reference,
     ...(reading.class !== undefined && { class: reading.class }),
-    trackers: pairs.map(({ frames, places, notes: own }, index) => ({
+    trackers: pairs.map(({ frames, places, isTimed, asides, notes: own }, index) => ({
       name: names[index],
       file: files[index],
       frames,
       places,
+      isTimed,
+      asides,
       faults: [],
       warnings: warningsIn(own),
       doubts: () => reader.doubtsOn({ reference, tracker: files[index] }),
@@ -84,6 +96,19 @@ function preprocessingNotes(name: string, { preprocessed }: PairFrames): string[
   return [`${name}: preprocessing took out ${removedCount} of ${rowCount} rows that are not judged`];
 }
 
+/** A saved moment: the window that ends with it, or all its frames for a window that slides. */
+export function momentSequence(moment: SavedMoment, whole: boolean): Sequence {
+  const { stream, tracker: name, k, lead } = moment;
+  const frames = whole ? moment.frames : windowFramesOf(moment);
+  const [first] = frames;
+  const note = whole
+    ? `moment of ${stream} / ${name}: frames ${first.k} to ${frames[frames.length - 1].k}, the first ${lead} fill the window`
+    : `moment of ${stream} / ${name}: the window of frames ${first.k} to ${k}`;
+  const places = frames.map((frame) => frame.k);
+  const tracker = { name, file: name, frames, places, isTimed: false, faults: [], warnings: [], doubts: () => [] };
+  return { reference: stream, trackers: [tracker], notes: [note] };
+}
+
 export function simulatedSequence(): Sequence {
   const { name, trackers } = crossingScene();
   return {
@@ -92,6 +117,7 @@ export function simulatedSequence(): Sequence {
       ...tracker,
       file: tracker.name,
       places: tracker.frames.map((_, n) => n + 1),
+      isTimed: false,
       warnings: [],
       doubts: () => [],
     })),

@@ -3,18 +3,23 @@
  * each tracker its cost over time with the assignment ribbon.
  */
 
+import type { Obj } from '../../metric/evaluation.js';
 import { drawChart, legend, stack } from '../../report/chart.js';
+import { drawFilm, type FilmFrame, type FilmObject } from '../../report/film.js';
 import { html, type Markup } from '../../report/markup.js';
 import { type Column, drawPage, section, table, tidy } from '../../report/page.js';
 import { drawRibbon } from '../../report/ribbon.js';
 import { SCORE_NAMES, type ScoreName } from '../../scores/totals.js';
+import { MOMENT_FORMAT, MOMENT_VERSION, type SavedMoment } from '../../wire/moment.js';
 import { disagreements, placesOf, printed, RANKING_SCORES, sequenceDisagreements } from './comparison.js';
 import { sentenceOn } from './ranking.js';
 import type { CombinedResult, Study } from './study.js';
-import { COMPONENTS, describeParams, type NamedProfile } from './verdict.js';
+import { COMPONENTS, describeParams, type NamedProfile, type WorstMoment } from './verdict.js';
 
 /** sequences whose charts are unfolded from the start */
 const UNFOLDED_MAX = 1;
+/** moments of a tracker under a profile that are shown */
+const WORST_MAX = 2;
 
 /** The whole file; `command` says how it was made. */
 export function drawStudyPage(studies: readonly Study[], command: string): string {
@@ -52,6 +57,7 @@ function verdictSection(study: Study, profile: NamedProfile, index: number): Mar
       scoresPart(combined, profile),
     ],
     study.sequences.length > 1 && sequenceTable(study, profile),
+    worstPart(study, profile, id),
     html`<h3>Over time</h3>`,
     study.sequences.map((sequence, n) => sequencePart(study, profile, sequence, n < UNFOLDED_MAX)),
   );
@@ -66,12 +72,16 @@ function verdictTable(combined: CombinedResult[], over: string): Markup {
     { heading: 'distance', value: ({ evaluation }) => tidy(evaluation.distance, 5), hint: 'smaller is better' },
     { heading: 'cost', value: ({ evaluation }) => costBar(evaluation.cost, most), text: true },
     ...COMPONENTS.map((name) => ({
-      heading: name,
+      heading: `${name} cost`,
       value: ({ evaluation }: CombinedResult) => tidy(evaluation.cost[name]),
     })),
-    { heading: 'proper', value: ({ evaluation }) => evaluation.count.proper, hint: 'pairs closer than the cut-off' },
-    { heading: 'missed', value: ({ evaluation }) => evaluation.count.missed },
-    { heading: 'false', value: ({ evaluation }) => evaluation.count.false },
+    {
+      heading: 'proper pairs',
+      value: ({ evaluation }) => evaluation.count.proper,
+      hint: 'closer than the cut-off',
+    },
+    { heading: 'missed truths', value: ({ evaluation }) => evaluation.count.missed },
+    { heading: 'false tracks', value: ({ evaluation }) => evaluation.count.false },
     { heading: 'switches', value: ({ evaluation }) => evaluation.count.switches },
     {
       heading: 'exact',
@@ -146,6 +156,68 @@ ${table(study.sequences, columns, { caption })}${
   sentences.length > 0 && html`<div class="note">${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>`
 }`;
 }
+
+/** The moments of each tracker that cost most, as films, each with a file that the page opens. */
+function worstPart(study: Study, profile: NamedProfile, id: string): Markup | '' {
+  const parts = study.trackers.flatMap((tracker, row) => {
+    const own = study.results.filter((one) => one.tracker === tracker && one.profile === profile);
+    const moments = own.flatMap(({ sequence, worst = [] }) => worst.map((moment) => ({ sequence, moment })));
+    const worst = moments.sort((a, b) => b.moment.cost - a.moment.cost).slice(0, WORST_MAX);
+    if (worst.length === 0) return [];
+    const films = worst.map(({ sequence, moment }, n) =>
+      momentFigure({ sequence, tracker, profile, moment, id: `${id}-film-${row}-${n}` }),
+    );
+    return [html`<h4>${tracker}</h4><div class="moments">${films}</div>`];
+  });
+  if (parts.length === 0) return '';
+  return html`<h3>Worst moments</h3>
+<p class="faint">The frames that cost most, those around them included. A file opens on the live page (Open file) and with <code>tgospa eval FILE</code> and <code>tgospa replay FILE</code>.</p>
+${parts}`;
+}
+
+interface ShownMoment {
+  sequence: string;
+  tracker: string;
+  profile: NamedProfile;
+  moment: WorstMoment;
+  id: string;
+}
+
+function momentFigure({ sequence, tracker, profile, moment, id }: ShownMoment): Markup {
+  const { first, worst, frames, judged, cost } = moment;
+  const { count } = judged[worst - first];
+  const place = `${sequence}, frame ${worst + 1}`;
+  const counts = `${count.missed} missed, ${count.false} false`;
+  const film = drawFilm(id, filmOf(moment), worst - first, `${tracker} at ${place}: ${counts}`);
+  const file: SavedMoment = {
+    format: MOMENT_FORMAT,
+    version: MOMENT_VERSION,
+    ...{ stream: sequence, tracker, profile: profile.name, k: worst + 1, lead: 0 },
+    params: { ...profile.params, windowFrames: frames.length },
+    frames: frames.map((frame, n) => ({ k: first + n + 1, ...frame })),
+  };
+  const address = `data:application/json;base64,${Buffer.from(JSON.stringify(file)).toString('base64')}`;
+  const name = `${sequence}-${tracker}-${worst + 1}.moment.json`.replaceAll('/', '_');
+  return html`<figure>
+<figcaption>${place}: cost ${tidy(cost, 3)} per frame; ${counts}. <a download="${name}" href="${address}">Save moment</a></figcaption>
+${film}</figure>
+`;
+}
+
+function filmOf({ first, frames, judged }: WorstMoment): FilmFrame[] {
+  return frames.map(({ reference, tracker }, n) => {
+    const proper = judged[n].assignment.filter(({ distance }) => distance !== null);
+    const truths = new Set(proper.map(({ truth }) => truth));
+    const tracks = new Set(proper.map(({ track }) => track));
+    const shown = (objects: Obj[], paired: Set<string>) =>
+      objects.map((object) => ({ id: object.id, at: placeOf(object), alone: !paired.has(object.id) }));
+    return { name: `frame ${first + n + 1}`, reference: shown(reference, truths), tracker: shown(tracker, tracks) };
+  });
+}
+
+/** Points have y upwards. */
+const placeOf = (object: Obj): FilmObject['at'] =>
+  'box' in object ? object.box : [object.point[0], -(object.point[1] ?? 0), 0, 0];
 
 function sequencePart(study: Study, profile: NamedProfile, sequence: string, open: boolean): Markup {
   const results = study.results.flatMap(({ timeline, ribbon, ...one }) =>

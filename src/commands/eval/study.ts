@@ -52,7 +52,7 @@ export interface Study {
   /** sequences that are combined: every tracker has them */
   common: string[];
   profiles: NamedProfile[];
-  results: Array<Result & Pick<ProfileVerdict, 'timeline' | 'ribbon' | 'events'>>;
+  results: Array<Result & Pick<ProfileVerdict, 'timeline' | 'ribbon' | 'worst' | 'events'>>;
   combined: CombinedResult[];
   notes: string[];
 }
@@ -217,7 +217,7 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
   const tasks = cells.map(({ pair }, index): Task => ({ index, pair })).values();
   watch?.begin({ label: 'tracker on sequence', step: 1, steps: 1, total: cells.length, unit: 'pairs' });
   const length = Math.max(1, Math.min(threadsMax, cells.length));
-  if (length === 1 && hasRoomForYoung()) {
+  if (length === 1) {
     const answer = answering(terms);
     for (const task of tasks) {
       answers[task.index] = answer(task);
@@ -237,9 +237,6 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
   }
   return answers;
 }
-
-/** Whether this thread was started with room for fresh objects, so that another would be no better. */
-const hasRoomForYoung = (): boolean => process.execArgv.some((flag) => flag.startsWith('--max-semi-space-size'));
 
 /** What reads and judges one pair of files after the other, in any thread. */
 export function answering(terms: StudyTerms): (task: Task) => Answer {

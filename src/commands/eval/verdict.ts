@@ -3,15 +3,18 @@
  * and the assignment ribbon; and what the companion scores are made of. Small and plain, so that threads can send it.
  */
 
-import { evaluate, evaluateTotals } from '../../metric/evaluate.js';
-import type { Evaluation, Frame, FrameCost } from '../../metric/evaluation.js';
-import { framesFor } from '../../metric/frame.js';
+import type { Aside } from '../../../adapters/kit/preprocessing.js';
+import type { CoverageRules } from '../../coverage/coverage.js';
+import { pack, totalsOfPacked } from '../../metric/evaluate.js';
+import type { Evaluation, Frame, FrameCost, FrameEvaluation } from '../../metric/evaluation.js';
+import { framesFor, type PackedFrame } from '../../metric/frame.js';
 import type { Params } from '../../metric/params.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
-import { scoreTotals } from '../../scores/score-window.js';
+import { scorePacked, scoreTotals } from '../../scores/score-window.js';
 import type { SimilarityRule } from '../../scores/similarity.js';
 import type { Totals } from '../../scores/totals.js';
 import { short } from '../console/numbers.js';
+import { evaluateCovered } from './coverage.js';
 import { eventsOf, type JudgedEvent } from './events.js';
 
 export const COMPONENTS: ReadonlyArray<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
@@ -55,11 +58,23 @@ export interface Ribbon {
   truthCount: number;
 }
 
+/** A stretch of frames around one that cost much. */
+export interface WorstMoment {
+  /** 0-based: the first frame of the stretch, and the worst one */
+  first: number;
+  worst: number;
+  /** mean cost of the frames around the worst one */
+  cost: number;
+  frames: Frame[];
+  judged: FrameEvaluation[];
+}
+
 export interface ProfileVerdict {
   evaluation: Summary;
   /** where details are asked for */
   timeline?: CostTimeline;
   ribbon?: Ribbon;
+  worst?: WorstMoment[];
   /** where they are asked for */
   events?: JudgedEvent[];
 }
@@ -73,6 +88,10 @@ export interface Verdict {
 
 const BINS_MAX = 240;
 const RIBBON_ROWS_MAX = 12;
+const WORST_MAX = 2;
+/** frames before and after the worst one that are shown, and over which cost is summed to find it */
+const AROUND = 20;
+const NEAR = 5;
 
 /** How everything is judged. */
 export interface Terms {
@@ -84,21 +103,30 @@ export interface Terms {
   events: boolean;
   /** cost over time and ribbons, for a report */
   details: boolean;
+  /** what of the scene is judged; null: everything */
+  coverage: CoverageRules | null;
 }
 
 /** Judges one sequence under all profiles. */
 export function judge(
-  { frames, places }: { frames: Frame[]; places: number[] },
-  { profiles, solve, scores, events, details }: Terms,
+  { frames, places, asides }: { frames: Frame[]; places: number[]; asides?: Aside[][] },
+  { profiles, solve, scores, events, details, coverage }: Terms,
 ): Verdict {
-  return {
-    profiles: profiles.map(({ params }): ProfileVerdict => {
-      const judged = framesFor(params.distance, frames);
-      if (!details && !events) return { evaluation: withoutAudit(evaluateTotals(judged, params, solve)) };
-      return verdictOn(evaluate(judged, params, solve), frames, { details, places: events ? places : null });
-    }),
-    totals: scores ? totalsOf(frames, profiles) : null,
+  // packed once for all who compare boxes by their overlap: the scores, and most profiles
+  let packed: PackedFrame[] | null = null;
+  const packedFor = (params: Params) => {
+    if (params.distance !== 'iou') return pack(framesFor(params.distance, frames), params, solve);
+    packed ??= pack(frames, params, solve);
+    return packed;
   };
+  const verdicts = profiles.map(({ params }): ProfileVerdict => {
+    if (!details && !events && !coverage && !asides && !solve.auditEvery)
+      return { evaluation: withoutAudit(totalsOfPacked(packedFor(params), params, solve)) };
+    const { evaluation } = evaluateCovered(framesFor(params.distance, frames), params, solve, coverage, asides);
+    return verdictOn(evaluation, frames, { details, places: events ? places : null });
+  });
+  if (!scores) return { profiles: verdicts, totals: null };
+  return { profiles: verdicts, totals: packed ? scorePacked(packed, { kind: 'iou' }) : totalsOf(frames, profiles) };
 }
 
 /** What the companion scores of one tracker on one sequence are made of. */
@@ -125,7 +153,12 @@ export function verdictOn(
 ): ProfileVerdict {
   const { perFrame, ...totals } = evaluation;
   const verdict: ProfileVerdict = { evaluation: withoutAudit(totals) };
-  if (details) Object.assign(verdict, { timeline: timelineOf(perFrame), ribbon: ribbonOf(perFrame, frames) });
+  if (details)
+    Object.assign(verdict, {
+      timeline: timelineOf(perFrame),
+      ribbon: ribbonOf(perFrame, frames),
+      worst: worstOf(perFrame, frames),
+    });
   if (places) verdict.events = eventsOf(perFrame, frames, places);
   return verdict;
 }
@@ -138,6 +171,30 @@ function timelineOf(perFrame: Evaluation['perFrame']): CostTimeline {
     for (const name of COMPONENTS) cost[name][Math.floor(index / binFrames)] += frame.cost[name];
   });
   return { frames: perFrame.length, binFrames, cost: cost as CostTimeline['cost'] };
+}
+
+/** The moments that cost most, the worst first; none overlaps another. */
+function worstOf(perFrame: Evaluation['perFrame'], frames: Frame[]): WorstMoment[] {
+  const costs = perFrame.map(({ cost }) => COMPONENTS.reduce((sum, name) => sum + cost[name], 0));
+  const sums = new Float64Array(costs.length + 1);
+  costs.forEach((cost, n) => {
+    sums[n + 1] = sums[n] + cost;
+  });
+  const near = costs.map((_, n) => {
+    const [from, to] = [Math.max(0, n - NEAR), Math.min(costs.length, n + NEAR + 1)];
+    return (sums[to] - sums[from]) / (to - from);
+  });
+  const order = [...near.keys()].filter((n) => near[n] > 0).sort((a, b) => near[b] - near[a]);
+  const chosen: number[] = [];
+  for (const n of order) {
+    if (chosen.length === WORST_MAX) break;
+    if (chosen.every((other) => Math.abs(other - n) > 2 * AROUND)) chosen.push(n);
+  }
+  return chosen.map((worst) => {
+    const first = Math.max(0, Math.min(worst - AROUND, costs.length - 2 * AROUND - 1));
+    const last = Math.min(costs.length, first + 2 * AROUND + 1);
+    return { first, worst, cost: near[worst], frames: frames.slice(first, last), judged: perFrame.slice(first, last) };
+  });
 }
 
 function ribbonOf(perFrame: Evaluation['perFrame'], frames: Frame[]): Ribbon {

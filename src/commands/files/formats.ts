@@ -217,14 +217,15 @@ function checkClasses(line: CommandLine, classes: readonly string[]): boolean {
 }
 
 function checkRules(line: CommandLine, { reference, trackers }: FileFormats): void {
-  const rules = line.text('preprocess') as Rules | undefined;
+  const option = line.has('preprocess') ? 'preprocess' : 'ignore-rules';
+  const rules = line.text(option) as Rules | undefined;
   if (!rules) return;
   const wanted = RULES_FORMAT[rules];
   // regions of a reference concern boxes of any format; the other rules know the rows of both files
   const others = rules === 'visdrone' || rules === 'ua-detrac' ? [] : trackers.values();
   for (const { adapter } of [reference, ...others])
     if (adapter.name !== wanted)
-      line.wrong(`--preprocess ${rules} is for files in format ${wanted}, and these are ${adapter.name}`);
+      line.wrong(`--${option} ${rules} is for files in format ${wanted}, and these are ${adapter.name}`);
 }
 
 /** A table of formats and their options, for people. */

@@ -8,13 +8,15 @@ const GENERIC =
 
 /** The names of the files, or the folders that differ. */
 export function shortNames(files: readonly string[]): string[] {
-  const parts = files.map((file) => file.slice(0, file.length - extname(file).length).split(sep));
+  const parts = files.map((file) => withoutExtension(file.replace(/\.gz$/i, '')).split(sep));
   if (files.length === 1) return [parts[0].findLast((part) => part !== '' && !GENERIC.test(part)) ?? parts[0].at(-1)!];
   if (new Set(parts.map((path) => path.at(-1))).size === files.length) return parts.map((path) => path.at(-1) ?? '');
   const head = sharedCount(parts, (path, offset) => path[offset]);
   const tail = sharedCount(parts, (path, offset) => path[path.length - 1 - offset]);
   return parts.map((path) => path.slice(head, path.length - tail).join('/') || path.join('/'));
 }
+
+const withoutExtension = (file: string): string => file.slice(0, file.length - extname(file).length);
 
 function sharedCount(parts: string[][], at: (path: string[], offset: number) => string | undefined): number {
   let count = 0;

@@ -8,13 +8,13 @@
 import { KITTI_CLASSES, KITTI_HEIGHT_MAX } from '../../../adapters/formats/kitti.js';
 import { fileFormat } from '../../../adapters/index.js';
 import type { Format, Judging, Part } from '../../../adapters/kit/adapter.js';
-import { judgedTracks, type Rules } from '../../../adapters/kit/preprocessing.js';
+import { type Aside, judgedTracks, type Rules } from '../../../adapters/kit/preprocessing.js';
 import type { Recording } from '../../../adapters/kit/recording.js';
 import type { Box, Frame, Obj } from '../../metric/evaluation.js';
 import { InputError, noting, type Problem, together } from '../../metric/input-error.js';
 import type { Role } from '../../wire/feed.js';
 import type { WireObject } from '../../wire/objects.js';
-import type { CommandLine } from '../console/options.js';
+import type { CommandLine, Option } from '../console/options.js';
 import { examine, examineClosely, type Yardstick } from './doctor.js';
 import { type FileFormats, type FormatSpec, specOf } from './formats.js';
 import { EXACT_PAIRING, type Pairing, pairRecordings, readPairing } from './pairing.js';
@@ -29,10 +29,14 @@ export interface PairReading {
     others?: Record<string, FormatSpec>;
   };
   preprocess?: Rules;
+  /** what these rules set aside is handed on with the frames, instead of taking tracks out */
+  setAside?: Rules;
   /** the first file is another tracker's or annotator's, not a benchmark's reference */
   symmetric?: 'trackers' | 'annotations';
   /** only objects of these classes count, by the names that the files have for them */
   classes?: readonly string[];
+  /** what the reference calls the classes of trackers, by their own names in lower case */
+  classMap?: Readonly<Record<string, string>>;
   /** only this class is judged, in a table of its own */
   class?: string;
   pairing?: Pairing;
@@ -46,6 +50,7 @@ export function readingOf(line: CommandLine, { reference, tracker, trackers }: F
   const reading: PairReading = {
     formats: { reference: specOf(reference), tracker: specOf(tracker) },
     preprocess: line.text('preprocess') as Rules | undefined,
+    setAside: line.text('ignore-rules') as Rules | undefined,
   };
   if (others.length > 0)
     reading.formats.others = Object.fromEntries(others.map(([file, format]) => [file, specOf(format)]));
@@ -55,11 +60,33 @@ export function readingOf(line: CommandLine, { reference, tracker, trackers }: F
       .toLowerCase()
       .split(',')
       .map((kind) => reference.adapter.classNames?.[kind] ?? kind);
-  if (reading.preprocess === 'kitti' && reading.classes?.length === 1) reading.class = reading.classes[0];
+  if (rulesOf(reading) === 'kitti' && reading.classes?.length === 1) reading.class = reading.classes[0];
+  const classMap = readClassMap(line);
+  if (classMap) reading.classMap = classMap;
   const pairing = readPairing(line);
   if (pairing) reading.pairing = pairing;
   return reading;
 }
+
+export const CLASS_OPTIONS = {
+  'class-map': {
+    value: 'THEIRS=OURS',
+    repeat: true,
+    help: 'a class of trackers is what the reference calls OURS; several may become one',
+  },
+} as const satisfies Record<string, Option>;
+
+function readClassMap(line: CommandLine): Record<string, string> | null {
+  const pairs = line.texts('class-map').map((text) => {
+    const [theirs, ours, ...more] = text.split('=');
+    if (!theirs || !ours || more.length > 0) line.wrong(`--class-map must be THEIRS=OURS, got "${text}"`);
+    return [theirs.toLowerCase(), ours];
+  });
+  return pairs.length > 0 ? Object.fromEntries(pairs) : null;
+}
+
+/** The rules of a benchmark that files are read by, whatever is made of what they set aside. */
+export const rulesOf = ({ preprocess, setAside }: PairReading): Rules | undefined => preprocess ?? setAside;
 
 /** The classes that are judged one by one because a benchmark does so; null: everything at once. */
 export const classesOf = (rules: Rules | undefined): readonly string[] | null =>
@@ -76,8 +103,12 @@ export interface PairFrames {
   firstFrame: number;
   /** numbers of all of them, or their times in seconds */
   places: number[];
+  /** whether places are times */
+  isTimed: boolean;
   /** what a person should know about the files */
   notes: string[];
+  /** what the reference sets aside in each of them, where that is asked for */
+  asides?: Aside[][];
   /** what preprocessing did: rows of the tracker, and how many of them it removed */
   preprocessed?: { rowCount: number; removedCount: number };
 }
@@ -125,14 +156,27 @@ export class PairReader {
     return together(pairs, (pair) => this.read(pair));
   }
 
-  /** The classes that references have, in their order: numbers by value, names by the alphabet. */
-  classes(references: readonly string[]): string[] {
-    const found = new Set<string>();
-    for (const file of new Set(references)) {
-      const { adapter } = formatOf(this.reading.formats.reference);
-      for (const kind of adapter.classesIn?.(readText(file)) ?? classesIn(this.#reference(file))) found.add(kind);
-    }
-    return [...found].sort((a, b) => Number(a) - Number(b) || (a < b ? -1 : 1));
+  /** The classes of references and trackers, in their order: numbers by value, names by the alphabet. */
+  classes(pairs: readonly FilePair[]): string[] {
+    const { adapter } = formatOf(this.reading.formats.reference);
+    // by the name that is not minded to be in capitals; what the reference calls it comes first
+    const found = new Map<string, string>();
+    const add = (kind: string) => found.has(kind.toLowerCase()) || found.set(kind.toLowerCase(), kind);
+    for (const file of new Set(pairs.map(({ reference }) => reference)))
+      for (const kind of adapter.classesIn?.(readText(file)) ?? classesIn(this.#reference(file))) add(kind);
+    // a reference without classes stands for all of them
+    if (found.size > 0)
+      for (const { reference, tracker } of pairs)
+        for (const kind of this.#trackerClasses(reference, tracker)) add(kind);
+    return [...found.values()].sort((a, b) => Number(a) - Number(b) || (a < b ? -1 : 1));
+  }
+
+  /** Those of a tracker, by the names that the reference has for them; none where rows are told by number. */
+  #trackerClasses(reference: string, tracker: string): Set<string> {
+    const { classNames = {} } = this.#reference(reference) ?? {};
+    const recording = this.#file(tracker, this.#specOf(tracker), 'tracker');
+    if (recording.format.adapter.readsClasses) return new Set();
+    return classesIn(recording.classNames ? recording : withNames(recording, classNames));
   }
 
   #reference(file: string): Recording | undefined {
@@ -151,9 +195,29 @@ export class PairReader {
   }
 
   #file(file: string, spec: FormatSpec, role: Role): Recording {
-    const { preprocess: rules, class: kind, symmetric } = this.reading;
-    const judging: Judging = { rules, class: kind, symmetric: symmetric !== undefined };
-    return this.#ofClass(readRecordedFile({ file, format: formatOf(spec), role, judging }));
+    const { class: kind, symmetric } = this.reading;
+    const judging: Judging = { rules: rulesOf(this.reading), class: kind, symmetric: symmetric !== undefined };
+    // those of the reference are among its options
+    const { name, options } = this.reading.formats.reference;
+    if (role === 'tracker' && name === spec.name && Array.isArray(options.classes)) judging.classes = options.classes;
+    const recording = readRecordedFile({ file, format: formatOf(spec), role, judging });
+    return this.#ofClass(role === 'tracker' ? this.#renamed(recording) : recording);
+  }
+
+  /** With the names that the reference has for its classes, as far as somebody said them. */
+  #renamed(recording: Recording): Recording {
+    const { classMap } = this.reading;
+    if (!classMap) return recording;
+    const unused = new Set(Object.keys(classMap));
+    const named = (object: WireObject): WireObject => {
+      const theirs = object.class?.toLowerCase();
+      if (theirs === undefined || classMap[theirs] === undefined) return object;
+      unused.delete(theirs);
+      return { ...object, class: classMap[theirs] };
+    };
+    const parts = recording.parts.map((part) => ({ ...part, objects: part.objects.map(named) }));
+    const notes = [...unused].map((theirs) => `warning: no object of ${recording.file} is of the class ${theirs}`);
+    return { ...recording, parts, notes: [...recording.notes, ...notes] };
   }
 
   /** Only the classes that count, in formats whose objects have one. */
@@ -191,9 +255,13 @@ export class PairReader {
       tracker: asObjects(preprocess ? judged(preprocess, truths, aside, tracks) : tracks),
     }));
     const firstFrame = reference.parts[0]?.k === undefined && tracker.parts[0]?.k === undefined ? 1 : (places[0] ?? 1);
-    if (!preprocess) return { frames, firstFrame, places, notes: all };
+    const isTimed = [reference, tracker].some(({ parts }) => parts.length > 0 && parts[0].k === undefined);
+    const read = { frames, firstFrame, places, isTimed, notes: all };
+    if (this.reading.setAside) return { ...read, asides: steps.map(({ aside }) => aside) };
+    if (!preprocess) return read;
     const keptCount = frames.reduce((sum, frame) => sum + frame.tracker.length, 0);
-    return { frames, firstFrame, places, notes: all, preprocessed: { rowCount, removedCount: rowCount - keptCount } };
+    const preprocessed = { rowCount, removedCount: rowCount - keptCount };
+    return { ...read, preprocessed };
   }
 }
 

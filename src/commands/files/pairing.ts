@@ -102,8 +102,22 @@ export function pairRecordings(reference: Recording, tracker: Recording, pairing
       aside: step.parts[0]?.aside ?? [],
     })),
     places: kept.map(({ k, t }) => k ?? t!),
-    notes: meetingNotes(reference, tracker, kept, pairing),
+    notes: [...meetingNotes(reference, tracker, kept, pairing), ...samplingNotes(reference, steps, kept, pairing)],
   };
+}
+
+/** Which moments are judged, where the reference has fewer than the tracker. */
+function samplingNotes({ file }: Recording, steps: readonly Step[], kept: readonly Step[], pairing: Pairing): string[] {
+  const own = steps.filter(({ parts }) => parts[0] !== undefined).length;
+  if (own === steps.length || steps.length === 0) return [];
+  if (pairing.annotatedOnly)
+    return [
+      `${file}: ${kept.length} of ${steps.length} moments are judged, those that it has; the others are left out`,
+    ];
+  if (pairing.reference === 'exact') return [];
+  const filled = kept.filter(({ parts }) => parts[0] !== undefined).length - own;
+  const how = pairing.reference === 'hold' ? 'held' : 'interpolated';
+  return [`${file}: ${own} of ${steps.length} moments are its own, ${filled} are ${how}, the others have no truth`];
 }
 
 /** One feed may be sampled where the other has its moments. */
@@ -146,7 +160,21 @@ function meetingNotes(reference: Recording, tracker: Recording, steps: readonly 
   if (reference.parts.length === 0 || tracker.parts.length === 0) return [];
   const sparse = sparsenessNotes(reference, tracker, pairing);
   const apart = sparse.length > 0 ? [] : distanceNotes(reference, tracker, steps);
-  return [...lengthNotes(reference, tracker, pairing), ...sparse, ...apart];
+  return [...countingNotes(reference, tracker), ...lengthNotes(reference, tracker, pairing), ...sparse, ...apart];
+}
+
+/** One file has a frame 0, which the other cannot have if it counts from 1; both formats allow either. */
+function countingNotes(reference: Recording, tracker: Recording): string[] {
+  const files = [reference, tracker];
+  if (files.some(({ format }) => format.adapter.bases.frame !== 1 || format.given.has('frameOffset'))) return [];
+  const [own, other] = files.map(({ parts }) => ({ first: parts[0].k!, last: parts.at(-1)!.k! }));
+  const isBehind = other.first === 0 && (own.first === 1 || (own.first > 0 && other.last === own.last - 1));
+  const isAhead = own.first === 0 && other.first > 0 && other.last === own.last + 1;
+  if (!isBehind && !isAhead) return [];
+  const [zero, one] = isBehind ? [tracker, reference] : [reference, tracker];
+  return [
+    `warning: ${zero.file} has a frame 0 and ${one.file} has none; if that one counts from 1, they are a frame apart: --tracker-option frameOffset=${isBehind ? 1 : -1}`,
+  ];
 }
 
 function lengthNotes(reference: Recording, tracker: Recording, { annotatedOnly }: Pairing): string[] {

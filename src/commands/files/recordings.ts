@@ -10,6 +10,7 @@ import { type RecordedText, type Recording, readRecording } from '../../../adapt
 import { HEAD_CHARS, recognize } from '../../../adapters/recognition.js';
 import { InputError, together } from '../../metric/input-error.js';
 import type { Role } from '../../wire/feed.js';
+import { optimizeLater } from './engine.js';
 
 /** Files of a folder that are read; a recording of one file per frame has as many as frames. */
 const ENTRIES_MAX = 1_000_000;
@@ -96,6 +97,7 @@ const UNPACKED_MAX_BYTES = 500e6;
 
 /** What stands in a file: UTF-8, UTF-16 with its mark, or either packed by gzip. */
 function textOf(file: string): string {
+  optimizeLater();
   return decoded(unpacked(readFileSync(file), file));
 }
 

@@ -13,34 +13,18 @@ export const FRESH = -2;
 /** Assigned before, not now. */
 export const FREE = -1;
 export const NOBODY: readonly Member[] = [];
-// shapes that all candidates of one or two trajectories share
-const HELD: readonly (readonly number[])[] = [[0, 0]];
-export const FRESH_OR_HELD: readonly (readonly number[])[] = [
-  [FRESH, FRESH],
-  [0, 0],
-];
-const RELEASED: readonly (readonly number[])[] = [[FREE]];
-const ZERO: readonly number[] = [0];
-const BOTH: readonly number[] = [0, 1];
+// what all candidates of one or two trajectories share
+const HELD: readonly number[] = [0, 0];
+export const FRESH_OR_HELD: readonly number[] = [FRESH, FRESH, 0, 0];
+const RELEASED: readonly number[] = [FREE];
+const NOTHING: readonly number[] = [0, 0, 0, 0];
 
 /**
- * What each of some states is worth: quanta; then how late its changes were, the sum of their frames; then the sum of
- * its pairs' ranks, and the same with each rank times its frame. Of two states with as many changes, or the same sum of
- * ranks, the next difference does not depend on how frames are numbered.
+ * Numbers that say what a state is worth: quanta; then how late its changes were, the sum of their frames; then the sum
+ * of its pairs' ranks, and the same with each rank times its frame. Of two states with as many changes, or the same sum
+ * of ranks, the next difference does not depend on how frames are numbered. They are compared in this order.
  */
-export interface Worth {
-  readonly value: readonly number[];
-  readonly late: readonly number[];
-  readonly rank: readonly number[];
-  readonly lateRank: readonly number[];
-}
-
-/** Whether state a is worth more than b. */
-export function isWorthMore({ value, late, rank, lateRank }: Worth, a: number, b: number): boolean {
-  if (value[a] !== value[b]) return value[a] > value[b];
-  if (late[a] !== late[b]) return late[a] > late[b];
-  return rank[a] !== rank[b] ? rank[a] > rank[b] : lateRank[a] > lateRank[b];
-}
+export const WORTH = 4;
 
 /** The matchings of some trajectories that can still win after a frame; the best is worth 0. */
 export class Candidates {
@@ -55,34 +39,33 @@ export class Candidates {
   reworkStamp = 0;
   /** in the list of open ones, or -1 */
   place = -1;
+  readonly count: number;
   /** one truth and one track, held or at most fresh besides */
   readonly lone: boolean;
 
   constructor(
     readonly truths: readonly Member[],
     readonly tracks: readonly Member[],
-    /** of each truth, then each track: index of its partner on the other side, FREE or FRESH */
-    readonly states: readonly (readonly number[])[],
-    readonly value: readonly number[],
-    readonly late: readonly number[],
-    readonly rank: readonly number[],
-    readonly lateRank: readonly number[],
-    /** where they came from, and for each state the decision's state; with one state nothing is left to trace back */
+    /** state by state, of each truth, then each track: index of its partner on the other side, FREE or FRESH */
+    readonly states: readonly number[],
+    /** state by state, its worth */
+    readonly worth: readonly number[],
+    /** where they came from, whose states they are; with one state nothing is left to trace back */
     public decision: Decision | null,
-    public index: readonly number[],
   ) {
+    this.count = worth.length / WORTH;
     this.lone = truths.length === 1 && tracks.length === 1 && isFreshOrHeld(states);
   }
 
   get decided(): boolean {
-    return this.states.length === 1;
+    return this.count === 1;
   }
 }
 
 /** The shapes that a pair alone in its frame goes on from: held, or fresh and held. */
-function isFreshOrHeld(states: Candidates['states']): boolean {
-  if (states.length === 1) return states[0][0] >= 0;
-  return states.length === 2 && states[0][0] === FRESH && states[0][1] === FRESH && states[1][0] >= 0;
+function isFreshOrHeld(states: readonly number[]): boolean {
+  if (states.length === 2) return states[0] >= 0;
+  return states.length === 4 && states[0] === FRESH && states[1] === FRESH && states[2] >= 0;
 }
 
 /** The work of one frame on trajectories that its pairs tie together. */
@@ -92,11 +75,10 @@ export interface Decision {
   readonly inputs: readonly Candidates[];
   readonly truths: readonly Member[];
   readonly tracks: readonly Member[];
-  /** [state][input]: the input's state it follows from */
-  readonly from: readonly (readonly number[])[];
-  /** [state][pair]: 1 where the pair is assigned */
-  readonly on: readonly (readonly number[])[];
-  readonly halves: readonly number[];
+  /**
+   * state by state: its half-switches; of each input the state it follows from; of each pair 1 where it is assigned
+   */
+  readonly ways: readonly number[];
   /** members still fresh in every state; the others are in candidates */
   fresh: readonly Member[];
   outcomes: Candidates[];
@@ -142,51 +124,76 @@ export class Member {
   }
 
   releasedAs(truths: readonly Member[], tracks: readonly Member[]): Candidates {
-    this.released ??= new Candidates(truths, tracks, RELEASED, ZERO, ZERO, ZERO, ZERO, null, BOTH);
+    this.released ??= new Candidates(truths, tracks, RELEASED, NOTHING, null);
     return this.released;
   }
 }
 
 /**
- * Whether a pair is calm, as its ends come in with the candidates they leave with; or begins, as they come in fresh and
- * leave held.
+ * Whether a pair is calm, as its ends come in with the candidates they leave with, which are the same or not; or
+ * begins, as they come in fresh and leave held.
  */
-export type Calm = 0 | 1 | 2;
-export const CALM = 1;
-export const BEGINS = 2;
+export type Calm = 0 | 2 | 4 | 6;
+export const CALM = 2;
+export const BEGINS = 4;
+const APART = 6;
 
 /** What was done on a frame, by pair: its decision or, calm, the decided candidates that its ends leave it with. */
 export class FrameWork {
-  readonly decision: (Decision | null)[];
-  readonly truthLeaves: (Candidates | null)[];
-  readonly trackLeaves: (Candidates | null)[];
-  readonly calm: Calm[];
+  /** of each pair its decision, the candidates of both ends, or those of either */
+  private readonly done: (Decision | Candidates | (Candidates | null)[] | null)[];
   /** decisions that a change may reach by members without a pair in this frame */
   readonly hidden: Decision[] = [];
 
   constructor(
     pairCount: number,
-    /** 1 where neither end has another pair in this frame */
-    readonly lone: (0 | 1)[],
+    /** of each pair 1 where neither end has another in this frame, and how calm it is */
+    private readonly kind: number[],
   ) {
     while (nothing.length < pairCount) nothing.push(null);
-    while (zeros.length < pairCount) zeros.push(0);
-    this.decision = nothing.slice(0, pairCount);
-    this.truthLeaves = nothing.slice(0, pairCount);
-    this.trackLeaves = nothing.slice(0, pairCount);
-    this.calm = zeros.slice(0, pairCount);
+    this.done = nothing.slice(0, pairCount);
+  }
+
+  isLone(pair: number): boolean {
+    return (this.kind[pair] & 1) === 1;
+  }
+
+  calm(pair: number): Calm {
+    return (this.kind[pair] & 6) as Calm;
+  }
+
+  decision(pair: number): Decision | null {
+    return this.calm(pair) === 0 ? (this.done[pair] as Decision | null) : null;
+  }
+
+  decide(pair: number, decision: Decision | null): void {
+    this.kind[pair] &= 1;
+    this.done[pair] = decision;
+  }
+
+  truthLeaves(pair: number): Candidates | null {
+    return this.leaves(pair, 0);
+  }
+
+  trackLeaves(pair: number): Candidates | null {
+    return this.leaves(pair, 1);
+  }
+
+  private leaves(pair: number, side: 0 | 1): Candidates | null {
+    const calm = this.calm(pair);
+    if (calm === APART) return (this.done[pair] as (Candidates | null)[])[side];
+    return calm === 0 ? null : (this.done[pair] as Candidates | null);
   }
 
   settle(pair: number, truthLeaves: Candidates | null, trackLeaves: Candidates | null, calm: Calm): void {
-    this.truthLeaves[pair] = truthLeaves;
-    this.trackLeaves[pair] = trackLeaves;
-    this.calm[pair] = calm;
+    const apart = truthLeaves !== trackLeaves;
+    this.kind[pair] = (this.kind[pair] & 1) | (apart ? APART : calm);
+    this.done[pair] = apart ? [truthLeaves, trackLeaves] : truthLeaves;
   }
 }
 
-/** cut to length they are new lists, faster than by filling these */
+/** cut to length it is a new list, faster than by filling that */
 const nothing: null[] = [];
-const zeros: 0[] = [];
 
 /** What the frontier knows of a trajectory. */
 export function memberOf(trajectory: Trajectory): Member {
@@ -204,62 +211,47 @@ export function trackOf(frame: FrameRecord, pair: number): Member {
 
 /** The candidates of two that are decided to be held; there is one for each edge. */
 export function heldBy(edge: Edge): Candidates {
-  edge.annex ??= new Candidates(
-    memberOf(edge.truth).self,
-    memberOf(edge.track).self,
-    HELD,
-    ZERO,
-    ZERO,
-    ZERO,
-    ZERO,
-    null,
-    BOTH,
-  );
+  edge.annex ??= new Candidates(memberOf(edge.truth).self, memberOf(edge.track).self, HELD, NOTHING, null);
   return edge.annex as Candidates;
 }
 
-export function bestState(candidates: Candidates): number {
+export function bestState({ worth, count }: Candidates): number {
   let best = 0;
-  for (let s = 1; s < candidates.states.length; s++) if (isWorthMore(candidates, s, best)) best = s;
+  for (let s = 1; s < count; s++) if (isWorthMore(worth, s, best)) best = s;
   return best;
 }
 
-// lists that come again and again are shared
-const counts: (readonly number[])[] = [];
-const singles: (readonly number[])[] = [];
-const flags: (readonly number[])[] = [];
-
-/** The list of one number; not to be changed. */
-export function only(number: number): readonly number[] {
-  singles[number] ??= [number];
-  return singles[number];
+/** Whether state a is worth more than b. */
+export function isWorthMore(worth: ArrayLike<number>, a: number, b: number): boolean {
+  let n = 0;
+  while (n < WORTH - 1 && worth[a * WORTH + n] === worth[b * WORTH + n]) n++;
+  return worth[a * WORTH + n] > worth[b * WORTH + n];
 }
 
-/** The lowest bits of a number, lowest first, at most 8; not to be changed. */
-export function bitsOf(bits: number, length: number): readonly number[] {
-  const at = (1 << length) + bits;
-  flags[at] ??= Array.from({ length }, (_, n) => (bits >> n) & 1);
-  return flags[at];
+/** How many half-switches a decision's state takes. */
+export function halvesOf({ ways, inputs, pairs }: Decision, state: number): number {
+  return ways[state * (1 + inputs.length + pairs.length)];
 }
 
-/** 0, 1, ... below a number; not to be changed. */
-export function upTo(length: number): readonly number[] {
-  counts[length] ??= Array.from({ length }, (_, n) => n);
-  return counts[length];
+/** The state of an input that a decision's state follows from. */
+export function originOf({ ways, inputs, pairs }: Decision, state: number, input: number): number {
+  return ways[state * (1 + inputs.length + pairs.length) + 1 + input];
 }
 
 /** Whether two say the same. Decided ones that do are one. */
 export function sameCandidates(a: Candidates, b: Candidates): boolean {
   if (a === b) return true;
   if (a.decided) return false;
-  if (a.states.length !== b.states.length || a.truths.length !== b.truths.length || a.tracks.length !== b.tracks.length)
-    return false;
-  for (let n = 0; n < a.truths.length; n++) if (a.truths[n] !== b.truths[n]) return false;
-  for (let n = 0; n < a.tracks.length; n++) if (a.tracks[n] !== b.tracks[n]) return false;
-  for (let s = 0; s < a.states.length; s++) {
-    if (a.value[s] !== b.value[s] || a.late[s] !== b.late[s]) return false;
-    if (a.rank[s] !== b.rank[s] || a.lateRank[s] !== b.lateRank[s]) return false;
-    for (let x = 0; x < a.states[s].length; x++) if (a.states[s][x] !== b.states[s][x]) return false;
-  }
+  return (
+    sameList(a.states, b.states) &&
+    sameList(a.worth, b.worth) &&
+    sameList(a.truths, b.truths) &&
+    sameList(a.tracks, b.tracks)
+  );
+}
+
+function sameList<T>(a: readonly T[], b: readonly T[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let n = 0; n < a.length; n++) if (a[n] !== b[n]) return false;
   return true;
 }

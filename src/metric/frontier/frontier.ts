@@ -35,15 +35,15 @@ import {
   type Decision,
   FRESH_OR_HELD,
   FrameWork,
+  halvesOf,
   heldBy,
   type Member,
   memberOf,
   NOBODY,
-  only,
+  originOf,
   sameCandidates,
   trackOf,
   truthOf,
-  upTo,
 } from './candidates.js';
 import { Knot } from './knot.js';
 import { takeApart } from './outcomes.js';
@@ -52,14 +52,12 @@ import { Roll } from './roll.js';
 import { sortFew } from './state-table.js';
 import { isCalm, isChanged, knots, newStamp } from './ties.js';
 
-// shapes that the decisions on all lone pairs share
-const ON_HELD = [[1]];
-const ON_BOTH = [[0], [1]];
-const NO_HALVES = [0, 0];
+// what decisions on lone pairs share: held only, fresh or held out of the same, and out of nothing
+const WAYS_HELD = [0, 1, 1];
+const WAYS_BOTH = [0, 0, 0, 0, 1, 1];
+const WAYS_FRESH = [0, 0, 0, 1];
 const NO_INPUTS: readonly Candidates[] = [];
-const FROM_FRESH: number[][] = [[], []];
-const FROM_HELD = [[1]];
-const FROM_BOTH = [[0], [1]];
+const NO_OUTCOMES: Candidates[] = [];
 
 /** a knot with more pairs has more states than can be looked at */
 const PAIRS_MAX = 40;
@@ -121,7 +119,7 @@ export class Frontier {
       const truth = truthOf(frame, pair);
       const track = trackOf(frame, pair);
       const { candidates } = truth;
-      if (!work.lone[pair] || candidates !== track.candidates || !(candidates === null || candidates.lone)) {
+      if (!work.isLone(pair) || candidates !== track.candidates || !(candidates === null || candidates.lone)) {
         tied[tiedCount++] = pair;
         truth.now = candidates;
         track.now = track.candidates;
@@ -136,13 +134,14 @@ export class Frontier {
         for (const member of outcome.tracks) member.candidates = outcome;
       }
     }
+    for (let n = 0; n < tiedCount; n++) truthOf(frame, tied[n]).now = trackOf(frame, tied[n]).now = null;
   }
 
   /** Chooses the best state of everything undecided and follows it back. */
   decide(): void {
     for (let n = 0; n < this.open.size; n++) {
       const candidates = this.open.at(n);
-      this.choose(candidates.decision!, candidates.index[bestState(candidates)]);
+      this.choose(candidates.decision!, bestState(candidates));
     }
   }
 
@@ -222,9 +221,9 @@ export class Frontier {
     for (let n = 0; n < edge.size; n++) {
       const work = frameOf(edge.frameAt(n)).annex as FrameWork | null;
       if (work === null) continue;
-      const decision = work.decision[edge.pairAt(n)];
+      const decision = work.decision(edge.pairAt(n));
       if (decision) this.discard(decision, work);
-      work.settle(edge.pairAt(n), null, null, 0);
+      work.decide(edge.pairAt(n), null);
     }
   }
 
@@ -294,12 +293,12 @@ export class Frontier {
   private reworkPair(frame: FrameRecord, work: FrameWork, pair: number): boolean {
     const truth = truthOf(frame, pair);
     const track = trackOf(frame, pair);
-    if (!work.lone[pair] || !truth.changed || !track.changed) return false;
+    if (!work.isLone(pair) || !truth.changed || !track.changed) return false;
     const input = truth.changedTo;
     if (input !== track.changedTo || !(input === null || input.lone)) return false;
-    const decision = work.decision[pair];
+    const decision = work.decision(pair);
     if (decision && (decision.truths.length !== 1 || decision.tracks.length !== 1)) return false;
-    const old = decision ? (decision.outcomes[0] ?? null) : work.truthLeaves[pair];
+    const old = decision ? (decision.outcomes[0] ?? null) : work.truthLeaves(pair);
     if (old && !old.lone) return false;
     if (decision) this.discard(decision, work);
     let outcome: Candidates;
@@ -307,7 +306,7 @@ export class Frontier {
       outcome = input;
       this.settle(frame, work, pair, input, input, CALM);
     } else {
-      work.settle(pair, null, null, 0);
+      work.decide(pair, null);
       outcome = this.goOn(frame, work, pair, input);
     }
     if (old && sameCandidates(old, outcome)) {
@@ -331,16 +330,16 @@ export class Frontier {
     for (let n = 0; n < decisionCount; n++) this.noteDecision(decisions[n]!);
     for (let n = 0; n < pairCount; n++) {
       const pair = pairs[n];
-      const calm = work.calm[pair];
+      const calm = work.calm(pair);
       if (calm === 0) continue;
       if (calm === BEGINS) {
-        this.note(truthOf(frame, pair), null, work.truthLeaves[pair]);
-        this.note(trackOf(frame, pair), null, work.truthLeaves[pair]);
+        this.note(truthOf(frame, pair), null, work.truthLeaves(pair));
+        this.note(trackOf(frame, pair), null, work.truthLeaves(pair));
       } else {
-        this.noteCalm(truthOf(frame, pair), work.truthLeaves[pair]);
-        this.noteCalm(trackOf(frame, pair), work.trackLeaves[pair]);
+        this.noteCalm(truthOf(frame, pair), work.truthLeaves(pair));
+        this.noteCalm(trackOf(frame, pair), work.trackLeaves(pair));
       }
-      work.settle(pair, null, null, 0);
+      work.decide(pair, null);
     }
     for (let n = 0; n < decisionCount; n++) this.discard(decisions[n]!, work);
     // whoever took part before and does not now goes on as it came in
@@ -358,6 +357,9 @@ export class Frontier {
       }
     }
     for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp);
+    // what they were in leads back to frames that are long gone
+    for (let n = 0; n < members.size; n++) members.at(n).now = members.at(n).before = members.at(n).after = null;
+    for (let n = 0; n < pairCount; n++) truthOf(frame, pairs[n]).now = trackOf(frame, pairs[n]).now = null;
     members.clear();
   }
 
@@ -435,9 +437,8 @@ export class Frontier {
     this.open.delete(fresh);
     const decision = fresh.decision!;
     old.decision = decision;
-    old.index = fresh.index;
     const { taker } = old;
-    if (taker && taker.choice >= 0) this.choose(decision, old.index[taker.from[taker.choice][old.takenAs]]);
+    if (taker && taker.choice >= 0) this.choose(decision, originOf(taker, taker.choice, old.takenAs));
     decision.outcomes[decision.outcomes.indexOf(fresh)] = old;
   }
 
@@ -445,8 +446,8 @@ export class Frontier {
     const { frame } = decision;
     for (const outcome of decision.outcomes) this.open.delete(outcome);
     for (const input of decision.inputs) if (input.taker === decision) input.taker = null;
-    if (decision.choice >= 0) frame.halves -= decision.halves[decision.choice];
-    for (const pair of decision.pairs) work.decision[pair] = null;
+    if (decision.choice >= 0) frame.halves -= halvesOf(decision, decision.choice);
+    for (const pair of decision.pairs) work.decide(pair, null);
     const at = work.hidden.indexOf(decision);
     if (at >= 0) work.hidden.splice(at, 1);
   }
@@ -483,7 +484,7 @@ export class Frontier {
   /** A pair alone in the frame whose ends are fresh, or fresh or held together: what it has earned decides. */
   private goOn(frame: FrameRecord, work: FrameWork, pair: number, input: Candidates | null): Candidates {
     const edge = frame.edges[pair];
-    const earned = frame.benefit(pair) - (input ? input.value[0] : 0);
+    const earned = frame.benefit(pair) - (input ? input.worth[0] : 0);
     // by D, held is then better than fresh for every future
     const decided = earned >= 3 * this.h;
     if (!decided || input !== null) return this.workPair(frame, work, pair, input, earned, decided);
@@ -506,20 +507,17 @@ export class Frontier {
     const truths = memberOf(edge.truth).self;
     const tracks = memberOf(edge.track).self;
     const rank = frame.rank(pair);
-    const ranks = [(input ? input.rank[0] : 0) - rank, 0];
-    const lateRanks = [(input ? input.lateRank[0] : 0) - rank * frame.number, 0];
-    const outcome = decided
-      ? heldBy(edge)
-      : new Candidates(truths, tracks, FRESH_OR_HELD, [-earned, 0], NO_HALVES, ranks, lateRanks, null, upTo(2));
+    const ranks = (input ? input.worth[2] : 0) - rank;
+    const lateRanks = (input ? input.worth[3] : 0) - rank * frame.number;
+    const worth = [-earned, 0, ranks, lateRanks, 0, 0, 0, 0];
+    const outcome = decided ? heldBy(edge) : new Candidates(truths, tracks, FRESH_OR_HELD, worth, null);
     const decision: Decision = {
       frame,
-      pairs: only(pair),
+      pairs: [pair],
       inputs: input ? [input] : NO_INPUTS,
       truths,
       tracks,
-      from: decided ? (input ? FROM_HELD : FROM_FRESH) : input ? FROM_BOTH : FROM_FRESH,
-      on: decided ? ON_HELD : ON_BOTH,
-      halves: NO_HALVES,
+      ways: decided ? WAYS_HELD : input ? WAYS_BOTH : WAYS_FRESH,
       fresh: NOBODY,
       outcomes: [outcome],
       choice: -1,
@@ -530,7 +528,7 @@ export class Frontier {
       input.taker = decision;
       input.takenAs = 0;
     }
-    work.decision[pair] = decision;
+    work.decide(pair, decision);
     if (decided) this.choose(decision, 0);
     else {
       outcome.decision = decision;
@@ -562,8 +560,19 @@ export class Frontier {
     knot.work();
     this.charge(truths, knot.moves);
     if (knot.overflow) for (const { trajectory } of truths) this.overflow.push(trajectory);
-    const decision = decisionOf(knot, frame, pairs, inputs, truths, tracks);
-    for (let n = 0; n < pairs.length; n++) work.decision[pairs[n]] = decision;
+    const decision: Decision = {
+      frame,
+      pairs,
+      inputs,
+      truths,
+      tracks,
+      ways: knot.ways(),
+      fresh: NOBODY,
+      outcomes: NO_OUTCOMES,
+      choice: -1,
+      reachStamp: 0,
+    };
+    for (let n = 0; n < pairs.length; n++) work.decide(pairs[n], decision);
     // to be found when it is to be worked again
     if (truths.length + tracks.length > endCount) {
       hide(truths, stamp, frame.number);
@@ -578,6 +587,7 @@ export class Frontier {
       input.takenAs = n;
     }
     takeApart(decision, knot);
+    knot.end();
     let decided = true;
     for (const outcome of decision.outcomes) {
       if (outcome.decided) continue;
@@ -598,20 +608,21 @@ export class Frontier {
       const d = chosen.at(at);
       const s = chosenStates.at(at);
       if (d.choice === s) continue;
-      const { frame, pairs, inputs } = d;
-      frame.halves += d.halves[s] - (d.choice >= 0 ? d.halves[d.choice] : 0);
+      const { frame, pairs, inputs, ways } = d;
+      frame.halves += halvesOf(d, s) - (d.choice >= 0 ? halvesOf(d, d.choice) : 0);
       d.choice = s;
-      const on = d.on[s];
-      for (let n = 0; n < on.length; n++) {
-        if (frame.on(pairs[n]) === on[n]) continue;
+      const onAt = s * (1 + inputs.length + pairs.length) + 1 + inputs.length;
+      for (let n = 0; n < pairs.length; n++) {
+        const on = ways[onAt + n];
+        if (frame.on(pairs[n]) === on) continue;
         this.touch(frame);
-        frame.assign(pairs[n], on[n]);
+        frame.assign(pairs[n], on);
       }
       for (let n = 0; n < inputs.length; n++) {
         const input = inputs[n];
         if (!input.decision) continue;
         chosen.add(input.decision);
-        chosenStates.add(input.index[d.from[s][n]]);
+        chosenStates.add(originOf(d, s, n));
       }
     }
     chosen.clear();
@@ -661,28 +672,6 @@ function setAside(layers: readonly FramePairs[]): Map<{ annex: unknown }, unknow
   }
   for (const owner of annexes.keys()) owner.annex = null;
   return annexes;
-}
-
-/** The decision of a knot that was worked, without its outcomes. */
-function decisionOf(
-  knot: Knot,
-  frame: FrameRecord,
-  pairs: readonly number[],
-  inputs: readonly Candidates[],
-  truths: readonly Member[],
-  tracks: readonly Member[],
-): Decision {
-  const { kept, keptCount, states } = knot;
-  const from: (readonly number[])[] = new Array(keptCount);
-  const on: (readonly number[])[] = new Array(keptCount);
-  const halves: number[] = new Array(keptCount);
-  for (let s = 0; s < keptCount; s++) {
-    from[s] = knot.fromOf(kept[s]);
-    on[s] = knot.onOf(kept[s]);
-    halves[s] = states.halves[kept[s]];
-  }
-  const made = { fresh: NOBODY, outcomes: [], choice: -1, reachStamp: 0 };
-  return { frame, pairs, inputs, truths, tracks, from, on, halves, ...made };
 }
 
 const inputBasket = new Basket<Candidates>();

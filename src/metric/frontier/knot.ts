@@ -8,8 +8,8 @@
 
 import type { Budget } from '../window/budget.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { bitsOf, type Candidates, FREE, FRESH, type Member, only, trackOf, truthOf } from './candidates.js';
-import { StateTable, type StateWorth } from './state-table.js';
+import { type Candidates, FREE, FRESH, type Member, trackOf, truthOf, WORTH } from './candidates.js';
+import { StateTable } from './state-table.js';
 
 /** moves tried in one knot, per state that may be met */
 const MOVES_PER_STATE_MAX = 16;
@@ -19,7 +19,6 @@ const MOVE_WORK = 4;
 const SMALL_MOVES_MAX = 32;
 
 const NO_INPUTS: readonly Candidates[] = [];
-const NONE: readonly number[] = [];
 
 /**
  * Moves the states of one knot through one frame. One of them serves a frontier: what it met in one knot is gone with
@@ -43,8 +42,8 @@ export class Knot {
   /** the state that moves, what it follows from, and the state that is arrived at */
   private origin = new Int16Array(16);
   private originFrom = new Int32Array(16);
-  private readonly originWorth: StateWorth = { value: 0, late: 0, rank: 0, lateRank: 0 };
-  private readonly nextWorth: StateWorth = { value: 0, late: 0, rank: 0, lateRank: 0 };
+  private readonly originWorth = new Float64Array(WORTH);
+  private readonly nextWorth = new Float64Array(WORTH);
   private number = 0;
   private next = new Int16Array(16);
   /** the joins of the move that is being made */
@@ -120,27 +119,22 @@ export class Knot {
     }
   }
 
-  /** Of each input the state that a state follows from. */
-  fromOf(row: number): readonly number[] {
-    const { length } = this.inputs;
-    if (length === 0) return NONE;
-    if (length === 1) return only(this.states.origin(row, 0));
-    const from: number[] = new Array(length);
-    for (let input = 0; input < length; input++) from[input] = this.states.origin(row, input);
-    return from;
+  /** The states it keeps, as a decision has them: see `Decision`. */
+  ways(): number[] {
+    const { kept, keptCount, states, inputs, pairs } = this;
+    const ways: number[] = new Array(keptCount * (1 + inputs.length + pairs.length));
+    let at = 0;
+    for (let s = 0; s < keptCount; s++) {
+      ways[at++] = states.halves[kept[s]];
+      for (let input = 0; input < inputs.length; input++) ways[at++] = states.origin(kept[s], input);
+      for (let p = 0; p < pairs.length; p++) ways[at++] = this.holds(kept[s], p) ? 1 : 0;
+    }
+    return ways;
   }
 
-  /** Of each pair 1 where a state holds it. */
-  onOf(row: number): readonly number[] {
-    const { length } = this.pairs;
-    if (length <= 8) {
-      let bits = 0;
-      for (let p = 0; p < length; p++) if (this.holds(row, p)) bits |= 1 << p;
-      return bitsOf(bits, length);
-    }
-    const on: number[] = new Array(length);
-    for (let p = 0; p < length; p++) on[p] = this.holds(row, p) ? 1 : 0;
-    return on;
+  /** Keeps nothing alive that it was made of. */
+  end(): void {
+    this.inputs = NO_INPUTS;
   }
 
   private holds(row: number, p: number): boolean {
@@ -158,7 +152,7 @@ export class Knot {
   private movesAtMost(): number {
     const { pairs, inputs } = this;
     let moves = 2 ** pairs.length;
-    for (let input = 0; input < inputs.length; input++) moves *= inputs[input].states.length;
+    for (let input = 0; input < inputs.length; input++) moves *= inputs[input].count;
     return moves;
   }
 
@@ -184,7 +178,7 @@ export class Knot {
       this.moveFrom();
       let input = inputs.length - 1;
       for (; input >= 0; input--) {
-        if (++originFrom[input] < inputs[input].states.length) break;
+        if (++originFrom[input] < inputs[input].count) break;
         originFrom[input] = 0;
         this.restate(input, 0, this.origin);
       }
@@ -195,25 +189,25 @@ export class Knot {
 
   /** What the state that moves is worth. */
   private addInputs(): void {
-    const { inputs, originFrom, originWorth: worth } = this;
-    worth.value = worth.late = worth.rank = worth.lateRank = 0;
+    const { inputs, originFrom, originWorth } = this;
+    fill(originWorth, 0, WORTH);
     for (let input = 0; input < inputs.length; input++) {
-      const { value, late, rank, lateRank } = inputs[input];
-      const s = originFrom[input];
-      worth.value += value[s];
-      worth.late += late[s];
-      worth.rank += rank[s];
-      worth.lateRank += lateRank[s];
+      const { worth } = inputs[input];
+      const at = originFrom[input] * WORTH;
+      for (let n = 0; n < WORTH; n++) originWorth[n] += worth[at + n];
     }
   }
 
   /** Writes a state of an input into a state of the knot. */
   private restate(input: number, s: number, state: Int16Array): void {
     const { truths, tracks, states } = this.inputs[input];
-    const own = states[s];
-    for (let x = 0; x < truths.length; x++) state[truths[x].knot] = own[x] < 0 ? own[x] : tracks[own[x]].knot;
+    const own = s * (truths.length + tracks.length);
+    for (let x = 0; x < truths.length; x++) {
+      const partner = states[own + x];
+      state[truths[x].knot] = partner < 0 ? partner : tracks[partner].knot;
+    }
     for (let x = 0; x < tracks.length; x++) {
-      const partner = own[truths.length + x];
+      const partner = states[own + truths.length + x];
       state[this.n + tracks[x].knot] = partner < 0 ? partner : truths[partner].knot;
     }
   }
@@ -334,17 +328,17 @@ export class Knot {
       next[n + j] = i;
     }
     const { originWorth, nextWorth: worth } = this;
-    let value = originWorth.value - halves * this.h;
+    let value = originWorth[0] - halves * this.h;
     let rank = 0;
     for (let p = 0; p < this.pairs.length; p++) {
       if (next[pairTruth[p]] !== pairTrack[p]) continue;
       value += benefit[p];
       rank += this.rank[p];
     }
-    worth.value = value;
-    worth.late = originWorth.late + halves * this.number;
-    worth.rank = originWorth.rank + rank;
-    worth.lateRank = originWorth.lateRank + rank * this.number;
+    worth[0] = value;
+    worth[1] = originWorth[1] + halves * this.number;
+    worth[2] = originWorth[2] + rank;
+    worth[3] = originWorth[3] + rank * this.number;
     this.note(halves);
   }
 
@@ -408,10 +402,11 @@ export class Knot {
    * come later than those of t.
    */
   private covers(t1: number, t: number): boolean {
-    const { value, late } = this.states;
+    const { worth } = this.states;
     const count = this.follow(t1, t);
-    const lead = value[t1] - value[t] - count * this.h;
-    return lead > 0 || (lead === 0 && late[t1] + count * (this.number + 1) > late[t]);
+    const lead = worth[t1 * WORTH] - worth[t * WORTH] - count * this.h;
+    if (lead !== 0) return lead > 0;
+    return worth[t1 * WORTH + 1] + count * (this.number + 1) > worth[t * WORTH + 1];
   }
 
   /** D(t', t) / h. */

@@ -4,7 +4,7 @@
  */
 
 import { Basket } from '../window/basket.js';
-import { Candidates, type Decision, FREE, FRESH, heldBy, type Member, NOBODY, upTo } from './candidates.js';
+import { Candidates, type Decision, FREE, FRESH, heldBy, type Member, NOBODY, WORTH } from './candidates.js';
 import type { StateTable } from './state-table.js';
 
 /** The states that a knot keeps: rows of its table, the first `keptCount`. */
@@ -59,31 +59,26 @@ function undecided(
 ): Candidates {
   const { rows, size } = table;
   const n = decision.truths.length;
-  const states: number[][] = new Array(keptCount);
-  const value: number[] = new Array(keptCount);
-  const late: number[] = new Array(keptCount);
-  const rank: number[] = new Array(keptCount);
-  const lateRank: number[] = new Array(keptCount);
+  const open = openTruths.length + openTracks.length;
+  const states: number[] = new Array(keptCount * open);
+  const worth: number[] = new Array(keptCount * WORTH);
   let best = kept[0];
   for (let s = 1; s < keptCount; s++) if (table.isWorthMore(kept[s], best)) best = kept[s];
   for (let s = 0; s < keptCount; s++) {
     const at = kept[s] * size;
-    const own: number[] = new Array(openTruths.length + openTracks.length);
+    const own = s * open;
     for (let x = 0; x < openTruths.length; x++) {
       const partner = rows[at + openTruths[x]];
-      own[x] = partner < 0 ? partner : openTracks.indexOf(partner);
+      states[own + x] = partner < 0 ? partner : openTracks.indexOf(partner);
     }
     for (let x = 0; x < openTracks.length; x++) {
       const partner = rows[at + n + openTracks[x]];
-      own[openTruths.length + x] = partner < 0 ? partner : openTruths.indexOf(partner);
+      states[own + openTruths.length + x] = partner < 0 ? partner : openTruths.indexOf(partner);
     }
-    states[s] = own;
-    value[s] = table.value[kept[s]] - table.value[best];
-    late[s] = table.late[kept[s]] - table.late[best];
-    rank[s] = table.rank[kept[s]] - table.rank[best];
-    lateRank[s] = table.lateRank[kept[s]] - table.lateRank[best];
+    for (let x = 0; x < WORTH; x++)
+      worth[s * WORTH + x] = table.worth[kept[s] * WORTH + x] - table.worth[best * WORTH + x];
   }
   const truths = openTruths.map((i) => decision.truths[i]);
   const tracks = openTracks.map((j) => decision.tracks[j]);
-  return new Candidates(truths, tracks, states, value, late, rank, lateRank, decision, upTo(keptCount));
+  return new Candidates(truths, tracks, states, worth, decision);
 }

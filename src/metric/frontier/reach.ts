@@ -74,7 +74,7 @@ export class Reach {
     for (;;) {
       if (pairsDone < this.pairCount) {
         const pair = this.pairs[pairsDone++];
-        const decision = work.decision[pair];
+        const decision = work.decision(pair);
         if (decision) this.addDecision(decision);
         this.addMember(truthOf(frame, pair));
         this.addMember(trackOf(frame, pair));

@@ -28,8 +28,4 @@ export class Roll<T extends { place: number }> {
     }
     item.place = -1;
   }
-
-  clear(): void {
-    while (this.size > 0) this.delete(this.items[this.size - 1]!);
-  }
 }

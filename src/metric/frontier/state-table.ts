@@ -4,31 +4,20 @@
  * memory of its own.
  */
 
-import { FRESH } from './candidates.js';
+import { FRESH, isWorthMore, WORTH } from './candidates.js';
 
 /** so many states are looked through one by one */
 const SCANNED_MAX = 12;
 /** so many are sorted without the cost of a general sort */
 const SORTED_BY_HAND_MAX = 24;
 
-/** What one state is worth: see `Worth`. */
-export interface StateWorth {
-  value: number;
-  late: number;
-  rank: number;
-  lateRank: number;
-}
-
 export class StateTable {
   rows = new Int16Array(256);
   /** members of the knot: length of a row */
   size = 0;
   count = 0;
-  value = new Float64Array(16);
-  /** see `Worth` */
-  late = new Float64Array(16);
-  rank = new Float64Array(16);
-  lateRank = new Float64Array(16);
+  /** row by row: see `WORTH` */
+  worth = new Float64Array(16 * WORTH);
   /** half-switches of the last move */
   halves = new Int32Array(16);
   private fresh = new Int32Array(16);
@@ -41,6 +30,11 @@ export class StateTable {
   private order = new Int32Array(16);
   private readonly earlier = (a: number, b: number) =>
     compareStates(this.rows, a * this.size, this.rows, b * this.size, this.size);
+
+  private readonly higher = (a: number, b: number) => {
+    const [own, other] = [this.worth[a * WORTH], this.worth[b * WORTH]];
+    return own === other ? this.fresh[b] - this.fresh[a] : own > other ? -1 : 1;
+  };
 
   begin(size: number, inputCount: number): void {
     this.size = size;
@@ -70,7 +64,7 @@ export class StateTable {
     return -1;
   }
 
-  add(state: Int16Array, worth: StateWorth, halves: number, from: Int32Array): void {
+  add(state: Int16Array, worth: Float64Array, halves: number, from: Int32Array): void {
     const row = this.count++;
     this.reserve();
     const { size, rows } = this;
@@ -89,38 +83,29 @@ export class StateTable {
   }
 
   /** Another way into a state that was met before. */
-  set(row: number, worth: StateWorth, halves: number, from: Int32Array): void {
+  set(row: number, worth: Float64Array, halves: number, from: Int32Array): void {
     const { inputCount } = this;
-    this.value[row] = worth.value;
-    this.late[row] = worth.late;
-    this.rank[row] = worth.rank;
-    this.lateRank[row] = worth.lateRank;
+    for (let n = 0; n < WORTH; n++) this.worth[row * WORTH + n] = worth[n];
     this.halves[row] = halves;
     for (let input = 0; input < inputCount; input++) this.from[row * inputCount + input] = from[input];
   }
 
   /** Whether the state of row a is worth more than that of row b. */
   isWorthMore(a: number, b: number): boolean {
-    const { value, late, rank, lateRank } = this;
-    if (value[a] !== value[b]) return value[a] > value[b];
-    if (late[a] !== late[b]) return late[a] > late[b];
-    return rank[a] !== rank[b] ? rank[a] > rank[b] : lateRank[a] > lateRank[b];
+    return isWorthMore(this.worth, a, b);
   }
 
   /** Whether something is worth more than the state of a row. */
-  isLess(row: number, { value, late, rank, lateRank }: StateWorth): boolean {
-    if (value !== this.value[row]) return value > this.value[row];
-    if (late !== this.late[row]) return late > this.late[row];
-    return rank !== this.rank[row] ? rank > this.rank[row] : lateRank > this.lateRank[row];
+  isLess(row: number, worth: Float64Array): boolean {
+    let n = 0;
+    while (n < WORTH - 1 && worth[n] === this.worth[row * WORTH + n]) n++;
+    return worth[n] > this.worth[row * WORTH + n];
   }
 
   private reserve(): void {
     const { count, size, inputCount } = this;
-    if (count > this.value.length) {
-      this.value = grown(this.value, new Float64Array(2 * count));
-      this.late = grown(this.late, new Float64Array(2 * count));
-      this.rank = grown(this.rank, new Float64Array(2 * count));
-      this.lateRank = grown(this.lateRank, new Float64Array(2 * count));
+    if (count > this.halves.length) {
+      this.worth = grown(this.worth, new Float64Array(2 * count * WORTH));
       this.halves = grown(this.halves, new Int32Array(2 * count));
       this.fresh = grown(this.fresh, new Int32Array(2 * count));
       this.sameHash = grown(this.sameHash, new Int32Array(2 * count));
@@ -140,23 +125,9 @@ export class StateTable {
    * Rows by value, highest first, then by fresh members: the first `count` of the list, good until it is asked again.
    */
   byValue(): Int32Array {
-    const { order, value, fresh, count } = this;
+    const { order, count } = this;
     for (let s = 0; s < count; s++) order[s] = s;
-    if (count > SORTED_BY_HAND_MAX) {
-      order.subarray(0, count).sort((a, b) => value[b] - value[a] || fresh[b] - fresh[a]);
-      return order;
-    }
-    for (let n = 1; n < count; n++) {
-      const s = order[n];
-      let m = n - 1;
-      for (
-        ;
-        m >= 0 && (value[s] > value[order[m]] || (value[s] === value[order[m]] && fresh[s] > fresh[order[m]]));
-        m--
-      )
-        order[m + 1] = order[m];
-      order[m + 1] = s;
-    }
+    sortFew(order, count, this.higher);
     return order;
   }
 

@@ -11,24 +11,34 @@
 import type { Budget } from '../window/budget.js';
 import { surcharged, type WindowContents } from '../window/contents.js';
 import { CHANGES_PER_PAIR, type FramePairs, type FrameRecord } from '../window/frame-record.js';
-import { priceQuanta } from '../window/quanta.js';
+import { priceQuanta, QUANTA } from '../window/quanta.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import { ChangeTimes } from './change-times.js';
-import type { FrameMatchings } from './frame-matching.js';
 import { LayerStack, type Matrix } from './layers.js';
 import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
-import { LinearWindow, LP_UNIT } from './linear-window.js';
 import { PriceProof } from './price-proof.js';
-import { ROWS_PER_PIVOT } from './ring.js';
+import { BASIS_UNKNOWN } from './reduced-program.js';
 import type { Simplex } from './simplex.js';
 import { TieBreak } from './tie-break.js';
+import { ROWS_PER_PIVOT } from './warm-program.js';
 
 export type EngineName = 'isolated' | 'simplex' | 'branch' | 'open';
+
+/** The best matching of one frame alone, in quanta. */
+export interface FrameMatching {
+  /** of each truth its pair, or -1 */
+  readonly pairOf: Int32Array;
+  /** prices that prove it: no pair earns more than those of its ends */
+  readonly truthPrice: Float64Array;
+  readonly trackPrice: Float64Array;
+  /** their sum: nobody earns more in this frame */
+  readonly ceiling: number;
+}
 
 /** What all components of a window share. */
 export interface ProgramContext {
   readonly contents: WindowContents;
-  readonly matchings: FrameMatchings;
+  readonly matchings: { of(frame: FrameRecord): FrameMatching };
   /**
    * where the linear program's optimum is fractional: report it, look for the best assignment, or look for it as long
    * as it takes
@@ -43,6 +53,11 @@ export interface ProgramContext {
   readonly simplex: () => Simplex | null;
 }
 
+/**
+ * Quanta in one unit of the linear program: HiGHS's tolerances are absolute, and what makes the fewest switches win
+ * must be above them.
+ */
+const LP_UNIT = QUANTA / 2 ** 10;
 /** work of looking at one edge in one layer, by prices and by the linear program, and of a pivot */
 const PROOF_WORK = 1 / 16;
 const PROGRAM_WORK = 1;
@@ -52,8 +67,9 @@ const CHOICE_WORK = 2 ** 18;
 /** of a node of branch and bound */
 const NODE_WORK = 1024;
 const NODES_MAX = 2 ** 31 - 1;
-/** unless exactness is forced */
+/** unless exactness is forced: nodes, and edges times layers with which a search would take minutes and gigabytes */
 const SEARCHED_NODES_MAX = 500;
+const SEARCHED_CELLS_MAX = 2 ** 14;
 /** with more edges times frames the program does not fit into memory */
 const CELLS_MAX = 2 ** 25;
 
@@ -90,6 +106,10 @@ export class Component {
   private readonly changeCost: Matrix<Float64Array>;
   /** [row * trajectories + trajectory]: see `ProofLayers` */
   private readonly price: Matrix<Float64Array>;
+  /** see `LastBasis` */
+  private readonly cellStatus: Matrix<Int8Array>;
+  private readonly flowStatus: Matrix<Int8Array>;
+  private readonly capacityStatus: Matrix<Int8Array>;
   /** [row * truthCount + truth]: the truth's edge, or -1; and as it was last written into the frames */
   private readonly partner: Matrix<Int32Array>;
   private readonly applied: Matrix<Int32Array>;
@@ -98,7 +118,6 @@ export class Component {
   private newCount = 0;
   /** rows before this are assigned as they were when the assignment was last written into the frames */
   private changedFrom = 0;
-  private linear: LinearWindow | null = null;
   private readonly proof: PriceProof;
   private readonly ties: TieBreak;
   /** `partner` holds an assignment of all layers but the new ones */
@@ -133,6 +152,9 @@ export class Component {
     this.benefit = this.stack.matrix(Float64Array, E);
     this.changeCost = this.stack.matrix(Float64Array, 1);
     this.price = this.stack.matrix(Float64Array, this.trajectories.length);
+    this.cellStatus = this.stack.matrix(Int8Array, E);
+    this.flowStatus = this.stack.matrix(Int8Array, E);
+    this.capacityStatus = this.stack.matrix(Int8Array, this.trajectories.length);
     this.partner = this.stack.matrix(Int32Array, this.truthCount);
     this.applied = this.stack.matrix(Int32Array, this.truthCount);
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
@@ -172,38 +194,25 @@ export class Component {
     });
   }
 
-  /** Inherits the warm program of the component that most of its edges come from, and the prices of all of them. */
-  inherit(others: Iterable<Component>): void {
-    let best: Component | null = null;
-    let most = 0;
-    for (const other of others) {
-      this.inheritPrices(other);
-      const known = other.linear?.knownOf(this.edges) ?? 0;
-      if (known <= most) continue;
-      best = other;
-      most = known;
-    }
-    if (best === null) return;
-    this.linear = best.linear;
-    best.linear = null;
-  }
-
-  private inheritPrices(other: Component): void {
-    const { price, frameNumber, stack } = this;
+  /** Inherits prices and the last basis of a component that some of its edges come from. */
+  inherit(other: Component): void {
+    if (this.isolated) return;
     const places = other.trajectories.map((trajectory) => this.indexOf.get(trajectory) ?? -1);
-    if (this.isolated || places.every((place) => place < 0)) return;
-    const end = other.stack.head + other.stack.size;
-    let row = stack.head;
-    for (let from = other.stack.head; from < end; from++) {
+    const edgePlaces = other.edges.map((edge) => this.localOf.get(edge) ?? -1);
+    const end = this.stack.head + this.stack.size;
+    const { price, frameNumber } = this;
+    let row = this.stack.head;
+    for (let from = other.stack.head; from < other.stack.head + other.stack.size; from++) {
       const number = other.frameNumber.values[from];
-      while (row < stack.head + stack.size && frameNumber.values[row] < number) row++;
-      if (row === stack.head + stack.size) return;
-      const source = from * other.price.width;
-      if (frameNumber.values[row] !== number || Number.isNaN(other.price.values[source])) continue;
+      while (row < end && frameNumber.values[row] < number) row++;
+      if (row === end) return;
+      if (frameNumber.values[row] !== number || Number.isNaN(other.price.values[from * other.price.width])) continue;
       const target = row * price.width;
       if (Number.isNaN(price.values[target])) price.values.fill(0, target, target + price.width);
-      for (let x = 0; x < places.length; x++)
-        if (places[x] >= 0) price.values[target + places[x]] = other.price.values[source + x];
+      copyRow(other.price, from, price, row, places);
+      copyRow(other.capacityStatus, from, this.capacityStatus, row, places);
+      copyRow(other.cellStatus, from, this.cellStatus, row, edgePlaces);
+      copyRow(other.flowStatus, from, this.flowStatus, row, edgePlaces);
     }
   }
 
@@ -216,6 +225,8 @@ export class Component {
     this.benefit.values.fill(0, row * E, (row + 1) * E);
     this.changeCost.values[row] = this.contents.changeQuanta;
     this.price.values[row * this.price.width] = Number.NaN;
+    for (const { values, width } of [this.cellStatus, this.flowStatus, this.capacityStatus])
+      values.fill(BASIS_UNKNOWN, row * width, (row + 1) * width);
     this.applied.values.fill(-2, row * this.truthCount, (row + 1) * this.truthCount);
     this.appliedHalves.values[row] = 0;
     this.newCount++;
@@ -399,11 +410,10 @@ export class Component {
 
   /** Linear program; then branch and bound if its optimum is fractional and exactness is forced. */
   private optimize(budget: Budget): void {
-    const { contents, edges, stack } = this;
-    const frames = contents.weighted ? stack.size : contents.size;
-    const work = PROGRAM_WORK * edges.length * frames;
+    const cells = this.edges.length * this.stack.size;
+    const work = PROGRAM_WORK * cells;
     const simplex = this.context.simplex();
-    const fits = edges.length * frames <= CELLS_MAX && budget.affords(work + PIVOT_WORK);
+    const fits = cells <= CELLS_MAX && budget.affords(work + PIVOT_WORK);
     const optimum = simplex && fits ? this.optimum(simplex, budget, work) : null;
     if (simplex === null || optimum === null) {
       this.stale = true;
@@ -423,9 +433,11 @@ export class Component {
   private search(simplex: Simplex, weights: Float64Array, budget: Budget): void {
     this.take(weights);
     const gap = Math.max(0, this.bound() - this.earned());
+    const forced = this.context.fractional === 'force';
     if (!this.contents.weighted && this.breakTies(gap, budget)) this.conclude('branch', 0);
-    else this.branch(simplex, budget);
-    if (this.engine === 'open' && this.context.fractional === 'search') this.relax(simplex, budget);
+    else if (forced || this.edges.length * this.stack.size <= SEARCHED_CELLS_MAX) this.branch(simplex, budget);
+    else this.conclude('open', gap);
+    if (this.engine === 'open' && !forced) this.relax(simplex, budget);
   }
 
   /** Puts the one that is always chosen in place of an assignment up to a gap below the bound, if it can. */
@@ -450,7 +462,7 @@ export class Component {
     });
     const part = budget.part(CHOICE_WORK);
     const chosen = this.context.chooseAmong(layers, part);
-    budget.spend(part.used);
+    budget.spend(part.done);
     if (chosen === null) return false;
     const weights = new Float64Array(size * E);
     for (let at = 0; at < weights.length; at++)
@@ -462,29 +474,25 @@ export class Component {
 
   /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */
   private optimum(simplex: Simplex, budget: Budget, work: number): LpSolution | null {
-    const { head, size } = this.stack;
-    const { contents, price } = this;
-    const pivotsMax = pivotsIn(budget, work);
-    let optimum: LpSolution;
-    if (contents.weighted) {
-      optimum = simplex.solve(this.linearProblem(true), { pivotsMax });
-      if (optimum.prices) this.keepPrices(optimum.prices);
-    } else {
-      this.linear ??= new LinearWindow(contents, simplex, contents.windowFrames);
-      const numbers = this.frameNumber.values.slice(head, head + size);
-      optimum = this.linear.relax(this, numbers, pivotsMax);
-      if (optimum.status === 'optimal')
-        this.linear.leavePrices(this.trajectories, this.truthCount, numbers, price.values, head * price.width);
+    const basis = {
+      cell: this.live(this.cellStatus),
+      flow: this.live(this.flowStatus),
+      capacity: this.live(this.capacityStatus),
+    };
+    const optimum = simplex.solve(this.linearProblem(true), { pivotsMax: pivotsIn(budget, work), basis });
+    const { prices } = optimum;
+    if (prices) {
+      const values = this.live(this.price);
+      for (let n = 0; n < values.length; n++) values[n] = LP_UNIT * prices[n];
     }
     budget.spend(work + PIVOT_WORK * (optimum.iterations + (optimum.rows ?? 0) / ROWS_PER_PIVOT));
     return optimum.status === 'optimal' ? optimum : null;
   }
 
-  private keepPrices(prices: Float64Array): void {
+  /** The layers' rows of a matrix. */
+  private live<V extends Float64Array | Int8Array>({ values, width }: Matrix<V>): V {
     const { head, size } = this.stack;
-    const { values, width } = this.price;
-    for (let n = 0; n < size; n++)
-      for (let x = 0; x < width; x++) values[(head + n) * width + x] = LP_UNIT * prices[x * size + n];
+    return values.subarray(head * width, (head + size) * width) as V;
   }
 
   /** Quanta that no assignment exceeds, by the prices at hand. */
@@ -504,12 +512,12 @@ export class Component {
     const earned = this.earned();
     let bound = this.bound();
     let alone = 0;
-    const { contents, context } = this;
+    const { contents } = this;
     this.partner.values.fill(-1, head * n, (head + size) * n);
     for (let row = head; row < head + size; row++) {
       this.matchRow(row);
       const frame = contents.frame(this.frameNumber.values[row]);
-      alone += (contents.frameWeight(frame.number) / this.scale) * this.ceilingIn(frame, context.matchings);
+      alone += (contents.frameWeight(frame.number) / this.scale) * this.ceilingIn(frame);
     }
     if (contents.weighted) this.tidy();
     else this.hold(this.partnerWeights());
@@ -521,8 +529,8 @@ export class Component {
   }
 
   /** What its members are worth in a frame alone. */
-  private ceilingIn(frame: FrameRecord, matchings: FrameMatchings): number {
-    const { truthPrice, trackPrice } = matchings.of(frame);
+  private ceilingIn(frame: FrameRecord): number {
+    const { truthPrice, trackPrice } = this.context.matchings.of(frame);
     let sum = 0;
     frame.truths.forEach((truth, i) => {
       if (truthPrice[i] > 0 && this.indexOf.has(truth)) sum += truthPrice[i];
@@ -821,12 +829,6 @@ export class Component {
     for (let row = this.stack.head; row < this.stack.head + this.stack.size; row++) this.retractHalves(row);
   }
 
-  /** Frees what no other component inherited. */
-  dispose(): void {
-    this.linear?.dispose();
-    this.linear = null;
-  }
-
   /** The edges assigned at a frame: those of the last layer not after it, or of the first layer before any. */
   forEachHeld(number: number, visit: (edge: Edge) => void): void {
     if (this.isolated) {
@@ -856,6 +858,17 @@ export class Component {
   private heldFrom(row: number): number {
     return this.contents.changeFrame(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
   }
+}
+
+/** Copies a row of a matrix into another, each value to its place there, if it has one. */
+function copyRow(
+  { values: from, width }: Matrix,
+  row: number,
+  { values: to, width: toWidth }: Matrix,
+  toRow: number,
+  places: readonly number[],
+): void {
+  for (let n = 0; n < width; n++) if (places[n] >= 0) to[toRow * toWidth + places[n]] = from[row * width + n];
 }
 
 /** A benefit under a weight; at least 1, so that who was seen long ago is not taken for missed. */

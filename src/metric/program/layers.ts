@@ -4,7 +4,7 @@
  * they stay contiguous, so solvers index without wrapping.
  */
 
-type Values = Float64Array | Int32Array | Uint8Array;
+type Values = Float64Array | Int32Array | Int8Array;
 
 /** One quantity per layer and column. `values` is replaced when the stack grows: do not keep it across `append`. */
 export class Matrix<V extends Values = Values> {

@@ -35,7 +35,7 @@ export interface LpSolution {
   /** of the model that was written for it; a large one takes longer to write down than to solve */
   rows?: number;
   status: 'optimal' | 'limit';
-  /** [object * frameCount + frame], truths first: prices that prove the optimum */
+  /** [frame * objects + object], truths first: prices that prove the optimum */
   prices?: Float64Array;
 }
 

@@ -123,83 +123,15 @@ function chainMatrix(problem: LpProblem, numRows: number, numCols: number): Spar
 }
 
 export function solveCold(runtime: Runtime, problem: LpProblem, options: ColdOptions = {}): LpSolution {
-  return solveModel(runtime, problem, chainModel, 2 * problem.frameCount - 1, options);
-}
-
-/** The same, as the paper writes it: W_ek - W_e(k-1) = rise - fall, both with a price. For comparison. */
-export function solveAsWritten(runtime: Runtime, problem: LpProblem, options: ColdOptions = {}): LpSolution {
-  return solveModel(runtime, problem, modelAsWritten, 3 * problem.frameCount - 2, options);
-}
-
-/** Solves a model in which the weights of an edge come first among its `stride` columns. */
-function solveModel(
-  runtime: Runtime,
-  problem: LpProblem,
-  build: (highs: Highs, problem: LpProblem) => ModelData,
-  stride: number,
-  options: ColdOptions,
-): LpSolution {
   if (problem.benefit.length === 0) return emptySolution(problem);
   return withModel(runtime, (model) => {
     setOptions(model, { presolve: options.presolve === false ? 'off' : 'on', solver: 'choose' });
     setOptions(model, { simplex_iteration_limit: options.pivotsMax ?? NO_LIMIT });
-    check(model.passLp(build(runtime.highs, problem)), 'HiGHS refused the model');
+    check(model.passLp(chainModel(runtime.highs, problem)), 'HiGHS refused the model');
     check(model.run(), 'HiGHS failed');
     if (statusOf(model) === 'limit') return unfinished(problem, iterationsOf(model));
-    return readSolution(problem, chainWeights(model, problem, stride), iterationsOf(model));
+    return readSolution(problem, chainWeights(model, problem), iterationsOf(model));
   });
-}
-
-/**
- * Adds to the chain's model a column for each fall, makes its rows equations and gives every column the paper's price.
- */
-function modelAsWritten(highs: Highs, problem: LpProblem): ModelData {
-  const { frameCount: T, edgeTruth, benefit, switchCost } = problem;
-  const chain = chainModel(highs, problem);
-  const { numRows } = chain;
-  const E = edgeTruth.length;
-  const numCols = E * (3 * T - 2);
-  const { starts, indices, values } = chain.matrix as SparseMatrix;
-  const colCost = new Float64Array(numCols);
-  const to = { starts: [0], indices: [] as number[], values: [] as number[] };
-  const put = (from: number, sign: number): void => {
-    for (let n = starts[from]; n < starts[from + 1]; n++) {
-      to.indices.push(indices[n]);
-      to.values.push(sign * values[n]);
-    }
-    to.starts.push(to.indices.length);
-  };
-  for (let e = 0; e < E; e++) {
-    const source = e * (2 * T - 1);
-    const target = e * (3 * T - 2);
-    for (let k = 0; k < T; k++) {
-      put(source + k, 1);
-      colCost[target + k] = benefit[k * E + e];
-    }
-    for (const sign of [1, -1]) {
-      for (let k = 1; k < T; k++) {
-        colCost[to.starts.length - 1] = -switchCost[k];
-        put(source + T + k - 1, sign);
-      }
-    }
-  }
-  const rowUpper = Float64Array.from(chain.rowUpper!, (upper) => (upper === Infinity ? 0 : upper));
-  return {
-    ...chain,
-    numCols,
-    colCost,
-    colLower: new Float64Array(numCols),
-    colUpper: new Float64Array(numCols).fill(Infinity),
-    rowUpper,
-    matrix: {
-      format: 'csc',
-      numRows,
-      numCols,
-      starts: Int32Array.from(to.starts),
-      indices: Int32Array.from(to.indices),
-      values: Float64Array.from(to.values),
-    },
-  };
 }
 
 export function solveIntegral(runtime: Runtime, problem: LpProblem, options: IntegralOptions = {}): IntegralSolution {
@@ -244,11 +176,8 @@ function chainColumns({ frameCount, edgeTruth }: LpProblem, weights: Float64Arra
   return columns;
 }
 
-function chainWeights(
-  model: RawModelApi,
-  { frameCount, edgeTruth }: LpProblem,
-  stride = 2 * frameCount - 1,
-): Float64Array {
+function chainWeights(model: RawModelApi, { frameCount, edgeTruth }: LpProblem): Float64Array {
+  const stride = 2 * frameCount - 1;
   const columns = solutionOf(model).colValue;
   const edgeCount = edgeTruth.length;
   const weights = new Float64Array(frameCount * edgeCount);

@@ -1,11 +1,10 @@
 /**
- * The linear program of a window as the ring has it solved: its dual, without what is known beforehand.
+ * The linear program of a window as HiGHS gets it: its dual, without what is known beforehand.
  *
  *   minimise sum u_ik + sum v_jk   subject to   u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
  *
  * with truth i and track j of edge e; the rows' multipliers are the weights. Most of them are known:
  *
- * - An edge whose ends have no other is assigned always.
  * - Frames at which an edge is worth more than anything that its ends could have instead are found by
  *   `known-weights.ts`. Such a weight w leaves
  *   the boundaries next to it: there the flow costs what w turns it into, -w where the open frames end and w where they begin.
@@ -21,7 +20,7 @@
  * capacity says as much.
  *
  * What is left is a few rows for each encounter that could go either way. It is written down anew for each solve; rows
- * and columns find their places in the last basis by edge, object and slot.
+ * and columns find their places in the last basis by edge, object and frame.
  */
 
 import type { Basis, BasisInput, ModelData } from './highs.js';
@@ -32,40 +31,19 @@ const BASIS_BASIC = 1;
 /** not in the last model */
 export const BASIS_UNKNOWN = -1;
 
-/** A truth or track. Everything is by slot. */
-export interface RingObject {
-  /** its pairs in the window */
-  edgeCount: number;
-  /** place of its capacity in the last basis */
-  status: Int8Array;
-  /** what its capacity is worth in the last optimum */
-  price: Float64Array;
-  /** number among the program's objects, or -1 */
-  index: number;
+/** Where rows and columns stood in the basis of the last solve, to begin the next with; each may be unknown. */
+export interface LastBasis {
+  /** [frame * edges + edge]: of an edge's cell, and of the boundary before it */
+  readonly cell: Int8Array;
+  readonly flow: Int8Array;
+  /** [frame * objects + object]: of an object's capacity, truths first */
+  readonly capacity: Int8Array;
 }
 
-/** A pair with a benefit in the window. Everything is by slot. */
-export interface RingEdge {
-  truthName: number;
-  trackName: number;
-  truth: RingObject;
-  track: RingObject;
-  benefit: Float64Array;
-  /** slots with a benefit */
-  pricedSlots: number;
-  /** place among the edges of the window */
-  order: number;
-  /** places in the last basis: of its cell, and of the boundary before it */
-  rowStatus: Int8Array;
-  flowStatus: Int8Array;
-}
-
-/** What is to be solved: edges and objects by their numbers in `known`, and the slots of its frames. */
+/** What is to be solved; `known` has the problem's edges and, truths first, its objects. */
 export interface Program {
-  edges: RingEdge[];
-  objects: RingObject[];
-  slots: Int32Array;
-  known: KnownWeights;
+  readonly basis: LastBasis;
+  readonly known: KnownWeights;
 }
 
 /** Open frames of one edge over which its weight is constant in some optimum. */
@@ -99,7 +77,7 @@ interface Flow {
 const Kind = { gap: 0, only: 1, contested: 2 } as const;
 type Kind = (typeof Kind)[keyof typeof Kind];
 
-export interface RingModel {
+export interface ReducedModel {
   data: ModelData;
   basis: BasisInput;
   /** in the order of their rows: edge by edge, oldest first */
@@ -166,9 +144,9 @@ function closeGaps({ frameCount, benefit, weight }: KnownWeights, edge: number):
 }
 
 /** Writes the model down, with the last basis as far as it is known. */
-export function writeModel(program: Program, cells: Cell[]): RingModel {
-  const { edges, objects, slots, known } = program;
-  const { frameCount, truth, track, weight, cost } = known;
+export function writeModel(program: Program, cells: Cell[]): ReducedModel {
+  const { basis, known } = program;
+  const { frameCount, edgeCount: E, objectCount: X, truth, track, weight, cost } = known;
   const { capacities, columnOf } = layCapacities(program, cells);
   const flows: Flow[] = [];
   const flowCost: number[] = [];
@@ -194,14 +172,14 @@ export function writeModel(program: Program, cells: Cell[]): RingModel {
   const colUpper = new Float64Array(columns).fill(Infinity);
   const colStatus = new Int32Array(columns);
   capacities.forEach(({ object, first, last }, column) => {
-    colStatus[column] = statusIn(objects[object].status, slots[first], slots[last], BASIS_LOWER);
+    colStatus[column] = statusIn(basis.capacity, first * X + object, last * X + object, BASIS_LOWER);
   });
   flows.forEach(({ edge, frame }, n) => {
     const column = capacities.length + n;
     colCost[column] = flowCost[n];
     colUpper[column] = cost[frame];
     colLower[column] = -cost[frame];
-    colStatus[column] = statusIn(edges[edge].flowStatus, slots[frame], slots[frame], BASIS_LOWER);
+    colStatus[column] = statusIn(basis.flow, frame * E + edge, frame * E + edge, BASIS_LOWER);
   });
   const rowLower = new Float64Array(cells.length);
   const rowStatus = new Int32Array(cells.length);
@@ -210,7 +188,7 @@ export function writeModel(program: Program, cells: Cell[]): RingModel {
   const values: number[] = [];
   cells.forEach(({ edge, first, last, benefit, before, after }, row) => {
     rowLower[row] = benefit;
-    rowStatus[row] = statusIn(edges[edge].rowStatus, slots[first], slots[last], BASIS_BASIC);
+    rowStatus[row] = statusIn(basis.cell, first * E + edge, last * E + edge, BASIS_BASIC);
     for (const object of [truth[edge], track[edge]]) {
       let previous = -1;
       for (let at = object * frameCount + first; at <= object * frameCount + last; at++) {
@@ -282,10 +260,7 @@ function layCapacities({ known }: Program, cells: Cell[]): { capacities: Capacit
   return { capacities, columnOf };
 }
 
-/**
- * Where something that covers frames, given by the slots of the first and the last, was in the last basis; new frames
- * are the last ones.
- */
+/** Where something that covers frames, from a place to another, was in the last basis; new frames are the last ones. */
 function statusIn(statuses: Int8Array, first: number, last: number, otherwise: number): number {
   const status = statuses[first];
   if (status !== BASIS_UNKNOWN) return status;
@@ -294,21 +269,20 @@ function statusIn(statuses: Int8Array, first: number, last: number, otherwise: n
 }
 
 /** Keeps the basis for the next solve. */
-export function keepBasis({ edges, objects, slots }: Program, model: RingModel, basis: Basis): void {
+export function keepBasis({ known, basis }: Program, model: ReducedModel, { colStatus, rowStatus }: Basis): void {
+  const { edgeCount: E, objectCount: X } = known;
   const { cells, capacities, flows } = model;
   capacities.forEach(({ object, first, last }, column) => {
-    const { status } = objects[object];
-    for (let k = first; k <= last; k++) status[slots[k]] = basis.colStatus[column];
+    for (let k = first; k <= last; k++) basis.capacity[k * X + object] = colStatus[column];
   });
   cells.forEach(({ edge, first, last }, row) => {
-    const { rowStatus, flowStatus } = edges[edge];
     for (let k = first; k <= last; k++) {
-      rowStatus[slots[k]] = basis.rowStatus[row];
-      flowStatus[slots[k]] = BASIS_UNKNOWN;
+      basis.cell[k * E + edge] = rowStatus[row];
+      basis.flow[k * E + edge] = BASIS_UNKNOWN;
     }
   });
   flows.forEach(({ edge, frame }, n) => {
-    edges[edge].flowStatus[slots[frame]] = basis.colStatus[capacities.length + n];
+    basis.flow[frame * E + edge] = colStatus[capacities.length + n];
   });
 }
 
@@ -317,7 +291,7 @@ export function keepBasis({ edges, objects, slots }: Program, model: RingModel, 
  * long as that lasts. What is over or missing falls on the frame farthest from the window's end, or from its beginning,
  * so that the prices stay good when frames enter and leave.
  */
-export function keepPrices({ known }: Program, model: RingModel, colValue: Float64Array): void {
+export function keepPrices({ known }: Program, model: ReducedModel, colValue: Float64Array): void {
   const { cells, capacities, columnOf } = model;
   const { frameCount, truth, track, benefit, price } = known;
   const newest = frameCount - 1;
@@ -345,9 +319,4 @@ export function keepPrices({ known }: Program, model: RingModel, colValue: Float
       price[trackRow + k] = paid - price[truthRow + k];
     }
   }
-}
-
-/** Neither end has another edge. */
-export function isAlone(edge: RingEdge): boolean {
-  return edge.truth.edgeCount === 1 && edge.track.edgeCount === 1;
 }

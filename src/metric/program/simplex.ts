@@ -4,35 +4,23 @@
 
 import { canLoadSync, type Highs, loadHighs, loadHighsSync, type Runtime } from './highs.js';
 import type { LpProblem, LpSolution } from './linear-program.js';
-import {
-  type ColdOptions,
-  type IntegralOptions,
-  type IntegralSolution,
-  solveAsWritten,
-  solveCold,
-  solveIntegral,
-} from './one-shot.js';
-import { RingSimplex, solveReduced, type WarmOptions } from './ring.js';
+import { type ColdOptions, type IntegralOptions, type IntegralSolution, solveCold, solveIntegral } from './one-shot.js';
+import { type WarmOptions, WarmProgram } from './warm-program.js';
 
 export { isAssignment, type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 export type { ColdOptions, IntegralOptions, IntegralSolution } from './one-shot.js';
-export type { RingSimplex, WarmOptions } from './ring.js';
 
 /** The solvers, bound to one loaded HiGHS. */
 export interface Simplex {
   /**
-   * Solves the LP from nothing, without what is known beforehand (see `reduced-program.ts`); throws `simplex: ...` when
-   * HiGHS finds no optimum.
+   * Solves the LP from the last basis, if one is given, without what is known beforehand (see `reduced-program.ts`);
+   * throws `simplex: ...` when HiGHS finds no optimum.
    */
   solve(problem: LpProblem, options?: WarmOptions): LpSolution;
   /** The same written out in full, with presolve unless told otherwise. */
   solveCold(problem: LpProblem, options?: ColdOptions): LpSolution;
-  /** The same with rises and falls as columns, as the paper writes it: for comparison. */
-  solveAsWritten(problem: LpProblem, options?: ColdOptions): LpSolution;
   /** Finds the best assignment by branch and bound. */
   solveIntegral(problem: LpProblem, options?: IntegralOptions): IntegralSolution;
-  /** Makes a warm-started sliding window; the caller owns it and disposes it. */
-  createRing(windowFrames: number): RingSimplex;
   /** capacity of the WebAssembly heap in bytes; it never shrinks */
   readonly memoryBytes: number;
 }
@@ -83,12 +71,11 @@ export function useSimplex(load: (() => Simplex) | null): void {
 
 function bind(highs: Highs): Simplex {
   const runtime: Runtime = { highs };
+  const warm = new WarmProgram(runtime);
   return {
-    solve: (problem, options) => solveReduced(runtime, problem, options),
+    solve: (problem, options) => warm.solve(problem, options),
     solveCold: (problem, options) => solveCold(runtime, problem, options),
-    solveAsWritten: (problem, options) => solveAsWritten(runtime, problem, options),
     solveIntegral: (problem, options) => solveIntegral(runtime, problem, options),
-    createRing: (windowFrames) => new RingSimplex(runtime, windowFrames),
     get memoryBytes() {
       return runtime.highs.memoryBytes;
     },

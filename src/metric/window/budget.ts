@@ -13,8 +13,6 @@ export class Budget {
   /** work so far */
   done = 0;
   private left: number;
-  /** work that was done */
-  used = 0;
 
   /** Infinity for no end */
   constructor(budgetMs: number) {
@@ -26,7 +24,6 @@ export class Budget {
   spend(work: number): boolean {
     this.done += work;
     this.left -= work;
-    this.used += work;
     if (this.left <= 0) this.spent = true;
     return this.spent;
   }

@@ -13,9 +13,9 @@ export class ExactSum {
     let kept = 0;
     for (let n = 0; n < this.count; n++) {
       const part = parts[n];
-      const [large, small] = Math.abs(sum) < Math.abs(part) ? [part, sum] : [sum, part];
-      sum = large + small;
-      const lost = small - (sum - large);
+      const before = sum;
+      sum += part;
+      const lost = Math.abs(before) < Math.abs(part) ? before - (sum - part) : part - (sum - before);
       if (lost !== 0) parts[kept++] = lost;
     }
     if (sum !== 0) parts[kept++] = sum;

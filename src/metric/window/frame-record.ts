@@ -23,7 +23,11 @@ export interface PackedFeed {
    * price
    */
   alone?: ArrayLike<number> | null;
+  /** of each object its kind, null for none: only objects of one kind are pairs; nothing where nobody has one */
+  kinds?: Kinds | null;
 }
+
+export type Kinds = readonly (string | null)[];
 
 export interface PackedFrame {
   reference: PackedFeed;
@@ -80,9 +84,14 @@ export class FrameRecord {
   private readonly endsAt: number;
   /** -1 where everybody costs the full price alone */
   private readonly sharesAt: number;
+  /** as they came */
+  readonly truthKinds: Kinds | null;
+  readonly trackKinds: Kinds | null;
   /** what is missed and false in prices of a full miss and a full false object, where shares differ */
   private missedShares = 0;
   private falseShares = 0;
+  private missedJudged = 0;
+  private falseJudged = 0;
 
   constructor(
     readonly number: number,
@@ -111,6 +120,8 @@ export class FrameRecord {
       draft[at++] = truth[pair];
       draft[at++] = track[pair];
     }
+    this.truthKinds = reference.kinds ?? null;
+    this.trackKinds = tracker.kinds ?? null;
     this.sharesAt = reference.alone || tracker.alone ? at : -1;
     if (this.sharesAt >= 0) at = this.draftShares(packed, at);
     this.values = draft.slice(0, at);
@@ -183,11 +194,25 @@ export class FrameRecord {
     return this.sharesAt < 0 ? this.tracks.length - this.proper : this.falseShares;
   }
 
+  /** How many are missed; those that cost nothing alone are not judged, and not counted. */
+  get missedCount(): number {
+    return this.sharesAt < 0 ? this.truths.length - this.proper : this.missedJudged;
+  }
+
+  get falseCount(): number {
+    return this.sharesAt < 0 ? this.tracks.length - this.proper : this.falseJudged;
+  }
+
+  /** Whether an object, by its place among truths and then tracks, costs something alone. */
+  isJudged(at: number): boolean {
+    return this.sharesAt < 0 || this.values[this.sharesAt + at] > 0;
+  }
+
   /**
-   * What is missed and false in such prices under any assignment of the pairs; null where everybody costs the full
-   * price.
+   * What is missed and false in such prices, and how many of it are judged, under any assignment of the pairs; null
+   * where everybody costs the full price.
    */
-  unitsUnder(on: (pair: number) => number): { missed: number; false: number } | null {
+  unitsUnder(on: (pair: number) => number): Units | null {
     if (this.sharesAt < 0) return null;
     const n = this.truths.length;
     const left = new Float64Array(n + this.tracks.length).fill(1);
@@ -195,9 +220,11 @@ export class FrameRecord {
       left[this.truthIndex(pair)] -= on(pair);
       left[n + this.trackIndex(pair)] -= on(pair);
     }
-    const units = { missed: 0, false: 0 };
+    const units: Units = { missed: 0, false: 0, missedJudged: 0, falseJudged: 0 };
     left.forEach((share, at) => {
-      units[at < n ? 'missed' : 'false'] += share * this.values[this.sharesAt + at];
+      const price = this.values[this.sharesAt + at];
+      units[at < n ? 'missed' : 'false'] += share * price;
+      if (price > 0) units[at < n ? 'missedJudged' : 'falseJudged'] += share;
     });
     return units;
   }
@@ -223,6 +250,8 @@ export class FrameRecord {
     const units = this.unitsUnder((pair) => this.on(pair));
     this.missedShares = units?.missed ?? 0;
     this.falseShares = units?.false ?? 0;
+    this.missedJudged = units?.missedJudged ?? 0;
+    this.falseJudged = units?.falseJudged ?? 0;
   }
 
   /** 1 where the pair is assigned; between 0 and 1 in a fractional optimum. */
@@ -325,14 +354,21 @@ export class FrameRecord {
 
   /** The frame as it came. */
   packed(): PackedFrame {
-    const feed = (members: Trajectory[], coordinates: Float64Array, alone: number[] | null) => ({
-      ids: members.map((t) => t.id),
-      coordinates,
-      alone,
-    });
+    const idsOf = (members: Trajectory[]) => members.map((t) => t.id);
+    const { truths, tracks, truthKinds, trackKinds } = this;
     return {
-      reference: feed(this.truths, this.truthCoordinates(), this.truthAlone()),
-      tracker: feed(this.tracks, this.trackCoordinates(), this.trackAlone()),
+      reference: {
+        ids: idsOf(truths),
+        coordinates: this.truthCoordinates(),
+        alone: this.truthAlone(),
+        kinds: truthKinds,
+      },
+      tracker: {
+        ids: idsOf(tracks),
+        coordinates: this.trackCoordinates(),
+        alone: this.trackAlone(),
+        kinds: trackKinds,
+      },
       stride: this.stride,
     };
   }
@@ -397,6 +433,14 @@ export interface Tariff {
   readonly false: number;
 }
 
+/** What is missed and false, in prices of a full one, and how many of it. */
+export interface Units {
+  missed: number;
+  false: number;
+  missedJudged: number;
+  falseJudged: number;
+}
+
 /** The share of the full price that an object pays alone. */
 function priceShare(alone: number, { admissibleError, exponent }: Tariff): number {
   return alone >= admissibleError ? 1 : power(alone / admissibleError, exponent);
@@ -405,6 +449,14 @@ function priceShare(alone: number, { admissibleError, exponent }: Tariff): numbe
 /** What the n-th object of a feed costs alone, before it is raised to the exponent. */
 export function aloneOf({ alone }: PackedFeed, { admissibleError }: Tariff): (n: number) => number {
   return alone ? (n) => Math.min(alone[n], admissibleError) : () => admissibleError;
+}
+
+/** Whether the i-th truth and the j-th track may be a pair; null where everybody may. */
+export function kinshipOf({ reference, tracker }: PackedFrame): ((i: number, j: number) => boolean) | null {
+  const truths = reference.kinds;
+  const tracks = tracker.kinds;
+  if (!truths && !tracks) return null;
+  return (i, j) => (truths?.[i] ?? null) === (tracks?.[j] ?? null);
 }
 
 /** What a pair costs whose ends cost so much alone: c^p and more where it earns nothing. */

@@ -20,6 +20,11 @@ export interface Side {
   index: Map<string, number>;
 }
 
+interface Extras {
+  class?: string;
+  confidence?: number;
+}
+
 export interface ShownFrame {
   k: number;
   t?: number;
@@ -52,7 +57,11 @@ export class FrameBuffer {
   readonly bounds: Bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   #objects = 0;
   #lastTrack = new Map<string, string>();
-  #origin: [latitude: number, longitude: number] | null = null;
+  /** latitude and longitude that lie at 0, 0 */
+  origin: readonly [number, number] | null = null;
+  hasPoints = false;
+  /** what else objects have said of themselves, by id; windows do not repeat it */
+  readonly extras = { reference: new Map<string, Extras>(), tracker: new Map<string, Extras>() };
 
   constructor(readonly geodesic: boolean) {}
 
@@ -103,8 +112,8 @@ export class FrameBuffer {
 
   #shown(next: NewFrame, known?: ShownFrame): ShownFrame {
     const { k, t, assignment, cost, count } = next;
-    const reference = known?.reference ?? this.#side(next.reference);
-    const tracker = known?.tracker ?? this.#side(next.tracker);
+    const reference = known?.reference ?? this.#side(next.reference, this.extras.reference);
+    const tracker = known?.tracker ?? this.#side(next.tracker, this.extras.tracker);
     const trackOf = new Int32Array(reference.ids.length).fill(-1);
     const isFalse = new Uint8Array(tracker.ids.length).fill(1);
     for (const { truth, track, distance } of assignment) {
@@ -118,7 +127,7 @@ export class FrameBuffer {
     return { k, t, reference, tracker, assignment, cost, count, trackOf, isFalse, switched: [] };
   }
 
-  #side(objects: Obj[]): Side {
+  #side(objects: Array<Obj & Extras>, extras: Map<string, Extras>): Side {
     const ids = new Array<string>(objects.length);
     const at = new Float32Array(objects.length * 4);
     const index = new Map<string, number>();
@@ -129,22 +138,36 @@ export class FrameBuffer {
       if ('box' in object) at.set(object.box, n * 4);
       else this.#place(object.point, at, n * 4);
       this.#include(at, n * 4);
+      const { class: kind, confidence } = object;
+      if (kind !== undefined || confidence !== undefined) extras.set(object.id, { class: kind, confidence });
     }
+    if (extras.size > 50_000) extras.clear();
     return { ids, at, index };
+  }
+
+  /** Where a place of the world lies in the scene: metres east and south of the first point, or y turned upwards. */
+  project([first, second]: readonly [number, number]): [x: number, y: number] {
+    if (!this.geodesic) return [first, -second];
+    const [latitude, longitude] = this.origin ?? [first, second];
+    const east = ((second - longitude + 540) % 360) - 180;
+    return [east * METRES_PER_DEGREE * Math.cos((latitude * Math.PI) / 180), -(first - latitude) * METRES_PER_DEGREE];
+  }
+
+  /** Latitude and longitude of a place of the scene; null before there is an object. */
+  unproject(x: number, y: number): [latitude: number, longitude: number] | null {
+    if (!this.geodesic || !this.origin) return null;
+    const [latitude, longitude] = this.origin;
+    const shrink = Math.cos((latitude * Math.PI) / 180);
+    return [latitude - y / METRES_PER_DEGREE, longitude + x / METRES_PER_DEGREE / shrink];
   }
 
   /** Points have y upwards; latitude and longitude become metres east and north of the first point. */
   #place(point: number[], at: Float32Array, to: number): void {
-    if (!this.geodesic) {
-      at[to] = point[0];
-      at[to + 1] = -(point[1] ?? 0);
-      return;
-    }
-    this.#origin ??= [point[0], point[1]];
-    const [latitude, longitude] = this.#origin;
-    const east = ((point[1] - longitude + 540) % 360) - 180;
-    at[to] = east * METRES_PER_DEGREE * Math.cos((latitude * Math.PI) / 180);
-    at[to + 1] = -(point[0] - latitude) * METRES_PER_DEGREE;
+    this.hasPoints = true;
+    this.origin ??= [point[0], point[1] ?? 0];
+    const [x, y] = this.project([point[0], point[1] ?? 0]);
+    at[to] = x;
+    at[to + 1] = y;
   }
 
   #include(at: Float32Array, n: number): void {

@@ -3,30 +3,22 @@
  * is missed, empty where it is absent. Swaps, broken tracks and interim changes are obvious at a glance; a click goes
  * there.
  */
+import { TRACK_COLOURS, trackColour } from '../../report/track-colour.js';
 import { h, setText } from '../dom.js';
 import { theme } from '../theme.js';
 import type { FrameBuffer, ShownFrame } from './frames.js';
 
 const ROW = 18;
 const HEAD = 4;
-const LABEL = 64;
-const CELL = 5;
+/** where the charts begin, and end */
+export const LABEL = 64;
+export const MARGIN = 8;
 const ROWS_MAX = 150;
-/** Distinguishable for most eyes, on light and dark; each run also carries the id. */
-const HUES = [
-  '#4e79a7',
-  '#f28e2b',
-  '#59a14f',
-  '#b07aa1',
-  '#76b7b2',
-  '#e15759',
-  '#9c755f',
-  '#edc948',
-  '#86bcb6',
-  '#d37295',
-];
+/** frames from the first to the last, by number: the range of the charts above */
+export type FrameRange = readonly [first: number, last: number];
 
 interface Run {
+  /** numbers of its first and last frame */
   from: number;
   to: number;
   /** null: missed */
@@ -43,9 +35,7 @@ export class Ribbon {
   #note = h('p', { class: 'note' });
   #context = this.#canvas.getContext('2d')!;
   #width = 0;
-  #cell = CELL;
-  #first = 0;
-  #frames: ShownFrame[] = [];
+  #range: FrameRange = [0, 0];
   #observer: ResizeObserver;
   #hatch: CanvasPattern | null = null;
   #hatchTheme: object | null = null;
@@ -76,27 +66,39 @@ export class Ribbon {
   }
 
   #at(x: number, call: (k: number) => void): void {
-    const frame = this.#frames[this.#first + Math.floor((x - LABEL) / this.#cell)];
-    if (frame && x >= LABEL) call(frame.k);
+    const [first, last] = this.#range;
+    const k = Math.round(first + ((x - LABEL) / this.#room) * (last - first));
+    if (k >= first && k <= last) call(k);
   }
 
-  /** Draws the frames around `shown`; the newest at the right edge when following. */
-  draw(buffer: FrameBuffer, shown: number, hovered: number | null): void {
+  get #room(): number {
+    return Math.max(1, this.#width - LABEL - MARGIN);
+  }
+
+  /** Where a frame lies; the middle of its column. */
+  #x(k: number): number {
+    const [first, last] = this.#range;
+    return LABEL + ((k - first) / Math.max(1, last - first)) * this.#room;
+  }
+
+  /** Draws the frames of the range that are known. */
+  draw(buffer: FrameBuffer, range: FrameRange, shown: number, hovered: number | null): void {
     if (this.#width === 0) return;
-    const room = Math.max(1, this.#width - LABEL);
-    const columns = Math.min(buffer.frames.length, Math.floor(room / CELL));
-    this.#cell = Math.max(CELL, Math.min(24, Math.floor(room / Math.max(1, columns))));
-    const last = buffer.frames.length - columns;
-    // do not move while the shown frame is inside
-    const inside = shown >= this.#first && shown < this.#first + columns && this.#first <= last;
-    if (shown === buffer.frames.length - 1) this.#first = last;
-    else if (!inside) this.#first = Math.max(0, Math.min(last, shown - (columns >> 1)));
-    this.#frames = buffer.frames;
-    const rows = rowsOf(buffer.frames, this.#first, columns);
-    this.#paint(rows, columns, shown, hovered);
+    this.#range = range;
+    const first = buffer.indexOf(range[0] - 1) + 1;
+    const last = buffer.indexOf(range[1]);
+    const rows = rowsOf(buffer.frames.slice(first, last + 1));
+    this.#paint(rows, shown, hovered);
+    const left = rows.size - Math.min(rows.size, ROWS_MAX);
+    const known = buffer.frames[first]?.k ?? range[0];
+    const notes = [
+      left > 0 && `and ${left} more truths, not shown`,
+      known > range[0] && `frames before ${known} are not loaded; click there to load them`,
+    ];
+    setText(this.#note, notes.filter(Boolean).join('; '));
   }
 
-  #paint(rows: Map<string, Run[]>, columns: number, shown: number, hovered: number | null): void {
+  #paint(rows: Map<string, Run[]>, shown: number, hovered: number | null): void {
     const colours = theme();
     const context = this.#context;
     const ratio = window.devicePixelRatio || 1;
@@ -119,17 +121,15 @@ export class Ribbon {
       for (const run of runs) this.#run(run, y);
       y += ROW;
     }
-    this.#line(shown - this.#first, columns, height, colours.ink, 2);
-    const at = hovered === null ? -1 : this.#frames.findIndex(({ k }) => k === hovered) - this.#first;
-    if (at >= 0) this.#line(at, columns, height, colours.faint, 1);
-    const left = rows.size - count;
-    setText(this.#note, left > 0 ? `and ${left} more truths, not shown` : '');
+    this.#line(shown, height, colours.ink, 2);
+    if (hovered !== null) this.#line(hovered, height, colours.faint, 1);
   }
 
   #run({ from, to, track }: Run, y: number): void {
     const context = this.#context;
-    const x = LABEL + from * this.#cell;
-    const width = (to - from + 1) * this.#cell;
+    const half = this.#room / Math.max(1, this.#range[1] - this.#range[0]) / 2;
+    const x = Math.max(LABEL, this.#x(from) - half);
+    const width = Math.max(0.75, Math.min(LABEL + this.#room, this.#x(to) + half) - x);
     context.fillStyle = track === null ? this.#hatched() : hueOf(track);
     context.fillRect(x, y + 2, width, ROW - 4);
     if (track === null) return;
@@ -161,18 +161,19 @@ export class Ribbon {
     return this.#hatch;
   }
 
-  #line(column: number, columns: number, height: number, colour: string, width: number): void {
-    if (column < 0 || column >= columns) return;
+  #line(k: number, height: number, colour: string, width: number): void {
+    const [first, last] = this.#range;
+    if (k < first || k > last) return;
     this.#context.fillStyle = colour;
-    this.#context.fillRect(Math.round(LABEL + (column + 0.5) * this.#cell - width / 2), 0, width, height);
+    this.#context.fillRect(Math.round(this.#x(k) - width / 2), 0, width, height);
   }
 }
 
 /** The rows that are drawn: each truth with its runs of frames under one track. */
-export function rowsOf(frames: ShownFrame[], first: number, columns: number): Map<string, Run[]> {
+export function rowsOf(frames: ShownFrame[]): Map<string, Run[]> {
   const rows = new Map<string, Run[]>();
-  for (let column = 0; column < columns; column++) {
-    const { reference, tracker, trackOf } = frames[first + column];
+  let before = Number.NaN;
+  for (const { k, reference, tracker, trackOf } of frames) {
     for (let i = 0; i < trackOf.length; i++) {
       const truth = reference.ids[i];
       const track = trackOf[i] < 0 ? null : tracker.ids[trackOf[i]];
@@ -182,9 +183,10 @@ export function rowsOf(frames: ShownFrame[], first: number, columns: number): Ma
         rows.set(truth, runs);
       }
       const last = runs[runs.length - 1];
-      if (last && last.track === track && last.to === column - 1) last.to = column;
-      else runs.push({ from: column, to: column, track });
+      if (last && last.track === track && last.to === before) last.to = k;
+      else runs.push({ from: k, to: k, track });
     }
+    before = k;
   }
   return rows;
 }
@@ -192,16 +194,4 @@ export function rowsOf(frames: ShownFrame[], first: number, columns: number): Ma
 const short = (text: string, length: number) =>
   text.length <= length ? text : length < 2 ? '' : `${text.slice(0, length - 1)}…`;
 
-const hues = new Map<string, string>();
-
-function hueOf(track: string): string {
-  let hue = hues.get(track);
-  if (!hue) {
-    let hash = 0;
-    for (let n = 0; n < track.length; n++) hash = (Math.imul(hash, 31) + track.charCodeAt(n)) | 0;
-    hue = HUES[(hash >>> 0) % HUES.length];
-    if (hues.size > 5000) hues.clear();
-    hues.set(track, hue);
-  }
-  return hue;
-}
+const hueOf = (track: string) => TRACK_COLOURS[trackColour(track)];

@@ -5,10 +5,13 @@
  * that is fast without a graphics card.
  */
 
-import { h } from '../dom.js';
+import { h, setText } from '../dom.js';
 import { type Theme, theme } from '../theme.js';
+import { Backdrop } from './backdrop.js';
 import type { Camera } from './camera.js';
 import type { FrameBuffer, ShownFrame, Side } from './frames.js';
+import { bearingOf, lengthOf, placeOf, type Units } from './map-units.js';
+import { type Chosen, objectAt, pathOf, placesOf } from './picking.js';
 import { Atlas, type Word } from './sprites.js';
 import { Trails } from './trails.js';
 
@@ -20,12 +23,37 @@ export interface SceneOptions {
   ids: boolean;
   lines: boolean;
   marks: boolean;
+  regions: boolean;
+  rings: boolean;
+  units: Units;
+  /** clicked, and whether all others are hidden */
+  chosen: Chosen | null;
+  isolated: boolean;
 }
+
+/** Somebody's hand on the scene. */
+export interface SceneEvents {
+  changed(): void;
+  /** the object under the pointer; null: none */
+  hover(object: Chosen | null): void;
+  choose(object: Chosen | null): void;
+}
+
+/** a hand that moves less, CSS pixels, clicks */
+const CLICK = 4;
 
 export class Scene {
   readonly canvas = h('canvas', { class: 'scene', role: 'img', 'aria-label': 'scene', tabIndex: 0 });
   #context = this.canvas.getContext('2d', { alpha: false })!;
+  readonly backdrop = new Backdrop();
+  /** where the pointer is, in words */
+  readonly cursor = h('output', { class: 'cursor' });
   #trails = new Trails();
+  #labels = new Labels();
+  #shown: { buffer: FrameBuffer; frame: ShownFrame } | null = null;
+  #hovered: Chosen | null = null;
+  #pointer: [x: number, y: number] | null = null;
+  #only: { truth: number; track: number } | null = null;
   #atlas = new Atlas(1);
   #ratio = 1;
   #theme: Theme | null = null;
@@ -34,7 +62,7 @@ export class Scene {
   constructor(
     readonly camera: Camera,
     readonly options: SceneOptions,
-    readonly changed: () => void,
+    readonly on: SceneEvents,
   ) {
     // the observer reports sizes; reading them would make the browser lay out
     this.#observer = new ResizeObserver(([entry]) => this.#resize(entry.contentRect.width, entry.contentRect.height));
@@ -51,9 +79,11 @@ export class Scene {
     this.canvas.width = Math.max(1, Math.round(width * this.#ratio));
     this.canvas.height = Math.max(1, Math.round(height * this.#ratio));
     this.#trails.resize(this.canvas.width, this.canvas.height);
+    this.backdrop.resize(this.canvas.width, this.canvas.height);
+    this.#labels.resize(this.canvas.width, this.canvas.height, this.#ratio);
     this.#atlas = new Atlas(this.#ratio);
     this.#theme = null;
-    this.changed();
+    this.on.changed();
   }
 
   #listen(): void {
@@ -62,9 +92,11 @@ export class Scene {
     canvas.addEventListener(
       'wheel',
       (event) => {
+        // without the focus the wheel scrolls the page
+        if (document.activeElement !== canvas && !event.ctrlKey) return;
         event.preventDefault();
         camera.zoom(Math.exp(-event.deltaY * 0.0015), ...at(event));
-        this.changed();
+        this.on.changed();
       },
       { passive: false },
     );
@@ -73,59 +105,181 @@ export class Scene {
       const [a, b] = [...fingers.values()];
       return b ? Math.hypot(a[0] - b[0], a[1] - b[1]) : 0;
     };
+    let travelled = 0;
     canvas.addEventListener('pointerdown', (event) => {
       canvas.setPointerCapture(event.pointerId);
+      travelled = 0;
       fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
     });
     canvas.addEventListener('pointermove', (event) => {
       const last = fingers.get(event.pointerId);
+      this.#pointAt(...at(event));
       if (!last) return;
+      travelled += Math.hypot(event.offsetX - last[0], event.offsetY - last[1]);
       const before = spread();
       fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
       if (fingers.size > 1 && before > 0) camera.zoom(spread() / before, ...at(event));
       else camera.pan((event.offsetX - last[0]) * this.#ratio, (event.offsetY - last[1]) * this.#ratio);
-      this.changed();
+      this.on.changed();
     });
     const lift = (event: PointerEvent) => fingers.delete(event.pointerId);
-    canvas.addEventListener('pointerup', lift);
+    canvas.addEventListener('pointerup', (event) => {
+      if (fingers.size === 1 && travelled < CLICK) this.on.choose(this.#objectAt(...at(event)));
+      lift(event);
+    });
+    canvas.addEventListener('pointerleave', () => this.#leave());
     canvas.addEventListener('pointercancel', lift);
     canvas.addEventListener('dblclick', () => {
       camera.reset();
-      this.changed();
+      this.on.changed();
     });
+  }
+
+  #objectAt(x: number, y: number): Chosen | null {
+    return this.#shown && objectAt(this.#shown.frame, this.camera, x, y, this.#ratio);
+  }
+
+  /** The pointer is here: who is there, and where is that. */
+  #pointAt(x: number, y: number): void {
+    const found = this.#objectAt(x, y);
+    if (found?.id !== this.#hovered?.id || found?.feed !== this.#hovered?.feed) {
+      this.#hovered = found;
+      this.canvas.style.cursor = found ? 'pointer' : '';
+      this.on.hover(found);
+    }
+    this.#pointer = [x, y];
+    this.#showPlace();
+  }
+
+  /** Where the pointer is; again with each picture, because view, rings and units change under it. */
+  #showPlace(): void {
+    if (!this.#pointer) return;
+    const { left, top, scale } = this.camera;
+    const [x, y] = this.#pointer;
+    setText(this.cursor, this.#placeAt(left + x / scale, top + y / scale));
+  }
+
+  #leave(): void {
+    this.#pointer = null;
+    setText(this.cursor, '');
+    if (!this.#hovered) return;
+    this.#hovered = null;
+    this.on.hover(null);
+  }
+
+  /** On Earth with bearing and range from the middle of the rings. */
+  #placeAt(x: number, y: number): string {
+    if (!this.#shown) return '';
+    const { buffer } = this.#shown;
+    const place = buffer.unproject(x, y);
+    const { rings } = this.backdrop;
+    if (!place) return `${Math.round(x)}, ${Math.round(buffer.hasPoints ? -y : y)} ${this.#unit(buffer)}`;
+    if (!rings) return placeOf(place);
+    const [dx, dy] = [x - rings[0], y - rings[1]];
+    return `${placeOf(place)}  ${lengthOf(Math.hypot(dx, dy), this.options.units)}, ${bearingOf(dx, dy)}°`;
   }
 
   /** Zooms around the middle. */
   zoom(factor: number): void {
     this.camera.zoom(factor, this.canvas.width / 2, this.canvas.height / 2);
-    this.changed();
+    this.on.changed();
   }
 
   draw(buffer: FrameBuffer, index: number): void {
     const { canvas, camera, options } = this;
-    const context = this.#context;
     const colours = theme();
     if (colours !== this.#theme) this.#prepare(colours);
     camera.fit(buffer.bounds, canvas.width, canvas.height);
     const frame = buffer.frames[index];
+    this.#shown = frame ? { buffer, frame } : null;
     if (!frame) {
       this.clear();
       return;
     }
     const line = Math.max(1, Math.round(this.#ratio));
-    if (options.trails) {
-      this.#trails.update(buffer.frames, index, camera, colours, line);
-      context.drawImage(this.#trails.canvas, 0, 0);
-    } else this.clear();
+    this.#only = options.isolated && options.chosen ? placesOf(frame, options.chosen) : null;
+    this.#ground(buffer, index, colours, line);
     if (options.lines) this.#lines(frame, colours, line);
     this.#objects(frame.reference, colours, line, false);
     this.#objects(frame.tracker, colours, line, true);
+    if (options.chosen) this.#history(buffer, index, options.chosen, colours, line);
     if (options.ids) {
-      this.#truthIds(frame, colours);
+      this.#labels.clear();
+      // what is wrong is named first; in a crowd the others wait for room
       this.#falseIds(frame, colours);
+      this.#truthIds(buffer, index, colours, true);
+      this.#truthIds(buffer, index, colours, false);
     }
     if (options.marks) this.#marks(buffer, index, colours);
     this.#scaleBar(buffer, colours, line);
+    this.#showPlace();
+  }
+
+  /** Trails, and what lies behind the objects. */
+  #ground(buffer: FrameBuffer, index: number, colours: Theme, line: number): void {
+    const { backdrop, options, camera } = this;
+    const context = this.#context;
+    backdrop.regions = options.regions;
+    backdrop.rings = options.rings ? this.#ringsAt(buffer, buffer.frames[index]) : null;
+    const hasBackdrop = backdrop.update(buffer, camera, colours, this.#ratio, options.units);
+    const trails = options.trails && !options.isolated;
+    if (trails) this.#trails.update(buffer.frames, index, camera, colours, line);
+    if (hasBackdrop && backdrop.isOpaque) {
+      context.drawImage(backdrop.canvas, 0, 0);
+      if (!trails) return;
+      // the layer of the trails has the colour of the page: on paper it darkens, in the dark it lightens
+      context.globalCompositeOperation = isDark(colours.back) ? 'lighten' : 'darken';
+      context.drawImage(this.#trails.canvas, 0, 0);
+      context.globalCompositeOperation = 'source-over';
+      return;
+    }
+    if (trails) context.drawImage(this.#trails.canvas, 0, 0);
+    else this.clear();
+    if (hasBackdrop) context.drawImage(backdrop.canvas, 0, 0);
+  }
+
+  /** Around the chosen object, or else around what everything is measured from, or the middle. */
+  #ringsAt(buffer: FrameBuffer, frame: ShownFrame): [number, number] {
+    const { chosen } = this.options;
+    const place = chosen ? frame[chosen.feed].index.get(chosen.id) : undefined;
+    if (chosen && place !== undefined) {
+      const { at } = frame[chosen.feed];
+      const o = place * 4;
+      return [at[o] + at[o + 2] / 2, at[o + 1] + at[o + 3] / 2];
+    }
+    const { left, top, right, bottom } = buffer.bounds;
+    const sensor = this.backdrop.sensor;
+    return sensor ? buffer.project(sensor) : [(left + right) / 2, (top + bottom) / 2];
+  }
+
+  /** Where the chosen object came from, and a frame around it. */
+  #history(buffer: FrameBuffer, index: number, chosen: Chosen, colours: Theme, line: number): void {
+    const { scale, left, top } = this.camera;
+    const context = this.#context;
+    const path = pathOf(buffer, index, chosen);
+    context.strokeStyle = chosen.feed === 'reference' ? colours.reference : colours.tracker;
+    context.lineWidth = 2 * line;
+    context.beginPath();
+    for (let n = 0; n < path.length; n += 2) context.lineTo((path[n] - left) * scale, (path[n + 1] - top) * scale);
+    context.stroke();
+    const side = buffer.frames[index][chosen.feed];
+    const place = side.index.get(chosen.id);
+    if (place === undefined) return;
+    const o = place * 4;
+    const room = 6 * this.#ratio;
+    context.strokeStyle = colours.ink;
+    context.lineWidth = line;
+    context.strokeRect(
+      Math.round((side.at[o] - left) * scale - room) + 0.5,
+      Math.round((side.at[o + 1] - top) * scale - room) + 0.5,
+      Math.round(side.at[o + 2] * scale + 2 * room),
+      Math.round(side.at[o + 3] * scale + 2 * room),
+    );
+  }
+
+  /** Whether an object is drawn: all of them, unless one is isolated with its partner. */
+  #isHidden(n: number, isTrack: boolean): boolean {
+    return this.#only !== null && n !== (isTrack ? this.#only.track : this.#only.truth);
   }
 
   clear(): void {
@@ -148,6 +302,7 @@ export class Scene {
     context.lineWidth = dashed ? line : 2 * line;
     context.beginPath();
     for (let n = 0, o = 0; n < ids.length; n++, o += 4) {
+      if (this.#isHidden(n, dashed)) continue;
       const x = Math.round((at[o] - left) * scale);
       const y = Math.round((at[o + 1] - top) * scale);
       if (at[o + 2] === 0 && at[o + 3] === 0) {
@@ -197,7 +352,7 @@ export class Scene {
     context.lineWidth = line;
     context.beginPath();
     for (let i = 0; i < trackOf.length; i++) {
-      if (trackOf[i] < 0) continue;
+      if (trackOf[i] < 0 || this.#isHidden(i, false)) continue;
       const [x, y] = this.#middle(reference, i);
       const [toX, toY] = this.#middle(tracker, trackOf[i]);
       // shorter lines cannot be seen
@@ -215,8 +370,13 @@ export class Scene {
   }
 
   /** The id of a truth on top of it, with the id of its track next to it: one picture per pair. */
-  #truthIds({ reference, tracker, trackOf }: ShownFrame, colours: Theme): void {
+  #truthIds({ frames }: FrameBuffer, index: number, colours: Theme, wrong: boolean): void {
+    const { reference, tracker, trackOf, switched } = frames[index];
     for (let i = 0; i < trackOf.length; i++) {
+      if (this.#isHidden(i, false)) continue;
+      const isWrong =
+        trackOf[i] < 0 || switched.includes(reference.ids[i]) || reference.ids[i] === this.options.chosen?.id;
+      if (isWrong !== wrong) continue;
       const truth = reference.ids[i];
       const track = trackOf[i] < 0 ? '' : tracker.ids[trackOf[i]];
       const words = () => [
@@ -230,7 +390,7 @@ export class Scene {
   /** Ids of false tracks go below. */
   #falseIds({ tracker, isFalse }: ShownFrame, colours: Theme): void {
     for (let j = 0; j < isFalse.length; j++) {
-      if (!isFalse[j]) continue;
+      if (!isFalse[j] || this.#isHidden(j, true)) continue;
       const text = tracker.ids[j];
       this.#label(tracker, j, `\n${text}`, () => [{ text, colour: colours.tracker }], colours.back, true);
     }
@@ -244,17 +404,19 @@ export class Scene {
     const x = Math.round((at[o] - left) * scale) + shift;
     const y = Math.round((at[o + 1] + (below ? at[o + 3] : 0) - top) * scale) + lift;
     if (x < -60 || y < 0 || x > this.canvas.width || y > this.canvas.height + 20) return;
-    this.#atlas.text(this.#context, key, words, halo, x, y);
+    this.#atlas.text(this.#context, key, words, halo, x, y, this.#labels.reserve);
   }
 
   #marks(buffer: FrameBuffer, index: number, colours: Theme): void {
     const { reference, tracker, trackOf, isFalse } = buffer.frames[index];
-    for (let i = 0; i < trackOf.length; i++) if (trackOf[i] < 0) this.#mark('missed', colours, reference, i);
-    for (let j = 0; j < isFalse.length; j++) if (isFalse[j]) this.#mark('false', colours, tracker, j);
+    for (let i = 0; i < trackOf.length; i++)
+      if (trackOf[i] < 0 && !this.#isHidden(i, false)) this.#mark('missed', colours, reference, i);
+    for (let j = 0; j < isFalse.length; j++)
+      if (isFalse[j] && !this.#isHidden(j, true)) this.#mark('false', colours, tracker, j);
     for (let n = Math.max(0, index - SWITCH_FRAMES + 1); n <= index; n++)
       for (const truth of buffer.frames[n].switched) {
         const i = reference.index.get(truth);
-        if (i !== undefined) this.#mark('switch', colours, reference, i);
+        if (i !== undefined && !this.#isHidden(i, false)) this.#mark('switch', colours, reference, i);
       }
   }
 
@@ -273,10 +435,11 @@ export class Scene {
 
   #scaleBar(buffer: FrameBuffer, colours: Theme, line: number): void {
     const { scale } = this.camera;
-    const wanted = (90 * this.#ratio) / scale;
+    const miles = buffer.geodesic && this.options.units === 'nautical miles' ? 1852 : 1;
+    const wanted = (90 * this.#ratio) / scale / miles;
     const power = 10 ** Math.floor(Math.log10(wanted));
     const length = [5, 2, 1].map((n) => n * power).find((one) => one <= wanted) ?? power;
-    const width = Math.round(length * scale);
+    const width = Math.round(length * miles * scale);
     const x = Math.round(12 * this.#ratio);
     const y = this.canvas.height - Math.round(12 * this.#ratio);
     const tick = Math.round(5 * this.#ratio);
@@ -284,7 +447,9 @@ export class Scene {
     this.#context.fillRect(x, y, width, line);
     this.#context.fillRect(x, y - tick, line, tick);
     this.#context.fillRect(x + width, y - tick, line, tick + line);
-    const label = buffer.geodesic ? metres(length) : `${Number(length.toPrecision(1))} ${this.#unit(buffer)}`;
+    const label = buffer.geodesic
+      ? lengthOf(length * miles, this.options.units)
+      : `${Number(length.toPrecision(1))} ${this.#unit(buffer)}`;
     const words = () => [{ text: label, colour: colours.faint }];
     this.#atlas.text(this.#context, `scale\n${label}`, words, colours.back, x + 4, y - 2);
   }
@@ -295,8 +460,38 @@ export class Scene {
   }
 }
 
-const metres = (length: number) =>
-  length >= 1000 ? `${Number((length / 1000).toPrecision(1))} km` : `${Number(length.toPrecision(1))} m`;
+/** Which parts of the scene have a label: no two overlap. */
+class Labels {
+  #cells = new Uint8Array(0);
+  #columns = 0;
+  #size = 8;
+
+  resize(width: number, height: number, ratio: number): void {
+    this.#size = Math.max(4, Math.round(8 * ratio));
+    this.#columns = Math.ceil(width / this.#size) + 1;
+    this.#cells = new Uint8Array(this.#columns * (Math.ceil(height / this.#size) + 1));
+  }
+
+  clear(): void {
+    this.#cells.fill(0);
+  }
+
+  /** Takes the room, unless somebody has it. */
+  readonly reserve = (x: number, y: number, width: number, height: number): boolean => {
+    const clamp = (value: number, most: number) => Math.max(0, Math.min(most, Math.floor(value / this.#size)));
+    const [first, last] = [clamp(x, this.#columns - 1), clamp(x + width - 1, this.#columns - 1)];
+    const rows = this.#cells.length / this.#columns - 1;
+    const [upper, lower] = [clamp(y + 2, rows), clamp(y + height - 3, rows)];
+    for (let row = upper; row <= lower; row++)
+      for (let column = first; column <= last; column++) if (this.#cells[row * this.#columns + column]) return false;
+    for (let row = upper; row <= lower; row++)
+      this.#cells.fill(1, row * this.#columns + first, row * this.#columns + last + 1);
+    return true;
+  };
+}
+
+/** Of a colour as the style sheet has it, #rgb or #rrggbb. */
+const isDark = (colour: string) => Number.parseInt(colour[1], 16) < 8;
 
 /** A dashed box of hairlines, two side by side; large boxes get longer dashes, which bounds their number. */
 function addDashes(

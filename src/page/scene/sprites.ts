@@ -37,10 +37,22 @@ export class Atlas {
 
   constructor(readonly ratio: number) {}
 
-  /** Draws words side by side, each in its colour, with the left bottom corner at x, y, whole pixels. */
-  text(target: CanvasRenderingContext2D, key: string, words: () => Word[], halo: string, x: number, y: number): void {
+  /**
+   * Draws words side by side, each in its colour, with the left bottom corner at x, y, whole pixels; not when `fits`
+   * says that there is no room for them.
+   */
+  text(
+    target: CanvasRenderingContext2D,
+    key: string,
+    words: () => Word[],
+    halo: string,
+    x: number,
+    y: number,
+    fits?: (x: number, y: number, width: number, height: number) => boolean,
+  ): void {
     const place = this.#places.get(key) ?? this.#writeText(key, words(), halo);
     const { width, height } = place;
+    if (fits && !fits(x, y - height, width, height)) return;
     target.drawImage(place.sheet, place.x, place.y, width, height, x, y - height, width, height);
   }
 

@@ -8,18 +8,36 @@ export interface TransportEvents {
   seek(k: number): void;
   play(speed: number): void;
   follow(): void;
+  /** a frame, or a time, as somebody typed it */
+  goTo(text: string): void;
+  save(): void;
 }
+
+/** Whether new frames come, or why not. */
+export type Liveness =
+  | 'live'
+  | 'connecting'
+  | 'not connected'
+  | 'no such series'
+  | 'feed ended'
+  | 'silent'
+  | 'suspended';
 
 export interface Position {
   mode: Mode;
+  /** what following means at present */
+  alive: Liveness;
   first: number;
   newest: number;
   shown: number;
+  /** when the shown frame was, in words */
+  when: string;
+  past: boolean;
   latency: string;
   lost: string;
 }
 
-const SPEEDS = { '¼ speed': 0.25, 'normal speed': 1, '4× speed': 4, 'every frame': Number.POSITIVE_INFINITY };
+const SPEEDS = { '¼x': 0.25, '1x': 1, '4x': 4, 'every frame': Number.POSITIVE_INFINITY };
 
 export class Transport {
   readonly element: HTMLElement;
@@ -31,6 +49,7 @@ export class Transport {
     class: 'note',
     title: 'from the arrival of a frame at the evaluator to its report on this page',
   });
+  #when = h('span', { class: 'note when' });
   #lost = h('span', { class: 'note', role: 'status' });
 
   constructor(on: TransportEvents) {
@@ -52,7 +71,25 @@ export class Transport {
       { 'aria-label': 'speed of replay' },
       ...Object.keys(SPEEDS).map((name) => h('option', { value: name }, name)),
     );
-    speed.value = 'normal speed';
+    speed.value = '1x';
+    const place = h('input', {
+      type: 'search',
+      id: 'place',
+      placeholder: 'frame or time',
+      'aria-label': 'frame or time',
+    });
+    const go = h(
+      'form',
+      {
+        class: 'go',
+        onsubmit: (event: Event) => {
+          event.preventDefault();
+          if (place.value.trim()) on.goTo(place.value.trim());
+        },
+      },
+      place,
+      h('button', { type: 'submit', title: 'open any stored moment: 930, 21:03:12, 2026-11-17 21:03' }, 'Go to'),
+    );
     this.element = h(
       'div',
       { class: 'transport', role: 'group', 'aria-label': 'time' },
@@ -61,25 +98,30 @@ export class Transport {
       button('▶', 'one frame forward (right)', () => on.step(1)),
       this.#slider,
       this.#where,
+      this.#when,
+      go,
       button('Replay', 'play the retained frames (P)', () => on.play(SPEEDS[speed.value as keyof typeof SPEEDS])),
       speed,
-      button('Follow', 'follow the newest frame (End)', () => on.follow()),
+      button('Go live', 'follow the newest frame (End)', () => on.follow()),
+      button('Save moment', 'download these frames, their assignment and the profile', () => on.save()),
       this.#badge,
       this.#latency,
       this.#lost,
     );
   }
 
-  show({ mode, first, newest, shown, latency, lost }: Position): void {
+  show({ mode, alive, first, newest, shown, when, past, latency, lost }: Position): void {
     const { min, max } = this.#slider;
     if (min !== String(first)) this.#slider.min = String(first);
     if (max !== String(newest)) this.#slider.max = String(newest);
     if (this.#slider.value !== String(shown)) this.#slider.value = String(shown);
     setText(this.#pause, mode === 'paused' ? 'Resume' : 'Pause');
     setText(this.#where, `frame ${shown}${shown === newest ? '' : ` of ${first}–${newest}`}`);
-    setText(this.#badge, mode === 'follow' ? 'live' : mode === 'play' ? 'replay' : 'paused');
+    setText(this.#badge, mode === 'follow' ? alive : mode === 'play' ? 'replay' : past ? 'past' : 'paused');
     this.#badge.dataset.mode = mode;
-    setText(this.#latency, mode === 'follow' && latency ? `latency ${latency}` : '');
+    this.#badge.dataset.alive = alive;
+    setText(this.#latency, mode === 'follow' && alive === 'live' && latency ? `latency ${latency}` : '');
+    setText(this.#when, when);
     setText(this.#lost, lost);
   }
 }

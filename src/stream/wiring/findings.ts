@@ -8,10 +8,10 @@
  */
 import type { Role } from '../../wire/feed.js';
 import { type Evidence, type Finding, type FindingName, WIRING_MISTAKES } from '../../wire/findings.js';
-import type { FeedPart } from '../../wire/objects.js';
+import { type FeedPart, NO_OBJECTS } from '../../wire/objects.js';
 import { agreementAt, agreementOfStep, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
-import { explain, milli } from '../../wiring/hypotheses.js';
-import { type Lag, lagOf } from '../../wiring/lag.js';
+import { type Explanation, explain, explainByTime, milli } from '../../wiring/hypotheses.js';
+import { addLag, fitted, gapOf, type Lag, type LagSums, lagSums, NO_LAG } from '../../wiring/lag.js';
 import type { StreamPlan } from '../plan.js';
 import type { Step } from '../step.js';
 import { wordsOf } from './finding-words.js';
@@ -53,8 +53,18 @@ interface Wiring {
   missing: boolean;
   /** examinations in a row that found the tracker ahead or behind */
   lagging: number;
+  /** what was seen of a lag so far; absent before anything was */
+  lag?: LagHistory;
   /** glances in a row at which nothing matched */
   unmatched: number;
+}
+
+/** Samples that do not overlap, added up; older ones count less. */
+interface LagHistory {
+  sums: LagSums;
+  samples: number;
+  /** parts of the tracker after which the next sample is new */
+  nextParts: number;
 }
 
 /** Everything Findings knows. Plain data. */
@@ -74,8 +84,6 @@ const SEEN_OBJECTS_MAX = 4096;
 const SEEN_MIN = 16;
 const FIRST_CHECK = 10;
 const CHECK_EVERY_MAX = 200;
-/** parts after which a tracker that matches is no longer examined */
-const EXAMINED_PARTS = 200;
 /** one in so many steps is looked at: examined for long, and healthy */
 const LOOK_EVERY = 8;
 const GLANCE_EVERY = 64;
@@ -88,17 +96,32 @@ const ENOUGH = 20;
 /** shares of possible pairs */
 const NEVER_SHARE = 0.02;
 const WEAK_SHARE = 0.2;
+const POOR_SHARE = 0.6;
 /** share of steps that have both feeds */
 const PAIRED_SHARE = 0.1;
 /** nothing matches, without a cause: said after so many steps or so long */
 const NEVER_STEPS = 200;
 const NEVER_MATCH_MS = 20_000;
 const LAG_PARTS = 48;
-/** intervals */
+/** intervals: what one sample must show, twice in a row */
 const LAG_MIN = 0.65;
-const LAG_KEPT = 0.3;
-const LAG_TRUTHS_MIN = 3;
+const LAG_TRUTHS_MIN = 5;
 const LAGGING_MIN = 2;
+/** samples that together tell more than each of them, and what an older one counts then */
+const LAG_SAMPLES = 4;
+const LAG_MEMORY = 0.75;
+/**
+ * Intervals that all of them must show. Trackers smooth, and lie up to 0.8 frames behind without anybody having
+ * numbered anything wrongly; none is ahead of what is there.
+ */
+const LATE_MIN = 0.85;
+const EARLY_MIN = 0.35;
+/** standard errors that both must be beyond */
+const LAG_ERRORS = 5;
+/** and as many more, divided by the truths */
+const LAG_FEW = 30;
+/** of those, what ends a finding when it is not reached any more */
+const LAG_KEPT_SHARE = 0.5;
 
 export class Findings {
   #plan: StreamPlan;
@@ -155,9 +178,39 @@ export class Findings {
     else this.#trackers.delete(tracker);
   }
 
+  /** How often the reference's reports come, when it sends such; null while nobody knows. */
+  reports(timeliness: { timelyMs: number; latenessMs: number } | null, atMs: number): void {
+    if (!timeliness) return;
+    const { timelyMs, latenessMs } = timeliness;
+    const known = this.#findings.has(keyOf(null, 'interpolation_impossible'));
+    if (timelyMs <= latenessMs) this.#clear(null, 'interpolation_impossible');
+    else if (!known) {
+      const every = Math.round(timelyMs);
+      const evidence = {
+        feed: 'reference',
+        method: 'linear',
+        every,
+        unit: 'ms',
+        setting: 'latenessMs',
+        value: latenessMs,
+      };
+      this.#put(null, 'interpolation_impossible', { ...evidence, wanted: Math.ceil(timelyMs) }, atMs);
+    }
+  }
+
   part(role: Role, tracker: string | null, part: FeedPart, atMs: number): void {
-    if (role === 'reference') this.#referencePart(part, atMs);
+    // single reports are no pictures that could be compared
+    if (part.reports || part.objects.times) this.#reported(role, tracker, atMs);
+    else if (role === 'reference') this.#referencePart(part, atMs);
     else this.#trackerPart(tracker!, part, atMs);
+  }
+
+  /** That a feed is heard is all there is to know of it. */
+  #reported(role: Role, tracker: string | null, atMs: number): void {
+    const none: FeedPart = { seq: 0, objects: NO_OBJECTS };
+    if (role === 'reference') this.#referencePart(none, atMs);
+    else this.#trackerPart(tracker!, none, atMs);
+    for (const wiring of this.#trackers.values()) wiring.healthy = true;
   }
 
   #referencePart(part: FeedPart, atMs: number): void {
@@ -251,7 +304,7 @@ export class Findings {
     const any = Object.keys(found).length > 0;
     // that nothing is known yet ends nothing
     if (any || conclusive) for (const { finding } of others) this.#clear(tracker, finding);
-    if (any || !conclusive || wiring.parts < EXAMINED_PARTS) return;
+    if (any || !conclusive || (wiring.lag?.samples ?? 0) < LAG_SAMPLES) return;
     wiring.healthy = true;
     wiring.seen = [];
   }
@@ -286,9 +339,7 @@ export class Findings {
       const known = this.list().find((one) => one.tracker === tracker && WIRING_MISTAKES.includes(one.finding));
       return known ? { [known.finding]: known.evidence } : {};
     }
-    const { cause, feed, agreement, evidence } = why;
-    const { pairs, possible } = agreement;
-    return { [cause]: { ...evidence, ...(feed ? { feed } : {}), pairs, possible } };
+    return foundBy(why);
   }
 
   #neverMatches({ possible, pairs, looked, steps, metMs }: Wiring, atMs: number): Found {
@@ -302,17 +353,33 @@ export class Findings {
     if (Math.min(wiring.seen.length, sample.reference.length) < LAG_PARTS) return {};
     const name = judge.by === 'frame' ? 'frame_offset' : 'clock_offset';
     const known = this.#findings.has(keyOf(tracker, name));
-    const lag = lagOf(sample, judge);
-    const ahead = lag !== null && isAhead(lag, known);
-    wiring.lagging = ahead ? wiring.lagging + 1 : 0;
-    if (!ahead || (wiring.lagging < LAGGING_MIN && !known)) return {};
+    const sums = lagSums(sample, judge);
+    const gap = gapOf(sample, judge);
+    addSample(wiring, sums);
+    const all = lagOfAll(wiring, gap);
+    const now = sums && { ...fitted(sums), gap };
+    wiring.lagging = now && isOff(now) ? wiring.lagging + 1 : 0;
+    const found = wiring.lagging >= LAGGING_MIN ? now : all && isOffAltogether(all, known) ? all : null;
+    if (!found) return known && !all ? this.#known(tracker, name) : this.#farOff(wiring, sample, judge);
     const byFrame = judge.by === 'frame';
-    const frames = Math.sign(lag.offset) * Math.max(1, Math.round(Math.abs(lag.offset)));
-    const offset = byFrame ? frames : milli(lag.offset);
+    const frames = Math.sign(found.offset) * Math.max(1, Math.round(Math.abs(found.offset)));
+    const offset = byFrame ? frames : milli(found.offset);
     const { pairs, possible } = agreementAt(sample, judge, offset);
     return byFrame
       ? { frame_offset: { frames: offset, pairs, possible } }
       : { clock_offset: { seconds: offset, pairs, possible } };
+  }
+
+  /** So far off that others than those who belong together pair. */
+  #farOff({ possible, pairs }: Wiring, sample: Sample, judge: Judge): Found {
+    if (possible < ENOUGH || pairs > POOR_SHARE * possible) return {};
+    const why = explainByTime(sample, judge, POOR_SHARE);
+    return why ? foundBy(why) : {};
+  }
+
+  /** A finding as it stands. */
+  #known(tracker: string, name: FindingName): Found {
+    return { [name]: this.#findings.get(keyOf(tracker, name))!.evidence };
   }
 
   #put(tracker: string | null, finding: FindingName, evidence: Evidence, atMs: number): void {
@@ -337,10 +404,36 @@ export class Findings {
   }
 }
 
-/** Whether a tracker is ahead or behind beyond doubt; one that is known to be, beyond what could be chance. */
-function isAhead({ offset, error, gap, truths }: Lag, known: boolean): boolean {
-  if (truths < LAG_TRUTHS_MIN) return known;
-  return known ? Math.abs(offset) > LAG_KEPT * gap : Math.abs(offset) - 2 * error > LAG_MIN * gap;
+function foundBy({ cause, feed, agreement: { pairs, possible }, evidence }: Explanation): Found {
+  return { [cause]: { ...evidence, ...(feed ? { feed } : {}), pairs, possible } };
+}
+
+/** Adds a sample to those before, unless they share half of it. */
+function addSample(wiring: Wiring, sums: LagSums | null): void {
+  const { sums: before, samples, nextParts } = wiring.lag ?? { sums: NO_LAG, samples: 0, nextParts: 0 };
+  if (wiring.parts < nextParts) return;
+  const share = samples < LAG_SAMPLES ? 1 : LAG_MEMORY;
+  wiring.lag = {
+    sums: addLag(before, sums ?? NO_LAG, share),
+    samples: samples + 1,
+    nextParts: wiring.parts + LAG_PARTS,
+  };
+}
+
+/** The lag that all samples together show; null while they are few, or nothing moves. */
+function lagOfAll({ lag }: Wiring, gap: number): Lag | null {
+  return !lag || lag.samples < LAG_SAMPLES || !(lag.sums.vv > 0) ? null : { ...fitted(lag.sums), gap };
+}
+
+/** Whether one sample shows a lag of so many intervals when chance is taken off; few truths hardly know their error. */
+const isOff = ({ offset, error, gap, truths }: Lag): boolean =>
+  truths >= LAG_TRUTHS_MIN && Math.abs(offset) - (2 + LAG_FEW / truths) * error > LAG_MIN * gap;
+
+/** Whether a tracker is behind or ahead by all that was seen; one that is known to be ends when hardly any is left. */
+function isOffAltogether({ offset, error, gap, truths }: Lag, known: boolean): boolean {
+  const [far, min] = [Math.abs(offset), (offset > 0 ? LATE_MIN : EARLY_MIN) * gap];
+  if (known) return far > LAG_KEPT_SHARE * min;
+  return truths >= LAG_TRUTHS_MIN * LAG_SAMPLES && far > Math.max(min, (LAG_ERRORS + LAG_FEW / truths) * error);
 }
 
 const keyOf = (tracker: string | null, finding: FindingName) => `${finding}\n${tracker ?? ''}`;

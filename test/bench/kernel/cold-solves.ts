@@ -9,10 +9,13 @@ import { alignMotChallenge, readMotChallenge } from '../../../adapters/formats/m
 import { presets, SlidingWindow } from '../../../src/index.js';
 import type { Frame, SolverSummary } from '../../../src/metric/evaluation.js';
 import { packFrame } from '../../../src/metric/frame.js';
-import { type LpProblem, loadSimplexSync, type RingSimplex } from '../../../src/metric/program/simplex.js';
+import { loadHighsSync } from '../../../src/metric/program/highs.js';
+import { type LpProblem, loadSimplexSync } from '../../../src/metric/program/simplex.js';
+import { WarmProgram } from '../../../src/metric/program/warm-program.js';
 import { solveSettings } from '../../../src/metric/solve-options.js';
 import { Solver } from '../../../src/metric/solver.js';
 import { QUANTA } from '../../../src/metric/window/quanta.js';
+import { Ring } from '../../kit/metric/ring.js';
 import { crowd } from '../crowd.js';
 
 const DATA = '../shared/data/';
@@ -24,6 +27,7 @@ const WARM_PUSHES = 8000;
 const ROUNDS = 3;
 const params = presets['online-surveillance'];
 const simplex = loadSimplexSync();
+const program = new WarmProgram({ highs: loadHighsSync() });
 
 const SEQUENCES = [
   {
@@ -180,15 +184,15 @@ function measure(frames: Frame[]): ReturnType<typeof slide> {
  * Warm simplex: a push with solver 'lp' at every frame (`push`), and the ring over the whole window restarted from its
  * last basis, without asking first whether the old prices still prove the optimum (`ring`; `ringSimplex` those of them
  * that left HiGHS something to solve). Against them some of the same windows cold, without presolve: by our own model
- * (`cold`), and with rises and falls as columns, as the paper writes it (`asWritten`).
+ * (`cold`).
  */
 function warmSimplex(frames: Frame[]) {
-  const ring: RingSimplex = simplex.createRing(WINDOW_FRAMES);
+  const ring = new Ring(program, WINDOW_FRAMES);
   const solver = new Solver(params, solveSettings({}), WINDOW_FRAMES);
   const { contents: scene } = solver;
   const window = new SlidingWindow({ ...params, windowFrames: WINDOW_FRAMES }, { solver: 'lp' });
   const half = params.switchPenalty ** params.exponent / 2 / params.cutoff ** params.exponent;
-  const times = { push: [] as number[], ring: [] as number[], cold: [] as number[], asWritten: [] as number[] };
+  const times = { push: [] as number[], ring: [] as number[], cold: [] as number[] };
   const simplexTimes: number[] = [];
   let rows = 0;
   let worstDifference = 0;
@@ -217,13 +221,11 @@ function warmSimplex(frames: Frame[]) {
     const solved = timed(() => simplex.solveCold(problem, { presolve: false }));
     times.cold.push(solved.ms);
     worstDifference = Math.max(worstDifference, Math.abs(solved.result.value - restarted.result));
-    times.asWritten.push(timed(() => simplex.solveAsWritten(problem, { presolve: false })).ms);
   }
-  ring.dispose();
   window.dispose();
   const median = (list: number[]) => quantile(ascending(list), 0.5);
   const mean = (list: number[]) => list.reduce((sum, ms) => sum + ms, 0) / list.length;
-  const [push, restart, cold, asWritten] = [times.push, times.ring, times.cold, times.asWritten].map(median);
+  const [push, restart, cold] = [times.push, times.ring, times.cold].map(median);
   return {
     lpPushMedianMs: round(push),
     lpPushMeanMs: round(mean(times.push)),
@@ -232,12 +234,9 @@ function warmSimplex(frames: Frame[]) {
     ringMeanMs: round(mean(times.ring)),
     ringRows: round(rows / times.ring.length),
     coldNoPresolveMedianMs: round(cold),
-    coldAsWrittenMedianMs: round(asWritten),
     lpPushRatio: round(cold / push),
-    lpPushRatioAsWritten: round(asWritten / push),
     ringRatio: round(cold / restart),
     ringMeanRatio: round(mean(times.cold) / mean(times.ring)),
-    ringRatioAsWritten: round(asWritten / restart),
     ringSimplexShare: round(simplexTimes.length / times.ring.length),
     // a handful says nothing
     ringSimplexRatio: simplexTimes.length < 20 ? null : round(cold / median(simplexTimes)),

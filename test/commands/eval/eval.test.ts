@@ -33,6 +33,42 @@ describe('tgospa eval', () => {
   const folder = SceneFolder.ofSuite();
   const files = folder.args('faulty', 'steady');
 
+  describe('a saved moment', () => {
+    const params = { ...presets['detector-training'], windowFrames: 20 };
+    const frames = faulty.frames.slice(100, 160).map((frame, n) => ({ k: 101 + n, ...frame }));
+    const names = { stream: 'gate', tracker: 'sort', profile: 'night' };
+    const moment = { format: 'tgospa-moment', version: 1, ...names, k: 140, lead: 19, params, frames };
+    const write = () => {
+      const file = join(folder.path, 'a.moment.json');
+      writeFileSync(file, JSON.stringify(moment));
+      return file;
+    };
+
+    it('is judged under its own profile: the window that ends with it', async () => {
+      const file = write();
+      const { out, err } = await run([file]);
+      assert.match(out, /^night, 20 frames\n/);
+      assert.match(err, /moment of gate \/ sort: the window of frames 121 to 140/);
+      const [entry] = await runJson([file]);
+      const { distance } = evaluate(faulty.frames.slice(120, 140), presets['detector-training']);
+      assert.deepEqual([entry.distance, entry.profile, entry.tracker], [distance, 'night', 'sort']);
+    });
+
+    it('is judged under another profile, or by a window that slides over all its frames', async () => {
+      const file = write();
+      const [entry] = await runJson([file, '--profile', 'online-surveillance']);
+      assert.equal(entry.distance, evaluate(faulty.frames.slice(120, 140), presets['online-surveillance']).distance);
+      const { out } = await run([file, '--window', '20']);
+      assert.equal(out.trim().split('\n').length, 61);
+    });
+
+    it('excludes other files', async () => {
+      await assert.rejects(run([write(), ...files]), /--reference and a moment exclude each other/);
+      await assert.rejects(run(['nothing.json']), /nothing\.json: does not exist/);
+      await assert.rejects(run(['gt.txt']), /files are given with --reference and --tracker/);
+    });
+  });
+
   describe('the ranking', () => {
     it('puts the best tracker first, for each profile', async () => {
       const { out } = await run([...files, '--profile', 'online-surveillance', '--profile', 'detector-training']);

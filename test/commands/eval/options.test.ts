@@ -51,7 +51,7 @@ describe('the command line of tgospa eval', () => {
     [
       'points without a distance for points',
       [...given, '--format', 'autoware'],
-      ['format autoware gives points; say --distance euclidean, --cutoff and the others in their unit'],
+      ['format autoware gives points; say --distance euclidean or geodesic, --cutoff and the others in their unit'],
     ],
     ['a word for a number', [...given, '--window', 'many'], ['--window must be a number, got "many"']],
     [

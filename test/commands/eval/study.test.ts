@@ -10,6 +10,7 @@ import { evaluate, type Frame, presets } from '../../../src/index.js';
 import { scoreFrames, scoreTotals } from '../../../src/scores/score-window.js';
 import { addTotals, type Scores, scoresOf } from '../../../src/scores/totals.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
+import { readMoment } from '../../../src/wire/moment.js';
 import { outputOf, rowsOf, SceneFolder } from '../../kit/system/command-line.js';
 import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
@@ -170,6 +171,12 @@ describe('a study', () => {
       assert.doesNotMatch(html, /<script|<link|https?:/);
       for (const { name } of scene) assert.ok(html.includes(name));
       assert.equal(html.match(/<details/g)?.length, 2);
+      const [head] = html.match(/<thead>.*?<\/thead>/)!;
+      const heads = [...head.matchAll(/<th[^>]*>([^<]*)</g)].map(([, text]) => text);
+      assert.equal(new Set(heads).size, heads.length, `column heads differ: ${heads}`);
+      const [, moment] = html.match(/href="data:application\/json;base64,([^"]+)"/)!;
+      const { frames, k } = readMoment(Buffer.from(moment, 'base64').toString(), 'worst');
+      assert.ok(frames.some((frame) => frame.k === k));
       assert.equal(html.match(/who|Who follows/g)?.length, 6);
     });
 
@@ -201,8 +208,8 @@ describe('a study', () => {
       assert.equal(dump.status, 0, dump.stderr);
       assert.doesNotMatch(dump.stderr, /CONSOLE/);
       assert.match(dump.stdout, /<section id="profile-1">[\s\S]*<table>[\s\S]*<\/section>/);
-      // each tracker on each sequence has a chart with four layers, and a ribbon
-      assert.equal(dump.stdout.match(/<svg /g)?.length, 12);
+      // each tracker on each sequence has a chart with four layers, and a ribbon; each tracker has two films
+      assert.equal(dump.stdout.match(/<svg /g)?.length, 12 + 6);
       assert.equal(dump.stdout.match(/<path class="area /g)?.length, 24);
       for (const [name, mode] of [
         ['light', []],

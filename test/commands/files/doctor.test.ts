@@ -1,6 +1,7 @@
 /** Files that hardly match: which mistake is named, and that the option it is named with repairs it. */
 
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
 import { runEval } from '../../../src/commands/eval/eval.js';
 import type { Evaluation, Frame } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
@@ -107,6 +108,62 @@ describe('the doctor for files', () => {
       assert.ok(repaired.count.proper > 0.95 * expected.count.proper, `${key}=${value}: ${repaired.count.proper}`);
     });
   }
+
+  for (const [what, change, options] of [
+    [
+      'corners in shares of the picture',
+      boxed(([l, t, w, h]) => [l / 1920, t / 1080, (l + w) / 1920, (t + h) / 1080]),
+      / --tracker-option (box=xyxy) --tracker-option (scale=1\d\d\d(?:\.\d+)?,1\d\d\d(?:\.\d+)?)$/,
+    ],
+    [
+      'corners of frames that are 40 ahead',
+      (row) => ({ ...boxed(([l, t, w, h]) => [l, t, l + w, t + h])(row), frame: row.frame + 40 }),
+      / --tracker-option (box=xyxy) --tracker-option (frameOffset=-40)$/,
+    ],
+  ] as Array<[string, (row: Row) => Row, RegExp]>) {
+    it(`names two mistakes at once, ${what}, with options that help together`, async () => {
+      const args = ['--reference', reference, '--tracker', folder.put('doctor/twice.txt', text(tracks.map(change)))];
+      const [{ warnings }] = await runJson(args);
+      const [, ...found] = warnings?.map((warning) => options.exec(warning)).find((match) => match) ?? [];
+      assert.equal(found.length, 2, `${what}: ${warnings?.join('\n')}`);
+      const [repaired] = await runJson([...args, ...found.flatMap((option) => ['--tracker-option', option])]);
+      assert.ok(repaired.count.proper > 0.95 * expected.count.proper, `${found}: ${repaired.count.proper}`);
+    });
+  }
+
+  it('names nine of ten mistakes in a real tracker, and nothing in it as it is', async function () {
+    const data = new URL('../../../../../shared/data/MOT17/', import.meta.url);
+    if (!existsSync(data)) this.skip();
+    const result = new URL('results/BoT-SORT-ReTrack-Botsort_baseline/MOT17-09-FRCNN.txt', data);
+    const rows = readFileSync(result, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(',').map(Number));
+    const truth = new URL('train/MOT17-09/gt/gt.txt', data).pathname;
+    const rules = ['--reference', truth, '--preprocess', 'motchallenge'];
+    const warningsOn = async (change: (row: Row) => Row) => {
+      const changed = rows.map(([frame, id, ...box]) => change({ frame, id: String(id), box: box.slice(0, 4) as Box }));
+      return (await runJson([...rules, '--tracker', folder.put('doctor/real.txt', text(changed))]))[0].warnings ?? [];
+    };
+    assert.deepEqual(await warningsOn((row) => row), []);
+    const later = (frames: number) => (row: Row) => ({ ...row, frame: row.frame + frames });
+    const mistakes: Array<[(row: Row) => Row, RegExp]> = [
+      [later(-1), /frameOffset=1$/],
+      [later(1), /frameOffset=-1$/],
+      [later(5), /frameOffset=-5$/],
+      [later(40), /frameOffset=-40$/],
+      [boxed(([l, t, w, h]) => [l, t, l + w, t + h]), /box=xyxy$/],
+      [boxed(([l, t, w, h]) => [l + w / 2, t + h / 2, w, h]), /box=cxcywh$/],
+      [boxed(([l, t, w, h]) => [t, l, t + h, l + w]), /box=yxyx$/],
+      [boxed((box) => box.map((one) => one / 2) as Box), /scale=/],
+      [boxed(([l, t, w, h]) => [l / 1920, t / 1080, w / 1920, h / 1080]), /scale=/],
+      [boxed(swapped), /swapAxes=true$/],
+    ];
+    const named: string[] = [];
+    for (const [change, option] of mistakes)
+      if ((await warningsOn(change)).some((warning) => option.test(warning))) named.push(String(option));
+    assert.ok(named.length >= 9, `${named.length} of ${mistakes.length}: ${named.join(' ')}`);
+  });
 
   it('says so when nothing matches and nothing explains it', async () => {
     const far = tracks.map((row, n) => ({

@@ -7,6 +7,7 @@ describe('names of files', () => {
   it('are those of the files where they differ', () => {
     assert.deepEqual(shortNames(['x/a.txt', 'y/b.txt']), ['a', 'b']);
     assert.deepEqual(shortNames(['x/a.txt']), ['a']);
+    assert.deepEqual(shortNames(['x/a.txt.gz']), ['a']);
   });
 
   it('are those of the folders where the file is only called gt, or result', () => {

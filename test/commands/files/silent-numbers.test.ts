@@ -111,6 +111,39 @@ describe('silent wrong numbers', () => {
     );
   });
 
+  it('of ten columns heed --classes in the file of a tracker too, where it has any', async () => {
+    const row = (id: number, kind: number) => `1,${id},${id * 50},0,10,10,1,${kind},0,0\n`;
+    const rows = [row(1, 1), row(2, 4), row(3, 4)].join('');
+    const reference = folder.put('ten/both.txt', rows);
+    const judged = async (tracker: string) => {
+      const args = ['--reference', reference, '--tracker', folder.put('ten/tracks.txt', tracker)];
+      const { count } = (await runJson([...args, '--format', 'motchallenge', '--classes', '4']))[0];
+      return [count.proper, count.missed, count.false];
+    };
+    assert.deepEqual(await judged(rows), [2, 0, 0]);
+    assert.deepEqual(await judged(rows.replaceAll(/,\d,0,0\n/g, ',-1,-1,-1\n')), [2, 0, 1]);
+  });
+
+  it('of files that count frames from 0 and from 1 stand beside a warning, with the option that helps', async () => {
+    // people who hardly move match themselves a frame later
+    const rows = (first: number, header = '') =>
+      header + Array.from({ length: 20 }, (_, n) => `${first + n},1,${100 + n},50,40,80,1\n`).join('');
+    const from0 = folder.put('counted/from-0.txt', rows(0).replaceAll(',', ';'));
+    const from1 = folder.put('counted/from-1.txt', rows(1, '\ufeffframe,id,left,top,width,height,score\n'));
+    for (const [reference, tracker, offset] of [
+      [from1, from0, 'frameOffset=1'],
+      [from0, from1, 'frameOffset=-1'],
+    ]) {
+      const args = ['--reference', reference, '--tracker', tracker];
+      const [{ warnings }] = await runJson(args);
+      assert.match(warnings![0], new RegExp(`has a frame 0 and .* has none; .*--tracker-option ${offset}$`));
+      const [{ cost, warnings: none }] = await runJson([...args, '--tracker-option', offset]);
+      assert.deepEqual([cost.total, none], [0, undefined]);
+    }
+    const late = folder.put('counted/late.txt', rows(0).split('\n').slice(1).join('\n'));
+    assert.equal((await runJson(['--reference', from0, '--tracker', late]))[0].warnings, undefined);
+  });
+
   describe('of times that do not meet', () => {
     const frame = (t: number, x: number, id = 'a') =>
       `${JSON.stringify({ t, objects: [{ id, box: [x, 0, 40, 40] }] })}\n`;

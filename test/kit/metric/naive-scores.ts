@@ -4,8 +4,8 @@
  */
 
 import type { Frame, Obj } from '../../../src/index.js';
-import { bestMatching } from '../../../src/metric/assignment.js';
 import type { Scores } from '../../../src/scores/totals.js';
+import { bestMatching } from './best-matching.js';
 
 export type Similarity = (truth: Obj, track: Obj) => number;
 

@@ -11,9 +11,10 @@
 import assert from 'node:assert/strict';
 import type { Params } from '../../../src/index.js';
 import type { Inspected } from '../../../src/metric/inspector.js';
-import { loadHighsSync, type Runtime } from '../../../src/metric/program/highs.js';
-import { RingSimplex } from '../../../src/metric/program/ring.js';
-import { type Content, DISTANCE, DISTANCE_TOLERANCE, priceShare, weightsOf, worthOf } from './verifier.js';
+import { loadHighsSync } from '../../../src/metric/program/highs.js';
+import { WarmProgram } from '../../../src/metric/program/warm-program.js';
+import { Ring } from './ring.js';
+import { type Content, DISTANCE_TOLERANCE, distanceIn, priceShare, weightsOf, worthOf } from './verifier.js';
 
 /**
  * Larger programs, in pairs times frames, are solved at every eighth push of a window only; and much larger ones never.
@@ -22,7 +23,7 @@ const CELLS_ALWAYS_MAX = 2000;
 const CELLS_MAX = 30_000;
 const PUSHES_BETWEEN = 8;
 const SHADOWS_MAX = 64;
-/** Longer windows are proven from scratch: a ring has room for all their frames from the beginning. */
+/** Longer windows are proven from scratch. */
 const SHADOW_FRAMES_MAX = 500;
 /**
  * What the kernel's unit and its surcharge on half-switches may cost, in units of c^p, for each pair and each
@@ -65,9 +66,9 @@ class Shadow {
 
   constructor(private readonly params: Params) {}
 
-  enter({ reference, tracker, stride }: Content): Close {
+  enter(content: Content): Close {
+    const { reference, tracker } = content;
     const { distance, cutoff, missShare = 0.5 } = this.params;
-    const distanceOf = DISTANCE[distance];
     const [n, m] = [reference.ids.length, tracker.ids.length];
     const shares = {
       truths: reference.ids.map((_, i) => priceShare(reference, i, this.params)),
@@ -78,7 +79,7 @@ class Shadow {
     const close: Close = { edges: [], benefit: [], unassigned };
     for (let i = 0; i < n; i++)
       for (let j = 0; j < m; j++) {
-        const d = distanceOf(reference.coordinates, i * stride, tracker.coordinates, j * stride, stride);
+        const d = distanceIn(content, distance, i, j);
         const worth = worthOf(d, shares.truths[i], shares.tracks[j], this.params);
         if (!(d < cutoff && worth > 0)) continue;
         const edge = this.edge(reference.ids[i], tracker.ids[j]);
@@ -133,8 +134,8 @@ class Shadow {
 export class OptimalityCheck {
   /** solves whose cost is the bound; the others are large, out of time, or have a fractional linear program */
   proven = 0;
-  private runtime: Runtime | undefined;
-  private readonly shadows = new Map<object, { shadow: Shadow; ring: RingSimplex }>();
+  private program: WarmProgram | undefined;
+  private readonly shadows = new Map<object, { shadow: Shadow; ring: Ring }>();
 
   /**
    * Throws when the cost is below the bound, or when it is called exact, is above it, and the linear program has an
@@ -152,7 +153,6 @@ export class OptimalityCheck {
     const weight = weightsOf(params, frames.length);
     const unassigned = shadow.frames.reduce((sum, frame, k) => sum + weight.frame(k) * frame.unassigned, 0);
     const bound = unit * (unassigned - mostEarned(shadow, ring, params));
-    if (!this.isKept(ring)) ring.dispose();
     const { cost, count, exact } = evaluation;
     const distanceSlack =
       params.exponent *
@@ -185,13 +185,13 @@ export class OptimalityCheck {
         if (size(shadow) <= CELLS_ALWAYS_MAX) return known;
         if (size(shadow) <= CELLS_MAX) return frame % PUSHES_BETWEEN === 0 ? known : null;
       }
-      this.forget(window);
+      this.shadows.delete(window);
     }
     const opened = this.open({ frames, params }, windowFramesOf(window));
     if (!opened) return null;
     opened.shadow.newest = frame;
     this.shadows.set(window, opened);
-    if (this.shadows.size > SHADOWS_MAX) this.forget(this.shadows.keys().next().value!);
+    if (this.shadows.size > SHADOWS_MAX) this.shadows.delete(this.shadows.keys().next().value!);
     return opened;
   }
 
@@ -201,24 +201,14 @@ export class OptimalityCheck {
       shadow.enter(frame);
       if (size(shadow) > CELLS_MAX) return null;
     }
-    this.runtime ??= { highs: loadHighsSync() };
-    const ring = new RingSimplex(this.runtime, Math.max(windowFrames, frames.length));
+    this.program ??= new WarmProgram({ highs: loadHighsSync() });
+    const ring = new Ring(this.program, Math.max(windowFrames, frames.length));
     const weight = weightsOf(params, frames.length);
     shadow.frames.forEach((close, k) => {
       const weighted = { ...close, benefit: close.benefit.map((benefit) => benefit * weight.frame(k)) };
       slide(ring, weighted, params, k === 0 ? 0 : weight.change(k));
     });
     return { shadow, ring };
-  }
-
-  private isKept(ring: RingSimplex): boolean {
-    for (const kept of this.shadows.values()) if (kept.ring === ring) return true;
-    return false;
-  }
-
-  private forget(window: object): void {
-    this.shadows.get(window)?.ring.dispose();
-    this.shadows.delete(window);
   }
 }
 
@@ -227,7 +217,7 @@ const windowFramesOf = (window: object) => (window as { windowFrames: number }).
 /** Cost of half a switch in units of c^p. */
 const halfOf = ({ switchPenalty, cutoff, exponent }: Params) => (switchPenalty / cutoff) ** exponent / 2;
 
-function slide(ring: RingSimplex, { edges, benefit }: Close, params: Params, weight: number): void {
+function slide(ring: Ring, { edges, benefit }: Close, params: Params, weight: number): void {
   const [truths, tracks] = [edges.map((edge) => edge.truth.name), edges.map((edge) => edge.track.name)];
   ring.slide(truths, tracks, benefit, weight * halfOf(params));
 }
@@ -238,7 +228,7 @@ const size = ({ edgeCount, frames }: Shadow) => edgeCount * frames.length;
  * No weights earn more than this, in units of c^p. Pairs whose ends have no other need no prices: they earn what there
  * is.
  */
-function mostEarned({ frames }: Shadow, ring: RingSimplex, params: Params): number {
+function mostEarned({ frames }: Shadow, ring: Ring, params: Params): number {
   const weight = weightsOf(params, frames.length);
   const half = halfOf(params);
   const gains = new Map<Edge, Float64Array>();

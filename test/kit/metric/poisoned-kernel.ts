@@ -15,7 +15,7 @@ export const POISON = {
   devours: 'poison-devours',
   /** the process is killed, wherever this is */
   kills: 'poison-kills',
-  /** takes long */
+  /** takes long, and much work */
   slow: 'poison-slow',
   /** takes TGOSPA_TEST_SLOW_MS milliseconds */
   slowLater: 'poison-slow-later',
@@ -23,14 +23,24 @@ export const POISON = {
 
 const SLOW_MS = 80;
 
-const push = SlidingWindow.prototype.push;
+const { push } = SlidingWindow.prototype;
+const workMs = Object.getOwnPropertyDescriptor(SlidingWindow.prototype, 'workMs')!;
+/** milliseconds that the last push of a window took on top, and counts as work */
+const slowedMs = new WeakMap<SlidingWindow, number>();
 
 SlidingWindow.prototype.push = function (frame: LooseFrame, ...rest) {
   const report = push.call(this, frame, ...rest);
-  const { ids } = frame.tracker as unknown as { ids?: readonly string[] };
-  for (const id of ids ?? []) act(id);
+  const { ids = [] } = frame.tracker as unknown as { ids?: readonly string[] };
+  slowedMs.set(this, ids.includes(POISON.slow) ? SLOW_MS : 0);
+  for (const id of ids) act(id);
   return report;
 };
+
+Object.defineProperty(SlidingWindow.prototype, 'workMs', {
+  get(this: SlidingWindow) {
+    return workMs.get!.call(this) + (slowedMs.get(this) ?? 0);
+  },
+});
 
 function act(id: string): void {
   if (id === POISON.throws) throw new RangeError('Maximum call stack size exceeded');

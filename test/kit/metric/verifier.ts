@@ -9,9 +9,11 @@
  */
 
 import assert from 'node:assert/strict';
+import geographic from 'geographiclib-geodesic';
 import type { Assigned, Evaluation, Frame, Obj, Params, Report } from '../../../src/index.js';
 
 const EARTH_RADIUS_M = 6_371_008.8;
+const SHORT_CHORD_M = 30_000;
 
 /** One feed of a frame: `stride` coordinates for each id; the kernel's packed frames have this shape. */
 interface Feed {
@@ -19,6 +21,8 @@ interface Feed {
   coordinates: ArrayLike<number>;
   /** what each costs alone, where that is less than the full price */
   alone?: ArrayLike<number> | null;
+  /** objects of different kinds are infinitely far apart */
+  kinds?: ArrayLike<string | null> | null;
 }
 
 export interface Content {
@@ -28,6 +32,15 @@ export interface Content {
 }
 
 type Numbers = ArrayLike<number>;
+
+/** Where a place on the ellipsoid WGS84 is, seen from the centre of the Earth. */
+function inSpace(latitude: number, longitude: number): [number, number, number] {
+  const [phi, lambda] = [(latitude * Math.PI) / 180, (longitude * Math.PI) / 180];
+  const eccentricitySquared = 6.69437999014132e-3;
+  const normal = 6_378_137 / Math.sqrt(1 - eccentricitySquared * Math.sin(phi) ** 2);
+  const across = normal * Math.cos(phi);
+  return [across * Math.cos(lambda), across * Math.sin(lambda), normal * (1 - eccentricitySquared) * Math.sin(phi)];
+}
 
 /** Base distances, written down anew: from the coordinates at `i` in `a` to those at `j` in `b`. */
 export const DISTANCE: Record<
@@ -61,18 +74,19 @@ export const DISTANCE: Record<
     for (let axis = 0; axis < stride; axis++) squares += (a[i + axis] - b[j + axis]) ** 2;
     return Math.sqrt(squares);
   },
-  geodesic: (a, i, b, j) => {
-    const onSphere = (list: Numbers, n: number) => {
-      const [lat, lon] = [(list[n] * Math.PI) / 180, (list[n + 1] * Math.PI) / 180];
-      return [Math.cos(lat) * Math.cos(lon), Math.cos(lat) * Math.sin(lon), Math.sin(lat)];
-    };
-    const [u, v] = [onSphere(a, i), onSphere(b, j)];
+  geodesic: (a, i, b, j, stride) => {
+    const [u, v] = [inSpace(a[i], a[i + 1]), inSpace(b[j], b[j + 1])];
     const chord = Math.hypot(u[0] - v[0], u[1] - v[1], u[2] - v[2]);
-    return 2 * EARTH_RADIUS_M * Math.asin(Math.min(1, chord / 2));
+    // an arc is longer than its chord by a part of their difference that hardly depends on where on Earth it is
+    const across =
+      chord < SHORT_CHORD_M
+        ? chord * (1 + chord ** 2 / (24 * EARTH_RADIUS_M ** 2))
+        : Math.min(19_900_000, geographic.Geodesic.WGS84.Inverse(a[i], a[i + 1], b[j], b[j + 1]).s12 as number);
+    return stride === 3 ? Math.hypot(across, a[i + 2] - b[j + 2]) : across;
   },
 };
 
-/** The chord loses digits that the haversine keeps: metres of a small distance agree to fewer digits. */
+/** The chord loses digits that differences of angles keep: metres of a small distance agree to fewer digits. */
 export const DISTANCE_TOLERANCE: Record<Params['distance'], number> = {
   iou: 1e-12,
   hausdorff: 1e-12,
@@ -88,11 +102,18 @@ export function baseDistance(name: Params['distance'], a: Obj, b: Obj): number {
   return DISTANCE[name](coordinatesOf(a), 0, coordinatesOf(b), 0, coordinatesOf(a).length);
 }
 
+/** Distance of the i-th truth and the j-th track of a frame. */
+export function distanceIn({ reference, tracker, stride }: Content, name: Params['distance'], i: number, j: number) {
+  if ((reference.kinds?.[i] ?? null) !== (tracker.kinds?.[j] ?? null)) return Number.POSITIVE_INFINITY;
+  return DISTANCE[name](reference.coordinates, i * stride, tracker.coordinates, j * stride, stride);
+}
+
 function feedOf(objects: Obj[]): Feed {
   const alone = objects.some((object) => object.alone !== undefined)
     ? objects.map((object) => object.alone ?? Number.POSITIVE_INFINITY)
     : null;
-  return { ids: objects.map((object) => object.id), coordinates: objects.flatMap(coordinatesOf), alone };
+  const kinds = objects.map((object) => object.kind ?? null);
+  return { ids: objects.map((object) => object.id), coordinates: objects.flatMap(coordinatesOf), alone, kinds };
 }
 
 /** The share of the full price that the n-th object of a feed pays when it is missed or false. */
@@ -196,8 +217,7 @@ class Walk {
   /** Checks one frame's pairs; returns how many are proper and what they cost. */
   assign(assignment: Assigned[], content: Content, k: number) {
     const { truths, tracks, params } = this;
-    const { reference, tracker, stride } = content;
-    const distanceOf = DISTANCE[params.distance];
+    const { reference, tracker } = content;
     const slack = DISTANCE_TOLERANCE[params.distance] * Math.max(1, params.cutoff);
     truths.enter(reference.ids, k);
     tracks.enter(tracker.ids, k);
@@ -216,13 +236,7 @@ class Walk {
       if (!both && truths.presentAt[i] !== k && tracks.presentAt[j] !== k)
         this.fail(k, `${truth} and ${track} are listed but neither is present`);
       const own = both
-        ? distanceOf(
-            reference.coordinates,
-            truths.place[i] * stride,
-            tracker.coordinates,
-            tracks.place[j] * stride,
-            stride,
-          )
+        ? distanceIn(content, params.distance, truths.place[i], tracks.place[j])
         : Number.POSITIVE_INFINITY;
       const worth = both ? worthOf(own, shares.truths[truths.place[i]], shares.tracks[tracks.place[j]], params) : 0;
       if (distance === null) {
@@ -237,7 +251,10 @@ class Walk {
       localization += distance ** params.exponent;
     }
     const sum = (list: number[]) => list.reduce((all, share) => all + share, 0);
-    return { proper, localization, missedUnits: sum(shares.truths), falseUnits: sum(shares.tracks) };
+    // who costs nothing alone is not judged
+    const judged = (list: number[]) => list.filter((share) => share > 0).length;
+    const counts = { missed: judged(shares.truths), falseCount: judged(shares.tracks) };
+    return { proper, localization, ...counts, missedUnits: sum(shares.truths), falseUnits: sum(shares.tracks) };
   }
 
   /** Tells of every pair that changed its state: after the frame `after`, and at this one at the latest. */
@@ -287,9 +304,8 @@ export function verifyContents(evaluation: Evaluation, frames: Content[], params
   let localizationUnweighted = 0;
   for (let k = 0; k < frames.length; k++) {
     const own = perFrame[k];
-    const { proper, localization, missedUnits, falseUnits } = walk.assign(own.assignment, frames[k], k);
-    const missed = frames[k].reference.ids.length - proper;
-    const falseCount = frames[k].tracker.ids.length - proper;
+    const walked = walk.assign(own.assignment, frames[k], k);
+    const { proper, localization, missed, falseCount, missedUnits, falseUnits } = walked;
     let halves = 0;
     if (params.switchPenalty > 0)
       walk.changes(k, (after) => {

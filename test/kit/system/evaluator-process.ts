@@ -40,6 +40,11 @@ export class EvaluatorProcess {
     return this.#program?.output ?? '';
   }
 
+  /** Whether it ran, and has ended without being asked to. */
+  get hasEnded(): boolean {
+    return this.#program?.ended ?? false;
+  }
+
   async start(preload?: string): Promise<void> {
     const args = ['serve', '--port', String(this.port), '--data', this.data];
     this.#program = Program.tgospa(args, { cwd: this.#folder, preload });

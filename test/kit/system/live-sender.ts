@@ -33,11 +33,12 @@ function objectsAt(k: number, tracks: boolean): WireObject[] {
   return tracks && k % 11 === 0 ? list.slice(1) : list;
 }
 
-const next = [reference, tracker].map((feed) => {
-  const answer = live.openFeed(feed);
+const next: number[] = [];
+for (const feed of [reference, tracker]) {
+  const answer = await live.openFeed(feed);
   if (!('nextSeq' in answer)) throw new Error(answer.message);
-  return answer.nextSeq;
-});
+  next.push(answer.nextSeq);
+}
 process.send!({ resumedAt: next[0] });
 for (let first = Math.min(...next); first <= frames; first += 25) {
   const acks: Promise<void>[] = [];

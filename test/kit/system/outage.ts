@@ -9,10 +9,11 @@ import { randomFrom } from '../random.js';
 import { EvaluatorProcess, timeless } from './evaluator-process.js';
 
 /**
- * Who is away: the evaluator (killed, or stopped by SIGSTOP), or the connections of one role. Or nobody is, and the wall
- * clock of the evaluator is an hour ahead or behind for that time.
+ * Who is away: the evaluator (killed, or stopped by SIGSTOP), or the connections of one role; with `disk`, those of the
+ * trackers just after the evaluator's disk began to take nothing for some seconds. Or nobody is, and the wall clock of
+ * the evaluator is an hour ahead or behind for that time.
  */
-export type Kind = 'kill' | 'suspend' | 'reference' | 'tracker' | 'ahead' | 'behind';
+export type Kind = 'kill' | 'suspend' | 'reference' | 'tracker' | 'disk' | 'ahead' | 'behind';
 
 /** Runs inside the evaluator: each SIGUSR2 sets its wall clock by an hour, and the next one sets it back. */
 const clockStep = (hours: number) =>
@@ -23,6 +24,17 @@ const clockStep = (hours: number) =>
     process.on('SIGUSR2', () => { offMs = offMs === 0 ? ${hours * 3_600_000} : 0; });
   `)}`;
 const CLOCKS: Partial<Record<Kind, string>> = { ahead: clockStep(1), behind: clockStep(-1) };
+
+/** Runs inside the evaluator: on SIGUSR2 the threads that write files are busy for longer than the lateness. */
+const STUCK_DISK = `data:text/javascript,${encodeURIComponent(`
+  import { pbkdf2 } from 'node:crypto';
+  const untilMs = (ms) => {
+    const endMs = performance.now() + ms;
+    const again = () => performance.now() < endMs && pbkdf2('', '', 20_000, 64, 'sha512', again);
+    for (let n = 0; n < 64; n++) again();
+  };
+  process.on('SIGUSR2', () => untilMs(5000));
+`)}`;
 
 export interface Outage {
   kind: Kind;
@@ -36,6 +48,12 @@ export interface Outage {
   pairing?: Record<string, unknown>;
 }
 
+interface Told {
+  type: string;
+  tracker?: string;
+  count?: number;
+}
+
 /** What is left in the end, by stream. */
 export interface Aftermath {
   /** counters and gauges of the series, without their stream */
@@ -43,6 +61,8 @@ export interface Aftermath {
   /** sums by feed and type; an event that only tells of the interruption is none */
   events: Record<string, number>;
   window: unknown;
+  /** what was told of the interruption and of what came of it, in order */
+  told: object[];
 }
 
 const OBJECTS = 6;
@@ -114,7 +134,7 @@ export async function play(outage: Outage): Promise<Aftermath[]> {
   const evaluator = await EvaluatorProcess.create(configOf(calm ? { latenessMs: 1e7, silenceMs: 1e7 } : pairing));
   const feeds: Feed[] = [];
   try {
-    await evaluator.start(CLOCKS[kind]);
+    await evaluator.start(kind === 'disk' ? STUCK_DISK : CLOCKS[kind]);
     for (let n = 0; n < 2 * streams; n++) feeds.push(openFeed(evaluator.http, n >> 1, n % 2 === 1));
     await Promise.all(feeds.map(({ client }) => new Promise((resolve) => client.on('open', resolve))));
     const sending = feeds.map((feed) => sendAll(feed, frames, calm ? 0 : 1000 / fps, random() * (1000 / fps)));
@@ -167,7 +187,10 @@ async function interrupt(
   outageMs: number,
 ): Promise<void> {
   await delay(afterMs);
-  const lines = feeds.filter(({ isTracker }) => isTracker === (kind === 'tracker')).map(({ line }) => line);
+  const lines = feeds.filter(({ isTracker }) => isTracker === (kind !== 'reference')).map(({ line }) => line);
+  if (kind === 'disk') evaluator.signal('SIGUSR2');
+  // so that something waits for the disk when the lines are cut
+  if (kind === 'disk') await delay(300);
   if (kind === 'kill') await evaluator.kill();
   else if (kind === 'suspend') evaluator.signal('SIGSTOP');
   else if (CLOCKS[kind]) evaluator.signal('SIGUSR2');
@@ -181,9 +204,7 @@ async function interrupt(
 
 async function aftermath(evaluator: EvaluatorProcess, stream: string): Promise<Aftermath> {
   const window = await evaluator.json(`/v1/window?stream=${stream}&tracker=sort&profile=${PROFILE}`);
-  const { events } = await evaluator.json<{ events: Array<{ type: string; tracker?: string; count?: number }> }>(
-    `/v1/events?stream=${stream}&limit=10000`,
-  );
+  const { events } = await evaluator.json<{ events: Told[] }>(`/v1/events?stream=${stream}&limit=10000`);
   const sums: Record<string, number> = {};
   for (const { type, tracker, count } of events)
     if (type !== 'resuming')
@@ -196,5 +217,5 @@ async function aftermath(evaluator: EvaluatorProcess, stream: string): Promise<A
     .filter((line) => line.includes(`stream="${stream}"`) && !line.startsWith('tgospa_frames_judged'))
     .map((line) => line.replace(`stream="${stream}",`, ''))
     .sort();
-  return { counters, events: sums, window: timeless(window, 'stream') };
+  return { counters, events: sums, window: timeless(window, 'stream'), told: events };
 }

@@ -13,6 +13,7 @@ import { readConfig } from '../../../src/config/config.js';
 import { WebSocket } from '../../../src/edge/sockets.js';
 import type { Frame } from '../../../src/metric/evaluation.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
+import { pipelineOf } from '../live.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../settings.js';
 import { until } from './system.js';
 
@@ -71,7 +72,10 @@ export class Evaluator {
   /** Opens the feeds of a stream; resolves when the evaluator expects frames of all of them. */
   async open(stream: string, trackers: string[], settings: Record<string, unknown> = SETTINGS): Promise<void> {
     for (const tracker of [null, ...trackers]) this.feed(stream, tracker, settings);
-    const known = () => this.app.live.streams().find((one) => one.stream === stream)?.feeds.length ?? 0;
+    const known = () =>
+      pipelineOf(this.app)
+        .streams()
+        .find((one) => one.stream === stream)?.feeds.length ?? 0;
     await until(`${trackers.length + 1} feeds of ${stream}`, () => known() === trackers.length + 1, DEADLINE_MS);
   }
 
@@ -93,7 +97,9 @@ export class Evaluator {
   }
 
   judged(stream: string, tracker: string): number | null | undefined {
-    const series = this.app.live.streams().find((one) => one.stream === stream)?.series;
+    const series = pipelineOf(this.app)
+      .streams()
+      .find((one) => one.stream === stream)?.series;
     return series?.find((one) => one.tracker === tracker)?.k;
   }
 
@@ -134,7 +140,12 @@ export class Screen {
   /** Waits until the body says all of this about itself, such as `newest: 150`. */
   async shows(facts: Record<string, string | number>): Promise<void> {
     const selector = Object.entries(facts).map(([name, value]) => `[data-${name}="${value}"]`);
-    await this.page.locator(`body${selector.join('')}`).waitFor({ state: 'attached' });
+    try {
+      await this.page.locator(`body${selector.join('')}`).waitFor({ state: 'attached' });
+    } catch (error) {
+      const shown = await this.page.evaluate('JSON.stringify({ ...document.body.dataset })');
+      throw new Error(`the page says ${shown}`, { cause: error });
+    }
   }
 
   async go(evaluator: Evaluator, hash: string): Promise<void> {

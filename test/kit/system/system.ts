@@ -18,12 +18,18 @@ export function skipUnless(test: Mocha.Context, available: boolean, sentence: st
   test.skip();
 }
 
+const isFastRun = process.env.TGOSPA_TEST_FAST === '1';
+
 /**
  * For tests that take seconds: `npm run test:fast` leaves them out and counts them as pending, `npm test` runs them.
  */
 export function skipInFastRun(test: Mocha.Context): void {
-  if (process.env.TGOSPA_TEST_FAST === '1') test.skip();
+  if (isFastRun) test.skip();
 }
+
+/** 1 to `all`, for tests that draw their scenes; `npm run test:fast` draws fewer. */
+export const seedsTo = (all: number, inFastRun: number): number[] =>
+  Array.from({ length: isFastRun ? inFastRun : all }, (_, n) => n + 1);
 
 /** For suites that drive other programs: how fast those answer is the machine's affair. */
 export const SYSTEM_TIMEOUT_MS = 300_000;

@@ -6,7 +6,7 @@ import { Stream } from '../../../src/stream/stream.js';
 import type { Finding } from '../../../src/wire/findings.js';
 import { mot17 } from '../../kit/metric/mot17.js';
 import { randomFrom } from '../../kit/random.js';
-import { skipInFastRun } from '../../kit/system/system.js';
+import { seedsTo, skipInFastRun } from '../../kit/system/system.js';
 import { keyed, moved, Rehearsal, rehearse, SCENE_START_MS, type Sent, scene } from '../../kit/wiring-scene.js';
 
 const MINUTE_MS = 60_000;
@@ -225,7 +225,7 @@ describe('findings', () => {
       'at one frame per second': { everyMs: 1000, speed: 40, frames: 240 },
     };
     for (const [what, options] of Object.entries(healthy))
-      for (const seed of what === 'of a crowd' ? [1] : [1, 2, 3])
+      for (const seed of seedsTo(what === 'of a crowd' ? 1 : 3, 1))
         it(`${what} (seed ${seed})`, () => {
           const feeds = scene({ ...options, seed });
           const byTime = {
@@ -258,6 +258,24 @@ describe('findings', () => {
       assert.deepEqual(rehearse({ reference: feed(0), tracker: feed(4) }).names, []);
     });
 
+    it('of a few slow things in whole pixels', () => {
+      for (const seed of seedsTo(60, 10)) {
+        const random = randomFrom(seed);
+        const things = Array.from({ length: 3 + (seed % 5) }, () => [random(), random(), random(), random()]);
+        const feed = (noise: number) =>
+          Array.from({ length: 420 }, (_, n): Sent => {
+            const objects = things.map(([x, y, phase, speed], i) => {
+              const angle = 6.28 * phase + n * 0.004 * (0.5 + speed);
+              const left = 1200 * x + 150 * Math.sin(angle) + 2 * noise * (random() - 0.5);
+              const top = 700 * y + 100 * Math.cos(angle) + noise * (random() - 0.5);
+              return { id: `${i}`, box: [Math.round(left), Math.round(top), 60, 120] };
+            });
+            return { atMs: n * 100, k: n + 1, objects: objects as Sent['objects'] };
+          });
+        assert.deepEqual(rehearse({ reference: feed(0), tracker: feed(4) }).names, [], `seed ${seed}`);
+      }
+    });
+
     it('of people who cross, and of the faults of the built-in scene', () => {
       for (const { name, frames } of crossingScene().trackers) {
         const feed = (role: 'reference' | 'tracker') =>
@@ -286,6 +304,33 @@ describe('findings', () => {
             name,
           );
         }
+      });
+  });
+
+  describe('name the mistake with real trackers', () => {
+    type Tracked = Array<{ id: string; box: number[] }>;
+    const asItIs = (tracks: Tracked) => tracks;
+    const shares = (tracks: Tracked): Tracked =>
+      tracks.map(({ id, box: [x, y, w, h] }) => ({ id, box: [x / 1920, y / 1080, w / 1920, h / 1080] }));
+    const cases: Array<[what: string, sequence: string, tracker: string, later: number, read: typeof asItIs]> = [
+      ['frame_offset', 'MOT17-05', 'BoT-SORT-ReTrack-Botsort_baseline', 1, asItIs],
+      ['frame_offset', 'MOT17-09', 'Lif_T', 1, asItIs],
+      ['frame_offset', 'MOT17-13', 'MPNTrack', 5, asItIs],
+      ['normalized_boxes', 'MOT17-02', 'DeepSORT-AxelBogos', 0, shares],
+      ['normalized_boxes', 'MOT17-11', 'DeepSORT-AxelBogos', 0, shares],
+    ];
+    for (const [what, sequence, tracker, later, read] of cases)
+      it(`${what} of ${later > 0 ? `${later} in ` : ''}${sequence} with ${tracker}`, function () {
+        skipInFastRun(this);
+        const frames = mot17(sequence, tracker)?.slice(0, 345);
+        if (!frames) this.skip();
+        const feed = (list: unknown[]) =>
+          list.map((objects, n): Sent => ({ atMs: n * 33, k: n + 1, objects: objects as Sent['objects'] }));
+        const { names } = rehearse({
+          reference: feed(frames!.map(({ reference }) => reference)),
+          tracker: feed(frames!.map((_, n) => read((frames![n - later]?.tracker ?? []) as unknown as Tracked))),
+        });
+        assert.deepEqual(names, [what]);
       });
   });
 
@@ -339,7 +384,7 @@ describe('findings', () => {
   });
 
   it('keep nothing of a tracker that matches', () => {
-    const { stream } = rehearse(scene());
+    const { stream } = rehearse(scene({ frames: 400 }));
     const { findings } = stream.toJSON();
     assert.equal(findings?.reference.seen.length, 0);
     assert.deepEqual(

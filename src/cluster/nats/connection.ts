@@ -1,0 +1,80 @@
+/**
+ * A connection to NATS: servers, credentials, heartbeat, and whether the server may be trusted with a log. Unless told
+ * to, it never comes back by itself: whoever holds it resumes where it was, and connects again.
+ */
+import { readFileSync } from 'node:fs';
+import { connect, credsAuthenticator, type NatsConnection } from '@nats-io/transport-node';
+
+export type { Msg, NatsConnection } from '@nats-io/transport-node';
+
+export interface NatsAccess {
+  /** who we are, in the lists of the broker */
+  name: string;
+  /** any of them serves; nats://, or tls:// where a server must prove who it is */
+  servers: string[];
+  username?: string;
+  password?: string;
+  /** of a decentralized account: file with its JWT and seed */
+  credentialsFile?: string;
+  /** PEM file with the authority that signed the certificates of the servers */
+  caFile?: string;
+  connectTimeoutMs: number;
+  /** a server that does not answer two of these is given up */
+  heartbeatMs: number;
+  /** come back forever, after about this time, instead of closing */
+  reconnectMs?: number;
+}
+
+export function connectNats(access: NatsAccess): Promise<NatsConnection> {
+  const { name, servers, username, password, credentialsFile, caFile } = access;
+  const secure = caFile !== undefined || servers.some((url) => url.startsWith('tls:'));
+  return connect({
+    name,
+    servers,
+    ...(username === undefined ? {} : { user: username, pass: password ?? '' }),
+    ...(credentialsFile === undefined ? {} : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }),
+    ...(secure ? { tls: caFile === undefined ? {} : { caFile } } : {}),
+    timeout: access.connectTimeoutMs,
+    pingInterval: access.heartbeatMs,
+    maxPingOut: 2,
+    reconnect: access.reconnectMs !== undefined,
+    maxReconnectAttempts: -1,
+    reconnectTimeWait: access.reconnectMs,
+    waitOnFirstConnect: access.reconnectMs !== undefined,
+  });
+}
+
+/** Before it, whole streams were lost when a server was killed, and acknowledged messages when the network was cut. */
+const OLDEST_SERVER = [2, 10, 23];
+
+/** Throws a sentence when the server is too old to keep a log. */
+export function checkServerVersion(version: string): void {
+  const parts = version.split(/[.-]/).map(Number);
+  const at = OLDEST_SERVER.findIndex((oldest, n) => parts[n] !== oldest);
+  if (at >= 0 && !(parts[at] > OLDEST_SERVER[at]))
+    throw new Error(
+      `the NATS server has version ${version}; ${OLDEST_SERVER.join('.')} or newer is needed: older ones lose what they acknowledged`,
+    );
+}
+
+/** What is known about a server from its monitoring port, `/jsz`; null when nobody said where that is. */
+export interface JetStreamFacts {
+  config?: { sync_always?: boolean };
+}
+
+/** A warning unless the server is known to flush before it acknowledges. */
+export function syncWarning(server: string, facts: JetStreamFacts | null): string | null {
+  if (facts?.config?.sync_always === true) return null;
+  const known = facts === null ? 'may acknowledge' : 'acknowledges';
+  return `NATS server ${server} ${known} what a power cut would lose; set jetstream.sync_interval: always there`;
+}
+
+/** Calls back whenever the connection is there again after it was not. */
+export function onReconnect(connection: NatsConnection, again: () => void): void {
+  void (async () => {
+    for await (const { type } of connection.status()) if (type === 'reconnect') again();
+  })();
+}
+
+/** How consumers ask: what a broker forgot when it ended is noticed after two heartbeats, in milliseconds. */
+export const PULLS = { expires: 4000, idle_heartbeat: 1000 };

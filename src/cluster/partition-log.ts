@@ -1,0 +1,197 @@
+/**
+ * The log of a partition on JetStream, with the discipline of the embedded one: records gather for a few milliseconds,
+ * one batch is underway at a time, and a record is durable when its batch is acknowledged.
+ *
+ * Invariants: batches are stored in the order of `append`; one that is not acknowledged is repeated until it is, and
+ * nothing behind it is sent before. A batch may therefore be stored twice: whoever applies the log drops records that
+ * a feed is already past. Two batches underway would be worse: the first may fail while the second is stored.
+ */
+import { type LogRecord, RecordReader, RecordWriter } from '../store/record.js';
+import { StorageFault } from '../store/storage-fault.js';
+import { type PartitionStream, StreamFullError } from './nats/partition-stream.js';
+
+export interface PartitionLogSettings {
+  /** records that come within this time share a batch */
+  gatherMs: number;
+  /** a batch of this size does not wait */
+  batchBytes: number;
+  /** more than this waiting is refused */
+  queueMaxBytes: number;
+  /** an acknowledgement that has not come within this time is asked for again */
+  timeoutMs: number;
+  /** wait between two attempts */
+  retryMs: number;
+  /** a batch that took longer was a stall: what waited behind it was late through no fault of its sender */
+  stallMs: number;
+}
+
+/** A record with its position. */
+export interface Positioned {
+  position: number;
+  record: LogRecord;
+}
+
+/** Batches have at most so many records: a position is sequence x this + index. */
+export const BATCH_RECORDS = 65_536;
+
+export const positionOf = (sequence: number, index: number): number => sequence * BATCH_RECORDS + index;
+export const sequenceOf = (position: number): number => Math.floor(position / BATCH_RECORDS);
+
+class Batch {
+  readonly writer = new RecordWriter();
+  count = 0;
+  readonly durable: Promise<number>;
+  resolve!: (sequence: number) => void;
+  reject!: (fault: StorageFault) => void;
+
+  constructor() {
+    this.durable = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    // a record nobody waits for may fail quietly
+    this.durable.catch(() => {});
+  }
+}
+
+export class PartitionLog {
+  #waiting: Batch[] = [];
+  #waitingBytes = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #underway: Promise<void> | null = null;
+  #closed = false;
+  #fault: StorageFault | null = null;
+  /** attempts that failed, since the start */
+  retries = 0;
+  /** milliseconds from the first attempt of the last batch to its acknowledgement */
+  publishMs = 0;
+  /** batches so far, and the time they took together */
+  batches = 0;
+  publishSeconds = 0;
+  /** told after a stall, with its milliseconds */
+  stalled: ((ms: number) => void) | null = null;
+
+  constructor(
+    readonly stream: Pick<PartitionStream, 'append'>,
+    readonly settings: PartitionLogSettings,
+  ) {}
+
+  /** Why nothing is accepted; null while it is. What was accepted before is stored once the fault is over. */
+  get fault(): StorageFault | null {
+    return this.#fault;
+  }
+
+  /** Accepts a record, or throws a StorageFault at once; resolves with its position when it is durable. */
+  append(record: LogRecord): Promise<number> {
+    const { durable, index } = this.#add(record);
+    return durable.then((sequence) => positionOf(sequence, index));
+  }
+
+  /** The same, with the sequence number; records of one batch share their promise. */
+  appendBatched(record: LogRecord): Promise<number> {
+    return this.#add(record).durable;
+  }
+
+  #add(record: LogRecord): { durable: Promise<number>; index: number } {
+    if (this.#closed) throw new StorageFault('storage_closed', 'the log is closed');
+    if (this.#fault) throw this.#fault;
+    if (this.#waitingBytes > this.settings.queueMaxBytes)
+      throw new StorageFault(
+        'storage_behind',
+        `${this.#waitingBytes} bytes wait for the broker; it is slow or out of reach`,
+      );
+    const batch = this.#openBatch();
+    const before = batch.writer.length;
+    batch.writer.write(record);
+    this.#waitingBytes += batch.writer.length - before;
+    const index = batch.count++;
+    this.#arm(batch);
+    return { durable: batch.durable, index };
+  }
+
+  get queuedBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  #openBatch(): Batch {
+    const last = this.#waiting.at(-1);
+    if (last && last.writer.length < this.settings.batchBytes && last.count < BATCH_RECORDS) return last;
+    const batch = new Batch();
+    this.#waiting.push(batch);
+    return batch;
+  }
+
+  #arm(batch: Batch): void {
+    if (this.#underway) return;
+    if (batch.writer.length >= this.settings.batchBytes) this.#send();
+    else this.#timer ??= setTimeout(() => this.#send(), this.settings.gatherMs);
+  }
+
+  #send(): void {
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#timer = null;
+    const batch = this.#underway ? undefined : this.#waiting.shift();
+    if (!batch) return;
+    this.#underway = this.#publish(batch).finally(() => {
+      this.#underway = null;
+      const next = this.#waiting[0];
+      if (next) this.#arm(next);
+    });
+  }
+
+  async #publish(batch: Batch): Promise<void> {
+    const bytes = batch.writer.bytes();
+    const startMs = performance.now();
+    while (!this.#closed) {
+      try {
+        const sequence = await this.stream.append(bytes, this.settings.timeoutMs);
+        this.publishMs = performance.now() - startMs;
+        this.batches++;
+        this.publishSeconds += this.publishMs / 1000;
+        this.#waitingBytes -= bytes.length;
+        this.#fault = null;
+        batch.resolve(sequence);
+        if (this.publishMs > this.settings.stallMs) this.stalled?.(this.publishMs);
+        return;
+      } catch (error) {
+        // whatever it was, nobody knows whether the batch is stored: only an acknowledgement says so
+        this.retries++;
+        if (error instanceof StreamFullError) this.#fault = new StorageFault('storage_full', error.message);
+        await new Promise((resolve) => setTimeout(resolve, this.settings.retryMs));
+      }
+    }
+    batch.reject(new StorageFault('storage_closed', 'the log was closed before this was stored'));
+  }
+
+  /** Waits for what is underway or, after `patienceMs`, gives it up. */
+  async close(patienceMs: number): Promise<void> {
+    const deadline = performance.now() + patienceMs;
+    const patience = setTimeout(() => {
+      this.#closed = true;
+    }, patienceMs);
+    while (this.#waiting.length > 0 || this.#underway) {
+      this.#send();
+      await this.#underway;
+      if (performance.now() > deadline) break;
+    }
+    clearTimeout(patience);
+    this.#closed = true;
+    for (const batch of this.#waiting) batch.reject(new StorageFault('storage_closed', 'the log is closed'));
+  }
+}
+
+/** Every record from a position on, in order, without end. */
+export async function* readRecords(
+  stream: PartitionStream,
+  from: number,
+  signal: AbortSignal,
+): AsyncGenerator<Positioned> {
+  for await (const { sequence, bytes } of stream.read(sequenceOf(from), signal)) {
+    const reader = new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+    for (let index = 0; !reader.done; index++) {
+      const record = reader.read();
+      const position = positionOf(sequence, index);
+      if (position >= from) yield { position, record };
+    }
+  }
+}

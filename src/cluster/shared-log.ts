@@ -1,0 +1,334 @@
+/**
+ * The log of a partition as its owner sees it (`store/log-port.ts`): records that gateways and owners append to
+ * JetStream, delivered in order; events in a chain that only the last owner can add to; snapshots in cells.
+ *
+ * Invariants: whoever opens it claims the chain first, so what it then reads of the log and publishes follows what the
+ * owner before could publish. A snapshot is written after the events of its records. Reports are values, not events:
+ * they are not in the chain, and a link is written only when there is an event to store.
+ */
+import { once } from 'node:events';
+import { eventKey } from '../store/commit.js';
+import type { DurableLog, LogGauges, LogOwner, Snapshot, Stored } from '../store/log-port.js';
+import { type LogRecord, RecordReader } from '../store/record.js';
+import { StorageFault } from '../store/storage-fault.js';
+import { decodeLink, EventChain } from './event-chain.js';
+import type { Layout } from './layout.js';
+import { LogFloor } from './log-floor.js';
+import { type Cell, FencedError } from './nats/cell.js';
+import { type Batch, type PartitionStream, readAll } from './nats/partition-stream.js';
+import { type PartitionLog, positionOf, sequenceOf } from './partition-log.js';
+import { type PackedSnapshot, packed, SnapshotCells } from './snapshot-cells.js';
+
+export interface SharedLogSettings {
+  /** covered records are kept while the log is not larger than this */
+  logKeepBytes: number;
+  /** how often covered records are looked for */
+  purgeMs: number;
+  /** a stream that holds back more batches than this is snapshotted */
+  heldBatches: number;
+  configVersion: number;
+}
+
+export interface SharedLogParts {
+  layout: Layout;
+  partition: number;
+  /** who opens it */
+  owner: string;
+  /** of this process, for the partition */
+  writer: PartitionLog;
+  settings: SharedLogSettings;
+}
+
+/** What is published of an event: no report, and only what can leave the process. */
+interface StoredEvent {
+  key: string | null;
+  event: unknown;
+}
+
+const isReport = (event: unknown): boolean => (event as { type?: string }).type === 'report';
+/** Position of the last record that a batch could have. */
+const endOf = (sequence: number): number => (sequence === 0 ? 0 : positionOf(sequence + 1, 0) - 1);
+
+export class SharedLog implements DurableLog {
+  readonly shared = true;
+  readonly damage = [];
+  readonly publishedUpTo: number;
+  readonly lastPosition: number;
+  readonly #floor = new LogFloor();
+  readonly #over = new AbortController();
+  readonly #batches: AsyncGenerator<Batch>;
+  /** everything up to this batch was handed over */
+  #delivered: number;
+  #deliveryWaiters: Array<{ sequence: number; resolve: () => void }> = [];
+  #snapshots: PackedSnapshot[] = [];
+  #saving: Promise<void> | null = null;
+  #publishedUpTo: number;
+  /** the key that the history has an event under */
+  readonly #keys = new WeakMap<object, string>();
+  #purge: NodeJS.Timeout | null = null;
+  #floorRevision = 0;
+  /** the owner has been told that it is none any more */
+  #isLost = false;
+  #bytes = 0;
+  #links = 0;
+
+  private constructor(
+    readonly parts: SharedLogParts,
+    readonly tellOwner: LogOwner,
+    readonly stream: PartitionStream,
+    readonly chain: EventChain,
+    readonly cells: SnapshotCells,
+    readonly stored: Snapshot[],
+    readonly floorCell: Cell,
+    first: number,
+    last: number,
+  ) {
+    this.publishedUpTo = this.#publishedUpTo = chain.upTo;
+    this.lastPosition = endOf(last);
+    this.#delivered = Math.max(first - 1, 0);
+    this.#batches = stream.read(first, this.#over.signal);
+  }
+
+  /** Claims the partition: from now on the owner before can publish nothing. */
+  static async open(parts: SharedLogParts, tellOwner: LogOwner): Promise<SharedLog> {
+    const { layout, partition, owner } = parts;
+    const chain = await EventChain.claim(await layout.chainCell(partition), owner);
+    const stream = await layout.log(partition);
+    const cells = new SnapshotCells(layout, partition);
+    const floorCell = await layout.floorCell(partition);
+    const { revision, bytes } = await floorCell.read();
+    const first = bytes.length === 0 ? 1 : Number(Buffer.from(bytes).toString());
+    const stored = await cells.load();
+    const last = await stream.lastSequence();
+    const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, first, last);
+    log.#floorRevision = revision;
+    return log;
+  }
+
+  get fault(): StorageFault | null {
+    return this.parts.writer.fault;
+  }
+
+  get gauges(): LogGauges {
+    const { writer } = this.parts;
+    const waiting = this.#snapshots.reduce((sum, { packed }) => sum + packed.length, 0);
+    return {
+      bytes: this.#bytes,
+      commits: writer.batches,
+      queuedRecords: 0,
+      queuedBytes: writer.queuedBytes + waiting,
+      faults: writer.retries,
+      damagedPlaces: 0,
+      commitMs: writer.publishMs,
+      oldestMs: 0,
+      freeBytes: 1,
+      neededBytes: 0,
+    };
+  }
+
+  /** Everything that a takeover would read is behind this batch. */
+  get deliveredSequence(): number {
+    return this.#delivered;
+  }
+
+  /** Throws a StorageFault at once when nothing is accepted, as the embedded log does. */
+  append(record: LogRecord): Promise<void> {
+    const stored = this.parts.writer.append(record).then((position) => this.#delivery(sequenceOf(position)));
+    // a record nobody waits for may fail quietly
+    stored.catch(() => {});
+    return stored;
+  }
+
+  #delivery(sequence: number): Promise<void> {
+    if (this.#delivered >= sequence || this.#isLost || this.#over.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => this.#deliveryWaiters.push({ sequence, resolve }));
+  }
+
+  /** Resolves when everything is delivered that is in the log by now. */
+  async catchUp(): Promise<void> {
+    await this.#delivery(await this.stream.lastSequence());
+  }
+
+  async *records(): AsyncGenerator<Stored> {
+    const last = sequenceOf(this.lastPosition);
+    while (this.#delivered < last) {
+      const batch = await this.#batches.next();
+      if (batch.done) throw new StorageFault('storage_closed', 'the log was closed while it was read');
+      this.#delivered = batch.value.sequence;
+      for (const stored of recordsIn(batch.value)) if (this.#isNeeded(stored)) yield stored;
+    }
+  }
+
+  #isNeeded({ position, record }: Stored): boolean {
+    if (position <= this.cells.positionOf(record.stream)) return false;
+    this.#floor.add(record.stream, position);
+    return true;
+  }
+
+  follow(): void {
+    void this.#deliver().catch((error) => this.#lose(error));
+    this.#purge = setInterval(() => void this.#purgeCovered().catch(() => {}), this.parts.settings.purgeMs);
+    this.#purge.unref();
+  }
+
+  async #deliver(): Promise<void> {
+    for await (const batch of this.#batches) {
+      if (this.#over.signal.aborted) return;
+      if (batch.sequence <= this.#delivered) continue;
+      const records = [...recordsIn(batch)];
+      for (const { position, record } of records) this.#floor.add(record.stream, position);
+      this.tellOwner.committed(
+        positionOf(batch.sequence, 0),
+        records.map(({ record }) => record),
+      );
+      this.#delivered = batch.sequence;
+      const waiting = this.#deliveryWaiters;
+      this.#deliveryWaiters = waiting.filter(({ sequence }) => sequence > this.#delivered);
+      for (const { sequence, resolve } of waiting) if (sequence <= this.#delivered) resolve();
+    }
+    if (!this.#over.signal.aborted) throw new Error('the connection to the brokers was closed');
+  }
+
+  #lose(error: unknown): void {
+    if (this.#over.signal.aborted || this.#isLost) return;
+    this.#isLost = true;
+    this.#releaseWaiting();
+    this.tellOwner.fenced?.(String((error as Error).message ?? error));
+  }
+
+  async publish(upTo: number, events: readonly unknown[]): Promise<void> {
+    const { configVersion } = this.parts.settings;
+    const stored = events.flatMap((event): StoredEvent[] =>
+      isReport(event) ? [] : [{ key: this.#keys.get(event as object) ?? null, event }],
+    );
+    const isConfigured = configVersion > this.chain.configVersion;
+    this.chain.configured(configVersion);
+    if (stored.length > 0 || isConfigured) {
+      await this.chain.publish(upTo, stored, this.#over.signal);
+      this.#links++;
+    }
+    this.#publishedUpTo = upTo;
+    this.#saveReady();
+  }
+
+  /** Links of the chain that were added here. */
+  get links(): number {
+    return this.#links;
+  }
+
+  saveSnapshot(stream: string, position: number, state: unknown): void {
+    const snapshot = packed(stream, position, state);
+    this.#snapshots = this.#snapshots.filter((waiting) => waiting.stream !== stream);
+    this.#snapshots.push(snapshot);
+    this.#saveReady();
+  }
+
+  #saveReady(): void {
+    this.#saving ??= this.#save().finally(() => {
+      this.#saving = null;
+      // one that is closed saves nothing more: it would come back here for ever, without a pause
+      if (this.#over.signal.aborted || this.#isLost) return;
+      if (this.#snapshots.some(({ position }) => position <= this.#publishedUpTo)) this.#saveReady();
+    });
+  }
+
+  async #save(): Promise<void> {
+    for (;;) {
+      const at = this.#snapshots.findIndex(({ position }) => position <= this.#publishedUpTo);
+      if (at < 0 || this.#over.signal.aborted || this.#isLost) return;
+      const [snapshot] = this.#snapshots.splice(at, 1);
+      try {
+        await this.cells.save(snapshot, this.#over.signal);
+        this.#floor.covered(snapshot.stream, snapshot.position);
+      } catch (error) {
+        if (!this.#over.signal.aborted) this.#lose(error);
+        return;
+      }
+    }
+  }
+
+  /** Where the next owner begins to read is written before anything is dropped. */
+  async #purgeCovered(): Promise<void> {
+    const { logKeepBytes, heldBatches } = this.parts.settings;
+    const floor = this.#floor.floor(this.#delivered + 1);
+    if (this.#delivered - floor > heldBatches)
+      this.tellOwner.heldBack(this.#floor.holders(this.#delivered - heldBatches));
+    await this.#writeFloor(floor);
+    const { bytes } = await this.stream.state();
+    this.#bytes = bytes;
+    if (bytes > logKeepBytes) await this.stream.purgeBelow(floor);
+  }
+
+  /** A floor of another owner is one of the same log; ours follows at the next look. */
+  async #writeFloor(floor: number): Promise<void> {
+    try {
+      const bytes = Buffer.from(String(floor));
+      this.#floorRevision = await this.floorCell.write(this.#floorRevision, bytes, this.#over.signal);
+    } catch (error) {
+      if (error instanceof FencedError) this.#floorRevision = (await this.floorCell.read()).revision;
+      throw error;
+    }
+  }
+
+  saveEvent(key: string, event: unknown): void {
+    if (event !== null) this.#keys.set(event as object, key);
+  }
+
+  /** Of the chain, as far as it is kept. */
+  async events(): Promise<Array<{ key: string; event: unknown }>> {
+    const { layout, partition } = this.parts;
+    const found: Array<{ key: string; event: unknown }> = [];
+    for (const bytes of await readAll(layout.connection, layout.eventStream, layout.eventSubject(partition))) {
+      const { upTo, events } = decodeLink(bytes);
+      for (const [n, { key, event }] of (events as StoredEvent[]).entries())
+        found.push({ key: key ?? eventKey(upTo, n), event });
+    }
+    return found;
+  }
+
+  async *snapshots(): AsyncGenerator<Snapshot> {
+    yield* this.stored.splice(0);
+  }
+
+  snapshotOf(stream: string): Promise<Snapshot | undefined> {
+    return this.cells.of(stream);
+  }
+
+  async *recordsOf(stream: string, after: number, upTo: number): AsyncGenerator<Stored> {
+    const last = Math.min(sequenceOf(upTo), await this.stream.lastSequence());
+    const first = sequenceOf(after);
+    if (first > last || last === 0) return;
+    for await (const batch of this.stream.read(first, this.#over.signal)) {
+      for (const stored of recordsIn(batch))
+        if (stored.record.stream === stream && stored.position > after && stored.position <= upTo) yield stored;
+      if (batch.sequence >= last) return;
+    }
+  }
+
+  /** What was appended here is delivered, and snapshots whose events are out are stored. */
+  async flush(): Promise<void> {
+    await this.catchUp();
+    while (this.#saving) await this.#saving;
+  }
+
+  async close(): Promise<void> {
+    await Promise.race([this.flush(), once(this.#over.signal, 'abort')]);
+    await this.kill();
+  }
+
+  async kill(): Promise<void> {
+    if (this.#purge) clearInterval(this.#purge);
+    this.#over.abort();
+    this.#releaseWaiting();
+  }
+
+  /** Nothing is delivered any more: nobody waits for it. */
+  #releaseWaiting(): void {
+    for (const { resolve } of this.#deliveryWaiters.splice(0)) resolve();
+  }
+}
+
+function* recordsIn({ sequence, bytes }: Batch): Generator<Stored> {
+  const reader = new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  for (let index = 0; !reader.done; index++) yield { position: positionOf(sequence, index), record: reader.read() };
+}

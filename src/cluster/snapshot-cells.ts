@@ -1,0 +1,108 @@
+/**
+ * The snapshots of a partition: one cell for each stream, replaced by compare-and-set, newest position wins. Two owners
+ * that both believe in themselves cannot harm each other here: a snapshot is the state of the log at its position,
+ * whoever made it, and its events were out before it was written.
+ */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { packSnapshot, unpackSnapshot } from '../store/formats.js';
+import type { Snapshot } from '../store/log-port.js';
+import type { Layout } from './layout.js';
+import { type Cell, FencedError } from './nats/cell.js';
+import { readNewest } from './nats/watch.js';
+
+interface Head {
+  stream: string;
+  position: number;
+  retired: boolean;
+}
+
+/** A snapshot on its way. */
+export interface PackedSnapshot extends Head {
+  packed: Uint8Array;
+}
+
+export function packed(stream: string, position: number, state: unknown): PackedSnapshot {
+  const bytes = state === null ? Buffer.alloc(0) : state instanceof Uint8Array ? state : packSnapshot(state);
+  return { stream, position, retired: state === null, packed: Uint8Array.from(bytes) };
+}
+
+function encode({ packed, ...head }: PackedSnapshot): Uint8Array {
+  const text = Buffer.from(JSON.stringify(head));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  return Buffer.concat([length, text, deflateRawSync(packed, { level: 1 })]);
+}
+
+function decode(bytes: Uint8Array): PackedSnapshot {
+  const buffer = Buffer.from(bytes);
+  const end = 4 + buffer.readUInt32LE(0);
+  return { ...(JSON.parse(buffer.toString('utf8', 4, end)) as Head), packed: inflateRawSync(buffer.subarray(end)) };
+}
+
+const unpacked = ({ stream, position, retired, packed }: PackedSnapshot): Snapshot => ({
+  stream,
+  position,
+  state: retired ? null : unpackSnapshot(packed, stream),
+});
+
+interface Known {
+  cell: Cell;
+  revision: number;
+  position: number;
+}
+
+export class SnapshotCells {
+  readonly #known = new Map<string, Known>();
+
+  constructor(
+    readonly layout: Layout,
+    readonly partition: number,
+  ) {}
+
+  /** Everything that is stored; to be called before anything is written. */
+  async load(): Promise<Snapshot[]> {
+    const { layout, partition } = this;
+    const stored = await readNewest(layout.connection, layout.snapshotStream, layout.snapshotSubjects(partition));
+    return Promise.all(
+      stored.map(async ({ revision, bytes }) => {
+        const snapshot = decode(bytes);
+        const { stream, position } = snapshot;
+        this.#known.set(stream, { cell: await layout.snapshotCell(partition, stream), revision, position });
+        return unpacked(snapshot);
+      }),
+    );
+  }
+
+  /** Of the last snapshot of a stream; 0 when there is none. */
+  positionOf(stream: string): number {
+    return this.#known.get(stream)?.position ?? 0;
+  }
+
+  async of(stream: string): Promise<Snapshot | undefined> {
+    const { bytes } = await (await this.layout.snapshotCell(this.partition, stream)).read();
+    return bytes.length === 0 ? undefined : unpacked(decode(bytes));
+  }
+
+  /** Stores it, unless there is a newer one. */
+  async save(snapshot: PackedSnapshot, signal: AbortSignal): Promise<void> {
+    const { stream, position } = snapshot;
+    let known = this.#known.get(stream);
+    if (!known) {
+      known = { cell: await this.layout.snapshotCell(this.partition, stream), revision: 0, position: 0 };
+      this.#known.set(stream, known);
+    }
+    const bytes = encode(snapshot);
+    while (known.position < position) {
+      try {
+        known.revision = await known.cell.write(known.revision, bytes, signal);
+        known.position = position;
+      } catch (error) {
+        if (!(error instanceof FencedError)) throw error;
+        // another owner wrote one: of the same log, so only its position matters
+        const { revision, bytes: other } = await known.cell.read(signal);
+        known.revision = revision;
+        known.position = other.length === 0 ? 0 : decode(other).position;
+      }
+    }
+  }
+}

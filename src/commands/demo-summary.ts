@@ -1,0 +1,110 @@
+/**
+ * What the demo shows on a terminal: everything that happens, line by line, and below it one line that stays, with the
+ * newest figures of both trackers. No line is wider than the screen. Where output is no terminal, the line of figures
+ * comes every two seconds instead.
+ */
+import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import type { IncidentEvent } from '../wire/incidents.js';
+import type { Console } from './console/console.js';
+import { CLEAR_LINE } from './console/progress.js';
+import { wrapText } from './console/table.js';
+
+/** How often the figures are drawn, on a terminal and elsewhere. */
+const REDRAW_MS = 200;
+const LINE_MS = 2000;
+
+export class Summary {
+  readonly #newest = new Map<string, ReportEvent>();
+  readonly #switches = new Map<string, number>();
+  /** causes of open incidents, as they were told */
+  readonly #causes = new Map<string, string>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(
+    readonly trackers: readonly string[],
+    readonly console: Console,
+  ) {
+    this.#timer = setInterval(() => this.#draw(), this.#inPlace ? REDRAW_MS : LINE_MS);
+  }
+
+  get #inPlace(): boolean {
+    return this.console.scrolls === true;
+  }
+
+  apply(event: LiveEvent): void {
+    if (event.type === 'report') {
+      this.#newest.set(event.tracker, event);
+      return;
+    }
+    if (event.type === 'switch')
+      this.#switches.set(event.tracker, (this.#switches.get(event.tracker) ?? 0) + event.switches);
+    const what = event.type === 'incident' ? this.#incident(event) : describe(event);
+    if (what !== null) this.#tell(what);
+  }
+
+  /** When it opens, when another cause is likelier, and when it is over. */
+  #incident({ tracker, phase, cause, message }: IncidentEvent): string | null {
+    const known = this.#causes.get(tracker);
+    if (phase === 'end') this.#causes.delete(tracker);
+    else this.#causes.set(tracker, cause);
+    if (phase === 'end') return `${tracker}: all is well again`;
+    const what = message.startsWith(`${cause}: `) ? message : `${cause}: ${message}`;
+    return known === cause ? null : `INCIDENT ${tracker}, ${what}`;
+  }
+
+  /** One thing that happened; it scrolls up, the figures stay below it. */
+  #tell(what: string): void {
+    const { columns } = this.console.screen;
+    const lines = wrapText(`${new Date().toTimeString().slice(0, 8)}  ${what}`, columns - 1, ' '.repeat(10));
+    const text = `${lines.map((line) => line.slice(0, columns - 1)).join('\n')}\n`;
+    this.console.out.write(this.#inPlace ? `${CLEAR_LINE}${text}` : text);
+    if (this.#inPlace) this.#draw();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    if (this.#inPlace && this.#newest.size > 0) this.console.out.write('\n');
+  }
+
+  #draw(): void {
+    if (this.#newest.size === 0) return;
+    const { columns } = this.console.screen;
+    const forms = [this.#figures(true), this.#figures(false)];
+    const line = (forms.find((form) => form.length < columns) ?? forms[1]).slice(0, columns - 1);
+    this.console.out.write(this.#inPlace ? `${CLEAR_LINE}${line}` : `${line}\n`);
+  }
+
+  /** The newest figures of all trackers; switches where there is room. */
+  #figures(withSwitches: boolean): string {
+    const k = Math.max(...[...this.#newest.values()].map((event) => event.k));
+    const parts = this.trackers.flatMap((tracker) => {
+      const event = this.#newest.get(tracker);
+      if (!event) return [];
+      const { distance, count } = event.report;
+      const switches = withSwitches ? `, ${this.#switches.get(tracker) ?? 0} switches` : '';
+      return [`${tracker} ${distance.toPrecision(3)}: ${count.missed} missed, ${count.false} false${switches}`];
+    });
+    return [`frame ${k}`, ...parts].join(' | ');
+  }
+}
+
+const short = (value: number) => String(Number(value.toPrecision(2)));
+
+/** An event in a few words; null for those that are not worth a line. */
+function describe(event: LiveEvent): string | null {
+  switch (event.type) {
+    case 'switch':
+      return `${event.tracker}: truth ${event.truth} switched from ${event.from ?? 'none'} to ${event.to ?? 'none'}, frame ${event.k}`;
+    case 'spike': {
+      const { tracker, signal, phase, k, expected, observed } = event;
+      if (phase === 'end') return `${tracker}: ${signal} is as usual again`;
+      return phase === 'start'
+        ? `SPIKE ${tracker} ${signal}: ${short(observed)}, usual ${short(expected)}, since frame ${k}`
+        : null;
+    }
+    case 'silence':
+      return `${event.tracker ?? 'reference'} ${event.over ? 'is back' : 'is silent'}`;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * Every threshold of a diagnosis, in one place, by what it decides. What an operator may want otherwise stands in the
+ * configuration (`streams.*.spikes`: critical, sameIncidentSeconds, lateFrames); these are facts about trackers and
+ * scenes, found on MOT17 with `npm run bench -- spikes --parts faults`, and few would know how to choose them.
+ */
+
+// how often an incident is looked at
+
+/** frames after its start at which it is looked at again; then at twice as many, and so on */
+export const FIRST_LOOK = 3;
+/** looks after which a diagnosis stands */
+export const LOOKS_MAX = 6;
+/** frames after which what comes back is another incident, where times are not known */
+export const BACK_FRAMES = 18_000;
+
+// what is looked at
+
+/** frames since the trouble began, the newest */
+export const BAD_MAX = 40;
+/** pairs of objects that are compared, in all frames together, and frames that are compared at least */
+export const COMPARED_MAX = 150_000;
+export const PAIRED_MIN = 4;
+
+// silent, frozen, frames skipped
+
+/** frames without which nothing is said */
+export const FRAMES_MIN = 3;
+/** share of the frames that must be empty of tracks for a tracker to be silent */
+export const SILENT_SHARE = 0.9;
+/** share of the frames in which a tracker that skips some has nothing, or nothing new */
+export const SKIPPED_MIN = 0.25;
+/** runs of skipped frames for each frame between them */
+export const RUNS_SHARE = 0.3;
+/** share of the tracks, and at most of the truths, that do not move */
+export const STILL_SHARE = 0.9;
+export const STILL_TRUTHS_MAX = 0.6;
+
+// late and early
+
+/** frames that a tracker is off by at least, beyond twice the standard error */
+export const LAG_MIN = 0.45;
+/** a standard error above this says nothing of a frame */
+export const ERROR_MAX = 0.25;
+/** frames before the trouble from which the usual lag is taken, and truths that must tell of it */
+export const BEFORE_MIN = 12;
+export const LAG_TRUTHS_MIN = 3;
+/**
+ * frames to both sides that a velocity is taken from: from one to the next it is mostly rounding; and of so many one is
+ * looked at for a slight lag
+ */
+export const VELOCITY_REACH = 4;
+/** what a shift in time must explain beyond what is there without it */
+export const GAIN_MIN = 1.04;
+/** frames after which a slight lag is looked for, and looks that must agree */
+export const TIMING_FRAMES = 64;
+export const TIMING_LOOKS = 2;
+/** looks from which it is known how late the tracks usually are, over which that is learned, and that are held back */
+export const USUAL_LOOKS = 2;
+export const USUAL_LOOKS_MAX = 3;
+export const HELD_LOOKS = 2;
+
+// coordinates that are read otherwise, scaled or moved
+
+/** moments, pairs, and the share of the possible pairs that an explanation rests on */
+export const MOMENTS_MIN = 2;
+export const PAIRS_MIN = 8;
+export const SHARE_MIN = 0.25;
+/** the scene as it is has at most so much of the share that the explanation has */
+export const AS_IT_IS_MAX = 0.5;
+/** of a shift in space: standard errors of the residuals, and what it must explain beyond what is there without it */
+export const SHIFT_ERRORS = 6;
+export const SHIFT_GAIN = 1.15;
+
+// a region or a class lost
+
+/** cells of the scene along each axis, and objects without which nothing is said */
+export const CELLS = 6;
+export const TRUTHS_MIN = 8;
+/** share that is missed inside what was lost; and beyond it, at most */
+export const INSIDE_MIN = 0.75;
+export const OUTSIDE_MAX = 0.4;
+/** twice the log likelihood ratio, per object: frames of one object are not independent */
+export const RATIO_MIN = 6;
+
+// identities, duplicates, ghosts, clutter
+
+/** objects that change their track in one frame, and as a share of those that could */
+export const AT_ONCE_MIN = 3;
+export const AT_ONCE_SHARE = 0.4;
+/** changes since the trouble began, and how many times as many for each pair as before */
+export const CHANGES_MIN = 4;
+export const CHANGES_FACTOR = 4;
+/** share of the new partners that nobody had before, when ids begin anew */
+export const NEW_SHARE = 0.7;
+/** share of what has no partner that lies on an object with one; for each pair, and how many times as before */
+export const DOUBLE_SHARE = 0.5;
+export const DOUBLE_PER_PAIR = 0.2;
+export const DOUBLE_FACTOR = 2;
+/** more false tracks in a frame than before, at least */
+export const RISEN_MIN = 0.4;
+/** frames that a ghost is there for, and the share of the frames since it came */
+export const GHOST_FRAMES = 5;
+export const GHOST_SHARE = 0.6;

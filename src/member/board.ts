@@ -1,0 +1,118 @@
+/**
+ * What the processes of a cluster say about themselves, as this one has heard it: who owns which partition and how far
+ * it is, and which processes live. Ages go by this process's own monotonic clock, from when it heard something, and
+ * start anew after it could not hear.
+ */
+import type { Layout } from '../cluster/layout.js';
+import { tenureOf } from '../cluster/lease.js';
+import type { CellValue } from '../cluster/nats/cell.js';
+import { watch } from '../cluster/nats/watch.js';
+import type { ClusterRole } from '../config/cluster.js';
+
+/** What a process says about itself. */
+export interface MemberInfo {
+  id: string;
+  roles: readonly ClusterRole[];
+  /** of its page, for people */
+  url: string;
+  /** somebody reads reports there */
+  readsReports: boolean;
+  /** it stops */
+  gone?: boolean;
+}
+
+interface Heard {
+  info: MemberInfo;
+  sinceMs: number;
+}
+
+const NOTHING: CellValue = { revision: 0, bytes: new Uint8Array(0) };
+
+export class Board {
+  readonly #leases = new Map<string, CellValue>();
+  readonly #members = new Map<string, Heard>();
+  readonly #over = new AbortController();
+  #waiting: Array<{ partition: number; position: number; resolve: () => void }> = [];
+
+  constructor(
+    readonly layout: Layout,
+    readonly expiryMs: number,
+  ) {}
+
+  /** Resolves when everything is known that was said before. */
+  start(failed: (error: unknown) => void): Promise<void> {
+    const { layout } = this;
+    const settings = { stream: layout.leaseStream, subject: '>', from: 'newest' as const };
+    return new Promise((resolve) => {
+      watch(layout.connection, settings, this.#over.signal, (value) => this.#hear(value), resolve).catch((error) => {
+        if (!this.#over.signal.aborted) failed(error);
+      });
+    });
+  }
+
+  #hear({ subject, revision, bytes }: CellValue & { subject: string }): void {
+    const [kind, name] = subject.split('.').slice(-2);
+    if (kind === 'lease') {
+      this.#leases.set(name, { revision, bytes });
+      this.#release();
+    } else this.#hearMember(JSON.parse(Buffer.from(bytes).toString()));
+  }
+
+  #hearMember(info: MemberInfo): void {
+    if (info.gone) this.#members.delete(info.id);
+    else this.#members.set(info.id, { info, sinceMs: performance.now() });
+  }
+
+  #release(): void {
+    const waiting = this.#waiting;
+    this.#waiting = waiting.filter(({ partition, position }) => this.applied(partition) < position);
+    for (const one of waiting) if (!this.#waiting.includes(one)) one.resolve();
+  }
+
+  lease(what: number | string): CellValue {
+    return this.#leases.get(String(what)) ?? NOTHING;
+  }
+
+  ownerOf(partition: number): string | null {
+    return tenureOf(this.lease(partition).bytes).owner;
+  }
+
+  /** Its owner has applied the log of a partition up to this position. */
+  applied(partition: number): number {
+    return tenureOf(this.lease(partition).bytes).applied;
+  }
+
+  /** Resolves when that has reached a position. */
+  appliedAtLeast(partition: number, position: number): Promise<void> {
+    if (this.applied(partition) >= position) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ partition, position, resolve }));
+  }
+
+  /** Those that have said something lately. */
+  members(role?: ClusterRole): MemberInfo[] {
+    const since = performance.now() - this.expiryMs;
+    return [...this.#members.values()].flatMap(({ info, sinceMs }) =>
+      sinceMs >= since && (role === undefined || info.roles.includes(role)) ? [info] : [],
+    );
+  }
+
+  /** Ids of those that have said nothing for this long. */
+  silentSince(ms: number): string[] {
+    const since = performance.now() - ms;
+    return [...this.#members].flatMap(([id, { sinceMs }]) => (sinceMs < since ? [id] : []));
+  }
+
+  forget(id: string): void {
+    this.#members.delete(id);
+  }
+
+  /** This process did not hear for a while: everybody gets its whole time again. */
+  lookAnew(): void {
+    for (const heard of this.#members.values()) heard.sinceMs = performance.now();
+  }
+
+  close(): void {
+    this.#over.abort();
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Which partitions this process owns. It takes those that nobody holds, up to its fair share, renews their leases, and
+ * gives one up at a time when it has more than its share. A lease is lost when somebody else has written it; a
+ * partition also when somebody else has claimed its chain of events.
+ */
+import type { Layout } from '../cluster/layout.js';
+import { Lease } from '../cluster/lease.js';
+import type { ClusterSettings } from '../config/cluster.js';
+import type { Logger } from '../telemetry/logger.js';
+import type { Board } from './board.js';
+import type { OwnedPartition } from './owned-partition.js';
+
+export interface OwnershipParts {
+  id: string;
+  settings: ClusterSettings;
+  layout: Layout;
+  board: Board;
+  logger: Logger;
+  open(partition: number): Promise<OwnedPartition>;
+  /** a partition is served here, or no longer */
+  gained(owned: OwnedPartition): void;
+  lost(owned: OwnedPartition): void;
+}
+
+interface Place {
+  readonly partition: number;
+  readonly lease: Lease;
+  state: 'free' | 'taking' | 'owned' | 'leaving';
+  owned: OwnedPartition | null;
+  renewedMs: number;
+  renewing: boolean;
+}
+
+/** partitions that are read at once: each needs the processor */
+const TAKEN_AT_ONCE = 2;
+
+export class Ownership {
+  readonly #places: Place[] = [];
+  #timer: NodeJS.Timeout | null = null;
+  #lookedMs = performance.now();
+  #movedMs = performance.now();
+  #stopping = false;
+  /** takeovers, leases lost to others, and partitions given up, since the start */
+  readonly counts = { taken: 0, lost: 0, released: 0 };
+  /** seconds of the last takeover, from the lease to the last record */
+  takeoverSeconds = 0;
+
+  private constructor(readonly parts: OwnershipParts) {}
+
+  static async start(parts: OwnershipParts): Promise<Ownership> {
+    const ownership = new Ownership(parts);
+    const { layout, id, settings } = parts;
+    for (let partition = 0; partition < settings.partitions; partition++) {
+      const lease = new Lease(await layout.leaseCell(partition), id, settings);
+      ownership.#places.push({ partition, lease, state: 'free', owned: null, renewedMs: 0, renewing: false });
+    }
+    ownership.#timer = setInterval(() => ownership.#look(), settings.renewMs / 3);
+    ownership.#look();
+    return ownership;
+  }
+
+  get owned(): OwnedPartition[] {
+    return this.#places.flatMap(({ state, owned }) => (state === 'owned' && owned ? [owned] : []));
+  }
+
+  /** This process did not hear for a while. */
+  lookAnew(): void {
+    for (const { lease } of this.#places) lease.lookAnew();
+    this.parts.board.lookAnew();
+  }
+
+  #look(): void {
+    if (this.#stopping) return;
+    const { settings, board, id } = this.parts;
+    const nowMs = performance.now();
+    if (nowMs - this.#lookedMs > settings.expiryMs / 2) this.lookAnew();
+    this.#lookedMs = nowMs;
+    const held = this.#places.filter(({ state }) => state !== 'free');
+    for (const place of held) if (nowMs - place.renewedMs >= settings.renewMs) void this.#renew(place, nowMs);
+    const free = this.#places.filter(
+      ({ state, lease, partition }) => state === 'free' && lease.isFree(board.lease(partition)),
+    );
+    const others = board.members('evaluator').filter((member) => member.id !== id).length;
+    const share = Math.ceil(settings.partitions / (others + 1));
+    if (held.length > share) this.#releaseOne(nowMs);
+    else this.#takeSome(free, share - held.length);
+  }
+
+  #takeSome(free: Place[], room: number): void {
+    const taking = this.#places.filter(({ state }) => state === 'taking').length;
+    // everybody begins elsewhere, so that few want the same
+    const from = free.length > 0 ? hash(this.parts.id) % free.length : 0;
+    const some = [...free.slice(from), ...free.slice(0, from)].slice(0, Math.min(room, TAKEN_AT_ONCE - taking));
+    for (const place of some) void this.#take(place);
+  }
+
+  async #take(place: Place): Promise<void> {
+    const { board, logger, open, gained } = this.parts;
+    const { lease, partition } = place;
+    const before = board.ownerOf(partition);
+    const began = performance.now();
+    place.state = 'taking';
+    try {
+      if (!(await lease.take(board.lease(partition)))) {
+        place.state = 'free';
+        return;
+      }
+      place.renewedMs = performance.now();
+      const owned = await open(partition);
+      if (!lease.isHeld || this.#stopping) {
+        await owned.kill();
+        place.state = 'free';
+        return;
+      }
+      place.owned = owned;
+      place.state = 'owned';
+      this.counts.taken++;
+      this.takeoverSeconds = (performance.now() - began) / 1000;
+      gained(owned);
+      logger.info('partition_taken', { partition, before, ms: Math.round(1000 * this.takeoverSeconds) });
+      void owned.live.fenced.then((reason) => this.#lose(place, owned, reason));
+    } catch (error) {
+      logger.error('partition_not_taken', { partition, error });
+      await lease.release(0).catch(() => {});
+      place.state = 'free';
+    }
+  }
+
+  async #renew(place: Place, nowMs: number): Promise<void> {
+    if (place.renewing) return;
+    place.renewing = true;
+    place.renewedMs = nowMs;
+    const { lease, partition } = place;
+    try {
+      const applied = place.owned?.live.appliedPosition ?? this.parts.board.applied(partition);
+      const isOurs = await lease.renew(applied);
+      if (!isOurs && place.owned) this.#lose(place, place.owned, 'another process has its lease');
+    } catch (error) {
+      // only when the connection is closed
+      if (place.owned) this.#lose(place, place.owned, String((error as Error).message ?? error));
+    } finally {
+      place.renewing = false;
+    }
+  }
+
+  #lose(place: Place, owned: OwnedPartition, reason: string): void {
+    if (place.owned !== owned || this.#stopping) return;
+    place.owned = null;
+    place.state = 'free';
+    place.lease.lose();
+    this.counts.lost++;
+    this.parts.logger.warn('partition_lost', { partition: place.partition, reason });
+    this.parts.lost(owned);
+    void owned.kill();
+  }
+
+  #releaseOne(nowMs: number): void {
+    const { settings, logger } = this.parts;
+    if (nowMs - this.#movedMs < settings.moveMs) return;
+    const place = this.#places.findLast(({ state }) => state === 'owned');
+    if (!place || this.#places.some(({ state }) => state === 'leaving')) return;
+    this.#movedMs = nowMs;
+    logger.info('partition_released', { partition: place.partition });
+    void this.#release(place);
+  }
+
+  /** What is stored is applied and snapshotted first, so that the next owner has little to read. */
+  async #release(place: Place): Promise<void> {
+    const { owned, lease } = place;
+    if (!owned) return;
+    place.state = 'leaving';
+    this.parts.lost(owned);
+    try {
+      await owned.stop();
+      while (place.renewing) await new Promise((resolve) => setTimeout(resolve, 10));
+      await lease.release(owned.live.appliedPosition);
+    } catch (error) {
+      this.parts.logger.warn('partition_not_released', { partition: place.partition, error });
+      await owned.kill();
+    }
+    this.counts.released++;
+    place.owned = null;
+    lease.lose();
+    place.state = 'free';
+  }
+
+  /** Gives up everything, in order. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all(this.#places.filter(({ state }) => state === 'owned').map((place) => this.#release(place)));
+    if (this.#timer) clearInterval(this.#timer);
+  }
+}
+
+const hash = (text: string): number => [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 65_537, 7);

@@ -1,0 +1,171 @@
+/** One series in the overview: its verdict, usual beside now, distance and trend. Only what changed is written. */
+import type { RateState } from '../api.js';
+import type { Board, SeriesState } from '../board.js';
+import { h, setText } from '../dom.js';
+import { brief, duration, number, seriesLink, unitOf } from '../format.js';
+import { IncidentControls, remarkOf } from '../incident-controls.js';
+import { theme } from '../theme.js';
+import { stackBar } from '../what-if.js';
+import type { Verdict } from './health.js';
+
+const SPARK = { width: 96, height: 22 };
+const STALE_MS = 10_000;
+
+export class SeriesRow {
+  readonly element: HTMLTableRowElement;
+  #sentence = h('span', { class: 'sentence' });
+  #since = h('td', { class: 'since' });
+  #rates = { missed: rateCell(), false: rateCell(), switch: rateCell() };
+  #distance = h('td', { class: 'distance' });
+  #spark = h('canvas', { class: 'spark', role: 'img', 'aria-label': 'trend of the distance' });
+  #stack = h('td', { class: 'stack-cell' });
+  #fresh = h('td', { class: 'fresh' });
+  #controls: IncidentControls;
+  #shown: { cost: object | null; k: number | null } = { cost: null, k: null };
+
+  constructor(
+    readonly board: Board,
+    readonly series: SeriesState,
+  ) {
+    const { stream, tracker, profile } = series;
+    const several = (board.streams.get(stream)?.profiles.length ?? 0) > 1;
+    const link = h(
+      'a',
+      { href: seriesLink(series), title: profile },
+      h('b', {}, stream),
+      ` / ${tracker}`,
+      several && h('small', {}, ` ${profile}`),
+    );
+    this.#controls = new IncidentControls(board, series);
+    this.element = h(
+      'tr',
+      { 'data-series': `${stream}/${tracker}/${profile}` },
+      h(
+        'th',
+        { scope: 'row' },
+        h('div', { class: 'verdict' }, h('span', { class: 'dot', 'aria-hidden': 'true' }), link, this.#sentence),
+      ),
+      this.#since,
+      this.#rates.missed.cell,
+      this.#rates.false.cell,
+      this.#rates.switch.cell,
+      this.#distance,
+      h('td', {}, this.#spark),
+      this.#stack,
+      this.#fresh,
+      h('td', {}, this.#controls.element),
+    );
+  }
+
+  fill(verdict: Verdict, height: number): void {
+    const { series, board, element } = this;
+    element.style.height = `${height}px`;
+    element.dataset.k = String(series.k ?? '');
+    element.dataset.certified = String(series.exact);
+    if (element.dataset.health !== verdict.health) {
+      element.dataset.health = verdict.health;
+      element.className = `health-${verdict.health}`;
+    }
+    this.#say(verdict);
+    setText(this.#since, verdict.sinceMs > 0 ? duration(board.ageMs(verdict.sinceMs)) : '');
+    this.#fillRates(board.rates.get(series.key));
+    this.#fillDistance();
+    const { text, stale } = this.#freshness();
+    setText(this.#fresh, text);
+    this.#fresh.classList.toggle('stale', stale);
+    this.#controls.show();
+  }
+
+  #say({ sentence, health }: Verdict): void {
+    const remark = remarkOf(this.board, this.series);
+    const unproven = this.series.exact ? '' : ' Not proven in time.';
+    const text = `${health === 'fine' ? '' : sentence}${unproven}${remark ? ` [${remark}]` : ''}`;
+    setText(this.#sentence, text);
+    if (this.#sentence.title !== text) this.#sentence.title = text;
+  }
+
+  #fillRates(rate: RateState | undefined): void {
+    const figures = rate && rate.seconds > 0 ? ratesOf(rate) : null;
+    for (const [name, { now, usual }] of Object.entries(this.#rates)) {
+      const figure = figures?.[name as keyof Rates];
+      setText(now, figure ? brief(figure.now) : '–');
+      setText(usual, figure && figure.usual !== null ? brief(figure.usual) : '');
+    }
+  }
+
+  #fillDistance(): void {
+    const { series } = this;
+    const unit = unitOf(this.board.distances.get(series.profile));
+    setText(this.#distance, `${series.exact ? '' : '≤ '}${number(series.distance)}${unit ? ` ${unit}` : ''}`);
+    this.#distance.title = series.exact
+      ? ''
+      : 'not proven in time: the true distance may be smaller; nothing is settled';
+    this.#distance.dataset.value = String(series.distance);
+    const shown = this.#shown;
+    if (shown.k !== series.k || shown.cost === null) sparkline(this.#spark, series.spark);
+    if (shown.cost !== series.cost) this.#stack.replaceChildren(stackBar(series.cost));
+    this.#shown = { cost: series.cost, k: series.k };
+  }
+
+  #freshness(): { text: string; stale: boolean } {
+    const { series, board } = this;
+    if (series.ended) return { text: 'ended', stale: false };
+    if (series.receivedMs === 0) return { text: series.judged ? '–' : 'none yet', stale: false };
+    const ageMs = board.ageMs(series.receivedMs);
+    return { text: ageMs < 2000 ? 'now' : `${duration(ageMs)} ago`, stale: ageMs > STALE_MS };
+  }
+}
+
+function rateCell() {
+  const now = h('span');
+  const usual = h('small', { class: 'usual', title: 'usual' });
+  return { cell: h('td', { class: 'rate' }, now, ' ', usual), now, usual };
+}
+
+interface Rates {
+  missed: Figure;
+  false: Figure;
+  switch: Figure;
+}
+interface Figure {
+  now: number;
+  usual: number | null;
+}
+
+/** Per minute, and per object and hour; usual figures are per frame and come at the pace of the last minute. */
+export function ratesOf({ seconds, frames, missed, false: wrong, switches, proper, usual }: RateState): Rates {
+  const perMinute = 60 / seconds;
+  const objects = frames > 0 ? (proper + missed) / frames : 0;
+  const objectHours = (objects * seconds) / 3600;
+  const expected = (signal: string, factor: number) => {
+    const value = usual?.[signal];
+    return value === undefined || value === null || !Number.isFinite(factor) ? null : value * factor;
+  };
+  return {
+    missed: { now: missed * perMinute, usual: expected('missed', frames * perMinute) },
+    false: { now: wrong * perMinute, usual: expected('false', frames * perMinute) },
+    switch: {
+      now: objectHours > 0 ? switches / objectHours : 0,
+      usual: expected('switch', objectHours > 0 ? frames / objectHours : Number.NaN),
+    },
+  };
+}
+
+function sparkline(canvas: HTMLCanvasElement, values: number[]): void {
+  const ratio = window.devicePixelRatio || 1;
+  const width = SPARK.width * ratio;
+  const height = SPARK.height * ratio;
+  if (canvas.width !== width) canvas.width = width;
+  if (canvas.height !== height) canvas.height = height;
+  const context = canvas.getContext('2d')!;
+  context.clearRect(0, 0, width, height);
+  if (values.length < 2) return;
+  const top = Math.max(...values, 1e-12) * 1.05;
+  context.strokeStyle = theme().ink;
+  context.lineWidth = 1.25 * ratio;
+  context.beginPath();
+  values.forEach((value, n) => {
+    context.lineTo((n / (values.length - 1)) * width, height - (value / top) * (height - 2) - 1);
+  });
+  context.stroke();
+}

@@ -1,0 +1,68 @@
+/** The numbers of a finished sequence, from its evaluation, and what of a frame they are made of. */
+
+import { distances } from '../metric/distance.js';
+import type { Assigned, Frame, FrameEvaluation, Obj } from '../metric/evaluation.js';
+import type { Params } from '../metric/params.js';
+import { type Located, Performance, type PerformanceFrame, type PerformanceNumbers } from './performance.js';
+import { type Plane, placeOf } from './place.js';
+
+/** A truth that is missed in more steps than this in a row has a gap. */
+export const GAP_STEPS = 3;
+
+export const planeOf = ({ distance }: Params): Plane => (distance === 'geodesic' ? 'earth' : 'flat');
+
+/** `times` of the frames, in seconds, or their numbers. */
+export function performanceOf(
+  frames: readonly Frame[],
+  perFrame: readonly FrameEvaluation[],
+  times: readonly number[],
+  params: Params,
+  gapSteps = GAP_STEPS,
+): PerformanceNumbers {
+  const performance = new Performance({ plane: planeOf(params), gapSteps, truthsMax: Number.POSITIVE_INFINITY });
+  for (const frame of performanceFrames(frames, perFrame, times, params)) performance.update(frame);
+  return performance.get();
+}
+
+/** The frames of an evaluation as the numbers want them. */
+export function* performanceFrames(
+  frames: readonly Frame[],
+  perFrame: readonly FrameEvaluation[],
+  times: readonly number[],
+  params: Params,
+): Generator<PerformanceFrame> {
+  for (const [n, frame] of frames.entries())
+    yield performanceFrame(frame, perFrame[n].assignment.filter(isProper), times[n], params);
+}
+
+/** One frame and its proper pairs as the numbers want them. */
+export function performanceFrame(
+  { reference, tracker }: Frame,
+  pairs: readonly ProperPair[],
+  t: number,
+  params: Params,
+): PerformanceFrame {
+  const tracked = new Set(pairs.map(({ truth }) => truth));
+  const assigned = new Set(pairs.map(({ track }) => track));
+  const truths = reference.filter(({ id }) => tracked.has(id));
+  const extra = tracker.filter(
+    (track) => !assigned.has(track.id) && track.alone !== 0 && isNear(track, truths, params),
+  );
+  return { t, truths: reference.map(located), tracks: tracker.map(located), pairs, extraTracks: extra.length };
+}
+
+type ProperPair = Assigned & { distance: number };
+
+const isProper = (pair: Assigned): pair is ProperPair => pair.distance !== null;
+
+const located = (object: Obj): Located => {
+  const { id, alone } = object;
+  return alone === 0 ? { id, place: placeOf(object), judged: false } : { id, place: placeOf(object) };
+};
+
+const coordinatesOf = (object: Obj): readonly number[] => ('box' in object ? object.box : object.point);
+
+function isNear(track: Obj, truths: readonly Obj[], { distance, cutoff }: Params): boolean {
+  const own = coordinatesOf(track);
+  return truths.some((truth) => distances[distance](coordinatesOf(truth), 0, own, 0, own.length) < cutoff);
+}

@@ -1,0 +1,58 @@
+/**
+ * Runs a cluster on one broker and does everything to it that it must survive, seed by seed; see
+ * `kit/system/chaos.ts`. `npm run chaos -- --seeds 20 --first 1`. Exit code 1 when a run is not what an uninterrupted
+ * one would have been, or when nobody was ever fenced in it.
+ */
+import { parseArgs } from 'node:util';
+import { randomFrom } from './kit/random.js';
+import { Chaos, type Trouble } from './kit/system/chaos.js';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1' },
+    first: { type: 'string', default: '1' },
+    evaluators: { type: 'string', default: '2' },
+    streams: { type: 'string', default: '8' },
+    fps: { type: 'string', default: '20' },
+  },
+});
+const number = (name: keyof typeof values) => Number(values[name]);
+const all: number[] = [];
+let failed = 0;
+for (let seed = number('first'); seed < number('first') + number('seeds'); seed++) {
+  const random = randomFrom(seed);
+  const troubles: Trouble[] = ['suspend', 'kill', 'broker', 'kill', 'suspend'];
+  troubles.sort(() => random() - 0.5);
+  const began = performance.now();
+  const plan = {
+    seed,
+    evaluators: number('evaluators'),
+    streams: number('streams'),
+    fps: number('fps'),
+    partitions: 8,
+    troubles,
+    calmMs: 2500,
+    renewMs: 600,
+    expiryMs: 2500,
+  };
+  try {
+    const { takeovers, fenced, frames, records, repeated, events, claims } = await new Chaos(plan, (line) =>
+      console.log(`  ${line}`),
+    ).run();
+    all.push(...takeovers);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    const sums = { frames, records, repeated, events, claims, fenced };
+    console.log(
+      `seed ${seed}: equal, ${JSON.stringify(sums)}, takeovers ${takeovers.join(' ')} s, ${seconds} s in all`,
+    );
+    if (fenced === 0) throw new Error('nobody was fenced: this run shows nothing');
+  } catch (error) {
+    failed++;
+    console.log(`seed ${seed}: ${(error as Error).message}`);
+  }
+}
+all.sort((a, b) => a - b);
+const at = (share: number) => all[Math.min(all.length - 1, Math.floor(share * all.length))];
+if (all.length > 0) console.log(`${all.length} takeovers: median ${at(0.5)} s, p99 ${at(0.99)} s`);
+console.log(`${failed} of ${number('seeds')} seeds failed`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,155 @@
+/** The log of a partition as its owner has it, on a real broker: what it does when it is given up halfway. */
+import { strict as assert } from 'node:assert';
+import { setImmediate as turn } from 'node:timers/promises';
+import { Layout } from '../../src/cluster/layout.js';
+import { FencedError } from '../../src/cluster/nats/cell.js';
+import { connectNats, type NatsConnection } from '../../src/cluster/nats/connection.js';
+import { ask, tell } from '../../src/cluster/nats/questions.js';
+import { readNewest, watch } from '../../src/cluster/nats/watch.js';
+import { PartitionLog } from '../../src/cluster/partition-log.js';
+import { SharedLog } from '../../src/cluster/shared-log.js';
+import type { Stored } from '../../src/store/log-port.js';
+import type { LogRecord } from '../../src/store/record.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+
+const TIMES = { timeoutMs: 300, retryMs: 20 };
+const WRITING = { gatherMs: 2, batchBytes: 4096, queueMaxBytes: 1 << 20, stallMs: 1000, ...TIMES };
+const SIZES = { logMaxBytes: 1 << 22, stateMaxBytes: 1 << 22, linksKept: 100 };
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) found.push(item);
+  return found;
+}
+
+describe('the log of a partition on a broker', function () {
+  this.timeout(SYSTEM_TIMEOUT_MS);
+  const broker = new NatsServer();
+  let connection: NatsConnection;
+  let layout: Layout;
+
+  before(async function () {
+    skipUnlessNats(this);
+    await broker.start();
+    const access = { name: 'test', servers: [broker.url], connectTimeoutMs: 2000, heartbeatMs: 1000, reconnectMs: 50 };
+    connection = await connectNats(access);
+    layout = new Layout(connection, { name: 'test', partitions: 1, replicas: 1, ...SIZES, ...TIMES });
+    await layout.make();
+  });
+  after(async () => {
+    await connection?.close();
+    await broker.close();
+  });
+
+  const open = async () => {
+    const writer = new PartitionLog(await layout.log(0), WRITING);
+    const lost: string[] = [];
+    const delivered: Stored[] = [];
+    const owner = {
+      now: () => 0,
+      applied: () => 0,
+      committed: (first: number, records: LogRecord[]) =>
+        void delivered.push(...records.map((record, n) => ({ position: first + n, record }))),
+      heldBack: () => {},
+      faultChanged: () => {},
+      fenced: (reason: string) => void lost.push(reason),
+    };
+    const settings = { logKeepBytes: 1 << 20, purgeMs: 60_000, heldBatches: 100, configVersion: 0 };
+    const log = await SharedLog.open({ layout, partition: 0, owner: 'a', writer, settings }, owner);
+    return { log, writer, lost, delivered };
+  };
+
+  it('gives the next owner what was stored, and lets the owner before publish nothing', async () => {
+    const { log, delivered } = await open();
+    log.follow();
+    for (const atMs of [1, 2]) await log.append({ kind: 'tick', stream: 's', atMs });
+    const [first, second] = delivered.map(({ position }) => position);
+    await log.publish(first, [{ type: 'spike', n: 1 }]);
+    log.saveSnapshot('s', first, { some: 'state' });
+    await log.flush();
+    const next = await open();
+    assert.equal(next.log.publishedUpTo, first);
+    const snapshots = await all(next.log.snapshots());
+    assert.deepEqual(snapshots, [{ stream: 's', position: first, state: { some: 'state' } }]);
+    const records = await all(next.log.records());
+    assert.deepEqual(
+      records.map(({ position, record }) => [position, record.atMs]),
+      [[second, 2]],
+    );
+    assert.deepEqual(
+      (await next.log.events()).map(({ event }) => event),
+      [{ type: 'spike', n: 1 }],
+    );
+    await assert.rejects(log.publish(second, [{ type: 'spike', n: 2 }]), FencedError);
+    await next.log.kill();
+    await log.kill();
+  });
+
+  it('leaves the processor alone when it is closed with snapshots that wait', async () => {
+    const { log } = await open();
+    for (const stream of ['a', 'b', 'c']) log.saveSnapshot(stream, 0, { some: 'state' });
+    await log.kill();
+    // it would save for ever, and nothing else would have its turn
+    for (let n = 0; n < 10; n++) await turn();
+  });
+
+  it('refuses a record at once when nothing is accepted, and fails quietly for those that nobody waits for', async () => {
+    const { log, writer } = await open();
+    const unhandled: unknown[] = [];
+    const hear = (reason: unknown) => unhandled.push(reason);
+    process.on('unhandledRejection', hear);
+    broker.suspend();
+    log.append({ kind: 'tick', stream: 's', atMs: 1 });
+    await until('it is tried', () => writer.retries > 0);
+    await writer.close(0);
+    broker.resume();
+    assert.throws(() => log.append({ kind: 'tick', stream: 's', atMs: 2 }), { code: 'storage_closed' });
+    await turn();
+    process.off('unhandledRejection', hear);
+    await log.kill();
+    assert.deepEqual(unhandled, []);
+  });
+
+  it('has waiting for nobody when it is closed: what would be delivered is not', async () => {
+    const { log } = await open();
+    await log.kill();
+    await log.catchUp();
+  });
+
+  it('is watched on after its broker was killed, without a change left out', async () => {
+    const cell = await layout.leaseCell('watched');
+    const heard: string[] = [];
+    const over = new AbortController();
+    const settings = { stream: layout.leaseStream, subject: layout.leaseSubject('watched'), from: 'new' as const };
+    let isReady = false;
+    const watching = watch(
+      connection,
+      settings,
+      over.signal,
+      ({ bytes }) => heard.push(Buffer.from(bytes).toString()),
+      () => {
+        isReady = true;
+      },
+    );
+    await until('it is watched', () => isReady);
+    let revision = await cell.write(0, Buffer.from('1'));
+    await broker.stop('SIGKILL');
+    await broker.start();
+    revision = await cell.write(revision, Buffer.from('2'));
+    await until('the newest is heard', () => heard.includes('2'));
+    over.abort();
+    await watching;
+    const [{ bytes }] = await readNewest(connection, settings.stream, settings.subject);
+    assert.equal(Buffer.from(bytes).toString(), '2');
+  });
+
+  it('asks and tells nothing over a connection that is closed, and nothing breaks later', async () => {
+    const closed = await connectNats({ name: 'x', servers: [broker.url], connectTimeoutMs: 2000, heartbeatMs: 1000 });
+    await closed.close();
+    await assert.rejects(ask(closed, 'somebody', [], 1));
+    assert.equal(tell(closed, 'everybody', []), false);
+    // a timer set after that of the question fires after it
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  });
+});

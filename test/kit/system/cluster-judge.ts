@@ -1,0 +1,131 @@
+/**
+ * Judges what a cluster left on its brokers. The log is the order of everything: replayed by one owner that nobody
+ * interrupts, it must give the chain of events that the owners published together, event by event, and the windows they
+ * serve; what clients saw acked is in it, once and in order.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { NEVER } from 'rxjs';
+import { decodeLink, type Link } from '../../../src/cluster/event-chain.js';
+import { Layout } from '../../../src/cluster/layout.js';
+import type { NatsConnection } from '../../../src/cluster/nats/connection.js';
+import { readAll } from '../../../src/cluster/nats/partition-stream.js';
+import { readConfig } from '../../../src/config/config.js';
+import { Live } from '../../../src/live/pipeline.js';
+import { DataFolder } from '../../../src/store/folder.js';
+import { type LogRecord, RecordReader } from '../../../src/store/record.js';
+import { quiet } from '../live.js';
+import { SharedPartition } from '../shared-log.js';
+
+/** The last number that a client saw acked, by `stream/tracker`. */
+export type Acked = ReadonlyMap<string, number>;
+
+export interface Verdict {
+  records: number;
+  /** stored more than once */
+  repeated: number;
+  events: number;
+  /** claims of all partitions */
+  claims: number;
+  /** the windows of the replay, by stream */
+  windows: Map<string, unknown>;
+}
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+export async function judge(
+  connection: NatsConnection,
+  config: Record<string, unknown> & { cluster: object },
+  acked: Acked,
+  series: { tracker: string; profile: string },
+): Promise<Verdict> {
+  const read = readConfig({ text: JSON.stringify(config), env: {} }).config;
+  const layout = new Layout(connection, read.cluster!);
+  const verdict: Verdict = { records: 0, repeated: 0, events: 0, claims: 0, windows: new Map() };
+  const seen = new Map<string, number>();
+  for (let p = 0; p < read.cluster!.partitions; p++) {
+    const batches = (await readAll(connection, layout.logStream(p), layout.logSubject(p))).map(decode);
+    for (const record of batches.flat()) count(record, seen, verdict);
+    const links = (await readAll(connection, layout.eventStream, layout.eventSubject(p))).map(decodeLink);
+    checkChain(p, links, verdict);
+    const replayed = await replay(config, batches, verdict.windows, series);
+    const published = links.flatMap(({ events }) => (events as Array<{ event: unknown }>).map(({ event }) => event));
+    assert.deepEqual(published, replayed, `partition ${p}: the chain is that of an uninterrupted run`);
+    verdict.events += published.length;
+  }
+  for (const [feed, seq] of acked)
+    assert.ok((seen.get(feed) ?? 0) >= seq, `${feed}: ${seq} was acked, and the log has ${seen.get(feed) ?? 0}`);
+  return verdict;
+}
+
+function decode(bytes: Uint8Array): LogRecord[] {
+  const reader = new RecordReader(Buffer.from(bytes));
+  const records: LogRecord[] = [];
+  while (!reader.done) records.push(reader.read());
+  return records;
+}
+
+/** Numbers of a feed follow each other without a hole; what comes again is told apart by its number. */
+function count(record: LogRecord, seen: Map<string, number>, verdict: Verdict): void {
+  verdict.records++;
+  if (record.kind !== 'part') return;
+  const feed = `${record.stream}/${record.tracker ?? ''}`;
+  const last = seen.get(feed) ?? 0;
+  const { seq } = record.part;
+  if (seq <= last) {
+    verdict.repeated++;
+    return;
+  }
+  assert.equal(seq, last + 1, `${feed}: ${seq} follows ${last} in the log`);
+  seen.set(feed, seq);
+}
+
+/** One claim begins each epoch, nobody adds to an epoch that is over, and what is out stays out. */
+function checkChain(partition: number, links: Link[], verdict: Verdict): void {
+  let before: Link | undefined;
+  for (const link of links) {
+    const place = `partition ${partition}, epoch ${link.epoch}`;
+    if (link.epoch === before?.epoch) assert.equal(link.owner, before.owner, `${place} has one owner`);
+    else {
+      assert.equal(link.epoch, (before?.epoch ?? 0) + 1, `${place} follows the one before it`);
+      assert.deepEqual(link.events, [], `${place} begins with a claim`);
+      verdict.claims++;
+    }
+    assert.ok(link.upTo >= (before?.upTo ?? 0), `${place}: what is out stays out`);
+    before = link;
+  }
+}
+
+/** What one owner publishes of the same batches; its windows are those at the end. */
+async function replay(
+  config: object,
+  batches: LogRecord[][],
+  windows: Map<string, unknown>,
+  { tracker, profile }: { tracker: string; profile: string },
+): Promise<unknown[]> {
+  const partition = new SharedPartition();
+  for (const batch of batches) partition.append(batch);
+  if (batches.length === 0) return [];
+  const dir = mkdtempSync(join(tmpdir(), 'tgospa-judge-'));
+  const text = JSON.stringify({
+    ...config,
+    cluster: null,
+    data: { dir },
+    evaluation: { threads: 0, budgetMs: 600_000 },
+  });
+  const clock = { now: () => 0, ticks: () => NEVER };
+  const live = await Live.open(readConfig({ text, env: {} }).config, clock, quiet, {
+    openLog: partition.openLog,
+    resumes: false,
+    configures: false,
+    folder: new DataFolder(dir),
+  });
+  while (partition.upTo < partition.lastPosition) await turn();
+  for (const { stream } of live.streams()) windows.set(stream, plain(await live.window(stream, tracker, profile)));
+  await live.kill();
+  rmSync(dir, { recursive: true, force: true });
+  return partition.chain.filter(({ type }) => type !== 'report').map(plain);
+}

@@ -1,0 +1,155 @@
+/**
+ * Real brokers for tests: one nats-server, or three that replicate, on loopback, each in a folder of its own, stopped,
+ * killed and suspended by its process id. Every write is on disk before it is acknowledged, as in production.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, skipInFastRun, skipUnless, until } from './system.js';
+
+const VERSION = /v(\d+)\.(\d+)\.(\d+)/.exec(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout ?? '');
+/** Older ones lose what they acknowledged. */
+const NEEDED = [2, 10, 23];
+
+function isNewEnough(): boolean {
+  const found = VERSION?.slice(1).map(Number) ?? [];
+  const at = NEEDED.findIndex((part, n) => part !== found[n]);
+  return found.length > 0 && (at < 0 || found[at] > NEEDED[at]);
+}
+
+/** Call it first in a suite's `before`. */
+export function skipUnlessNats(test: Mocha.Context): void {
+  // a fast run needs no other program
+  skipInFastRun(test);
+  const found = VERSION ? `nats-server ${VERSION[0]} is too old` : 'nats-server is not on the path';
+  skipUnless(test, isNewEnough(), `${found}; .ci/nats-server FOLDER fetches one that is new enough`);
+}
+
+interface BrokerOptions {
+  name?: string;
+  /** of the configuration; in place of those for a JetStream that is safe against a power cut */
+  jetstream?: string[];
+  /** more lines of the configuration */
+  more?: string[];
+  /** a whole configuration, in place of all that; its port and folder are replaced */
+  text?: string;
+}
+
+export class NatsServer {
+  readonly folder = mkdtempSync(join(tmpdir(), 'tgospa-nats-'));
+  #process: ChildProcess | null = null;
+  port = 0;
+  #monitorPort = 0;
+
+  constructor(readonly options: BrokerOptions = {}) {}
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    return this.#process!.pid!;
+  }
+
+  /** Starts it, or starts it again with what is in its folder. */
+  async start(more: string[] = []): Promise<void> {
+    await this.launch(more);
+    await this.healthy();
+  }
+
+  /** Starts the process without waiting until it serves: one of several waits for the others. */
+  async launch(more: string[] = []): Promise<void> {
+    this.port ||= await freePort();
+    this.#monitorPort ||= await freePort();
+    const lines = [
+      ...this.#ownLines(),
+      `http: 127.0.0.1:${this.#monitorPort}`,
+      `log_file: "${join(this.folder, 'log')}"`,
+      ...(this.options.more ?? []),
+      ...more,
+    ];
+    const config = join(this.folder, 'nats.conf');
+    writeFileSync(config, `${lines.join('\n')}\n`);
+    this.#process = spawn('nats-server', ['-c', config], { stdio: 'ignore' });
+  }
+
+  #ownLines(): string[] {
+    const { name = 'broker', jetstream = ['sync_interval: always'], text } = this.options;
+    const listen = `listen: 127.0.0.1:${this.port}`;
+    const store = `store_dir: "${join(this.folder, 'store')}"`;
+    if (text !== undefined) return [text.replace(/^listen: .*$/m, listen).replace(/store_dir: "[^"]*"/, store)];
+    const more = ['max_mem: 64MB', 'max_file: 4GB', ...jetstream].join(', ');
+    return [`server_name: ${name}`, listen, `jetstream { ${store}, ${more} }`];
+  }
+
+  /** Resolves once the broker and all of its streams serve. */
+  async healthy(): Promise<void> {
+    const url = `http://127.0.0.1:${this.#monitorPort}/healthz`;
+    await until('the broker serves', async () => {
+      if (this.#ended) throw new Error(`the broker ended: ${readFileSync(join(this.folder, 'log'), 'utf8')}`);
+      return fetch(url).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+    });
+  }
+
+  get #ended(): boolean {
+    return !this.#process || this.#process.exitCode !== null || this.#process.signalCode !== null;
+  }
+
+  /** What it acknowledged survives any signal. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const running = this.#process;
+    if (!running || this.#ended) return;
+    running.kill(signal);
+    // one that is suspended ends only when it runs
+    running.kill('SIGCONT');
+    await once(running, 'exit');
+    this.#process = null;
+  }
+
+  /** Returns once it stands still: a signal is only sent, and on a busy machine it may answer before it stops. */
+  suspend(): void {
+    const { pid } = this.#process!;
+    this.#process!.kill('SIGSTOP');
+    const tasks = `/proc/${pid}/task`;
+    const isStopped = (task: string) => /\) T /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'));
+    while (!readdirSync(tasks).every(isStopped));
+  }
+
+  resume(): void {
+    this.#process!.kill('SIGCONT');
+  }
+
+  async close(): Promise<void> {
+    await this.stop('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Three brokers that replicate. */
+export class NatsCluster {
+  readonly servers: NatsServer[] = [];
+
+  get urls(): string[] {
+    return this.servers.map(({ url }) => url);
+  }
+
+  async start(): Promise<void> {
+    const ports = [await freePort(), await freePort(), await freePort()];
+    const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(', ');
+    for (const [n, port] of ports.entries()) {
+      const cluster = `cluster { name: tgospa, listen: 127.0.0.1:${port}, routes: [${routes}] }`;
+      this.servers.push(new NatsServer({ name: `broker-${n}`, more: [cluster] }));
+    }
+    for (const server of this.servers) await server.launch();
+    for (const server of this.servers) await server.healthy();
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.servers.map((server) => server.close()));
+  }
+}
