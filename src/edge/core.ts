@@ -156,7 +156,8 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
   readings(): Readings {
     const { desk } = this;
     const { meters, live } = this.#parts;
-    meters.retain(new Set(live.streams().map(({ stream }) => stream)));
+    const applied = new Set(live.streams().map(({ stream }) => stream));
+    meters.retain((stream) => applied.has(stream) || live.hasStream(stream));
     return { pausedConnections: desk.pausedSessions, waitingFrames: desk.waitingFrames, meters };
   }
 }

@@ -530,7 +530,8 @@ export class Member implements Cores {
 
   readings(): Readings {
     const { meters } = this.#parts;
-    meters.retain(new Set([...this.names(), ...this.#gateway.streams()]));
+    const streams = new Set([...this.names(), ...this.#gateway.streams()]);
+    meters.retain((stream) => streams.has(stream));
     return { pausedConnections: this.#desk.pausedSessions, waitingFrames: this.#desk.waitingFrames, meters };
   }
 

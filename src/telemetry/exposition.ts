@@ -33,8 +33,6 @@ export class Exposition {
   /** The whole text in the format that the Accept header of a scraper prefers. */
   async write(accept = ''): Promise<{ contentType: string; body: string }> {
     this.#scrape = await this.#gather();
-    const { meters, surroundings } = this.#scrape;
-    meters.retain(new Set(surroundings.streams()));
     const openMetrics = prefersOpenMetrics(accept);
     const writer = (openMetrics ? this.#openMetrics : this.#registry) as Registry & Writer;
     const parts: string[] = [];

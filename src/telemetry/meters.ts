@@ -141,10 +141,10 @@ export class Meters {
     add(this.refusals, knownCode(code));
   }
 
-  /** Forgets feeds of streams that are gone without ever having had a series. */
-  retain(streams: ReadonlySet<string>): void {
-    for (const [key, { feed }] of this.feeds) if (!streams.has(feed.stream)) this.feeds.delete(key);
-    for (const stream of this.failedRecords.keys()) if (!streams.has(stream)) this.failedRecords.delete(stream);
+  /** Forgets feeds of streams that are gone without ever having had a series; one about to be opened is not gone. */
+  retain(isThere: (stream: string) => boolean): void {
+    for (const [key, { feed }] of this.feeds) if (!isThere(feed.stream)) this.feeds.delete(key);
+    for (const stream of this.failedRecords.keys()) if (!isThere(stream)) this.failedRecords.delete(stream);
   }
 
   #report(event: ReportEvent): void {

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { gunzipSync } from 'node:zlib';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { codeOf, get, hello, Probe, type RunningEdge, raw, startEdge } from '../kit/edge.js';
-import { fakeReportEvent } from '../kit/fake-live.js';
+import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
 
 describe('http', () => {
   let edge: RunningEdge;
@@ -91,6 +91,24 @@ describe('http', () => {
     );
     const head = await get(`${edge.url}/metrics`, {}, 'HEAD');
     assert.deepEqual([head.status, head.body.length], [200, 0]);
+  });
+
+  it('keeps the counters of a feed that is open before its stream is', async () => {
+    const live = new FakeLive();
+    // its hello is not stored yet
+    live.streams = () => [];
+    edge = await startEdge('', { live });
+    const probe = await Probe.open(`${edge.ws}/v1/ingest`);
+    probe.send(hello({ stream: 'gate' }));
+    await probe.next();
+    probe.send({ type: 'frame', seq: 1, k: 1, objects: [] });
+    await probe.next();
+    const frames = 'tgospa_feed_frames_total{stream="gate",role="tracker",tracker="sort"} 1';
+    for (let scrape = 0; scrape < 2; scrape++)
+      assert.ok(String((await get(`${edge.url}/metrics`)).body).includes(frames), `scrape ${scrape}`);
+    live.parts.clear();
+    assert.ok(!String((await get(`${edge.url}/metrics`)).body).includes('gate'), 'forgotten with its stream');
+    probe.close();
   });
 
   describe('with tokens', () => {

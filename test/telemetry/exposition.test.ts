@@ -258,6 +258,8 @@ describe('exposition', () => {
     const meters = eventful();
     const exposition = exposed(meters);
     meters.feedMeter({ stream: 'lonely', role: 'reference', tracker: null });
+    assert.ok((await exposition.write()).body.includes('lonely'));
+    meters.retain((stream) => stream === 'gate-7');
     assert.ok(!(await exposition.write()).body.includes('lonely'));
   });
 
