@@ -50,8 +50,7 @@ function objectsAt(stream: number, k: number, isTracker: boolean): ClientObject[
 interface Logged {
   time: string;
   event: string;
-  before?: string;
-  process?: string;
+  partition?: number;
 }
 
 const logged = (output: string): Logged[] =>
@@ -62,6 +61,15 @@ const logged = (output: string): Logged[] =>
       return [];
     }
   });
+
+/** The partitions that a process serves, by what it has logged; on a busy machine it may be none for a while. */
+function ownedBy(evaluator: EvaluatorProcess): Set<number> {
+  const owned = new Set<number>();
+  for (const { event, partition } of logged(evaluator.output))
+    if (event === 'partition_taken') owned.add(partition!);
+    else if (event === 'partition_lost' || event === 'partition_released') owned.delete(partition!);
+  return owned;
+}
 
 export class Chaos {
   readonly #random: () => number;
@@ -170,13 +178,16 @@ export class Chaos {
     if (dead) throw new Error('an evaluator has ended by itself');
     if (trouble === 'broker') await this.#killBroker();
     else {
-      const id = logged(victim.output).findLast(({ event }) => event === 'cluster_joined')!.process!;
+      const owned = await until('the victim owns a partition', () => {
+        const partitions = ownedBy(victim);
+        return partitions.size > 0 && partitions;
+      });
       const atMs = Date.now();
       if (trouble === 'kill') {
         this.#outputs.push(victim.output);
         await victim.kill();
       } else victim.signal('SIGSTOP');
-      await this.#taken(id, atMs);
+      await this.#taken(owned, atMs, victim);
       if (trouble === 'kill') await started(victim);
       else {
         await sleep(expiryMs * this.#random());
@@ -186,22 +197,17 @@ export class Chaos {
   }
 
   /** Waits until others have taken what a process owned. */
-  async #taken(id: string, atMs: number): Promise<void> {
-    const taken = () =>
-      this.#evaluators.flatMap((one) =>
-        logged(one.output).filter(
-          ({ event, before, time }) => event === 'partition_taken' && before === id && Date.parse(time) >= atMs,
-        ),
+  async #taken(partitions: ReadonlySet<number>, atMs: number, victim: EvaluatorProcess): Promise<void> {
+    const others = this.#evaluators.filter((one) => one !== victim);
+    for (const partition of partitions) {
+      const next = await until(`partition ${partition} is taken by another process`, () =>
+        others.find((one) => ownedBy(one).has(partition)),
       );
-    let count = -1;
-    await until('its partitions are taken', async () => {
-      const now = taken().length;
-      const settled = now > 0 && now === count;
-      count = now;
-      if (!settled) await sleep(this.plan.renewMs * 2);
-      return settled;
-    });
-    for (const { time } of taken()) this.#takeovers.push((Date.parse(time) - atMs) / 1000);
+      const takes = logged(next.output).filter((line) => line.event === 'partition_taken');
+      const seconds = (Date.parse(takes.findLast((line) => line.partition === partition)!.time) - atMs) / 1000;
+      // it may have been taken just before, and its owner not have heard of it
+      if (seconds > 0) this.#takeovers.push(seconds);
+    }
   }
 
   async #killBroker(): Promise<void> {
