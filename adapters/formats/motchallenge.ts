@@ -464,6 +464,8 @@ const ORDER_NAMES: Record<string, BoxOrder> = {
   'cx cy w h': 'cxcywh',
   'y x y2 x2': 'yxyx',
   'y x h w': 'yxhw',
+  'y x w h': 'yxwh',
+  'x y h w': 'xyhw',
 };
 
 /** What the header says that the box is; undefined when it is no header of this format. */

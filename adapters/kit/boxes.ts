@@ -7,7 +7,7 @@ import type { Box } from '../../src/metric/evaluation.js';
 import type { Role } from '../../src/wire/feed.js';
 
 /** What four numbers are; the names in x and y are what most people call them. */
-export const BOX_ORDERS = ['xywh', 'xyxy', 'cxcywh', 'yxyx', 'yxhw'] as const;
+export const BOX_ORDERS = ['xywh', 'xyxy', 'cxcywh', 'yxyx', 'yxhw', 'yxwh', 'xyhw'] as const;
 export type BoxOrder = (typeof BOX_ORDERS)[number];
 
 /** Four numbers in this order as left, top, width, height; sides may come out as 0 or below. */
@@ -23,6 +23,10 @@ export function boxIn(order: BoxOrder, a: number, b: number, c: number, d: numbe
       return [b, a, d - b, c - a];
     case 'yxhw':
       return [b, a, d, c];
+    case 'yxwh':
+      return [b, a, c, d];
+    case 'xyhw':
+      return [a, b, d, c];
   }
 }
 

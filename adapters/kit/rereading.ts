@@ -3,9 +3,10 @@
  * options are there for files of every format; where a format has an option of the same name, its own is used.
  */
 
+import type { Box } from '../../src/metric/evaluation.js';
 import type { Role } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { BOX_ORDERS, type BoxOrder, boxIn, withArea } from './boxes.js';
+import { BOX_ORDERS, boxIn, withArea } from './boxes.js';
 import type { OptionTable, OptionValues } from './options.js';
 import type { Aside } from './preprocessing.js';
 
@@ -48,16 +49,11 @@ function rereadObject<T extends WireObject | Aside>(
   const times = (values: readonly number[]) => values.map((value, d) => value * scale[d % scale.length]);
   if (object.box) {
     const [a, b, c, d] = object.box;
-    const box = boxIn(combined(order ?? 'xywh', swapAxes ?? false), a, b, c, d);
-    return { ...object, box: withArea(times(box) as typeof box, role) };
+    const [left, top, width, height] = boxIn(order ?? 'xywh', a, b, c, d);
+    const box: Box = swapAxes ? [top, left, height, width] : [left, top, width, height];
+    return { ...object, box: withArea(times(box) as Box, role) };
   }
   const { point } = object as WireObject;
   const swapped = swapAxes ? [point![1], point![0], ...point!.slice(2)] : point!;
   return { ...object, point: times(swapped) };
-}
-
-/** An order with its axes exchanged. */
-function combined(order: BoxOrder, swapAxes: boolean): BoxOrder {
-  if (!swapAxes) return order;
-  return ({ xywh: 'yxhw', xyxy: 'yxyx', yxyx: 'xyxy', yxhw: 'xywh', cxcywh: 'cxcywh' } as const)[order];
 }

@@ -190,6 +190,9 @@ interface Shifted {
 const xyxy: Reading = (c, at) => sized(c[at], c[at + 1], c[at + 2] - c[at], c[at + 3] - c[at + 1]);
 const cxcywh: Reading = (c, at) => sized(c[at] - c[at + 2] / 2, c[at + 1] - c[at + 3] / 2, c[at + 2], c[at + 3]);
 const yxyx: Reading = (c, at) => sized(c[at + 1], c[at], c[at + 3] - c[at + 1], c[at + 2] - c[at]);
+const yxwh: Reading = (c, at) => [c[at + 1], c[at], c[at + 2], c[at + 3]];
+const xyhw: Reading = (c, at) => [c[at], c[at + 1], c[at + 3], c[at + 2]];
+const ORDERS = { xyxy, cxcywh, yxyx, yxwh, xyhw };
 const swappedBox: Reading = (c, at) => [c[at + 1], c[at], c[at + 3], c[at + 2]];
 const swappedPoint: Reading = (c, at, stride) => [c[at + 1], c[at], ...c.slice(at + 2, at + stride)];
 const times =
@@ -216,7 +219,7 @@ export function explainCoordinates(sample: Sample, judge: Judge): Explanation[] 
   };
   const both = ['tracker', 'reference'] as const;
   if (shape === 'box') {
-    for (const [order, reading] of Object.entries({ xyxy, cxcywh, yxyx })) add('box_order', reading, { order }, both);
+    for (const [order, reading] of Object.entries(ORDERS)) add('box_order', reading, { order }, both);
     add('axis_swapped', swappedBox, {}, both);
     const scaled = explainScale(moments, judge);
     return scaled ? [...found, scaled] : found;

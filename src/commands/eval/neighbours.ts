@@ -21,6 +21,8 @@ export interface Matched {
 const FAR_LESS = 0.5;
 /** of the truths: whoever matches less is not judging the same scene */
 const HARDLY = 0.05;
+/** true of trackers that match, too: how much is judged, not why nothing matches */
+const BESIDE = / (the benchmark|continues to frame|has no classes) /;
 /** the doctor of files has spoken */
 const DOCTORED = / (hardly matches|match, but|closer than the cut-off) /;
 /** truths on which a share rests */
@@ -32,7 +34,7 @@ const NEIGHBOURS_MIN = 2;
 export function neighbourWarnings(all: readonly Matched[]): string[][] {
   return all.map((one) => {
     const share = shareOf(one);
-    if (share !== null && share < HARDLY && one.warnings.length === 0 && one.count.false > TRUTHS_MIN) {
+    if (share !== null && share < HARDLY && one.count.false > TRUTHS_MIN && !isExplained(one)) {
       const doubts = one.doubts();
       return doubts.length > 0 ? doubts : [nothingOn(one, share)];
     }
@@ -49,6 +51,8 @@ export function neighbourWarnings(all: readonly Matched[]): string[][] {
     return isTold && others.length + own.length >= NEIGHBOURS_MIN ? [sentenceOn(one, share, others, own)] : [];
   });
 }
+
+const isExplained = ({ warnings }: Matched) => warnings.some((warning) => !BESIDE.test(warning));
 
 const nothingOn = ({ sequence, tracker }: Matched, share: number): string =>
   `warning: ${tracker} matches ${percent(share)} of the truths of ${sequence}, and nothing explains it; check that it is the file of this sequence, and that its columns are in the order of its format`;

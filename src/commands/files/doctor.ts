@@ -174,7 +174,7 @@ function lagWarnings(sample: Sample, judge: Judge, reference: Recording, tracker
   const byFrame = judge.by === 'frame';
   const rounded = byFrame ? framesOff(offset, judge, reference, tracker) : milli(offset);
   const option = byFrame ? `frameOffset=${-rounded}` : `timeOffset=${-rounded}`;
-  const words = byFrame ? `${Math.abs(rounded)} frames` : `${Math.abs(rounded)} s`;
+  const words = byFrame ? `${Math.abs(rounded)} frame${Math.abs(rounded) === 1 ? '' : 's'}` : `${Math.abs(rounded)} s`;
   return [
     `warning: the objects of ${tracker.file} match, but where those of ${reference.file} are ${words} ${offset > 0 ? 'later' : 'earlier'}; if that is not how late it is, say --tracker-option ${option}`,
   ];

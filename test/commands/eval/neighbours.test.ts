@@ -46,6 +46,14 @@ describe('neighbours of a tracker', () => {
     assert.deepEqual(neighbourWarnings([told, few, matched('a', 'three', 90), matched('a', 'four', 90)]).flat(), []);
   });
 
+  it('are not needed where hardly anything matches; a remark about the reference explains nothing', () => {
+    const besides = ['warning: gt.txt has 40 rows of distractors; the benchmark takes such tracks out first: --x'];
+    const [[alone]] = neighbourWarnings([{ ...matched('a', 'one', 1), warnings: besides }]);
+    assert.match(alone, /^warning: one matches 1 % of the truths of a, and nothing explains it; .*columns/);
+    const explained = ['warning: 2 of 90 moments of one have one of gt beside them, and the others are missed'];
+    assert.deepEqual(neighbourWarnings([{ ...matched('a', 'one', 1), warnings: explained }]), [[]]);
+  });
+
   describe('of files', () => {
     const folder = SceneFolder.ofSuite();
     /** Two people who stand and three who run: a wrong frame number leaves the first two where they are. */

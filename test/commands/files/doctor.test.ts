@@ -155,6 +155,7 @@ describe('the doctor for files', () => {
       [boxed(([l, t, w, h]) => [l, t, l + w, t + h]), /box=xyxy$/],
       [boxed(([l, t, w, h]) => [l + w / 2, t + h / 2, w, h]), /box=cxcywh$/],
       [boxed(([l, t, w, h]) => [t, l, t + h, l + w]), /box=yxyx$/],
+      [boxed(([l, t, w, h]) => [t, l, w, h]), /box=yxwh$/],
       [boxed((box) => box.map((one) => one / 2) as Box), /scale=/],
       [boxed(([l, t, w, h]) => [l / 1920, t / 1080, w / 1920, h / 1080]), /scale=/],
       [boxed(swapped), /swapAxes=true$/],
@@ -162,7 +163,7 @@ describe('the doctor for files', () => {
     const named: string[] = [];
     for (const [change, option] of mistakes)
       if ((await warningsOn(change)).some((warning) => option.test(warning))) named.push(String(option));
-    assert.ok(named.length >= 9, `${named.length} of ${mistakes.length}: ${named.join(' ')}`);
+    assert.ok(named.length >= 10, `${named.length} of ${mistakes.length}: ${named.join(' ')}`);
   });
 
   it('says so when nothing matches and nothing explains it', async () => {

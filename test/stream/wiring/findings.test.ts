@@ -118,6 +118,8 @@ describe('findings', () => {
       xyxy,
       cxcywh: ([x, y, w, h]: number[]) => [x + w / 2, y + h / 2, w, h],
       yxyx: ([x, y, w, h]: number[]) => [y, x, y + h, x + w],
+      yxwh: ([x, y, w, h]: number[]) => [y, x, w, h],
+      xyhw: ([x, y, w, h]: number[]) => [x, y, h, w],
     };
     for (const [order, change] of Object.entries(orders))
       it(`names boxes that are ${order}, in either feed`, () => {
