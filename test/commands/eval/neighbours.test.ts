@@ -49,7 +49,7 @@ describe('neighbours of a tracker', () => {
   it('are not needed where hardly anything matches; a remark about the reference explains nothing', () => {
     const besides = ['warning: gt.txt has 40 rows of distractors; the benchmark takes such tracks out first: --x'];
     const [[alone]] = neighbourWarnings([{ ...matched('a', 'one', 1), warnings: besides }]);
-    assert.match(alone, /^warning: one matches 1 % of the truths of a, and nothing explains it; .*columns/);
+    assert.match(alone, /^warning: one matches 1.0 % of the truths of a, and nothing explains it; .*columns/);
     const explained = ['warning: 2 of 90 moments of one have one of gt beside them, and the others are missed'];
     assert.deepEqual(neighbourWarnings([{ ...matched('a', 'one', 1), warnings: explained }]), [[]]);
   });
