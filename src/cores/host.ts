@@ -23,10 +23,18 @@ import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { Cores } from './cores.js';
 import type { Questions } from './messages.js';
-import { addMeters, addSums, goOn, type MeterReadings, NO_SUMS, readMeters } from './meter-readings.js';
+import {
+  addMeters,
+  addSums,
+  goOn,
+  type MeterReadings,
+  NO_SUMS,
+  readMeters,
+  withoutStream,
+} from './meter-readings.js';
 import { type HelloDesk, RoutedConversation } from './routed-conversation.js';
 import { shareOf } from './share.js';
-import { WorkerCore } from './worker-core.js';
+import { type StreamChanges, WorkerCore } from './worker-core.js';
 
 type SentReadings = Omit<Readings, 'meters'> & { meters: MeterReadings };
 
@@ -47,6 +55,8 @@ export class Host implements Cores, HelloDesk {
   readonly #shares: StreamShares;
   /** streams that are open, or about to be, by name: in which slot */
   readonly #streams = new Map<string, number>();
+  /** those of them that a hello asks for and no worker has yet */
+  readonly #reserved = new Set<string>();
   readonly #listeners = new Set<(event: LiveEvent) => void>();
   readonly #restoredListeners: Array<(restored: { report: ReportEvent; unseen: boolean }) => void> = [];
   /** by slot: what its worker had counted when it was asked last, and those before it */
@@ -101,12 +111,39 @@ export class Host implements Cores, HelloDesk {
     return {
       events: (events: SentEvent[]) => this.#publish(events),
       restored: (reports: SentReport[], unseen: boolean) => this.#restored(reports, unseen),
-      streams: (opened: string[], gone: string[]) => {
-        for (const stream of opened) this.#streams.set(stream, slot);
-        for (const stream of gone) this.#streams.delete(stream);
-      },
+      streams: (changes: StreamChanges) => this.#changed(slot, changes),
+      recovered: () => void this.#reconcile(slot),
       died: () => this.#died(slot),
     };
+  }
+
+  #changed(slot: number, { opened, gone, released }: StreamChanges): void {
+    for (const stream of opened) {
+      this.#streams.set(stream, slot);
+      this.#reserved.delete(stream);
+    }
+    for (const stream of gone) this.#forget(slot, stream);
+    // one that is not recovered yet was there before, and will be there again
+    for (const stream of released) if (this.#reserved.has(stream)) this.#forget(slot, stream);
+  }
+
+  #forget(slot: number, stream: string): void {
+    this.#streams.delete(stream);
+    this.#reserved.delete(stream);
+    const before = this.#before[slot];
+    if (before) this.#before[slot] = withoutStream(before, stream);
+  }
+
+  #namesIn(slot: number): string[] {
+    return [...this.#streams].flatMap(([stream, at]) => (at === slot ? [stream] : []));
+  }
+
+  /** A worker that died may not have been able to say that a stream is gone. */
+  async #reconcile(slot: number): Promise<void> {
+    const known = this.#namesIn(slot).filter((stream) => !this.#reserved.has(stream));
+    // one that dies again is asked again
+    const unknown = await this.#workers[slot].ask<string[]>('unknown', known).catch(() => []);
+    for (const stream of unknown) if (!this.#reserved.has(stream)) this.#forget(slot, stream);
   }
 
   #publish(events: readonly SentEvent[]): void {
@@ -125,6 +162,8 @@ export class Host implements Cores, HelloDesk {
 
   /** What it had counted goes on from where it was seen last. */
   #died(slot: number): void {
+    // whoever asked for them comes back
+    for (const stream of this.#namesIn(slot)) if (this.#reserved.has(stream)) this.#forget(slot, stream);
     const last = this.#lastReadings[slot];
     this.#lastReadings[slot] = undefined;
     if (!last) return;
@@ -178,6 +217,7 @@ export class Host implements Cores, HelloDesk {
     if (refusal) return { code: refusal.code, path: refusal.path, message: refusal.message };
     if (this.#streams.size >= streams) return exceeded('streams', 'stream', `${streams} streams are open`, streams);
     this.#streams.set(stream, slotOf(stream, this.#workers.length));
+    this.#reserved.add(stream);
     this.#shares.add(client, stream);
     return undefined;
   }

@@ -28,6 +28,8 @@ export interface OpenedConnection {
 /** Questions to a worker, with what it is asked about. */
 export interface Questions {
   streams: [];
+  /** which of these it does not have */
+  unknown: [streams: string[]];
   reports: [];
   window: [stream: string, tracker: string, profile: string];
   moment: [wanted: MomentQuery];
@@ -68,8 +70,8 @@ export type FromWorker =
   | { type: 'toPeers'; messages: ToPeer[] }
   | { type: 'events'; events: SentEvent[] }
   | { type: 'restored'; reports: SentReport[]; unseen: boolean }
-  /** streams that are there from now on, and that are gone */
-  | { type: 'streams'; opened: string[]; gone: string[] }
+  /** streams that are there from now on, that are gone, and that a hello asked for in vain */
+  | { type: 'streams'; opened: string[]; gone: string[]; released: string[] }
   | { type: 'answer'; ask: number; value?: unknown; error?: string }
   | { type: 'readAll' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; event: string; fields?: Record<string, unknown> };

@@ -70,6 +70,18 @@ export function goOn(
   return { ...now, feeds: [...feeds], series: now.series.map(([key, own]) => [key, addSeries(own, series.get(key))]) };
 }
 
+/** Without what was counted of a stream that is gone: it may come back as another one. */
+export function withoutStream(readings: MeterReadings, stream: string): MeterReadings {
+  const failedRecords = new Map(readings.failedRecords);
+  failedRecords.delete(stream);
+  return {
+    ...readings,
+    failedRecords,
+    feeds: readings.feeds.filter(([, { feed }]) => feed.stream !== stream),
+    series: readings.series.filter(([, { labels }]) => labels.stream !== stream),
+  };
+}
+
 function addSeries(now: SentSeries, before?: SentSeries): SentSeries {
   if (!before) return now;
   const { solves, uncertified, judged } = before;

@@ -28,11 +28,16 @@ export interface RoutedPeer {
   released(): void;
 }
 
+/** Streams that are there from now on, that are gone, and that a hello asked for in vain. */
+export type StreamChanges = Omit<Extract<FromWorker, { type: 'streams' }>, 'type'>;
+
 /** What happens at a worker. */
 export interface WorkerListener {
   events(events: SentEvent[]): void;
   restored(reports: SentReport[], unseen: boolean): void;
-  streams(opened: string[], gone: string[]): void;
+  streams(changes: StreamChanges): void;
+  /** everything is there that its store has */
+  recovered(): void;
   /** it died, and its streams are away for a while */
   died(): void;
 }
@@ -90,6 +95,7 @@ export class WorkerCore {
   #deaths = 0;
   #startedMs = 0;
   #stopped = false;
+  #hasRecovered = false;
   #readsReports = false;
   /** its pipeline is there */
   serving = false;
@@ -113,22 +119,30 @@ export class WorkerCore {
     const thread = startThread({ config, clock: clock.share(), read: this.#read });
     this.#thread = thread;
     return new Promise((resolve, reject) => {
+      let failure: unknown;
       thread.on('message', (message) => {
         if (this.#thread !== thread) return;
         if (message.type === 'started') this.#started(resolve);
         else if (message.type === 'failed') {
-          const error = faultOf(message);
-          reject(error);
-          this.#giveUp(error);
+          failure = faultOf(message);
+          // what could be read before can perhaps be read by the next one
+          if (this.#hasRecovered) void thread.terminate();
+          else {
+            reject(failure);
+            this.#giveUp(failure as Error);
+          }
         } else this.#hear(message);
       });
-      const died = (error: unknown) => {
+      thread.on('error', (error) => {
+        failure = error;
+      });
+      // only now its store is closed, and another one can open it
+      thread.on('exit', (code) => {
         if (this.#thread !== thread) return;
-        reject(error instanceof Error ? error : new Error(String(error)));
-        this.#died(error);
-      };
-      thread.on('error', died);
-      thread.on('exit', (code) => died(new Error(`it ended with code ${code}`)));
+        failure ??= new Error(`it ended with code ${code}`);
+        reject(failure instanceof Error ? failure : new Error(String(failure)));
+        this.#died(failure);
+      });
     });
   }
 
@@ -160,10 +174,12 @@ export class WorkerCore {
         listener.restored(message.reports, message.unseen);
         break;
       case 'streams':
-        listener.streams(message.opened, message.gone);
+        listener.streams(message);
         break;
       case 'recovered':
+        this.#hasRecovered = true;
         this.#onRecovered.resolve();
+        listener.recovered();
         break;
       case 'answer':
         this.#answered(message);

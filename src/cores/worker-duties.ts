@@ -23,6 +23,7 @@ type Answers = { [Q in Question]: (...about: Questions[Q]) => unknown };
 
 interface Connection {
   session: Session;
+  client: string;
   /** of its hello */
   stream: string;
   /** messages so far */
@@ -147,10 +148,11 @@ export class WorkerDuties {
 
   #open({ connection, address, identity, stream, ifNew }: OpenedConnection): void {
     const { name, token, covers } = identity;
-    this.#refusals.set(token ? `token ${name}` : `address ${address}`, ifNew);
+    const client = token ? `token ${name}` : `address ${address}`;
+    this.#refusals.set(client, ifNew);
     const known = { name, token, roles: new Set(['ingest' as const]), covers: () => covers, coversAll: covers };
     const session = this.#core.converse(this.#peer(connection, address), known);
-    this.#connections.set(connection, { session, stream, handled: 0 });
+    this.#connections.set(connection, { session, client, stream, handled: 0 });
   }
 
   /** A stream that its hello did not open is not reserved any longer. */
@@ -158,7 +160,13 @@ export class WorkerDuties {
     const known = this.#connections.get(connection);
     if (!known) return;
     this.#connections.delete(connection);
-    if (known.stream !== '' && !this.#live.hasStream(known.stream)) this.#outbox.gone(known.stream);
+    if (!this.#isConnected(known.client)) this.#refusals.delete(known.client);
+    if (known.stream !== '' && !this.#live.hasStream(known.stream)) this.#outbox.released(known.stream);
+  }
+
+  #isConnected(client: string): boolean {
+    for (const connection of this.#connections.values()) if (connection.client === client) return true;
+    return false;
   }
 
   #peer(connection: number, address: string): Peer {
@@ -209,6 +217,7 @@ export class WorkerDuties {
 
   readonly #answers: Answers = {
     streams: () => this.#live.streams(),
+    unknown: (streams) => streams.filter((stream) => !this.#live.hasStream(stream)),
     reports: () => this.#live.reports().map(sentReport),
     window: (...series) => this.#live.window(...series),
     moment: (wanted) => this.#live.moment(wanted),
@@ -240,6 +249,7 @@ class Outbox {
   #unseen = false;
   #opened = new Set<string>();
   #gone = new Set<string>();
+  #released = new Set<string>();
   #scheduled = false;
 
   constructor(readonly post: (message: FromWorker) => void) {}
@@ -262,6 +272,7 @@ class Outbox {
 
   opened(stream: string): void {
     this.#gone.delete(stream);
+    this.#released.delete(stream);
     this.#opened.add(stream);
     this.#schedule();
   }
@@ -269,6 +280,11 @@ class Outbox {
   gone(stream: string): void {
     this.#opened.delete(stream);
     this.#gone.add(stream);
+    this.#schedule();
+  }
+
+  released(stream: string): void {
+    this.#released.add(stream);
     this.#schedule();
   }
 
@@ -280,14 +296,15 @@ class Outbox {
 
   flush(): void {
     this.#scheduled = false;
-    const [opened, gone] = [[...this.#opened], [...this.#gone]];
-    if (opened.length + gone.length > 0) this.post({ type: 'streams', opened, gone });
+    const [opened, gone, released] = [[...this.#opened], [...this.#gone], [...this.#released]];
+    if (opened.length + gone.length + released.length > 0) this.post({ type: 'streams', opened, gone, released });
     if (this.#restored.length > 0)
       this.post({ type: 'restored', reports: this.#restored.splice(0), unseen: this.#unseen });
     if (this.#events.length > 0) this.post({ type: 'events', events: this.#events.splice(0) });
     if (this.#toPeers.length > 0) this.post({ type: 'toPeers', messages: this.#toPeers.splice(0) });
     this.#opened.clear();
     this.#gone.clear();
+    this.#released.clear();
     this.#unseen = false;
   }
 }

@@ -81,7 +81,51 @@ export async function openDatabase(dir: string): Promise<Database> {
       );
     throw asStorageFault(error, dir);
   }
-  return db;
+  return new LevelDatabase(db);
+}
+
+/**
+ * LevelDB as a store of keys. A batch is put together one operation at a time: handed over as a list, it is read by
+ * native code that skips what it cannot read any more once its thread is being ended, and writes the rest.
+ */
+class LevelDatabase implements Database {
+  constructor(readonly level: ClassicLevel<string, Buffer>) {}
+
+  get(key: string): Promise<Buffer | undefined> {
+    return this.level.get(key);
+  }
+
+  has(key: string): Promise<boolean> {
+    return this.level.has(key);
+  }
+
+  put(key: string, value: Buffer, options: { sync?: boolean } = {}): Promise<void> {
+    return this.level.put(key, value, options);
+  }
+
+  async batch(operations: Operation[], options: { sync: boolean }): Promise<void> {
+    const batch = this.level.batch();
+    for (const operation of operations)
+      if (operation.type === 'put') batch.put(operation.key, operation.value);
+      else batch.del(operation.key);
+    await batch.write(options);
+  }
+
+  iterator(range: Range): AsyncIterable<[string, Buffer]> {
+    return this.level.iterator(range);
+  }
+
+  keys(range: Range): AsyncIterable<string> {
+    return this.level.keys(range);
+  }
+
+  compactRange(from: string, to: string): Promise<void> {
+    return this.level.compactRange(from, to);
+  }
+
+  close(): Promise<void> {
+    return this.level.close();
+  }
 }
 
 /** One folder after the other: asked for all at once, Node never returns from where none can be made, as in /proc. */

@@ -206,4 +206,15 @@ describe('workers seen from outside', function () {
     );
     for (const { close } of given) close();
   });
+
+  it('keep no stream open for a hello that its worker did not live to answer', async () => {
+    const app = await start(WORKERS, { limits: { streams: 1 } });
+    const host = app.live as Host;
+    assert.equal(host.reserve('somebody', 'never-there'), undefined);
+    assert.equal(host.reserve('somebody', 'one-more')?.code, 'streams_exceeded');
+    await host.killWorker(slotOf('never-there', WORKERS));
+    await until('it is back', async () => (await host.health()).ready);
+    assert.deepEqual(host.names(), []);
+    assert.equal(host.reserve('somebody', 'one-more'), undefined);
+  });
 });
