@@ -23,15 +23,7 @@ import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { Cores } from './cores.js';
 import type { Questions } from './messages.js';
-import {
-  addMeters,
-  addSums,
-  goOn,
-  type MeterReadings,
-  NO_SUMS,
-  readMeters,
-  withoutStream,
-} from './meter-readings.js';
+import { addMeters, addSums, goOn, type MeterReadings, NO_SUMS, readMeters, withoutStream } from './meter-readings.js';
 import { type HelloDesk, RoutedConversation } from './routed-conversation.js';
 import { shareOf } from './share.js';
 import { type StreamChanges, WorkerCore } from './worker-core.js';
