@@ -18,6 +18,7 @@ export class Backlog {
   readonly #waiters = new Set<Waiter>();
   /** of the newest group commit, whose parts share their ack */
   #newest = { durable: Promise.resolve(), admitted: Promise.resolve() };
+  #heldAcks = 0;
 
   /** With more records than `limit`, acks wait. */
   constructor(limit: number) {
@@ -27,6 +28,11 @@ export class Backlog {
   /** Records that are not applied yet. */
   get count(): number {
     return this.#count;
+  }
+
+  /** Whether senders wait for an ack because of it. */
+  get holdsAcks(): boolean {
+    return this.#heldAcks > 0;
   }
 
   add(): void {
@@ -52,11 +58,17 @@ export class Backlog {
   /** The ack of what becomes durable with this promise: the evaluation is not too far behind either. */
   admit(durable: Promise<void>): Promise<void> {
     if (durable === this.#newest.durable) return this.#newest.admitted;
-    const admitted = durable.then(() => (this.#count > this.#limit ? this.shrunk(this.#limit) : undefined));
+    const admitted = durable.then(() => (this.#count > this.#limit ? this.#hold() : undefined));
     // whoever waits for it hears of a fault; nobody has to wait
     admitted.catch(() => {});
     this.#newest = { durable, admitted };
     return admitted;
+  }
+
+  async #hold(): Promise<void> {
+    this.#heldAcks++;
+    await this.shrunk(this.#limit);
+    this.#heldAcks--;
   }
 
   /** Resolves when at most `max` records are left, or the limit is lifted. */

@@ -5,7 +5,8 @@
  *
  * Invariant: a tick says that everything the feeds of its stream sent before its time stands before it in the log. On a
  * busy machine frames wait unread for seconds, and nobody is late for that, unless it takes longer than
- * `evaluation.unreadMaxMs`. Nor is anybody while the disk is slow: who waits for an ack may send nothing before it.
+ * `evaluation.unreadMaxMs`. Nor is anybody while the disk is slow or the evaluation behind: who waits for an ack may
+ * send nothing before it.
  */
 import type { Config } from '../config/config.js';
 import type { DurableLog } from '../store/log-port.js';
@@ -14,6 +15,7 @@ import { StorageFault } from '../store/storage-fault.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { FeedId } from '../wire/feed.js';
 import type { OpenFeeds } from './open-feeds.js';
+import type { Streams } from './streams.js';
 
 /** milliseconds: a process that stood still for longer was suspended, or stuck */
 const STALL_MS = 1000;
@@ -40,9 +42,11 @@ export class Deadlines {
   #awaitedMs = 0;
   /** until then senders answer to acks that came late */
   #slowUntilMs = Number.NEGATIVE_INFINITY;
+  /** by stream: until then its senders answer to acks that the evaluation held back */
+  readonly #heldUntilMs = new Map<string, number>();
 
   constructor(
-    readonly streams: Iterable<RunningStream>,
+    readonly streams: Iterable<RunningStream> & Pick<Streams, 'holdsAcks'>,
     readonly feeds: OpenFeeds,
     readonly log: DurableLog,
     readonly settings: Pick<Config['evaluation'], 'idleCheckMs' | 'tickMs' | 'unreadMaxMs'>,
@@ -84,16 +88,18 @@ export class Deadlines {
     const share = this.#shareHere();
     const isSlow = this.#isDiskSlow(nowMs);
     for (const stream of this.streams) {
+      const isHeld = this.#areAcksHeld(stream.name, nowMs);
       if (this.#underway.has(stream.name)) continue;
       const record = dueOf(stream, nowMs, checkIdle, share);
       if (record?.kind === 'retire' && this.log.shared) record.ifIdle = true;
-      const waits = isSlow || unread.has(stream.name);
+      const waits = isSlow || isHeld || unread.has(stream.name);
       if (record?.kind === 'tick' && waits && this.#mayWait(stream.name, nowMs)) continue;
       this.#waitingSinceMs.delete(stream.name);
       if (!record) continue;
       this.#underway.add(stream.name);
       records.push(record);
     }
+    for (const [stream, untilMs] of this.#heldUntilMs) if (untilMs <= nowMs) this.#heldUntilMs.delete(stream);
     return records;
   }
 
@@ -106,6 +112,12 @@ export class Deadlines {
     this.#lookedMs = nowMs;
     if (this.#awaitedMs >= SLOW_MS) this.#slowUntilMs = nowMs + RETURN_MS;
     return nowMs < this.#slowUntilMs;
+  }
+
+  /** Whether acks of a stream are, or were just now, held back. */
+  #areAcksHeld(stream: string, nowMs: number): boolean {
+    if (this.streams.holdsAcks(stream)) this.#heldUntilMs.set(stream, nowMs + RETURN_MS);
+    return nowMs < (this.#heldUntilMs.get(stream) ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Streams that need much share this thread equally, in powers of two, so that one more changes little. */

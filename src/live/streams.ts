@@ -153,6 +153,11 @@ export class Streams implements WorkerOwner {
     return this.#backlogOf(name).admit(durable);
   }
 
+  /** Whether senders of this stream wait for acks because the evaluation is behind. */
+  holdsAcks(name: string): boolean {
+    return this.#backlogOf(name).holdsAcks;
+  }
+
   /** Records that have become durable, the first of them at this position; gives back all that wait. */
   enqueue(first: number, records: readonly LogRecord[]): Iterable<Queued> {
     for (const [n, record] of records.entries()) {
