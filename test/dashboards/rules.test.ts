@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { METRICS } from '../../src/telemetry/catalogue.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
-import { hasProgram, skipInFastRun, skipUnless } from '../kit/system/system.js';
+import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');
@@ -102,6 +102,8 @@ describe('alert rules', () => {
   });
 
   it('pass promtool, whole and shortened', function () {
+    // promtool alone needs half a minute of processor time
+    this.timeout(SYSTEM_TIMEOUT_MS * 3);
     skipInFastRun(this);
     skipUnless(this, hasProgram('promtool'), 'promtool is needed; Debian: apt-get install prometheus');
     const run = (args: string[], cwd: string) => {

@@ -192,6 +192,12 @@ export class Chaos {
       else {
         await sleep(expiryMs * this.#random());
         victim.signal('SIGCONT');
+        await until('it hears that others own them', () => {
+          const lost = logged(victim.output).filter((line) => line.event === 'partition_lost');
+          return [...owned].every((one) =>
+            lost.some(({ partition, time }) => partition === one && Date.parse(time) >= atMs),
+          );
+        });
       }
     }
   }
