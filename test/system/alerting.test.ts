@@ -113,14 +113,19 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
     );
     const fired = async () =>
       (await monitoring!.fired()).filter((alert) => ![...OF_A_BUSY_MACHINE, ALWAYS].includes(alert));
-    // nobody is paged while everything is well, unless frames did not come because the machine was busy
+    // Once, in a quiet run, TrackerMissSpike of blind/good fired here; why is not known. It was none of these, each
+    // tried: frames of any first number or with gaps, suspended processes, feeds that connect seconds apart, solves
+    // without a proof. One frame without any track would do it. So one alert is let pass, and no page unless frames of
+    // the stream were irregular; if it comes again, what is printed should say which of the two rules it was, and why.
     const early = await fired();
     const irregular = await irregularStreams(url.replace(/^ws/, 'http'));
     const pages = (await monitoring!.query('max_over_time(ALERTS{alertstate="firing",severity="critical"}[1h])'))
       .filter(({ metric }) => early.includes(describeAlert(metric)) && !irregular.has(metric.stream))
       .map(({ metric }) => describeAlert(metric));
-    assert.deepEqual(pages, [], 'pages while everything was well');
-    assert.ok(early.length <= 1, `alerts while everything was well: ${early}`);
+    const evidence = early.length === 0 ? '' : await whatHappened(monitoring!, url.replace(/^ws/, 'http'));
+    if (evidence !== '') console.log(`alerts while everything was well: ${evidence}`);
+    assert.deepEqual(pages, [], `pages while everything was well: ${evidence}`);
+    assert.ok(early.length <= 1, `alerts while everything was well: ${early}; ${evidence}`);
 
     scene!.faulty = true;
     for (const labels of EXPECTED)
@@ -168,11 +173,44 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
 
 /** Streams of which frames did not come, came late, or were waited for. */
 async function irregularStreams(url: string): Promise<Set<string | undefined>> {
-  const answer = await fetch(`${url}/v1/events?limit=10000`);
-  const { events } = (await answer.json()) as { events: Array<{ type: string; stream: string }> };
   const types = ['missing', 'late', 'gap', 'silence', 'resuming'];
-  return new Set(events.filter(({ type }) => types.includes(type)).map(({ stream }) => stream));
+  return new Set((await eventsOf(url)).filter(({ type }) => types.includes(type)).map(({ stream }) => stream));
 }
+
+async function eventsOf(url: string): Promise<Array<{ type: string; stream: string }>> {
+  const answer = await fetch(`${url}/v1/events?limit=10000`);
+  return ((await answer.json()) as { events: Array<{ type: string; stream: string }> }).events;
+}
+
+/** Of every stream with an alert: the labels, what its rules looked at, second by second, and all of its events. */
+async function whatHappened(monitoring: Monitoring, url: string): Promise<string> {
+  const alerts = (await monitoring.query(`max_over_time(ALERTS{alertname!="${ALWAYS}"}[1h])`)).map(
+    ({ metric }) => metric,
+  );
+  const events = await eventsOf(url);
+  const streams = [...new Set(alerts.flatMap(({ stream }) => stream ?? []))];
+  const series = await Promise.all(
+    streams.flatMap((stream) =>
+      WATCHED.map(async (name) => [stream, name, await monitoring.history(`${name}{stream="${stream}"}`, '2m')]),
+    ),
+  );
+  const own = events.filter(({ stream }) => streams.includes(stream));
+  return JSON.stringify({ alerts, series, events: own });
+}
+
+/** What the rules about missed objects look at. */
+const WATCHED = [
+  'tgospa_frames_total',
+  'tgospa_missed_total',
+  'tgospa_proper_total',
+  'tgospa_spikes_total',
+  'tgospa_spike_active',
+  'tgospa_spike_observed_rate',
+  'tgospa_feed_frames_total',
+  'tgospa_frames_missing_total',
+  'series:tgospa_missed:ratio_rate5m',
+  'series:tgospa_missed:ratio_avg1h',
+];
 
 /** Every query of every dashboard, as Grafana would send it, is answered with numbers. */
 async function everyQueryAnswers(monitoring: Monitoring): Promise<void> {

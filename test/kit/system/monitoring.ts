@@ -95,6 +95,16 @@ export class Monitoring {
 
   /** The result of an instant query; a query that is refused throws Prometheus' own words. */
   async query(expr: string): Promise<Sample[]> {
+    const result = await this.#ask<{ value: [number, string] }>(expr);
+    return result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+  }
+
+  /** The samples of the series that `selector` names over the last `range`, each as time and value. */
+  async history(selector: string, range: string): Promise<Array<Record<string, unknown>>> {
+    return await this.#ask<{ values: Array<[number, string]> }>(`${selector}[${range}]`);
+  }
+
+  async #ask<T>(expr: string): Promise<Array<{ metric: Record<string, string> } & T>> {
     const answer = await fetch(`${this.url}/api/v1/query`, {
       method: 'POST',
       body: new URLSearchParams({ query: expr }),
@@ -102,10 +112,10 @@ export class Monitoring {
     const { status, error, data } = (await answer.json()) as {
       status: string;
       error?: string;
-      data: { resultType: string; result: Array<{ metric: Record<string, string>; value: [number, string] }> };
+      data: { resultType: string; result: Array<{ metric: Record<string, string> } & T> };
     };
     if (status !== 'success') throw new Error(`${expr}: ${error}`);
-    return data.result.map(({ metric, value }) => ({ metric, value: Number(value[1]) }));
+    return data.result;
   }
 
   /** Every alert that has fired so far: its name, where, and found by what. */
