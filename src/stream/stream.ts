@@ -319,7 +319,7 @@ export class Stream implements RunningStream {
     } else if (outcome.type === 'finished') this.#finish(outcome.tracker, atMs);
     else if (outcome.type === 'untaken') this.#skip(outcome);
     else {
-      if (outcome.type === 'missing') this.#findings.missing(outcome.role, outcome.tracker);
+      if (outcome.type === 'missing') this.#findings.missing(outcome.role, outcome.tracker, atMs);
       this.#events.emit({ ...outcome, stream: this.name });
       if (outcome.type === 'silence' && outcome.tracker !== null)
         this.#join(outcome.tracker, (detector, mark) => detector.silence(outcome.over, mark));

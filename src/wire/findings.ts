@@ -16,6 +16,7 @@ export const FINDINGS = {
   box_order: 'the boxes of one feed have their four numbers in another order or meaning',
   normalized_boxes: 'the boxes of one feed are shares of the picture, those of the other pixels',
   axis_swapped: 'the two axes of one feed are exchanged: y before x, longitude before latitude',
+  classes_never_match: 'only objects of one class are pairs, but those that lie together have other classes, or none',
   units: 'the coordinates of one feed are in another unit or scale',
   reference_never_came: 'a tracker delivers, but no part of a reference ever came',
   tracker_never_came: 'the reference delivers, but no part of a tracker ever came',

@@ -95,6 +95,7 @@ function best(found: Explanation[], sample: Sample, judge: Judge, identityShareM
 }
 
 function explainTiming(sample: Sample, judge: Judge): Explanation[] {
+  if (sample.reference.length === 0 || sample.tracker.length === 0) return [];
   if (judge.by === 'frame') return explainFrameOffset(sample, judge);
   const unit = explainTimeUnit(sample, judge);
   return unit ? [unit] : explainClockOffset(sample, judge);
@@ -114,7 +115,8 @@ function explainFrameOffset(sample: Sample, judge: Judge): Explanation[] {
 function explainClockOffset(sample: Sample, judge: Judge): Explanation[] {
   const step = usualGap(sample.reference.map((one) => placeOf(one, 'time'))) / 2;
   const start = (role: Role) => placeOf(sample[role][0], 'time')!;
-  const likely = [0, apartByArrival(sample, 'time'), start('tracker') - start('reference')];
+  const far = judge.sampled ? [-2, 2].map((side) => side * OFFSETS_MAX * step) : [];
+  const likely = [0, apartByArrival(sample, 'time'), start('tracker') - start('reference'), ...far];
   const best = step > 0 ? bestShift(sample, judge, likely, step, 1) : null;
   if (!best) return [];
   const seconds = milli(lagOf(sample, judge, best.shift)?.offset ?? best.shift);

@@ -107,3 +107,46 @@ describe('classes that are kept apart', () => {
     assertAddsUp(classes!, run);
   });
 });
+
+describe('classes that never agree', () => {
+  const apart = { apart: true, map: { auto: 'car' } };
+
+  function judged(classes: object, classOf: (name: string | undefined) => string | undefined): StreamRun {
+    const run = new StreamRun(config(classes));
+    const random = randomFrom(5);
+    run.open('reference', null, 0);
+    run.open('tracker', 'one', 0);
+    for (let k = 1; k <= FRAMES; k++) {
+      const { reference, tracker } = sceneAt(k, random);
+      const renamed = tracker.map(({ class: name, ...one }): WireObject => {
+        const other = classOf(name);
+        return other === undefined ? one : { ...one, class: other };
+      });
+      run.part('reference', null, k, { k, objects: pack(reference) });
+      run.part('tracker', 'one', k, { k, objects: pack(renamed) });
+    }
+    return run;
+  }
+
+  const findings = (run: StreamRun) => run.stream.info().findings;
+
+  it('are a finding where a feed has none, with what to do', () => {
+    const run = judged(apart, () => undefined);
+    const [{ finding, remedy, message }] = findings(run);
+    assert.equal(finding, 'classes_never_match');
+    assert.match(message, /without a class/);
+    assert.match(remedy, /send the class of every object in both feeds, or set classes\.apart to false/);
+    assert.equal(run.reports.at(-1)!.report.count.proper, 0);
+  });
+
+  it('are one where one name of several differs', () => {
+    const [{ finding, remedy }] = findings(judged(apart, (name) => (name === 'bus' ? 'coach' : name)));
+    assert.equal(finding, 'classes_never_match');
+    assert.match(remedy, /set classes\.map to \{coach: bus\}/);
+  });
+
+  it('are none where they agree mostly, nor where classes do not matter', () => {
+    assert.deepEqual(findings(judged(apart, (name) => name)), []);
+    assert.deepEqual(findings(judged({ apart: false }, () => undefined)), []);
+  });
+});

@@ -1,5 +1,5 @@
 /**
- * Wrong wiring, over the real process and the package's client: fourteen streams, each connected with another mistake,
+ * Wrong wiring, over the real process and the package's client: fifteen streams, each connected with another mistake,
  * at the pace of real feeds. Every mistake is named within the first minute everywhere people look.
  */
 import assert from 'node:assert/strict';
@@ -40,7 +40,12 @@ const yard = { ...points, settings: { profiles: ['yard'] } };
 /** Each mistake by the name it must be found under. */
 const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
   feeds_never_match: { ...boxes, tracker: scene({ everyMs: EVERY_MS, frames: 280, seed: 99 }).tracker },
-  nothing_pairs: { ...boxes, reference: boxes.reference.map((sent) => ({ ...sent, atMs: sent.atMs + 4000 })) },
+  // by so much that a machine that stands still for seconds changes nothing
+  nothing_pairs: {
+    ...boxes,
+    reference: boxes.reference.map((sent) => ({ ...sent, atMs: sent.atMs + 8000 })),
+    settings: { pairing: { latenessMs: 500 } },
+  },
   frame_offset: {
     ...boxes,
     tracker: keyed(boxes.tracker, ({ k }) => ({ k: k! + 1 })),
@@ -64,6 +69,14 @@ const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
     tracker: moved(boxes.tracker, ([x, y, w, h]) => [x / 1920, y / 1080, w / 1920, h / 1080]),
   },
   axis_swapped: { ...yard, tracker: moved(points.tracker, ([x, y]) => [y, x]) },
+  classes_never_match: {
+    ...boxes,
+    reference: boxes.reference.map((sent) => ({
+      ...sent,
+      objects: sent.objects.map((one) => ({ ...one, class: 'person' })),
+    })),
+    settings: { classes: { apart: true } },
+  },
   units: { ...yard, tracker: moved(points.tracker, (at) => at.map((value) => value / 0.3048)) },
   reference_never_came: { tracker: boxes.tracker },
   tracker_never_came: { reference: boxes.reference },

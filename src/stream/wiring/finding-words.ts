@@ -18,6 +18,9 @@ const feedOf = ({ feed }: Evidence, who: string) =>
 const ahead = (evidence: Evidence, key: string, who: string) =>
   Number(evidence[key]) > 0 ? [who, 'the reference'] : ['the reference', who];
 
+const named = (name: Evidence[string], what: string) =>
+  name === '' ? `${what} without a class` : `${what} of class ${name}`;
+
 const share = ({ pairs, possible }: Evidence) => `${pairs} of ${possible} possible pairs`;
 
 const WORDINGS: Record<FindingName, Wording> = {
@@ -79,6 +82,13 @@ const WORDINGS: Record<FindingName, Wording> = {
   axis_swapped: (e, who) => ({
     message: `the axes of ${feedOf(e, who)} are exchanged: with them exchanged back, ${share(e)} are closer than the cut-off`,
     remedy: 'send x before y, and latitude before longitude, in both feeds',
+  }),
+  classes_never_match: (e, who) => ({
+    message: `only objects of one class are pairs, but of ${e.close} times that ${named(e.truthClass, 'a truth')} was close to a track of ${who}, ${e.alike} had a track of its class, the others mostly ${named(e.trackClass, 'one')}`,
+    remedy:
+      e.truthClass === '' || e.trackClass === ''
+        ? `send the class of every object in both feeds, or set classes.apart to false`
+        : `set classes.map to {${e.trackClass}: ${e.truthClass}}, or classes.apart to false`,
   }),
   units: (e, who) => ({
     message: `the coordinates of ${feedOf(e, who)} are in another unit: times ${e.factor ?? `${e.x} and ${e.y}`}${e.unit ? ` (${e.unit})` : ''}, ${share(e)} are closer than the cut-off`,

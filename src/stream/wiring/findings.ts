@@ -6,14 +6,16 @@
  * longer and longer intervals. Once it matches it is only glanced at, one step in many, and nothing is kept of it; it
  * is examined again when nothing matches any more, when it comes back, and when settings change.
  */
+import { Coverage } from '../../coverage/coverage.js';
 import type { Role } from '../../wire/feed.js';
 import { type Evidence, type Finding, type FindingName, WIRING_MISTAKES } from '../../wire/findings.js';
-import { type FeedPart, NO_OBJECTS } from '../../wire/objects.js';
+import { type FeedPart, NO_OBJECTS, type PackedList, pickFrom } from '../../wire/objects.js';
 import { agreementAt, agreementOfStep, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
 import { type Explanation, explain, explainByTime, milli } from '../../wiring/hypotheses.js';
-import { addLag, fitted, gapOf, type Lag, type LagSums, lagSums, NO_LAG } from '../../wiring/lag.js';
+import { addLag, fitted, gapOf, type Lag, type LagSums, lagOf, lagSums, NO_LAG } from '../../wiring/lag.js';
 import type { StreamPlan } from '../plan.js';
 import type { Step } from '../step.js';
+import { type ClassCounts, countClasses, unlikeClass } from './class-agreement.js';
 import { wordsOf } from './finding-words.js';
 import {
   interpolationFault,
@@ -34,8 +36,14 @@ interface Wiring {
   parts: number;
   openedMs: number;
   firstMs: number | null;
-  /** its last parts, while it is examined */
+  /** its last parts, while it is examined; of feeds that report one by one, its side of the last steps */
   seen: ReceivedPart[];
+  /** the reference's side of those steps; absent where both feeds send frames */
+  sampled?: ReceivedPart[];
+  /** how far its times are ahead of their arrival, seconds, where a feed reports one by one */
+  ahead?: number;
+  /** by class of a truth: with what its close tracks are labelled, where classes are kept apart */
+  kinds?: ClassCounts;
   /** number of parts at which it is examined next */
   nextCheck: number;
   healthy: boolean;
@@ -69,7 +77,14 @@ interface LagHistory {
 
 /** Everything Findings knows. Plain data. */
 export interface FindingsState {
-  reference: { parts: number; opened: boolean; firstMs: number | null; seen: ReceivedPart[] };
+  reference: {
+    parts: number;
+    opened: boolean;
+    firstMs: number | null;
+    seen: ReceivedPart[];
+    /** of one that reports one by one: how far its newest times are ahead of their arrival, seconds */
+    ahead?: number;
+  };
   trackers: Array<[tracker: string, wiring: Wiring]>;
   findings: Finding[];
 }
@@ -122,10 +137,15 @@ const LAG_ERRORS = 5;
 const LAG_FEW = 30;
 /** of those, what ends a finding when it is not reached any more */
 const LAG_KEPT_SHARE = 0.5;
+/** seconds between two steps that are kept where a feed reports one by one: enough of them for a clock that is far off */
+const SAMPLED_EVERY_S = 1;
+/** how much a new part counts for how far a clock is ahead */
+const AHEAD_SHARE = 0.1;
 
 export class Findings {
   #plan: StreamPlan;
   #judge: Judge;
+  #coverage: Coverage;
   readonly #reference: FindingsState['reference'];
   readonly #trackers: Map<string, Wiring>;
   readonly #findings = new Map<string, Finding>();
@@ -134,6 +154,7 @@ export class Findings {
   constructor(plan: StreamPlan, state?: FindingsState) {
     this.#plan = plan;
     this.#judge = judgeOf(plan);
+    this.#coverage = coverageOf(plan, this.#judge);
     this.#reference = state?.reference ?? { parts: 0, opened: false, firstMs: null, seen: [] };
     this.#trackers = new Map(state?.trackers);
     for (const finding of state?.findings ?? []) this.#findings.set(keyOf(finding.tracker, finding.finding), finding);
@@ -156,6 +177,7 @@ export class Findings {
   configure(plan: StreamPlan): void {
     this.#plan = plan;
     this.#judge = judgeOf(plan);
+    this.#coverage = coverageOf(plan, this.#judge);
     for (const wiring of this.#trackers.values()) restart(wiring);
   }
 
@@ -199,18 +221,32 @@ export class Findings {
   }
 
   part(role: Role, tracker: string | null, part: FeedPart, atMs: number): void {
-    // single reports are no pictures that could be compared
-    if (part.reports || part.objects.times) this.#reported(role, tracker, atMs);
+    const isReports = part.reports === true || part.objects.times !== undefined;
+    if (isReports || this.#isSampled(role, tracker)) this.#reported(role, tracker, part, atMs, isReports);
     else if (role === 'reference') this.#referencePart(part, atMs);
     else this.#trackerPart(tracker!, part, atMs);
   }
 
-  /** That a feed is heard is all there is to know of it. */
-  #reported(role: Role, tracker: string | null, atMs: number): void {
+  /** Whether a feed, or the one it is compared with, reports one by one. */
+  #isSampled(role: Role, tracker: string | null): boolean {
+    return (
+      role === 'tracker' && (this.#reference.ahead !== undefined || this.#trackers.get(tracker!)?.sampled !== undefined)
+    );
+  }
+
+  /** Single reports are no pictures that could be compared: the steps that are made of them are. */
+  #reported(role: Role, tracker: string | null, part: FeedPart, atMs: number, isReports: boolean): void {
     const none: FeedPart = { seq: 0, objects: NO_OBJECTS };
-    if (role === 'reference') this.#referencePart(none, atMs);
-    else this.#trackerPart(tracker!, none, atMs);
-    for (const wiring of this.#trackers.values()) wiring.healthy = true;
+    if (role === 'reference') {
+      this.#referencePart(none, atMs);
+      this.#reference.ahead = smoothed(this.#reference.ahead, aheadOf(part, atMs));
+      for (const wiring of this.#trackers.values()) wiring.sampled ??= startSampling(wiring);
+      return;
+    }
+    const wiring = this.#wiring(tracker!, atMs);
+    if (isReports) wiring.sampled ??= startSampling(wiring);
+    wiring.ahead = smoothed(wiring.ahead, aheadOf(part, atMs));
+    this.#trackerPart(tracker!, none, atMs);
   }
 
   #referencePart(part: FeedPart, atMs: number): void {
@@ -250,6 +286,7 @@ export class Findings {
       this.#put(tracker, 'reference_never_came', evidence, atMs);
       return;
     }
+    if (wiring.sampled) return;
     keep(wiring.seen, part, atMs);
     if (wiring.parts >= wiring.nextCheck) this.#examine(tracker, wiring, atMs);
   }
@@ -265,7 +302,8 @@ export class Findings {
   }
 
   /** A step of a tracker was closed. */
-  step({ tracker, reference, tracks, receivedMs }: Step): void {
+  step(step: Step): void {
+    const { tracker, receivedMs } = step;
     const wiring = this.#trackers.get(tracker);
     if (!wiring) return;
     wiring.steps++;
@@ -275,42 +313,94 @@ export class Findings {
       return;
     }
     remember(wiring, 'paired', 'unpaired', 1, 0);
-    if (!wiring.healthy && wiring.steps > EVERY_STEP_UP_TO && wiring.steps % LOOK_EVERY > 0) return;
-    const { possible, pairs } = agreementOfStep(reference, tracks, this.#judge);
+    if (wiring.sampled && !wiring.healthy) this.#sample(wiring, wiring.sampled, step);
+    if (wiring.healthy || wiring.steps <= EVERY_STEP_UP_TO || wiring.steps % LOOK_EVERY === 0) this.#look(wiring, step);
+    if (wiring.sampled) this.#examineSteps(tracker, wiring, receivedMs);
+  }
+
+  /** How much of a step pairs that could. */
+  #look(wiring: Wiring, { tracker, reference, tracks, receivedMs }: Step): void {
+    const truths = this.#judgedTruths(reference);
+    const { possible, pairs } = agreementOfStep(truths, tracks, this.#judge);
     if (possible === 0) return;
     wiring.looked++;
     wiring.metMs ??= receivedMs;
     remember(wiring, 'possible', 'pairs', possible, pairs);
     wiring.unmatched = pairs > 0 ? 0 : wiring.unmatched + 1;
+    if (this.#plan.settings.classes?.apart) this.#compareClasses(tracker, wiring, truths, tracks, receivedMs);
     if (wiring.healthy && wiring.unmatched >= UNMATCHED_MAX) restart(wiring);
   }
 
+  /** Nobody is expected to see who is beyond what is judged. */
+  #judgedTruths(reference: PackedList): PackedList {
+    if (this.#coverage.isComplete) return reference;
+    const { reasons } = this.#coverage.judge('reference', reference, this.#judge.cutoff);
+    return pickFrom(
+      reference,
+      [...reasons.keys()].filter((n) => reasons[n] === null),
+    );
+  }
+
+  #compareClasses(tracker: string, wiring: Wiring, truths: PackedList, tracks: PackedList, atMs: number): void {
+    wiring.kinds = countClasses(wiring.kinds ?? [], truths, tracks, this.#judge);
+    const unlike = unlikeClass(wiring.kinds);
+    if (unlike) this.#put(tracker, 'classes_never_match', unlike, atMs);
+    else this.#clear(tracker, 'classes_never_match');
+  }
+
+  /** Keeps a step as two parts, with what is known of when such parts arrive. */
+  #sample(wiring: Wiring, sampled: ReceivedPart[], { t, reference, tracks }: Step): void {
+    const last = sampled[sampled.length - 1]?.t ?? Number.NEGATIVE_INFINITY;
+    if (t === undefined || t < last + SAMPLED_EVERY_S) return;
+    const arrivalMs = (ahead = 0) => (t - ahead) * 1000;
+    keep(sampled, { seq: 0, t, objects: this.#judgedTruths(reference) }, arrivalMs(this.#reference.ahead));
+    keep(wiring.seen, { seq: 0, t, objects: tracks }, arrivalMs(wiring.ahead));
+  }
+
+  #examineSteps(tracker: string, wiring: Wiring, atMs: number): void {
+    if (!wiring.healthy && wiring.steps >= wiring.nextCheck) this.#examine(tracker, wiring, atMs);
+  }
+
   /** A step was closed without a part of this feed. */
-  missing(role: Role, tracker: string | null): void {
+  missing(role: Role, tracker: string | null, atMs: number): void {
     for (const [name, wiring] of this.#trackers) {
       if (wiring.healthy || (role === 'tracker' && name !== tracker)) continue;
       wiring.missing = role === 'tracker';
       remember(wiring, 'unpaired', 'paired', 1, 0);
+      if (!wiring.sampled) continue;
+      wiring.steps++;
+      this.#examineSteps(name, wiring, atMs);
     }
   }
 
   #examine(tracker: string, wiring: Wiring, atMs: number): void {
-    wiring.nextCheck = wiring.parts + Math.min(CHECK_EVERY_MAX, Math.max(FIRST_CHECK, wiring.parts >> 1));
+    const count = wiring.sampled ? wiring.steps : wiring.parts;
+    wiring.nextCheck = count + Math.min(CHECK_EVERY_MAX, Math.max(FIRST_CHECK, count >> 1));
     const found = this.#diagnose(tracker, wiring, atMs);
     for (const [name, evidence] of Object.entries(found)) this.#put(tracker, name as FindingName, evidence, atMs);
     const matches = wiring.possible >= ENOUGH && wiring.pairs > WEAK_SHARE * wiring.possible;
-    const conclusive = matches && wiring.seen.length >= LAG_PARTS && this.#reference.seen.length >= TIMED_MIN;
-    const others = this.list().filter((one) => one.tracker === tracker && !(one.finding in found));
+    const { reference } = this.#sampleOf(wiring);
+    const conclusive = matches && wiring.seen.length >= LAG_PARTS && reference.length >= TIMED_MIN;
+    const others = this.list().filter(
+      (one) => one.tracker === tracker && !(one.finding in found) && one.finding !== 'classes_never_match',
+    );
     const any = Object.keys(found).length > 0;
     // that nothing is known yet ends nothing
     if (any || conclusive) for (const { finding } of others) this.#clear(tracker, finding);
     if (any || !conclusive || (wiring.lag?.samples ?? 0) < LAG_SAMPLES) return;
     wiring.healthy = true;
     wiring.seen = [];
+    if (wiring.sampled) wiring.sampled = [];
+  }
+
+  #sampleOf({ seen, sampled }: Wiring): Sample {
+    return { reference: sampled ?? this.#reference.seen, tracker: seen };
   }
 
   #diagnose(tracker: string, wiring: Wiring, atMs: number): Found {
-    const sample: Sample = { reference: this.#reference.seen, tracker: wiring.seen };
+    const sample = this.#sampleOf(wiring);
+    if (wiring.sampled)
+      return this.#explained(tracker, wiring, sample, { ...this.#judge, by: 'time', sampled: true }, {}, atMs);
     const { pairing } = this.#plan.settings;
     const mixed = mixedKeys(sample);
     if (mixed) return { mixed_keys: mixed };
@@ -321,13 +411,18 @@ export class Findings {
     if (impossible) found.interpolation_impossible = impossible;
     const rate = rateFault(sample, judge.by, pairing, tracker);
     if (rate) found.rate_mismatch = rate;
+    return this.#explained(tracker, wiring, sample, judge, found, atMs);
+  }
+
+  /** Why feeds whose parts may meet do not agree. */
+  #explained(tracker: string, wiring: Wiring, sample: Sample, judge: Judge, found: Found, atMs: number): Found {
     const { possible, pairs, paired, unpaired } = wiring;
     const unrelated = possible >= ENOUGH && pairs <= WEAK_SHARE * possible;
     const apart = unpaired >= ENOUGH && paired < PAIRED_SHARE * (paired + unpaired);
     if (unrelated || apart) Object.assign(found, this.#cause(tracker, sample, judge));
     else Object.assign(found, this.#lag(tracker, wiring, sample, judge));
     if (Object.keys(found).length > 0) return found;
-    if (apart) return { nothing_pairs: unpairedEvidence(wiring, sample, judge) };
+    if (apart) return { nothing_pairs: unpairedEvidence(wiring, sample, judge, this.#reference.ahead) };
     return unrelated ? this.#neverMatches(wiring, atMs) : found;
   }
 
@@ -363,7 +458,8 @@ export class Findings {
     if (!found) return known && !all ? this.#known(tracker, name) : this.#farOff(wiring, sample, judge);
     const byFrame = judge.by === 'frame';
     const frames = Math.sign(found.offset) * Math.max(1, Math.round(Math.abs(found.offset)));
-    const offset = byFrame ? frames : milli(found.offset);
+    // fit, pair again, fit: what lies far off pairs only in part
+    const offset = byFrame ? frames : milli(lagOf(sample, judge, found.offset)?.offset ?? found.offset);
     const { pairs, possible } = agreementAt(sample, judge, offset);
     return byFrame
       ? { frame_offset: { frames: offset, pairs, possible } }
@@ -459,8 +555,10 @@ const newWiring = (openedMs: number): Wiring => ({
 
 /** Examined from the beginning; that it has been heard is not forgotten. */
 function restart(wiring: Wiring): void {
-  const { openedMs, firstMs, parts } = wiring;
+  const { openedMs, firstMs, parts, sampled } = wiring;
   Object.assign(wiring, newWiring(openedMs), { firstMs, parts: Math.min(parts, 1) });
+  delete wiring.kinds;
+  if (sampled) wiring.sampled = [];
 }
 
 function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>(
@@ -501,7 +599,37 @@ function axisOf({ reference, tracker }: Sample, by: 'auto' | 'frame' | 'time'): 
   return [...reference, ...tracker].every(({ k }) => k !== undefined) ? 'frame' : 'time';
 }
 
-function unpairedEvidence({ paired, unpaired }: Wiring, sample: Sample, judge: Judge): Evidence {
-  const behindMs = referenceBehindMs(sample, judge.by);
+function unpairedEvidence(
+  { paired, unpaired, ahead }: Wiring,
+  sample: Sample,
+  judge: Judge,
+  referenceAhead: number | undefined,
+): Evidence {
+  const behindMs =
+    referenceAhead === undefined || ahead === undefined
+      ? referenceBehindMs(sample, judge.by)
+      : Math.round(1000 * (ahead - referenceAhead));
   return { unpaired, steps: paired + unpaired, ...(behindMs > 0 ? { referenceBehindMs: behindMs } : {}) };
+}
+
+/** What was kept of single parts is of no use any more. */
+function startSampling(wiring: Wiring): ReceivedPart[] {
+  wiring.seen = [];
+  wiring.nextCheck = wiring.steps + FIRST_CHECK;
+  return [];
+}
+
+/** How far the newest time of a part is ahead of its arrival, seconds; null where it has none. */
+function aheadOf({ t, objects: { times } }: FeedPart, atMs: number): number | null {
+  let newest = t ?? Number.NEGATIVE_INFINITY;
+  for (const time of times ?? []) if (time !== null && time > newest) newest = time;
+  return Number.isFinite(newest) ? newest - atMs / 1000 : null;
+}
+
+const smoothed = (before: number | undefined, now: number | null): number | undefined =>
+  now === null ? before : before === undefined ? now : before + AHEAD_SHARE * (now - before);
+
+function coverageOf({ settings }: StreamPlan, { distance }: Judge): Coverage {
+  const { reference: knows, regions, ignore, within, verticalWeight } = settings.coverage;
+  return new Coverage({ knows, regions, ignore, within }, distance, verticalWeight);
 }
