@@ -15,6 +15,12 @@ export const performanceShape = (filler: Field) => ({
     'frames',
   ),
   strideFrames: filler(count().max(1_000_000), 30, 'they are worked out once in so many frames', 'frames'),
+  latencyFrames: filler(
+    count(0).max(100_000),
+    60,
+    'frames that are kept to find a latency that is too large for the pairs of the metric; 0: none is looked for',
+    'frames',
+  ),
   gapSteps: filler(
     count().max(1_000_000),
     3,

@@ -11,33 +11,19 @@
  *   longest segment   longest time with one track / time of the truth, summed over truths (LS)
  */
 
-import { alongAcross, type Fit, type FitState, LatencyFit, TRUTHS_MIN } from './kinematics.js';
-import { displacement, type Plane } from './place.js';
+import type { Located, PerformanceFrame } from './frame.js';
+import { alongAcross, type Fit, TRUTHS_MIN } from './kinematics.js';
+import { FeedLatency, type LatencyState, type SearchTerms } from './latency.js';
+import { displacement, type Plane, velocityAt } from './place.js';
 import { type QuantileState, Quantiles } from './quantile.js';
-
-export interface Located {
-  id: string;
-  place: readonly number[];
-  /** false: counts for nothing unless it is in a pair */
-  judged?: boolean;
-}
-
-export interface PerformanceFrame {
-  /** seconds, or the number of the frame where there are no times */
-  t: number;
-  truths: readonly Located[];
-  tracks: readonly Located[];
-  /** proper pairs, with the distance of the metric */
-  pairs: ReadonlyArray<{ truth: string; track: string; distance: number }>;
-  /** false tracks that are closer than the cut-off to a truth that has its track */
-  extraTracks: number;
-}
 
 export interface PerformanceTerms {
   plane: Plane;
   /** a truth that is missed in more frames than this in a row has a gap */
   gapSteps: number;
   truthsMax: number;
+  /** how a latency is looked for that is too large for the metric's pairs; not at all when absent */
+  search?: SearchTerms;
 }
 
 export interface ErrorNumbers {
@@ -136,7 +122,7 @@ export interface PerformanceState {
   sums: Sums;
   lives: Array<[string, Life]>;
   errors: QuantileState;
-  fit: FitState;
+  latency: LatencyState;
   /** of the newest frame */
   t: number | null;
 }
@@ -178,7 +164,7 @@ export class Performance {
   readonly #sums: Sums;
   readonly #lives: Map<string, Life>;
   readonly #errors: Quantiles;
-  readonly #fit: LatencyFit;
+  readonly #latency: FeedLatency;
   #t: number | null;
 
   constructor(terms: PerformanceTerms, state?: PerformanceState) {
@@ -186,14 +172,16 @@ export class Performance {
     this.#sums = { ...(state?.sums ?? NO_SUMS) };
     this.#lives = new Map(state?.lives.map(([id, life]) => [id, { ...life }]));
     this.#errors = new Quantiles(state?.errors);
-    this.#fit = new LatencyFit(terms.truthsMax, state?.fit);
+    this.#latency = new FeedLatency(terms, state?.latency);
     this.#t = state?.t ?? null;
   }
 
   /** Adds the next frame. Where times go back, a scene begins anew: everybody of before is gone. */
-  update({ t, truths, tracks, pairs, extraTracks }: PerformanceFrame): void {
-    if (this.#t !== null && t < this.#t) for (const id of [...this.#lives.keys()]) this.#forget(id);
+  update(frame: PerformanceFrame): void {
+    const { t, truths, tracks, pairs, extraTracks } = frame;
+    if (this.#t !== null && t < this.#t) this.#forgetAll();
     this.#t = t;
+    this.#latency.update(frame);
     const sums = this.#sums;
     sums.extra += extraTracks;
     const partnerOf = new Map(pairs.map(({ truth, track, distance }) => [truth, { track, distance }]));
@@ -282,9 +270,9 @@ export class Performance {
     }
   }
 
-  #explain(id: string, { before, beforeT, error }: Life, t: number, place: readonly number[]): void {
-    const v = displacement(before!, place, this.terms.plane).map((value) => value / (t - beforeT));
-    this.#fit.add(id, v, error!);
+  #explain(id: string, { at, before, beforeT, error }: Life, t: number, place: readonly number[]): void {
+    const v = velocityAt(at, before!, place, t - beforeT, this.terms.plane);
+    this.#latency.add(id, v, error!);
     const parts = alongAcross(v, error!);
     if (!parts) return;
     const sums = this.#sums;
@@ -318,6 +306,11 @@ export class Performance {
     const sums = this.#sums;
     sums.longestGap = Math.max(sums.longestGap, t - life.gapStart);
     if (life.missedSteps > this.terms.gapSteps) sums.gapTime += t - life.gapStart;
+  }
+
+  #forgetAll(): void {
+    for (const id of [...this.#lives.keys()]) this.#forget(id);
+    this.#latency.restart();
   }
 
   /** What is known of a truth goes into the sums. */
@@ -354,7 +347,7 @@ export class Performance {
           sums.firstPairs === 0 ? null : { mean: sums.firstPairTime / sums.firstPairs, max: sums.firstPairMax },
         neverPaired: sums.neverPaired,
       },
-      latency: this.#fit.fit(),
+      latency: this.#latency.fit(),
     };
   }
 
@@ -375,7 +368,7 @@ export class Performance {
       sums: { ...this.#sums },
       lives: [...this.#lives].map(([id, life]) => [id, { ...life }]),
       errors: this.#errors.toJSON(),
-      fit: this.#fit.toJSON(),
+      latency: this.#latency.toJSON(),
       t: this.#t,
     };
   }

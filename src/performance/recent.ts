@@ -3,7 +3,10 @@
  * while they are fewer. Two sums run side by side, the younger half a life behind; when the older is full, the younger
  * takes its place. So memory and what is told stay bounded, and an hour-old fault is forgotten.
  */
-import { Performance, type PerformanceFrame, type PerformanceNumbers, type PerformanceState } from './performance.js';
+
+import type { PerformanceFrame } from './frame.js';
+import type { SearchTerms } from './latency.js';
+import { Performance, type PerformanceNumbers, type PerformanceState } from './performance.js';
 import type { Plane } from './place.js';
 
 /** Plain data. */
@@ -14,6 +17,7 @@ export interface RecentTerms {
   spanFrames: number;
   /** the numbers are worked out once in so many frames */
   strideFrames: number;
+  search?: SearchTerms;
 }
 
 export interface PerformanceReading extends PerformanceNumbers {

@@ -3,13 +3,22 @@
 import { distances } from '../metric/distance.js';
 import type { Assigned, Frame, FrameEvaluation, Obj } from '../metric/evaluation.js';
 import type { Params } from '../metric/params.js';
-import { type Located, Performance, type PerformanceFrame, type PerformanceNumbers } from './performance.js';
+import type { Located, PerformanceFrame } from './frame.js';
+import type { SearchTerms } from './latency.js';
+import { Performance, type PerformanceNumbers } from './performance.js';
 import { type Plane, placeOf } from './place.js';
 
 /** A truth that is missed in more steps than this in a row has a gap. */
 export const GAP_STEPS = 3;
 
-export const planeOf = ({ distance }: Params): Plane => (distance === 'geodesic' ? 'earth' : 'flat');
+export const planeOf = ({ distance }: Pick<Params, 'distance'>): Plane => (distance === 'geodesic' ? 'earth' : 'flat');
+
+/** of a box, as a share of its size: centres this far apart are no pair */
+const BOX_GATE = 0.5;
+
+/** How a latency is looked for that is too large for the metric's pairs, in so many frames. */
+export const searchOf = ({ distance, cutoff }: Pick<Params, 'distance' | 'cutoff'>, framesMax: number): SearchTerms =>
+  distance === 'iou' ? { gate: BOX_GATE, bySize: true, framesMax } : { gate: cutoff, bySize: false, framesMax };
 
 /** `times` of the frames, in seconds, or their numbers. */
 export function performanceOf(
@@ -19,7 +28,12 @@ export function performanceOf(
   params: Params,
   gapSteps = GAP_STEPS,
 ): PerformanceNumbers {
-  const performance = new Performance({ plane: planeOf(params), gapSteps, truthsMax: Number.POSITIVE_INFINITY });
+  const performance = new Performance({
+    plane: planeOf(params),
+    gapSteps,
+    truthsMax: Number.POSITIVE_INFINITY,
+    search: searchOf(params, Number.POSITIVE_INFINITY),
+  });
   for (const frame of performanceFrames(frames, perFrame, times, params)) performance.update(frame);
   return performance.get();
 }
@@ -57,7 +71,10 @@ const isProper = (pair: Assigned): pair is ProperPair => pair.distance !== null;
 
 const located = (object: Obj): Located => {
   const { id, alone } = object;
-  return alone === 0 ? { id, place: placeOf(object), judged: false } : { id, place: placeOf(object) };
+  const one: Located = { id, place: placeOf(object) };
+  if ('box' in object) one.size = (object.box[2] + object.box[3]) / 2;
+  if (alone === 0) one.judged = false;
+  return one;
 };
 
 const coordinatesOf = (object: Obj): readonly number[] => ('box' in object ? object.box : object.point);

@@ -25,9 +25,9 @@ export const FORMATS = {
   spikes: { version: 3, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
-    version: 1,
+    version: 2,
     holds:
-      'sums over the last settled frames of a series, from which PD, SIAP, latency and bias follow, and objects that are about',
+      'sums over the last settled frames of a series, from which PD, SIAP, latency and bias follow, objects that are about, and the last frames',
   },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
   incidents: {
@@ -182,6 +182,8 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     4: () => {},
   },
   window: { 1: () => {}, 2: () => {} },
+  // how late a tracker is is looked for anew
+  performance: { 1: () => {} },
   spikes: {
     1: ({ series }) => {
       for (const { spikes } of series) if (spikes) nameNumbers(spikes);

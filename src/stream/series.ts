@@ -19,7 +19,7 @@ import {
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView, PackedFeed, PackedFrame } from '../metric/window/frame-record.js';
 import { type PerformanceReading, RecentPerformance, type RecentState } from '../performance/recent.js';
-import { performanceFrame, planeOf } from '../performance/sequence.js';
+import { performanceFrame, planeOf, searchOf } from '../performance/sequence.js';
 import type { SpikeKeys } from '../spikes/settings.js';
 import type { SpikeState } from '../spikes/watch.js';
 import {
@@ -169,8 +169,9 @@ export class Series {
       this.#performance = null;
       return;
     }
-    const { enabled: _enabled, ...lengths } = settings;
-    const terms = { plane: planeOf(this.params), ...lengths };
+    const { enabled: _enabled, latencyFrames = 0, ...lengths } = settings;
+    const search = latencyFrames > 0 ? { search: searchOf(this.params, latencyFrames) } : {};
+    const terms = { plane: planeOf(this.params), ...lengths, ...search };
     if (JSON.stringify(terms) !== JSON.stringify(this.#performance?.terms))
       this.#performance = new RecentPerformance(terms);
   }

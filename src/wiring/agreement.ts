@@ -29,8 +29,6 @@ export interface Judge {
   toleranceMs: number;
   /** neither feed is held or interpolated: by time, parts farther apart than the tolerance do not meet */
   exact: boolean;
-  /** both feeds were read from trajectories, at the same times: nothing is known of when they came, and more is tried */
-  sampled?: boolean;
 }
 
 /** How well the feeds agree under one reading of them. */

@@ -115,8 +115,7 @@ function explainFrameOffset(sample: Sample, judge: Judge): Explanation[] {
 function explainClockOffset(sample: Sample, judge: Judge): Explanation[] {
   const step = usualGap(sample.reference.map((one) => placeOf(one, 'time'))) / 2;
   const start = (role: Role) => placeOf(sample[role][0], 'time')!;
-  const far = judge.sampled ? [-2, 2].map((side) => side * OFFSETS_MAX * step) : [];
-  const likely = [0, apartByArrival(sample, 'time'), start('tracker') - start('reference'), ...far];
+  const likely = [0, apartByArrival(sample, 'time'), start('tracker') - start('reference')];
   const best = step > 0 ? bestShift(sample, judge, likely, step, 1) : null;
   if (!best) return [];
   const seconds = milli(lagOf(sample, judge, best.shift)?.offset ?? best.shift);

@@ -4,7 +4,8 @@
  * for a truth at a time, and no truth comes back to a track that it had.
  */
 import assert from 'node:assert/strict';
-import { Performance, type PerformanceFrame } from '../../src/performance/performance.js';
+import type { PerformanceFrame } from '../../src/performance/frame.js';
+import { Performance } from '../../src/performance/performance.js';
 import { randomFrom } from '../kit/random.js';
 
 /** Truths of any lifetimes, each tracked by one track after the other for a while each, with false tracks besides. */

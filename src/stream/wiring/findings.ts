@@ -16,6 +16,7 @@ import { addLag, fitted, gapOf, type Lag, type LagSums, lagOf, lagSums, NO_LAG }
 import type { StreamPlan } from '../plan.js';
 import type { Step } from '../step.js';
 import { type ClassCounts, countClasses, unlikeClass } from './class-agreement.js';
+import { explainByDelay } from './delay-hypothesis.js';
 import { wordsOf } from './finding-words.js';
 import {
   interpolationFault,
@@ -137,7 +138,7 @@ const LAG_ERRORS = 5;
 const LAG_FEW = 30;
 /** of those, what ends a finding when it is not reached any more */
 const LAG_KEPT_SHARE = 0.5;
-/** seconds between two steps that are kept where a feed reports one by one: enough of them for a clock that is far off */
+/** seconds between two steps that are kept where a feed reports one by one: a clock may be far off */
 const SAMPLED_EVERY_S = 1;
 /** how much a new part counts for how far a clock is ahead */
 const AHEAD_SHARE = 0.1;
@@ -399,8 +400,7 @@ export class Findings {
 
   #diagnose(tracker: string, wiring: Wiring, atMs: number): Found {
     const sample = this.#sampleOf(wiring);
-    if (wiring.sampled)
-      return this.#explained(tracker, wiring, sample, { ...this.#judge, by: 'time', sampled: true }, {}, atMs);
+    if (wiring.sampled) return this.#explained(tracker, wiring, sample, { ...this.#judge, by: 'time' }, {}, atMs);
     const { pairing } = this.#plan.settings;
     const mixed = mixedKeys(sample);
     if (mixed) return { mixed_keys: mixed };
@@ -419,7 +419,7 @@ export class Findings {
     const { possible, pairs, paired, unpaired } = wiring;
     const unrelated = possible >= ENOUGH && pairs <= WEAK_SHARE * possible;
     const apart = unpaired >= ENOUGH && paired < PAIRED_SHARE * (paired + unpaired);
-    if (unrelated || apart) Object.assign(found, this.#cause(tracker, sample, judge));
+    if (unrelated || apart) Object.assign(found, this.#cause(tracker, wiring, sample, judge));
     else Object.assign(found, this.#lag(tracker, wiring, sample, judge));
     if (Object.keys(found).length > 0) return found;
     if (apart) return { nothing_pairs: unpairedEvidence(wiring, sample, judge, this.#reference.ahead) };
@@ -427,8 +427,8 @@ export class Findings {
   }
 
   /** Why nothing matches or pairs, as far as one hypothesis explains it; what was found before stands until then. */
-  #cause(tracker: string, sample: Sample, judge: Judge): Found {
-    const why = explain(sample, judge);
+  #cause(tracker: string, { sampled }: Wiring, sample: Sample, judge: Judge): Found {
+    const why = (sampled && explainByDelay(sample, judge)) ?? explain(sample, judge);
     if (!why) {
       // one that was found stays while nothing matches
       const known = this.list().find((one) => one.tracker === tracker && WIRING_MISTAKES.includes(one.finding));
@@ -467,9 +467,9 @@ export class Findings {
   }
 
   /** So far off that others than those who belong together pair. */
-  #farOff({ possible, pairs }: Wiring, sample: Sample, judge: Judge): Found {
+  #farOff({ possible, pairs, sampled }: Wiring, sample: Sample, judge: Judge): Found {
     if (possible < ENOUGH || pairs > POOR_SHARE * possible) return {};
-    const why = explainByTime(sample, judge, POOR_SHARE);
+    const why = sampled ? explainByDelay(sample, judge) : explainByTime(sample, judge, POOR_SHARE);
     return why ? foundBy(why) : {};
   }
 

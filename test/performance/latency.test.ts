@@ -1,0 +1,126 @@
+/**
+ * Latencies of any size, found from frames whose metric pairs nothing of use: of points in a plane, boxes, and places on
+ * Earth at its awkward corners; and none where there is none to find.
+ */
+import assert from 'node:assert/strict';
+import { destination } from '../../src/coverage/earth.js';
+import { evaluate } from '../../src/metric/evaluate.js';
+import type { Frame } from '../../src/metric/evaluation.js';
+import type { Params } from '../../src/metric/params.js';
+import { displacement } from '../../src/performance/place.js';
+import { performanceOf } from '../../src/performance/sequence.js';
+import { randomFrom } from '../kit/random.js';
+
+type Place = (t: number) => number[];
+
+const EVERY_S = 2;
+
+/** Movers, and their tracks so late and with noise; some are missed, and some tracks are of nobody. */
+function scene(
+  places: Place[],
+  lateS: number,
+  track: (place: number[], draw: () => number) => number[],
+  isBox = false,
+) {
+  const draw = randomFrom(9);
+  const object = (id: string, place: number[]) =>
+    isBox ? { id, box: place as [number, number, number, number] } : { id, point: place };
+  return Array.from({ length: 60 }, (_, k): Frame => {
+    const t = EVERY_S * k;
+    const seen = places.flatMap((at, n) => (draw() < 0.9 ? [object(`k${n}`, track(at(t - lateS), draw))] : []));
+    return { reference: places.map((at, n) => object(`t${n}`, at(t))), tracker: seen };
+  });
+}
+
+function latencyOf(frames: Frame[], params: Params): number {
+  const times = frames.map((_, k) => EVERY_S * k);
+  return performanceOf(frames, evaluate(frames, params).perFrame, times, params).latency!.latency;
+}
+
+const close = (found: number, wanted: number) =>
+  assert.ok(Math.abs(found - wanted) < 0.03 * Math.abs(wanted), `found ${found} where ${wanted} was put in`);
+
+const noisy = (metres: number) => (place: number[], draw: () => number) =>
+  place.map((value) => value + metres * (draw() + draw() - 1));
+
+describe('a latency of any size', () => {
+  const draw = randomFrom(4);
+  const ways = Array.from({ length: 15 }, () => [2000 * draw(), 2000 * draw(), 40 * draw() - 20, 40 * draw() - 20]);
+  const params: Params = { distance: 'euclidean', cutoff: 30, exponent: 1, switchPenalty: 10 };
+
+  for (const lateS of [0.4, 1, 3, 8, 18, -5, -30])
+    it(`is found of points: ${lateS} s`, () => {
+      const places = ways.map(
+        ([x, y, vx, vy]): Place =>
+          (t) => [x + vx * t, y + vy * t],
+      );
+      close(latencyOf(scene(places, lateS, noisy(3)), params), lateS);
+    });
+
+  for (const lateS of [1, 6, -12])
+    it(`is found of boxes: ${lateS} s`, () => {
+      const places = ways.map(
+        ([x, y, vx, vy]): Place =>
+          (t) => [x + vx * t, y + vy * t, 40, 60],
+      );
+      const boxes: Params = { distance: 'iou', cutoff: 0.7, exponent: 1, switchPenalty: 0.3 };
+      const late = scene(places, lateS, ([x, y, w, h], random) => [x + random(), y + random(), w, h], true);
+      close(latencyOf(late, boxes), lateS);
+    });
+
+  for (const [what, latitude, longitude] of [
+    ['at the antimeridian', 10, 179.95],
+    ['at the pole', 89.95, 30],
+    ['at the other pole', -89.98, 0],
+    ['in the north', 60, 10],
+  ] as const)
+    it(`is found of aircraft ${what}`, () => {
+      const earth: Params = { distance: 'geodesic', cutoff: 500, exponent: 1, switchPenalty: 100 };
+      const flights = ways.map(([x, , vx, vy]) => {
+        const start = destination([latitude, longitude], x, 4000 + 20 * Math.abs(vx));
+        const speed = 60 + 8 * Math.abs(vy);
+        return (t: number) => destination(start, 17 * vx, speed * (t + 40));
+      });
+      for (const lateS of [1, 18]) {
+        const off = ([lat, lon]: number[], random: () => number) =>
+          destination([lat, lon], 360 * random(), 20 * random());
+        close(latencyOf(scene(flights, lateS, off), earth), lateS);
+      }
+    });
+
+  it('is not found among objects that have nothing to do with each other', () => {
+    const places = ways.map(
+      ([x, y, vx, vy]): Place =>
+        (t) => [x + vx * t, y + vy * t],
+    );
+    const others = ways.map(
+      ([x, y, vx, vy]): Place =>
+        (t) => [y + 3 * vy * t, x - 2 * vx * t],
+    );
+    const frames = scene(places, 0, noisy(3)).map((frame, k) => ({
+      ...frame,
+      tracker: others.map((at, n) => ({ id: `k${n}`, point: at(EVERY_S * k) })),
+    }));
+    const times = frames.map((_, k) => EVERY_S * k);
+    const { latency } = performanceOf(frames, evaluate(frames, params).perFrame, times, params);
+    // the few that pass each other by chance
+    assert.ok(latency === null || latency.pairs < 60, JSON.stringify(latency));
+  });
+});
+
+describe('displacements on Earth', () => {
+  it('are as long as geodesics and point the right way, at poles and the antimeridian too', () => {
+    const random = randomFrom(2);
+    for (let n = 0; n < 2000; n++) {
+      const latitude = [0, 45, 79.9, 80.1, 89, 89.999, -89.99, -60][n % 8];
+      const longitude = [0, 179.999, -179.999, 33][n % 4];
+      const [azimuth, metres] = [360 * random(), 5000 * random()];
+      const to = destination([latitude, longitude], azimuth, metres);
+      const [north, east] = displacement([latitude, longitude], to, 'earth');
+      const angle = (azimuth * Math.PI) / 180;
+      const off = Math.hypot(north - metres * Math.cos(angle), east - metres * Math.sin(angle));
+      assert.ok(off < 0.02 + 0.006 * metres, `${off} m off at ${latitude} ${longitude}, ${metres} m away`);
+      assert.ok(Math.abs(Math.hypot(north, east) - metres) < 0.02 + 1e-4 * metres);
+    }
+  });
+});
