@@ -24,6 +24,8 @@ export interface Filter {
   objects?: boolean;
   /** at most one report of each series in this time, the newest; absent or 0: every one */
   everyMs?: number;
+  /** reports that wait may come together, several in one message */
+  batch?: boolean;
 }
 
 /** What a reader asks for in the query of its address. */
@@ -31,12 +33,15 @@ export function readFilter(query: URLSearchParams, { covers }: Identity): Filter
   const wanted = (key: string) => query.get(key) ?? undefined;
   const everyMs = Number(query.get('everyMs') ?? 0);
   const objects = query.get('objects') ?? '0';
+  const batch = query.get('batch') ?? '0';
   if (!(everyMs === 0 || (everyMs >= 50 && everyMs <= 60_000)))
     return refusal('request_invalid', 'everyMs must be from 50 to 60000 milliseconds, or 0 for every report');
   if (objects !== '0' && objects !== '1')
     return refusal('request_invalid', 'objects must be 1, for reports with the objects of their frame, or 0');
+  if (batch !== '0' && batch !== '1')
+    return refusal('request_invalid', 'batch must be 1, for several reports in one message, or 0');
   const series = { stream: wanted('stream'), tracker: wanted('tracker'), profile: wanted('profile') };
-  return { ...series, covers, objects: objects === '1', everyMs };
+  return { ...series, covers, objects: objects === '1', everyMs, batch: batch === '1' };
 }
 
 interface Counts {
@@ -50,6 +55,12 @@ const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, trac
 const BURST_MS = 10;
 /** milliseconds after which others have their turn, also when readers have time left */
 const TURN_MS = 1;
+
+/** bytes after which a message of several reports is sent: small enough for a reader's backlog to be seen in time */
+const BATCH_BYTES = 32_768;
+const BATCH_START = Buffer.from('{"type":"reports","reports":[');
+const COMMA = Buffer.from(',');
+const BATCH_END = Buffer.from(']}');
 
 /** An event and its text, made once for all subscribers and only when one wants it. */
 class Publication {
@@ -356,6 +367,22 @@ export class Subscription implements Conversation {
     if (this.#events.length > liveEvents || this.subscribers.now() - this.#progressMs > liveStallMs) this.#closeSlow();
   }
 
+  #nextReport(): Buffer {
+    const [[key, { publication, skipped }]] = this.#reports;
+    this.#reports.delete(key);
+    return publication.text(this.filter.objects, skipped);
+  }
+
+  #nextBatch(): Buffer {
+    const parts: Buffer[] = [];
+    for (let bytes = 0; this.#reports.size > 0 && bytes < BATCH_BYTES; ) {
+      const report = this.#nextReport();
+      parts.push(parts.length === 0 ? BATCH_START : COMMA, report);
+      bytes += report.length;
+    }
+    return Buffer.concat([...parts, BATCH_END]);
+  }
+
   #closeSlow(): void {
     if (this.#gone) return;
     this.subscribers.counts.slowClosed++;
@@ -380,10 +407,9 @@ export class Subscription implements Conversation {
     while (sent < this.#events.length && this.#roomy) this.#send(this.#events[sent++].text(false));
     this.#events.splice(0, sent);
     if (this.#events.length > 0 || !this.#due) return;
-    for (const [key, { publication, skipped }] of this.#reports) {
+    while (this.#reports.size > 0) {
       if (!this.#roomy) return;
-      this.#reports.delete(key);
-      this.#send(publication.text(this.filter.objects, skipped));
+      this.#send(this.filter.batch ? this.#nextBatch() : this.#nextReport());
     }
     // a paced reader has its reports; the next ones gather
     this.#due = this.#pace === null;

@@ -135,6 +135,12 @@ export interface ReportMessage extends SeriesId {
   objects?: { reference: Obj[]; tracker: Obj[] };
 }
 
+/** Several at once, for those who asked for that. */
+export interface ReportsMessage {
+  type: 'reports';
+  reports: ReportMessage[];
+}
+
 /** Any event but a report; the page shows kinds it does not know as well. */
 export interface EventMessage {
   type: string;

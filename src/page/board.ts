@@ -17,6 +17,7 @@ import {
   type MuteState,
   type RateState,
   type ReportMessage,
+  type ReportsMessage,
   type StreamState,
 } from './api.js';
 import { type Costs, keyOf, type SeriesId } from './format.js';
@@ -84,9 +85,9 @@ export class Board {
 
   constructor() {
     this.#socket = new LiveSocket(
-      { everyMs: String(REPORT_MS) },
+      { everyMs: String(REPORT_MS), batch: '1' },
       {
-        message: (message) => this.#receive(message as ReportMessage | EventMessage),
+        message: (message) => this.#receive(message as ReportMessage | ReportsMessage | EventMessage),
         state: (state) => this.#connected(state),
       },
     );
@@ -279,8 +280,9 @@ export class Board {
     return entry;
   }
 
-  #receive(message: ReportMessage | EventMessage): void {
-    if (message.type === 'report') this.#report(message as ReportMessage);
+  #receive(message: ReportMessage | ReportsMessage | EventMessage): void {
+    if (message.type === 'reports') for (const report of (message as ReportsMessage).reports) this.#report(report);
+    else if (message.type === 'report') this.#report(message as ReportMessage);
     else this.#event(message as EventMessage);
     this.#announce();
   }

@@ -146,8 +146,35 @@ describe('what the page reads', () => {
     await slow.close();
   });
 
+  it('puts reports that wait into few messages for those who ask for that, each report once', async () => {
+    const reader = await Probe.open(`${edge.ws}/v1/live?everyMs=200&batch=1&tracker=crowd`);
+    const names = Array.from({ length: 100 }, (_, n) => `batched-${n}`);
+    for (const k of [1, 2])
+      for (const stream of names) edge.live.emit({ ...fakeReportEvent({ k }), stream, tracker: 'crowd' } as never);
+    const counted = new Map<string, { newest: number; reports: number }>();
+    let messages = 0;
+    // where a reader's time comes in between, some series have both of their reports
+    const isComplete = () => names.every((stream) => counted.get(stream)?.newest === 2);
+    for (; !isComplete(); messages++) {
+      const { type, reports } = (await reader.next()) as unknown as {
+        type: string;
+        reports: Array<{ stream: string; k: number; skipped?: number }>;
+      };
+      assert.equal(type, 'reports');
+      for (const { stream, k, skipped = 0 } of reports)
+        counted.set(stream, { newest: k, reports: (counted.get(stream)?.reports ?? 0) + skipped + 1 });
+    }
+    assert.deepEqual(
+      names.filter((stream) => counted.get(stream)!.reports !== 2),
+      [],
+      'every report is there or counted as skipped',
+    );
+    assert.ok(messages < names.length / 5, `${messages} messages`);
+    await reader.close();
+  });
+
   it('refuses a pace or a wish that makes no sense', async () => {
-    for (const query of ['everyMs=1', 'everyMs=x', 'everyMs=1e9', 'objects=yes']) {
+    for (const query of ['everyMs=1', 'everyMs=x', 'everyMs=1e9', 'objects=yes', 'batch=all']) {
       const { status, body } = await Probe.refused(`${edge.ws}/v1/live?${query}`);
       assert.deepEqual([status, body.code], [400, 'request_invalid'], query);
     }
