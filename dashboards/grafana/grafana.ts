@@ -79,17 +79,14 @@ export interface Dashboard {
 const TAG = 'tgospa';
 const DATASOURCE = { type: 'prometheus', uid: '$datasource' };
 
-/**
- * What the components and their counts are drawn in, here and in the report of `tgospa eval`; safe for the
- * colour-blind.
- */
-const COLOURS: Record<string, string> = {
-  localization: '#56b4e9',
-  missed: '#ff8c42',
-  false: '#f0d442',
-  switch: '#e59ac7',
-  switches: '#e59ac7',
-  proper: '#3fd0a4',
+/** What the components and their counts are drawn in, as on the page and in reports when they are dark. */
+export const COLOURS: Record<string, string> = {
+  localization: '#62b6ec',
+  missed: '#f0a020',
+  false: '#d486bc',
+  switch: '#2fc294',
+  switches: '#2fc294',
+  proper: '#8e9aa6',
 };
 
 /** The JSON of a dashboard, as Grafana takes it from a file. */

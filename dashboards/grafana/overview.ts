@@ -66,7 +66,7 @@ export const overview: Dashboard = {
           description: 'Streams in memory.',
           kind: 'number',
           queries: [{ expr: 'sum(tgospa_streams)', legend: 'streams' }],
-          width: 3,
+          width: 2,
           height: 4,
         },
         {
@@ -74,7 +74,7 @@ export const overview: Dashboard = {
           description: 'Combinations of stream, tracker and profile.',
           kind: 'number',
           queries: [{ expr: `count(tgospa_window_distance{${SHOWN}})`, legend: 'series' }],
-          width: 3,
+          width: 2,
           height: 4,
         },
         {
@@ -83,6 +83,21 @@ export const overview: Dashboard = {
           kind: 'number',
           queries: [{ expr: 'sum(tgospa_feed_silent{stream=~"$stream"})', legend: 'silent' }],
           warnAt: [1, 2],
+          width: 2,
+          height: 4,
+        },
+        {
+          title: 'Refused',
+          description:
+            'Frames per minute that were refused because they are wrong. Which feed and why: *Refused* below, and Setup on the page.',
+          kind: 'number',
+          queries: [
+            {
+              expr: '60 * (sum(rate(tgospa_frames_rejected_total{stream=~"$stream"}[$__rate_interval])) or vector(0))',
+              legend: 'refused per minute',
+            },
+          ],
+          warnAt: [0.01, 60],
           width: 3,
           height: 4,
         },
@@ -147,6 +162,37 @@ export const overview: Dashboard = {
             },
           ],
           repeat: 'stream',
+        },
+      ],
+    },
+    {
+      title: 'Feeds',
+      panels: [
+        {
+          title: 'Refused',
+          description:
+            'Frames that were refused, by feed and reason. The full reason with an example: Setup on the page, or /v1/events.',
+          kind: 'bars',
+          queries: [
+            {
+              expr: 'sum by (stream, role, tracker, reason) (rate(tgospa_frames_rejected_total{stream=~"$stream"}[$__rate_interval]))',
+              legend: '{{stream}} {{role}} {{tracker}}: {{reason}}',
+            },
+          ],
+          unit: 'ops',
+          width: 12,
+        },
+        {
+          title: 'Late, missing, twice',
+          description: 'Frames of all feeds that came too late, not at all, or twice.',
+          kind: 'bars',
+          queries: [
+            { expr: 'sum(rate(tgospa_frames_late_total{stream=~"$stream"}[$__rate_interval]))', legend: 'late' },
+            { expr: 'sum(rate(tgospa_frames_missing_total{stream=~"$stream"}[$__rate_interval]))', legend: 'missing' },
+            { expr: 'sum(rate(tgospa_frames_duplicate_total{stream=~"$stream"}[$__rate_interval]))', legend: 'twice' },
+          ],
+          unit: 'ops',
+          width: 12,
         },
       ],
     },

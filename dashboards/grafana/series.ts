@@ -1,5 +1,5 @@
 /** One tracker on one stream under one profile: what got worse, when, and whose fault it is. */
-import type { Dashboard } from './grafana.js';
+import { COLOURS, type Dashboard } from './grafana.js';
 import { falseShare, missedShare, ONE, quantile, switchesPerMinute } from './queries.js';
 
 const FEEDS = 'stream="$stream",tracker=~"$tracker|"';
@@ -24,7 +24,7 @@ export const series: Dashboard = {
       expr: `increase(tgospa_switches_total{${ONE}}[$__rate_interval]) > 0`,
       title: 'switch',
       text: '{{tracker}}: objects changed their track; which ones is in /v1/events',
-      colour: '#e59ac7',
+      colour: COLOURS.switch,
     },
     {
       name: 'Spikes',
@@ -280,13 +280,36 @@ export const series: Dashboard = {
           unit: 'ops',
         },
         {
+          title: 'Refused',
+          description:
+            'Frames that were refused, and objects that were left out of frames, by reason. The full reason with an example: Setup on the page, or /v1/events.',
+          kind: 'bars',
+          queries: [
+            {
+              expr: `rate(tgospa_frames_rejected_total{${FEEDS}}[$__rate_interval])`,
+              legend: 'frames, {{reason}}: {{role}} {{tracker}}',
+            },
+            {
+              expr: `rate(tgospa_objects_skipped_total{${FEEDS}}[$__rate_interval])`,
+              legend: 'objects, {{reason}}: {{role}} {{tracker}}',
+            },
+          ],
+          unit: 'ops',
+        },
+        {
+          title: 'Wiring',
+          description:
+            'Red while something is wrong with how the feeds are wired: boxes in another order, frame numbers that differ. Setup on the page has the remedy.',
+          kind: 'states',
+          queries: [{ expr: `tgospa_stream_finding{${FEEDS}}`, legend: '{{finding}} {{tracker}}' }],
+          warnAt: [0.5, 0.9],
+        },
+        {
           title: 'Silent',
           description: 'Red while a feed is silent.',
           kind: 'states',
           queries: [{ expr: `tgospa_feed_silent{${FEEDS}}`, legend: '{{role}} {{tracker}}' }],
           warnAt: [0.5, 0.9],
-          width: 12,
-          height: 6,
         },
         {
           title: 'Age of the newest frame',
@@ -296,8 +319,6 @@ export const series: Dashboard = {
             { expr: `time() - tgospa_feed_last_frame_timestamp_seconds{${FEEDS}}`, legend: '{{role}} {{tracker}}' },
           ],
           unit: 's',
-          width: 12,
-          height: 6,
         },
       ],
     },

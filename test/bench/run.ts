@@ -1,7 +1,18 @@
 /** `npm run bench -- NAME`: runs the benchmark of that name with the arguments after it; kernel unless given. */
 
 const [name = 'kernel', ...args] = process.argv.slice(2);
-const BENCHMARKS = ['adapters', 'cluster', 'kernel', 'moments', 'overview', 'page', 'pipeline', 'scores', 'spikes', 'study'];
+const BENCHMARKS = [
+  'adapters',
+  'cluster',
+  'kernel',
+  'moments',
+  'overview',
+  'page',
+  'pipeline',
+  'scores',
+  'spikes',
+  'study',
+];
 if (!BENCHMARKS.includes(name)) {
   console.error(`no benchmark is called ${name}; there are ${BENCHMARKS.join(', ')}`);
   process.exit(2);
