@@ -1,12 +1,15 @@
 /**
  * What `npm run build` makes of the compiled files. The live page: src/page, bundled and minified into dist/page, each
- * file also as brotli and gzip. The commands about files: command-line.ts with `eval` and `tune` as one script in
- * dist/bundle, with the code that the engine makes of it, because 137 modules take longer to load and to compile than a
- * short clip to judge; main.ts chooses between both. This file owns esbuild, which is not needed at run time.
+ * file also as brotli and gzip; coastlines (Natural Earth, 1:50 million, in the public domain, as world-atlas packs
+ * them) are a file of their own, which only maps ask for. The commands about files: command-line.ts with `eval` and
+ * `tune` as one script in dist/bundle, with the code that the engine makes of it, because 137 modules take longer to
+ * load and to compile than a short clip to judge; main.ts chooses between both. This file owns esbuild, which is not
+ * needed at run time.
  */
 
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +45,8 @@ rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 // what the frontier cannot do is shown with a gap: HiGHS is not sent to the page
 const worker = await bundle('what-if-worker.ts', { external: ['highs'] });
-const script = await bundle('main.ts', { define: { WORKER_FILE: JSON.stringify(`/${worker}`) } });
+const define = { WORKER_FILE: JSON.stringify(`/${worker}`), COAST_FILE: JSON.stringify(writeCoast()) };
+const script = await bundle('main.ts', { define });
 const style = await bundle('style.css');
 const html = readFileSync(join(source, 'index.html'), 'utf8')
   .replace('main.ts', script)
@@ -82,6 +86,57 @@ await build({
 // v8: the engine that the code is made for
 writeFileSync(join(bundleFolder, 'package.json'), `${JSON.stringify({ type: 'commonjs', v8: process.versions.v8 })}\n`);
 for (const flags of FLAGS) compile(flags);
+
+/** What is needed of a TopoJSON file: lines of steps, in units of its own. */
+interface Topology {
+  arcs: Array<Array<[number, number]>>;
+  transform: { scale: [number, number]; translate: [number, number] };
+}
+
+/** Writes the coastlines into dist/page; gives their address, or nothing where world-atlas is not installed. */
+function writeCoast(): string {
+  const atlas = join(root, 'node_modules/world-atlas/land-50m.json');
+  if (!existsSync(atlas)) {
+    console.error('maps of the page have no coastline: world-atlas is not installed; run npm ci');
+    return '';
+  }
+  const text = JSON.stringify(coastOf(JSON.parse(readFileSync(atlas, 'utf8'))));
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8).toUpperCase();
+  writeFileSync(join(out, `coastline-${hash}.json`), text);
+  return `/coastline-${hash}.json`;
+}
+
+/** Lines of longitude and latitude in hundredths of a degree, each but the first as the step from the one before. */
+function coastOf({ arcs, transform: { scale, translate } }: Topology): number[][] {
+  const lines: number[][] = [];
+  for (const arc of arcs) {
+    let [x, y] = [0, 0];
+    let line: number[] = [];
+    let last: [number, number] | null = null;
+    for (const [dx, dy] of arc) {
+      x += dx;
+      y += dy;
+      const place: [number, number] = [
+        Math.round((x * scale[0] + translate[0]) * 100),
+        Math.round((y * scale[1] + translate[1]) * 100),
+      ];
+      if (last && last[0] === place[0] && last[1] === place[1]) continue;
+      // where a polygon was cut there is no coast: at the date line and at the pole
+      if (last && isCut(last, place)) {
+        if (line.length > 2) lines.push(line);
+        line = [];
+      }
+      line.push(...(line.length === 0 || !last ? place : [place[0] - last[0], place[1] - last[1]]));
+      last = place;
+    }
+    if (line.length > 2) lines.push(line);
+  }
+  return lines;
+}
+
+function isCut(a: [number, number], b: [number, number]): boolean {
+  return (Math.abs(a[0]) >= 17_999 && Math.abs(b[0]) >= 17_999) || (a[1] <= -8_990 && b[1] <= -8_990);
+}
 
 /** Keeps the code of what runs when a short clip is judged, made by a process with these flags. */
 function compile(flags: string): void {

@@ -1,6 +1,6 @@
 /** Events in words: who, when, how much; also as CSV. */
 import type { EventMessage } from './api.js';
-import { count, number, type SeriesId, seriesLink } from './format.js';
+import { brief, count, type SeriesId, seriesLink } from './format.js';
 
 /** Groups of events people filter by. */
 export const KINDS = ['switch', 'spike', 'incident', 'finding', 'silence', 'rejected', 'other'] as const;
@@ -71,7 +71,7 @@ function spikeSentence(event: EventMessage): string {
   const what = `${String(signal ?? 'cost')} spike ${phase === 'end' ? 'ended' : phase === 'update' ? 'lasts' : 'started'}`;
   const figures =
     typeof observed === 'number' && typeof expected === 'number'
-      ? `: ${number(observed)} per frame, ${number(expected)} expected`
+      ? `: ${brief(observed)}${signal === 'localization' ? '' : ' per frame'}, usual ${brief(expected)}`
       : '';
   const who = Array.isArray(objects) && objects.length > 0 ? ` (${objects.slice(0, 5).join(', ')})` : '';
   return `${what}${figures}${who}`;

@@ -20,8 +20,11 @@ export class EventTable {
   constructor(
     readonly board: Board,
     readonly rowsMax: number,
+    /** all are of one series, which need not be named */
+    readonly ofOne = false,
   ) {
-    const head = ['Time', 'Frame', 'Kind', 'What', 'Series'].map((text) => h('th', { scope: 'col' }, text));
+    const columns = ['Time', 'Frame', 'Kind', 'What', ...(ofOne ? [] : ['Series'])];
+    const head = columns.map((text) => h('th', { scope: 'col' }, text));
     this.element = h(
       'div',
       {},
@@ -58,7 +61,7 @@ export class EventTable {
       h('td', { class: 'number' }, k === undefined ? '' : String(k)),
       h('td', {}, type),
       h('td', {}, link ? h('a', { href: link }, what) : what),
-      h('td', {}, [stream, tracker, profile].filter(Boolean).join(' / ')),
+      !this.ofOne && h('td', {}, [stream, tracker, profile].filter(Boolean).join(' / ')),
     );
   }
 }

@@ -13,13 +13,19 @@ export interface SeriesId {
 /** Names have no line breaks. */
 export const keyOf = ({ stream, tracker, profile }: SeriesId) => `${stream}\n${tracker}\n${profile}`;
 
-/** Four significant digits at most; never in exponents where people would not expect them. */
+/** Three significant digits, thousands as k and M; never in exponents where people would not expect them. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const size = Math.abs(value);
   if (size === 0) return '0';
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
-  return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : size >= 1 ? 3 : 4);
+  if (size >= 999_500_000 || size < 1e-3) return value.toExponential(1);
+  if (size >= 999_500) return `${three(value / 1e6)}M`;
+  return size >= 9_995 ? `${three(value / 1000)}k` : three(value);
+}
+
+function three(value: number): string {
+  const size = Math.abs(value);
+  return value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
 }
 
 /** Two significant digits, where two are enough. */

@@ -5,7 +5,7 @@
 import { ApiError, postIncident } from './api.js';
 import type { Board } from './board.js';
 import { h, setText } from './dom.js';
-import { clock, count, duration, number, type SeriesId, seriesLink } from './format.js';
+import { brief, clock, count, duration, type SeriesId, seriesLink } from './format.js';
 
 const MUTES: Array<[text: string, minutes: number]> = [
   ['15 min', 15],
@@ -112,6 +112,12 @@ export class IncidentCard {
     );
   }
 
+  /** A feed whose own time runs ahead of the clock has begun to be wrong in the future. */
+  #ago(sinceMs: number): string {
+    const ageMs = this.board.ageMs(sinceMs);
+    return ageMs >= 0 ? `, ${duration(ageMs)} ago` : '';
+  }
+
   show(): void {
     const incident = this.board.incidentOf(this.id);
     this.element.hidden = !incident;
@@ -122,10 +128,7 @@ export class IncidentCard {
     this.element.dataset.cause = cause;
     const again = times > 1 ? `, ${times} times so far` : '';
     setText(this.#title, `Open incident of ${this.id.tracker}: ${cause.replaceAll('_', ' ')}`);
-    setText(
-      this.#text,
-      `${sentence(message)} Since ${clock(sinceMs)}, ${duration(this.board.ageMs(sinceMs))} ago${again}`,
-    );
+    setText(this.#text, `${sentence(message)} Since ${clock(sinceMs)}${this.#ago(sinceMs)}${again}`);
     setText(this.#begin, `frame ${k}`);
     this.#begin.href = seriesLink(this.id, { k });
     const remark = remarkOf(this.board, this.id);
@@ -139,8 +142,8 @@ export class IncidentCard {
           'tr',
           { class: over ? 'over' : '' },
           h('th', { scope: 'row' }, over ? `${signal} (over)` : signal),
-          h('td', {}, isCounted(signal) ? number(expected) : ''),
-          h('td', {}, isCounted(signal) ? number(observed) : ''),
+          h('td', {}, isCounted(signal) ? brief(expected) : ''),
+          h('td', {}, isCounted(signal) ? brief(observed) : ''),
           h('td', {}, of ? `${count(concerned ?? 0)} of ${count(of)}` : ''),
         ),
       ),

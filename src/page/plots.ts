@@ -11,14 +11,14 @@ import { brief, COMPONENTS, type Component, clock } from './format.js';
 import { type FrameRange, LABEL, MARGIN } from './scene/ribbon.js';
 import { theme } from './theme.js';
 import type { Trend } from './trend.js';
+import { type Span, type UsualBand, usualBand } from './usual.js';
 
 const HEIGHT = 136;
 const LABEL_SIZE = 14;
+/** half the width of a time of day, pixels */
+const TICK_SPARE = 18;
 /** pixels: a shorter drag is a click */
 const DRAG_MIN = 6;
-/** the band holds this share of the frames outside spikes, if there are so many */
-const USUAL_SHARE = 0.8;
-const USUAL_MIN = 30;
 
 export interface PlotEvents {
   jump(k: number): void;
@@ -35,16 +35,11 @@ export interface PlotData {
   events: EventMessage[];
   /** a spike that lasts ends with the newest frame */
   spikes: Span[];
+  /** the distance that the detector expects of a window, where it does */
+  expected: number | null;
   shown: number;
   windowFrames: number;
   unit: string;
-}
-
-/** A spike: from its first frame to its last. */
-export interface Span {
-  signal: string;
-  from: number;
-  to: number;
 }
 
 export class Plots {
@@ -53,7 +48,7 @@ export class Plots {
   #theme: object | null = null;
   #compared = false;
   #data: PlotData | null = null;
-  #usual: readonly [number, number] | null = null;
+  #usual: UsualBand | null = null;
   #zoom: FrameRange | null = null;
   #width = 0;
   #observer: ResizeObserver;
@@ -92,7 +87,7 @@ export class Plots {
     const { trend, other } = data;
     if (this.#width === 0 || trend.k.length === 0) return;
     this.#data = data;
-    this.#usual = usualBand(trend, data.spikes);
+    this.#usual = usualBand(trend, data.spikes, data.expected);
     if (this.#theme !== theme() || this.#compared !== (other !== null)) this.#build(other !== null);
     const [distance, stack] = this.#plots;
     if (distance.width !== this.#width)
@@ -100,7 +95,9 @@ export class Plots {
     distance.setData([trend.k, trend.distance, ...(other ? [aligned(trend, other)] : [])] as uPlot.AlignedData);
     stack.setData([trend.k, ...stacked(trend)]);
     Object.assign(this.element.dataset, { from: this.range[0], to: this.range[1], spikes: data.spikes.length });
-    this.element.dataset.usual = this.#usual ? this.#usual.join(' ') : '';
+    const { low, high, expected } = this.#usual ?? {};
+    this.element.dataset.usual = this.#usual ? `${low} ${high}` : '';
+    this.element.dataset.expected = expected == null ? '' : String(expected);
   }
 
   /** Moves the cursor of all plots to a frame that another view points at. */
@@ -154,7 +151,7 @@ export class Plots {
           y: { range: (_, _min, max) => [0, max > 0 ? max * 1.08 : 1] },
         },
         axes: [
-          { ...axis, size: 36, space: 70, values: (_, ticks) => ticks.map((k) => this.#timeAt(k)) },
+          { ...axis, size: 36, space: 70, values: (u, ticks) => ticks.map((k) => this.#tickAt(u, k)) },
           {
             ...axis,
             size: LABEL - LABEL_SIZE,
@@ -182,6 +179,12 @@ export class Plots {
     });
     plot.over.addEventListener('dblclick', () => this.zoom(null));
     return plot;
+  }
+
+  /** What would not fit before the right edge is left out. */
+  #tickAt(u: uPlot, k: number): string {
+    const right = u.width - MARGIN - LABEL;
+    return u.valToPos(k, 'x') > right - TICK_SPARE ? '' : this.#timeAt(k);
   }
 
   /** The time of day at a frame, and its number below. */
@@ -223,8 +226,10 @@ export class Plots {
     ctx.save();
     span(Math.max(trend.k[0], shown - windowFrames + 1), shown, colours.line, 0.5);
     if (u === this.#plots[0] && this.#usual) {
-      const top = u.valToPos(this.#usual[1], 'y', true);
-      span(this.range[0], this.range[1], colours.switch, 0.14, top, u.valToPos(this.#usual[0], 'y', true) - top);
+      const { low, high, expected } = this.#usual;
+      const y = (distance: number) => u.valToPos(distance, 'y', true);
+      span(this.range[0], this.range[1], colours.usual, 0.16, y(high), y(low) - y(high));
+      if (expected !== null) span(this.range[0], this.range[1], colours.usual, 0.7, y(expected), devicePixelRatio);
     }
     const strip = 4 * devicePixelRatio;
     spikes.forEach(({ signal, from, to }, n) => {
@@ -268,16 +273,6 @@ function aligned(trend: Trend, other: Trend): Array<number | null> {
     while (n < other.k.length && other.k[n] < k) n++;
     return other.k[n] === k ? other.distance[n] : null;
   });
-}
-
-/** Between which distances most frames outside spikes lie; null when too few are known. */
-function usualBand({ k, distance }: Trend, spikes: Span[]): readonly [number, number] | null {
-  const calm = distance.filter((_, n) => !spikes.some(({ from, to }) => k[n] >= from && k[n] <= to));
-  if (calm.length < USUAL_MIN) return null;
-  calm.sort((a, b) => a - b);
-  const tail = (1 - USUAL_SHARE) / 2;
-  const at = (share: number) => calm[Math.round(share * (calm.length - 1))];
-  return [at(tail), at(1 - tail)];
 }
 
 /** Runs of frames whose figures were not proven in time. */
@@ -335,6 +330,11 @@ export const legend = (tracker: string, other: string | null): HTMLElement =>
     ...COMPONENTS.map((name: Component) =>
       h('li', {}, h('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name),
     ),
-    h('li', {}, h('span', { class: 'swatch usual-band' }), 'usual: the middle 80 % outside spikes'),
+    h(
+      'li',
+      {},
+      h('span', { class: 'swatch usual-band' }),
+      'usual: what the detector expects (line), as far as 80 % of calm frames lie from it',
+    ),
     h('li', {}, 'drag to zoom'),
   );

@@ -7,7 +7,7 @@ import type { Board } from './board.js';
 import { download, h, setText, toggle, watchVisible } from './dom.js';
 import { EventTable } from './events-view.js';
 import { describe, Figures, figureAt, sentence, totalOf } from './figures.js';
-import { duration, moment, momentOf, type Route, type SeriesId, seriesLink, unitOf } from './format.js';
+import { duration, keyOf, moment, momentOf, type Route, type SeriesId, seriesLink, unitOf } from './format.js';
 import { IncidentCard } from './incident-controls.js';
 import { LiveSeries } from './live-series.js';
 import { loadPast, momentText, type Past } from './past.js';
@@ -24,6 +24,7 @@ import { Transport } from './scene/transport.js';
 import { StreamDoctor } from './setup-view.js';
 import { liveness, type State, seriesState } from './states.js';
 import { onThemeChange } from './theme.js';
+import { expectedDistance } from './usual.js';
 import { WhatIf } from './what-if.js';
 
 const TEXT_MS = 100;
@@ -132,7 +133,7 @@ export class SeriesView {
       await this.#first.refresh();
       return this.#first.window;
     });
-    this.#events = new EventTable(board, 40);
+    this.#events = new EventTable(board, 40, true);
     this.#incidents = ids.map((id) => new IncidentCard(board, id));
     this.#doctor = new StreamDoctor(board, route.id.stream, false);
     this.#background = new Background(
@@ -544,7 +545,9 @@ export class SeriesView {
   #showObject({ series, scene, card, pointed }: Panel, shown: number): void {
     const facts = series.past?.state.scene ?? series.window?.scene ?? {};
     scene.backdrop.facts = facts;
-    toggle(this.#units, series.shownFrames?.geodesic === true);
+    const onEarth = series.shownFrames?.geodesic === true;
+    toggle(this.#units, onEarth);
+    if (onEarth) void this.#background.offerCoast();
     if (series === this.#first && series.shownFrames) this.#background.offer(facts.picture);
     const { chosen, isolated } = this.#options;
     const object = pointed ?? chosen;
@@ -600,6 +603,10 @@ export class SeriesView {
         other: this.#panels[1]?.series.shownTrend ?? null,
         events,
         spikes: spansOf(events, trend.k[trend.k.length - 1] ?? 0),
+        // of now: what was usual in the past is not kept
+        expected: this.#first.past
+          ? null
+          : expectedDistance(this.board.rates.get(keyOf(this.route.id)), window?.params),
         shown,
         windowFrames: window?.params.windowFrames ?? 60,
         unit: unitOf(window?.params.distance),

@@ -14,6 +14,7 @@ export interface Theme {
   missed: string;
   false: string;
   switch: string;
+  usual: string;
 }
 
 const NAMES = [
@@ -28,6 +29,7 @@ const NAMES = [
   'missed',
   'false',
   'switch',
+  'usual',
 ] as const;
 const KEY = 'tgospa-theme';
 

@@ -87,6 +87,18 @@ function add(counts: Partial<Record<Reason, number>>, reason: Reason, count: num
   if (count > 0) counts[reason] = (counts[reason] ?? 0) + count;
 }
 
+/** The objects of a step as they came, for those who draw, with what each costs alone: nothing where it is left out. */
+export const drawnObjects = ({ reference, tracks }: Step, judged: JudgedStep) => ({
+  reference: priced(reference, judged.reference),
+  tracker: priced(tracks, judged.tracks),
+});
+
+function priced(list: PackedList, { ids, alone }: PackedList): PackedList {
+  if (!alone && ids.length === list.ids.length) return list;
+  const prices = new Map(ids.map((id, n) => [id, alone?.[n] ?? Number.POSITIVE_INFINITY]));
+  return { ...list, alone: list.ids.map((id) => prices.get(id) ?? 0) };
+}
+
 /** Tracks that are not judged and have no pair, by reason. */
 export function addUnpaired(
   { notJudged, reasons, tracks }: JudgedStep,

@@ -28,11 +28,12 @@ import {
   type MarkedSwitch,
   type NotJudgedCounts,
   type Readings,
+  type ReportEvent,
   summarize,
 } from '../wire/events.js';
 import { type PackedList, unpack } from '../wire/objects.js';
 import { ClassLedger } from './class-totals.js';
-import { addNotJudged, addUnpaired, type Judging } from './judging.js';
+import { addNotJudged, addUnpaired, drawnObjects, type Judging } from './judging.js';
 import type { Step } from './step.js';
 
 /** Frames that stay unjudged because their window was not proven when they were to settle. */
@@ -131,6 +132,7 @@ export class Series {
   #solveMs = 0;
   /** while frames stay unjudged: how many others did before them; null while they are judged */
   #unjudgedBefore: number | null = null;
+  #drawn: ReportEvent['objects'] | null = null;
   #notJudged: NotJudgedCounts = { reference: {}, tracker: {} };
   /** what of a step is judged; everything while it is null */
   judging: Judging | null = null;
@@ -151,6 +153,11 @@ export class Series {
 
   get ended(): boolean {
     return this.#ended;
+  }
+
+  /** The objects of the newest step, with what each costs alone; null where all of them cost the full price. */
+  get drawn(): ReportEvent['objects'] | null {
+    return this.#drawn;
   }
 
   /** Objects that were not judged so far, by reason. */
@@ -214,6 +221,7 @@ export class Series {
     const report = this.#window.push({ reference: judged.reference, tracker: judged.tracks }, budgetMs);
     const notJudged = judged.notJudged && addUnpaired(judged, this.#window.glance().properTracks);
     if (notJudged) addNotJudged(this.#notJudged, notJudged);
+    this.#drawn = notJudged && drawnObjects(step, judged);
     const solveMs = performance.now() - began;
     const mark: FrameMark = step.t === undefined ? { k: step.k } : { k: step.k, t: step.t };
     this.#marks.push(mark);

@@ -344,7 +344,7 @@ export class Stream implements RunningStream {
         const pushed = series.push(step, budgetMs);
         // the same frame under every profile: it is scored once
         if (scores === undefined) scores = companion?.push(step.k, () => this.#longestWindow(tracker)) ?? null;
-        const objects = { reference: step.reference, tracker: step.tracks };
+        const objects = series.drawn ?? { reference: step.reference, tracker: step.tracks };
         this.#report(series, pushed, step.receivedMs, objects, scores);
       } catch (error) {
         if (!(error instanceof InputError)) throw error;

@@ -223,7 +223,11 @@ export function reportMessage(event: ReportEvent, withObjects = false): Record<s
     ...(notJudged ? { notJudged } : {}),
     ...(classes ? { classes } : {}),
     ...(withObjects && objects
-      ? { objects: { reference: unpack(objects.reference), tracker: unpack(objects.tracker) } }
+      ? { objects: { reference: drawn(objects.reference), tracker: drawn(objects.tracker) } }
       : {}),
   };
 }
+
+/** Objects for those who draw them; who costs nothing alone is not judged. */
+const drawn = (list: PackedList) =>
+  unpack(list).map((object, n) => (list.alone?.[n] === 0 ? { ...object, judged: false } : object));

@@ -28,4 +28,11 @@ describe('colours', () => {
     const equal = Array.from({ length: 999 }, (_, n) => trackColour(String(n)) === trackColour(String(n + 1)));
     assert.ok(equal.filter(Boolean).length < 70, 'of neighbours');
   });
+
+  it('of tracks differ where their numbers follow each other, wherever these stand', () => {
+    for (const name of [(n: number) => `${n}`, (n: number) => `c${n}/2`, (n: number) => `cam7-${n}`])
+      for (let n = 1; n <= 200; n++)
+        for (let next = 1; next < TRACK_COLOURS.length; next++)
+          assert.notEqual(trackColour(name(n)), trackColour(name(n + next)), `${name(n)} and ${name(n + next)}`);
+  });
 });

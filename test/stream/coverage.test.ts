@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { reportMessage } from '../../src/wire/events.js';
 import type { WireObject } from '../../src/wire/objects.js';
 import { pack, packReports, type Report } from '../../src/wire/objects.js';
 import { type Random, randomFrom } from '../kit/random.js';
@@ -155,6 +156,13 @@ describe('what a stream judges', () => {
     assert.deepEqual(run.count, { frames: 5, proper: 5, missed: 0, false: 5, switches: 0 });
     const totals = { reference: { dont_care: 5 }, tracker: { dont_care: 5 } };
     assert.deepEqual(run.reports.at(-2)!.notJudged!.totals, totals);
+    // those who draw are told which
+    const { objects } = reportMessage(run.reports.at(-2)!, true) as {
+      objects: Record<string, Array<{ id: string; judged?: boolean }>>;
+    };
+    const idle = (feed: string) => objects[feed].filter(({ judged }) => judged === false).map(({ id }) => id);
+    assert.deepEqual([idle('reference'), idle('tracker')], [['a'], ['1']]);
+    assert.deepEqual([objects.reference.length, objects.tracker.length], [2, 3]);
   });
 
   it('is not for the tracker to say', () => {

@@ -186,6 +186,27 @@ describe('the scene of the page', function () {
     await screen.shot('scene-map');
   });
 
+  it('has the coastline of the world behind it, which comes from the evaluator itself', async () => {
+    await screen.page.route('**/coastline-*', (route) => route.fulfill({ json: [] }));
+    await open('bay/radar/metres');
+    await screen.page.locator('.background[data-coast="0"]').waitFor({ state: 'attached' });
+    // far enough out for the bay to have shores
+    const fromAfar = async () => {
+      for (let n = 0; n < 14; n++) await screen.page.getByRole('button', { name: 'zoom out' }).click();
+      // what changes is drawn in the next animation frame
+      await screen.page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))');
+      return screen.page.evaluate("document.querySelector('canvas.scene').toDataURL()");
+    };
+    const bare = await fromAfar();
+    await screen.page.unroute('**/coastline-*');
+    await screen.page.reload();
+    await screen.page.locator('.background[data-coast]:not([data-coast="0"])').waitFor({ state: 'attached' });
+    const lines = Number(await screen.page.locator('.background').getAttribute('data-coast'));
+    assert.ok(lines > 1000, `${lines} lines`);
+    assert.ok((await fromAfar()) !== bare, 'there are shores');
+    await screen.shot('scene-coast');
+  });
+
   it('leaves the wheel to the page until it has the focus', async () => {
     await screen.page.setViewportSize({ width: 1280, height: 500 });
     await open(`plain/cam/${BOXES}`);

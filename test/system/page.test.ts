@@ -374,7 +374,8 @@ describe('page', function () {
       await screen.page.locator(`.plots[data-from="1"][data-to="${FRAMES}"]`).waitFor();
     });
 
-    it('draws spikes as spans, and what is usual from the frames outside them', async () => {
+    it('draws spikes as spans, and what is usual from the frames outside them where no detector says', async () => {
+      await screen.page.route('**/v1/rates*', (route) => route.fulfill({ json: { series: [] } }));
       await screen.page.route('**/v1/events*', (route) => {
         const series = { stream: 'crossing', tracker: 'faulty', profile: PROFILE, type: 'spike', atMs: 1e12 };
         const spike = (n: number, k: number, at: number, signal: string, phase: string) => ({
@@ -403,6 +404,30 @@ describe('page', function () {
       close(low, distances[Math.round(0.1 * (distances.length - 1))], 'the lower end');
       close(high, distances[Math.round(0.9 * (distances.length - 1))], 'the upper end');
       await screen.shot('series-spikes');
+    });
+
+    it('draws the band around what the detector expects of a window', async () => {
+      const usual = { missed: 0.2, false: 0.1, switch: 0.01, localization: 0.1 };
+      const rate = { stream: 'crossing', tracker: 'faulty', profile: PROFILE, seconds: 10, frames: 100, proper: 400 };
+      await screen.page.route('**/v1/rates*', (route) =>
+        route.fulfill({ json: { series: [{ ...rate, missed: 0, false: 0, switches: 0, usual, error: 0.1 }] } }),
+      );
+      await screen.page.route('**/v1/events*', (route) => route.fulfill({ json: { events: [] } }));
+      await goToFrame('faulty', 150);
+      const plots = screen.page.locator('.plots:not([data-expected=""])');
+      await plots.waitFor();
+      const { cutoff, exponent: p, switchPenalty } = presets[PROFILE];
+      // 0.3 objects without a partner, a hundredth of a switch and four pairs a frame, in 60 frames
+      const cost = 60 * ((0.3 * cutoff ** p) / 2 + 0.01 * switchPenalty ** p + 4 * 0.1 ** p);
+      const expected = cost ** (1 / p);
+      close(Number(await plots.getAttribute('data-expected')), expected, 'the line');
+      const distances = Array.from({ length: FRAMES }, (_, n) => windowAt('faulty', n + 1).distance);
+      distances.sort((a, b) => a - b);
+      const at = (share: number) => distances[Math.round(share * (distances.length - 1))];
+      const [low, high] = (await plots.getAttribute('data-usual'))!.split(' ').map(Number);
+      close(low, (expected * at(0.1)) / at(0.5), 'the lower end');
+      close(high, (expected * at(0.9)) / at(0.5), 'the upper end');
+      await screen.shot('series-usual');
     });
 
     it('zooms, pans and fits', async () => {

@@ -16,7 +16,7 @@ const GROUPS = { state: 'state', place: 'place', profile: 'profile', tracker: 't
 type Group = keyof typeof GROUPS;
 const ORDERS = { urgent: 'urgent first', name: 'by name', stale: 'oldest first' } as const;
 type Order = keyof typeof ORDERS;
-const HEIGHTS = { comfortable: 46, compact: 28 } as const;
+const HEIGHTS = { comfortable: 62, compact: 28 } as const;
 type Density = keyof typeof HEIGHTS;
 /** from so many series on, rows are low unless somebody wishes otherwise */
 const COMPACT_FROM = 60;

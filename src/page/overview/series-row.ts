@@ -67,7 +67,9 @@ export class SeriesRow {
       element.className = `health-${verdict.health}`;
     }
     this.#say(verdict);
-    setText(this.#since, verdict.sinceMs > 0 ? duration(board.ageMs(verdict.sinceMs)) : '');
+    const ageMs = board.ageMs(verdict.sinceMs);
+    // a feed whose own time runs ahead of the clock began in the future
+    setText(this.#since, verdict.sinceMs > 0 && ageMs >= 0 ? duration(ageMs) : '');
     this.#fillRates(board.rates.get(series.key));
     this.#fillDistance();
     const { text, stale } = this.#freshness();

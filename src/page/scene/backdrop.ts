@@ -27,7 +27,21 @@ export interface Picture {
   height: number;
 }
 
+/** Degrees. */
+interface Bounds {
+  south: number;
+  north: number;
+  west: number;
+  east: number;
+}
+
+interface CoastLine {
+  places: Place[];
+  bounds: Bounds;
+}
+
 const CORNERS_MAX = 200_000;
+const HALF_WORLD_M = 1e7;
 
 export class Backdrop {
   readonly canvas = document.createElement('canvas');
@@ -35,7 +49,7 @@ export class Backdrop {
   #painted = '';
   #changes = 0;
   #picture: Picture | null = null;
-  #coast: Place[][] = [];
+  #coast: CoastLine[] = [];
   #facts: SceneFacts = {};
   /** middle of the range rings, as the scene has it; null: none */
   rings: [x: number, y: number] | null = null;
@@ -58,7 +72,7 @@ export class Backdrop {
   }
 
   set coast(lines: Place[][]) {
-    this.#coast = lines;
+    this.#coast = lines.map((places) => ({ places, bounds: boundsOf(places) }));
     this.#changes++;
   }
 
@@ -111,8 +125,29 @@ export class Backdrop {
     const context = this.#context;
     context.strokeStyle = theme.link;
     context.beginPath();
-    for (const line of this.#coast) this.#trace(line, buffer, camera, false);
+    const view = this.#view(buffer, camera);
+    if (view) for (const line of this.#coast) if (meets(line.bounds, view)) this.#coastLine(line, buffer, camera);
     context.stroke();
+  }
+
+  /** What of the Earth can be seen. */
+  #view(buffer: FrameBuffer, { scale, left, top }: Camera): Bounds | null {
+    const corner = buffer.unproject(left, top);
+    const opposite = buffer.unproject(left + this.canvas.width / scale, top + this.canvas.height / scale);
+    return corner && opposite && { south: opposite[0], north: corner[0], west: corner[1], east: opposite[1] };
+  }
+
+  #coastLine({ places }: CoastLine, buffer: FrameBuffer, { scale, left, top }: Camera): void {
+    const context = this.#context;
+    let before = Number.NaN;
+    for (const place of places) {
+      const [x, y] = buffer.project(place);
+      // half the world away from the scene, longitudes begin anew
+      const isNext = Math.abs(x - before) < HALF_WORLD_M;
+      before = x;
+      if (isNext) context.lineTo((x - left) * scale, (y - top) * scale);
+      else context.moveTo((x - left) * scale, (y - top) * scale);
+    }
   }
 
   #graticule(buffer: FrameBuffer, { scale, left, top }: Camera, theme: Theme, ratio: number): void {
@@ -237,6 +272,23 @@ function hatched(context: CanvasRenderingContext2D, colour: string, ratio: numbe
   return context.createPattern(tile, 'repeat')!;
 }
 
+function boundsOf(places: Place[]): Bounds {
+  const bounds = { south: 90, north: -90, west: Infinity, east: -Infinity };
+  for (const [latitude, longitude] of places) {
+    bounds.south = Math.min(bounds.south, latitude);
+    bounds.north = Math.max(bounds.north, latitude);
+    bounds.west = Math.min(bounds.west, longitude);
+    bounds.east = Math.max(bounds.east, longitude);
+  }
+  return bounds;
+}
+
+/** Whether two parts of the Earth meet, wherever their longitudes begin. */
+const meets = (a: Bounds, b: Bounds) =>
+  a.north >= b.south &&
+  a.south <= b.north &&
+  [-360, 0, 360].some((turn) => a.east + turn >= b.west && a.west + turn <= b.east);
+
 /** A round number, at least as large as what is asked for. */
 function stepOf(least: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
@@ -263,6 +315,18 @@ export function linesOf(text: string): Place[][] {
   visit(JSON.parse(text));
   if (lines.length === 0) throw new Error('no lines or polygons are in it; a map is a GeoJSON file');
   return lines;
+}
+
+/** Lines of the coast as they are packed by build.ts. */
+export function unpackCoast(packed: number[][]): Place[][] {
+  return packed.map((line) => {
+    let [longitude, latitude] = [0, 0];
+    return Array.from({ length: line.length / 2 }, (_, n): Place => {
+      longitude += line[2 * n];
+      latitude += line[2 * n + 1];
+      return [latitude / 100, longitude / 100];
+    });
+  });
 }
 
 const isLine = (value: object): value is Array<[number, number]> =>

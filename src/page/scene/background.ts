@@ -1,9 +1,14 @@
 /**
- * The controls of what lies behind the objects: a picture or floor plan from a file or an address, and on Earth a map
- * as GeoJSON. Files stay in the browser; an address is remembered for its stream.
+ * The controls of what lies behind the objects: a picture or floor plan from a file or an address, and on Earth the
+ * coastlines that come with the page, or a finer map as GeoJSON. Files stay in the browser; an address is remembered
+ * for its stream.
  */
+import type { Place } from '../../coverage/region.js';
 import { h, setText } from '../dom.js';
-import { type Backdrop, linesOf } from './backdrop.js';
+import { type Backdrop, linesOf, unpackCoast } from './backdrop.js';
+
+/** empty where the page was built without them */
+declare const COAST_FILE: string;
 
 const KEY = 'tgospa-picture ';
 
@@ -12,6 +17,8 @@ export class Background {
   #status = h('span', { class: 'note', role: 'status' });
   #address = h('input', { type: 'url', placeholder: 'https://…/snapshot.jpg', 'aria-label': 'address of a picture' });
   #shown = '';
+  /** coastlines are asked for once */
+  #asked = false;
 
   constructor(
     readonly stream: string,
@@ -44,7 +51,7 @@ export class Background {
       h(
         'p',
         { class: 'note' },
-        'A picture or floor plan behind boxes, or a coastline (GeoJSON) behind places on Earth.',
+        'A picture or floor plan behind boxes, or a finer map (GeoJSON) behind places on Earth.',
       ),
       file,
       form,
@@ -56,6 +63,25 @@ export class Background {
   offer(picture: string | undefined): void {
     const address = localStorage.getItem(KEY + this.stream) ?? picture ?? '';
     if (address !== this.#shown) void this.#load(address);
+  }
+
+  /** The scene is on Earth: coastlines lie behind it, unless somebody has opened a map. */
+  async offerCoast(): Promise<void> {
+    if (this.#asked || COAST_FILE === '') return;
+    this.#asked = true;
+    try {
+      const response = await fetch(COAST_FILE);
+      if (response.ok && this.element.dataset.coast === undefined)
+        this.#coast(unpackCoast((await response.json()) as number[][]));
+    } catch {
+      // a map without coastlines is a map
+    }
+    this.changed();
+  }
+
+  #coast(lines: Place[][]): void {
+    for (const backdrop of this.backdrops) backdrop.coast = lines;
+    this.element.dataset.coast = String(lines.length);
   }
 
   #keep(address: string): void {
@@ -83,7 +109,7 @@ export class Background {
     try {
       if (!file.type.startsWith('image/')) {
         const lines = linesOf(await file.text());
-        for (const backdrop of this.backdrops) backdrop.coast = lines;
+        this.#coast(lines);
         this.#tell(`${file.name}: ${lines.length} lines`);
       } else this.#show(await createImageBitmap(file));
     } catch (error) {

@@ -18,6 +18,8 @@ export interface Side {
   at: Float32Array;
   /** id: position in `ids` */
   index: Map<string, number>;
+  /** positions of those that are not judged: neither missed nor false without a pair; null where all are */
+  idle: Set<number> | null;
 }
 
 interface Extras {
@@ -33,9 +35,9 @@ export interface ShownFrame {
   assignment: Assigned[];
   cost: Costs;
   count: Count;
-  /** of every truth: position of its track when they are a proper pair, -1 when it is missed */
+  /** of every truth: position of its track when they are a proper pair, -1 when it is missed, -2 when not judged */
   trackOf: Int32Array;
-  /** 1 for every track without a proper pair */
+  /** 1 for every track that is judged and has no proper pair */
   isFalse: Uint8Array;
   /** truths whose track differs from the last one they had */
   switched: string[];
@@ -123,14 +125,17 @@ export class FrameBuffer {
       trackOf[i] = j;
       isFalse[j] = 0;
     }
+    for (const i of reference.idle ?? []) if (trackOf[i] < 0) trackOf[i] = -2;
+    for (const j of tracker.idle ?? []) isFalse[j] = 0;
     if (!known) this.#objects += reference.ids.length + tracker.ids.length;
     return { k, t, reference, tracker, assignment, cost, count, trackOf, isFalse, switched: [] };
   }
 
-  #side(objects: Array<Obj & Extras>, extras: Map<string, Extras>): Side {
+  #side(objects: Array<Obj & Extras & { judged?: boolean }>, extras: Map<string, Extras>): Side {
     const ids = new Array<string>(objects.length);
     const at = new Float32Array(objects.length * 4);
     const index = new Map<string, number>();
+    const idle = new Set<number>();
     for (let n = 0; n < objects.length; n++) {
       const object = objects[n];
       ids[n] = object.id;
@@ -138,11 +143,12 @@ export class FrameBuffer {
       if ('box' in object) at.set(object.box, n * 4);
       else this.#place(object.point, at, n * 4);
       this.#include(at, n * 4);
+      if (object.judged === false || object.alone === 0) idle.add(n);
       const { class: kind, confidence } = object;
       if (kind !== undefined || confidence !== undefined) extras.set(object.id, { class: kind, confidence });
     }
     if (extras.size > 50_000) extras.clear();
-    return { ids, at, index };
+    return { ids, at, index, idle: idle.size > 0 ? idle : null };
   }
 
   /** Where a place of the world lies in the scene: metres east and south of the first point, or y turned upwards. */

@@ -37,7 +37,7 @@ export class ObjectCard {
   }
 }
 
-function nowOf({ feed, present, class: kind, confidence, partner, error }: ObjectFacts, unit: string): string {
+function nowOf({ feed, present, judged, class: kind, confidence, partner, error }: ObjectFacts, unit: string): string {
   const what = [kind, confidence === undefined ? undefined : `confidence ${brief(confidence)}`]
     .filter(Boolean)
     .join(', ');
@@ -45,18 +45,18 @@ function nowOf({ feed, present, class: kind, confidence, partner, error }: Objec
   const state = !present
     ? 'not in this frame'
     : partner === null
-      ? isTruth
-        ? 'missed'
-        : 'false'
+      ? aloneAs(isTruth, judged)
       : `${isTruth ? 'tracked as' : 'follows truth'} ${partner}, error ${error === null ? '–' : brief(error)}${unit ? ` ${unit}` : ''}`;
   return what ? `${what}; ${state}` : state;
 }
 
+const aloneAs = (isTruth: boolean, judged: boolean) => (!judged ? 'not judged' : isTruth ? 'missed' : 'false');
+
 function historyOf({ feed, seen, paired, runs }: ObjectFacts): string {
   const isTruth = feed === 'reference';
-  const shown = runs.slice(-RUNS_MAX).map(({ partner, from, to }) => {
+  const shown = runs.slice(-RUNS_MAX).map(({ partner, judged, from, to }) => {
     const range = from === to ? `${from}` : `${from}–${to}`;
-    return `${partner ?? (isTruth ? 'missed' : 'false')} ${range}`;
+    return `${partner ?? aloneAs(isTruth, judged)} ${range}`;
   });
   const more = runs.length > RUNS_MAX ? '… ' : '';
   const share = seen > 0 ? Math.round((paired / seen) * 100) : 0;

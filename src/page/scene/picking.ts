@@ -11,6 +11,8 @@ export interface Chosen {
 /** Frames in a row in which an object had one partner; null: none. */
 interface Run {
   partner: string | null;
+  /** false: nobody expects a partner there */
+  judged: boolean;
   from: number;
   to: number;
 }
@@ -18,6 +20,8 @@ interface Run {
 export interface ObjectFacts extends Chosen {
   /** whether it is in the frame that is shown */
   present: boolean;
+  /** whether it is missed, or false, when it has no partner */
+  judged: boolean;
   class?: string;
   confidence?: number;
   /** of this frame; null: missed, or false */
@@ -66,7 +70,7 @@ export function placesOf(
 ): { truth: number; track: number } {
   if (feed === 'reference') {
     const truth = reference.index.get(id) ?? -1;
-    return { truth, track: truth < 0 ? -1 : trackOf[truth] };
+    return { truth, track: truth < 0 ? -1 : Math.max(-1, trackOf[truth]) };
   }
   const track = tracker.index.get(id) ?? -1;
   return { truth: track < 0 ? -1 : trackOf.indexOf(track), track };
@@ -76,20 +80,31 @@ export function placesOf(
 export function factsOf({ frames, extras }: FrameBuffer, index: number, chosen: Chosen): ObjectFacts {
   const { feed, id } = chosen;
   const isTruth = feed === 'reference';
-  const facts: ObjectFacts = { feed, id, present: false, partner: null, error: null, seen: 0, paired: 0, runs: [] };
+  const facts: ObjectFacts = {
+    feed,
+    id,
+    present: false,
+    judged: true,
+    partner: null,
+    error: null,
+    seen: 0,
+    paired: 0,
+    runs: [],
+  };
   for (let n = 0; n <= index; n++) {
     const frame = frames[n];
     if (!frame[feed].index.has(id)) continue;
     const { truth, track } = placesOf(frame, chosen);
     const other = isTruth ? track : truth;
     const partner = other < 0 ? null : (isTruth ? frame.tracker : frame.reference).ids[other];
+    const judged = partner !== null || !frame[feed].idle?.has(isTruth ? truth : track);
     facts.seen++;
     if (partner !== null) facts.paired++;
     const last = facts.runs[facts.runs.length - 1];
-    if (last?.partner === partner) last.to = frame.k;
-    else facts.runs.push({ partner, from: frame.k, to: frame.k });
+    if (last?.partner === partner && last.judged === judged) last.to = frame.k;
+    else facts.runs.push({ partner, judged, from: frame.k, to: frame.k });
     if (n < index) continue;
-    Object.assign(facts, { present: true, partner, ...extras[feed].get(id) });
+    Object.assign(facts, { present: true, judged, partner, ...extras[feed].get(id) });
     const pair = frame.assignment.find((one) => (isTruth ? one.truth : one.track) === id && one.distance !== null);
     facts.error = pair?.distance ?? null;
   }

@@ -175,6 +175,8 @@ export function rowsOf(frames: ShownFrame[]): Map<string, Run[]> {
   let before = Number.NaN;
   for (const { k, reference, tracker, trackOf } of frames) {
     for (let i = 0; i < trackOf.length; i++) {
+      // nobody expects a track of what is not judged
+      if (trackOf[i] === -2) continue;
       const truth = reference.ids[i];
       const track = trackOf[i] < 0 ? null : tracker.ids[trackOf[i]];
       let runs = rows.get(truth);

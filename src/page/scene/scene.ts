@@ -375,7 +375,7 @@ export class Scene {
     for (let i = 0; i < trackOf.length; i++) {
       if (this.#isHidden(i, false)) continue;
       const isWrong =
-        trackOf[i] < 0 || switched.includes(reference.ids[i]) || reference.ids[i] === this.options.chosen?.id;
+        trackOf[i] === -1 || switched.includes(reference.ids[i]) || reference.ids[i] === this.options.chosen?.id;
       if (isWrong !== wrong) continue;
       const truth = reference.ids[i];
       const track = trackOf[i] < 0 ? '' : tracker.ids[trackOf[i]];
@@ -410,7 +410,7 @@ export class Scene {
   #marks(buffer: FrameBuffer, index: number, colours: Theme): void {
     const { reference, tracker, trackOf, isFalse } = buffer.frames[index];
     for (let i = 0; i < trackOf.length; i++)
-      if (trackOf[i] < 0 && !this.#isHidden(i, false)) this.#mark('missed', colours, reference, i);
+      if (trackOf[i] === -1 && !this.#isHidden(i, false)) this.#mark('missed', colours, reference, i);
     for (let j = 0; j < isFalse.length; j++)
       if (isFalse[j] && !this.#isHidden(j, true)) this.#mark('false', colours, tracker, j);
     for (let n = Math.max(0, index - SWITCH_FRAMES + 1); n <= index; n++)
