@@ -1,6 +1,6 @@
 /**
- * Runs a cluster on one broker and does everything to it that it must survive, seed by seed; see
- * `kit/system/chaos.ts`. `npm run chaos -- --seeds 20 --first 1`. Exit code 1 when a run is not what an uninterrupted
+ * Runs a cluster on three brokers, or on one, and does everything to it that it must survive, seed by seed; see
+ * `kit/system/chaos.ts`. `npm run chaos -- --seeds 20 --first 1 --brokers 3`. Exit code 1 when a run is not what an uninterrupted
  * one would have been, or when nobody was ever fenced in it.
  */
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1' },
     first: { type: 'string', default: '1' },
     evaluators: { type: 'string', default: '2' },
+    brokers: { type: 'string', default: '3' },
     streams: { type: 'string', default: '8' },
     fps: { type: 'string', default: '20' },
   },
@@ -22,11 +23,13 @@ let failed = 0;
 for (let seed = number('first'); seed < number('first') + number('seeds'); seed++) {
   const random = randomFrom(seed);
   const troubles: Trouble[] = ['suspend', 'kill', 'broker', 'kill', 'suspend'];
+  if (number('brokers') > 1) troubles.push('broker', 'disk');
   troubles.sort(() => random() - 0.5);
   const began = performance.now();
   const plan = {
     seed,
     evaluators: number('evaluators'),
+    brokers: number('brokers') === 1 ? (1 as const) : (3 as const),
     streams: number('streams'),
     fps: number('fps'),
     partitions: 8,

@@ -53,7 +53,9 @@ export class Layout {
   snapshotSubject = (partition: number, stream: string): string =>
     `${this.settings.name}.snap.${partition}.${Buffer.from(stream).toString('base64url')}`;
   snapshotSubjects = (partition: number): string => `${this.settings.name}.snap.${partition}.*`;
-  floorSubject = (partition: number): string => `${this.settings.name}.floor.${partition}`;
+  /** Beside the snapshots, so that reading them up to its last write reads all that were stored before; no name of a
+   * stream is encoded like this. */
+  floorSubject = (partition: number): string => `${this.settings.name}.snap.${partition}.floor`;
 
   get leaseStream(): string {
     return `${this.#prefix}_LEASE`;
@@ -81,7 +83,7 @@ export class Layout {
       { name: this.eventStream, subjects: [`${name}.ev.*`], keepPerSubject: linksKept, maxBytes: stateMaxBytes },
       {
         name: this.snapshotStream,
-        subjects: [`${name}.snap.*.*`, `${name}.floor.*`],
+        subjects: [`${name}.snap.*.*`],
         keepPerSubject: 1,
         maxBytes: stateMaxBytes,
       },
@@ -97,6 +99,10 @@ export class Layout {
       await Promise.all(missing.splice(0, MADE_AT_ONCE).map((one) => makeStream(this.connection, one)));
   }
 
+  /** The chains of all partitions together. */
+  chains = (): Promise<PartitionStream> =>
+    PartitionStream.open(this.connection, this.eventStream, this.eventSubject('*'), this.settings);
+
   #cell(stream: string, subject: string): Promise<Cell> {
     const { timeoutMs, retryMs } = this.settings;
     return Cell.open(this.connection, { stream, subject, timeoutMs, retryMs });
@@ -109,5 +115,5 @@ export class Layout {
   leaseCell = (what: number | string): Promise<Cell> => this.#cell(this.leaseStream, this.leaseSubject(what));
   memberCell = (id: string): Promise<Cell> => this.#cell(this.leaseStream, this.memberSubject(id));
   log = (partition: number): Promise<PartitionStream> =>
-    PartitionStream.open(this.connection, this.logStream(partition), this.logSubject(partition));
+    PartitionStream.open(this.connection, this.logStream(partition), this.logSubject(partition), this.settings);
 }

@@ -15,7 +15,8 @@ import { decodeLink, EventChain } from './event-chain.js';
 import type { Layout } from './layout.js';
 import { LogFloor } from './log-floor.js';
 import { type Cell, FencedError } from './nats/cell.js';
-import { type Batch, type PartitionStream, readAll } from './nats/partition-stream.js';
+import { readAll } from './nats/follow.js';
+import type { Batch, PartitionStream } from './nats/partition-stream.js';
 import { type PartitionLog, positionOf, sequenceOf } from './partition-log.js';
 import { type PackedSnapshot, packed, SnapshotCells } from './snapshot-cells.js';
 
@@ -96,9 +97,8 @@ export class SharedLog implements DurableLog {
     const stream = await layout.log(partition);
     const cells = new SnapshotCells(layout, partition);
     const floorCell = await layout.floorCell(partition);
-    const { revision, bytes } = await floorCell.read();
-    const first = bytes.length === 0 ? 1 : Number(Buffer.from(bytes).toString());
-    const stored = await cells.load();
+    const { floor: first, revision } = await claimFloor(floorCell);
+    const stored = await cells.load(revision);
     const last = await stream.lastSequence();
     const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, first, last);
     log.#floorRevision = revision;
@@ -259,13 +259,13 @@ export class SharedLog implements DurableLog {
     if (bytes > logKeepBytes) await this.stream.purgeBelow(floor);
   }
 
-  /** A floor of another owner is one of the same log; ours follows at the next look. */
+  /** Whoever takes a partition over writes its floor first: an owner before it drops nothing that it needs. */
   async #writeFloor(floor: number): Promise<void> {
     try {
       const bytes = Buffer.from(String(floor));
       this.#floorRevision = await this.floorCell.write(this.#floorRevision, bytes, this.#over.signal);
     } catch (error) {
-      if (error instanceof FencedError) this.#floorRevision = (await this.floorCell.read()).revision;
+      if (error instanceof FencedError) this.#lose(error);
       throw error;
     }
   }
@@ -278,7 +278,7 @@ export class SharedLog implements DurableLog {
   async events(): Promise<Array<{ key: string; event: unknown }>> {
     const { layout, partition } = this.parts;
     const found: Array<{ key: string; event: unknown }> = [];
-    for (const bytes of await readAll(layout.connection, layout.eventStream, layout.eventSubject(partition))) {
+    for (const { bytes } of await readAll(layout.connection, layout.eventStream, layout.eventSubject(partition))) {
       const { upTo, events } = decodeLink(bytes);
       for (const [n, { key, event }] of (events as StoredEvent[]).entries())
         found.push({ key: key ?? eventKey(upTo, n), event });
@@ -325,6 +325,23 @@ export class SharedLog implements DurableLog {
   /** Nothing is delivered any more: nobody waits for it. */
   #releaseWaiting(): void {
     for (const { resolve } of this.#deliveryWaiters.splice(0)) resolve();
+  }
+}
+
+/**
+ * Where the log is to be read from. It is written again as it was: what was stored before that is then read whatever
+ * copy of the snapshots answers, and the owner before can drop nothing any more.
+ */
+async function claimFloor(cell: Cell): Promise<{ floor: number; revision: number }> {
+  for (;;) {
+    const { revision, bytes } = await cell.read();
+    const floor = bytes.length === 0 ? 1 : Number(Buffer.from(bytes).toString());
+    try {
+      return { floor, revision: await cell.write(revision, Buffer.from(String(floor))) };
+    } catch (error) {
+      // the owner before has written it meanwhile
+      if (!(error instanceof FencedError)) throw error;
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import type { Snapshot } from '../store/log-port.js';
 import type { Layout } from './layout.js';
 import { type Cell, FencedError } from './nats/cell.js';
-import { readNewest } from './nats/watch.js';
+import { readNewest } from './nats/follow.js';
 
 interface Head {
   stream: string;
@@ -59,12 +59,16 @@ export class SnapshotCells {
     readonly partition: number,
   ) {}
 
-  /** Everything that is stored; to be called before anything is written. */
-  async load(): Promise<Snapshot[]> {
+  /**
+   * Everything that was stored before the floor was written under this revision; to be called before anything is saved.
+   */
+  async load(floorRevision: number): Promise<Snapshot[]> {
     const { layout, partition } = this;
-    const stored = await readNewest(layout.connection, layout.snapshotStream, layout.snapshotSubjects(partition));
+    const { connection, snapshotStream } = layout;
+    const stored = await readNewest(connection, snapshotStream, layout.snapshotSubjects(partition), floorRevision);
+    const snapshots = stored.filter(({ subject }) => subject !== layout.floorSubject(partition));
     return Promise.all(
-      stored.map(async ({ revision, bytes }) => {
+      snapshots.map(async ({ sequence: revision, bytes }) => {
         const snapshot = decode(bytes);
         const { stream, position } = snapshot;
         this.#known.set(stream, { cell: await layout.snapshotCell(partition, stream), revision, position });

@@ -13,7 +13,7 @@ export const cluster = (context: Context) =>
         .array(brokerAddress())
         .min(1)
         .max(16)
-        .meta({ description: 'the NATS server with JetStream, 2.10.23 or newer; more than one is not supported yet' }),
+        .meta({ description: 'NATS servers with JetStream, 2.10.23 or newer; any of them serves' }),
       ...loginShape(context),
       credentialsFile: readable(context, 'file with the JWT and the seed of a user, in place of a password').optional(),
       monitors: field(
@@ -37,7 +37,11 @@ export const cluster = (context: Context) =>
         64,
         'how many logs there are; the same in all processes, and for ever',
       ),
-      replicas: field(count().max(5), 1, 'servers that keep a copy of everything; more than one is not supported yet'),
+      replicas: field(
+        z.union([1, 3, 5].map((n) => z.literal(n)) as never) as z.ZodType<number>,
+        1,
+        'servers that keep a copy of everything: with 3 any one of them may fail, with 5 any two',
+      ),
       renewMs: field(positive(), 600, 'how often an owner says that it lives', 'milliseconds'),
       expiryMs: field(
         positive(),
@@ -93,14 +97,6 @@ export const cluster = (context: Context) =>
     })
     .superRefine((entry, issue) => {
       checkPassword(entry, context, issue);
-      const refuseMore = (path: 'servers' | 'replicas') =>
-        issue.addIssue({
-          code: 'custom',
-          path: [path],
-          message: 'more than one server is not supported yet; give one',
-        });
-      if (entry.servers.length > 1) refuseMore('servers');
-      if (entry.replicas > 1) refuseMore('replicas');
       if (entry.expiryMs < 3 * entry.renewMs)
         issue.addIssue({ code: 'custom', path: ['expiryMs'], message: 'must be at least three times renewMs' });
     })

@@ -6,7 +6,7 @@
 import type { Layout } from '../cluster/layout.js';
 import { tenureOf } from '../cluster/lease.js';
 import type { CellValue } from '../cluster/nats/cell.js';
-import { watch } from '../cluster/nats/watch.js';
+import { type Followed, follow } from '../cluster/nats/follow.js';
 import type { ClusterRole } from '../config/cluster.js';
 
 /** What a process says about itself. */
@@ -23,6 +23,7 @@ export interface MemberInfo {
 
 interface Heard {
   info: MemberInfo;
+  revision: number;
   sinceMs: number;
 }
 
@@ -39,28 +40,37 @@ export class Board {
     readonly expiryMs: number,
   ) {}
 
-  /** Resolves when everything is known that was said before. */
-  start(failed: (error: unknown) => void): Promise<void> {
-    const { layout } = this;
-    const settings = { stream: layout.leaseStream, subject: '>', from: 'newest' as const };
+  /** Resolves when everything is known that was said before this revision. */
+  start(revision: number, failed: (error: unknown) => void): Promise<void> {
+    const { timeoutMs, retryMs } = this.layout.settings;
+    const settings = { stream: this.layout.leaseStream, subject: '>', from: 'newest' as const, timeoutMs, retryMs };
     return new Promise((resolve) => {
-      watch(layout.connection, settings, this.#over.signal, (value) => this.#hear(value), resolve).catch((error) => {
+      const hear = async () => {
+        for await (const said of follow(this.layout.connection, settings, this.#over.signal)) {
+          this.#hear(said);
+          if (said.sequence >= revision) resolve();
+        }
+      };
+      hear().catch((error) => {
         if (!this.#over.signal.aborted) failed(error);
       });
     });
   }
 
-  #hear({ subject, revision, bytes }: CellValue & { subject: string }): void {
+  #hear({ subject, sequence: revision, bytes }: Followed): void {
     const [kind, name] = subject.split('.').slice(-2);
     if (kind === 'lease') {
+      if (revision <= this.lease(name).revision) return;
       this.#leases.set(name, { revision, bytes });
       this.#release();
-    } else this.#hearMember(JSON.parse(Buffer.from(bytes).toString()));
+    } else this.#hearMember(JSON.parse(Buffer.from(bytes).toString()), revision);
   }
 
-  #hearMember(info: MemberInfo): void {
+  /** What is read again, from another copy of the stream, is no sign of life. */
+  #hearMember(info: MemberInfo, revision: number): void {
+    if (revision <= (this.#members.get(info.id)?.revision ?? 0)) return;
     if (info.gone) this.#members.delete(info.id);
-    else this.#members.set(info.id, { info, sinceMs: performance.now() });
+    else this.#members.set(info.id, { info, revision, sinceMs: performance.now() });
   }
 
   #release(): void {
@@ -106,9 +116,15 @@ export class Board {
     this.#members.delete(id);
   }
 
-  /** This process did not hear for a while: everybody gets its whole time again. */
-  lookAnew(): void {
-    for (const heard of this.#members.values()) heard.sinceMs = performance.now();
+  /** Milliseconds since a process was heard here. */
+  silenceMs(id: string): number {
+    const heard = this.#members.get(id);
+    return heard ? performance.now() - heard.sinceMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** The process with this id did not hear for a while: all others get their whole time again. */
+  lookAnew(own: string): void {
+    for (const [id, heard] of this.#members) if (id !== own) heard.sinceMs = performance.now();
   }
 
   close(): void {

@@ -20,7 +20,6 @@ import {
 } from '../cluster/nats/connection.js';
 import { StreamFullError } from '../cluster/nats/partition-stream.js';
 import { answer, ask, hear, tell, UnansweredError } from '../cluster/nats/questions.js';
-import { watch } from '../cluster/nats/watch.js';
 import { sequenceOf } from '../cluster/partition-log.js';
 import { type ClusterRole, clusterPassword } from '../config/cluster.js';
 import type { Config } from '../config/config.js';
@@ -168,16 +167,15 @@ export class Member implements Cores {
     const layout = this.#layout;
     onReconnect(this.connection, () => this.#ownership?.lookAnew());
     await this.#agree();
-    await this.#board.start((error) => this.#failed('board', error));
-    await this.#heartbeat();
+    const revision = await this.#heartbeat();
+    await this.#board.start(revision, (error) => this.#failed('board', error));
     this.#cleanUp.push(
       answer(this.connection, layout.processSubject(this.id), (asked) => this.#answer(asked)),
       hear(this.connection, layout.newsSubject('events'), (news) => this.#hearNews(news)),
     );
-    const chains = { stream: layout.eventStream, subject: layout.eventSubject('*'), from: 'new' as const };
-    watch(this.connection, chains, this.#over.signal, ({ bytes }) => this.#hearLink(bytes)).catch((error) =>
-      this.#failed('events', error),
-    );
+    const chains = await layout.chains();
+    const next = (await chains.lastSequence()) + 1;
+    this.#hearLinks(chains.read(next, this.#over.signal)).catch((error) => this.#failed('events', error));
     const looks = setInterval(() => this.#forgetSilent(), FORGOTTEN_MS);
     this.#cleanUp.push(() => clearInterval(looks));
     if (this.#has('evaluator')) this.#ownership = await this.#own();
@@ -209,11 +207,12 @@ export class Member implements Cores {
     }
   }
 
-  /** Says that this process lives, again and again. */
-  async #heartbeat(): Promise<void> {
+  /** Says that this process lives, again and again; resolves with the revision of the first time. */
+  async #heartbeat(): Promise<number> {
     const { renewMs } = this.#parts.config.cluster!;
     const cell = await this.#layout.memberCell(this.id);
-    let revision = await cell.write(0, this.#info(false), this.#over.signal);
+    const first = await cell.write(0, this.#info(false), this.#over.signal);
+    let revision = first;
     let busy = false;
     const beat = async () => {
       if (busy) return;
@@ -245,6 +244,7 @@ export class Member implements Cores {
         ),
       );
     });
+    return first;
   }
 
   #info(gone: boolean): Uint8Array {
@@ -326,6 +326,10 @@ export class Member implements Cores {
     const { from, events } = news as { from: string; events: SentEvent[] };
     if (from === this.id) return;
     for (const event of events) if (event.type !== 'report' || this.#readsReports) this.#publish(receivedEvent(event));
+  }
+
+  async #hearLinks(links: AsyncIterable<{ bytes: Uint8Array }>): Promise<void> {
+    for await (const { bytes } of links) this.#hearLink(bytes);
   }
 
   #hearLink(bytes: Uint8Array): void {

@@ -66,14 +66,15 @@ export class Ownership {
   /** This process did not hear for a while. */
   lookAnew(): void {
     for (const { lease } of this.#places) lease.lookAnew();
-    this.parts.board.lookAnew();
+    this.parts.board.lookAnew(this.parts.id);
   }
 
   #look(): void {
     if (this.#stopping) return;
     const { settings, board, id } = this.parts;
     const nowMs = performance.now();
-    if (nowMs - this.#lookedMs > settings.expiryMs / 2) this.lookAnew();
+    // who does not hear itself hears nobody: the brokers choose a leader, and everybody is silent
+    if (nowMs - this.#lookedMs > settings.expiryMs / 2 || board.silenceMs(id) > settings.expiryMs / 2) this.lookAnew();
     this.#lookedMs = nowMs;
     const held = this.#places.filter(({ state }) => state !== 'free');
     for (const place of held) if (nowMs - place.renewedMs >= settings.renewMs) void this.#renew(place, nowMs);

@@ -87,9 +87,9 @@ const connection = await connectNats({ name: 'bench', servers, connectTimeoutMs:
 const logs: PartitionLog[] = [];
 for (let p = 0; p < partitions; p++) {
   await makeStream(connection, { name: `LOG${p}`, subjects: [`log.${p}`], replicas: brokerCount, maxBytes: 2 ** 30 });
-  const stream = await PartitionStream.open(connection, `LOG${p}`, `log.${p}`);
-  const { commitBytes: batchBytes, queueMaxBytes } = data;
   const times = { gatherMs: 10, timeoutMs: 10_000, retryMs: 100, stallMs: 10_000 };
+  const stream = await PartitionStream.open(connection, `LOG${p}`, `log.${p}`, times);
+  const { commitBytes: batchBytes, queueMaxBytes } = data;
   logs.push(new PartitionLog(stream, { batchBytes, queueMaxBytes, ...times }));
 }
 

@@ -41,7 +41,7 @@ async function appendThrough(
   connection: NatsConnection,
   trouble: (log: PartitionLog) => Promise<unknown>,
 ): Promise<PartitionLog> {
-  const stream = await PartitionStream.open(connection, 'LOG', 'log.0');
+  const stream = await PartitionStream.open(connection, 'LOG', 'log.0', SETTINGS);
   const log = new PartitionLog(stream, SETTINGS);
   const acked = new Map<number, number>();
   let next = 1;
@@ -117,7 +117,7 @@ describe('a partition on one broker', function () {
 
   it('accepts nothing while its stream is full, and stores what it had accepted when there is room', async () => {
     await makeStream(connection, { name: 'SMALL', subjects: ['small'], replicas: 1, maxBytes: 20_000 });
-    const stream = await PartitionStream.open(connection, 'SMALL', 'small');
+    const stream = await PartitionStream.open(connection, 'SMALL', 'small', SETTINGS);
     const log = new PartitionLog(stream, SETTINGS);
     const accepted: Promise<number>[] = [];
     for (let n = 1; !log.fault; n++) {
@@ -230,7 +230,7 @@ describe('a partition on three brokers', function () {
   it('has in its log what was acknowledged, in order, after the one that led was killed', async () => {
     const connection = await connectTo(brokers.urls);
     await makeStream(connection, { name: 'LOG', subjects: ['log.*'], replicas: 3, maxBytes: MAX_BYTES });
-    const { manager } = await PartitionStream.open(connection, 'LOG', 'log.0');
+    const { manager } = await PartitionStream.open(connection, 'LOG', 'log.0', SETTINGS);
     const log = await appendThrough(connection, async () => {
       const { cluster } = await manager.streams.info('LOG');
       const victim = brokers.servers.find(({ options }) => options.name === cluster!.leader)!;
@@ -238,6 +238,34 @@ describe('a partition on three brokers', function () {
       await victim.start();
     });
     await log.close(1000);
+    await connection.close();
+  });
+
+  it('is read on while the broker that a reader asked is dead, without waiting for it', async () => {
+    const connection = await connectTo(brokers.urls);
+    await makeStream(connection, { name: 'READ', subjects: ['read.*'], replicas: 3, maxBytes: MAX_BYTES });
+    const stream = await PartitionStream.open(connection, 'READ', 'read.0', SETTINGS);
+    const over = new AbortController();
+    const heard: number[] = [];
+    const reading = (async () => {
+      for await (const { sequence } of stream.read(1, over.signal)) heard.push(sequence);
+    })();
+    const append = async () =>
+      until('a batch is stored', () => stream.append(Buffer.from('x'), SETTINGS.timeoutMs).catch(() => false as const));
+    await append();
+    await until('it is heard', () => heard.length === 1);
+    const [consumer] = await stream.manager.consumers.list('READ').next();
+    const victim = brokers.servers.find(({ options }) => options.name === consumer.cluster!.leader)!;
+    await victim.stop('SIGKILL');
+    const last = await append();
+    await until('what was stored since is heard', () => heard.at(-1) === last);
+    assert.deepEqual(
+      heard,
+      Array.from({ length: last }, (_, n) => n + 1),
+    );
+    over.abort();
+    await reading;
+    await victim.start();
     await connection.close();
   });
 });

@@ -4,8 +4,8 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Layout } from '../../src/cluster/layout.js';
 import { FencedError } from '../../src/cluster/nats/cell.js';
 import { connectNats, type NatsConnection } from '../../src/cluster/nats/connection.js';
+import { follow, readNewest } from '../../src/cluster/nats/follow.js';
 import { ask, tell } from '../../src/cluster/nats/questions.js';
-import { readNewest, watch } from '../../src/cluster/nats/watch.js';
 import { PartitionLog } from '../../src/cluster/partition-log.js';
 import { SharedLog } from '../../src/cluster/shared-log.js';
 import type { Stored } from '../../src/store/log-port.js';
@@ -42,7 +42,7 @@ describe('the log of a partition on a broker', function () {
     await broker.close();
   });
 
-  const open = async () => {
+  const open = async (purgeMs = 60_000) => {
     const writer = new PartitionLog(await layout.log(0), WRITING);
     const lost: string[] = [];
     const delivered: Stored[] = [];
@@ -55,7 +55,7 @@ describe('the log of a partition on a broker', function () {
       faultChanged: () => {},
       fenced: (reason: string) => void lost.push(reason),
     };
-    const settings = { logKeepBytes: 1 << 20, purgeMs: 60_000, heldBatches: 100, configVersion: 0 };
+    const settings = { logKeepBytes: 1 << 20, purgeMs, heldBatches: 100, configVersion: 0 };
     const log = await SharedLog.open({ layout, partition: 0, owner: 'a', writer, settings }, owner);
     return { log, writer, lost, delivered };
   };
@@ -121,27 +121,46 @@ describe('the log of a partition on a broker', function () {
     const cell = await layout.leaseCell('watched');
     const heard: string[] = [];
     const over = new AbortController();
-    const settings = { stream: layout.leaseStream, subject: layout.leaseSubject('watched'), from: 'new' as const };
-    let isReady = false;
-    const watching = watch(
-      connection,
-      settings,
-      over.signal,
-      ({ bytes }) => heard.push(Buffer.from(bytes).toString()),
-      () => {
-        isReady = true;
-      },
-    );
-    await until('it is watched', () => isReady);
+    const subject = layout.leaseSubject('watched');
+    const settings = { stream: layout.leaseStream, subject, from: 'newest' as const };
+    const watching = (async () => {
+      for await (const { bytes } of follow(connection, settings, over.signal))
+        heard.push(Buffer.from(bytes).toString());
+    })();
     let revision = await cell.write(0, Buffer.from('1'));
+    await until('it is watched', () => heard.includes('1'));
     await broker.stop('SIGKILL');
     await broker.start();
     revision = await cell.write(revision, Buffer.from('2'));
     await until('the newest is heard', () => heard.includes('2'));
     over.abort();
     await watching;
-    const [{ bytes }] = await readNewest(connection, settings.stream, settings.subject);
+    const [{ bytes }] = await readNewest(connection, settings.stream, subject, revision);
     assert.equal(Buffer.from(bytes).toString(), '2');
+  });
+
+  it('is read up to what its leader has, however far the copy that answers is behind', async () => {
+    const one = await layout.leaseCell('one');
+    const revision = await one.write(0, Buffer.from('1'));
+    let isRead = false;
+    const reading = readNewest(connection, layout.leaseStream, layout.leaseSubject('*'), revision + 1).finally(() => {
+      isRead = true;
+    });
+    assert.equal((await one.read()).revision, revision);
+    assert.equal(isRead, false, 'the one that is waited for is not there yet');
+    await one.write(revision, Buffer.from('2'));
+    const [last] = (await reading).filter(({ subject }) => subject === layout.leaseSubject('one'));
+    assert.equal(Buffer.from(last.bytes).toString(), '2');
+  });
+
+  it('drops nothing any more when another has taken it over', async () => {
+    const { log, lost } = await open(10);
+    const { log: next } = await open();
+    log.follow();
+    await until('it hears of it', () => lost.length > 0);
+    assert.match(lost[0], /has been written by somebody else/);
+    await log.kill();
+    await next.kill();
   });
 
   it('asks and tells nothing over a connection that is closed, and nothing breaks later', async () => {

@@ -230,11 +230,13 @@ streams: { ships: { profiles: [metres] }, training: { profiles: [detector-traini
     );
   });
 
-  it('knows one broker of a cluster, and says that more are not supported yet', () => {
+  it('knows one broker of a cluster or several, and keeps one copy, three or five', () => {
     const servers = (...names: string[]) => names.map((name) => `nats://${name}:4222`).join(', ');
     assert.equal(read(`cluster: { servers: [${servers('a')}] }`).config.cluster!.replicas, 1);
-    for (const text of [`servers: [${servers('a', 'b')}]`, `servers: [${servers('a')}], replicas: 3`])
-      assert.throws(() => read(`cluster: { ${text} }`), /more than one server is not supported yet; give one/, text);
+    const three = read(`cluster: { servers: [${servers('a', 'b', 'c')}], replicas: 3 }`).config.cluster!;
+    assert.deepEqual([three.servers.length, three.replicas], [3, 3]);
+    // two copies are safe against nothing: without either of them nothing is stored
+    assert.throws(() => read(`cluster: { servers: [${servers('a', 'b')}], replicas: 2 }`), /replicas/);
   });
 
   it('warns when a window is too short ever to show a long switch', () => {

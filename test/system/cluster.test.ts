@@ -1,7 +1,7 @@
 /**
- * Two processes on one real broker as one evaluator: feeds and readers may use either, one is killed, one stands still
- * for longer than its lease, and what they leave is what one process would have left that nobody interrupted. The
- * longer runs, in which the broker is killed too, are `npm run chaos`.
+ * Two processes on real brokers as one evaluator: feeds and readers may use either, one is killed, one stands still for
+ * longer than its lease, one of three brokers is killed, and what they leave is what one process would have left that
+ * nobody interrupted. The longer runs are `npm run chaos`.
  */
 import { strict as assert } from 'node:assert';
 import { Chaos } from '../kit/system/chaos.js';
@@ -19,6 +19,7 @@ describe('a cluster', function () {
     const { fenced, events, claims, takeovers, records } = await new Chaos({
       seed: 1,
       evaluators: 2,
+      brokers: 1,
       streams: 3,
       fps: 20,
       partitions: 2,
@@ -31,6 +32,22 @@ describe('a cluster', function () {
     assert.ok(events > 0 && records > 0);
     assert.ok(claims >= 2 + takeovers.length, `${claims} claims, ${takeovers.length} takeovers`);
     assert.ok(takeovers.length > 0);
+  });
+
+  it('goes on without one of three brokers, and leaves what a run leaves that nobody interrupts', async () => {
+    const { events, claims, records } = await new Chaos({
+      seed: 2,
+      evaluators: 2,
+      brokers: 3,
+      streams: 3,
+      fps: 20,
+      partitions: 2,
+      troubles: ['broker'],
+      calmMs: 600,
+      renewMs: 300,
+      expiryMs: 1200,
+    }).run();
+    assert.ok(events > 0 && records > 0 && claims >= 2);
   });
 
   it('has one number of partitions: a process with another one does not start', async () => {

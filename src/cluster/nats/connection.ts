@@ -75,6 +75,3 @@ export function onReconnect(connection: NatsConnection, again: () => void): void
     for await (const { type } of connection.status()) if (type === 'reconnect') again();
   })();
 }
-
-/** How consumers ask: what a broker forgot when it ended is noticed after two heartbeats, in milliseconds. */
-export const PULLS = { expires: 4000, idle_heartbeat: 1000 };

@@ -4,7 +4,6 @@
  * `duplicate` for messages that it had never committed.
  */
 import {
-  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiError,
   type JetStreamManager,
@@ -12,7 +11,8 @@ import {
   RetentionPolicy,
   StorageType,
 } from '@nats-io/jetstream';
-import { type NatsConnection, PULLS } from './connection.js';
+import type { NatsConnection } from './connection.js';
+import { follow, isAbsent } from './follow.js';
 
 export interface StreamSettings {
   name: string;
@@ -67,15 +67,30 @@ export interface Batch {
   bytes: Uint8Array;
 }
 
+export interface Patience {
+  /** an answer that has not come within this time is asked for again */
+  timeoutMs: number;
+  /** wait between two attempts */
+  retryMs: number;
+}
+
 export class PartitionStream {
   private constructor(
+    readonly connection: NatsConnection,
     readonly name: string,
     readonly subject: string,
+    readonly patience: Patience,
     readonly manager: JetStreamManager,
   ) {}
 
-  static async open(connection: NatsConnection, name: string, subject: string): Promise<PartitionStream> {
-    return new PartitionStream(name, subject, await jetstreamManager(connection, { checkAPI: false }));
+  static async open(
+    connection: NatsConnection,
+    name: string,
+    subject: string,
+    patience: Patience,
+  ): Promise<PartitionStream> {
+    const manager = await jetstreamManager(connection, { checkAPI: false, timeout: patience.timeoutMs });
+    return new PartitionStream(connection, name, subject, patience, manager);
   }
 
   /** One attempt to append; resolves with the sequence number once a majority has it on disk. */
@@ -90,56 +105,30 @@ export class PartitionStream {
   }
 
   async lastSequence(): Promise<number> {
-    return (await this.manager.streams.info(this.name)).state.last_seq;
+    return (await this.state()).lastSequence;
   }
 
-  /** The sequence number of its last batch, and what it holds. */
+  /** The sequence number of its last batch, and what it holds; repeats until the leader answers. */
   async state(): Promise<{ lastSequence: number; bytes: number }> {
-    const { last_seq, bytes } = (await this.manager.streams.info(this.name)).state;
-    return { lastSequence: last_seq, bytes };
+    for (;;) {
+      try {
+        const { last_seq, bytes } = (await this.manager.streams.info(this.name)).state;
+        return { lastSequence: last_seq, bytes };
+      } catch (error) {
+        if (isAbsent(error) || this.connection.isClosed()) throw error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, this.patience.retryMs));
+    }
   }
 
   /** Every batch from a sequence number on, in order, without end; over cuts and elections. */
-  async *read(first: number, signal: AbortSignal): AsyncGenerator<Batch> {
-    const consumer = await this.manager.jetstream().consumers.get(this.name, {
-      filter_subjects: [this.subject],
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: Math.max(1, first),
-    });
-    const messages = await consumer.consume({ max_messages: 100, ...PULLS });
-    const stop = () => void messages.close();
-    signal.addEventListener('abort', stop);
-    try {
-      for await (const message of messages) {
-        if (signal.aborted) return;
-        yield { sequence: message.seq, bytes: message.data };
-      }
-    } finally {
-      signal.removeEventListener('abort', stop);
-      stop();
-    }
+  read(first: number, signal: AbortSignal): AsyncGenerator<Batch> {
+    const { name, subject, patience } = this;
+    return follow(this.connection, { stream: name, subject, from: Math.max(1, first), ...patience }, signal);
   }
 
   /** Drops every batch before this one. */
   async purgeBelow(sequence: number): Promise<void> {
     await this.manager.streams.purge(this.name, { filter: this.subject, seq: sequence });
   }
-}
-
-/** Every message of a subject that is kept, oldest first. */
-export async function readAll(connection: NatsConnection, stream: string, subject: string): Promise<Uint8Array[]> {
-  const manager = await jetstreamManager(connection, { checkAPI: false });
-  const consumer = await manager
-    .jetstream()
-    .consumers.get(stream, { filter_subjects: [subject], deliver_policy: DeliverPolicy.All });
-  const { num_pending: pending } = await consumer.info();
-  const found: Uint8Array[] = [];
-  if (pending === 0) return found;
-  const messages = await consumer.consume({ max_messages: 500, ...PULLS });
-  for await (const message of messages) {
-    found.push(message.data);
-    if (found.length >= pending || message.info.pending === 0) break;
-  }
-  await messages.close();
-  return found;
 }

@@ -1,6 +1,6 @@
 /**
- * A cluster of real processes on a real broker, with real clients, to which things are done: evaluators are killed, the
- * broker is killed, an owner stands still for longer than its lease. What is left in the end is judged by
+ * A cluster of real processes on real brokers, with real clients, to which things are done: evaluators are killed,
+ * brokers are killed, an owner stands still for longer than its lease. What is left in the end is judged by
  * `cluster-judge.ts`.
  */
 import WebSocket from 'ws';
@@ -9,12 +9,14 @@ import { connectNats } from '../../../src/cluster/nats/connection.js';
 import { randomFrom } from '../random.js';
 import { type Acked, judge, type Verdict } from './cluster-judge.js';
 import { EvaluatorProcess, timeless } from './evaluator-process.js';
-import { NatsServer } from './nats.js';
+import { NatsCluster } from './nats.js';
 import { SYSTEM_TIMEOUT_MS, until } from './system.js';
 
 export interface ChaosPlan {
   seed: number;
   evaluators: number;
+  /** 1, or 3 that replicate */
+  brokers: 1 | 3;
   streams: number;
   fps: number;
   partitions: number;
@@ -25,7 +27,8 @@ export interface ChaosPlan {
   expiryMs: number;
 }
 
-export type Trouble = 'kill' | 'suspend' | 'broker';
+/** of an evaluator: killed, stands still; of a broker: killed, killed and its disk is lost */
+export type Trouble = 'kill' | 'suspend' | 'broker' | 'disk';
 
 export interface ChaosResult extends Verdict {
   /** seconds from a kill or a stop until its last partition was served by somebody else */
@@ -73,7 +76,7 @@ function ownedBy(evaluator: EvaluatorProcess): Set<number> {
 
 export class Chaos {
   readonly #random: () => number;
-  readonly #broker = new NatsServer();
+  readonly #brokers: NatsCluster;
   #evaluators: EvaluatorProcess[] = [];
   #clients: FeedClient[] = [];
   readonly #acked = new Map<string, number>();
@@ -89,13 +92,14 @@ export class Chaos {
     readonly say: (line: string) => void = () => {},
   ) {
     this.#random = randomFrom(plan.seed);
+    this.#brokers = new NatsCluster(plan.brokers);
   }
 
   get #config() {
-    const { partitions, renewMs, expiryMs } = this.plan;
+    const { partitions, renewMs, expiryMs, brokers: replicas } = this.plan;
     const sizes = { logMaxBytes: 1 << 26, logKeepBytes: 1 << 26, stateMaxBytes: 1 << 26 };
     return {
-      cluster: { servers: [this.#broker.url], partitions, renewMs, expiryMs, moveMs: 500, ...sizes },
+      cluster: { servers: this.#brokers.urls, replicas, partitions, renewMs, expiryMs, moveMs: 500, ...sizes },
       data: { snapshotFrames: 40 },
       evaluation: { budgetMs: 600_000 },
       streams: { defaults: { windowFrames: 20 } },
@@ -104,7 +108,7 @@ export class Chaos {
 
   async run(): Promise<ChaosResult> {
     try {
-      await this.#broker.start();
+      await this.#brokers.start();
       for (let n = 0; n < this.plan.evaluators; n++) this.#evaluators.push(await EvaluatorProcess.create(this.#config));
       await Promise.all(this.#evaluators.map(started));
       await this.#served();
@@ -120,11 +124,12 @@ export class Chaos {
       return await this.#judge();
     } catch (error) {
       for (const [n, one] of this.#evaluators.entries()) this.say(`evaluator ${n}: ${one.output.slice(-3000)}`);
+      for (const broker of this.#brokers.servers) this.say(`${broker.options.name}: ${broker.logged.slice(-2000)}`);
       throw error;
     } finally {
       await Promise.all(this.#clients.map((client) => client.close({ flush: false }).catch(() => {})));
       await Promise.all(this.#evaluators.map((one) => one.dispose()));
-      await this.#broker.close();
+      await this.#brokers.close();
     }
   }
 
@@ -173,10 +178,11 @@ export class Chaos {
     const { expiryMs } = this.plan;
     const at = Math.floor(this.#random() * this.#evaluators.length);
     const victim = this.#evaluators[at];
-    this.say(`${trouble} ${trouble === 'broker' ? '' : at}`);
+    const isOfBroker = trouble === 'broker' || trouble === 'disk';
+    this.say(`${trouble} ${isOfBroker ? '' : at}`);
     const dead = this.#evaluators.find((one) => one.hasEnded);
     if (dead) throw new Error('an evaluator has ended by itself');
-    if (trouble === 'broker') await this.#killBroker();
+    if (isOfBroker) await this.#killBroker(trouble === 'disk');
     else {
       const owned = await until('the victim owns a partition', () => {
         const partitions = ownedBy(victim);
@@ -216,10 +222,21 @@ export class Chaos {
     }
   }
 
-  async #killBroker(): Promise<void> {
-    await this.#broker.stop('SIGKILL');
+  /** Every feed has something acked that it sent after this call. */
+  async #flows(): Promise<void> {
+    const sent = this.#k;
+    await until('everything sent by now is acked', () => [...this.#acked.values()].every((seq) => seq > sent));
+  }
+
+  async #killBroker(loseDisk: boolean): Promise<void> {
+    const { servers } = this.#brokers;
+    const victim = servers[Math.floor(this.#random() * servers.length)];
+    await victim.stop('SIGKILL');
     await sleep(500 + 1500 * this.#random());
-    await this.#broker.start();
+    // with others left, everything must go on without it
+    if (servers.length > 1) await this.#flows();
+    if (loseDisk) victim.loseDisk();
+    await victim.start();
   }
 
   async #judge(): Promise<ChaosResult> {
@@ -245,7 +262,7 @@ export class Chaos {
     if (this.#rejects.length > 0) throw new Error(`rejected: ${this.#rejects[0]}`);
     const connection = await connectNats({
       name: 'judge',
-      servers: [this.#broker.url],
+      servers: this.#brokers.urls,
       connectTimeoutMs: 5000,
       heartbeatMs: 2000,
     });

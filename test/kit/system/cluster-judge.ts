@@ -12,7 +12,7 @@ import { NEVER } from 'rxjs';
 import { decodeLink, type Link } from '../../../src/cluster/event-chain.js';
 import { Layout } from '../../../src/cluster/layout.js';
 import type { NatsConnection } from '../../../src/cluster/nats/connection.js';
-import { readAll } from '../../../src/cluster/nats/partition-stream.js';
+import { readAll } from '../../../src/cluster/nats/follow.js';
 import { readConfig } from '../../../src/config/config.js';
 import { Live } from '../../../src/live/pipeline.js';
 import { DataFolder } from '../../../src/store/folder.js';
@@ -47,9 +47,13 @@ export async function judge(
   const verdict: Verdict = { records: 0, repeated: 0, events: 0, claims: 0, windows: new Map() };
   const seen = new Map<string, number>();
   for (let p = 0; p < read.cluster!.partitions; p++) {
-    const batches = (await readAll(connection, layout.logStream(p), layout.logSubject(p))).map(decode);
+    const batches = (await readAll(connection, layout.logStream(p), layout.logSubject(p))).map(({ bytes }) =>
+      decode(bytes),
+    );
     for (const record of batches.flat()) count(record, seen, verdict);
-    const links = (await readAll(connection, layout.eventStream, layout.eventSubject(p))).map(decodeLink);
+    const links = (await readAll(connection, layout.eventStream, layout.eventSubject(p))).map(({ bytes }) =>
+      decodeLink(bytes),
+    );
     checkChain(p, links, verdict);
     const replayed = await replay(config, batches, verdict.windows, series);
     const published = links.flatMap(({ events }) => (events as Array<{ event: unknown }>).map(({ event }) => event));

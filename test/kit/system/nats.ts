@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, skipInFastRun, skipUnless, until } from './system.js';
@@ -88,12 +88,18 @@ export class NatsServer {
   async healthy(): Promise<void> {
     const url = `http://127.0.0.1:${this.#monitorPort}/healthz`;
     await until('the broker serves', async () => {
-      if (this.#ended) throw new Error(`the broker ended: ${readFileSync(join(this.folder, 'log'), 'utf8')}`);
+      if (this.#ended) throw new Error(`the broker ended: ${this.logged}`);
       return fetch(url).then(
         (answer) => answer.ok,
         () => false,
       );
     });
+  }
+
+  /** What it has written into its log. */
+  get logged(): string {
+    const file = join(this.folder, 'log');
+    return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 
   get #ended(): boolean {
@@ -124,26 +130,34 @@ export class NatsServer {
     this.#process!.kill('SIGCONT');
   }
 
+  /** All that it has stored is gone, while it is down. */
+  loseDisk(): void {
+    rmSync(join(this.folder, 'store'), { recursive: true, force: true });
+  }
+
   async close(): Promise<void> {
     await this.stop('SIGKILL');
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
-/** Three brokers that replicate. */
+/** Brokers that replicate. */
 export class NatsCluster {
   readonly servers: NatsServer[] = [];
+
+  constructor(readonly size = 3) {}
 
   get urls(): string[] {
     return this.servers.map(({ url }) => url);
   }
 
   async start(): Promise<void> {
-    const ports = [await freePort(), await freePort(), await freePort()];
+    const ports: number[] = [];
+    while (ports.length < this.size) ports.push(await freePort());
     const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(', ');
     for (const [n, port] of ports.entries()) {
       const cluster = `cluster { name: tgospa, listen: 127.0.0.1:${port}, routes: [${routes}] }`;
-      this.servers.push(new NatsServer({ name: `broker-${n}`, more: [cluster] }));
+      this.servers.push(new NatsServer({ name: `broker-${n}`, more: this.size === 1 ? [] : [cluster] }));
     }
     for (const server of this.servers) await server.launch();
     for (const server of this.servers) await server.healthy();

@@ -1,0 +1,163 @@
+/**
+ * Reads a stream in order and without end, over cuts, elections and brokers that die. The broker keeps a consumer in
+ * memory for it, and dies with it: whenever anything is odd (silence, a hole in the numbering, a consumer that is gone)
+ * another one is made that begins behind what was read. The library's ordered consumer is not used: it asks the dead
+ * broker for its consumer, and waits until that broker is back.
+ *
+ * A copy of a stream may lag behind the others, and so may what is read of it; who must have everything that was stored
+ * before reads up to a sequence number that the leader gave.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  AckPolicy,
+  type ConsumerMessages,
+  DeliverPolicy,
+  JetStreamApiCodes,
+  JetStreamApiError,
+  type JetStreamManager,
+  jetstreamManager,
+} from '@nats-io/jetstream';
+import type { NatsConnection } from './connection.js';
+
+export interface FollowSettings {
+  stream: string;
+  /** may have wildcards */
+  subject: string;
+  /** newest: what every subject says now, then all changes; or a sequence number to begin with */
+  from: 'newest' | number;
+  /** a broker that has not made the consumer within this time is asked again */
+  timeoutMs?: number;
+  /** wait between two attempts */
+  retryMs?: number;
+  /** messages that may be on their way */
+  messagesAhead?: number;
+}
+
+export interface Followed {
+  subject: string;
+  sequence: number;
+  bytes: Uint8Array;
+}
+
+const DEFAULTS = { timeoutMs: 2000, retryMs: 100, messagesAhead: 100 };
+/** How consumers are asked: one that is gone is noticed after two heartbeats. */
+const PULLS = { expires: 4000, idle_heartbeat: 1000 };
+/** a broker forgets a consumer that nobody has asked for so long, in nanoseconds */
+const INACTIVE_NS = 30e9;
+/** answers in a row that there is no such stream, after which there is none */
+const ABSENT_MAX = 20;
+/** what a consumer says of itself that cannot be relied on any more */
+const ODD = new Set([
+  'heartbeats_missed',
+  'consumer_deleted',
+  'consumer_not_found',
+  'stream_not_found',
+  'no_responders',
+]);
+
+/** There is no such stream. */
+export const isAbsent = (error: unknown): boolean =>
+  error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
+
+/** Ends with the signal. Throws when the connection is closed, and when there is no such stream. */
+export async function* follow(
+  connection: NatsConnection,
+  settings: FollowSettings,
+  signal: AbortSignal,
+): AsyncGenerator<Followed> {
+  const { timeoutMs, retryMs } = { ...DEFAULTS, ...settings };
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
+  const reading = { ...settings };
+  let absent = 0;
+  while (!signal.aborted) {
+    try {
+      for await (const message of readOnce(manager, reading, signal)) {
+        absent = 0;
+        if (reading.from !== 'newest') reading.from = message.sequence + 1;
+        yield message;
+      }
+    } catch (error) {
+      absent = isAbsent(error) ? absent + 1 : 0;
+      if (absent >= ABSENT_MAX) throw error;
+    }
+    if (signal.aborted) return;
+    if (connection.isClosed()) throw new Error('the connection to the brokers was closed');
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
+}
+
+/** What one consumer delivers, until anything is odd. */
+async function* readOnce(
+  manager: JetStreamManager,
+  settings: FollowSettings,
+  signal: AbortSignal,
+): AsyncGenerator<Followed> {
+  const { stream, messagesAhead } = { ...DEFAULTS, ...settings };
+  const name = `follow-${randomUUID()}`;
+  const info = await manager.consumers.add(stream, configOf(name, settings));
+  const consumer = manager.jetstream().consumers.getConsumerFromInfo(info);
+  const messages = await consumer.consume({ max_messages: messagesAhead, bind: true, ...PULLS });
+  const stop = () => void messages.close();
+  signal.addEventListener('abort', stop);
+  void stopWhenOdd(messages, stop);
+  let delivered = 0;
+  try {
+    for await (const message of messages) {
+      if (signal.aborted || message.info.deliverySequence !== ++delivered) return;
+      yield { subject: message.subject, sequence: message.seq, bytes: message.data };
+    }
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+    // a broker that does not hear this forgets it by itself
+    manager.consumers.delete(stream, name).catch(() => {});
+  }
+}
+
+function configOf(name: string, { subject, from }: FollowSettings) {
+  return {
+    name,
+    filter_subject: subject,
+    ack_policy: AckPolicy.None,
+    inactive_threshold: INACTIVE_NS,
+    mem_storage: true,
+    num_replicas: 1,
+    ...(from === 'newest'
+      ? { deliver_policy: DeliverPolicy.LastPerSubject }
+      : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: Math.max(1, from) }),
+  };
+}
+
+async function stopWhenOdd(messages: ConsumerMessages, stop: () => void): Promise<void> {
+  for await (const { type } of messages.status()) if (ODD.has(type)) stop();
+}
+
+/** Every message of a subject that was stored before this call, oldest first. */
+export async function readAll(connection: NatsConnection, stream: string, subject: string): Promise<Followed[]> {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
+  return last === null ? [] : readUpTo(connection, { stream, subject, from: 1 }, last.seq);
+}
+
+/** What every subject said when this sequence number was stored, or says since. */
+export async function readNewest(
+  connection: NatsConnection,
+  stream: string,
+  subject: string,
+  upTo: number,
+): Promise<Followed[]> {
+  const read = await readUpTo(connection, { stream, subject, from: 'newest' }, upTo);
+  return [...new Map(read.map((value) => [value.subject, value])).values()];
+}
+
+/** One of the messages must have this number, or a later one. */
+async function readUpTo(connection: NatsConnection, settings: FollowSettings, upTo: number): Promise<Followed[]> {
+  const over = new AbortController();
+  const read: Followed[] = [];
+  for await (const message of follow(connection, { messagesAhead: 500, ...settings }, over.signal)) {
+    read.push(message);
+    if (message.sequence >= upTo) break;
+  }
+  over.abort();
+  return read;
+}

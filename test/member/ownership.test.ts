@@ -1,0 +1,85 @@
+/** Who takes which partition, on a real broker that stands still for longer than every lease. */
+import { strict as assert } from 'node:assert';
+import { Layout } from '../../src/cluster/layout.js';
+import { tenureOf } from '../../src/cluster/lease.js';
+import { connectNats, type NatsConnection } from '../../src/cluster/nats/connection.js';
+import { readConfig } from '../../src/config/config.js';
+import { Board } from '../../src/member/board.js';
+import { Ownership } from '../../src/member/ownership.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+describe('ownership', function () {
+  this.timeout(SYSTEM_TIMEOUT_MS);
+  const broker = new NatsServer();
+  let connection: NatsConnection;
+
+  before(async function () {
+    skipUnlessNats(this);
+    await broker.start();
+    connection = await connectNats({
+      name: 'test',
+      servers: [broker.url],
+      connectTimeoutMs: 2000,
+      heartbeatMs: 60_000,
+      reconnectMs: 50,
+    });
+  });
+  after(async () => {
+    await connection?.close();
+    await broker.close();
+  });
+
+  it('takes nothing from an owner that was silent only because the broker was', async () => {
+    const sizes = { logMaxBytes: 1 << 22, stateMaxBytes: 1 << 22, timeoutMs: 300, retryMs: 20 };
+    const cluster = { servers: [broker.url], partitions: 2, renewMs: 300, expiryMs: 1200, ...sizes };
+    const settings = readConfig({ text: JSON.stringify({ cluster }), env: {} }).config.cluster!;
+    const layout = new Layout(connection, settings);
+    await layout.make();
+    const [own, other] = [await layout.memberCell('a'), await layout.leaseCell(0)];
+    let [ownRevision, otherRevision] = [0, 0];
+    let renewals = 0;
+    let over = false;
+    const live = async () => {
+      // whoever has heard a then has heard b before
+      otherRevision = await other.write(otherRevision, Buffer.from(JSON.stringify({ owner: 'b', applied: 0 })));
+      const info = { id: 'a', roles: ['evaluator'], url: '', readsReports: false };
+      ownRevision = await own.write(ownRevision, Buffer.from(JSON.stringify(info)));
+      renewals++;
+    };
+    await live();
+    const living = (async () => {
+      while (!over) await live();
+    })();
+    const board = new Board(layout, settings.expiryMs);
+    await board.start(ownRevision, (error) => assert.fail(String(error)));
+    const opened: number[] = [];
+    const ownership = await Ownership.start({
+      id: 'a',
+      settings,
+      layout,
+      board,
+      logger,
+      open: (partition) => {
+        opened.push(partition);
+        return new Promise(() => {});
+      },
+      gained() {},
+      lost() {},
+    });
+    await until('it takes what nobody has', () => opened.includes(1));
+    broker.suspend();
+    await until('everybody was silent for long', () => board.silenceMs('a') > 2 * settings.expiryMs);
+    broker.resume();
+    const before = renewals;
+    await until('they go on', () => renewals > before + 20 && board.silenceMs('a') < settings.expiryMs);
+    assert.deepEqual(opened, [1]);
+    assert.equal(tenureOf(board.lease(0).bytes).owner, 'b');
+    await ownership.stop();
+    over = true;
+    await living;
+    board.close();
+  });
+});
