@@ -261,5 +261,79 @@ export const overview: Dashboard = {
         },
       ],
     },
+    {
+      title: 'Cluster (empty where there is one process)',
+      panels: [
+        {
+          title: 'Partitions by process',
+          description:
+            'How many partitions each process owns and serves. Equal shares, but for minutes after one came or went.',
+          kind: 'lines',
+          queries: [
+            { expr: 'sum by (instance) (tgospa_cluster_partition_owned)', legend: '{{instance}}' },
+            {
+              expr: 'count(sum by (partition) (tgospa_cluster_partition_owned) == 0) or vector(0)',
+              legend: 'served by nobody',
+            },
+          ],
+        },
+        {
+          title: 'Lag by partition',
+          description:
+            'For how long stored frames wait to be evaluated. Seconds during a takeover; what grows is overloaded.',
+          kind: 'lines',
+          queries: [
+            {
+              expr: 'topk(5, max by (partition) (tgospa_cluster_partition_lag_seconds))',
+              legend: 'partition {{partition}}',
+            },
+          ],
+          unit: 's',
+        },
+        {
+          title: 'Partitions that moved',
+          description:
+            'Taken: also after a start. Lost: to another process, after a pause. Released: to even out the load.',
+          kind: 'bars',
+          queries: [
+            {
+              expr: 'sum by (move) (increase(tgospa_cluster_partitions_moved_total[$__rate_interval]))',
+              legend: '{{move}}',
+            },
+          ],
+        },
+        {
+          title: 'Takeover',
+          description: 'From the lease to the last record, without the time to notice that an owner is gone.',
+          kind: 'lines',
+          queries: [
+            { expr: quantile(0.5, 'tgospa_cluster_takeover_duration_seconds'), legend: 'median' },
+            { expr: quantile(0.99, 'tgospa_cluster_takeover_duration_seconds'), legend: '99 %' },
+          ],
+          unit: 's',
+        },
+        {
+          title: 'Records read again',
+          description: 'Of logs, to take partitions over. Many of them: snapshots are too rare (data.snapshotFrames).',
+          kind: 'lines',
+          queries: [{ expr: 'sum(rate(tgospa_cluster_replayed_records_total[$__rate_interval]))', legend: 'records' }],
+          unit: 'ops',
+        },
+        {
+          title: 'Storing at the brokers',
+          description: 'Time until a batch was acknowledged, and attempts that were not.',
+          kind: 'lines',
+          queries: [
+            { expr: quantile(0.5, 'tgospa_cluster_publish_duration_seconds'), legend: 'median' },
+            { expr: quantile(0.99, 'tgospa_cluster_publish_duration_seconds'), legend: '99 %' },
+            {
+              expr: 'sum(rate(tgospa_cluster_publish_retries_total[$__rate_interval]))',
+              legend: 'attempts again per second',
+            },
+          ],
+          unit: 's',
+        },
+      ],
+    },
   ],
 };

@@ -22,4 +22,4 @@ export const quantile = (q: number, metric: string) =>
   `histogram_quantile(${q}, sum by (le) (rate(${metric}_bucket[$__rate_interval])))`;
 
 /** Alerts of rules.yml that fire now. */
-export const FIRING = 'ALERTS{alertstate="firing",alertname=~"(Tracker|Reference|Feed|Evaluator).+"}';
+export const FIRING = 'ALERTS{alertstate="firing",alertname=~"(Tracker|Reference|Feed|Evaluator|Cluster).+"}';

@@ -65,9 +65,11 @@ export class PartitionLog {
   retries = 0;
   /** milliseconds from the first attempt of the last batch to its acknowledgement */
   publishMs = 0;
-  /** batches so far, and the time they took together */
+  /** batches so far */
   batches = 0;
-  publishSeconds = 0;
+  /** told of every attempt that failed, and of every batch that is stored, with its seconds */
+  failed: (() => void) | null = null;
+  published: ((seconds: number) => void) | null = null;
   /** told after a stall, with its milliseconds */
   stalled: ((ms: number) => void) | null = null;
 
@@ -147,7 +149,7 @@ export class PartitionLog {
         const sequence = await this.stream.append(bytes, this.settings.timeoutMs);
         this.publishMs = performance.now() - startMs;
         this.batches++;
-        this.publishSeconds += this.publishMs / 1000;
+        this.published?.(this.publishMs / 1000);
         this.#waitingBytes -= bytes.length;
         this.#fault = null;
         batch.resolve(sequence);
@@ -156,6 +158,7 @@ export class PartitionLog {
       } catch (error) {
         // whatever it was, nobody knows whether the batch is stored: only an acknowledgement says so
         this.retries++;
+        this.failed?.();
         if (error instanceof StreamFullError) this.#fault = new StorageFault('storage_full', error.message);
         await new Promise((resolve) => setTimeout(resolve, this.settings.retryMs));
       }

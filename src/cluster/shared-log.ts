@@ -72,6 +72,8 @@ export class SharedLog implements DurableLog {
   #isLost = false;
   #bytes = 0;
   #links = 0;
+  /** records that were read to take the partition over */
+  replayed = 0;
 
   private constructor(
     readonly parts: SharedLogParts,
@@ -155,7 +157,10 @@ export class SharedLog implements DurableLog {
       const batch = await this.#batches.next();
       if (batch.done) throw new StorageFault('storage_closed', 'the log was closed while it was read');
       this.#delivered = batch.value.sequence;
-      for (const stored of recordsIn(batch.value)) if (this.#isNeeded(stored)) yield stored;
+      for (const stored of recordsIn(batch.value)) {
+        this.replayed++;
+        if (this.#isNeeded(stored)) yield stored;
+      }
     }
   }
 

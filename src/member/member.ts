@@ -37,6 +37,7 @@ import type { SteadyClock } from '../live/clock.js';
 import { slotOf } from '../store/partition.js';
 import { receivedEvent, type SentEvent, sentEvent, sentReport } from '../stream/sent-event.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
+import { ClusterMeters, type PartitionReading } from '../telemetry/cluster-meters.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
@@ -73,6 +74,7 @@ export class Member implements Cores {
   readonly #board: Board;
   readonly #writers: Writers;
   readonly #lag: Lag;
+  readonly #meters: ClusterMeters;
   readonly #gateway: Gateway;
   readonly #desk: FeedDesk;
   readonly #over = new AbortController();
@@ -122,6 +124,15 @@ export class Member implements Cores {
       now: () => this.now(),
       restore: (stream, dimensions) => this.#desk.rules.restore(stream, dimensions),
     });
+    this.#meters = new ClusterMeters(
+      () => this.#partitionReadings(),
+      () => this.#board.members().length,
+    );
+    meters.cluster = this.#meters;
+    for (const writer of writers) {
+      writer.published = (seconds) => this.#meters.publish.observe(seconds);
+      writer.failed = () => void this.#meters.counts.retries++;
+    }
     this.#desk = new FeedDesk(config, this.#gateway, meters, logger);
     logger.info('cluster_joined', { cluster: name, process: this.id, server: connection.getServer() });
   }
@@ -271,6 +282,7 @@ export class Member implements Cores {
       layout,
       board: this.#board,
       logger,
+      meters: this.#meters,
       open: (partition) =>
         OwnedPartition.open(partition, { config, clock, logger, meters, layout, writers, id, onEvent }),
       gained: (owned) => this.#gained(owned),
@@ -547,6 +559,16 @@ export class Member implements Cores {
       owner: this.#board.ownerOf(partition),
       appliedSequence: sequenceOf(this.#board.applied(partition)),
       lagSeconds: this.#lag.seconds(partition),
+    }));
+  }
+
+  #partitionReadings(): PartitionReading[] {
+    const served = new Set(this.#owned.map(({ partition }) => partition));
+    return this.partitions().map(({ partition, owner, lagSeconds }) => ({
+      partition,
+      hasOwner: owner !== null,
+      isOurs: served.has(partition),
+      lagSeconds,
     }));
   }
 

@@ -6,6 +6,7 @@
 import type { Layout } from '../cluster/layout.js';
 import { Lease } from '../cluster/lease.js';
 import type { ClusterSettings } from '../config/cluster.js';
+import type { ClusterMeters } from '../telemetry/cluster-meters.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Board } from './board.js';
 import type { OwnedPartition } from './owned-partition.js';
@@ -16,6 +17,7 @@ export interface OwnershipParts {
   layout: Layout;
   board: Board;
   logger: Logger;
+  meters: ClusterMeters;
   open(partition: number): Promise<OwnedPartition>;
   /** a partition is served here, or no longer */
   gained(owned: OwnedPartition): void;
@@ -40,11 +42,6 @@ export class Ownership {
   #lookedMs = performance.now();
   #movedMs = performance.now();
   #stopping = false;
-  /** takeovers, leases lost to others, and partitions given up, since the start */
-  readonly counts = { taken: 0, lost: 0, released: 0 };
-  /** seconds of the last takeover, from the lease to the last record */
-  takeoverSeconds = 0;
-
   private constructor(readonly parts: OwnershipParts) {}
 
   static async start(parts: OwnershipParts): Promise<Ownership> {
@@ -96,7 +93,7 @@ export class Ownership {
   }
 
   async #take(place: Place): Promise<void> {
-    const { board, logger, open, gained } = this.parts;
+    const { board, logger, meters, open, gained } = this.parts;
     const { lease, partition } = place;
     const before = board.ownerOf(partition);
     const began = performance.now();
@@ -115,10 +112,12 @@ export class Ownership {
       }
       place.owned = owned;
       place.state = 'owned';
-      this.counts.taken++;
-      this.takeoverSeconds = (performance.now() - began) / 1000;
+      const ms = performance.now() - began;
+      meters.counts.taken++;
+      meters.counts.replayed += owned.log.replayed;
+      meters.takeover.observe(ms / 1000);
       gained(owned);
-      logger.info('partition_taken', { partition, before, ms: Math.round(1000 * this.takeoverSeconds) });
+      logger.info('partition_taken', { partition, before, ms: Math.round(ms) });
       void owned.live.fenced.then((reason) => this.#lose(place, owned, reason));
     } catch (error) {
       logger.error('partition_not_taken', { partition, error });
@@ -149,7 +148,7 @@ export class Ownership {
     place.owned = null;
     place.state = 'free';
     place.lease.lose();
-    this.counts.lost++;
+    this.parts.meters.counts.lost++;
     this.parts.logger.warn('partition_lost', { partition: place.partition, reason });
     this.parts.lost(owned);
     void owned.kill();
@@ -179,7 +178,7 @@ export class Ownership {
       this.parts.logger.warn('partition_not_released', { partition: place.partition, error });
       await owned.kill();
     }
-    this.counts.released++;
+    this.parts.meters.counts.released++;
     place.owned = null;
     lease.lose();
     place.state = 'free';

@@ -1,6 +1,7 @@
 /**
  * Every metric, in the order of /metrics and of METRICS.md, the catalogue for people; a test holds the two together.
  */
+import { CLUSTER_METRICS } from './cluster-metrics.js';
 import { FEED_METRICS } from './feed-metrics.js';
 import { PERFORMANCE_METRICS } from './performance-metrics.js';
 import { SERIES_METRICS } from './series-metrics.js';
@@ -15,5 +16,6 @@ export const METRICS: readonly Spec[] = [
   ...SERVER_METRICS,
   ...LOG_METRICS,
   ...SOURCE_METRICS,
+  ...CLUSTER_METRICS,
   ...PROGRAM_METRICS,
 ];

@@ -76,6 +76,7 @@ function register({ name, type, labels, help, read }: Sampled, scrape: () => Scr
 function histogramView({ name, help, type, histogram }: Observed, scrape: () => Scrape) {
   const get = async () => {
     const observed = histogram(scrape().meters);
+    if (!observed) return { name, help, type, values: [], aggregator: 'sum' };
     const { bounds, sum } = observed;
     const counts = observed.cumulative();
     const values: Array<{ metricName: string; labels: Labels; value: number }> = counts.map((value, n) => ({

@@ -16,6 +16,7 @@ import type {
 } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import { seriesKey } from '../wire/series-key.js';
+import type { ClusterMeters } from './cluster-meters.js';
 import { Histogram } from './histogram.js';
 import { newSourceMeter, type SourceKind, type SourceMeter } from './source-meters.js';
 
@@ -74,6 +75,8 @@ export class Meters {
   readonly counts = { pauses: 0, coalesced: 0, slowClosed: 0, overflow: 0, clockJumps: 0 };
   readonly latency = new Histogram(LATENCY_SECONDS);
   readonly solve = new Histogram(SOLVE_SECONDS);
+  /** of a process that is one of a cluster */
+  cluster: ClusterMeters | null = null;
 
   constructor(readonly seriesMax: number) {}
 

@@ -84,7 +84,8 @@ export interface Sampled extends Named {
 /** A metric that is observed as it happens. */
 export interface Observed extends Named {
   type: 'histogram';
-  histogram(meters: Meters): Histogram;
+  /** undefined: absent */
+  histogram(meters: Meters): Histogram | undefined;
 }
 
 export type Spec = Sampled | Observed;

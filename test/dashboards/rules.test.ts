@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
+import { clusterRules, RULES } from '../../dashboards/prometheus/cluster-rules.js';
 import { METRICS } from '../../src/telemetry/catalogue.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
 import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../kit/system/system.js';
@@ -113,7 +114,8 @@ describe('alert rules', () => {
       assert.equal(status, 0, stdout + stderr);
     };
     run(['check', 'rules', RULES_FILE], root);
-    run(['test', 'rules', 'rules.test.yml'], dirname(RULES_FILE));
+    run(['check', 'rules', RULES.cluster], root);
+    run(['test', 'rules', 'rules.test.yml', 'rules-cluster.test.yml'], dirname(RULES_FILE));
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-rules-'));
     try {
       writeFileSync(join(folder, 'rules.yml'), shortened(file, 30));
@@ -121,6 +123,23 @@ describe('alert rules', () => {
     } finally {
       rmSync(folder, { recursive: true });
     }
+  });
+
+  it('are committed for a cluster as they are generated, and compare nothing by instance there that belongs to a stream', () => {
+    const text = read('dashboards/prometheus/rules-cluster.yml');
+    assert.equal(text, clusterRules(read('dashboards/prometheus/rules.yml')), 'it is stale; run npm run dashboards');
+    const [owners, ...groups] = (parse(text) as RuleFile).groups;
+    for (const { record, expr } of owners.rules)
+      assert.equal(expr, `max without (instance, pod) (${record!.split(':')[1]})`);
+    const ofStreams = METRICS.filter(({ labels }) => labels.includes('stream')).map(({ name }) => name);
+    for (const { name, rules } of groups)
+      for (const { alert, record, expr } of rules) {
+        assert.ok(!/job, instance, stream/.test(expr), `${alert ?? record} compares by instance`);
+        if (name === 'tgospa-evaluator' && !expr.includes('cluster:')) continue;
+        const asked = expr.match(/(?<![:\w])tgospa_\w+(?![\w:])/g) ?? [];
+        for (const metric of asked.filter((one) => ofStreams.includes(one)))
+          assert.match(expr, new RegExp(`sum without \\(instance, pod\\) \\(rate\\(${metric}`), `${alert ?? record}`);
+      }
   });
 
   it('have a unit test for every alert that fires and for every alert that must not', () => {

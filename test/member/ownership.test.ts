@@ -6,6 +6,7 @@ import { connectNats, type NatsConnection } from '../../src/cluster/nats/connect
 import { readConfig } from '../../src/config/config.js';
 import { Board } from '../../src/member/board.js';
 import { Ownership } from '../../src/member/ownership.js';
+import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
 import { SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
 
@@ -62,6 +63,10 @@ describe('ownership', function () {
       layout,
       board,
       logger,
+      meters: new ClusterMeters(
+        () => [],
+        () => 0,
+      ),
       open: (partition) => {
         opened.push(partition);
         return new Promise(() => {});

@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { METRICS } from '../../src/telemetry/catalogue.js';
+import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
 import { Exposition, prefersOpenMetrics } from '../../src/telemetry/exposition.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { Surroundings } from '../../src/telemetry/spec.js';
@@ -159,6 +160,16 @@ function eventful(): Meters {
   const source = meters.openSource('gate-cameras', 'mqtt');
   Object.assign(source, { connected: true, messages: 9, bytes: 900, faults: 1, lastMs: 1_763_251_200_000 });
   source.rejects.payload_too_large = 2;
+  meters.cluster = new ClusterMeters(
+    () => [
+      { partition: 0, hasOwner: true, isOurs: true, lagSeconds: 0.25 },
+      { partition: 1, hasOwner: false, isOurs: false, lagSeconds: 3 },
+    ],
+    () => 2,
+  );
+  Object.assign(meters.cluster.counts, { taken: 3, lost: 1, released: 1, replayed: 700, retries: 2 });
+  meters.cluster.publish.observe(0.004);
+  meters.cluster.takeover.observe(0.6);
   return meters;
 }
 
