@@ -43,6 +43,8 @@ const withoutInstances = (text: string) =>
     .replace(ACCEPTED_RATE, (rate) => `sum without (instance, pod) (${rate})`)
     .replace(METRIC, (name) => (OWNED.includes(name) ? together(name) : name))
     .replaceAll('job, instance', 'job')
+    .replaceAll("job='%s',instance='%s'", "job='%s'")
+    .replaceAll('$labels.job $labels.instance', '$labels.job')
     .replaceAll("{instance='%s'}", "{job='%s'}")
     .replaceAll('$labels.instance', '$labels.job');
 
