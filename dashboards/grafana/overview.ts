@@ -313,23 +313,23 @@ export const overview: Dashboard = {
           unit: 's',
         },
         {
-          title: 'Records read again',
-          description: 'Of logs, to take partitions over. Many of them: snapshots are too rare (data.snapshotFrames).',
+          title: 'Work done again',
+          description:
+            'Records of logs that were read to take partitions over; many of them: snapshots are too rare (data.snapshotFrames). Batches that had to be sent to the brokers once more.',
           kind: 'lines',
-          queries: [{ expr: 'sum(rate(tgospa_cluster_replayed_records_total[$__rate_interval]))', legend: 'records' }],
+          queries: [
+            { expr: 'sum(rate(tgospa_cluster_replayed_records_total[$__rate_interval]))', legend: 'records read' },
+            { expr: 'sum(rate(tgospa_cluster_publish_retries_total[$__rate_interval]))', legend: 'batches sent' },
+          ],
           unit: 'ops',
         },
         {
           title: 'Storing at the brokers',
-          description: 'Time until a batch was acknowledged, and attempts that were not.',
+          description: 'Time until a batch of frames was acknowledged: acks to senders are late by as much.',
           kind: 'lines',
           queries: [
             { expr: quantile(0.5, 'tgospa_cluster_publish_duration_seconds'), legend: 'median' },
             { expr: quantile(0.99, 'tgospa_cluster_publish_duration_seconds'), legend: '99 %' },
-            {
-              expr: 'sum(rate(tgospa_cluster_publish_retries_total[$__rate_interval]))',
-              legend: 'attempts again per second',
-            },
           ],
           unit: 's',
         },

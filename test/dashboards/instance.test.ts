@@ -7,6 +7,7 @@ import { files } from '../../dashboards/grafana/generate.js';
 import { COLOURS } from '../../dashboards/grafana/grafana.js';
 import { STYLE } from '../../src/report/style.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
+import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
 import { labelsOf } from '../kit/exposition.js';
 import { Evaluator } from '../kit/system/page.js';
 import { until } from '../kit/system/system.js';
@@ -46,6 +47,12 @@ describe('Grafana dashboards, asked of a running evaluator', function () {
 
   before(async () => {
     evaluator = await Evaluator.start({ text: 'streams: { defaults: { performance: { enabled: true } } }' });
+    // it is alone: what it would show as one of a cluster
+    const served = { partition: 0, hasOwner: true, isOurs: true, lagSeconds: 0 };
+    evaluator.app.meters.cluster = new ClusterMeters(
+      () => [served],
+      () => 1,
+    );
     const frames = crossingScene().trackers.find(({ name }) => name === 'faulty')!.frames;
     await evaluator.open('gate', ['sort', 'deep']);
     for (let n = 0; n < FRAMES; n++) {
