@@ -6,19 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parse, stringify } from 'yaml';
 import { METRICS } from '../../src/telemetry/catalogue.js';
-
-interface Rule {
-  record?: string;
-  alert?: string;
-  expr: string;
-  annotations?: Record<string, string>;
-}
-
-interface RuleFile {
-  groups: Array<{ name: string; rules: Rule[] }>;
-}
 
 const HEAD = `# Recording rules and alerts for several processes of TGOSPA Live that are one evaluator; for a single one use rules.yml.
 # Generated from rules.yml by \`npm run dashboards\`: change that one. Every process exposes the streams it owns; here they are
@@ -49,34 +37,25 @@ const withoutInstances = (text: string) =>
     .replaceAll('$labels.instance', '$labels.job');
 
 /** Rules about streams; those about a process stay as they are. */
-const isOfStreams = (group: string, { expr }: Rule) =>
-  /job, instance, stream/.test(expr) || (group !== 'tgospa-evaluator' && owned(expr).length > 0);
-
-function rewritten(rule: Rule): Rule {
-  const annotations = Object.entries(rule.annotations ?? {}).map(([key, text]) => [key, withoutInstances(text)]);
-  return {
-    ...rule,
-    expr: withoutInstances(rule.expr),
-    ...(rule.annotations ? { annotations: Object.fromEntries(annotations) } : {}),
-  };
-}
+const isOfStreams = (group: string, rule: string) =>
+  /job, instance, stream/.test(rule) || (group !== 'tgospa-evaluator' && owned(rule).length > 0);
 
 /** The text of rules-cluster.yml. */
 export function clusterRules(text: string): string {
-  const { groups } = parse(text) as RuleFile;
-  const asked = new Set(
-    groups.flatMap(({ name, rules }) =>
-      rules.flatMap((rule) =>
-        isOfStreams(name, rule) ? owned(`${rule.expr} ${Object.values(rule.annotations ?? {})}`) : [],
-      ),
-    ),
+  const asked = new Set<string>();
+  let group = '';
+  // a part is a rule, or the head of the file or of a group
+  const parts = text.slice(text.indexOf('groups:\n') + 'groups:\n'.length).split(/^(?= {6}- | {2}- | {2}# )/m);
+  const rewritten = parts.map((part) => {
+    group = /^ {2}- name: (\S+)/.exec(part)?.[1] ?? group;
+    if (!part.startsWith('      - ') || !isOfStreams(group, part)) return part;
+    for (const name of owned(part)) asked.add(name);
+    return withoutInstances(part);
+  });
+  const records = [...asked].map(
+    (name) => `      - record: ${together(name)}\n        expr: max without (instance, pod) (${name})\n`,
   );
-  const records = [...asked].map((name) => ({ record: together(name), expr: `max without (instance, pod) (${name})` }));
-  const rest = groups.map(({ name, rules }) => ({
-    name,
-    rules: rules.map((rule) => (isOfStreams(name, rule) ? rewritten(rule) : rule)),
-  }));
-  return HEAD + stringify({ groups: [{ name: 'tgospa-owners', rules: records }, ...rest] }, { lineWidth: 0 });
+  return [HEAD, 'groups:\n  - name: tgospa-owners\n    rules:\n', ...records, '\n', ...rewritten].join('');
 }
 
 const fileOf = (name: string) => fileURLToPath(new URL(`../../../dashboards/prometheus/${name}`, import.meta.url));
