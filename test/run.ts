@@ -3,7 +3,8 @@
  * named, and `npm run test:fast` everything that answers within a minute: no other programs, and none of the tests that
  * are long (`kit/system/system.ts`). Files run side by side, two more than there are processors, for many wait for other
  * programs; those that take longest start first. What comes after the first word with a dash goes to mocha: `npm test
- * -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run.
+ * -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run; with TGOSPA_TEST_WORKERS=2 evaluators
+ * have two workers where a test does not say how many (`kit/workers-by-default.ts`).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -59,10 +60,13 @@ if (process.env.TGOSPA_TEST_LIST === '1') {
 }
 const sideBySide = names.length > 1 ? ['--parallel', '--jobs', String(availableParallelism() + 2)] : [];
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+const env: NodeJS.ProcessEnv = { ...process.env, ...(isFast ? { TGOSPA_TEST_FAST: '1' } : {}) };
+if (env.TGOSPA_TEST_WORKERS !== undefined)
+  env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ''} --import=file://${compiled}kit/workers-by-default.js`;
 const child = spawn(
   process.execPath,
   [mocha, ...sideBySide, ...options, ...names.map((name) => `${compiled}${name}.test.js`)],
-  { stdio: 'inherit', env: { ...process.env, ...(isFast ? { TGOSPA_TEST_FAST: '1' } : {}) } },
+  { stdio: 'inherit', env },
 );
 const [code] = await once(child, 'exit');
 process.exitCode = code ?? 1;

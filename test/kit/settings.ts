@@ -16,5 +16,8 @@ export const logSettings = (own: Partial<LogSettings> & { dir: string }): LogSet
 /** Nothing depends on how fast the machine is: no solve is cut by the clock, in the main thread or in a worker. */
 export const UNTIMED_EVALUATION = { budgetMs: 600_000, inlineMs: 600_000 };
 
+/** The same where a test reaches into the pipeline: it must be in the thread of the test. */
+export const IN_THIS_THREAD = { ...UNTIMED_EVALUATION, workers: 0 };
+
 /** Nothing is judged before all feeds have sent it, however long that takes. */
 export const UNTIMED_PAIRING = { latenessMs: 1e7, silenceMs: 1e7 };

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { type App, startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
 import { createLogger } from '../../src/telemetry/logger.js';
-import { pipelineOf } from './live.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from './settings.js';
 import { until } from './system/system.js';
 
@@ -51,19 +50,14 @@ export class SourceBench {
   }
 
   /** Steps judged so far in a series of the default profile. */
-  frames(stream: string, tracker: string): number {
-    return (
-      pipelineOf(this.app)
-        .reports()
-        .find((one) => one.stream === stream && one.tracker === tracker)?.report.frames ?? 0
-    );
+  async frames(stream: string, tracker: string): Promise<number> {
+    const reports = await this.app.live.reports();
+    return reports.find((one) => one.stream === stream && one.tracker === tracker)?.report.frames ?? 0;
   }
 
   /** Number of the last stored frame of a feed; its whole part counts messages. */
-  storedSeq(stream: string, tracker: string | null): number {
-    const info = pipelineOf(this.app)
-      .streams()
-      .find((one) => one.stream === stream);
+  async storedSeq(stream: string, tracker: string | null): Promise<number> {
+    const info = (await this.app.live.streams()).find((one) => one.stream === stream);
     return info?.feeds.find((feed) => feed.tracker === tracker)?.seq ?? 0;
   }
 
@@ -73,10 +67,10 @@ export class SourceBench {
     return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ') + 1));
   }
 
-  untilFrames(stream: string, tracker: string, count: number): Promise<true> {
+  untilFrames(stream: string, tracker: string, count: number): Promise<boolean> {
     return until(
       `${count} frames of ${stream} ${tracker} are judged`,
-      () => this.frames(stream, tracker) === count && true,
+      async () => (await this.frames(stream, tracker)) === count,
     );
   }
 }

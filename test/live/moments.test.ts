@@ -115,7 +115,7 @@ describe('moments', function () {
           await feed.flush();
         }
       }
-      await until('frame 100', () => (other.judged('early', 'sort') ?? 0) >= 100);
+      await until('frame 100', async () => ((await other.judged('early', 'sort')) ?? 0) >= 100);
       const query = `stream=early&tracker=sort&profile=${PROFILE}&k=60&frames=20`;
       const { k, frames: past } = await other.get<Moment>(`/v1/past?${query}`);
       assert.deepEqual([k, past.at(-1)!.k], [60, 70]);

@@ -6,7 +6,7 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import type { WindowView } from '../../src/live/pipeline.js';
 import { matches } from '../../src/sources/mqtt.js';
 import { pipelineOf } from '../kit/live.js';
-import { UNTIMED_PAIRING } from '../kit/settings.js';
+import { IN_THIS_THREAD, UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
 import { Program } from '../kit/system/program.js';
@@ -96,7 +96,7 @@ describe('MQTT', function () {
   it('acknowledges what is durable, and only that', async () => {
     // the broker sends a fourth message when one of three is acknowledged
     await broker.start(undefined, ['max_inflight_messages 3']);
-    await bench.start(settings({ protocol: 4 }));
+    await bench.start({ ...settings({ protocol: 4 }), evaluation: IN_THIS_THREAD });
     await connected();
     const { arrived, release } = blockStorage();
     await both(1, 5);
@@ -105,12 +105,15 @@ describe('MQTT', function () {
     await until('it has come', () => arrived.includes(99));
     assert.deepEqual([...arrived].sort(), [1, 1, 2, 99]);
     release();
-    await until('all is stored', () => bench.storedSeq('s', 't') === 5 && bench.storedSeq('s', null) === 6);
+    await until(
+      'all is stored',
+      async () => (await bench.storedSeq('s', 't')) === 5 && (await bench.storedSeq('s', null)) === 6,
+    );
     await bench.stop();
     await bench.start(settings({ protocol: 4 }));
     await connected();
     await both(100, 100);
-    await until('the new one is stored', () => bench.storedSeq('s', 't') === 6);
+    await until('the new one is stored', async () => (await bench.storedSeq('s', 't')) === 6);
     assert.equal(await bench.metric('tgospa_source_messages_total', labels), 2, 'nothing came again');
   });
 
@@ -183,7 +186,7 @@ describe('MQTT', function () {
 
   it('acknowledges a redelivered message that is on its way without taking it twice', async () => {
     await broker.start();
-    await bench.start(settings());
+    await bench.start({ ...settings(), evaluation: IN_THIS_THREAD });
     await connected();
     const { arrived, release } = blockStorage();
     await both(1, 3);

@@ -6,7 +6,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { WindowView } from '../../src/live/pipeline.js';
 import { pipelineOf } from '../kit/live.js';
-import { UNTIMED_PAIRING } from '../kit/settings.js';
+import { IN_THIS_THREAD, UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
 import { Program } from '../kit/system/program.js';
@@ -101,7 +101,7 @@ describe('NATS', function () {
 
   it('refuses what finds the queue full, for core NATS cannot wait', async () => {
     await broker.start();
-    await bench.start(settings({}, { queueMessages: 4 }));
+    await bench.start({ ...settings({}, { queueMessages: 4 }), evaluation: IN_THIS_THREAD });
     await connected();
     const live = pipelineOf(bench.app);
     const ingest = live.ingest.bind(live);

@@ -156,7 +156,7 @@ describe('rosbridge', function () {
     for (let k = 1; k <= 60; k++) both(k);
     await bench.untilFrames('s', 't', 60);
     for (let k = 61; k <= 70; k++) both(k);
-    await until('something of it came', () => bench.storedSeq('s', 't') > 60 && true);
+    await until('something of it came', async () => (await bench.storedSeq('s', 't')) > 60);
     await bench.stop();
     assert.equal(bench.logged('record_failed').length, 0);
   });

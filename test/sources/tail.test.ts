@@ -69,7 +69,7 @@ describe('a growing file', function () {
     writeFileSync(tracks, lines(16, 30));
     await settled(30);
     assert.equal(bench.logged('source_rotated').length, 1);
-    assert.equal(bench.storedSeq('s', 't'), 30);
+    assert.equal(await bench.storedSeq('s', 't'), 30);
   });
 
   it('loses nothing that is written while it is rotated, however often', async () => {
@@ -79,7 +79,7 @@ describe('a growing file', function () {
     await bench.start(settings());
     for (let n = 0; n < rotations; n++) {
       const first = 3 * n + 1;
-      await until(`line ${first} is read`, () => bench.storedSeq('s', 't') >= first);
+      await until(`line ${first} is read`, async () => (await bench.storedSeq('s', 't')) >= first);
       // at another moment of its reading each time
       for (let turn = n % 7; turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
       renameSync(tracks, `${tracks}.${n}`);
@@ -87,7 +87,7 @@ describe('a growing file', function () {
       writeFileSync(tracks, n + 1 < rotations ? lines(first + 3, first + 3) : '');
     }
     await settled(3 * rotations);
-    assert.equal(bench.storedSeq('s', 't'), 3 * rotations);
+    assert.equal(await bench.storedSeq('s', 't'), 3 * rotations);
   });
 
   it('may be truncated and written again, shorter, or longer than it was', async () => {
@@ -127,7 +127,7 @@ describe('a growing file', function () {
     writeFileSync(tracks, lines(1, 50));
     await bench.start(settings());
     await settled(50);
-    assert.equal(bench.storedSeq('s', 't'), 50);
+    assert.equal(await bench.storedSeq('s', 't'), 50);
   });
 
   it('begins with a new file when the old one is gone, and says that something may be lost', async () => {
@@ -155,7 +155,7 @@ describe('a growing file', function () {
     appendFileSync(tracks, lines(2, 6));
     await bench.start(settings({}, { payloadBytes: 2048 }));
     await settled(6);
-    assert.equal(bench.storedSeq('s', 't'), 12, 'twelve lines');
+    assert.equal(await bench.storedSeq('s', 't'), 12, 'twelve lines');
     const rejected = (reason: string) =>
       bench.metric('tgospa_source_rejected_total', `source="tracks",kind="tail",reason="${reason}"`);
     assert.equal(await rejected('payload_too_large'), 1);
@@ -187,7 +187,7 @@ describe('a growing file', function () {
       },
       limits: { creditFrames: 4 },
     });
-    await until('everything is stored', () => bench.storedSeq('s', 't') === 100 && true);
+    await until('everything is stored', async () => (await bench.storedSeq('s', 't')) === 100);
     assert.equal(app.meters.sources.get('tracks')!.waiting(), 0);
   });
 

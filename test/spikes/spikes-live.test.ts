@@ -123,6 +123,8 @@ describe('spikes of a running evaluator', function () {
     const text = JSON.stringify({
       listen: { port: 0 },
       data: { dir },
+      // frames go straight into the pipeline
+      evaluation: { workers: 0 },
       streams: { defaults: { spikes: { calmSeconds: 1 } } },
       notify: { resolveAfterMs: 0, receivers: [{ name: 'oncall', type: 'webhook', url }] },
     });

@@ -449,11 +449,11 @@ describe('page', function () {
   });
 
   describe('a series that goes on', () => {
-    const show = (k: number, mode: string) =>
-      screen.shows({ newest: evaluator.judged('growing', 'faulty')!, shown: k, mode });
+    const show = async (k: number, mode: string) =>
+      screen.shows({ newest: (await evaluator.judged('growing', 'faulty'))!, shown: k, mode });
     /** Sends the next frame and gives its number. */
     const grow = async () => {
-      const k = evaluator.judged('growing', 'faulty')! + 1;
+      const k = (await evaluator.judged('growing', 'faulty'))! + 1;
       await evaluator.send('growing', { faulty: [framesOf('faulty')[k - 1]] }, k);
       return k;
     };
@@ -465,7 +465,7 @@ describe('page', function () {
 
     it('takes in new frames as they come', async () => {
       await screen.go(evaluator, `#/s/growing/faulty/${PROFILE}`);
-      await show(evaluator.judged('growing', 'faulty')!, 'follow');
+      await show((await evaluator.judged('growing', 'faulty'))!, 'follow');
       const k = await grow();
       await show(k, 'follow');
       assertFigures(await screen.figures('faulty', k), 'faulty', k);

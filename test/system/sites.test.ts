@@ -100,10 +100,10 @@ describe('sites and centre', function () {
     await bench.untilFrames('gate', 'camera', 20);
     line.cut();
     await publish(21, 60);
-    assert.equal(bench.frames('gate', 'camera'), 20, 'the centre hears nothing');
+    assert.equal(await bench.frames('gate', 'camera'), 20, 'the centre hears nothing');
     line.connect();
     await publish(61, 80);
-    await until('all is judged', () => bench.frames('gate', 'camera') === 80, 120_000);
+    await until('all is judged', async () => (await bench.frames('gate', 'camera')) === 80, 120_000);
     assert.equal((await inCentre.streams.info('SITES')).state.messages, 160);
     assert.equal((await bench.app.live.window('gate', 'camera', 'online-surveillance'))!.evaluation.distance, 0);
   });

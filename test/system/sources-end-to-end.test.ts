@@ -76,7 +76,11 @@ describe('sources, end to end', function () {
   }
 
   async function assertSame(): Promise<void> {
-    await until(`all ${frames.length} frames are judged`, () => bench.frames('s', 'x') === frames.length, 120_000);
+    await until(
+      `all ${frames.length} frames are judged`,
+      async () => (await bench.frames('s', 'x')) === frames.length,
+      120_000,
+    );
     const { evaluation } = (await bench.app.live.window('s', 'x', 'online-surveillance'))!;
     assert.deepEqual(evaluation.count, expected.count);
     assert.ok(
@@ -151,7 +155,7 @@ describe('sources, end to end', function () {
     // the first half ends in the middle of a frame, which must not be taken for complete when the evaluator stops
     for (const role of FEEDS) writeFileSync(paths[role], text[role].slice(0, text[role].length / 2));
     await start();
-    await until('half of it is judged', () => bench.frames('s', 'x') > FRAMES / 4);
+    await until('half of it is judged', async () => (await bench.frames('s', 'x')) > FRAMES / 4);
     await bench.stop();
     for (const role of FEEDS) appendFileSync(paths[role], text[role].slice(text[role].length / 2));
     await start();

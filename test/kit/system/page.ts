@@ -13,7 +13,6 @@ import { readConfig } from '../../../src/config/config.js';
 import { WebSocket } from '../../../src/edge/sockets.js';
 import type { Frame } from '../../../src/metric/evaluation.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
-import { pipelineOf } from '../live.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../settings.js';
 import { until } from './system.js';
 
@@ -72,11 +71,9 @@ export class Evaluator {
   /** Opens the feeds of a stream; resolves when the evaluator expects frames of all of them. */
   async open(stream: string, trackers: string[], settings: Record<string, unknown> = SETTINGS): Promise<void> {
     for (const tracker of [null, ...trackers]) this.feed(stream, tracker, settings);
-    const known = () =>
-      pipelineOf(this.app)
-        .streams()
-        .find((one) => one.stream === stream)?.feeds.length ?? 0;
-    await until(`${trackers.length + 1} feeds of ${stream}`, () => known() === trackers.length + 1, DEADLINE_MS);
+    const known = async () => (await this.#info(stream))?.feeds.length ?? 0;
+    const wanted = trackers.length + 1;
+    await until(`${wanted} feeds of ${stream}`, async () => (await known()) === wanted, DEADLINE_MS);
   }
 
   /** Sends frame after frame, numbered from `first`, of all trackers; resolves when every one is judged. */
@@ -91,16 +88,17 @@ export class Evaluator {
     for (const [tracker] of lists)
       await until(
         `frame ${last} of ${stream}/${tracker}`,
-        () => (this.judged(stream, tracker) ?? 0) >= last,
+        async () => ((await this.judged(stream, tracker)) ?? 0) >= last,
         DEADLINE_MS,
       );
   }
 
-  judged(stream: string, tracker: string): number | null | undefined {
-    const series = pipelineOf(this.app)
-      .streams()
-      .find((one) => one.stream === stream)?.series;
-    return series?.find((one) => one.tracker === tracker)?.k;
+  async #info(stream: string) {
+    return (await this.app.live.streams()).find((one) => one.stream === stream);
+  }
+
+  async judged(stream: string, tracker: string): Promise<number | null | undefined> {
+    return (await this.#info(stream))?.series.find((one) => one.tracker === tracker)?.k;
   }
 
   async get<T>(path: string): Promise<T> {

@@ -16,11 +16,10 @@ const NODE_FLAGS = readFileSync(MAIN, 'utf8').split('\n', 1)[0].split(' ').slice
 const OUTPUT_KEPT = 200_000;
 const STOP_MS = 20_000;
 
-/** Nothing of the environment gets into a program under test, but the path and what verifies its solves. */
-const bareEnvironment = (): NodeJS.ProcessEnv => {
-  const { PATH, NODE_OPTIONS, TGOSPA_TEST_SOLVES } = process.env;
-  return { PATH, ...(NODE_OPTIONS && { NODE_OPTIONS }), ...(TGOSPA_TEST_SOLVES && { TGOSPA_TEST_SOLVES }) };
-};
+/** Of the environment, programs under test get the path, what verifies their solves, and how many workers they have. */
+const PASSED_ON = ['PATH', 'NODE_OPTIONS', 'TGOSPA_TEST_SOLVES', 'TGOSPA_TEST_WORKERS'];
+const bareEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 
 interface Surroundings {
   cwd?: string;
