@@ -29,6 +29,7 @@ describe('moments', function () {
   before(async () => {
     dir = mkdtempSync(join(tmpdir(), 'tgospa-moments-'));
     evaluator = await Evaluator.start({ dir });
+    evaluator.app.live.readReports(true);
     evaluator.app.live.events$.subscribe((event) => {
       const { k, report, stream } = event as ReportEvent;
       if (event.type === 'report' && stream === 'gate') reports.set(k, report.distance);
@@ -79,6 +80,7 @@ describe('moments', function () {
   it('judges whole frames only, where one feed lags behind the other in the log', async () => {
     await evaluator.open('lagging', ['sort']);
     const distances = new Map<number, number>();
+    evaluator.app.live.readReports(true);
     evaluator.app.live.events$.subscribe((event) => {
       const { k, report, stream } = event as ReportEvent;
       if (event.type === 'report' && stream === 'lagging') distances.set(k, report.distance);
@@ -129,6 +131,7 @@ describe('moments', function () {
     const ignore = [{ box: [0, 0, 300, 1000] }];
     await evaluator.open('masked', ['sort'], { pairing: UNTIMED_PAIRING, coverage: { ignore } });
     const distances = new Map<number, number>();
+    evaluator.app.live.readReports(true);
     evaluator.app.live.events$.subscribe((event) => {
       const { k, report, stream } = event as ReportEvent;
       if (event.type === 'report' && stream === 'masked') distances.set(k, report.distance);

@@ -27,7 +27,7 @@ const configOf = (evaluation: Record<string, number>) => ({
 });
 /** Nothing depends on how fast the machine is. */
 const IN_MAIN_THREAD = { budgetMs: 10_000, threads: 0 };
-const IN_THREAD = { budgetMs: 10_000, inlineMs: 0, threads: 1 };
+const IN_THREAD = { budgetMs: 10_000, inlineMs: 0, threads: 1, workers: 0 };
 
 interface Outcome {
   /** `tracker k`: the report as text; a kill may swallow some that were on the wire */

@@ -300,7 +300,7 @@ describe('a hostile peer', function () {
   describe('where everything runs in the main thread', () => {
     before(async () => {
       await program.stop();
-      await start({ evaluation: { threads: 0 } });
+      await start({ evaluation: { workers: 0, threads: 0 } });
     });
 
     for (const [count, frames] of CROWDS)

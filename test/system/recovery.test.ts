@@ -17,7 +17,7 @@ const SLOW_FRAMES = 5;
 const SLOW_LATER_MS = 250;
 const CONFIG = {
   data: { groupCommitMs: 2, snapshotFrames: 100_000 },
-  evaluation: { inlineMs: 20, threads: 1, budgetMs: 60_000 },
+  evaluation: { workers: 0, inlineMs: 20, threads: 1, budgetMs: 60_000 },
   streams: { defaults: { windowFrames: 30, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
 };
 
@@ -150,7 +150,7 @@ describe('recovery after kill -9', function () {
     });
 
   it('sets a record aside that has ended the process twice, and keeps it for people to look at', async () => {
-    writeFileSync(join(folder, 'tgospa.yaml'), JSON.stringify({ ...CONFIG, evaluation: { threads: 0 } }));
+    writeFileSync(join(folder, 'tgospa.yaml'), JSON.stringify({ ...CONFIG, evaluation: { workers: 0, threads: 0 } }));
     const harmless = new URL('../kit/system/program.js', import.meta.url).href;
     await serve({}, harmless).shows(/tgospa is listening/);
     const feeds = [feed('light'), feed('light', 't')];
