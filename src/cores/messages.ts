@@ -55,13 +55,18 @@ export type ToWorker =
   | { type: 'liftBackpressure' }
   | { type: 'closeFeeds' };
 
+/** So many messages of a connection were handled; whether nothing waits but what is held for the rest of its frame. */
+export interface Handled {
+  messages: number;
+  onlyHeld: boolean;
+}
+
 /** What a worker says to the peer of a connection. */
 export type ToPeer =
-  | { type: 'send'; connection: number; text: string }
+  /** with how far its connection was then */
+  | { type: 'send'; connection: number; text: string; handled?: Handled }
   | { type: 'close'; connection: number; code: CloseCode; reason: string; patienceMs?: number }
-  | { type: 'pause' | 'resume'; connection: number }
-  /** so many of its messages were handled, and nothing waits but what is held for the rest of its frame */
-  | { type: 'handled'; connection: number; messages: number; onlyHeld: boolean };
+  | { type: 'pause' | 'resume'; connection: number };
 
 export type FromWorker =
   | { type: 'started' }

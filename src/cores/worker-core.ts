@@ -13,7 +13,7 @@ import type { SentEvent, SentReport } from '../stream/sent-event.js';
 import type { Logger } from '../telemetry/logger.js';
 import { CLOSE_CODES } from '../wire/codes.js';
 import { MessageBatch } from './message-batch.js';
-import type { FromWorker, OpenedConnection, Questions, ToPeer, ToWorker, WorkerSetup } from './messages.js';
+import type { FromWorker, Handled, OpenedConnection, Questions, ToPeer, ToWorker, WorkerSetup } from './messages.js';
 
 /** A connection as far as the worker's end knows it. */
 export interface RoutedPeer {
@@ -21,7 +21,7 @@ export interface RoutedPeer {
   /** the worker does not want to read from it for now, or does again */
   pausedByWorker: boolean;
   /** of its messages, and whether nothing of them waits but for the rest of its frame */
-  handled: { messages: number; onlyHeld: boolean };
+  handled: Handled;
   /** whether it may be read from may have changed */
   regulate(): void;
   /** the worker is done with it */
@@ -209,13 +209,14 @@ export class WorkerCore {
   #say(message: ToPeer): void {
     const routed = this.#connections.get(message.connection);
     if (!routed) return;
-    if (message.type === 'send') this.#send(message.connection, routed, message.text);
-    else if (message.type === 'close') {
+    if (message.type === 'send') {
+      this.#send(message.connection, routed, message.text);
+      if (message.handled) routed.handled = message.handled;
+    } else if (message.type === 'close') {
       this.#connections.delete(message.connection);
       routed.released();
       routed.peer.close(message.code, message.reason, message.patienceMs);
-    } else if (message.type === 'handled') routed.handled = message;
-    else {
+    } else {
       routed.pausedByWorker = message.type === 'pause';
       routed.regulate();
     }

@@ -15,7 +15,7 @@ import type { Logger } from '../telemetry/logger.js';
 import { Meters } from '../telemetry/meters.js';
 import { Fault } from '../wire/fault.js';
 import { messagesIn } from './message-batch.js';
-import type { FromWorker, OpenedConnection, Questions, ToPeer, ToWorker, WorkerSetup } from './messages.js';
+import type { FromWorker, Handled, OpenedConnection, Questions, ToPeer, ToWorker, WorkerSetup } from './messages.js';
 import { readMeters } from './meter-readings.js';
 
 type Question = keyof Questions;
@@ -173,10 +173,7 @@ export class WorkerDuties {
     const say = (message: ToPeer) => this.#outbox.toPeer(message);
     return {
       address,
-      send: (text) => {
-        say({ type: 'send', connection, text: String(text) });
-        this.#tellHandled(connection);
-      },
+      send: (text) => say({ type: 'send', connection, text: String(text), handled: this.#handled(connection) }),
       close: (code, reason, patienceMs) => {
         say({ type: 'close', connection, code, reason, patienceMs });
         this.#forget(connection);
@@ -188,12 +185,9 @@ export class WorkerDuties {
     };
   }
 
-  /** What has been sent tells how far its connection is. */
-  #tellHandled(connection: number): void {
+  #handled(connection: number): Handled | undefined {
     const known = this.#connections.get(connection);
-    if (!known) return;
-    const { handled: messages, session } = known;
-    this.#outbox.toPeer({ type: 'handled', connection, messages, onlyHeld: session.onlyHeld });
+    return known && { messages: known.handled, onlyHeld: known.session.onlyHeld };
   }
 
   /** Those who read get what is there first. */

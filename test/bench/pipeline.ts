@@ -307,7 +307,7 @@ async function coresOf(scene: SceneName) {
   const rows: Record<string, () => ReturnType<typeof race>> = { floor: () => race('floor', scene, steps) };
   for (const workers of [0, 1, 2])
     rows[`${workers} workers`] = () =>
-      race('evaluator', scene, steps, false, { workers, threads: 0 }, { readsReports: false });
+      race('evaluator', scene, steps, options.prof && workers === 1, { workers, threads: 0 }, { readsReports: false });
   rows['1 worker, TLS'] = () =>
     race('evaluator', scene, steps, false, { workers: 1, threads: 0 }, { readsReports: false, tls: TLS });
   const measured: Record<string, Array<{ main: number; total: number }>> = {};
