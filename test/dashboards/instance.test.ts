@@ -68,8 +68,8 @@ describe('Grafana dashboards, asked of a running evaluator', function () {
     await until('every frame and the refused one in /metrics', async () => {
       text = await (await fetch(`${evaluator.url}/metrics`)).text();
       return (
-        evaluator.judged('gate', 'deep') === FRAMES &&
-        evaluator.judged('gate', 'sort') === FRAMES &&
+        (await evaluator.judged('gate', 'deep')) === FRAMES &&
+        (await evaluator.judged('gate', 'sort')) === FRAMES &&
         /^tgospa_frames_rejected_total\{/m.test(text) &&
         /^tgospa_siap_ratio\{/m.test(text)
       );
