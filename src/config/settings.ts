@@ -206,6 +206,16 @@ const reportsShape = (filler: Field) => ({
     'objects that may be known of a feed; of more, the one not heard of for longest is forgotten',
     'objects',
   ),
+  ownIds: filler(
+    z.array(z.string().min(1).max(128)).max(64),
+    [],
+    'named references, by feed, whose ids mean nothing to the others: equal ids are other objects, but for those in idMap',
+  ),
+  idMap: filler(
+    z.record(z.string().min(1).max(128), idMap()),
+    {},
+    'by feed of a reference, its ids and those that they stand for, as in {mlat: {"17": "4ca1b2"}}; of an object that several know the fresher report counts',
+  ),
   reportsPerIdMax: filler(
     count(2).max(100_000),
     512,
@@ -213,6 +223,12 @@ const reportsShape = (filler: Field) => ({
     'reports',
   ),
 });
+
+const idMap = () =>
+  z
+    .record(z.string().min(1).max(256), z.string().min(1).max(256))
+    .refine((map) => Object.keys(map).length <= 10_000, 'has more than 10000 ids')
+    .meta({ description: 'ids of the feed, and those that they stand for' });
 
 const REPORT_DEFAULTS = z.strictObject(reportsShape(field)).parse({});
 
@@ -262,12 +278,14 @@ const COVERAGE_DEFAULTS = z.strictObject(coverageShape(field)).parse({});
 const CLASSES_DEFAULTS = z.strictObject(classesShape(field)).parse({});
 
 /** Settings that an older version stored; sections and keys it did not know have their defaults. */
-export const completeSettings = <S extends { pairing: object; filter: object; classes?: object; strict?: boolean }>(
+export const completeSettings = <
+  S extends { pairing: object; filter: object; classes?: object; reports?: object; strict?: boolean },
+>(
   stored: S,
 ) => ({
-  reports: REPORT_DEFAULTS,
   coverage: COVERAGE_DEFAULTS,
   ...stored,
+  reports: { ...REPORT_DEFAULTS, ...stored.reports },
   classes: { ...CLASSES_DEFAULTS, ...stored.classes },
   strict: stored.strict ?? false,
   pairing: completePairing(stored.pairing),

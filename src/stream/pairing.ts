@@ -19,7 +19,7 @@ import type { PairingSettings, ReportSettings } from '../config/config.js';
 import { Trajectories, type TrajectoriesState } from '../trajectories/trajectories.js';
 import type { Silence } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
-import type { FeedPart } from '../wire/objects.js';
+import type { FeedPart, PackedList } from '../wire/objects.js';
 import type { Arrived } from '../wiring/resampling.js';
 import { Lane } from './lane.js';
 import type { LaneState } from './lane-state.js';
@@ -177,7 +177,8 @@ export class Pairing {
         else this.#becomeReporting(name, lane, out);
     }
     const truths = this.#truths;
-    out.push(...untakenReports('reference', null, truths.add(feed, part, receivedMs)));
+    const known = { ...part, objects: commonIds(part.objects, feed.slice(1), this.reports) };
+    out.push(...untakenReports('reference', null, truths.add(feed, known, receivedMs)));
     for (const lane of this.#lanes.values())
       if (lane instanceof ReportLane) addAll(out, lane.heard(truths.newestMs, this.#nowMs));
   }
@@ -405,6 +406,19 @@ export class Pairing {
 
 /** The name of one of several references; empty for the only one. */
 const nameOf = (feed: string | null): string => (feed?.startsWith('@') ? feed : '');
+
+/** The objects of a reference under the ids that all references of a stream have in common. */
+function commonIds(
+  objects: PackedList,
+  feed: string,
+  { ownIds = [], idMap = {} }: Partial<ReportSettings>,
+): PackedList {
+  const map = Object.hasOwn(idMap, feed) ? idMap[feed] : {};
+  const isOwn = ownIds.includes(feed);
+  if (!isOwn && Object.keys(map).length === 0) return objects;
+  const common = (id: string) => (Object.hasOwn(map, id) ? map[id] : isOwn ? `${feed}:${id}` : id);
+  return { ...objects, ids: objects.ids.map(common) };
+}
 
 const stateOf = (lane: Lane | ReportLane): LaneState => (lane instanceof ReportLane ? lane.save() : lane.state);
 

@@ -1,6 +1,6 @@
 /**
  * Where an object is between two of its reports: on a straight line, on Earth along a great circle; velocities, where
- * they are given, bend it (cubic Hermite). After its last report it goes on as it went, or stays.
+ * they are given, bend it (cubic Hermite). After its last report it goes on as it went, or stays where one is all there is.
  *
  * Times are milliseconds. Velocities are units per second along each axis; on Earth metres per second east, north, up.
  */
@@ -29,6 +29,17 @@ export function onwards({ t: last, place, velocity }: Motion, t: number, onEarth
   return moved(
     place,
     velocity.map((speed) => speed * seconds),
+    onEarth,
+  );
+}
+
+/** After the last of two reports without velocities: on as it came from the one to the other. */
+export function beyond(from: Motion, to: Motion, t: number, onEarth: boolean): number[] {
+  const share = (t - to.t) / (to.t - from.t);
+  const way = onEarth ? wayOnEarth(from.place, to.place) : to.place.map((value, d) => value - from.place[d]);
+  return moved(
+    to.place,
+    way.map((length) => length * share),
     onEarth,
   );
 }

@@ -8,7 +8,7 @@
  */
 import { type FeedPart, NO_OBJECTS, type PackedList, putExtra, type Shape } from '../wire/objects.js';
 import { addInterval, type Intervals, noIntervals, usualInterval } from './intervals.js';
-import { between, type Motion, onwards } from './motion.js';
+import { between, beyond, type Motion, onwards } from './motion.js';
 
 export interface ReportLimits {
   /** milliseconds between two reports beyond which nothing is known in between */
@@ -205,16 +205,23 @@ export class Trajectories {
     if (before.ended && before.t < t) return null;
     if (Number.isNaN(before.place[0])) return null;
     if (before.t === t) return { place: before.place, mark: before, clear: true };
-    if (!after) return this.#after(before, t, heldMs);
+    if (!after) return this.#after(before, marks[at - 1], t, heldMs);
     const isPlaced = !Number.isNaN(after.place[0]);
-    const place = isPlaced ? between(before, after, t, this.onEarth) : onwards(before, t, this.onEarth);
+    const place = isPlaced ? between(before, after, t, this.onEarth) : this.#onwards(before, marks[at - 1], t);
     return { place, mark: before, clear: after.t - before.t <= this.limits.greatestGapMs };
   }
 
   /** After the last report that is known of. */
-  #after(mark: Mark, t: number, heldMs: number): Found {
+  #after(mark: Mark, earlier: Mark | undefined, t: number, heldMs: number): Found {
     if (t - mark.t > this.limits.greatestGapMs) return null;
-    return { place: onwards(mark, t, this.onEarth), mark, clear: t - mark.t <= heldMs };
+    return { place: this.#onwards(mark, earlier, t), mark, clear: t - mark.t <= heldMs };
+  }
+
+  /** As it said that it moves, or as it came from the report before; one that is too old tells nothing. */
+  #onwards(mark: Mark, earlier: Mark | undefined, t: number): number[] {
+    const isKnown = earlier && earlier.epoch === mark.epoch && mark.t - earlier.t <= this.limits.greatestGapMs;
+    if (mark.velocity || !isKnown || Number.isNaN(earlier.place[0])) return onwards(mark, t, this.onEarth);
+    return beyond(earlier, mark, t, this.onEarth);
   }
 
   #list(found: Array<[string, number[], Mark]>): PackedList {
@@ -272,9 +279,9 @@ function insertMark(marks: Mark[], mark: Mark): void {
   marks.splice(at, 0, mark);
 }
 
-/** Keeps the last one at or before this time, and those after it. */
+/** Keeps the last two at or before this time, which tell where an object goes, and those after it. */
 function dropBefore(marks: Mark[], t: number): void {
   let at = 0;
-  while (at + 1 < marks.length && marks[at + 1].t <= t) at++;
+  while (at + 2 < marks.length && marks[at + 2].t <= t) at++;
   if (at > 0) marks.splice(0, at);
 }

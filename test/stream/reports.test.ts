@@ -225,6 +225,47 @@ describe('a stream of reports', () => {
     assert.deepEqual(run.count, { frames: 21, proper: 42, missed: 0, false: 0, switches: 0 });
   });
 
+  it('knows an object of two references by a map of ids, and believes the fresher report', () => {
+    const settings = { ownIds: ['mlat'], idMap: { mlat: { '17': 'a' } }, greatestGapMs: 10_000 };
+    const judged = (reports: object) => {
+      const run = feeds(plain({ reports }), ['@adsb', '@mlat']);
+      for (let t = 100; t <= 130; t++) {
+        // adsb falls silent about a, and has another object under the name that mlat has for a second one
+        if (t <= 110) run.say('reference', '@adsb', t, report('a', t, t));
+        run.say('reference', '@adsb', t, report('18', t, 50));
+        run.say('reference', '@mlat', t, report('17', t, t), report('18', t, -50));
+        run.frame('tracker', 't', t, point('1', t), point('2', 50), point('3', -50));
+      }
+      for (const name of ['@adsb', '@mlat']) run.end('reference', name, 131_000);
+      run.end('tracker', 't', 131_000);
+      return run;
+    };
+    const run = judged(settings);
+    assert.deepEqual(run.count, { frames: 31, proper: 93, missed: 0, false: 0, switches: 0 });
+    const truths = new Set(
+      run.reports.flatMap(({ report: { newest } }) => newest.assignment.map(({ truth }) => truth)),
+    );
+    assert.deepEqual([...truths].sort(), ['18', 'a', 'mlat:18']);
+    // without either, 17 is one object more, and both 18 are one
+    const { missed, false: wrong } = judged({ greatestGapMs: 10_000 }).count;
+    assert.ok(missed > 0 && wrong > 0, `${missed} ${wrong}`);
+  });
+
+  it('expects an object that is late where it was going, with or without a velocity', () => {
+    const run = feeds(plain({}, { latenessMs: 3000 }));
+    for (let t = 100; t <= 200; t++) {
+      // every second, but for ten that are lost
+      if (t < 150 || t > 160) run.say('reference', null, t, report('a', t, 10 * t), report('b', t, 0));
+      else run.say('reference', null, t, report('b', t, 0));
+      run.frame('tracker', 't', t, point('1', 10 * t), point('2', 0));
+    }
+    run.end('reference', null, 201_000);
+    run.end('tracker', 't', 201_000);
+    const { cost } = run.reports.at(-1)!.report.settled;
+    assert.equal(run.count.missed, 0);
+    assert.ok(cost.false < 1e-6, `${cost.false}`);
+  });
+
   it('counts what is late, repeated or too much by object, and goes on', () => {
     const run = feeds(plain({ reports: { greatestGapMs: 10_000, idsMax: 3 } }));
     for (let t = 100; t <= 130; t++) {

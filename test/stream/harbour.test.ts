@@ -1,0 +1,182 @@
+/**
+ * A harbour under a radar (FIELD 6) whose reference knows only ships with AIS: their raw reports of the Solent, or of a
+ * seeded harbour like it, against scans with a range of 20 km in which every tenth is missed, with twelve boats that have
+ * no AIS. Tracks of boats are not false, ships beyond the range are not missed, and those missed are those left out.
+ */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { displacement } from '../../src/performance/place.js';
+import { pack, packReports, type Report, type WireObject } from '../../src/wire/objects.js';
+import { type Random, randomFrom } from '../kit/random.js';
+import { NAME, StreamRun } from '../kit/stream-run.js';
+
+const AIS = fileURLToPath(new URL('../../../../shared/data/adsb-ais/SolentAIS_20160112_130211.csv', import.meta.url));
+const RADAR = [50.8, -1.11];
+const RANGE_M = 20_000;
+const SCAN_S = 2.5;
+const SCANS = 160;
+const GAP_S = 190;
+const NOISE_M = 15;
+const DETECTED = 0.9;
+const BOATS = 12;
+/** metres: twice the cut-off, and what ships move in ten seconds */
+const APART_M = 600;
+/** degrees of latitude, and of longitude there, in a metre */
+const DEGREES = [1 / 111_250, 1 / 70_500];
+
+/** All reports in the order of their times. */
+function record(): Report[] {
+  if (!existsSync(AIS)) return seeded();
+  const lines = readFileSync(AIS, 'utf8').trim().split('\n').slice(1);
+  const reports = lines.map((line): Report => {
+    const [when, id, latitude, longitude] = line.split(',');
+    return { id, t: Date.parse(`${when.replace(' ', 'T')}Z`) / 1000, point: [Number(latitude), Number(longitude)] };
+  });
+  return reports.filter(({ t, point }) => t > 0 && point!.every(Number.isFinite)).sort((a, b) => a.t - b.t);
+}
+
+/** Ships on straight ways, half of them out of sight, that report every two to twelve seconds. */
+function seeded(): Report[] {
+  const random = randomFrom(8);
+  const ships = Array.from({ length: 40 }, (_, n) => ({ id: `${n}`, way: course(random, 60_000) }));
+  const reports = ships.flatMap(({ id, way }) => {
+    const list: Report[] = [];
+    for (let t = 10 * random(); t < SCANS * SCAN_S + 400; t += 2 + 10 * random())
+      list.push({ id, t: 1_452_603_731 + t, point: way(t) });
+    return list;
+  });
+  return reports.sort((a, b) => a.t - b.t);
+}
+
+function course(random: Random, width: number): (t: number) => number[] {
+  const from = [width * (random() - 0.5), width * (random() - 0.5)];
+  const speed = [12 * (random() - 0.5), 12 * (random() - 0.5)];
+  return (t) => RADAR.map((value, d) => value + (from[d] + speed[d] * t) * DEGREES[d]);
+}
+
+/** Where everybody is who is known of at a time; written for this test alone. */
+function known(reports: readonly Report[]): (t: number) => WireObject[] {
+  const ways = new Map<string, Report[]>();
+  for (const report of reports) {
+    const way = ways.get(report.id) ?? [];
+    ways.set(report.id, way);
+    if (way.at(-1)?.t !== report.t) way.push(report);
+  }
+  return (t) =>
+    [...ways].flatMap(([id, way]): WireObject[] => {
+      const at = way.findLastIndex((one) => one.t <= t);
+      const [from, to] = [way[at], way[at + 1]];
+      if (from?.t === t) return [{ id, point: from.point }];
+      if (!from || !to || to.t - from.t > GAP_S) return [];
+      const share = (t - from.t) / (to.t - from.t);
+      return [{ id, point: from.point!.map((value, d) => value + (to.point![d] - value) * share) }];
+    });
+}
+
+const isInRange = ({ point }: WireObject) => Math.hypot(...displacement(RADAR, point!, 'earth')) <= RANGE_M;
+
+const settings = (coverage: object) => ({
+  profiles: { scan: { distance: 'geodesic', cutoff: 200, admissibleError: 136, shortSwitchDistance: 68 } },
+  streams: {
+    [NAME]: {
+      profiles: ['scan'],
+      windowFrames: 20,
+      pairing: { latenessMs: GAP_S * 1000, silenceMs: 3_600_000 },
+      reports: { greatestGapMs: GAP_S * 1000 },
+      spikes: { signals: [] },
+      coverage,
+    },
+  },
+});
+
+/**
+ * Without ships that come so close to another ship or a boat that a track could be that of either: there the metric may
+ * leave one out rather than switch.
+ */
+function apart(reports: Report[], boats: ReadonlyArray<(t: number) => number[]>, first: number): Report[] {
+  const left = new Set<string>();
+  const truthsAt = known(reports);
+  for (let scan = 0; scan < SCANS; scan += 4) {
+    const t = first + scan * SCAN_S;
+    const ships = truthsAt(t).filter((ship) => !left.has(ship.id) && isInRange(ship));
+    for (const [n, ship] of ships.entries()) {
+      const others = [
+        ...ships.slice(0, n).filter(({ id }) => !left.has(id)),
+        ...boats.map((at) => ({ point: at(t - first) })),
+      ];
+      if (others.some(({ point }) => Math.hypot(...displacement(ship.point!, point!, 'earth')) < APART_M))
+        left.add(ship.id);
+    }
+  }
+  return reports.filter(({ id }) => !left.has(id));
+}
+
+function judged(coverage: object, isApart: boolean): { run: StreamRun; left: number; seen: number; boats: number } {
+  const random = randomFrom(42);
+  const whole = record();
+  const first = Math.ceil(whole[0].t) + 60;
+  const boats = Array.from({ length: BOATS }, () => course(random, 16_000));
+  const reports = isApart ? apart(whole, boats, first) : whole;
+  const truthsAt = known(reports);
+  const noise = () => NOISE_M * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+  const plot = ({ id, point }: WireObject) => ({ id, point: point!.map((value, d) => value + noise() * DEGREES[d]) });
+  const totals = { left: 0, seen: 0, boats: 0 };
+  const run = new StreamRun(settings(coverage));
+  run.open('reference', null, reports[0].t * 1000);
+  run.open('tracker', 'radar', reports[0].t * 1000);
+  const last = first + (SCANS - 1) * SCAN_S;
+  let next = 0;
+  for (let t = first; t <= last + 2 * GAP_S; t += SCAN_S) {
+    const from = next;
+    while (next < reports.length && reports[next].t <= t) next++;
+    if (next > from)
+      run.part('reference', null, t * 1000, {
+        objects: packReports(reports.slice(from, next), 'point', 2),
+        reports: true,
+      });
+    if (t > last) continue;
+    const ships = truthsAt(t).filter(isInRange);
+    const tracks = ships.filter(() => random() < DETECTED).map((ship) => plot({ ...ship, id: `k${ship.id}` }));
+    const strangers = boats
+      .map((at, n) => plot({ id: `boat${n}`, point: at(t - first) }))
+      .filter(() => random() < DETECTED);
+    totals.left += ships.length - tracks.length;
+    totals.seen += tracks.length;
+    totals.boats += strangers.length;
+    run.part('tracker', 'radar', t * 1000, { t, objects: pack([...tracks, ...strangers]) });
+  }
+  run.end('reference', null, (last + 2 * GAP_S) * 1000);
+  run.end('tracker', 'radar', (last + 2 * GAP_S) * 1000);
+  return { run, ...totals };
+}
+
+describe('a harbour whose reference is AIS', () => {
+  const transponder = { reference: 'transponder', within: [{ sector: { at: RADAR, range: [0, RANGE_M] } }] };
+
+  it('has no false objects, and exactly the misses that were simulated', function () {
+    this.timeout(300_000);
+    const { run, left, seen, boats } = judged(transponder, true);
+    assert.deepEqual(run.count, { frames: SCANS, proper: seen, missed: left, false: 0, switches: 0 });
+    assert.ok(left > 100 && boats > 1000, `${left} ${boats}`);
+    assert.deepEqual(run.stream.info().findings, []);
+    const { tracker, reference } = run.stream.reports()[0].notJudged!.totals;
+    assert.equal(tracker.unequipped, boats);
+    assert.ok(reference.outside! > 0);
+  });
+
+  it('has none with all its ships, and misses two in a hundred more where ships lie alongside', function () {
+    this.timeout(300_000);
+    const { run, left, boats } = judged(transponder, false);
+    const { missed, false: wrong } = run.count;
+    assert.equal(wrong, 0);
+    assert.ok(missed >= 0.97 * left && missed <= 1.03 * left, `${missed} of ${left}`);
+    assert.ok(boats > 1000);
+  });
+
+  it('calls the same boats false where the reference is said to be complete', function () {
+    this.timeout(300_000);
+    const { run, boats, seen } = judged({ reference: 'complete' }, true);
+    assert.deepEqual([run.count.proper, run.count.false], [seen, boats]);
+  });
+});
