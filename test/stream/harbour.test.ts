@@ -74,7 +74,8 @@ function known(reports: readonly Report[]): (t: number) => WireObject[] {
     });
 }
 
-const isInRange = ({ point }: WireObject) => Math.hypot(...displacement(RADAR, point!, 'earth')) <= RANGE_M;
+const rangeOf = ({ point }: WireObject) => Math.hypot(...displacement(RADAR, point!, 'earth'));
+const isInRange = (ship: WireObject) => rangeOf(ship) <= RANGE_M;
 
 const settings = (coverage: object) => ({
   profiles: { scan: { distance: 'geodesic', cutoff: 200, admissibleError: 136, shortSwitchDistance: 68 } },
@@ -91,15 +92,17 @@ const settings = (coverage: object) => ({
 });
 
 /**
- * Without ships that come so close to another ship or a boat that a track could be that of either: there the metric may
- * leave one out rather than switch.
+ * Without ships that come so close to another ship or a boat that a track could be that of either, where the metric may
+ * leave one out rather than switch; and without those that cross the border, where a pair is worth less than its error.
  */
 function apart(reports: Report[], boats: ReadonlyArray<(t: number) => number[]>, first: number): Report[] {
   const left = new Set<string>();
   const truthsAt = known(reports);
   for (let scan = 0; scan < SCANS; scan += 4) {
     const t = first + scan * SCAN_S;
-    const ships = truthsAt(t).filter((ship) => !left.has(ship.id) && isInRange(ship));
+    const all = truthsAt(t);
+    for (const ship of all) if (Math.abs(rangeOf(ship) - RANGE_M) < APART_M) left.add(ship.id);
+    const ships = all.filter((ship) => !left.has(ship.id) && isInRange(ship));
     for (const [n, ship] of ships.entries()) {
       const others = [
         ...ships.slice(0, n).filter(({ id }) => !left.has(id)),
