@@ -201,11 +201,24 @@ export class Coverage {
 
   #toDontCare(objects: PackedObjects, n: number, dontCare: PackedObjects): number {
     const between = distances[this.distance];
+    const own = this.#weighed(objects, n);
     let least = Number.POSITIVE_INFINITY;
     for (let m = 0; m < dontCare.ids.length; m++)
-      least = Math.min(least, between(objects.coordinates, n, dontCare.coordinates, m, objects.stride));
+      least = Math.min(least, between(own, 0, this.#weighed(dontCare, m), 0, objects.stride));
     return least;
   }
+
+  /** One object, as the metric sees it. */
+  #weighed({ coordinates, stride }: PackedObjects, n: number): ArrayLike<number> {
+    const own = coordinates.slice(n * stride, (n + 1) * stride);
+    if (!this.#isBox && stride === 3) own[2] *= this.verticalWeight;
+    return own;
+  }
+}
+
+/** Points whose altitude counts as so many across, or so many less where a weight is taken back. */
+export function weighAltitudes(coordinates: ArrayLike<number>, stride: number, weight: number): number[] {
+  return Array.from(coordinates, (value, n) => (stride === 3 && n % 3 === 2 ? value * weight : value));
 }
 
 /** How many objects are not judged, by reason; nothing for reasons that did not occur. */

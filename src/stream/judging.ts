@@ -3,7 +3,7 @@
  * object gets what it costs alone at most, and its class where only objects of one class are pairs; truths that are not
  * to be judged leave the step. A tracker has no say in it.
  */
-import { Coverage, type Moving, type Reason } from '../coverage/coverage.js';
+import { Coverage, type Moving, type Reason, weighAltitudes } from '../coverage/coverage.js';
 import type { Params } from '../metric/params.js';
 import type { NotJudgedCounts } from '../wire/events.js';
 import { NO_OBJECTS, type PackedList, pickFrom } from '../wire/objects.js';
@@ -35,6 +35,11 @@ export class Judging {
     this.#apart = settings.classes.apart ?? false;
   }
 
+  /** Coordinates of a window as they were sent. */
+  unweighed(coordinates: ArrayLike<number>, stride: number): number[] {
+    return weighAltitudes(coordinates, this.#weight === 1 ? 1 : stride, 1 / this.#weight);
+  }
+
   judge(step: Step): JudgedStep {
     const judged = this.#judge(step);
     if (this.#weight === 1 && !this.#apart) return judged;
@@ -48,7 +53,7 @@ export class Judging {
 
   #weighed(list: PackedList): PackedList {
     if (list.shape !== 'point' || list.stride !== 3) return list;
-    return { ...list, coordinates: list.coordinates.map((value, n) => (n % 3 === 2 ? value * this.#weight : value)) };
+    return { ...list, coordinates: weighAltitudes(list.coordinates, list.stride, this.#weight) };
   }
 
   #judge({ reference, tracks, unclear, ignore }: Step): JudgedStep {

@@ -319,8 +319,11 @@ export class Series {
     return this.#ended ? performance.read(this.#marks[this.#marks.length - 1].k) : reading;
   }
 
+  /** As they were sent: altitudes in a window are weighed. */
   #objects({ stride, ...feeds }: PackedFrame, role: 'reference' | 'tracker'): Obj[] {
-    return this.#list(feeds[role], stride);
+    const feed = feeds[role];
+    const coordinates = this.judging?.unweighed(feed.coordinates, stride) ?? feed.coordinates;
+    return this.#list({ ...feed, coordinates }, stride);
   }
 
   #list({ ids, coordinates, alone, kinds }: LooseFeed, stride: number): Obj[] {

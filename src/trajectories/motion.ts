@@ -1,6 +1,6 @@
 /**
  * Where an object is between two of its reports: on a straight line, on Earth along a great circle; velocities, where
- * they are given, bend it (cubic Hermite). After its last report it goes on as it went, or stays where one is all there is.
+ * they are given, bend it (cubic Hermite). After its last report it goes on as it went, or stays if it is the only one.
  *
  * Times are milliseconds. Velocities are units per second along each axis; on Earth metres per second east, north, up.
  */

@@ -234,4 +234,32 @@ describe('what a stream judges', () => {
     assert.ok(Math.abs(error(3, 1100)! - Math.hypot(14, 300)) < 0.1, `${error(3, 1100)}`);
     assert.equal(error(5, 1100), undefined);
   });
+
+  it('tells position errors and bias in metres, whatever weight altitude has', () => {
+    const biasOf = (verticalWeight: number) => {
+      const run = new StreamRun({
+        profiles: { air: { distance: 'geodesic', cutoff: 2000, admissibleError: 1500, switchPenalty: 0 } },
+        streams: {
+          [NAME]: { profiles: ['air'], windowFrames: 4, coverage: { verticalWeight }, performance: { enabled: true } },
+        },
+      });
+      run.open('reference', null, 0);
+      run.open('tracker', 'one', 0);
+      for (let k = 1; k <= 20; k++) {
+        const at = (n: number) => [51 + 0.1 * n, 1 + 0.001 * n * k, 3000 + 10 * n * k];
+        const three = [1, 2, 3, 4];
+        run.part('reference', null, k, { k, objects: pack(three.map((n) => ({ id: `a${n}`, point: at(n) }))) });
+        const above = three.map((n) => ({
+          id: `${n}`,
+          point: at(n).map((value, d) => (d === 2 ? value + 40 : value)),
+        }));
+        run.part('tracker', 'one', k, { k, objects: pack(above) });
+      }
+      for (const role of ['reference', 'tracker'] as const) run.end(role, role === 'tracker' ? 'one' : null, 21);
+      const { error, latency } = run.stream.info().series[0].performance!;
+      return [error!.rms, latency!.bias[2]].map((value) => Math.round(1000 * value) / 1000);
+    };
+    assert.deepEqual(biasOf(1), [40, 40]);
+    assert.deepEqual(biasOf(5), [40, 40]);
+  });
 });

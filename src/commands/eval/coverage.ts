@@ -14,6 +14,7 @@ import {
   type Moving,
   type Reason,
   type Side,
+  weighAltitudes,
 } from '../../coverage/coverage.js';
 import { type Region, regionProblem } from '../../coverage/region.js';
 import { evaluate } from '../../metric/evaluate.js';
@@ -34,19 +35,35 @@ export interface CoveredFrames {
   reasons: Array<Record<Side, ReadonlyArray<Reason | null>>>;
 }
 
-const COMPLETE: CoverageRules = { knows: 'complete', regions: [], ignore: [] };
+/** What a file of regions may say: also what a unit of altitude counts for. */
+export interface EvalCoverage extends CoverageRules {
+  verticalWeight: number;
+}
+
+const COMPLETE: EvalCoverage & Required<CoverageRules> = {
+  knows: 'complete',
+  regions: [],
+  ignore: [],
+  within: [],
+  verticalWeight: 1,
+};
+const KEYS = Object.keys(COMPLETE)
+  .join(', ')
+  .replace(/, (?=[^,]*$)/, ' and ');
 
 /** Reads a file of regions, or throws one InputError with all that is wrong with it. */
-export function readCoverage(file: string, distance: DistanceName): CoverageRules {
+export function readCoverage(file: string, distance: DistanceName): EvalCoverage {
   const given = parsed(file);
   const problems: Problem[] = [];
   const wrong = (path: string, value: unknown, message: string) =>
     problems.push({ path: `${file} ${path}`.trim(), value, message });
-  const rules = { ...COMPLETE, ...given } as CoverageRules;
+  const rules = { ...COMPLETE, ...given };
   for (const key of Object.keys(given))
-    if (!(key in COMPLETE)) wrong(key, given[key], 'is not known; there are knows, regions and ignore');
+    if (!(key in COMPLETE)) wrong(key, given[key], `is not known; there are ${KEYS}`);
   if (!KNOWLEDGE.includes(rules.knows)) wrong('knows', rules.knows, `must be one of ${KNOWLEDGE.join(', ')}`);
-  for (const key of ['regions', 'ignore'] as const) {
+  if (!(rules.verticalWeight > 0 && rules.verticalWeight <= 1000))
+    wrong('verticalWeight', rules.verticalWeight, 'must be a number above 0, up to 1000');
+  for (const key of ['regions', 'ignore', 'within'] as const) {
     if (!Array.isArray(rules[key])) wrong(key, rules[key], 'must be a list of regions');
     else
       rules[key].forEach((region, n) => {
@@ -68,7 +85,7 @@ function parsed(file: string): Record<string, unknown> {
     if (error instanceof InputError) throw error;
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new InputError([{ path: file, value: 'no JSON object', message: 'must be {"knows", "regions", "ignore"}' }]);
+    throw new InputError([{ path: file, value: 'no JSON object', message: `must be an object with ${KEYS}` }]);
   return value as Record<string, unknown>;
 }
 
@@ -86,10 +103,11 @@ function problemOf(region: Region, distance: DistanceName): { path: string; mess
 export function coveredFrames(
   frames: readonly Frame[],
   params: Params,
-  rules: CoverageRules | null,
+  rules: EvalCoverage | null,
   asides: ReadonlyArray<readonly Aside[]> | null,
 ): CoveredFrames {
-  const coverage = new Coverage(rules ?? COMPLETE, params.distance);
+  const { verticalWeight, ...known } = rules ?? COMPLETE;
+  const coverage = new Coverage(known, params.distance, verticalWeight);
   const most = params.cutoff / 2 ** (1 / params.exponent);
   const reasons: CoveredFrames['reasons'] = [];
   const covered = frames.map(({ reference, tracker }, n): Frame => {
@@ -140,15 +158,24 @@ export function evaluateCovered(
   frames: Frame[],
   params: Params,
   solve: SolveOptions,
-  rules: CoverageRules | null,
+  rules: EvalCoverage | null,
   asides: ReadonlyArray<readonly Aside[]> | undefined,
   progress?: Pick<Progress, 'counting'>,
 ): CoveredEvaluation {
   const counted = (list: Frame[]) => (progress ? progress.counting(list) : list);
   if (!rules && !asides) return { evaluation: evaluate(counted(frames), params, solve), frames };
   const covered = coveredFrames(frames, params, rules, asides ?? null);
-  const evaluation = evaluate(counted(covered.frames), params, solve);
+  const weight = rules?.verticalWeight ?? 1;
+  const weighed = weight === 1 ? covered.frames : covered.frames.map((frame) => weighedFrame(frame, weight));
+  const evaluation = evaluate(counted(weighed), params, solve);
   return { evaluation: { ...evaluation, notJudged: notJudgedIn(evaluation, covered) }, frames: covered.frames };
+}
+
+/** As the metric sees it: altitudes count by their weight. */
+function weighedFrame({ reference, tracker }: Frame, weight: number): Frame {
+  const weighed = (object: Obj): Obj =>
+    'box' in object ? object : { ...object, point: weighAltitudes(object.point, object.point.length, weight) };
+  return { reference: reference.map(weighed), tracker: tracker.map(weighed) };
 }
 
 /** Who was not judged, by feed and reason; the metric counts them neither as missed nor as false. */

@@ -4,7 +4,6 @@
  */
 
 import type { Aside } from '../../../adapters/kit/preprocessing.js';
-import type { CoverageRules } from '../../coverage/coverage.js';
 import { pack, totalsOfPacked } from '../../metric/evaluate.js';
 import type { Evaluation, Frame, FrameCost, FrameEvaluation } from '../../metric/evaluation.js';
 import { framesFor, type PackedFrame } from '../../metric/frame.js';
@@ -14,6 +13,7 @@ import { scorePacked, scoreTotals } from '../../scores/score-window.js';
 import type { SimilarityRule } from '../../scores/similarity.js';
 import type { Totals } from '../../scores/totals.js';
 import { short } from '../console/numbers.js';
+import type { EvalCoverage } from './coverage.js';
 import { evaluateCovered } from './coverage.js';
 import { eventsOf, type JudgedEvent } from './events.js';
 
@@ -104,7 +104,7 @@ export interface Terms {
   /** cost over time and ribbons, for a report */
   details: boolean;
   /** what of the scene is judged; null: everything */
-  coverage: CoverageRules | null;
+  coverage: EvalCoverage | null;
 }
 
 /** Judges one sequence under all profiles. */

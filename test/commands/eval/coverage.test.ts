@@ -99,6 +99,40 @@ describe('tgospa eval --coverage', () => {
     assert.ok(Math.abs(cost.false - 0.3) < 1e-12);
   });
 
+  it('counts altitude by its weight, at the poles and the antimeridian too, and nothing beyond what can be seen', async () => {
+    const files = (truth: number[], track: number[], rules: object) => [
+      ...[
+        '--reference',
+        points('up/reference.jsonl', { a: truth }),
+        '--tracker',
+        points('up/tracker.jsonl', { 1: track }),
+      ],
+      ...['--format', 'native', '--option', 'shape=point', '--distance', 'geodesic'],
+      ...['--cutoff', '500', '--exponent', '1', '--switch-penalty', '1', '--performance'],
+      ...['--coverage', put('up/rules.json', rules)],
+    ];
+    // metres across, on the ellipsoid
+    for (const [truth, track, across] of [
+      [[60, 179.9999, 1000], [60, -179.99985, 1100], 13.95],
+      [[89.9999, 0, 1000], [89.9999, 180, 1100], 22.34],
+      [[-89.9999, 90, 1000], [-89.9999, -90, 1100], 22.34],
+    ] as Array<[number[], number[], number]>)
+      for (const verticalWeight of [1, 3, 5]) {
+        const { cost, count, performance } = await judged(files(truth, track, { verticalWeight }));
+        const distance = Math.hypot(across, 100 * verticalWeight);
+        const expected = distance < 500 ? 3 * distance : 3 * 500;
+        assert.ok(Math.abs(cost.total - expected) < 0.1, `${cost.total} where ${expected} is right`);
+        assert.equal(count.proper, distance < 500 ? 3 : 0);
+        // errors are metres, whatever they count for
+        if (count.proper > 0) assert.ok(Math.abs(performance.error.rms - Math.hypot(across, 100)) < 0.1);
+      }
+    const near = { sector: { at: [60, 179.9], range: [0, 1000] } };
+    const { cost, notJudged } = await judged(files([60, 179.9999, 0], [61, -179.9, 0], { within: [near] }));
+    assert.equal(cost.total, 0);
+    assert.deepEqual(notJudged, { reference: { outside: 3 }, tracker: { outside: 3 } });
+    await assert.rejects(run(files([60, 0, 0], [60, 0, 0], { verticalWeight: 0 })), /verticalWeight.*above 0/);
+  });
+
   it('judges a folder in the same way', async () => {
     put('study/truth/A/gt/gt.txt', '1,1,0,0,10,20,1,1,1\n1,2,100,0,10,20,1,8,1');
     put('study/tracks/mine/A.txt', '1,1,0,0,10,20,1,-1,-1,-1\n1,2,100,0,10,20,1,-1,-1,-1');
@@ -113,7 +147,7 @@ describe('tgospa eval --coverage', () => {
       run(scene({ knows: 'all', region: [], ignore: [{}, { polygon: [[0, 0]] }] })),
       /region.*is not known[\s\S]*must be one of complete, coverage, transponder[\s\S]*exactly one of[\s\S]*three corners/,
     );
-    await assert.rejects(run(scene('{')), /must be \{"knows", "regions", "ignore"\}/);
+    await assert.rejects(run(scene('{')), /must be an object with knows, regions, ignore, within and verticalWeight/);
     await assert.rejects(run(scene({ knows: 'coverage' })), /needs the regions/);
     await assert.rejects(run(scene({}, '--scores')), /--coverage/);
   });
