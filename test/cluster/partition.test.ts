@@ -15,7 +15,7 @@ import {
 import { makeStream, PartitionStream } from '../../src/cluster/nats/partition-stream.js';
 import { BATCH_RECORDS, PartitionLog, positionOf, readRecords, sequenceOf } from '../../src/cluster/partition-log.js';
 import { NatsCluster, NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { SYSTEM_TIMEOUT_MS, skipInFastRun, until } from '../kit/system/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 const SETTINGS = { gatherMs: 2, batchBytes: 4096, queueMaxBytes: 1 << 24, timeoutMs: 300, retryMs: 20, stallMs: 1000 };
 const MAX_BYTES = 1 << 26;
@@ -72,8 +72,7 @@ async function appendThrough(
   return log;
 }
 
-describe('a partition on one broker', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a partition on one broker', () => {
   let broker: NatsServer;
   let connection: NatsConnection;
 
@@ -216,8 +215,7 @@ describe('a partition on one broker', function () {
   });
 });
 
-describe('a partition on three brokers', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a partition on three brokers', () => {
   const brokers = new NatsCluster();
 
   before(async function () {

@@ -11,7 +11,7 @@ import { SharedLog } from '../../src/cluster/shared-log.js';
 import type { Stored } from '../../src/store/log-port.js';
 import type { LogRecord } from '../../src/store/record.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { until } from '../kit/system/system.js';
 
 const TIMES = { timeoutMs: 300, retryMs: 20 };
 const WRITING = { gatherMs: 2, batchBytes: 4096, queueMaxBytes: 1 << 20, stallMs: 1000, ...TIMES };
@@ -23,8 +23,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-describe('the log of a partition on a broker', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('the log of a partition on a broker', () => {
   const broker = new NatsServer();
   let connection: NatsConnection;
   let layout: Layout;

@@ -6,8 +6,7 @@ import { skipInFastRun } from '../kit/system/system.js';
 const STREAMS = 5;
 const FRAMES = 150;
 
-describe('cores', function () {
-  this.timeout(300_000);
+describe('cores', () => {
   const scene = new CoresScene(STREAMS, FRAMES);
   let undisturbed: Awaited<ReturnType<CoresScene['run']>>;
 

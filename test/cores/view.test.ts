@@ -30,8 +30,7 @@ const MOMENTARY = /second|bytes|process_|nodejs_|commit|build_info|oldest|backlo
 
 const silent = createLogger({ level: 'silent' });
 
-describe('workers seen from outside', function () {
-  this.timeout(300_000);
+describe('workers seen from outside', () => {
   let folder: string;
   const open: App[] = [];
 

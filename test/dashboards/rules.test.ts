@@ -9,7 +9,7 @@ import { parse, stringify } from 'yaml';
 import { clusterRules, RULES } from '../../dashboards/prometheus/cluster-rules.js';
 import { METRICS } from '../../src/telemetry/catalogue.js';
 import { RULES_FILE, type RuleFile, readRules, rulesOf, shortened } from '../kit/alert-rules.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../kit/system/system.js';
+import { hasProgram, skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string) => readFileSync(join(root, file), 'utf8');

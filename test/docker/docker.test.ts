@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { get } from '../kit/edge.js';
 import { canContain, contained, instruction, runStage, stagesOf } from '../kit/system/container.js';
-import { freePort, hasProgram, SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
+import { freePort, hasProgram, skipUnless, until } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const docker = join(root, 'docker');
@@ -51,7 +51,6 @@ const portOf = ({ ports }: Service) => Number(ports[0].split(':').at(-1));
 describe('compose.yaml', () => {
   it('is valid for docker-compose', function () {
     skipUnless(this, hasProgram('docker-compose'), 'docker-compose is needed; Debian: apt-get install docker-compose');
-    this.timeout(300_000);
     const { status, stderr } = spawnSync('docker-compose', ['-f', join(docker, 'compose.yaml'), 'config', '--quiet'], {
       encoding: 'utf8',
     });
@@ -138,7 +137,6 @@ describe('compose.yaml', () => {
 describe('the bill of materials', () => {
   it('lists what is shipped, from the lock file and without a network', function () {
     skipUnless(this, hasProgram('npm'), 'npm is needed');
-    this.timeout(SYSTEM_TIMEOUT_MS);
     const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'sbom'], {
       cwd: root,
       encoding: 'utf8',
@@ -178,8 +176,7 @@ describe('Dockerfile', () => {
   });
 });
 
-describe('the image', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('the image', () => {
   let folder: string;
   let app: string;
 

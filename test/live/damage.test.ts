@@ -14,8 +14,7 @@ const FLIPS = Number(process.env.TGOSPA_TEST_FLIPS ?? 60);
 const SEED = 16;
 const STREAMS = ['a', 'b', 'c'];
 
-describe('a data folder with a flipped bit', function () {
-  this.timeout(300_000);
+describe('a data folder with a flipped bit', () => {
   let dir: string;
   const original = () => join(dir, 'original');
 

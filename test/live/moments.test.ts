@@ -15,8 +15,7 @@ const PROFILE = 'online-surveillance';
 const FRAMES = 300;
 const { frames } = crossingScene().trackers.find(({ name }) => name === 'faulty')!;
 
-describe('moments', function () {
-  this.timeout(300_000);
+describe('moments', () => {
   let evaluator: Evaluator;
   let dir: string;
   const reports = new Map<number, number>();

@@ -651,7 +651,6 @@ describe('live', () => {
   for (const seed of [1, 2]) {
     it(`goes on after crashes exactly as if there had been none, seed ${seed}`, async function () {
       if (seed > 1) skipInFastRun(this);
-      this.timeout(300_000);
       const settings = {
         // nothing that depends on how fast the machine is
         evaluation: { threads: 0, budgetMs: 60_000 },
@@ -681,7 +680,6 @@ describe('live', () => {
 
   it('comes to the same in threads, with crashes and without', async function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     const defaults = {
       windowFrames: 20,
       profiles: ['online-surveillance', 'offline-scene-understanding'],
@@ -709,7 +707,6 @@ describe('live', () => {
 
   it('loses nothing to kill -9 of the process, and ends as if nothing had happened', async function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     const frames = 900;
     const calm = await sendInProcess(dir, frames);
     assert.equal(calm.killed, false);

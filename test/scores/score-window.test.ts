@@ -246,7 +246,6 @@ describe('TrackEval', () => {
 
   it('has the same numbers for every tracker file, with and without preprocessing', function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     skipUnless(
       this,
       existsSync(new URL('data', shared)) && existsSync(new URL('reference/trackeval.json', shared)),

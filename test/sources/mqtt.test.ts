@@ -10,10 +10,9 @@ import { IN_THIS_THREAD, UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
+import { freePort, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 
-describe('MQTT', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('MQTT', () => {
   let broker: Mosquitto;
   let bench: SourceBench;
   let publisher: MqttClient | null = null;

@@ -10,10 +10,9 @@ import { IN_THIS_THREAD, UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, skipInFastRun, until } from '../kit/system/system.js';
+import { freePort, skipInFastRun, until } from '../kit/system/system.js';
 
-describe('NATS', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('NATS', () => {
   let broker: NatsServer;
   let bench: SourceBench;
   let publisher: NatsConnection | null = null;

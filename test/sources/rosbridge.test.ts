@@ -7,8 +7,7 @@ import { until } from '../kit/system/system.js';
 
 const frame = (k: number) => ({ k, objects: [{ id: 'a', box: [k % 500, 10, 20, 40] }] });
 
-describe('rosbridge', function () {
-  this.timeout(300_000);
+describe('rosbridge', () => {
   let bench: SourceBench;
   let robot: RosbridgeServer;
   let url: string;

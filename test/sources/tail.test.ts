@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { until } from '../kit/system/system.js';
 
-describe('a growing file', function () {
-  this.timeout(300_000);
+describe('a growing file', () => {
   let bench: SourceBench;
   let truths: string;
   let tracks: string;

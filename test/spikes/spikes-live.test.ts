@@ -40,8 +40,7 @@ function sceneFrame(chance: Chance, k: number): { truths: WireObject[]; tracks: 
 
 const spikesOf = (events: LiveEvent[]) => events.filter((event): event is SpikeEvent => event.type === 'spike');
 
-describe('spikes of a running evaluator', function () {
-  this.timeout(180_000);
+describe('spikes of a running evaluator', () => {
   let dir: string;
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'tgospa-spikes-'));

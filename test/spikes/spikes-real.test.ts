@@ -130,8 +130,7 @@ function goOn(past: Past, frames: Frame[]): SpikeNews[] {
 
 const words = (news: SpikeNews[]) => news.map(({ phase, signal, k, at }) => `${phase} of ${signal} from ${k} at ${at}`);
 
-describe('spikes on real streams', function () {
-  this.timeout(180_000);
+describe('spikes on real streams', () => {
   const sequences = new Map<string, { frames: Frame[]; past: Past }>();
 
   before(function () {

@@ -57,8 +57,7 @@ interface Told {
   without: unknown;
 }
 
-describe('a data folder of an earlier version, or of this one', function () {
-  this.timeout(300_000);
+describe('a data folder of an earlier version, or of this one', () => {
   const clock = new TestClock();
   let dir: string;
   const open: Live[] = [];

@@ -8,8 +8,7 @@ import { EVENTS, openDatabase } from '../../src/store/database.js';
 
 const KEYS = 8;
 
-describe('database', function () {
-  this.timeout(60_000);
+describe('database', () => {
   let dir: string;
 
   beforeEach(() => {

@@ -390,7 +390,6 @@ describe('log', () => {
   });
 
   it('survives a disk that is really full: nothing acked is lost, and it recovers', async function () {
-    this.timeout(300_000);
     const disk = mountSmallDisk(dir, 12);
     if (disk === null) {
       assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', 'mounting a small disk needs root');
@@ -441,7 +440,6 @@ describe('log', () => {
 
   it('has every acked record after kill -9 at random moments', async function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     let lastAcked = 0;
     for (let round = 0; round < 4; round++) {
       lastAcked = Math.max(lastAcked, await writeUntilKilled(dir, 200 + round * 731));

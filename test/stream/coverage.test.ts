@@ -108,7 +108,6 @@ describe('a harbour whose reference knows only ships with transponders', () => {
 
   it('has no false objects, and the misses that were simulated', function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     const within = [{ sector: { at: RADAR, range: [0, RANGE_M] } }];
     const { run, missed, seen, atBorder } = judgeHarbour({ reference: 'transponder', within });
     const { count } = run;

@@ -106,7 +106,6 @@ describe('performance of a live series', () => {
 
   for (const latencyS of [1, 18])
     it(`finds them of real aircraft too, ${latencyS} s late`, function () {
-      this.timeout(300_000);
       skipUnless(this, hasAircraft, 'OpenSky_Plane_States.csv is not in ../shared/data/adsb-ais');
       const run = new StreamRun(settings({}, { profiles: ['radar'], windowFrames: 20 }));
       const all = scans(states(), 140, latencyS);

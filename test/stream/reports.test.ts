@@ -77,8 +77,7 @@ describe('aircraft that report themselves', () => {
     skipUnless(this, hasAircraft, 'OpenSky_Plane_States.csv is not in ../shared/data/adsb-ais');
   });
 
-  it('are judged as if they had been resampled to the scans by hand', function () {
-    this.timeout(300_000);
+  it('are judged as if they had been resampled to the scans by hand', () => {
     const byHand = countByHand();
     assert.ok(byHand.proper > 1000 && byHand.missed > 100 && byHand.switches > 0, JSON.stringify(byHand));
     assert.deepEqual(judgedRaw(new StreamRun(radar()), false).count, byHand);
@@ -86,7 +85,6 @@ describe('aircraft that report themselves', () => {
 
   it('are so in frames of states too, whose repeats are told by their own times', function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     const run = inFrames();
     assert.deepEqual(run.count, countByHand());
     const repeated = run.of('skipped').filter(({ code }) => code === 'report_repeated');
@@ -95,7 +93,6 @@ describe('aircraft that report themselves', () => {
 
   it('are judged the same when the stream is stored and restored on the way', function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     const whole = inFrames();
     const cut = judgedRaw(new StreamRun(radar(), 50), true);
     assert.deepEqual(

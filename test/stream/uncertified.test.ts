@@ -77,8 +77,7 @@ const asRun = (events: LiveEvent[]): Run => ({
 
 const unjudgedOf = (events: LiveEvent[]) => reportsOf(events).at(-1)!.report.settled.uncertified ?? 0;
 
-describe('a stream without time', function () {
-  this.timeout(300_000);
+describe('a stream without time', () => {
   let exact: LiveEvent[];
   /** with a budget of half a millisecond */
   let hurried: LiveEvent[];

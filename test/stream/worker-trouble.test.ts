@@ -71,8 +71,7 @@ const plain = (event: LiveEvent): unknown =>
     JSON.stringify(event, (key, value) => (['solveMs', 'perFrame', 'spikes'].includes(key) ? undefined : value)),
   );
 
-describe('streams in threads', function () {
-  this.timeout(180_000);
+describe('streams in threads', () => {
   let dir: string;
   const open: Live[] = [];
   let clock: TestClock;

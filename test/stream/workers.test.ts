@@ -37,8 +37,7 @@ const calm = (frames: number): Frame[] =>
     return { reference: [{ id: 'g', box }], tracker: [{ id: 't', box }] };
   });
 
-describe('threads', function () {
-  this.timeout(300_000);
+describe('threads', () => {
   let dir: string;
   const open: Live[] = [];
   const clock = new TestClock();

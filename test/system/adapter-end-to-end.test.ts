@@ -19,7 +19,7 @@ import { Probe } from '../kit/edge.js';
 import { filesOf, type PlainFrame, secondsOf, WRITERS, type Written } from '../kit/format-writers.js';
 import { mot17 } from '../kit/metric/mot17.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system/system.js';
+import { skipUnless } from '../kit/system/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
@@ -51,8 +51,7 @@ function assertSame(actual: Evaluation, expected: Evaluation, what: string): voi
   assert.deepEqual(actual.count, expected.count, what);
 }
 
-describe('a sequence in every format', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a sequence in every format', () => {
   let folder: string;
   let frames: Frame[];
   let expected: Evaluation;

@@ -34,8 +34,7 @@ async function windowAt(evaluator: EvaluatorProcess, k: number): Promise<unknown
   }
 }
 
-describe('a backup of the data folder', function () {
-  this.timeout(300_000);
+describe('a backup of the data folder', () => {
   for (const way of ['at one moment, while it runs', 'while it is stopped'])
     it(`${way}, is opened and continued`, async () => {
       const [running, restored] = await Promise.all([EvaluatorProcess.create(CONFIG), EvaluatorProcess.create(CONFIG)]);

@@ -7,10 +7,8 @@ import { strict as assert } from 'node:assert';
 import { Chaos } from '../kit/system/chaos.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { SYSTEM_TIMEOUT_MS } from '../kit/system/system.js';
 
-describe('a cluster', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a cluster', () => {
   before(function () {
     skipUnlessNats(this);
   });

@@ -193,8 +193,7 @@ describe('a crash', () => {
 
   let undisturbed: Outcome;
 
-  before(async function () {
-    this.timeout(400_000);
+  before(async () => {
     undisturbed = await run([], IN_MAIN_THREAD);
     assert.ok(undisturbed.counters.length > 20 && undisturbed.events.length > 20);
   });
@@ -203,8 +202,7 @@ describe('a crash', () => {
     ['the main thread', IN_MAIN_THREAD],
     ['a thread', IN_THREAD],
   ] as const)
-    it(`at any moment loses nothing that was acked, and changes no window, counter or event, in ${where}`, async function () {
-      this.timeout(400_000);
+    it(`at any moment loses nothing that was acked, and changes no window, counter or event, in ${where}`, async () => {
       const seed = Number(process.env.CRASH_SEED ?? Date.now() % 1e6);
       console.log(`      seed ${seed}`);
       const random = randomFrom(seed);

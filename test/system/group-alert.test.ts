@@ -25,8 +25,7 @@ const incident = (stream: string, changes: Partial<IncidentEvent> = {}): Inciden
   ...changes,
 });
 
-describe('fifty streams that fail together', function () {
-  this.timeout(180_000);
+describe('fifty streams that fail together', () => {
   let folder: string;
   let receiver: Receiver | undefined;
   let alertmanager: Program | undefined;

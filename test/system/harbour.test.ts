@@ -56,8 +56,7 @@ async function judge(evaluation: object): Promise<Run & { reports: LiveReport[];
   }
 }
 
-describe('a harbour, live', function () {
-  this.timeout(240_000);
+describe('a harbour, live', () => {
   let exact: Awaited<ReturnType<typeof judge>>;
 
   before(async function () {

@@ -12,14 +12,13 @@ import { join } from 'node:path';
 import WebSocket from 'ws';
 import { frame, get, hello, Probe } from '../kit/edge.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 /** far above what any answer takes, far below the 9 to 60 seconds that these attacks took */
 const PATIENCE_MS = 5000;
 const MEGABYTE = 2 ** 20;
 
-describe('a hostile peer', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a hostile peer', () => {
   let folder: string;
   let program: Program;
   let port: number;

@@ -41,8 +41,7 @@ async function figures(evaluator: EvaluatorProcess): Promise<Record<string, numb
   };
 }
 
-describe('truth that comes after the tracker', function () {
-  this.timeout(300_000);
+describe('truth that comes after the tracker', () => {
   const cases = [
     { name: 'within the lateness is judged, but for what did not fit', latenessMs: 1e7, waits: BUFFER },
     { name: 'after the lateness is not', latenessMs: 50, waits: 0 },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { frame, get, hello, Probe } from '../kit/edge.js';
 import { randomFrom } from '../kit/random.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 const SEED = 16;
 const FLIPS = 6;
@@ -18,8 +18,7 @@ const MOVING_CLOCK = `data:text/javascript,${encodeURIComponent(`
   process.on('SIGUSR2', () => { aheadMs = aheadMs === 0 ? 3660000 : 0; });
 `)}`;
 
-describe('a machine in trouble', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a machine in trouble', () => {
   let folder: string;
   let program: Program | undefined;
   let url: string;

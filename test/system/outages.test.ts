@@ -11,8 +11,7 @@ import { type Kind, type Outage, play } from '../kit/system/outage.js';
 const OUTAGE_MS = 8000;
 const COMMON = { streams: 2, fps: 15, frames: 210 };
 
-describe('an outage', function () {
-  this.timeout(300_000);
+describe('an outage', () => {
   const seed = Number(process.env.OUTAGE_SEED ?? 1);
 
   it(`of eight seconds changes no counter, event or window, whoever is away, seed ${seed}`, async () => {

@@ -18,12 +18,10 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SYSTEM_TIMEOUT_MS } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-describe('the package', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('the package', () => {
   let project: string;
   let installed: string;
 

@@ -12,7 +12,7 @@ import { WebSocket } from '../../src/edge/sockets.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Screen } from '../kit/system/page.js';
 import { Program } from '../kit/system/program.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
+import { skipUnless, until } from '../kit/system/system.js';
 
 const PROFILE = 'online-surveillance';
 
@@ -21,8 +21,7 @@ interface Told {
   cost: Record<string, number>;
 }
 
-describe('the page of the demo', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('the page of the demo', () => {
   let browser: Browser | undefined;
   let demo: Program | undefined;
   let live: WebSocket | undefined;

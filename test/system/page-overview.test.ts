@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Evaluator, Screen } from '../kit/system/page.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
+import { skipUnless, until } from '../kit/system/system.js';
 
 const PROFILE = 'online-surveillance';
 const NOW = 1_700_000_000_000;
@@ -96,8 +96,7 @@ const rate = (name: string) => ({
   error: 0.1,
 });
 
-describe('page: the overview', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('page: the overview', () => {
   let browser: Browser;
   let evaluator: Evaluator;
   let screen: Screen;

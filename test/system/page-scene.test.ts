@@ -9,7 +9,7 @@ import type { Frame } from '../../src/index.js';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Evaluator, Screen } from '../kit/system/page.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
+import { skipUnless, until } from '../kit/system/system.js';
 
 const FRAMES = 12;
 const BOXES = 'online-surveillance';
@@ -31,8 +31,7 @@ const ships = (): Frame[] =>
     tracker: [{ id: 't1', point: [54.0201, 8 + 0.001 * n] }],
   }));
 
-describe('the scene of the page', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('the scene of the page', () => {
   let browser: Browser | undefined;
   let evaluator: Evaluator;
   let screen: Screen;

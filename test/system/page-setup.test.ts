@@ -9,13 +9,12 @@ import type { Browser } from 'playwright-core';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Evaluator, Screen } from '../kit/system/page.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system/system.js';
+import { skipUnless } from '../kit/system/system.js';
 
 const PROFILE = 'online-surveillance';
 const steady = crossingScene().trackers.find(({ name }) => name === 'steady')!.frames;
 
-describe('page: feeds', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('page: feeds', () => {
   let browser: Browser;
   let evaluator: Evaluator;
   let screen: Screen;

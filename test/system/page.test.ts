@@ -53,8 +53,7 @@ function assertFigures(figures: Record<string, number>, tracker: string, k: numb
 
 const seriesHash = (tracker: string, query = '') => `#/s/crossing/${tracker}/${PROFILE}${query}`;
 
-describe('page', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('page', () => {
   let browser: Browser;
   let evaluator: Evaluator;
   let screen: Screen;
@@ -691,8 +690,7 @@ describe('page', function () {
   });
 });
 
-describe('page states', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('page states', () => {
   let browser: Browser;
   let screen: Screen;
   const started: Evaluator[] = [];

@@ -14,15 +14,14 @@ import { evaluate, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless } from '../kit/system/system.js';
+import { skipUnless } from '../kit/system/system.js';
 
 const PYTHON = '/usr/bin/python3';
 const FOLDER = fileURLToPath(new URL('../../../adapters/python/', import.meta.url));
 
 const hasWebsockets = () => spawnSync(PYTHON, ['-c', 'import websockets'], { stdio: 'ignore' }).status === 0;
 
-describe('the Python client', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('the Python client', () => {
   let folder: string;
   let app: App;
 

@@ -8,7 +8,7 @@ import { type ClientFrame, connect, type FeedClient } from '../../src/client.js'
 import { Probe } from '../kit/edge.js';
 import { POISON } from '../kit/metric/poisoned-kernel.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 const KERNEL = new URL('../kit/metric/poisoned-kernel.js', import.meta.url).href;
 const FRAMES = 160;
@@ -21,8 +21,7 @@ const CONFIG = {
   streams: { defaults: { windowFrames: 30, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
 };
 
-describe('recovery after kill -9', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('recovery after kill -9', () => {
   let folder: string;
   let port: number;
   let evaluator: Program | undefined;

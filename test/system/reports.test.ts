@@ -13,7 +13,7 @@ import { PERFORMANCE_METRICS } from '../../src/telemetry/performance-metrics.js'
 import { metric } from '../kit/exposition.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 const START_S = 1_763_251_200;
 const SCANS = 40;
@@ -57,8 +57,7 @@ const scans = Array.from({ length: SCANS }, (_, k) => ({
     .map((one) => ({ id: `t${one.n}`, point: at(one, k * SCAN_S - LATE_S) })),
 }));
 
-describe('reports through the whole evaluator', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('reports through the whole evaluator', () => {
   let folder: string;
   let evaluator: Program | undefined;
 

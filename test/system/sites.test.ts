@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 const PAGE = readFileSync(new URL('../../../src/sources/SITES.md', import.meta.url), 'utf8');
 /** The disk of a test need not be large. */
@@ -50,8 +50,7 @@ class Line {
   }
 }
 
-describe('sites and centre', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('sites and centre', () => {
   const bench = new SourceBench();
   let site: NatsServer | undefined;
   let centre: NatsServer | undefined;

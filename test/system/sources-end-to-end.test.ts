@@ -14,7 +14,7 @@ import { SourceBench } from '../kit/sources.js';
 import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
 import { MAIN } from '../kit/system/program.js';
 import { RosbridgeServer } from '../kit/system/rosbridge-server.js';
-import { SYSTEM_TIMEOUT_MS, skipUnless, until } from '../kit/system/system.js';
+import { skipUnless, until } from '../kit/system/system.js';
 
 const SEQUENCE = 'MOT17-09';
 const TRACKER = 'BoT-SORT-ReTrack-Botsort_baseline';
@@ -36,8 +36,7 @@ interface Judged {
   count: Record<string, number>;
 }
 
-describe('sources, end to end', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('sources, end to end', () => {
   let frames: Frame[];
   let expected: Judged;
   let bench: SourceBench;

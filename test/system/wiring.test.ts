@@ -82,8 +82,7 @@ const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
   tracker_never_came: { reference: boxes.reference },
 };
 
-describe('wrong wiring', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('wrong wiring', () => {
   let folder: string;
   let server: Program;
   let address: string;

@@ -14,7 +14,7 @@ import { Probe } from '../kit/edge.js';
 import { POISON } from '../kit/metric/poisoned-kernel.js';
 import { randomFrom } from '../kit/random.js';
 import { Program } from '../kit/system/program.js';
-import { freePort, SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { freePort, until } from '../kit/system/system.js';
 
 const POISONED = new URL('../kit/metric/poisoned-kernel.js', import.meta.url).href;
 const PROFILE = 'online-surveillance';
@@ -38,8 +38,7 @@ const TIMES = ['atMs', 'receivedMs', 'lastReceivedMs', 'solveMs', 'nowMs', 'sinc
 const timeless = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (key, inner) => (TIMES.includes(key) ? undefined : inner)));
 
-describe('streams in threads, seen from outside', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('streams in threads, seen from outside', () => {
   let folder: string;
   const clients: FeedClient[] = [];
   let evaluator: Program | undefined;

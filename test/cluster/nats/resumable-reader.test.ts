@@ -4,10 +4,9 @@ import { jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream
 import { connectNats, type NatsConnection } from '../../../src/cluster/nats/connection.js';
 import { type Delivery, ReadingProgress, ResumableReader } from '../../../src/cluster/nats/resumable-reader.js';
 import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
-import { SYSTEM_TIMEOUT_MS, until } from '../../kit/system/system.js';
+import { until } from '../../kit/system/system.js';
 
-describe('a resumable reader', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('a resumable reader', () => {
   const broker = new NatsServer();
   let connections: NatsConnection[] = [];
   let readers: ResumableReader[] = [];

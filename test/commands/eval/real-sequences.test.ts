@@ -44,7 +44,6 @@ describe('tgospa eval on real sequences', () => {
 
   it('finishes whole sequences in seconds and below 500 MB', function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     for (const [sequence, tracker] of [
       ['MOT17-09', 'MPNTrack'],
       ['MOT17-04', 'BoT-SORT-ReTrack-Botsort_baseline'],
@@ -94,7 +93,6 @@ describe('tgospa eval on real sequences', () => {
 
   it('has the numbers of TrackEval by the command itself, with its preprocessing', async function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     const rows: Array<{ tracker: string; sequence: string; preprocessing: boolean; scores: Record<string, number> }> =
       known('trackeval.json');
     const chosen = rows.filter(({ sequence }) => sequence === 'MOT17-09-FRCNN');
@@ -121,7 +119,6 @@ describe('tgospa eval on real sequences', () => {
   });
 
   it('has the numbers of TrackEval for KITTI, class by class, with its preprocessing', async function () {
-    this.timeout(300_000);
     skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
     const rows: Array<{ tracker: string; class: string; sequence: string; scores: Record<string, number> }> =
       known('trackeval-kitti.json');
@@ -139,7 +136,6 @@ describe('tgospa eval on real sequences', () => {
 
   it('judges KITTI trackers by their folders', async function () {
     skipInFastRun(this);
-    this.timeout(300_000);
     skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
     const entries = await runJson([
       ...['--reference', data('KITTI/label_02'), '--tracker', data('KITTI/results')],

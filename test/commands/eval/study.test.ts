@@ -12,7 +12,7 @@ import { addTotals, type Scores, scoresOf } from '../../../src/scores/totals.js'
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { readMoment } from '../../../src/wire/moment.js';
 import { outputOf, rowsOf, SceneFolder } from '../../kit/system/command-line.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system/system.js';
+import { hasProgram, skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 const profile = presets['online-surveillance'];
 const scene = crossingScene().trackers;
@@ -162,9 +162,7 @@ describe('a study', () => {
     assert.equal(sum.count.switches, 2 * exact.count.switches);
   });
 
-  describe('report', function () {
-    this.timeout(SYSTEM_TIMEOUT_MS);
-
+  describe('report', () => {
     it('is one file without scripts and links', async () => {
       await run([...folders(), '--scores', '--html', at('study.html')]);
       const html = readFileSync(at('study.html'), 'utf8');

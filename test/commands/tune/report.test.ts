@@ -9,7 +9,7 @@ import { runTune } from '../../../src/commands/tune/tune.js';
 import { type Frame, InputError, tune } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { outputOf, resultOf, SceneFolder } from '../../kit/system/command-line.js';
-import { hasProgram, SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless } from '../../kit/system/system.js';
+import { hasProgram, skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 const [steady] = crossingScene().trackers;
 const done = (args: string[]) => outputOf(runTune, args);
@@ -77,8 +77,7 @@ describe('the report of tgospa tune', () => {
     assert.match(error.message, /where\.html: cannot be written; name a file in a folder that exists/);
   });
 
-  describe('in a browser', function () {
-    this.timeout(SYSTEM_TIMEOUT_MS);
+  describe('in a browser', () => {
     before(function () {
       skipUnless(this, hasProgram('chromium'), 'chromium is needed here');
     });
