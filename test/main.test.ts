@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { evalHelp } from '../src/commands/eval/options.js';
+import { skipInFastRun } from './kit/system/system.js';
 
 const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
 
@@ -34,7 +35,8 @@ describe('tgospa', () => {
     for (const asked of ['--help', '-h', 'help']) assert.equal(tgospa(asked).stdout, stdout);
   });
 
-  it('names in its help only options that the commands know', () => {
+  it('names in its help only options that the commands know', function () {
+    skipInFastRun(this);
     const examples = [...tgospa('--help').stdout.matchAll(/^ {2}tgospa (\w+)(.*)$/gm)];
     assert.ok(examples.length >= 5);
     for (const [, command, rest] of examples) {
@@ -159,7 +161,8 @@ describe('the bundle of the commands about files', () => {
     }
   });
 
-  it('says what the modules say, with threads and without', () => {
+  it('says what the modules say, with threads and without', function () {
+    skipInFastRun(this);
     const bundle = fileURLToPath(new URL('../bundle/command-line.js', import.meta.url));
     const modules = fileURLToPath(new URL('../src/command-line.js', import.meta.url));
     assert.ok(existsSync(bundle), 'dist/bundle is missing; npm run build makes it');

@@ -14,7 +14,7 @@ import { fuzzAdapters } from '../fuzz.js';
 import { NEEDED, SAMPLES, STAMPED } from '../kit/adapter-samples.js';
 import { rulesFor, wrongWith } from '../kit/decoded-frames.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 
 const SEED = 20260516;
 const formatOf = (name: string) => formatByName(name, NEEDED[name]) as Format;
@@ -43,7 +43,7 @@ describe('fuzzed adapters', () => {
           const { problems } = decoder.decode(sample, stamp);
           for (const { message } of problems) assert.match(message, /option |columns/);
         }),
-        { numRuns: 300, seed: SEED },
+        { numRuns: drawn(300), seed: SEED },
       );
     });
 
@@ -57,7 +57,7 @@ describe('fuzzed adapters', () => {
             assert.ok(error instanceof InputError, String(error));
           }
         }),
-        { numRuns: 200, seed: SEED },
+        { numRuns: drawn(200), seed: SEED },
       );
     });
   }

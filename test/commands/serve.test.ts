@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { frame, hello, Probe } from '../kit/edge.js';
 import { MAIN, Program } from '../kit/system/program.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const ENV = { PATH: process.env.PATH };
 
@@ -13,6 +14,9 @@ describe('serve', () => {
   let folder: string;
   let server: Program | undefined;
 
+  before(function () {
+    skipInFastRun(this);
+  });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-serve-'));
   });

@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const main = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 
@@ -14,6 +15,9 @@ describe('a start that cannot succeed', () => {
   let folder: string;
   let running: ChildProcess | null = null;
 
+  before(function () {
+    skipInFastRun(this);
+  });
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-start-'));
   });

@@ -7,7 +7,7 @@ import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
 import { parseMessage } from '../../src/wire/messages.js';
 import { dimensionsOf, unpack } from '../../src/wire/objects.js';
 import type { StoredPart } from '../kit/fake-live.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 
 const SEED = 20261116;
 const RULES: FrameRules = {
@@ -116,7 +116,7 @@ describe('the frame scanner', () => {
           if (!expected) refused++;
           if (parts) assert.deepStrictEqual(parts, expected);
         }),
-        { seed: SEED, numRuns: 5000 },
+        { seed: SEED, numRuns: drawn(5000) },
       );
       assert.ok(refused > 1000, `only ${refused} of 5000 were damaged`);
     });
@@ -184,7 +184,7 @@ describe('the frame scanner', () => {
         if (point) for (const [n, one] of texts.entries()) assert.ok(Object.is(point[n], Number(one)), one);
         else assert.ok(texts.some((one) => Math.abs(Number(one)) > 1e12));
       }),
-      { seed: SEED, numRuns: 5000 },
+      { seed: SEED, numRuns: drawn(5000) },
     );
   });
 });

@@ -11,7 +11,7 @@ import { parseMessage } from '../../src/wire/messages.js';
 import { fuzzMessages } from '../fuzz.js';
 import { frame, hello, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
 import { garbled, mutated, strange } from '../kit/mutations.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 
 const validMessages = [
   hello(),
@@ -123,7 +123,7 @@ describe('fuzz', () => {
     };
     await fc.assert(fc.asyncProperty(fc.boolean(), fc.array(anyMessage, { minLength: 1, maxLength: 15 }), run), {
       seed: 20261116,
-      numRuns: 700,
+      numRuns: drawn(700),
     });
     assert.ok(sent > 2000, `${sent} messages`);
     assert.equal(edge.live.parts.get('calm/tracker/sort')!.length, goodSeq);
@@ -147,7 +147,7 @@ describe('fuzz', () => {
       });
     await fc.assert(fc.asyncProperty(fc.boolean(), fc.uint8Array({ minLength: 1, maxLength: 300 }), run), {
       seed: 20261116,
-      numRuns: 300,
+      numRuns: drawn(300),
     });
     await calm();
   });

@@ -9,7 +9,7 @@ import { type Evaluation, evaluate, type Frame, type Params, SlidingWindow } fro
 import { exactOptimum, isLater, toNumber } from '../kit/metric/exact-oracle.js';
 import { close } from '../kit/metric/verifier.js';
 import { pick, randomFrom } from '../kit/random.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 
 const SOLVERS = ['auto', 'lp'] as const;
 
@@ -54,7 +54,7 @@ describe('canonical ties', () => {
 
     it(`have the fewest switches, and these as late as can be, in any scene, solver ${solver}`, function () {
       skipInFastRun(this);
-      for (let seed = 1; seed <= 1500; seed++) {
+      for (let seed = 1; seed <= drawn(1500); seed++) {
         const { frames, params } = tieScene(seed);
         const evaluation = evaluate(frames, params, { solver });
         // a fractional optimum is the LP metric, not an assignment
@@ -64,7 +64,7 @@ describe('canonical ties', () => {
     });
 
     it(`are decided while sliding as they are from scratch, solver ${solver}`, () => {
-      for (let seed = 1; seed <= 150; seed++) {
+      for (let seed = 1; seed <= drawn(150); seed++) {
         const { frames, params } = tieScene(seed);
         const more = [...frames, ...tieScene(seed + 10_000).frames];
         const windowFrames = 2 + (seed % 5);
@@ -80,7 +80,7 @@ describe('canonical ties', () => {
     });
 
     it(`do not depend on what objects are called, solver ${solver}`, () => {
-      for (let seed = 1; seed <= 400; seed++) {
+      for (let seed = 1; seed <= drawn(400); seed++) {
         const { frames, params } = tieScene(seed);
         const [truth, track] = [renaming(seed, 'a'), renaming(seed + 1, 'b')];
         const renamed = frames.map(({ reference, tracker }) => ({

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { distances, PairFinder } from '../../src/metric/distance.js';
 import { DISTANCES } from '../../src/metric/params.js';
 import { randomFrom } from '../kit/random.js';
+import { drawn } from '../kit/system/system.js';
 
 const CUTOFF = { iou: 0.9, hausdorff: 30, wasserstein: 30, euclidean: 30, geodesic: 3e5 };
 
@@ -28,7 +29,7 @@ describe('the search for close pairs', () => {
       };
       const finder = new PairFinder(name, CUTOFF[name]);
       let close = 0;
-      for (let round = 0; round < 120; round++) {
+      for (let round = 0; round < drawn(120); round++) {
         // few and many, the same number again and another one
         const reference = feed(1 + Math.floor(next() * 120), round % 2 === 0);
         const tracker = feed(round % 3 === 0 ? 1 + Math.floor(next() * 200) : 100, round % 2 === 0);

@@ -10,7 +10,7 @@ import { toNumber } from '../kit/metric/exact-oracle.js';
 import { admissibleError, exactCost, type Judgement, mask, ramp, relaxedCost } from '../kit/metric/instance-costs.js';
 import { close } from '../kit/metric/verifier.js';
 import { pick, type Random, randomFrom } from '../kit/random.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 
 type Feed = Obj[];
 
@@ -78,7 +78,7 @@ function violations(triples: number, judge: (random: Random, params: Params) => 
 
 describe('costs of being missed or false that differ from object to object', () => {
   it('are those of the metric where they are constant', () => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= drawn(40); seed++) {
       const random = randomFrom(seed);
       const params = paramsOf(random);
       const frames = between(feeds(random, 5, 'a', 3), feeds(random, 5, 'b', 3));
@@ -107,7 +107,7 @@ describe('costs of being missed or false that differ from object to object', () 
   it('are found by every engine, sliding and from scratch, with time weights and without', function () {
     skipInFastRun(this);
     let excused = 0;
-    for (let seed = 1; seed <= 120; seed++) {
+    for (let seed = 1; seed <= drawn(120); seed++) {
       const random = randomFrom(seed);
       const params = paramsOf(random);
       const judgement = judgementOf(random, params);
@@ -171,7 +171,7 @@ describe('costs of being missed or false that differ from object to object', () 
   });
 
   it('are those of each frame alone where switches cost nothing', () => {
-    for (let seed = 1; seed <= 60; seed++) {
+    for (let seed = 1; seed <= drawn(60); seed++) {
       const random = randomFrom(seed);
       const params = { ...paramsOf(random), switchPenalty: 0 };
       const judgement = judgementOf(random, params);

@@ -21,7 +21,7 @@ import {
 import { WarmProgram } from '../../src/metric/program/warm-program.js';
 import { Ring } from '../kit/metric/ring.js';
 import { randomFrom } from '../kit/random.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 
 interface Case {
   name: string;
@@ -252,7 +252,7 @@ describe('simplex', () => {
     const random = randomFrom(4);
     const next = crowd(5);
     const ring = new Ring(warm, 8);
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < drawn(100); round++) {
       for (let slides = Math.floor(random() * 12); slides > 0; slides--) next(ring);
       const { problem, truthNames, trackNames } = ring.window();
       if (random() < 0.3 && problem.edgeTruth.length > 0)

@@ -17,7 +17,7 @@ import { bestMatching } from '../kit/metric/best-matching.js';
 import { naiveScores } from '../kit/metric/naive-scores.js';
 import { randomCase } from '../kit/metric/scenes.js';
 import { randomFrom } from '../kit/random.js';
-import { skipInFastRun, skipUnless } from '../kit/system/system.js';
+import { drawn, skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const shared = new URL('../../../../shared/', import.meta.url);
 
@@ -64,7 +64,7 @@ describe('the matching of few pairs', () => {
   it('is worth as much as the Hungarian method finds', () => {
     const random = randomFrom(7);
     const matcher = new Matcher();
-    for (let round = 0; round < 4000; round++) {
+    for (let round = 0; round < drawn(4000); round++) {
       const rows = 1 + Math.floor(random() * 8);
       const columns = 1 + Math.floor(random() * 8);
       const density = random();
@@ -101,7 +101,7 @@ describe('the companion scores', () => {
       const { rule, similarity, scene } = scenesFor(kind);
       let switches = 0;
       let fragmentations = 0;
-      for (let seed = 1; seed <= 60; seed++) {
+      for (let seed = 1; seed <= drawn(60); seed++) {
         const frames = scene(seed, 1 + (seed % 8));
         const scores = scoreFrames(frames, rule);
         same(scores, naiveScores(frames, similarity), `seed ${seed}`);
@@ -113,7 +113,7 @@ describe('the companion scores', () => {
   }
 
   it('slide: after every frame they are those of the window from scratch', () => {
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= drawn(40); seed++) {
       const { rule, scene } = scenesFor(seed % 4 === 0 ? 'euclidean' : 'iou');
       const frames = scene(1000 + seed, 2 + (seed % 6));
       // feeds that are empty for a while

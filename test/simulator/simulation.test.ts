@@ -23,7 +23,7 @@ const scripted = (seed: number, kind: Plan['kind'], faults: Plan['faults']): Pla
 });
 
 describe('simulation', () => {
-  for (const seed of seedsTo(10, 4))
+  for (const seed of seedsTo(10, 2))
     it(`ends as if nothing had happened, seed ${seed}`, async () => {
       const { violations, story } = await simulateOnce(seed);
       assert.deepEqual(violations, [], story.join('\n'));

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import type { Signal } from '../../src/spikes/signals.js';
 import { SpikeWatch } from '../../src/spikes/watch.js';
 import { Traffic, type TrafficFault, type TrafficOptions } from '../bench/spike-scene.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const EPOCH = 1_763_251_200;
 const SEEDS = [1, 2, 3, 4];
@@ -66,7 +67,8 @@ describe('how fast a change is found', () => {
     assert.equal(delay({ seed: 1, objects: 20 }, 'localization', { localization: 1.5 }).ours, 1);
   });
 
-  it('a region that is lost in a crowd, where a quarter is missed anyway: in minutes', () => {
+  it('a region that is lost in a crowd, where a quarter is missed anyway: in minutes', function () {
+    skipInFastRun(this);
     const crowd = { seed: 1, objects: 53, missShare: 0.28, lifeSeconds: 40 };
     const { ours } = delay(crowd, 'missed', { blind: 0.1 });
     assert.ok(ours < 3000, `${ours} frames`);

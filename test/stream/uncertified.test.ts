@@ -28,7 +28,7 @@ import {
   switchesOf,
 } from '../kit/harbour-stream.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
-import { until } from '../kit/system/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 function plan(): StreamPlan {
   const { config } = readConfig({ text: JSON.stringify(HARBOUR), env: {} });
@@ -88,7 +88,8 @@ describe('a stream without time', () => {
     hurried = run({ budgetMs: 0.5 });
   });
 
-  it('has time enough for a harbour by default: everything is as with an endless budget', () => {
+  it('has time enough for a harbour by default: everything is as with an endless budget', function () {
+    skipInFastRun(this);
     const events = run({ heavyMs: 4 });
     const plain = (list: LiveEvent[]) =>
       list.map((event) =>
@@ -98,20 +99,23 @@ describe('a stream without time', () => {
   });
 
   for (const budgetMs of [0, 0.2, 0.5, 1])
-    it(`settles, tells and alarms only what is true, with ${budgetMs} ms`, () => {
+    it(`settles, tells and alarms only what is true, with ${budgetMs} ms`, function () {
+      if (budgetMs !== 0.5) skipInFastRun(this);
       const events = budgetMs === 0.5 ? hurried : run({ budgetMs });
       assert.ok(unjudgedOf(events) > 0, 'frames were left out');
       assertWithin(asRun(events), asRun(exact));
     });
 
-  it('does so when it is stored and restored in between', () => {
+  it('does so when it is stored and restored in between', function () {
+    skipInFastRun(this);
     for (const cutEvery of [9, 31]) {
       const events = run({ budgetMs: 0.5 }, cutEvery);
       assertWithin(asRun(events), asRun(exact));
     }
   });
 
-  it('does so in a worker, over a crash, and when all of it is told again', async () => {
+  it('does so in a worker, over a crash, and when all of it is told again', async function () {
+    skipInFastRun(this);
     const dir = mkdtempSync(join(tmpdir(), 'tgospa-uncertified-'));
     const text = JSON.stringify({
       data: { dir, groupCommitMs: 1, snapshotFrames: 10 },

@@ -10,6 +10,7 @@ import { CAUSES } from '../../src/wire/incidents.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
 import { configOf, frame, Probe, type RunningEdge, startEdge } from '../kit/edge.js';
+import { drawn } from '../kit/system/system.js';
 
 const page = readFileSync(new URL('../../../src/wire/PROTOCOL.md', import.meta.url), 'utf8');
 
@@ -333,7 +334,7 @@ describe('protocol', () => {
             sent.filter((_, n) => !gone.has(n)).map((object) => ({ ...object })),
           );
         }),
-        { seed: 20261116, numRuns: 2000 },
+        { seed: 20261116, numRuns: drawn(2000) },
       );
     });
   });

@@ -31,6 +31,13 @@ export function skipInFastRun(test: Mocha.Context): void {
 export const seedsTo = (all: number, inFastRun: number): number[] =>
   Array.from({ length: isFastRun ? inFastRun : all }, (_, n) => n + 1);
 
+/** How many of `all` draws a test makes: `npm test` all of them, `npm run test:fast` a quarter. */
+export const drawn = (all: number): number => (isFastRun ? Math.ceil(all / 4) : all);
+
+/** Of many cases of one kind, those a test looks at: `npm test` all, `npm run test:fast` every fourth. */
+export const someOf = <T>(cases: readonly T[]): readonly T[] =>
+  isFastRun ? cases.filter((_, n) => n % 4 === 0) : cases;
+
 /** As long as mocha gives a test (`package.json`): how fast other programs answer is the machine's affair. */
 export const SYSTEM_TIMEOUT_MS = 600_000;
 
