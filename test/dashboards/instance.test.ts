@@ -34,8 +34,7 @@ function unitsOf(metric: string, expr: string): string[] {
   return ['short', 'percentunit'];
 }
 
-describe('Grafana dashboards, asked of a running evaluator', function () {
-  this.timeout(180_000);
+describe('Grafana dashboards, asked of a running evaluator', () => {
   let evaluator: Evaluator;
   let exposed: Map<string, Set<string>>;
   const panels = Object.entries(files()).flatMap(([name, text]) =>

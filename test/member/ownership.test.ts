@@ -8,12 +8,11 @@ import { Board } from '../../src/member/board.js';
 import { Ownership } from '../../src/member/ownership.js';
 import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { SYSTEM_TIMEOUT_MS, until } from '../kit/system/system.js';
+import { until } from '../kit/system/system.js';
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-describe('ownership', function () {
-  this.timeout(SYSTEM_TIMEOUT_MS);
+describe('ownership', () => {
   const broker = new NatsServer();
   let connection: NatsConnection;
 
