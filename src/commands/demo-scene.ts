@@ -5,6 +5,11 @@ import type { Pace } from './player.js';
 
 export type DemoFeeds = Record<'reference' | 'good' | 'faulty', FeedClient>;
 
+/** A fault, by frames of one round, 1-based; `round`: only in that one of a cycle, after those without faults. */
+export interface DemoFault extends Fault {
+  round?: number;
+}
+
 export interface DemoScene {
   stream: string;
   trackers: readonly [good: string, faulty: string];
@@ -13,8 +18,7 @@ export interface DemoScene {
   /** what is sent at a time */
   unit: string;
   roundLength: number;
-  /** of one round, 1-based */
-  faults: readonly Fault[];
+  faults: readonly DemoFault[];
   /** lines for whoever sees it for the first time */
   about: readonly string[];
   open(url: string): DemoFeeds;

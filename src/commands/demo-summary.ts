@@ -12,12 +12,18 @@ import { wrapText } from './console/table.js';
 /** How often the figures are drawn, on a terminal and elsewhere. */
 const REDRAW_MS = 200;
 const LINE_MS = 2000;
+/** of those that switch at one frame */
+const SWITCHES_NAMED = 2;
+
+type SwitchEvent = Extract<LiveEvent, { type: 'switch' }>;
 
 export class Summary {
   readonly #newest = new Map<string, ReportEvent>();
   readonly #switches = new Map<string, number>();
   /** causes of open incidents, as they were told */
   readonly #causes = new Map<string, string>();
+  /** switches of one tracker at one frame, to be told together */
+  #together: SwitchEvent[] = [];
   readonly #timer: NodeJS.Timeout;
 
   constructor(
@@ -36,10 +42,32 @@ export class Summary {
       this.#newest.set(event.tracker, event);
       return;
     }
-    if (event.type === 'switch')
+    if (event.type === 'switch') {
       this.#switches.set(event.tracker, (this.#switches.get(event.tracker) ?? 0) + event.switches);
+      this.#gather(event);
+      return;
+    }
+    this.#tellSwitches();
     const what = event.type === 'incident' ? this.#incident(event) : describe(event);
     if (what !== null) this.#tell(what);
+  }
+
+  #gather(event: SwitchEvent): void {
+    const [first] = this.#together;
+    if (first && (first.tracker !== event.tracker || first.k !== event.k)) this.#tellSwitches();
+    this.#together.push(event);
+  }
+
+  /** What switched at one frame, in one line. */
+  #tellSwitches(): void {
+    const events = this.#together.splice(0);
+    if (events.length === 0) return;
+    const [{ tracker, k }] = events;
+    const named = events
+      .slice(0, SWITCHES_NAMED)
+      .map(({ truth, from, to }) => `truth ${truth} switched from ${from ?? 'none'} to ${to ?? 'none'}`);
+    const more = events.length > SWITCHES_NAMED ? `, ${events.length - SWITCHES_NAMED} more` : '';
+    this.#tell(`${tracker}: ${named.join(', ')}${more}, frame ${k}`);
   }
 
   /** When it opens, when another cause is likelier, and when it is over. */
@@ -63,11 +91,13 @@ export class Summary {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#tellSwitches();
     if (this.#inPlace && this.#newest.size > 0) this.console.out.write('\n');
   }
 
   #draw(): void {
     if (this.#newest.size === 0) return;
+    this.#tellSwitches();
     const { columns } = this.console.screen;
     const forms = [this.#figures(true), this.#figures(false)];
     const line = (forms.find((form) => form.length < columns) ?? forms[1]).slice(0, columns - 1);
@@ -93,8 +123,6 @@ const short = (value: number) => String(Number(value.toPrecision(2)));
 /** An event in a few words; null for those that are not worth a line. */
 function describe(event: LiveEvent): string | null {
   switch (event.type) {
-    case 'switch':
-      return `${event.tracker}: truth ${event.truth} switched from ${event.from ?? 'none'} to ${event.to ?? 'none'}, frame ${event.k}`;
     case 'spike': {
       const { tracker, signal, phase, k, expected, observed } = event;
       if (phase === 'end') return `${tracker}: ${signal} is as usual again`;

@@ -11,27 +11,29 @@ import { defaultConfig, readConfig } from '../config/config.js';
 import { createLogger } from '../telemetry/logger.js';
 import { type Console, stopSignal, write } from './console/console.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
-import { crossingDemo } from './demo-crossing.js';
+import { wrapText } from './console/table.js';
 import { radarDemo } from './demo-radar.js';
-import type { DemoScene } from './demo-scene.js';
+import type { DemoFault, DemoScene } from './demo-scene.js';
 import { Summary } from './demo-summary.js';
+import { crossingDemo, plazaDemo } from './demo-walkers.js';
 import { Pace } from './player.js';
 import { asStartError, StartError } from './start-error.js';
 
 const { port: DEFAULT_PORT, host: DEFAULT_HOST } = defaultConfig().listen;
 /** One round is 15 or 30 s: long enough to learn what is usual. */
 const DEFAULT_CALM = 1;
-const SCENES = { crossing: crossingDemo, radar: radarDemo };
+const COLUMNS = 80;
+const SCENES = { crossing: crossingDemo, plaza: plazaDemo, radar: radarDemo };
 type SceneName = keyof typeof SCENES;
 const SCENE_NAMES = Object.keys(SCENES) as SceneName[];
-const DEFAULT_FPS: Record<SceneName, number> = { crossing: 20, radar: 4 };
+const DEFAULT_FPS: Record<SceneName, number> = { crossing: 20, plaza: 20, radar: 4 };
 
 const OPTIONS: OptionGroup = {
   options: {
     scene: {
       value: 'NAME',
       choices: SCENE_NAMES,
-      help: 'crossing, walkers before a camera (default); radar, aircraft with and without transponders',
+      help: 'crossing, seven walkers before a camera (default); plaza, forty of them; radar, aircraft with and without transponders',
     },
     port: { value: 'PORT', help: `port for everything, ${DEFAULT_PORT} by default; a free one when it is taken` },
     host: {
@@ -140,7 +142,8 @@ const lastFrame = async (app: App) =>
 function introduction({ urls }: App, { scene, fps, calm }: Job): string {
   const { stream, roundLength, faults, about, unit } = scene;
   const [good, faulty] = scene.trackers;
-  const learns = calm > 0 ? ` is good for ${calm} ${calm === 1 ? 'round' : 'rounds'}, then` : ',';
+  const learns = calm > 0 ? ` is good for ${calm} ${calm === 1 ? 'round' : 'rounds'}, then wrong` : ' is wrong';
+  const often = faults.some(({ round }) => round !== undefined) ? 'in one way a round' : 'in each round';
   return [
     `page      ${urls.http}/`,
     `metrics   ${urls.metrics}`,
@@ -148,17 +151,26 @@ function introduction({ urls }: App, { scene, fps, calm }: Job): string {
     '',
     ...about,
     `A simulated scene is sent to ${urls.ingest} at ${fps} ${unit}s/s.`,
-    `Tracker ${good} is good; ${faulty}${learns} in each round of ${roundLength} ${unit}s (${Math.round(roundLength / fps)} s):`,
-    ...faults.map(({ from, to, what }) => {
-      const when = from === to ? `${unit} ${from}` : `${unit}s ${from}-${to}`;
-      return `  ${when.padEnd(14)}  ${what}`;
-    }),
+    ...wrapText(
+      `Tracker ${good} is good; ${faulty}${learns} ${often} of ${roundLength} ${unit}s (${Math.round(roundLength / fps)} s):`,
+      COLUMNS,
+      '',
+    ),
+    ...faults.flatMap((fault) => wrapText(`  ${whenOf(fault, unit, calm)}  ${fault.what}`, COLUMNS, ' '.repeat(27))),
+    ...(often === 'in one way a round'
+      ? ['Then the faults come again; what recurs becomes usual, and is told less.']
+      : []),
     '',
     'Below: what happens, and in the last line the TGOSPA distance of the last 60',
     'frames, what they missed and what was false. Ctrl-C stops.',
     '',
     '',
   ].join('\n');
+}
+
+function whenOf({ round, from, to }: DemoFault, unit: string, calm: number): string {
+  const when = from === to ? `${unit} ${from}` : `${unit}s ${from}-${to}`;
+  return round === undefined ? when.padEnd(14) : `round ${calm + round}, ${when}`.padEnd(23);
 }
 
 function readJob(line: CommandLine): Job {

@@ -1,6 +1,7 @@
 /**
  * The built-in scene: seven walkers cross a 1280 x 720 picture in 300 frames, seen by three simulated trackers with
- * known faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents.
+ * known faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents. And a
+ * busier one, a plaza with forty walkers, seen by the good tracker only.
  * Invariant: seeded, so the same frames on every machine; the faults built in are listed, so that what is found can be
  * compared with them.
  */
@@ -37,6 +38,7 @@ type Random = () => number;
 const FRAMES = 300;
 const WIDTH = 1280;
 const HEIGHT = 720;
+const PLAZA_WALKERS = 40;
 
 // walkers 2 and 3 meet at frame 120, walkers 5 and 6 at frame 210
 const WALKERS: Walker[] = [
@@ -85,10 +87,22 @@ export function crossingScene(seed = 7): SimulatedScene {
   };
 }
 
-function framesOf(track: (frame: number, present: Walker[]) => Obj[]): Frame[] {
+/** The frames of a plaza, as the good tracker sees it; its upper and lower rims are empty. */
+export function plazaFrames(seed = 7): Frame[] {
+  const random = randomFrom(seed);
+  const place = (): [number, number] => [random() * (WIDTH - 60), 180 + random() * (HEIGHT - 420)];
+  const walkers = Array.from({ length: PLAZA_WALKERS }, (_, n): Walker => {
+    const from = Math.floor(random() * FRAMES * 0.3) + 1;
+    const to = FRAMES - Math.floor(random() * FRAMES * 0.3);
+    return { id: `${n + 1}`, from, to, start: place(), end: place(), size: 60 + random() * 40 };
+  });
+  return framesOf(steady(random), walkers);
+}
+
+function framesOf(track: (frame: number, present: Walker[]) => Obj[], walkers = WALKERS): Frame[] {
   return Array.from({ length: FRAMES }, (_, index) => {
     const frame = index + 1;
-    const present = WALKERS.filter(({ from, to }) => from <= frame && frame <= to);
+    const present = walkers.filter(({ from, to }) => from <= frame && frame <= to);
     const reference = present.map((walker) => ({ id: walker.id, box: boxAt(walker, frame) }));
     return { reference, tracker: track(frame, present) };
   });

@@ -74,8 +74,8 @@ describe('demo', () => {
     } while (!(last.type === 'report' && (last.k as number) >= 600 && last.tracker === 'faulty'));
     const [first] = spikes;
     assert.deepEqual([first.tracker, first.signal, first.phase], ['faulty', 'missed', 'start']);
-    // silent from frame 20 of the second round
-    assert.ok((first.k as number) >= 315 && (first.at as number) <= 370, JSON.stringify(first));
+    // silent from frame 60 of the second round
+    assert.ok((first.k as number) >= 355 && (first.at as number) <= 460, JSON.stringify(first));
     assert.ok((first.objects as string[]).length > 0);
     assert.deepEqual(
       spikes.filter(({ tracker }) => tracker !== 'faulty'),
@@ -84,56 +84,6 @@ describe('demo', () => {
     await shown(/SPIKE faulty \w+: [\d.e-]+, usual [\d.e-]+, since frame \d+/);
     await shown(/INCIDENT faulty, silent: /);
     await stop('SIGTERM');
-  });
-
-  it('lets the evaluator find every scripted fault, and none in the good tracker', async () => {
-    // fast, yet slow enough for a silence of much more than the second after which it is one
-    start(['--port', '0', '--fps', '16', '--calm', '0']);
-    const [, live] = await shown(/live +(ws:\S+)/);
-    const reader = await Probe.open(live);
-    const events: Event[] = [];
-    let last: Event;
-    do {
-      last = await reader.next();
-      events.push(last);
-    } while (!(last.type === 'report' && (last.k as number) >= 290 && last.tracker === 'faulty'));
-    await stop('SIGTERM');
-    const switches = events.filter(({ type }) => type === 'switch');
-    const named = switches.map(({ tracker, k, truth, from, to }) => `${tracker} ${k} ${truth}: ${from} > ${to}`);
-    assert.deepEqual(
-      named.filter((text) => text.startsWith('steady')),
-      [],
-    );
-    for (const expected of [
-      'faulty 122 2/1: c2/1 > c3/1',
-      'faulty 122 3/1: c3/1 > c2/1',
-      'faulty 170 4/1: c4/1 > c4-second/1',
-      'faulty 230 4/1: c4-second/1 > c4-third/1',
-    ])
-      assert.ok(named.includes(expected), `${expected} is not among ${named.join('; ')}`);
-    // on a busy machine a reader gets not every report
-    const newest = (from: number, to: number) => {
-      const reports = events.filter(
-        ({ type, tracker, k }) =>
-          type === 'report' && tracker === 'faulty' && from <= (k as number) && (k as number) <= to,
-      );
-      assert.ok(reports.length > 0, `no report of frames ${from} to ${to}`);
-      return reports.map((report) => (report.newest as { count: Record<'proper' | 'missed' | 'false', number> }).count);
-    };
-    assert.ok(events.some(({ type, tracker, over }) => type === 'silence' && tracker === 'faulty' && over === false));
-    const silent = newest(50, 58).map(({ proper, missed }) => `${proper} proper, ${missed} missed`);
-    assert.deepEqual([...new Set(silent)], ['0 proper, 4 missed'], 'a silent tracker misses everything');
-    assert.ok(
-      newest(90, 100).every(({ missed }) => missed >= 1),
-      'walker 1 is lost',
-    );
-    assert.ok(
-      newest(158, 162).every((count) => count.false >= 1),
-      'the ghost is false',
-    );
-    const clutter = newest(240, 279).map((count) => count.false);
-    const each = clutter.reduce((a, b) => a + b) / clutter.length;
-    assert.ok(each > 0.375, `${each} false boxes a frame in the burst of clutter`);
   });
 
   it('takes a free port, and says so, when its own is taken; goes on in a folder it is given', async () => {
