@@ -79,10 +79,12 @@ for (const [scene, framesOf] of Object.entries(SCENES))
       const countsIn = (round: number) => {
         const { from, to } = WALKER_FAULTS.find((fault) => fault.round === round)!;
         const first = (CALM + round - 1) * LENGTH;
-        return run.reports
-          // reading an old report takes long: every twentieth will do
-          .filter(({ tracker, k }) => tracker === 'faulty' && k >= first + from && k <= first + to && k % 20 === 0)
-          .map(({ report }) => report.newest.count);
+        return (
+          run.reports
+            // reading an old report takes long: every twentieth will do
+            .filter(({ tracker, k }) => tracker === 'faulty' && k >= first + from && k <= first + to && k % 20 === 0)
+            .map(({ report }) => report.newest.count)
+        );
       };
       assert.ok(countsIn(1).every(({ proper, missed }) => proper === 0 && missed > 0));
       assert.ok(countsIn(2).every(({ false: count }) => count >= 2));
