@@ -256,6 +256,12 @@ export class CountDetector extends Detector {
     );
   }
 
+  /** Runs that began since the likeliest change may have. */
+  get cameSince(): number {
+    const { likeliest } = this.evidence;
+    return likeliest < this.traits.rises.length ? this.state[AT.changes + 2 * likeliest] : 0;
+  }
+
   #gatherMinute(came: number, expected: number, seconds: number): void {
     const { state } = this;
     state[AT.minute] += seconds;

@@ -204,6 +204,11 @@ export class Evidence {
     return best;
   }
 
+  /** The kind of change that there is most evidence of. */
+  get likeliest(): number {
+    return (this.#best() - KINDS) / KIND;
+  }
+
   finding(): Finding {
     const at = this.#best();
     const { state } = this;

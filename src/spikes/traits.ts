@@ -16,8 +16,8 @@ const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, cau
 /** Objects have their own habits of being lost, and this signal wakes people. */
 const MISSED_RISES: Rise[] = [{ ...RISES[0], caution: 1.3 }, { ...RISES[1], caution: 1.08 }, RISES[2]];
 
-/** What comes in runs. */
-const RUNS = { rises: RISES, end: { rate: 3, weight: 1, least: 0 }, levelRises: [1.6, 3] };
+/** What comes in runs. Real ones last half a second to three: believed shorter, one object lost for long looks like many. */
+const RUNS = { rises: RISES, end: { rate: 1, weight: 4, least: 0 }, levelRises: [1.6, 3] };
 
 /** Per truth that was held, and second; newcomers that are not found in time, per newcomer. */
 export const MISSED: CountTraits = {

@@ -72,9 +72,13 @@ export interface SpikeState {
   lasting?: Array<{ signal: Signal; k: number }>;
 }
 
-/** A burst of a young series: seconds it has lasted, the level it came to, seconds for which it has been over. */
-const HELD = { seconds: 0, peak: 1, over: 2 } as const;
-const HELD_SIZE = 3;
+/**
+ * A burst of a young series: seconds for which it is held. Of an occlusion, the level it came to, and seconds for which
+ * it has been over; of clutter, seconds it had lasted before, tracks that began, when the last did, and how much better
+ * what is usual explains what came since.
+ */
+const HELD = { seconds: 0, peak: 1, over: 2, before: 3, begun: 4, lastBegun: 5, relief: 6 } as const;
+const HELD_SIZE = 7;
 /** Occlusions and showers of clutter pass within so many seconds; other signals have nothing of the kind. */
 const PASSING_SECONDS: Partial<Record<Signal, number>> = { missed: 5, false: 25 };
 /** In the first minute somebody is setting up the stream, and wants to see everything. */
@@ -83,6 +87,14 @@ const SETUP_SECONDS = 60;
 const ABRUPT_SECONDS = 1;
 const OVER_SECONDS = 1;
 const OVER_SHARE = 1 / 3;
+/**
+ * A shower is over when that is e^8 times as likely as that it goes on; below e^1 it does. What is usual counts a little
+ * more, and a shower is twice that at least: so are ends of spikes decided.
+ */
+const SHOWER_OVER = 8;
+const SHOWER_DOUBT = 1;
+const USUAL_MARGIN = 1.3;
+const SHOWER_RISE = 2;
 /** Other evidence of so much of its threshold says that it is no such thing. */
 const JOINT_SCORE = 0.5;
 const COMMON = { time: 0, interval: 1, frames: 2, timed: 3, why: 4, counts: 8 } as const;
@@ -260,25 +272,47 @@ export class SpikeWatch {
     if (!this.#isHeld(signal)) {
       const { age } = detector.usual;
       const young = age >= SETUP_SECONDS && age < this.#settings.youngSeconds;
-      if (reason !== 'worse' || !young || !this.#looksPassing(signal, (k - detector.finding().firstFrame) * seconds))
-        return false;
+      const lasted = (k - detector.finding().firstFrame) * seconds;
+      if (reason !== 'worse' || !young || !this.#looksPassing(signal, lasted)) return false;
+      held[HELD.before] = held[HELD.lastBegun] = lasted;
+      held[HELD.begun] = Math.max(0, detector.cameSince - this.#census[signal].begun);
       detector.open();
     }
-    const { level } = this.#census[signal];
-    const expected = this.#expected(signal);
     held[HELD.seconds] += seconds;
-    held[HELD.peak] = Math.max(held[HELD.peak], level);
-    const over = level - expected <= OVER_SHARE * (held[HELD.peak] - expected);
-    held[HELD.over] = over ? held[HELD.over] + seconds : 0;
-    if (held[HELD.over] >= OVER_SECONDS) {
+    const over = signal === 'missed' ? this.#isOcclusionOver(held, seconds) : this.#isShowerOver(held, seconds);
+    if (over) {
       detector.reset();
       held.fill(0);
       return true;
     }
     const passing = (reason === null || reason === 'worse') && this.#isAlone(signal);
-    if (passing && held[HELD.seconds] < PASSING_SECONDS[signal]!) return true;
+    const inTime = held[HELD.seconds] < PASSING_SECONDS[signal]! || held[HELD.relief] >= SHOWER_DOUBT;
+    if (passing && inTime) return true;
     held.fill(0);
     return false;
+  }
+
+  #isOcclusionOver(held: Float64Array, seconds: number): boolean {
+    const { level } = this.#census.missed;
+    const expected = this.#expected('missed');
+    held[HELD.peak] = Math.max(held[HELD.peak], level);
+    const over = level - expected <= OVER_SHARE * (held[HELD.peak] - expected);
+    held[HELD.over] = over ? held[HELD.over] + seconds : 0;
+    return held[HELD.over] >= OVER_SECONDS;
+  }
+
+  /** Clutter comes and goes by the moment, so a moment without says nothing: the tracks that begin do. */
+  #isShowerOver(held: Float64Array, seconds: number): boolean {
+    const { begun } = this.#census.false;
+    if (begun > 0) {
+      held[HELD.begun] += begun;
+      held[HELD.lastBegun] = held[HELD.before] + held[HELD.seconds];
+    }
+    const usual = USUAL_MARGIN * this.#false.usualRate(this.#census.truths);
+    const shower = Math.max(SHOWER_RISE * usual, held[HELD.begun] / Math.max(seconds, held[HELD.lastBegun]));
+    const relief = (shower - usual) * seconds - begun * Math.log(shower / usual);
+    held[HELD.relief] = Math.max(0, held[HELD.relief] + relief);
+    return held[HELD.relief] >= SHOWER_OVER;
   }
 
   #looksPassing(signal: 'missed' | 'false', lasted: number): boolean {
