@@ -88,8 +88,8 @@ const ABRUPT_SECONDS = 1;
 const OVER_SECONDS = 1;
 const OVER_SHARE = 1 / 3;
 /**
- * A shower is over when that is e^8 times as likely as that it goes on; below e^1 it does. What is usual counts a little
- * more, and a shower is twice that at least: so are ends of spikes decided.
+ * A shower is over when that is e^8 times as likely as that it goes on; below e^1 it does. What is usual is taken a
+ * little higher, and a shower for twice that at least: so are ends of spikes decided.
  */
 const SHOWER_OVER = 8;
 const SHOWER_DOUBT = 1;
