@@ -1,7 +1,7 @@
 /**
  * How alike a truth and a track are, from 0 to 1: IoU for boxes (as TrackEval computes it, digit by digit), 1 -
- * distance / zeroDistance for points. Pairs with similarity 0 are never listed. Found once per frame and shared by all
- * scores.
+ * distance / zeroDistance for points; objects of different kinds, where they have one, are not alike. Pairs with
+ * similarity 0 are never listed. Found once per frame and shared by all scores.
  */
 
 import { distances } from '../metric/distance.js';
@@ -53,6 +53,9 @@ export class SimilarityFinder {
     const { stride } = frame;
     const a = frame.reference.coordinates;
     const b = frame.tracker.coordinates;
+    const { kinds: truthKinds } = frame.reference;
+    const { kinds: trackKinds } = frame.tracker;
+    const kinds = truthKinds || trackKinds;
     const boxes = this.rule.kind === 'iou';
     const low = this.#low;
     const order = this.#order;
@@ -62,6 +65,7 @@ export class SimilarityFinder {
       const right = left + 2 * reach + (boxes ? a[i * 4 + 2] : 0);
       for (let n = this.#firstFrom(left - this.#widest, trackCount); n < trackCount && low[n] <= right; n++) {
         const j = order[n];
+        if (kinds && (truthKinds?.[i] ?? null) !== (trackKinds?.[j] ?? null)) continue;
         const value = boxes ? iou(a, i, b, j) : this.#closeness(frame, i, j);
         if (value > 0) this.#add(i, j, value);
       }

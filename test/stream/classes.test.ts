@@ -10,9 +10,9 @@ import { NAME, StreamRun } from '../kit/stream-run.js';
 
 const FRAMES = 60;
 
-const config = (classes: object, coverage: object = {}) => ({
+const config = (classes: object, coverage: object = {}, scores: object = {}) => ({
   profiles: { plain: { distance: 'euclidean', cutoff: 4, exponent: 2, switchPenalty: 2 } },
-  streams: { [NAME]: { profiles: ['plain'], windowFrames: 20, classes, coverage } },
+  streams: { [NAME]: { profiles: ['plain'], windowFrames: 20, classes, coverage, scores } },
 });
 
 /** Six objects of three classes that cross; the tracker says `auto` for cars, and now and then another class. */
@@ -111,8 +111,12 @@ describe('classes that are kept apart', () => {
 describe('classes that never agree', () => {
   const apart = { apart: true, map: { auto: 'car' } };
 
-  function judged(classes: object, classOf: (name: string | undefined) => string | undefined): StreamRun {
-    const run = new StreamRun(config(classes));
+  function judged(
+    classes: object,
+    classOf: (name: string | undefined) => string | undefined,
+    scores: object = {},
+  ): StreamRun {
+    const run = new StreamRun(config(classes, {}, scores));
     const random = randomFrom(5);
     run.open('reference', null, 0);
     run.open('tracker', 'one', 0);
@@ -129,6 +133,17 @@ describe('classes that never agree', () => {
   }
 
   const findings = (run: StreamRun) => run.stream.info().findings;
+
+  it('count for companion scores too where they are kept apart', () => {
+    const scoresOf = (classes: object) => {
+      const run = judged(classes, (name) => (name === 'bus' ? 'coach' : name), { enabled: true, strideFrames: 20 });
+      return run.reports.flatMap(({ scores }) => scores ?? []).at(-1)!.values;
+    };
+    const [together, apartly] = [scoresOf({ apart: false }), scoresOf(apart)];
+    // a third of the objects have no pair any more
+    for (const name of ['HOTA', 'MOTA', 'IDF1'])
+      assert.ok(apartly[name] < together[name] - 0.15, `${name} ${together[name]} ${apartly[name]}`);
+  });
 
   it('are a finding where a feed has none, with what to do', () => {
     const run = judged(apart, () => undefined);

@@ -303,6 +303,33 @@ describe('a stream of reports', () => {
     assert.ok(!enough.stream.info().findings.some(({ finding }) => finding === 'interpolation_impossible'));
   });
 
+  it('judges key frames alone, or the truth in between them too, and says what would do', () => {
+    // every fifth frame is annotated
+    const judged = (pairing: object) => {
+      const run = feeds(plain({}, { latenessMs: 8000, holdMaxMs: 8000, ...pairing }));
+      for (let t = 100; t <= 200; t++) {
+        if (t % 5 === 0) run.frame('reference', null, t, point('a', t), point('b', -t));
+        run.frame('tracker', 't', t, point('1', t), point('2', -t));
+        run.tick(t * 1000 + 500);
+      }
+      run.end('reference', null, 200_500);
+      run.end('tracker', 't', 200_500);
+      return run;
+    };
+    const [keys, between] = [judged({ by: 'time' }), judged({ by: 'time', reference: 'linear' })];
+    assert.deepEqual(keys.count, { frames: 21, proper: 42, missed: 0, false: 0, switches: 0 });
+    assert.deepEqual(between.count, { frames: 101, proper: 202, missed: 0, false: 0, switches: 0 });
+    // the frames in between are not judged, and that is said, with the setting
+    assert.equal(
+      keys.of('missing').reduce((sum, { count }) => sum + count, 0),
+      80,
+    );
+    const [finding] = keys.stream.info().findings;
+    assert.equal(finding.finding, 'rate_mismatch');
+    assert.match(finding.remedy, /set pairing\.reference to linear or hold/);
+    assert.deepEqual(between.stream.info().findings, []);
+  });
+
   it('judges a tracker that has fallen silent to have missed everything', () => {
     const run = feeds(plain({}, { silenceMs: 10_000 }));
     for (let t = 100; t <= 200; t++) {

@@ -475,6 +475,8 @@ export function power(distance: number, exponent: number): number {
 export interface FeedView {
   readonly ids: readonly string[];
   readonly coordinates: ArrayLike<number>;
+  /** absent where nobody has one */
+  readonly kinds?: Kinds | null;
 }
 
 /** A frame, to be read. */
@@ -496,8 +498,8 @@ export function viewFrames(records: readonly FrameRecord[]): FrameView[] {
     truths = record.truths;
     tracks = record.tracks;
     return {
-      reference: { ids: truthIds, coordinates: record.truthNumbers() },
-      tracker: { ids: trackIds, coordinates: record.trackNumbers() },
+      reference: { ids: truthIds, coordinates: record.truthNumbers(), kinds: record.truthKinds },
+      tracker: { ids: trackIds, coordinates: record.trackNumbers(), kinds: record.trackKinds },
       stride: record.stride,
     };
   });
