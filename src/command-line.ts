@@ -49,8 +49,8 @@ const COMMANDS: Record<string, Command> = {
     run: async (args, console) => (await import('./commands/rejudge/rejudge.js')).runRejudge(args, console),
   },
   cluster: {
-    summary: 'say what so many streams need, from what a frame costs here',
-    run: async (args, console) => (await import('./commands/cluster/size.js')).runCluster(args, console),
+    summary: 'say how a cluster stands, or what so many streams need',
+    run: async (args, console) => (await import('./commands/cluster/cluster.js')).runCluster(args, console),
   },
   check: {
     summary: 'say whether a data folder is sound',

@@ -62,6 +62,13 @@ export async function streamNames(connection: NatsConnection): Promise<Set<strin
   return names;
 }
 
+/** Subjects of a stream that have a message; the filter may have wildcards. */
+export async function subjectsOf(connection: NatsConnection, stream: string, filter: string): Promise<string[]> {
+  const manager = await jetstreamManager(connection, { checkAPI: false });
+  const { state } = await manager.streams.info(stream, { subjects_filter: filter });
+  return Object.keys(state.subjects ?? {}).sort();
+}
+
 export interface Batch {
   sequence: number;
   bytes: Uint8Array;

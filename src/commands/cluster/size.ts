@@ -3,7 +3,7 @@
  * costs on this machine. What was not measured here is said.
  */
 import type { Console } from '../console/console.js';
-import { CommandLine, type OptionGroup, optionHelp, UsageError } from '../console/options.js';
+import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
 import { drawTable, screenOf } from '../console/table.js';
 import { type FrameCost, measureFrameCost } from './frame-cost.js';
 
@@ -86,15 +86,13 @@ export function concerns({ streamsPerPartition, diskMegabytesPerSecond, series }
 }
 
 /** Prints what is needed. */
-export async function runCluster(
+export async function runSize(
   args: string[],
   { out }: Pick<Console, 'out'>,
   measure: (objects: number) => FrameCost = measureFrameCost,
 ): Promise<void> {
-  const [word, ...rest] = args;
-  if (word === '--help' || rest.includes('--help')) return void out.write(HELP);
-  if (word !== 'size') throw new UsageError(`say what about a cluster: tgospa cluster size`);
-  const line = new CommandLine('cluster size', [OPTIONS], rest);
+  const line = new CommandLine('cluster size', [OPTIONS], args);
+  if (line.has('help')) return void out.write(HELP);
   const isCount = (value: number) => Number.isInteger(value) && value >= 1;
   const streams = line.numberWhere('streams', 1000, isCount, 'a whole number above 0');
   const fps = line.numberWhere('fps', 10, (value) => value > 0 && value <= 1000, 'a number between 0 and 1000');

@@ -1,7 +1,8 @@
 /** `tgospa cluster size`: the model is arithmetic on what was measured, and what breaks first is told. */
 import { strict as assert } from 'node:assert';
+import { runCluster } from '../../../src/commands/cluster/cluster.js';
 import { measureFrameCost } from '../../../src/commands/cluster/frame-cost.js';
-import { clusterSize, concerns, runCluster } from '../../../src/commands/cluster/size.js';
+import { clusterSize, concerns, runSize } from '../../../src/commands/cluster/size.js';
 import { UsageError } from '../../../src/commands/console/options.js';
 
 const COST = {
@@ -20,7 +21,7 @@ const BRIEFLY = { warm: 20, counted: 60 };
 
 async function printed(...args: string[]): Promise<string> {
   let text = '';
-  await runCluster(args, { out: { write: (chunk: string) => (text += chunk) } as never }, () => COST);
+  await runSize(args, { out: { write: (chunk: string) => (text += chunk) } as never }, () => COST);
   return text;
 }
 
@@ -54,15 +55,15 @@ describe('tgospa cluster size', () => {
   });
 
   it('prints a table, or JSON', async () => {
-    const text = await printed('size', '--streams', '200', '--objects', '5');
+    const text = await printed('--streams', '200', '--objects', '5');
     assert.match(text, /^frames a second +4,000/m);
     assert.match(text, /Have about \d+ cores/);
-    const { size, objects } = JSON.parse(await printed('size', '--streams', '200', '--objects', '5', '--json'));
+    const { size, objects } = JSON.parse(await printed('--streams', '200', '--objects', '5', '--json'));
     assert.deepEqual([size.framesPerSecond, objects], [4000, 5]);
   });
 
   it('refuses what it does not know', async () => {
-    await assert.rejects(printed('seize'), UsageError);
-    await assert.rejects(printed('size', '--streams', '0'), /--streams must be a whole number above 0, not 0/);
+    await assert.rejects(runCluster(['seize'], {} as never), UsageError);
+    await assert.rejects(printed('--streams', '0'), /--streams must be a whole number above 0, not 0/);
   });
 });
