@@ -33,6 +33,7 @@ export const MISSED: CountTraits = {
 /** Per second. */
 export const FALSE: CountTraits = {
   ...RUNS,
+  end: { rate: 1.4, weight: 3, least: 0 },
   per: 'scene',
   begin: { rate: 0.6, weight: 2, least: 0.02 },
   beginPerObject: { rate: 0.06, weight: 20, least: 0 },
