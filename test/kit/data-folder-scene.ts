@@ -52,7 +52,8 @@ export const sceneConfig = (dir: string, evaluation: Record<string, unknown> = {
       windowFrames: 10,
       profiles: ['online-surveillance'],
       pairing: { latenessMs: 1e7, silenceMs: 1e7, restartFrames: 10 },
-      spikes: { learnFrames: 15, calmFrames: 6 },
+      // quick enough for a spike to be there at the cut
+      spikes: { learnFrames: 15, calmFrames: 6, falseAlarmSeconds: 60 },
     },
     gate: { scores: { enabled: true, strideFrames: 5 } },
     field: { profiles: ['metres'], pairing: { by: 'time', reference: 'linear' } },
