@@ -225,13 +225,19 @@ describe('a partition on three brokers', () => {
   });
   after(() => brokers.close());
 
+  /** The broker that leads; there is none while they elect one, and then nobody may answer either. */
+  const leading = (look: () => Promise<{ leader?: string } | undefined>) =>
+    until('somebody leads', async () => {
+      const group = await look().catch(() => undefined);
+      return brokers.servers.find(({ options }) => options.name === group?.leader);
+    });
+
   it('has in its log what was acknowledged, in order, after the one that led was killed', async () => {
     const connection = await connectTo(brokers.urls);
     await makeStream(connection, { name: 'LOG', subjects: ['log.*'], replicas: 3, maxBytes: MAX_BYTES });
     const { manager } = await PartitionStream.open(connection, 'LOG', 'log.0', SETTINGS);
     const log = await appendThrough(connection, async () => {
-      const { cluster } = await manager.streams.info('LOG');
-      const victim = brokers.servers.find(({ options }) => options.name === cluster!.leader)!;
+      const victim = await leading(async () => (await manager.streams.info('LOG')).cluster);
       await victim.stop('SIGKILL');
       await victim.start();
     });
@@ -252,8 +258,7 @@ describe('a partition on three brokers', () => {
       until('a batch is stored', () => stream.append(Buffer.from('x'), SETTINGS.timeoutMs).catch(() => false as const));
     await append();
     await until('it is heard', () => heard.length === 1);
-    const [consumer] = await stream.manager.consumers.list('READ').next();
-    const victim = brokers.servers.find(({ options }) => options.name === consumer.cluster!.leader)!;
+    const victim = await leading(async () => (await stream.manager.consumers.list('READ').next())[0]?.cluster);
     await victim.stop('SIGKILL');
     const last = await append();
     await until('what was stored since is heard', () => heard.at(-1) === last);
