@@ -5,7 +5,7 @@
  * until one of its ends is needed elsewhere, are a valid assignment of the whole stream: their cost is an upper bound
  * of the lifetime metric. The windows that end now, T frames ago, 2T frames ago and so on cover the stream without
  * overlap: the sum of their costs is a lower bound. A trajectory that was in none of the last T - 1 frames is
- * forgotten; when its id returns, it is a new one.
+ * forgotten; when its id returns, it is a new one, unless the other end of its settled pair stayed and has waited.
  *
  * Nothing settles under an assignment that is not proven. A frame whose window is not when its time comes stays
  * unjudged, and is counted as that: what settles is then what an endless budget would have settled, with frames left
@@ -600,7 +600,9 @@ function settleSwitches(
     if (!isSettled(frame, pair)) continue;
     const truth = frame.truthAt(pair);
     const track = frame.trackAt(pair);
-    if (truth.partner !== track) joins.push([truth, track]);
+    if (truth.partner === track) continue;
+    if (isBack(truth, track) || isBack(track, truth)) pairUp(truth, track);
+    else joins.push([truth, track]);
   }
   if (joins.length === 0) return NO_HALVES;
   const changes = new Map<Trajectory, { from: string | null; to: string | null; halves: number }>();
@@ -634,9 +636,7 @@ function settleSwitches(
     const entry = change(truth);
     entry.to = track.id;
     if (truth.used || track.used) entry.halves++;
-    truth.used = track.used = true;
-    truth.partner = track;
-    track.partner = truth;
+    pairUp(truth, track);
   }
   let halves = gone.length;
   let withheld = 0;
@@ -657,6 +657,18 @@ function settleSwitches(
     });
   }
   return { halves, withheld };
+}
+
+/** Whether one that had left the window is back with whom it was paired, who has had nobody else since. */
+function isBack(returned: Trajectory, waiting: Trajectory): boolean {
+  return !returned.used && !waiting.partner && waiting.partnerGone === returned.id;
+}
+
+function pairUp(truth: Trajectory, track: Trajectory): void {
+  truth.used = track.used = true;
+  truth.partner = track;
+  track.partner = truth;
+  truth.partnerGone = track.partnerGone = null;
 }
 
 function metricParams(params: WindowParams): Params {

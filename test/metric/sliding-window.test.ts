@@ -115,6 +115,46 @@ describe('what has settled', () => {
     );
   });
 
+  it('has no switch when one comes back to the other after an absence longer than the window', () => {
+    const away = (k: number) => k >= 10 && k < 30;
+    const scenes: Record<string, (k: number) => Frame> = {
+      track: (k) => ({ reference: [at('1', 0)], tracker: away(k) ? [] : [at('a', 0)] }),
+      truth: (k) => ({ reference: away(k) ? [] : [at('1', 0)], tracker: [at('a', 0)] }),
+    };
+    for (const [who, frameAt] of Object.entries(scenes)) {
+      const frames = Array.from({ length: 45 }, (_, k) => frameAt(k));
+      const { reports, last } = run(frames, 8);
+      assert.deepEqual(
+        [...reports, last].flatMap(({ events }) => events),
+        [],
+        who,
+      );
+      assert.deepEqual(last.settled.count, evaluate(frames, params).count, who);
+      // who is waited for is in the snapshot
+      const window = new SlidingWindow({ ...params, windowFrames: 8 });
+      for (const frame of frames.slice(0, 25)) window.push(frame);
+      const restored = SlidingWindow.fromJSON(JSON.parse(JSON.stringify(window.toJSON())));
+      for (const frame of frames.slice(25)) restored.push(frame);
+      assert.deepEqual(restored.end().settled, last.settled, who);
+    }
+  });
+
+  it('has a switch when the other has had somebody else meanwhile', () => {
+    const frames = Array.from({ length: 45 }, (_, k) => ({
+      reference: [at('1', 0)],
+      tracker: [at(k < 10 || k >= 30 ? 'a' : 'b', 0)],
+    }));
+    const { reports, last } = run(frames, 8);
+    assert.deepEqual(
+      [...reports, last].flatMap(({ events }) => events.map(({ from, to, switches }) => [from, to, switches])),
+      [
+        ['a', 'b', 1],
+        ['b', 'a', 1],
+      ],
+    );
+    assert.equal(last.settled.count.switches, evaluate(frames, params).count.switches);
+  });
+
   it('charges nothing for a gap of both, and puts a switch across a gap at its end', () => {
     const gap = (k: number) => k >= 5 && k < 9;
     const through = Array.from({ length: 15 }, (_, k) => ({
