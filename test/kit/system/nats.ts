@@ -37,6 +37,12 @@ interface BrokerOptions {
   text?: string;
 }
 
+/** The brokers that decide where streams are, as the one that leads them sees the others. */
+interface MetaGroup {
+  leader?: string;
+  replicas?: Array<{ name: string; current?: boolean; offline?: boolean }>;
+}
+
 export class NatsServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'tgospa-nats-'));
   #process: ChildProcess | null = null;
@@ -98,10 +104,10 @@ export class NatsServer {
   }
 
   /** Who leads all brokers, and, if this one does, the others. */
-  async metaGroup(): Promise<{ leader?: string; replicas?: Array<{ name: string }> } | undefined> {
+  async metaGroup(): Promise<MetaGroup | undefined> {
     if (this.#ended) return undefined;
     const answer = await fetch(`http://127.0.0.1:${this.#monitorPort}/jsz`).catch(() => null);
-    return ((await answer?.json()) as { meta_cluster?: { leader?: string } } | undefined)?.meta_cluster;
+    return ((await answer?.json()) as { meta_cluster?: MetaGroup } | undefined)?.meta_cluster;
   }
 
   /** What it has written into its log. */
@@ -198,11 +204,12 @@ export class NatsCluster {
     }
   }
 
-  /** The one that leads has it among its peers. */
+  /** The one that leads has it among its peers, and hears it. */
   async #knows({ options }: NatsServer): Promise<boolean> {
     const groups = await Promise.all(this.servers.map((server) => server.metaGroup()));
     const leading = groups.find((group) => group?.replicas);
-    return [leading?.leader, ...(leading?.replicas ?? []).map(({ name }) => name)].includes(options.name);
+    const heard = (leading?.replicas ?? []).filter(({ current, offline }) => current && !offline);
+    return [leading?.leader, ...heard.map(({ name }) => name)].includes(options.name);
   }
 
   async close(): Promise<void> {
