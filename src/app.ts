@@ -17,8 +17,8 @@ import {
 } from './config/config.js';
 import type { Cores } from './cores/cores.js';
 import { startCores } from './cores/start.js';
-import { Access } from './edge/access.js';
 import { Edge } from './edge/edge.js';
+import { Access } from './edge/peers/access.js';
 import { Sockets } from './edge/sockets.js';
 import { SteadyClock } from './live/clock.js';
 import { startSources } from './sources/sources.js';

@@ -44,7 +44,7 @@ async function bundle(entry: string, options: BuildOptions = {}): Promise<string
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
 // what the frontier cannot do is shown with a gap: HiGHS is not sent to the page
-const worker = await bundle('what-if-worker.ts', { external: ['highs'] });
+const worker = await bundle('data/what-if-worker.ts', { external: ['highs'] });
 const define = { WORKER_FILE: JSON.stringify(`/${worker}`), COAST_FILE: JSON.stringify(writeCoast()) };
 const script = await bundle('main.ts', { define });
 const style = await bundle('style.css');
@@ -63,8 +63,8 @@ for (const name of readdirSync(out)) {
 rmSync(bundleFolder, { recursive: true, force: true });
 await build({
   // threads are started by the name of their file, beside whoever starts them
-  entryPoints: ['command-line.js', 'commands/eval/study-thread.js', 'commands/console/progress-thread.js'].map((file) =>
-    join(root, 'dist/src', file),
+  entryPoints: ['command-line.js', 'commands/eval/study/study-thread.js', 'commands/console/progress-thread.js'].map(
+    (file) => join(root, 'dist/src', file),
   ),
   outdir: bundleFolder,
   entryNames: '[name]',

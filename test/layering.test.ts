@@ -133,6 +133,16 @@ describe('the layering', () => {
     }
   });
 
+  it('has no folder of more than 20 source files, but for formats, of which there are as many as there are', () => {
+    const tests = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => `test/${file.replaceAll('\\', '/')}`);
+    const sizes = new Map<string, number>();
+    for (const file of [...sources, ...tests]) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+    const crowded = [...sizes].filter(([folder, size]) => size > 20 && folder !== 'adapters/formats');
+    assert.deepEqual(crowded, [], 'give what belongs together a folder of its own, and a row in src/README.md');
+  });
+
   it('allows nothing that nobody uses', () => {
     for (const layer of layers) {
       const used = new Set(

@@ -15,9 +15,9 @@ function run(...args: string[]): { status: number | null; files: string[]; stder
 
 describe('npm test', () => {
   it('runs the folders and files it is given, however they are written', () => {
-    const { files } = run('wire', 'test/edge/access.test.ts', 'edge/access', '--grep', 'x');
-    assert.ok(files.includes('edge/access') && files.includes('wire/protocol'));
-    assert.ok(files.every((name) => name === 'edge/access' || name.startsWith('wire/')));
+    const { files } = run('wire', 'test/edge/peers/access.test.ts', 'edge/peers/access', '--grep', 'x');
+    assert.ok(files.includes('edge/peers/access') && files.includes('wire/protocol'));
+    assert.ok(files.every((name) => name === 'edge/peers/access' || name.startsWith('wire/')));
     assert.equal(new Set(files).size, files.length);
   });
 

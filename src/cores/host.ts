@@ -4,10 +4,11 @@
  * started again is left out of answers, and `/readyz` says so.
  */
 import type { Config } from '../config/config.js';
-import type { Identity } from '../edge/access.js';
+import type { FeedConversation, FeedRefusal } from '../edge/feeds/feed-port.js';
 import { StreamShares } from '../edge/limits/stream-shares.js';
-import type { FeedConversation, FeedRefusal, Health, MomentQuery, Readings } from '../edge/live-port.js';
-import type { Peer } from '../edge/peer.js';
+import type { Health, MomentQuery, Readings } from '../edge/live-port.js';
+import type { Identity } from '../edge/peers/access.js';
+import type { Peer } from '../edge/peers/peer.js';
 import type { RateView } from '../edge/rates.js';
 import type { Filter } from '../edge/subscribers.js';
 import type { TrendView } from '../edge/trend.js';

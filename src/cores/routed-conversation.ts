@@ -4,9 +4,9 @@
  * What a hello is refused for is that worker's business.
  */
 import type { Config } from '../config/config.js';
-import type { Identity } from '../edge/access.js';
-import type { FeedConversation, FeedRefusal } from '../edge/live-port.js';
-import type { Peer } from '../edge/peer.js';
+import type { FeedConversation, FeedRefusal } from '../edge/feeds/feed-port.js';
+import type { Identity } from '../edge/peers/access.js';
+import type { Peer } from '../edge/peers/peer.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import { CLOSE_CODES, REJECT_CODES } from '../wire/codes.js';

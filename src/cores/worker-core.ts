@@ -5,8 +5,9 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
-import type { FeedRefusal, Health } from '../edge/live-port.js';
-import { type Peer, SLOW_PATIENCE_MS } from '../edge/peer.js';
+import type { FeedRefusal } from '../edge/feeds/feed-port.js';
+import type { Health } from '../edge/live-port.js';
+import { type Peer, SLOW_PATIENCE_MS } from '../edge/peers/peer.js';
 import type { SteadyClock } from '../live/clock.js';
 import { StorageFault } from '../store/storage-fault.js';
 import type { SentEvent, SentReport } from '../stream/sent-event.js';

@@ -5,9 +5,9 @@
  */
 import type { Config } from '../config/config.js';
 import { Core } from '../edge/core.js';
-import type { FeedRefusal } from '../edge/live-port.js';
-import type { Peer } from '../edge/peer.js';
-import type { Session } from '../edge/session.js';
+import type { FeedRefusal } from '../edge/feeds/feed-port.js';
+import type { Session } from '../edge/feeds/session.js';
+import type { Peer } from '../edge/peers/peer.js';
 import { SteadyClock } from '../live/clock.js';
 import { Live } from '../live/pipeline.js';
 import { type SentEvent, type SentReport, sentEvent, sentReport } from '../stream/sent-event.js';

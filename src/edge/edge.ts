@@ -10,11 +10,11 @@ import type { Scrape, Surroundings } from '../telemetry/spec.js';
 import type { LiveEvent } from '../wire/events.js';
 import type { FindingEvent } from '../wire/findings.js';
 import type { IncidentEvent } from '../wire/incidents.js';
-import type { Access } from './access.js';
 import { Http } from './http.js';
 import type { Health, IncidentPort, LivePort, StreamView } from './live-port.js';
 import { builtPage } from './page-files.js';
-import { ServerFaults } from './server-faults.js';
+import type { Access } from './peers/access.js';
+import { ServerFaults } from './peers/server-faults.js';
 import type { Endpoint, Sockets } from './sockets.js';
 import { readFilter, Subscribers } from './subscribers.js';
 

@@ -11,13 +11,13 @@ import type { Exposition } from '../telemetry/exposition.js';
 import type { Meters } from '../telemetry/meters.js';
 import { HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
-import { type Access, type Identity, targetOf } from './access.js';
 import { HttpFault } from './http-fault.js';
 import { handleIncident } from './incident-actions.js';
 import { RequestRates } from './limits/request-rates.js';
 import type { Health, IncidentPort, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
-import type { ServerFaults } from './server-faults.js';
+import { type Access, type Identity, targetOf } from './peers/access.js';
+import type { ServerFaults } from './peers/server-faults.js';
 import type { Filter } from './subscribers.js';
 
 /** Everything answers are made of. */

@@ -3,9 +3,9 @@
  * while, or ends a mute. It is written down before it is answered.
  */
 import type { OpenIncident, Remark } from '../wire/incidents.js';
-import type { Identity } from './access.js';
 import { HttpFault } from './http-fault.js';
 import type { IncidentPort, LivePort } from './live-port.js';
+import type { Identity } from './peers/access.js';
 
 interface ActionParts {
   live: LivePort;

@@ -2,65 +2,18 @@
  * What the edge needs of the pipeline. A core has one beside it, in the same thread (`PipelinePort`); the sockets see
  * one or several cores, here or in threads (`LivePort`), so every answer of those may take a while.
  */
-import type { ResolvedStream, SettingsPatch } from '../config/config.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
-import type { LiveEvent, Refused, ReportEvent } from '../wire/events.js';
-import type { FeedId } from '../wire/feed.js';
+import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { Finding } from '../wire/findings.js';
 import type { Mute, OpenIncident, Remark } from '../wire/incidents.js';
-import type { FeedPart, Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
-import type { Identity } from './access.js';
-import type { Conversation, Peer } from './peer.js';
+import type { FeedConversation, FeedPort } from './feeds/feed-port.js';
+import type { Identity } from './peers/access.js';
+import type { Peer } from './peers/peer.js';
 import type { RateView } from './rates.js';
 import type { Filter } from './subscribers.js';
 import type { TrendView } from './trend.js';
-
-/** A feed that was opened. */
-export interface OpenedFeed {
-  /** counts what is accepted, durable or not */
-  nextSeq: number;
-  /** how the stream is judged, whoever decided it first */
-  plan: ResolvedStream;
-  /** what is wrong with how the feed is wired */
-  findings: readonly Finding[];
-  /** its stream was not there before */
-  isNew: boolean;
-}
-
-/** Why a feed is not opened. */
-export interface FeedRefusal {
-  code: string;
-  path: string;
-  message: string;
-}
-
-/** What the pipeline offers to feeds. */
-export interface FeedPort {
-  /** whether a stream is open, or about to be */
-  hasStream(stream: string): boolean;
-  /** `ifNew` is why no stream may be opened that is not there yet; undefined when one may */
-  openFeed(
-    feed: FeedId,
-    settings?: SettingsPatch,
-    shape?: Shape,
-    ifNew?: FeedRefusal,
-  ): Promise<OpenedFeed | FeedRefusal>;
-  /**
-   * Resolves once the part is durable, also when its number came before; rejects with a StorageFault when it is not
-   * going to be. Parts that become durable together get the same promise.
-   */
-  ingest(feed: FeedId, part: FeedPart, receivedMs: number): Promise<void>;
-  end(feed: FeedId): Promise<void>;
-  /** its connection is gone, and it did not say that this was the end */
-  cut(feed: FeedId): void;
-  /** it may have sent frames that are not read yet, by the server's choice; or has not any longer */
-  unread(feed: FeedId, unread: boolean): void;
-  /** epoch milliseconds, by the clock that everything goes by */
-  now(): number;
-  reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void;
-}
 
 /** Where it is written down what people say about incidents. */
 export interface IncidentPort {
@@ -131,12 +84,6 @@ export interface Readings {
   pausedConnections: number;
   waitingFrames: number;
   meters: Meters;
-}
-
-/** A connection of a feed. */
-export interface FeedConversation extends Conversation {
-  /** whether everything that came is stored or was rejected, but for messages that wait for the rest of their frame */
-  readonly onlyHeld: boolean;
 }
 
 type Awaitable<T> = T | Promise<T>;

@@ -19,10 +19,10 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import { CLOSE_CODES, type CloseCode, HTTP_CODES } from '../wire/codes.js';
 import { SUBPROTOCOL } from '../wire/messages.js';
-import { type Access, type HttpRefusal, type Identity, offeredProtocols, refusal, targetOf } from './access.js';
 import { WaitingConnections } from './limits/waiting-connections.js';
-import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
-import type { ServerFaults } from './server-faults.js';
+import { type Access, type HttpRefusal, type Identity, offeredProtocols, refusal, targetOf } from './peers/access.js';
+import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peers/peer.js';
+import type { ServerFaults } from './peers/server-faults.js';
 
 /** For the commands and sources that connect as clients do. */
 export { WebSocket };

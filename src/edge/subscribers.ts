@@ -10,9 +10,9 @@ import type { Config } from '../config/config.js';
 import { CLOSE_CODES } from '../wire/codes.js';
 import { type LiveEvent, type ReportEvent, reportMessage } from '../wire/events.js';
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
-import { type HttpRefusal, type Identity, refusal } from './access.js';
 import { RateLimit } from './limits/rate-limit.js';
-import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peer.js';
+import { type HttpRefusal, type Identity, refusal } from './peers/access.js';
+import { type Conversation, type Peer, SLOW_PATIENCE_MS } from './peers/peer.js';
 
 export interface Filter {
   stream?: string;

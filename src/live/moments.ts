@@ -6,9 +6,9 @@ import type { Config } from '../config/config.js';
 import { type PastLog, partFrom, positionAt, positionOfFrame, recordsAround } from '../store/past.js';
 import type { LogRecord, PartRecord } from '../store/record.js';
 import { type JudgedStep, Judging } from '../stream/judging.js';
-import { Pairing } from '../stream/pairing.js';
+import { Pairing } from '../stream/pairing/pairing.js';
+import type { Step } from '../stream/pairing/step.js';
 import { isGeodetic, type SceneFacts, type StreamPlan, sceneOf, windowParams } from '../stream/plan.js';
-import type { Step } from '../stream/step.js';
 import { type PackedList, unpack, type WireObject } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
 

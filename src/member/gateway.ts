@@ -8,7 +8,7 @@
  */
 import { type ask, UnansweredError } from '../cluster/nats/questions.js';
 import type { Config, SettingsPatch } from '../config/config.js';
-import type { FeedPort, FeedRefusal, OpenedFeed } from '../edge/live-port.js';
+import type { FeedPort, FeedRefusal, OpenedFeed } from '../edge/feeds/feed-port.js';
 import { StorageFault } from '../store/storage-fault.js';
 import type { Refused } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';

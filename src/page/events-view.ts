@@ -1,11 +1,11 @@
 /**
  * The events as a list: who, when, how much. A click shows the moment in scene and ribbon; the list can be exported.
  */
-import type { EventMessage } from './api.js';
-import type { Board } from './board.js';
-import { download, h, setText } from './dom.js';
+import type { EventMessage } from './data/api.js';
+import type { Board } from './data/board.js';
 import { csvOf, KINDS, kindOf, linkOf, sentenceOf } from './event-words.js';
-import { clock, type Route } from './format.js';
+import { download, h, setText } from './kit/dom.js';
+import { clock, type Route } from './kit/format.js';
 
 const REDRAW_MS = 500;
 

@@ -1,9 +1,10 @@
 /** The figures of one series at one frame: those of the window that ends there, and those of the frame alone. */
-import { h, setText } from './dom.js';
-import { COMPONENTS, type Costs, count, number } from './format.js';
-import type { LiveSeries } from './live-series.js';
+
+import type { LiveSeries } from './data/live-series.js';
+import { pointAt } from './data/trend.js';
+import { h, setText } from './kit/dom.js';
+import { COMPONENTS, type Costs, count, number } from './kit/format.js';
 import type { ShownFrame } from './scene/frames.js';
-import { pointAt } from './trend.js';
 
 export interface Figure {
   k: number;

@@ -2,17 +2,17 @@
  * The page: header, the view named by the address, keyboard, and one banner for what is wrong. Exactly one view exists
  * at a time; it is closed before the next one opens.
  */
-import { setToken } from './api.js';
-import { Board } from './board.js';
-import { h, setText } from './dom.js';
+import { setToken } from './data/api.js';
+import { Board } from './data/board.js';
 import { EventsView } from './events-view.js';
-import { type Route, routeOf } from './format.js';
+import { h, setText } from './kit/dom.js';
+import { type Route, routeOf } from './kit/format.js';
+import { toggleTheme } from './kit/theme.js';
 import { MomentView } from './moment-view.js';
 import { Overview } from './overview/overview.js';
 import { SeriesView } from './series-view.js';
 import { SetupView } from './setup-view.js';
 import { Banner, boardState, type State } from './states.js';
-import { toggleTheme } from './theme.js';
 
 const KEYS: Array<[string, string]> = [
   ['space', 'pause, or resume'],

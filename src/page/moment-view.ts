@@ -3,9 +3,9 @@
  * judged again in this browser; nothing of it is sent anywhere.
  */
 import { readMoment } from '../wire/moment.js';
-import type { Board } from './board.js';
-import { h, setText } from './dom.js';
-import { openMoment } from './past.js';
+import type { Board } from './data/board.js';
+import { openMoment } from './data/past.js';
+import { h, setText } from './kit/dom.js';
 import { SeriesView } from './series-view.js';
 
 const BYTES_MAX = 256e6;

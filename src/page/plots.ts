@@ -5,13 +5,13 @@
  * owns uPlot.
  */
 import uPlot from 'uplot';
-import type { EventMessage } from './api.js';
-import { h } from './dom.js';
-import { brief, COMPONENTS, type Component, clock } from './format.js';
+import type { EventMessage } from './data/api.js';
+import type { Trend } from './data/trend.js';
+import { type Span, type UsualBand, usualBand } from './data/usual.js';
+import { h } from './kit/dom.js';
+import { brief, COMPONENTS, type Component, clock } from './kit/format.js';
+import { theme } from './kit/theme.js';
 import { type FrameRange, LABEL, MARGIN } from './scene/ribbon.js';
-import { theme } from './theme.js';
-import type { Trend } from './trend.js';
-import { type Span, type UsualBand, usualBand } from './usual.js';
 
 const HEIGHT = 136;
 const LABEL_SIZE = 14;

@@ -2,15 +2,19 @@
  * One series, or two trackers of one stream side by side: scene, figures, time, ribbon, events, and what if. It draws
  * only in animation frames and only after a change; text, plots and ribbon are updated at a slower pace.
  */
-import { ApiError, type EventMessage } from './api.js';
-import type { Board } from './board.js';
-import { download, h, setText, toggle, watchVisible } from './dom.js';
+
+import { IncidentCard } from './controls/incident-controls.js';
+import { WhatIf } from './controls/what-if.js';
+import { ApiError, type EventMessage } from './data/api.js';
+import type { Board } from './data/board.js';
+import { LiveSeries } from './data/live-series.js';
+import { loadPast, momentText, type Past } from './data/past.js';
+import { expectedDistance } from './data/usual.js';
 import { EventTable } from './events-view.js';
 import { describe, Figures, figureAt, sentence, totalOf } from './figures.js';
-import { duration, keyOf, moment, momentOf, type Route, type SeriesId, seriesLink, unitOf } from './format.js';
-import { IncidentCard } from './incident-controls.js';
-import { LiveSeries } from './live-series.js';
-import { loadPast, momentText, type Past } from './past.js';
+import { download, h, setText, toggle, watchVisible } from './kit/dom.js';
+import { duration, keyOf, moment, momentOf, type Route, type SeriesId, seriesLink, unitOf } from './kit/format.js';
+import { onThemeChange } from './kit/theme.js';
 import { legend, Plots, spansOf } from './plots.js';
 import { Background } from './scene/background.js';
 import { Camera } from './scene/camera.js';
@@ -23,9 +27,6 @@ import { Scene, type SceneOptions } from './scene/scene.js';
 import { Transport } from './scene/transport.js';
 import { StreamDoctor } from './setup-view.js';
 import { liveness, type State, seriesState } from './states.js';
-import { onThemeChange } from './theme.js';
-import { expectedDistance } from './usual.js';
-import { WhatIf } from './what-if.js';
 
 const TEXT_MS = 100;
 const PLOTS_MS = 300;

@@ -3,10 +3,10 @@
  * and why, and how much of it was judged; beside that what is wrong with how the feeds fit together, with the remedy
  * to copy.
  */
-import type { EventMessage, FeedState, FindingState, StreamState } from './api.js';
-import type { Board } from './board.js';
-import { h, setText } from './dom.js';
-import { duration, type Route } from './format.js';
+import type { EventMessage, FeedState, FindingState, StreamState } from './data/api.js';
+import type { Board } from './data/board.js';
+import { h, setText } from './kit/dom.js';
+import { duration, type Route } from './kit/format.js';
 
 const REDRAW_MS = 1000;
 const STREAMS_MAX = 50;

@@ -3,8 +3,9 @@
  * have, with its checks, acks, credit and resume, and without a network in between.
  */
 import type { WebSocketConstructor, WebSocketLike } from '../client.js';
-import type { FeedConversation, LivePort } from '../edge/live-port.js';
-import type { Peer } from '../edge/peer.js';
+import type { FeedConversation } from '../edge/feeds/feed-port.js';
+import type { LivePort } from '../edge/live-port.js';
+import type { Peer } from '../edge/peers/peer.js';
 
 export interface LoopbackPort {
   /** for `connect` */

@@ -6,7 +6,7 @@
  * of their arrival, which the log holds; work is counted; the share of a thread comes in a record. The same records are
  * cut at the same place on any machine, however busy it is.
  */
-import type { Step } from './step.js';
+import type { Step } from './pairing/step.js';
 
 /** of the time between two frames, what solves may take */
 const SOLVE_SHARE = 0.5;

@@ -7,8 +7,8 @@ import { Coverage, type Moving, type Reason, weighAltitudes } from '../coverage/
 import type { Params } from '../metric/params.js';
 import type { NotJudgedCounts } from '../wire/events.js';
 import { NO_OBJECTS, type PackedList, pickFrom } from '../wire/objects.js';
+import type { Step } from './pairing/step.js';
 import type { StreamPlan } from './plan.js';
-import type { Step } from './step.js';
 
 /** A step as a window gets it. */
 export interface JudgedStep {

@@ -34,7 +34,7 @@ import {
 import { type PackedList, unpack } from '../wire/objects.js';
 import { ClassLedger } from './class-totals.js';
 import { addNotJudged, addUnpaired, drawnObjects, type Judging } from './judging.js';
-import type { Step } from './step.js';
+import type { Step } from './pairing/step.js';
 
 /** Frames that stay unjudged because their window was not proven when they were to settle. */
 export interface Unjudged {

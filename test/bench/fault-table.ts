@@ -5,7 +5,7 @@
 
 import { type Frame, presets, SlidingWindow, SpikeDetector } from '../../src/index.js';
 import type { IncidentNews } from '../../src/wire/incidents.js';
-import { TRACKER_FAULTS, type TrackerFault } from '../kit/tracker-faults.js';
+import { TRACKER_FAULTS, type TrackerFault } from '../kit/scenes/tracker-faults.js';
 
 export interface FaultRow {
   fault: string;

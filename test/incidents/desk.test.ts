@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { IncidentDesk } from '../../src/alerts/incident-desk.js';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
-import type { Identity } from '../../src/edge/access.js';
 import { HttpFault } from '../../src/edge/http-fault.js';
 import { handleIncident } from '../../src/edge/incident-actions.js';
 import type { LivePort } from '../../src/edge/live-port.js';
+import type { Identity } from '../../src/edge/peers/access.js';
 import type { OpenIncident, Remark } from '../../src/wire/incidents.js';
 
 const logger = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };

@@ -7,8 +7,8 @@ import type { FrameView } from '../../src/metric/window/frame-record.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { playFault } from '../bench/fault-table.js';
 import { Chance } from '../bench/spike-scene.js';
+import { TRACKER_FAULTS } from '../kit/scenes/tracker-faults.js';
 import { someOf } from '../kit/system/system.js';
-import { TRACKER_FAULTS } from '../kit/tracker-faults.js';
 
 /** Twelve walkers who turn back at the walls, seen by a tracker that is a little off. */
 function walkers(frames: number, seed = 3): Frame[] {

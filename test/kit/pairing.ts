@@ -5,8 +5,8 @@
  */
 import assert from 'node:assert/strict';
 import type { PairingSettings } from '../../src/config/config.js';
-import { Pairing } from '../../src/stream/pairing.js';
-import type { Outcome, Step } from '../../src/stream/step.js';
+import { Pairing } from '../../src/stream/pairing/pairing.js';
+import type { Outcome, Step } from '../../src/stream/pairing/step.js';
 import type { Role } from '../../src/wire/feed.js';
 import { type FeedPart, pack, type WireObject } from '../../src/wire/objects.js';
 import { pairingSettings, reportSettings } from './settings.js';

@@ -15,7 +15,7 @@ import { randomCase } from '../kit/metric/scenes.js';
 import { close, verify } from '../kit/metric/verifier.js';
 import { randomFrom } from '../kit/random.js';
 import { skipInFastRun } from '../kit/system/system.js';
-import { quarry } from './hunt.js';
+import { quarry } from './hunt/hunt.js';
 
 const knownCases = (file: string): { frames: Frame[]; params: Params }[] =>
   JSON.parse(readFileSync(new URL(`../../../test/cases/reference/${file}`, import.meta.url), 'utf8'));

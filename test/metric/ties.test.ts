@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { evaluate, SlidingWindow } from '../../src/index.js';
 import { close } from '../kit/metric/verifier.js';
-import { quarry, slidesLikeBatch } from './hunt.js';
+import { quarry, slidesLikeBatch } from './hunt/hunt.js';
 
 const FOUND = [16, 22, 81, 91, 143, 147, 149, 160, 170];
 /** Scenes with windows in which the linear program alone had more switches than it needed. */

@@ -4,9 +4,9 @@
  * lives it was published in.
  */
 import type { Config } from '../../src/config/config.js';
-import { Access } from '../../src/edge/access.js';
 import { Core } from '../../src/edge/core.js';
 import { Edge } from '../../src/edge/edge.js';
+import { Access } from '../../src/edge/peers/access.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
 import { Live } from '../../src/live/pipeline.js';

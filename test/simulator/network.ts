@@ -4,7 +4,7 @@
  * still, and lead nowhere for a while. To the client a connection is a WebSocket, to the evaluator a Peer.
  */
 import type { WebSocketConstructor, WebSocketLike } from '../../src/client.js';
-import type { Conversation, Peer } from '../../src/edge/peer.js';
+import type { Conversation, Peer } from '../../src/edge/peers/peer.js';
 import type { Site } from '../../src/edge/sockets.js';
 import type { Process, World } from './world.js';
 

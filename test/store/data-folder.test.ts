@@ -8,6 +8,7 @@ import { readConfig } from '../../src/config/config.js';
 import { Live } from '../../src/live/pipeline.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
+import { lastingEvents, quiet, TestClock } from '../kit/live.js';
 import {
   CUT,
   clockAt,
@@ -17,8 +18,7 @@ import {
   sceneConfig,
   sendScene,
   writeDataFolder,
-} from '../kit/data-folder-scene.js';
-import { lastingEvents, quiet, TestClock } from '../kit/live.js';
+} from '../kit/scenes/data-folder-scene.js';
 import { skipInFastRun } from '../kit/system/system.js';
 
 const FOLDERS = fileURLToPath(new URL('../../../test/cases/data-folders', import.meta.url));

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { pack } from '../../src/wire/objects.js';
-import { hasAircraft, scans, states } from '../kit/aircraft.js';
 import { type Random, randomFrom } from '../kit/random.js';
+import { hasAircraft, scans, states } from '../kit/scenes/aircraft.js';
 import { NAME, planOf, StreamRun } from '../kit/stream-run.js';
 import { skipUnless } from '../kit/system/system.js';
 

@@ -16,6 +16,7 @@ import type { StreamPlan } from '../../src/stream/plan.js';
 import { Stream, type StreamOptions } from '../../src/stream/stream.js';
 import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';
 import { pack } from '../../src/wire/objects.js';
+import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import {
   assertWithin,
   HARBOUR,
@@ -26,8 +27,7 @@ import {
   scans,
   spikesOf,
   switchesOf,
-} from '../kit/harbour-stream.js';
-import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
+} from '../kit/scenes/harbour-stream.js';
 import { skipInFastRun, until } from '../kit/system/system.js';
 
 function plan(): StreamPlan {

@@ -9,7 +9,16 @@ import { type ClientFrame, connect } from '../../src/client.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { Probe } from '../kit/edge.js';
 import { metric } from '../kit/exposition.js';
-import { assertWithin, HARBOUR, type Run, SCAN_S, SCANS, START_S, scans, switchesOf } from '../kit/harbour-stream.js';
+import {
+  assertWithin,
+  HARBOUR,
+  type Run,
+  SCAN_S,
+  SCANS,
+  START_S,
+  scans,
+  switchesOf,
+} from '../kit/scenes/harbour-stream.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
 import { skipInFastRun, until } from '../kit/system/system.js';
 

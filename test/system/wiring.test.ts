@@ -11,10 +11,10 @@ import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { FINDINGS, Finding, FindingEvent } from '../../src/wire/findings.js';
 import { Probe } from '../kit/edge.js';
+import { keyed, moved, type Sent, scene } from '../kit/scenes/wiring-scene.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Program } from '../kit/system/program.js';
 import { SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
-import { keyed, moved, type Sent, scene } from '../kit/wiring-scene.js';
 
 const CONFIG = `profiles:
   yard: { distance: euclidean, cutoff: 60, exponent: 1, switchPenalty: 30 }

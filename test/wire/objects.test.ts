@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { deserialize, serialize } from 'node:v8';
 import { readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
-import { FrameScanner } from '../../src/edge/frame-scanner.js';
+import { FrameScanner } from '../../src/edge/feeds/frame-scanner.js';
 import { packFrame } from '../../src/metric/frame.js';
 import type { InputError } from '../../src/metric/input-error.js';
 import { crossingScene } from '../../src/simulation/walkers.js';

@@ -6,10 +6,10 @@ import { withProgress } from '../console/progress.js';
 import { findStudy } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
 import { checkOutputs, type Job, type JobFiles, termsOf } from './options.js';
-import { notesBeside } from './sequence.js';
-import { runStudy, type Study } from './study.js';
-import { writeStudyFiles } from './study-files.js';
-import { drawStudy, studyEntries } from './study-table.js';
+import { notesBeside } from './sequence/sequence.js';
+import { runStudy, type Study } from './study/study.js';
+import { writeStudyFiles } from './study/study-files.js';
+import { drawStudy, studyEntries } from './study/study-table.js';
 
 export async function runBenchmark(job: Job, files: JobFiles, command: string, console: Console): Promise<void> {
   if (job.windowFrames) throw new UsageError('--window needs files, not folders; name one sequence');

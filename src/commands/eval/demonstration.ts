@@ -6,7 +6,7 @@ import type { Progress } from '../console/progress.js';
 import { wrapText } from '../console/table.js';
 import { evaluateTrackers, rankingOf } from './one-sequence.js';
 import type { Job } from './options.js';
-import type { Sequence } from './sequence.js';
+import type { Sequence } from './sequence/sequence.js';
 import { drawSeries, slideWindow } from './window-series.js';
 
 const WINDOW_FRAMES = 60;

@@ -12,7 +12,7 @@ import { isFolder } from '../files/layout.js';
 import { readingsByClass } from './classes.js';
 import { runSequence } from './one-sequence.js';
 import { checkOutputs, evalHelp, evalLine, type Job, type JobFiles, readJob } from './options.js';
-import { momentSequence, notesBeside, readSequence, type Sequence, simulatedSequence } from './sequence.js';
+import { momentSequence, notesBeside, readSequence, type Sequence, simulatedSequence } from './sequence/sequence.js';
 
 const pairsOf = ({ reference, trackers }: JobFiles) => trackers.map((tracker) => ({ reference, tracker }));
 

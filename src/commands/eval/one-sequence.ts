@@ -12,14 +12,14 @@ import { scoresOf } from '../../scores/totals.js';
 import { type Console, write, writeNotes } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
-import { drawScores } from './comparison.js';
-import { describeNotJudged, evaluateCovered, readCoverage } from './coverage.js';
-import { neighbourWarnings } from './neighbours.js';
 import type { Job } from './options.js';
-import { drawNumbers } from './performance-table.js';
-import { drawRanking, drawWarnings } from './ranking.js';
-import type { JudgedSequence, Sequence, SequenceTracker, TrackerEvaluation } from './sequence.js';
-import { describeParams, type NamedProfile, type Summary, totalsOf } from './verdict.js';
+import { describeNotJudged, evaluateCovered, readCoverage } from './sequence/coverage.js';
+import { neighbourWarnings } from './sequence/neighbours.js';
+import { drawNumbers } from './sequence/performance-table.js';
+import { drawRanking, drawWarnings } from './sequence/ranking.js';
+import type { JudgedSequence, Sequence, SequenceTracker, TrackerEvaluation } from './sequence/sequence.js';
+import { describeParams, type NamedProfile, type Summary, totalsOf } from './sequence/verdict.js';
+import { drawScores } from './study/comparison.js';
 
 export async function runSequence(
   job: Job,
@@ -55,7 +55,7 @@ export async function runSequence(
 
 /** Where only objects of one class may be a pair, costs and counts of the classes add up. */
 async function totalOf(judged: readonly JudgedSequence[]): Promise<ClassTotal[]> {
-  const { sumOf } = await import('./study.js');
+  const { sumOf } = await import('./study/study.js');
   return judged[0].evaluations.map(({ tracker, profile }, index) => {
     const parts = judged.map(({ evaluations }) => evaluations[index].evaluation);
     const frames = Math.max(...parts.map((part) => part.frames));

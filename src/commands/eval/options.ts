@@ -15,8 +15,8 @@ import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/format
 import { MOMENT_FILE, readMomentFile } from '../files/moments.js';
 import { CLASS_OPTIONS, type PairReading, readingOf } from '../files/pair-reader.js';
 import { PAIRING_OPTIONS } from '../files/pairing.js';
-import { readCoverage } from './coverage.js';
-import type { NamedProfile, Terms } from './verdict.js';
+import { readCoverage } from './sequence/coverage.js';
+import type { NamedProfile, Terms } from './sequence/verdict.js';
 
 /** What is to be done. */
 export interface Job {

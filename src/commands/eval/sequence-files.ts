@@ -3,10 +3,10 @@
 import type { Console } from '../console/console.js';
 import { shortNames } from '../files/names.js';
 import type { Job } from './options.js';
-import type { JudgedSequence, Sequence, TrackerEvaluation } from './sequence.js';
-import { combine, resultsOf, type Study } from './study.js';
-import { writeStudyFiles } from './study-files.js';
-import { verdictOn } from './verdict.js';
+import type { JudgedSequence, Sequence, TrackerEvaluation } from './sequence/sequence.js';
+import { verdictOn } from './sequence/verdict.js';
+import { combine, resultsOf, type Study } from './study/study.js';
+import { writeStudyFiles } from './study/study-files.js';
 
 export function writeSequenceFiles(
   job: Job,

@@ -14,8 +14,8 @@ import { type Column, dim, drawTable, type Screen, wrapText } from '../console/t
 import { isFolder, type SequenceFiles } from '../files/layout.js';
 import { shortNames } from '../files/names.js';
 import { type Job, type JobFiles, termsOf } from './options.js';
-import { runStudy, type StudyTerms, type StudyWatch } from './study.js';
-import type { NamedProfile, Summary } from './verdict.js';
+import type { NamedProfile, Summary } from './sequence/verdict.js';
+import { runStudy, type StudyTerms, type StudyWatch } from './study/study.js';
 
 interface Comparison {
   first: string;

@@ -16,8 +16,8 @@ import type { Progress } from '../console/progress.js';
 import { bold, dim, type Screen } from '../console/table.js';
 import { drawTimeline, timelineLegend } from '../console/timeline.js';
 import type { Job } from './options.js';
-import type { Sequence, SequenceTracker } from './sequence.js';
-import { type NamedProfile, similarityRule } from './verdict.js';
+import type { Sequence, SequenceTracker } from './sequence/sequence.js';
+import { type NamedProfile, similarityRule } from './sequence/verdict.js';
 
 const SWITCHES_LISTED_MAX = 20;
 const CSV_COLUMNS = [

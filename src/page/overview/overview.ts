@@ -2,10 +2,10 @@
  * All series by health: what is broken first, each with its verdict in one sentence, since when, and usual beside now.
  * Only the rows that can be seen exist in the document; a thousand series cost no more than a screenful.
  */
-import type { Board, SeriesState } from '../board.js';
-import { h, setText } from '../dom.js';
-import type { Route } from '../format.js';
-import { HEALTH, HEALTH_ORDER, type Health, type Verdict } from './health.js';
+import type { Board, SeriesState } from '../data/board.js';
+import { HEALTH, HEALTH_ORDER, type Health, type Verdict } from '../data/health.js';
+import { h, setText } from '../kit/dom.js';
+import type { Route } from '../kit/format.js';
 import { SeriesRow } from './series-row.js';
 
 const REDRAW_MS = 250;

@@ -1,12 +1,13 @@
 /** One series in the overview: its verdict, usual beside now, distance and trend. Only what changed is written. */
-import type { RateState } from '../api.js';
-import type { Board, SeriesState } from '../board.js';
-import { h, setText } from '../dom.js';
-import { brief, duration, number, seriesLink, unitOf } from '../format.js';
-import { IncidentControls, remarkOf } from '../incident-controls.js';
-import { theme } from '../theme.js';
-import { stackBar } from '../what-if.js';
-import type { Verdict } from './health.js';
+
+import { IncidentControls, remarkOf } from '../controls/incident-controls.js';
+import { stackBar } from '../controls/what-if.js';
+import type { RateState } from '../data/api.js';
+import type { Board, SeriesState } from '../data/board.js';
+import type { Verdict } from '../data/health.js';
+import { h, setText } from '../kit/dom.js';
+import { brief, duration, number, seriesLink, unitOf } from '../kit/format.js';
+import { theme } from '../kit/theme.js';
 
 const SPARK = { width: 96, height: 22 };
 const STALE_MS = 10_000;

@@ -4,7 +4,7 @@
  * something of it has changed.
  */
 import { type Place, type Region, ringsOf } from '../../coverage/region.js';
-import type { Theme } from '../theme.js';
+import type { Theme } from '../kit/theme.js';
 import type { Camera } from './camera.js';
 import type { FrameBuffer } from './frames.js';
 import { lengthOf, type Units } from './map-units.js';

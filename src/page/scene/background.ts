@@ -4,7 +4,7 @@
  * for its stream.
  */
 import type { Place } from '../../coverage/region.js';
-import { h, setText } from '../dom.js';
+import { h, setText } from '../kit/dom.js';
 import { type Backdrop, linesOf, unpackCoast } from './backdrop.js';
 
 /** empty where the page was built without them */

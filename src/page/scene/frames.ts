@@ -5,7 +5,7 @@
  * Invariant: frames are in order of k; at most FRAMES_MAX of them, and OBJECTS_MAX objects in all, the newest ones.
  */
 import type { Assigned, Count, Obj } from '../../metric/evaluation.js';
-import type { Costs } from '../format.js';
+import type { Costs } from '../kit/format.js';
 
 export const FRAMES_MAX = 1200;
 const OBJECTS_MAX = 400_000;

@@ -1,6 +1,6 @@
 /** What is known of the object that is pointed at or chosen: who it is, its partner and error now, and its history. */
-import { h, setText } from '../dom.js';
-import { brief } from '../format.js';
+import { h, setText } from '../kit/dom.js';
+import { brief } from '../kit/format.js';
 import type { ObjectFacts } from './picking.js';
 
 const RUNS_MAX = 6;

@@ -4,8 +4,8 @@
  * there.
  */
 import { TRACK_COLOURS, trackColour } from '../../report/track-colour.js';
-import { h, setText } from '../dom.js';
-import { theme } from '../theme.js';
+import { h, setText } from '../kit/dom.js';
+import { theme } from '../kit/theme.js';
 import type { FrameBuffer, ShownFrame } from './frames.js';
 
 const ROW = 18;

@@ -5,8 +5,8 @@
  * that is fast without a graphics card.
  */
 
-import { h, setText } from '../dom.js';
-import { type Theme, theme } from '../theme.js';
+import { h, setText } from '../kit/dom.js';
+import { type Theme, theme } from '../kit/theme.js';
 import { Backdrop } from './backdrop.js';
 import type { Camera } from './camera.js';
 import type { FrameBuffer, ShownFrame, Side } from './frames.js';

@@ -4,7 +4,7 @@
  * then, and whenever the view has moved or time has jumped.
  */
 
-import type { Theme } from '../theme.js';
+import type { Theme } from '../kit/theme.js';
 import type { Camera } from './camera.js';
 import type { ShownFrame, Side } from './frames.js';
 

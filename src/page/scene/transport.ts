@@ -1,5 +1,5 @@
 /** The controls of time (pause, follow, step, scrub, replay) and the position they lead to. */
-import { h, setText } from '../dom.js';
+import { h, setText } from '../kit/dom.js';
 import type { Mode } from './player.js';
 
 export interface TransportEvents {

@@ -13,8 +13,8 @@ import { type FeedPart, NO_OBJECTS, type PackedList, pickFrom } from '../../wire
 import { agreementAt, agreementOfStep, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
 import { type Explanation, explain, explainByTime, milli } from '../../wiring/hypotheses.js';
 import { addLag, fitted, gapOf, type Lag, type LagSums, lagOf, lagSums, NO_LAG } from '../../wiring/lag.js';
+import type { Step } from '../pairing/step.js';
 import type { StreamPlan } from '../plan.js';
-import type { Step } from '../step.js';
 import { type ClassCounts, countClasses, unlikeClass } from './class-agreement.js';
 import { explainByDelay } from './delay-hypothesis.js';
 import { wordsOf } from './finding-words.js';

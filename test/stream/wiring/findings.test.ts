@@ -6,8 +6,8 @@ import { Stream } from '../../../src/stream/stream.js';
 import type { Finding } from '../../../src/wire/findings.js';
 import { mot17 } from '../../kit/metric/mot17.js';
 import { randomFrom } from '../../kit/random.js';
+import { keyed, moved, Rehearsal, rehearse, SCENE_START_MS, type Sent, scene } from '../../kit/scenes/wiring-scene.js';
 import { seedsTo, skipInFastRun, someOf } from '../../kit/system/system.js';
-import { keyed, moved, Rehearsal, rehearse, SCENE_START_MS, type Sent, scene } from '../../kit/wiring-scene.js';
 
 const MINUTE_MS = 60_000;
 
