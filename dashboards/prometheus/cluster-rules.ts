@@ -1,8 +1,8 @@
 /**
  * The rules for a cluster, made from rules.yml (`npm run dashboards`); the result is committed beside it. Every process
  * exposes the streams it owns, so a stream moves from one instance to another. Its numbers are put together first, and
- * only then are rates taken: counters go on where the owner before had brought them. Frames are counted by whoever
- * accepts them, from 0 on in every process: their rates are taken first, and added up.
+ * only then are rates taken: counters go on where the owner before had brought them. What a process counts since it
+ * began, as accepted frames and solves, is not part of what an owner hands on: there rates are taken first, and added up.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -13,22 +13,37 @@ const HEAD = `# Recording rules and alerts for several processes of TGOSPA Live 
 # put together before rates are taken, so counters continue when a stream moves to another process, and nothing looks like a spike.
 `;
 
-/** They are counted where feeds are accepted, not where streams are owned. */
-const ACCEPTED = ['tgospa_feed_frames_total', 'tgospa_feed_objects_total'];
-const OWNED = METRICS.filter(({ name, labels }) => labels.includes('stream') && !ACCEPTED.includes(name)).map(
+/** Counted by each process from 0 on, not part of the state of a stream. */
+const OF_PROCESSES = [
+  'tgospa_feed_frames_total',
+  'tgospa_feed_objects_total',
+  'tgospa_frames_late_total',
+  'tgospa_frames_duplicate_total',
+  'tgospa_frames_missing_total',
+  'tgospa_frames_gap_total',
+  'tgospa_frames_rejected_total',
+  'tgospa_objects_skipped_total',
+  'tgospa_frames_judged_total',
+  'tgospa_solves_total',
+  'tgospa_solves_uncertified_total',
+  'tgospa_audits_total',
+  'tgospa_audit_disagreements_total',
+];
+const OWNED = METRICS.filter(({ name, labels }) => labels.includes('stream') && !OF_PROCESSES.includes(name)).map(
   ({ name }) => name,
 );
 
 const together = (name: string) => `cluster:${name}:max`;
 /** A metric of ours, and no record that is named after it. */
 const METRIC = /(?<![:\w])tgospa_\w+(?![\w:])/g;
-const owned = (expr: string) => [...expr.matchAll(METRIC)].map(([name]) => name).filter((name) => OWNED.includes(name));
+const named = (expr: string, names: readonly string[]) =>
+  [...expr.matchAll(METRIC)].map(([name]) => name).filter((name) => names.includes(name));
 
-const ACCEPTED_RATE = new RegExp(`rate\\((?:${ACCEPTED.join('|')})(?:\\{[^}]*\\})?\\[\\w+\\]\\)`, 'g');
+const RATE = new RegExp(`(?:rate|increase)\\((?:${OF_PROCESSES.join('|')})(?:\\{[^}]*\\})?\\[\\w+\\]\\)`, 'g');
 
 const withoutInstances = (text: string) =>
   text
-    .replace(ACCEPTED_RATE, (rate) => `sum without (instance, pod) (${rate})`)
+    .replace(RATE, (rate) => `sum without (instance, pod) (${rate})`)
     .replace(METRIC, (name) => (OWNED.includes(name) ? together(name) : name))
     .replaceAll('job, instance', 'job')
     .replaceAll("job='%s',instance='%s'", "job='%s'")
@@ -38,7 +53,8 @@ const withoutInstances = (text: string) =>
 
 /** Rules about streams; those about a process stay as they are. */
 const isOfStreams = (group: string, rule: string) =>
-  /job, instance, stream/.test(rule) || (group !== 'tgospa-evaluator' && owned(rule).length > 0);
+  /job, instance, stream/.test(rule) ||
+  (group !== 'tgospa-evaluator' && named(rule, [...OWNED, ...OF_PROCESSES]).length > 0);
 
 /** The text of rules-cluster.yml. */
 export function clusterRules(text: string): string {
@@ -49,7 +65,7 @@ export function clusterRules(text: string): string {
   const rewritten = parts.map((part) => {
     group = /^ {2}- name: (\S+)/.exec(part)?.[1] ?? group;
     if (!part.startsWith('      - ') || !isOfStreams(group, part)) return part;
-    for (const name of owned(part)) asked.add(name);
+    for (const name of named(part, OWNED)) asked.add(name);
     return withoutInstances(part);
   });
   const records = [...asked].map(
@@ -58,9 +74,29 @@ export function clusterRules(text: string): string {
   return [HEAD, 'groups:\n  - name: tgospa-owners\n    rules:\n', ...records, '\n', ...rewritten].join('');
 }
 
-const fileOf = (name: string) => fileURLToPath(new URL(`../../../dashboards/prometheus/${name}`, import.meta.url));
+const OPERATOR_HEAD = `# For the Prometheus operator. Generated from dashboards/prometheus/rules.yml by \`npm run dashboards\`: change that one.
+apiVersion: monitoring.coreos.com/v1
+kind: PrometheusRule
+metadata:
+  name: tgospa
+  labels: { app.kubernetes.io/name: tgospa }
+spec:
+`;
 
-export const RULES = { single: fileOf('rules.yml'), cluster: fileOf('rules-cluster.yml') };
+/** The same rules as an object of Kubernetes: the text of docker/kubernetes/rules.yaml. */
+export const operatorRules = (rules: string): string =>
+  OPERATOR_HEAD + rules.slice(rules.indexOf('groups:\n')).replaceAll(/^(?=.)/gm, '  ');
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  writeFileSync(RULES.cluster, clusterRules(readFileSync(RULES.single, 'utf8')));
+const fileOf = (path: string) => fileURLToPath(new URL(`../../../${path}`, import.meta.url));
+
+export const RULES = {
+  single: fileOf('dashboards/prometheus/rules.yml'),
+  cluster: fileOf('dashboards/prometheus/rules-cluster.yml'),
+  operator: fileOf('docker/kubernetes/rules.yaml'),
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const rules = clusterRules(readFileSync(RULES.single, 'utf8'));
+  writeFileSync(RULES.cluster, rules);
+  writeFileSync(RULES.operator, operatorRules(rules));
+}

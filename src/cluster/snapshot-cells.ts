@@ -33,7 +33,7 @@ function encode({ packed, ...head }: PackedSnapshot): Uint8Array {
   return Buffer.concat([length, text, deflateRawSync(packed, { level: 1 })]);
 }
 
-function decode(bytes: Uint8Array): PackedSnapshot {
+export function decodeSnapshot(bytes: Uint8Array): PackedSnapshot {
   const buffer = Buffer.from(bytes);
   const end = 4 + buffer.readUInt32LE(0);
   return { ...(JSON.parse(buffer.toString('utf8', 4, end)) as Head), packed: inflateRawSync(buffer.subarray(end)) };
@@ -69,7 +69,7 @@ export class SnapshotCells {
     const snapshots = stored.filter(({ subject }) => subject !== layout.floorSubject(partition));
     return Promise.all(
       snapshots.map(async ({ sequence: revision, bytes }) => {
-        const snapshot = decode(bytes);
+        const snapshot = decodeSnapshot(bytes);
         const { stream, position } = snapshot;
         this.#known.set(stream, { cell: await layout.snapshotCell(partition, stream), revision, position });
         return unpacked(snapshot);
@@ -84,7 +84,7 @@ export class SnapshotCells {
 
   async of(stream: string): Promise<Snapshot | undefined> {
     const { bytes } = await (await this.layout.snapshotCell(this.partition, stream)).read();
-    return bytes.length === 0 ? undefined : unpacked(decode(bytes));
+    return bytes.length === 0 ? undefined : unpacked(decodeSnapshot(bytes));
   }
 
   /** Stores it, unless there is a newer one. */
@@ -105,7 +105,7 @@ export class SnapshotCells {
         // another owner wrote one: of the same log, so only its position matters
         const { revision, bytes: other } = await known.cell.read(signal);
         known.revision = revision;
-        known.position = other.length === 0 ? 0 : decode(other).position;
+        known.position = other.length === 0 ? 0 : decodeSnapshot(other).position;
       }
     }
   }

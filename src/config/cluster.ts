@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Context, count, field, name, positive, readable } from './fields.js';
 import { brokerAddress, checkPassword, loginShape, sourcePassword } from './sources.js';
 
-export const CLUSTER_ROLES = ['gateway', 'evaluator', 'notifier'] as const;
+export const CLUSTER_ROLES = ['gateway', 'evaluator', 'reader', 'notifier'] as const;
 export type ClusterRole = (typeof CLUSTER_ROLES)[number];
 
 export const cluster = (context: Context) =>
@@ -25,7 +25,7 @@ export const cluster = (context: Context) =>
       roles: field(
         z.array(z.enum(CLUSTER_ROLES)).min(1),
         [...CLUSTER_ROLES],
-        'what this process does: accepts feeds, evaluates partitions, notifies; readers and the page are served by all',
+        'what this process does: accepts feeds, evaluates partitions, serves the page and those who read, notifies; /metrics and health are served by all',
       ),
       version: field(
         count(0),

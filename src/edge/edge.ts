@@ -13,7 +13,7 @@ import type { IncidentEvent } from '../wire/incidents.js';
 import { Http } from './http.js';
 import type { Health, IncidentPort, LivePort, StreamView } from './live-port.js';
 import { builtPage } from './page-files.js';
-import type { Access } from './peers/access.js';
+import { type Access, readerRefusal } from './peers/access.js';
 import { ServerFaults } from './peers/server-faults.js';
 import type { Endpoint, Sockets } from './sockets.js';
 import { readFilter, Subscribers } from './subscribers.js';
@@ -91,7 +91,7 @@ export class Edge {
 
   #live(): Endpoint {
     const open: Endpoint['open'] = (query, identity) => {
-      const filter = readFilter(query, identity);
+      const filter = readerRefusal(this.#parts.config) ?? readFilter(query, identity);
       return 'code' in filter ? filter : (peer) => this.subscribers.subscribe(peer, filter);
     };
     return { name: 'live', role: 'read', open };

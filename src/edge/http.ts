@@ -16,7 +16,7 @@ import { handleIncident } from './incident-actions.js';
 import { RequestRates } from './limits/request-rates.js';
 import type { Health, IncidentPort, LivePort } from './live-port.js';
 import type { PageFiles } from './page-files.js';
-import { type Access, type Identity, targetOf } from './peers/access.js';
+import { type Access, type Identity, readerRefusal, targetOf } from './peers/access.js';
 import type { ServerFaults } from './peers/server-faults.js';
 import type { Filter } from './subscribers.js';
 
@@ -180,6 +180,9 @@ const BODY_MAX = 8192;
 /** a probe must see that the program lives, whoever else asks from its address */
 const HEALTH: ReadonlySet<string> = new Set(['/healthz', '/-/healthy', '/readyz', '/-/ready']);
 
+/** what every process of a cluster answers, whatever its roles */
+const ROLELESS: ReadonlySet<string> = new Set([...HEALTH, '/metrics', '/v1/ingest']);
+
 const NOBODY: Identity = { name: 'nobody', token: false, roles: new Set(), covers: () => false, coversAll: false };
 
 export class Http {
@@ -206,12 +209,18 @@ export class Http {
     try {
       const { pathname } = targetOf(request);
       if (!HEALTH.has(pathname)) this.#spend(`address ${request.socket.remoteAddress}`);
+      this.#checkRole(pathname);
       if (this.#parts.page.serve(request, response, pathname)) return;
       answer = await this.#route(request);
     } catch (error) {
       answer = this.#failure(error);
     }
     await this.#respond(request, response, answer);
+  }
+
+  #checkRole(pathname: string): void {
+    const refusal = ROLELESS.has(pathname) ? null : readerRefusal(this.#parts.config);
+    if (refusal) throw new HttpFault(refusal.code, refusal.message);
   }
 
   #spend(client: string): void {

@@ -23,7 +23,7 @@ export interface RuleFile {
 
 export const RULES_FILE = fileURLToPath(new URL('../../../dashboards/prometheus/rules.yml', import.meta.url));
 
-export const readRules = (): RuleFile => parse(readFileSync(RULES_FILE, 'utf8'));
+export const readRules = (file = RULES_FILE): RuleFile => parse(readFileSync(file, 'utf8'));
 
 export const rulesOf = ({ groups }: RuleFile): Rule[] => groups.flatMap(({ rules }) => rules);
 

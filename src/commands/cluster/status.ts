@@ -92,8 +92,9 @@ export function statusText({ processes, partitions }: Census, all: boolean): str
   const standing = ({ owner, lives }: { owner: string | null; lives: boolean }) =>
     owner === null ? 'nobody' : lives ? owner : `${owner} (silent)`;
   const served = partitions.filter(({ lives }) => lives).length;
+  const living = processes.filter(({ lives }) => lives).length;
   return [
-    `${served} of ${partitions.length} partitions are served by ${processes.filter(({ lives }) => lives).length} processes.`,
+    `${served} of ${partitions.length} partitions are served by ${living} ${living === 1 ? 'process' : 'processes'}.`,
     '',
     ...drawTable(
       ['process', 'state', 'roles', 'partitions', 'page'].map((title, n) => ({

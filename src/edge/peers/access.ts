@@ -31,6 +31,12 @@ export interface HttpRefusal {
 
 export const refusal = (code: HttpCode, message: string): HttpRefusal => ({ code, message });
 
+/** Why nothing can be read here: a process of a cluster need not serve those who read. */
+export function readerRefusal({ cluster }: Config): HttpRefusal | null {
+  if (!cluster || cluster.roles.includes('reader')) return null;
+  return refusal('not_found', 'this process serves nobody who reads; its cluster.roles leave out reader');
+}
+
 const ANYONE: Identity = {
   name: 'anyone',
   token: false,

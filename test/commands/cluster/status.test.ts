@@ -112,6 +112,7 @@ describe('tgospa cluster status', function () {
       const status = await run(...config);
       return status.code === 0 && status;
     });
+    assert.match(well.text, /^1 of 1 partitions are served by 1 process\.$/m);
     assert.match(well.text, /^a +lives +evaluator +1 +http:\/\/a:9477$/m);
     over = true;
     await living;

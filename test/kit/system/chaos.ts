@@ -1,7 +1,7 @@
 /**
- * A cluster of real processes on real brokers, with real clients, to which things are done: evaluators are killed,
- * brokers are killed, an owner stands still for longer than its lease. What is left in the end is judged by
- * `cluster-judge.ts`.
+ * A cluster of real processes on real brokers, with real clients, to which things are done: evaluators, gateways and
+ * brokers are killed, an owner stands still for longer than its lease, lines between machines are cut, the power of all
+ * brokers fails. What is left in the end is judged by `cluster-judge.ts`.
  */
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
@@ -10,11 +10,16 @@ import { randomFrom } from '../random.js';
 import { type Acked, judge, type Verdict } from './cluster-judge.js';
 import { EvaluatorProcess, timeless } from './evaluator-process.js';
 import { NatsCluster } from './nats.js';
+import { type Machine, Network, type Place } from './network.js';
+import { Disk } from './power.js';
+import { SnapshotWatch } from './snapshot-watch.js';
 import { SYSTEM_TIMEOUT_MS, until } from './system.js';
 
 export interface ChaosPlan {
   seed: number;
   evaluators: number;
+  /** processes that accept feeds and answer readers, and own nothing */
+  gateways: number;
   /** 1, or 3 that replicate */
   brokers: 1 | 3;
   streams: number;
@@ -25,16 +30,48 @@ export interface ChaosPlan {
   calmMs: number;
   renewMs: number;
   expiryMs: number;
+  /** for about so long lines are cut; brokers choose another leader after 4 to 9 s */
+  cutMs: number;
 }
 
-/** of an evaluator: killed, stands still; of a broker: killed, killed and its disk is lost */
-export type Trouble = 'kill' | 'suspend' | 'broker' | 'disk';
+/** Somebody who looks on. */
+export interface Witness {
+  /** everything runs at these addresses (host:port), and frames flow */
+  begin(addresses: string[]): Promise<void>;
+  /** the next trouble may come when this resolves */
+  calm(): Promise<void>;
+  /** the last trouble is over; frames flow until this resolves */
+  end(): Promise<void>;
+}
+
+/**
+ * Of an evaluator: killed, stands still, hears no broker, does not hear one of them. Of a gateway: killed. Of a broker:
+ * killed, killed and its disk is lost, hears nobody but the test, does not hear one of the others. Of all brokers: a
+ * power cut.
+ */
+export type Trouble =
+  | 'kill'
+  | 'suspend'
+  | 'isolate'
+  | 'line'
+  | 'gateway'
+  | 'broker'
+  | 'disk'
+  | 'split'
+  | 'half'
+  | 'power';
+
+const OF_NETWORKS: readonly Trouble[] = ['isolate', 'line', 'split', 'half'];
 
 export interface ChaosResult extends Verdict {
   /** seconds from a kill or a stop until its last partition was served by somebody else */
   takeovers: number[];
   /** partitions whose owner heard that it was none any more */
   fenced: number;
+  /** lines that were cut */
+  cuts: number;
+  /** snapshots that were seen to be stored, none of them older than the one before it */
+  snapshots: number;
   frames: number;
 }
 
@@ -76,8 +113,13 @@ function ownedBy(evaluator: EvaluatorProcess): Set<number> {
 
 export class Chaos {
   readonly #random: () => number;
+  readonly #network: Network | null;
+  readonly #disk: Disk | null;
   readonly #brokers: NatsCluster;
+  #snapshots: SnapshotWatch | null = null;
   #evaluators: EvaluatorProcess[] = [];
+  #gateways: EvaluatorProcess[] = [];
+  #cuts = 0;
   #clients: FeedClient[] = [];
   readonly #acked = new Map<string, number>();
   readonly #takeovers: number[] = [];
@@ -90,15 +132,30 @@ export class Chaos {
   constructor(
     readonly plan: ChaosPlan,
     readonly say: (line: string) => void = () => {},
+    readonly witness?: Witness,
   ) {
     this.#random = randomFrom(plan.seed);
-    this.#brokers = new NatsCluster(plan.brokers);
+    this.#network = plan.troubles.some((trouble) => OF_NETWORKS.includes(trouble)) ? new Network() : null;
+    this.#disk = plan.troubles.includes('power') ? new Disk() : null;
+    this.#brokers = new NatsCluster(plan.brokers, (n) => ({
+      ...(this.#network ? { place: this.#network.machine() } : {}),
+      ...(this.#disk ? { disk: `${this.#disk.folder}/${n}` } : {}),
+    }));
+  }
+
+  get #processes(): EvaluatorProcess[] {
+    return [...this.#evaluators, ...this.#gateways];
+  }
+
+  #pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.#random() * from.length)];
   }
 
   get #config() {
     const { partitions, renewMs, expiryMs, brokers: replicas } = this.plan;
     const sizes = { logMaxBytes: 1 << 26, logKeepBytes: 1 << 26, stateMaxBytes: 1 << 26 };
     return {
+      listen: { insecure: this.#network !== null },
       cluster: { servers: this.#brokers.urls, replicas, partitions, renewMs, expiryMs, moveMs: 500, ...sizes },
       data: { snapshotFrames: 40 },
       evaluation: { budgetMs: 600_000 },
@@ -109,34 +166,49 @@ export class Chaos {
   async run(): Promise<ChaosResult> {
     try {
       await this.#brokers.start();
-      for (let n = 0; n < this.plan.evaluators; n++) this.#evaluators.push(await EvaluatorProcess.create(this.#config));
-      await Promise.all(this.#evaluators.map(started));
+      const { cluster, ...others } = this.#config;
+      const relay = { ...others, cluster: { ...cluster, roles: ['gateway', 'reader'] } };
+      const create = (config: object) => EvaluatorProcess.create(config, this.#network?.machine());
+      for (let n = 0; n < this.plan.evaluators; n++) this.#evaluators.push(await create(this.#config));
+      for (let n = 0; n < this.plan.gateways; n++) this.#gateways.push(await create(relay));
+      await Promise.all(this.#processes.map(started));
       await this.#served();
+      this.#snapshots = await SnapshotWatch.start(this.#brokers.urls, this.#config);
       const sending = this.#send();
+      sending.catch(() => {});
+      await this.witness?.begin(this.#processes.map(({ http }) => new URL(http).host));
       for (const trouble of this.plan.troubles) {
         await sleep(this.plan.calmMs * (0.5 + this.#random()));
+        await this.witness?.calm();
+        const taken = this.#takeovers.length;
         await this.#make(trouble);
+        this.say([trouble, ...this.#takeovers.slice(taken)].join(' '));
         await this.#served();
       }
       await sleep(this.plan.calmMs);
+      await this.witness?.end();
       this.#over = true;
       await sending;
       return await this.#judge();
     } catch (error) {
-      for (const [n, one] of this.#evaluators.entries()) this.say(`evaluator ${n}: ${one.output.slice(-3000)}`);
+      for (const [n, one] of this.#processes.entries()) this.say(`process ${n}: ${one.output.slice(-3000)}`);
       for (const broker of this.#brokers.servers) this.say(`${broker.options.name}: ${broker.logged.slice(-2000)}`);
       throw error;
     } finally {
+      this.#over = true;
       await Promise.all(this.#clients.map((client) => client.close({ flush: false }).catch(() => {})));
-      await Promise.all(this.#evaluators.map((one) => one.dispose()));
+      await this.#snapshots?.close();
+      await Promise.all(this.#processes.map((one) => one.dispose()));
       await this.#brokers.close();
+      this.#disk?.close();
+      this.#network?.close();
     }
   }
 
   /** Every process says that every partition has an owner. */
   async #served(): Promise<void> {
     await until('all partitions are served', async () => {
-      const ready = this.#evaluators.map((one) =>
+      const ready = this.#processes.map((one) =>
         one.json<{ ready: boolean }>('/readyz').catch(() => ({ ready: false })),
       );
       return (await Promise.all(ready)).every((one) => one.ready);
@@ -156,7 +228,7 @@ export class Chaos {
   }
 
   #connect(n: number, role: 'reference' | 'tracker'): FeedClient {
-    const { http } = this.#evaluators[(n + (role === 'tracker' ? 1 : 0)) % this.#evaluators.length];
+    const { http } = this.#processes[(n + (role === 'tracker' ? 1 : 0)) % this.#processes.length];
     const stream = `stream-${n}`;
     const client = connect({
       url: `${http.replace('http', 'ws')}/v1/ingest`,
@@ -175,37 +247,85 @@ export class Chaos {
   }
 
   async #make(trouble: Trouble): Promise<void> {
-    const { expiryMs } = this.plan;
-    const at = Math.floor(this.#random() * this.#evaluators.length);
-    const victim = this.#evaluators[at];
-    const isOfBroker = trouble === 'broker' || trouble === 'disk';
-    this.say(`${trouble} ${isOfBroker ? '' : at}`);
-    const dead = this.#evaluators.find((one) => one.hasEnded);
-    if (dead) throw new Error('an evaluator has ended by itself');
-    if (isOfBroker) await this.#killBroker(trouble === 'disk');
-    else {
-      const owned = await until('the victim owns a partition', () => {
-        const partitions = ownedBy(victim);
-        return partitions.size > 0 && partitions;
-      });
-      const atMs = Date.now();
-      if (trouble === 'kill') {
-        this.#outputs.push(victim.output);
-        await victim.kill();
-      } else victim.signal('SIGSTOP');
-      await this.#taken(owned, atMs, victim);
-      if (trouble === 'kill') await started(victim);
-      else {
-        await sleep(expiryMs * this.#random());
-        victim.signal('SIGCONT');
-        await until('it hears that others own them', () => {
-          const lost = logged(victim.output).filter((line) => line.event === 'partition_lost');
-          return [...owned].every((one) =>
-            lost.some(({ partition, time }) => partition === one && Date.parse(time) >= atMs),
-          );
-        });
-      }
+    if (this.#processes.some((one) => one.hasEnded)) throw new Error('a process has ended by itself');
+    switch (trouble) {
+      case 'kill':
+      case 'suspend':
+      case 'isolate':
+        return this.#stopOwner(trouble);
+      case 'gateway':
+        return this.#restart(this.#pick(this.#gateways));
+      case 'broker':
+      case 'disk':
+        return this.#killBroker(trouble === 'disk');
+      case 'power':
+        return this.#cutPower();
+      default:
+        return this.#cutLines(trouble);
     }
+  }
+
+  async #restart(victim: EvaluatorProcess): Promise<void> {
+    this.#outputs.push(victim.output);
+    await victim.kill();
+    await started(victim);
+  }
+
+  /** An owner is killed, stands still or hears no broker: others take what it owned, and it hears of that. */
+  async #stopOwner(trouble: 'kill' | 'suspend' | 'isolate'): Promise<void> {
+    const victim = this.#pick(this.#evaluators);
+    const owned = await until('the victim owns a partition', () => {
+      const partitions = ownedBy(victim);
+      return partitions.size > 0 && partitions;
+    });
+    const atMs = Date.now();
+    if (trouble === 'kill') {
+      this.#outputs.push(victim.output);
+      await victim.kill();
+    } else if (trouble === 'suspend') victim.signal('SIGSTOP');
+    else for (const broker of this.#brokers.servers) this.#cut(victim.place, broker.place);
+    await this.#taken(owned, atMs, victim);
+    if (trouble === 'kill') return started(victim);
+    await sleep(this.plan.expiryMs * this.#random());
+    if (trouble === 'suspend') victim.signal('SIGCONT');
+    else this.#network!.heal();
+    await until('it hears that others own them', () => {
+      const lost = logged(victim.output).filter((line) => line.event === 'partition_lost');
+      return [...owned].every((one) =>
+        lost.some(({ partition, time }) => partition === one && Date.parse(time) >= atMs),
+      );
+    });
+  }
+
+  #cut(one: Place, other: Place): void {
+    this.#cuts++;
+    this.#network!.cut(one as Machine, other as Machine);
+  }
+
+  /** Some hear each other no longer, for a while; when they do again, everything flows again. */
+  async #cutLines(trouble: 'line' | 'split' | 'half'): Promise<void> {
+    const broker = this.#pick(this.#brokers.servers);
+    const others = this.#brokers.servers.filter((one) => one !== broker);
+    const far = {
+      line: [this.#pick(this.#processes)],
+      split: [...others, ...this.#processes],
+      half: [this.#pick(others)],
+    }[trouble];
+    for (const one of far) this.#cut(broker.place, one.place);
+    await sleep(this.plan.cutMs * (0.5 + this.#random()));
+    // a majority hears each other, and everybody hears one of it
+    if (trouble !== 'half') await this.#flows();
+    this.#network!.heal();
+    await this.#flows();
+  }
+
+  /** What brokers acknowledged was on their disks. */
+  async #cutPower(): Promise<void> {
+    this.#disk!.cutPower();
+    await Promise.all(this.#brokers.servers.map((server) => server.stop('SIGKILL')));
+    this.#disk!.powerUp();
+    await Promise.all(this.#brokers.servers.map((server) => server.start()));
+    await this.#flows();
   }
 
   /** Waits until others have taken what a process owned. */
@@ -230,7 +350,7 @@ export class Chaos {
 
   async #killBroker(loseDisk: boolean): Promise<void> {
     const { servers } = this.#brokers;
-    const victim = servers[Math.floor(this.#random() * servers.length)];
+    const victim = this.#pick(servers);
     await victim.stop('SIGKILL');
     await sleep(500 + 1500 * this.#random());
     // with others left, everything must go on without it
@@ -240,12 +360,12 @@ export class Chaos {
   }
 
   async #judge(): Promise<ChaosResult> {
-    const outputs = [...this.#outputs, ...this.#evaluators.map((one) => one.output)].join('\n');
+    const outputs = [...this.#outputs, ...this.#processes.map((one) => one.output)].join('\n');
     const fenced = logged(outputs).filter(({ event }) => event === 'partition_lost' || event === 'log_lost').length;
     await until('everything acked is applied', async () => {
-      const { streams } = await this.#evaluators[0].json<{ streams: Array<{ feeds: Array<{ seq: number }> }> }>(
-        '/v1/streams',
-      );
+      const { streams } = await this.#processes
+        .at(-1)!
+        .json<{ streams: Array<{ feeds: Array<{ seq: number }> }> }>('/v1/streams');
       return (
         streams.length === this.plan.streams && streams.every(({ feeds }) => feeds.every(({ seq }) => seq === this.#k))
       );
@@ -254,11 +374,12 @@ export class Chaos {
     for (const stream of Array.from({ length: this.plan.streams }, (_, n) => `stream-${n}`))
       windows.set(
         stream,
-        await this.#evaluators[0].json(
-          `/v1/window?stream=${stream}&tracker=${SERIES.tracker}&profile=${SERIES.profile}`,
-        ),
+        await this.#processes
+          .at(-1)!
+          .json(`/v1/window?stream=${stream}&tracker=${SERIES.tracker}&profile=${SERIES.profile}`),
       );
-    for (const one of this.#evaluators) await one.end();
+    for (const one of this.#processes) await one.end();
+    const snapshots = await this.#snapshots!.close();
     if (this.#rejects.length > 0) throw new Error(`rejected: ${this.#rejects[0]}`);
     const connection = await connectNats({
       name: 'judge',
@@ -269,7 +390,15 @@ export class Chaos {
     try {
       const verdict = await judge(connection, this.#config, this.#acked as Acked, SERIES);
       for (const [stream, window] of windows) sameWindow(stream, window, verdict.windows.get(stream));
-      return { ...verdict, fenced, takeovers: this.#takeovers, frames: this.#k * this.#clients.length };
+      const cuts = this.#cuts;
+      return {
+        ...verdict,
+        fenced,
+        cuts,
+        snapshots,
+        takeovers: this.#takeovers,
+        frames: this.#k * this.#clients.length,
+      };
     } finally {
       await connection.close();
     }

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HERE, type Place } from './network.js';
 import { Program } from './program.js';
 import { freePort } from './system.js';
 
@@ -17,17 +18,18 @@ export class EvaluatorProcess {
   private constructor(
     readonly port: number,
     config: object,
+    readonly place: Place,
   ) {
     writeFileSync(join(this.#folder, 'tgospa.yaml'), JSON.stringify(config));
   }
 
   /** A folder with this configuration and a port; nothing runs yet. */
-  static async create(config: object): Promise<EvaluatorProcess> {
-    return new EvaluatorProcess(await freePort(), config);
+  static async create(config: object, place = HERE): Promise<EvaluatorProcess> {
+    return new EvaluatorProcess(await freePort(), config, place);
   }
 
   get http(): string {
-    return `http://127.0.0.1:${this.port}`;
+    return `http://${this.place.address}:${this.port}`;
   }
 
   /** Its data folder. */
@@ -46,8 +48,8 @@ export class EvaluatorProcess {
   }
 
   async start(preload?: string): Promise<void> {
-    const args = ['serve', '--port', String(this.port), '--data', this.data];
-    this.#program = Program.tgospa(args, { cwd: this.#folder, preload });
+    const args = ['serve', '--host', this.place.address, '--port', String(this.port), '--data', this.data];
+    this.#program = Program.tgospa(args, { cwd: this.#folder, preload, place: this.place });
     await this.#program.shows(/listening on http/);
   }
 

@@ -74,8 +74,8 @@ export class Monitoring {
     this.#programs = programs;
   }
 
-  /** Scrapes `target` (host:port) every second and evaluates `rules` as often. */
-  static async start(folder: string, target: string, rules: string): Promise<Monitoring> {
+  /** Scrapes `targets` (host:port) every second and evaluates `rules` as often. */
+  static async start(folder: string, targets: string | string[], rules: string): Promise<Monitoring> {
     const receiver = await Receiver.start();
     const programs: Program[] = [];
     const monitoring = (url: string) => new Monitoring(receiver, url, programs);
@@ -83,7 +83,7 @@ export class Monitoring {
       const alertPort = await freePort();
       programs.push(startAlertmanager(folder, alertPort, receiver.url));
       const port = await freePort();
-      programs.push(startPrometheus(folder, port, target, alertPort, rules));
+      programs.push(startPrometheus(folder, port, [targets].flat(), alertPort, rules));
       await programs[0].ready(`http://127.0.0.1:${alertPort}/-/ready`);
       await programs[1].ready(`http://127.0.0.1:${port}/-/ready`);
       return monitoring(`http://127.0.0.1:${port}`);
@@ -152,12 +152,12 @@ export function startAlertmanager(folder: string, port: number, webhook: string)
   ]);
 }
 
-function startPrometheus(folder: string, port: number, target: string, alertPort: number, rules: string): Program {
+function startPrometheus(folder: string, port: number, targets: string[], alertPort: number, rules: string): Program {
   const config = configuration('prometheus.yml');
   config.global = { scrape_interval: '1s', evaluation_interval: '1s' };
   config.rule_files = [join(folder, 'rules.yml')];
   config.alerting.alertmanagers[0].static_configs[0].targets = [`127.0.0.1:${alertPort}`];
-  config.scrape_configs[0].static_configs[0].targets = [target];
+  config.scrape_configs[0].static_configs[0].targets = targets;
   writeFileSync(join(folder, 'rules.yml'), rules);
   const file = join(folder, 'prometheus.yml');
   writeFileSync(file, stringify(config));

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HERE, type Place } from './network.js';
 import { freePort, skipInFastRun, skipUnless, until } from './system.js';
 
 const VERSION = /v(\d+)\.(\d+)\.(\d+)/.exec(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout ?? '');
@@ -27,7 +28,7 @@ export function skipUnlessNats(test: Mocha.Context): void {
   skipUnless(test, isNewEnough(), `${found}; .ci/nats-server FOLDER fetches one that is new enough`);
 }
 
-interface BrokerOptions {
+export interface BrokerOptions {
   name?: string;
   /** of the configuration; in place of those for a JetStream that is safe against a power cut */
   jetstream?: string[];
@@ -35,6 +36,10 @@ interface BrokerOptions {
   more?: string[];
   /** a whole configuration, in place of all that; its port and folder are replaced */
   text?: string;
+  /** where it runs, if not here */
+  place?: Place;
+  /** of what it stores, if not its own */
+  disk?: string;
 }
 
 /** The brokers that decide where streams are, as the one that leads them sees the others. */
@@ -51,8 +56,22 @@ export class NatsServer {
 
   constructor(readonly options: BrokerOptions = {}) {}
 
+  /** where it runs */
+  get place(): Place {
+    return this.options.place ?? HERE;
+  }
+
+  get #store(): string {
+    return this.options.disk ?? join(this.folder, 'store');
+  }
+
   get url(): string {
-    return `nats://127.0.0.1:${this.port}`;
+    return `nats://${this.place.address}:${this.port}`;
+  }
+
+  /** its monitoring address */
+  get monitor(): string {
+    return `http://${this.place.address}:${this.#monitorPort}`;
   }
 
   get pid(): number {
@@ -71,20 +90,21 @@ export class NatsServer {
     this.#monitorPort ||= await freePort();
     const lines = [
       ...this.#ownLines(),
-      `http: 127.0.0.1:${this.#monitorPort}`,
+      `http: ${this.place.address}:${this.#monitorPort}`,
       `log_file: "${join(this.folder, 'log')}"`,
       ...(this.options.more ?? []),
       ...more,
     ];
     const config = join(this.folder, 'nats.conf');
     writeFileSync(config, `${lines.join('\n')}\n`);
-    this.#process = spawn('nats-server', ['-c', config], { stdio: 'ignore' });
+    const [program, words] = this.place.command('nats-server', ['-c', config]);
+    this.#process = spawn(program, words, { stdio: 'ignore' });
   }
 
   #ownLines(): string[] {
     const { name = 'broker', jetstream = ['sync_interval: always'], text } = this.options;
-    const listen = `listen: 127.0.0.1:${this.port}`;
-    const store = `store_dir: "${join(this.folder, 'store')}"`;
+    const listen = `listen: ${this.place.address}:${this.port}`;
+    const store = `store_dir: "${this.#store}"`;
     if (text !== undefined) return [text.replace(/^listen: .*$/m, listen).replace(/store_dir: "[^"]*"/, store)];
     const more = ['max_mem: 64MB', 'max_file: 4GB', ...jetstream].join(', ');
     return [`server_name: ${name}`, listen, `jetstream { ${store}, ${more} }`];
@@ -97,7 +117,7 @@ export class NatsServer {
 
   async isHealthy(): Promise<boolean> {
     if (this.#ended) throw new Error(`the broker ended: ${this.logged}`);
-    return fetch(`http://127.0.0.1:${this.#monitorPort}/healthz`).then(
+    return fetch(`${this.monitor}/healthz`).then(
       (answer) => answer.ok,
       () => false,
     );
@@ -106,7 +126,7 @@ export class NatsServer {
   /** Who leads all brokers, and, if this one does, the others. */
   async metaGroup(): Promise<MetaGroup | undefined> {
     if (this.#ended) return undefined;
-    const answer = await fetch(`http://127.0.0.1:${this.#monitorPort}/jsz`).catch(() => null);
+    const answer = await fetch(`${this.monitor}/jsz`).catch(() => null);
     return ((await answer?.json()) as { meta_cluster?: MetaGroup } | undefined)?.meta_cluster;
   }
 
@@ -146,7 +166,7 @@ export class NatsServer {
 
   /** All that it has stored is gone, while it is down. */
   loseDisk(): void {
-    rmSync(join(this.folder, 'store'), { recursive: true, force: true });
+    rmSync(this.#store, { recursive: true, force: true });
   }
 
   async close(): Promise<void> {
@@ -162,7 +182,11 @@ const JOIN_MS = 10_000;
 export class NatsCluster {
   readonly servers: NatsServer[] = [];
 
-  constructor(readonly size = 3) {}
+  /** `optionsOf` says more about the n-th of them. */
+  constructor(
+    readonly size = 3,
+    readonly optionsOf: (n: number) => BrokerOptions = () => ({}),
+  ) {}
 
   get urls(): string[] {
     return this.servers.map(({ url }) => url);
@@ -171,10 +195,13 @@ export class NatsCluster {
   async start(): Promise<void> {
     const ports: number[] = [];
     while (ports.length < this.size) ports.push(await freePort());
-    const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(', ');
-    for (const [n, port] of ports.entries()) {
-      const cluster = `cluster { name: tgospa, listen: 127.0.0.1:${port}, routes: [${routes}] }`;
-      this.servers.push(new NatsServer({ name: `broker-${n}`, more: this.size === 1 ? [] : [cluster] }));
+    const options = ports.map((_, n) => this.optionsOf(n));
+    const hosts = ports.map((port, n) => `${(options[n].place ?? HERE).address}:${port}`);
+    const routes = hosts.map((host) => `nats://${host}`).join(', ');
+    for (const [n, host] of hosts.entries()) {
+      const cluster = `cluster { name: tgospa, listen: ${host}, routes: [${routes}] }`;
+      const more = this.size === 1 ? [] : [cluster];
+      this.servers.push(new NatsServer({ name: `broker-${n}`, ...options[n], more }));
     }
     // two found the cluster, and the others join it one by one
     const [first, second, ...others] = this.servers;

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { HERE, type Place } from './network.js';
 import { until } from './system.js';
 
 /** `tgospa` of this build. */
@@ -26,6 +27,8 @@ interface Surroundings {
   env?: NodeJS.ProcessEnv;
   /** loaded before anything else */
   preload?: string;
+  /** where it runs, if not here */
+  place?: Place;
 }
 
 export class Program {
@@ -37,8 +40,8 @@ export class Program {
   #isClosed = false;
   #waiting: Array<() => void> = [];
 
-  constructor(command: string, args: string[], { cwd, env }: Surroundings = {}) {
-    this.child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  constructor(command: string, args: string[], { cwd, env, place = HERE }: Surroundings = {}) {
+    this.child = spawn(...place.command(command, args), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const stream of [this.child.stdout!, this.child.stderr!])
       stream.on('data', (chunk) => {
         this.output = (this.output + chunk).slice(-OUTPUT_KEPT);
@@ -52,10 +55,10 @@ export class Program {
   }
 
   /** `tgospa` with these words. */
-  static tgospa(args: string[], { cwd, env, preload }: Surroundings = {}): Program {
+  static tgospa(args: string[], { cwd, env, preload, place }: Surroundings = {}): Program {
     const own = { ...bareEnvironment(), ...env };
     if (preload !== undefined) own.NODE_OPTIONS = `${own.NODE_OPTIONS ?? ''} --import=${preload}`;
-    return new Program(process.execPath, [...NODE_FLAGS, MAIN, ...args], { cwd, env: own });
+    return new Program(process.execPath, [...NODE_FLAGS, MAIN, ...args], { cwd, env: own, place });
   }
 
   get ended(): boolean {
