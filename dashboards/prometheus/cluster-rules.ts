@@ -2,7 +2,7 @@
  * The rules for a cluster, made from rules.yml (`npm run dashboards`); the result is committed beside it. Every process
  * exposes the streams it owns, so a stream moves from one instance to another. Its numbers are put together first, and
  * only then are rates taken: counters go on where the owner before had brought them. What a process counts since it
- * began, as accepted frames and solves, is not part of what an owner hands on: there rates are taken first, and added up.
+ * began, as accepted frames and solves, is not part of what an owner hands on: rates are taken first, and added up.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
