@@ -283,6 +283,7 @@ export class Host implements Cores, HelloDesk {
     const { meters: own } = this.#parts;
     const meters = new Meters(own.seriesMax);
     for (const [name, source] of own.sources) meters.sources.set(name, source);
+    meters.cluster = own.cluster;
     addMeters(meters, readMeters(own));
     const sums = { pausedConnections: 0, waitingFrames: 0 };
     const ask = async (worker: WorkerCore, slot: number) => {

@@ -42,8 +42,10 @@ export interface PairingState {
   reference: FeedState | null;
   trackers: Record<string, FeedState>;
   lanes: Record<string, LaneState>;
-  /** reference parts that came when no tracker was known; they go to every tracker that comes within latenessMs */
+  /** the newest reference parts, without a hole, while trackers may still come that they concern */
   early: Arrived[];
+  /** when the last new tracker came, by the clock of the pairing; absent in states of earlier versions */
+  joinedMs?: number;
   /** of references that report their objects one by one */
   truths?: TrajectoriesState;
   /** references by name, and whether they have ended; those that are told apart at all */
@@ -58,6 +60,7 @@ export class Pairing {
   readonly #trackers = new Map<string, FeedState>();
   readonly #lanes = new Map<string, Lane | ReportLane>();
   #early: PairingState['early'] = [];
+  #joinedMs = Number.NEGATIVE_INFINITY;
   #truths: Trajectories | null = null;
   /** references by name, and whether they have ended */
   readonly #references = new Map<string, boolean>();
@@ -114,8 +117,9 @@ export class Pairing {
     lane.state.reference.ended = this.#reference!.ended;
     for (const other of this.#lanes.values())
       if (other.state.resuming?.absent.includes('reference')) lane.await('reference', this.#nowMs);
-    this.#lanes.set(name, lane);
     this.#dropEarly();
+    this.#lanes.set(name, lane);
+    this.#joinedMs = this.#nowMs;
     if (!this.#truths) for (const early of this.#early) out.push(...lane.push('reference', { ...early }));
     return out;
   }
@@ -256,6 +260,7 @@ export class Pairing {
     this.#nowMs = nowMs;
     for (const lane of this.#lanes.values()) lane.shift(awayMs);
     for (const early of this.#early) early.sinceMs += awayMs;
+    this.#joinedMs += awayMs;
     if (this.#reference) this.#resumeFeed('reference', null, this.#reference, awayMs);
     for (const [name, feed] of this.#trackers) this.#resumeFeed('tracker', name, feed, awayMs);
   }
@@ -295,6 +300,7 @@ export class Pairing {
     const state: PairingState = { nowMs: this.#nowMs, reference: this.#reference, trackers, lanes, early: this.#early };
     if (this.#truths) state.truths = this.#truths.toJSON();
     if (this.#references.size > 0) state.references = [...this.#references];
+    if (Number.isFinite(this.#joinedMs)) state.joinedMs = this.#joinedMs;
     return state;
   }
 
@@ -306,6 +312,7 @@ export class Pairing {
     pairing.#nowMs = state.nowMs;
     pairing.#reference = state.reference;
     pairing.#early = state.early;
+    pairing.#joinedMs = state.joinedMs ?? Number.NEGATIVE_INFINITY;
     for (const [name, feed] of Object.entries(state.trackers)) pairing.#trackers.set(name, feed);
     for (const [name, lane] of Object.entries(state.lanes)) pairing.#lanes.set(name, pairing.#laneFrom(name, lane));
     return pairing;
@@ -332,13 +339,19 @@ export class Pairing {
         out.push(outcome);
       }
     }
-    if (this.#lanes.size > 0) return;
-    this.#early.push({ ...arrived, optional: true });
-    this.#dropEarly();
+    if (this.#othersMayCome) this.#early.push({ ...arrived, optional: true });
+    if (this.#early.length > 0) this.#dropEarly();
   }
 
+  /** Trackers of a stream come one after the other: those that follow soon begin where the first one did. */
+  get #othersMayCome(): boolean {
+    return this.#lanes.size === 0 || this.#nowMs - this.#joinedMs <= this.#settings.latenessMs;
+  }
+
+  /** What is kept reaches up to the newest part: a tracker would take a hole in it for a gap of the reference. */
   #dropEarly(): void {
     const { bufferFrames, latenessMs } = this.#settings;
+    if (!this.#othersMayCome) this.#early = [];
     const early = this.#early;
     let count = Math.max(0, early.length - bufferFrames);
     while (count < early.length && early[count].sinceMs + latenessMs < this.#nowMs) count++;

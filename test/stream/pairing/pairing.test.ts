@@ -21,6 +21,8 @@ import {
   timedPart,
 } from '../../kit/pairing.js';
 
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
 describe('pairing by frame number', () => {
   it('closes a step when both feeds have delivered it', () => {
     const played = play(
@@ -230,6 +232,51 @@ describe('pairing by frame number', () => {
       [3, 4],
     );
     assert.deepEqual(pairing.advance(START_MS + 1000), []);
+  });
+
+  for (const [when, first, second] of [
+    ['before the reference speaks', 0, 3],
+    ['while it speaks', 3, 6],
+    ['just within the lateness', 3, 12],
+  ] as const)
+    it(`keeps reference frames for trackers that follow a first one ${when}, without a gap`, () => {
+      let pairing = newPairing({ latenessMs: 100 });
+      const outcomes: Outcome[] = [];
+      for (let k = 1; k <= 20; k++) {
+        const now = START_MS + 10 * k;
+        if (k - 1 === first) outcomes.push(...pairing.openTracker('a', now));
+        if (k - 1 === second) outcomes.push(...pairing.openTracker('b', now));
+        outcomes.push(...pairing.push('reference', null, partAt(k), now));
+        if (k > first) outcomes.push(...pairing.push('tracker', 'a', partAt(k), now));
+        // it begins a little behind
+        if (k > second) outcomes.push(...pairing.push('tracker', 'b', partAt(k - 2), now));
+        pairing = restored(pairing.toJSON(), { latenessMs: 100 });
+      }
+      for (const k of [19, 20]) outcomes.push(...pairing.push('tracker', 'b', partAt(k), START_MS + 201));
+      const steps = (name: string) =>
+        outcomes.flatMap((one) => (one.type === 'step' && one.tracker === name ? [one.k] : []));
+      assert.deepEqual(steps('a'), numbers(first + 1, 20));
+      assert.deepEqual(steps('b'), numbers(second - 1, 20));
+      assert.deepEqual(
+        outcomes.filter(({ type }) => type !== 'step'),
+        [],
+      );
+    });
+
+  it('finds no gap in the reference of a tracker that comes long after the first one, and keeps nothing for it', () => {
+    const pairing = newPairing({ latenessMs: 100 });
+    const outcomes: Outcome[] = [];
+    for (let k = 1; k <= 40; k++) {
+      const now = START_MS + 10 * k;
+      if (k === 3) pairing.openTracker('a', now);
+      if (k === 30) outcomes.push(...pairing.openTracker('b', now));
+      outcomes.push(...pairing.push('reference', null, partAt(k), now));
+      if (k >= 3) outcomes.push(...pairing.push('tracker', 'a', partAt(k), now));
+      if (k >= 30) outcomes.push(...pairing.push('tracker', 'b', partAt(k), now));
+      if (k === 29) assert.deepEqual(pairing.toJSON().early, []);
+    }
+    assert.ok(outcomes.every(({ type }) => type === 'step'));
+    assert.equal(outcomes.length, 38 + 11);
   });
 
   it('does not wait for numbers on a part that has none', () => {
