@@ -186,7 +186,7 @@ export class Live {
     };
     const { folder = new DataFolder(config.data.dir), openLog = Log.open } = machine;
     const log = await openLog(config.data, owner, folder);
-    const mark = new ApplyMark(folder);
+    const mark = new ApplyMark(folder, log.lastPosition);
     const workers = new Workers(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
     const { afterReading = nextTurn, resumes = true, configures = true } = machine;
     const opening = { resumes, configures };

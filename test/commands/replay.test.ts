@@ -146,6 +146,7 @@ describe('replay', () => {
     skipInFastRun(this);
     writeScene(100);
     const controller = new AbortController();
+    app.live.readReports(true);
     const stopped = app.live.events$.subscribe((event) => {
       if (event.type === 'report' && event.tracker === 'steady' && event.k > 250) controller.abort();
     });
