@@ -277,10 +277,17 @@ export class ReportLane {
     pending.shift();
     closeUpTo(this.state.reference, next.x);
     closeUpTo(this.state.tracker, next.x);
+    if (!this.#concerns(next.x)) return true;
     if (this.#speaks(next.x)) this.#step(next);
     else this.#report('missing', 'reference', next.part, SUSPENDED);
     this.#tracks.close(next.x);
     return true;
+  }
+
+  /** Whether a place is the tracker's business: not after the last that it said before it ended. */
+  #concerns(x: number): boolean {
+    const { ended, high } = this.state.tracker;
+    return !ended || x <= high;
   }
 
   /** Whether the reference has anything to say about a place. */

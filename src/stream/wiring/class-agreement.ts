@@ -17,22 +17,27 @@ interface ClassCount {
 /** Plain data. */
 export type ClassCounts = ClassCount[];
 
-const CLASSES_MAX = 32;
 /** close pairs without which nothing is said, and beyond which older ones count half */
 const ENOUGH = 20;
 const REMEMBERED = 400;
 /** share of close pairs that have one class: below the first it is said, from the second on it is over */
 const NEVER_SHARE = 0.02;
 
-/** Adds a step. */
-export function countClasses(counts: ClassCounts, truths: PackedList, tracks: PackedList, judge: Judge): ClassCounts {
+/** Adds a step; classes beyond `namesMax` are not looked at. */
+export function countClasses(
+  counts: ClassCounts,
+  truths: PackedList,
+  tracks: PackedList,
+  judge: Judge,
+  namesMax: number,
+): ClassCounts {
   if (truths.stride !== tracks.stride) return counts;
   const [a, b] = [readAll(truths, TRUTHS_MAX, asItIs), readAll(tracks, TRACKS_MAX, asItIs)];
   for (const { i, j } of pairUp(a, b, truths.stride, judge)) {
     const [truthClass, trackClass] = [truths.classes?.[i] ?? '', tracks.classes?.[j] ?? ''];
     let count = counts.find((one) => one.truthClass === truthClass);
     if (!count) {
-      if (counts.length >= CLASSES_MAX) continue;
+      if (counts.length >= namesMax) continue;
       count = { truthClass, close: 0, alike: 0, trackClass };
       counts.push(count);
     }

@@ -343,7 +343,7 @@ export class Findings {
   }
 
   #compareClasses(tracker: string, wiring: Wiring, truths: PackedList, tracks: PackedList, atMs: number): void {
-    wiring.kinds = countClasses(wiring.kinds ?? [], truths, tracks, this.#judge);
+    wiring.kinds = countClasses(wiring.kinds ?? [], truths, tracks, this.#judge, this.#plan.settings.classes.namesMax);
     const unlike = unlikeClass(wiring.kinds);
     if (unlike) this.#put(tracker, 'classes_never_match', unlike, atMs);
     else this.#clear(tracker, 'classes_never_match');

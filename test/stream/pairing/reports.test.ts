@@ -170,6 +170,17 @@ describe('a stream of reports', () => {
     assert.deepEqual([missed, wrong], [0, 0]);
   });
 
+  it('is over with the last report of a tracker that has ended, whatever the reference says afterwards', () => {
+    const run = feeds(plain({ reports: { greatestGapMs: 10_000, steps: 'grid', gridMs: 1000 } }));
+    for (let t = 100; t <= 200; t++) {
+      run.say('reference', null, t, report('a', t, t));
+      if (t <= 150) run.say('tracker', 't', t, report('1', t, t));
+    }
+    run.end('tracker', 't', 200_000);
+    run.end('reference', null, 201_000);
+    assert.deepEqual(run.count, { frames: 51, proper: 51, missed: 0, false: 0, switches: 0 });
+  });
+
   it('is judged at the times of a reference of frames, and on a grid that is asked for', () => {
     const frames = feeds(plain());
     for (let t = 100; t <= 130; t += 2) {
