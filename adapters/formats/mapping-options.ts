@@ -47,6 +47,18 @@ export const MAPPING_OPTIONS = {
     help: 'unit of the time, or iso: text such as 2026-04-11T04:59:59.828Z, or utc: the same where no zone is UTC',
   },
   timeOffset: { kind: 'number', default: 0, help: 'added to every time, in seconds' },
+  reports: {
+    kind: 'switch',
+    help: 'each object has a time of its own, a path within it, and one that is absent is not gone: transponders, radars',
+  },
+  velocity: {
+    kind: 'texts',
+    help: 'reports: path to a list, or one path for each axis; units per second, on Earth metres east, north and up',
+  },
+  speed: { kind: 'text', help: 'reports on Earth: path to the speed over ground; with course' },
+  speedScale: { kind: 'number', above: 0, default: 1, help: 'what makes metres per second of it: 0.514444 for knots' },
+  course: { kind: 'text', help: 'reports on Earth: path to the course, in degrees clockwise from north' },
+  ended: { kind: 'text', help: 'reports: path to a mark, such as true, that the object is gone' },
   class: { kind: 'text', help: 'path to the class, within an object' },
   confidence: { kind: 'text', help: 'path to the confidence, within an object' },
   absentList: {
@@ -99,14 +111,45 @@ export function stepsOf(path: string): Step[] | null {
 
 const PATH_RULE = 'must be a path such as tracks[0].pos.x, or ["@id"] for other keys';
 
+const PATHS = [
+  'objects',
+  'id',
+  'frame',
+  'frameKeys',
+  'time',
+  'speed',
+  'course',
+  'ended',
+  'class',
+  'confidence',
+] as const;
+
+/** Reports have times of their own, and only they say how objects move. */
+function checkReporting(options: MappingOptions): Problem[] {
+  const problems: Problem[] = [];
+  const wrong = (path: keyof MappingOptions, message: string) => problems.push({ path, value: options[path], message });
+  if (options.reports) {
+    if (options.time === undefined) wrong('time', 'is needed: the path to the time, within a report');
+    for (const key of ['frame', 'frameKeys'] as const)
+      if (options[key] !== undefined) wrong(key, 'is not for reports, which have times of their own');
+  } else
+    for (const key of ['velocity', 'speed', 'course', 'ended'] as const)
+      if (options[key] !== undefined) wrong(key, 'is for reports; say reports too');
+  if ((options.speed === undefined) !== (options.course === undefined))
+    wrong(options.speed === undefined ? 'speed' : 'course', 'is needed too: a speed has a course');
+  if (options.speed !== undefined && options.velocity !== undefined)
+    wrong('velocity', 'or speed and course may be given, not both');
+  return problems;
+}
+
 /** What is wrong with options that belong together. */
 export function checkMapping(options: MappingOptions): Problem[] {
   const problems: Problem[] = [];
   const wrong = (path: string, message: string) =>
     problems.push({ path, value: (options as Record<string, unknown>)[path], message });
-  for (const key of ['objects', 'id', 'frame', 'frameKeys', 'time', 'class', 'confidence'] as const)
-    if (options[key] !== undefined && !stepsOf(options[key])) wrong(key, PATH_RULE);
-  for (const key of ['box', 'point'] as const) if (options[key]?.some((path) => !stepsOf(path))) wrong(key, PATH_RULE);
+  for (const key of PATHS) if (options[key] !== undefined && !stepsOf(options[key])) wrong(key, PATH_RULE);
+  for (const key of ['box', 'point', 'velocity'] as const)
+    if (options[key]?.some((path) => !stepsOf(path))) wrong(key, PATH_RULE);
   if ((options.box === undefined) === (options.point === undefined)) wrong('box', 'or point must be given, not both');
   if (options.time !== undefined && options.timeUnit === undefined)
     wrong('timeUnit', 'is needed: the unit of the time');
@@ -119,6 +162,7 @@ export function checkMapping(options: MappingOptions): Problem[] {
     if (options.yAxis === 'up' && options.coordinates === 'pixels' && options.imageHeight === undefined)
       wrong('imageHeight', 'is needed: y up is turned into y down');
   }
+  problems.push(...checkReporting(options));
   if (options.frameKeys !== undefined && (options.frame ?? options.time) !== undefined)
     wrong('frameKeys', 'are the frame numbers; leave out frame and time');
   if (options.table !== undefined && options.objects !== undefined)

@@ -4,11 +4,11 @@
  * indexes, `tracks[0].pos.x`; keys with other characters stand in quotes, `["@id"]`. Without `objects` a message is one
  * object, and objects of one frame or time are gathered until another one begins. A table is read row by row, each an
  * object whose keys are the names of the columns. What is incomplete or foreign is refused, or by rule left out and
- * counted.
+ * counted. With `reports` each object has a time of its own instead, and nothing waits.
  */
 
 import type { Box } from '../../src/metric/evaluation.js';
-import type { WireObject } from '../../src/wire/objects.js';
+import type { Report, WireObject } from '../../src/wire/objects.js';
 import {
   attempt,
   type Decoded,
@@ -90,6 +90,8 @@ class MappingDecoder implements Decoder {
   readonly #frame: Find | null;
   readonly #time: Find | null;
   readonly #frameKeys: Find | null;
+  readonly #velocity: ((object: unknown) => number[] | null) | null;
+  readonly #ended: Find | null;
   #count = 0;
   #incompleteCount = 0;
   #foreignCount = 0;
@@ -99,7 +101,7 @@ class MappingDecoder implements Decoder {
     this.#frameKeys = frameKeys === undefined ? null : finder(frameKeys);
     const unit = options.box ? imageScale({ ...options, coordinates: options.coordinates! }) : ([1, 1] as const);
     this.#placement = new Placement(options, unit);
-    this.#gathering = objects === undefined ? new Gathering() : null;
+    this.#gathering = objects === undefined && !options.reports ? new Gathering() : null;
     this.#list = objects === undefined ? null : finder(objects);
     this.#id = finder(id);
     this.#shape = options.box ? this.#boxReader(options.box) : this.#pointReader(options.point!);
@@ -107,6 +109,8 @@ class MappingDecoder implements Decoder {
     this.#confidence = confidence === undefined ? null : finder(confidence);
     this.#frame = frame === undefined ? null : finder(frame);
     this.#time = time === undefined ? null : finder(time);
+    this.#velocity = velocityReader(options);
+    this.#ended = options.ended === undefined ? null : finder(options.ended);
   }
 
   decode(message: unknown, stamp?: Stamp): Decoded {
@@ -139,6 +143,7 @@ class MappingDecoder implements Decoder {
   }
 
   #parts(message: unknown, beside: Stamp | undefined): Part[] {
+    if (this.options.reports) return this.#reports(message, beside);
     if (!this.#frameKeys) return this.#message(message, this.#stamp(message, beside));
     const keyed = this.#frameKeys(message);
     const { frameKeys: path } = this.options;
@@ -153,21 +158,44 @@ class MappingDecoder implements Decoder {
       const object = this.#complete(() => this.#object(message, stamp));
       return this.#gathering!.add([{ stamp, object }]);
     }
-    const { objects: path, absentList } = this.options;
-    const found = this.#list(message);
-    const items = absentList === 'none' && (found === undefined || found === null) ? [] : found;
-    if (!Array.isArray(items))
-      throw new Mistake(
-        path === '.' ? '' : path!,
-        items,
-        'must be the list of objects; if none means none, say absentList=none',
-      );
     const part: Part = { ...stamp, objects: [] };
-    each(items, path === '.' ? '' : path!, (item) => {
+    this.#eachListed(message, (item) => {
       const object = this.#complete(() => this.#object(item, stamp));
       if (object) part.objects.push(object);
     });
     return [part];
+  }
+
+  #eachListed(message: unknown, read: (item: unknown) => void): void {
+    const { objects, absentList } = this.options;
+    const found = this.#list!(message);
+    const items = absentList === 'none' && (found === undefined || found === null) ? [] : found;
+    const path = objects === '.' ? '' : objects!;
+    if (!Array.isArray(items))
+      throw new Mistake(path, items, 'must be the list of objects; if none means none, say absentList=none');
+    each(items, path, read);
+  }
+
+  #reports(message: unknown, beside: Stamp | undefined): Part[] {
+    refuseStamp(beside);
+    const objects: Report[] = [];
+    const read = (item: unknown) => {
+      const report = this.#complete(() => this.#report(item));
+      if (report) objects.push(report as Report);
+    };
+    if (this.#list) this.#eachListed(message, read);
+    else read(message);
+    return objects.length === 0 ? [] : [{ t: Math.max(...objects.map(({ t }) => t)), objects, reports: true }];
+  }
+
+  #report(item: unknown): Report | null {
+    const { time, timeUnit, timeOffset, id: path } = this.options;
+    const t = secondsOf(this.#time!(item), time!, timeUnit!, timeOffset);
+    if (isMarked(this.#ended?.(item))) return { id: identity(this.#id(item), path), t, end: true };
+    const object = this.#object(item, { t });
+    if (!object) return null;
+    const velocity = this.#velocity?.(item);
+    return { ...object, t, ...(velocity && { velocity }) };
   }
 
   /** An object that lacks something is left out and counted, where the options say so. */
@@ -246,6 +274,31 @@ class MappingDecoder implements Decoder {
     return (object) => ({ point: read(object).map((value) => value * pointScale) });
   }
 }
+
+const RADIANS = Math.PI / 180;
+
+/** How a report says that its object moves; null where it does not. */
+function velocityReader({ velocity, speed, course, speedScale }: MappingOptions) {
+  if (velocity) {
+    const [first, read] = [finder(velocity[0]), numbersReader(velocity, 1, 8)];
+    return (object: unknown) => (isAbsent(first(object)) ? null : read(object));
+  }
+  if (speed === undefined || course === undefined) return null;
+  const [speedOf, courseOf] = [finder(speed), finder(course)];
+  return (object: unknown): number[] | null => {
+    const [fast, way] = [speedOf(object), courseOf(object)];
+    if (isAbsent(fast) || isAbsent(way)) return null;
+    const metres = numeric(fast, speed) * speedScale;
+    const angle = numeric(way, course) * RADIANS;
+    return [metres * Math.sin(angle), metres * Math.cos(angle)];
+  };
+}
+
+/** Whether a mark is set: in tables it is text. */
+const isMarked = (value: unknown) =>
+  value === true ||
+  (typeof value === 'number' && value !== 0) ||
+  (typeof value === 'string' && /^(?:true|1|yes)$/i.test(value));
 
 const isAbsent = (value: unknown) => value === undefined || value === null || value === '';
 

@@ -1,11 +1,12 @@
 /**
  * The evaluator's own frames as JSON, one per line in files: {"k":1,"t":0.033,"objects":[{"id":"7","box":[...]}]}, as
- * PROTOCOL.md describes them. `type` and `seq` of a recorded conversation may be there and are not used.
+ * PROTOCOL.md describes them, or reports: {"reports":[{"id":"4ca1b2","t":1467363300.2,"point":[...]}]}. `type` and
+ * `seq` of a recorded conversation may be there and are not used.
  */
 
 import { Fault } from '../../src/wire/fault.js';
-import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
-import type { Shape, WireObject } from '../../src/wire/objects.js';
+import { checkFrame, checkReports, type FrameRules } from '../../src/wire/frame-check.js';
+import type { Report, Shape, WireObject } from '../../src/wire/objects.js';
 import { attempt, defineAdapter, Mistake, type Part } from '../kit/adapter.js';
 import { fieldsOf, jsonOf, refuseStamp } from '../kit/fields.js';
 import { FRAME_OPTIONS, shiftedFrame } from '../kit/placement.js';
@@ -20,6 +21,13 @@ const rulesFor = (shape: Shape): FrameRules => ({
   pointRemedy: 'say option shape=point',
   strict: true,
 });
+
+function reportsOf(raw: Record<string, unknown>, rules: FrameRules): Part[] {
+  const part = checkReports({ ...raw, seq: 1 }, rules);
+  if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
+  const objects = raw.reports as Report[];
+  return objects.length === 0 ? [] : [{ t: Math.max(...objects.map(({ t }) => t)), objects, reports: true }];
+}
 
 export const native = defineAdapter({
   name: 'native',
@@ -36,6 +44,7 @@ export const native = defineAdapter({
     const rules = rulesFor(shape);
     const step = (message: unknown): Part[] => {
       const { seq: _seq, ...raw } = fieldsOf(jsonOf(message));
+      if (raw.reports !== undefined) return reportsOf(raw, rules);
       const part = checkFrame({ ...raw, seq: 1 }, rules);
       if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
       const { k, t } = part;

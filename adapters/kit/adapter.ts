@@ -27,6 +27,8 @@ export interface Part {
   k?: number;
   t?: number;
   objects: WireObject[];
+  /** the objects are reports, each at its own time; one that is absent is not gone. `t` is the newest of them */
+  reports?: true;
   /** files of references: rows that do not count, where a benchmark's preprocessing looks at them */
   aside?: Aside[];
 }

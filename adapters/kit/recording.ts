@@ -9,7 +9,7 @@
 import { InputError, type Problem } from '../../src/metric/input-error.js';
 import { Fault } from '../../src/wire/fault.js';
 import type { Role } from '../../src/wire/feed.js';
-import { checkFrame, type FrameRules } from '../../src/wire/frame-check.js';
+import { checkFrame, checkReports, type FrameRules } from '../../src/wire/frame-check.js';
 import {
   type Decoded,
   type Decoder,
@@ -232,8 +232,10 @@ function check(part: Part, file: string, format: Format, problems: Problem[]): v
     pointRemedy: '',
     strict: true,
   };
-  const { aside: _aside, ...frame } = part;
-  const fault = checkFrame({ ...frame, seq: 1 }, rules);
+  const { aside: _aside, reports, ...frame } = part;
+  const fault = reports
+    ? checkReports({ seq: 1, reports: part.objects }, rules)
+    : checkFrame({ ...frame, seq: 1 }, rules);
   if (!(fault instanceof Fault)) return;
   const place = part.k === undefined ? `time ${part.t}` : `frame ${part.k}`;
   problems.push({ path: `${file} ${place} ${fault.path}`, value: fault.value, message: fault.message });

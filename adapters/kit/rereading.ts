@@ -26,14 +26,18 @@ interface Moment {
   k?: number;
   t?: number;
   objects: WireObject[];
+  reports?: true;
   aside?: Aside[];
 }
 
 /** The same parts, read otherwise. Frame numbers that fall below 0 are left to the checks. */
 export function reread(parts: readonly Moment[], rereading: Rereading, role: Role): Moment[] {
   const { frameOffset = 0, timeOffset = 0, timeScale = 1 } = rereading;
-  return parts.map(({ k, t, objects, aside }) => {
-    const part: Moment = { objects: objects.map((object) => rereadObject(object, rereading, role)) };
+  const timed = (object: WireObject) =>
+    object.t === undefined ? object : { ...object, t: object.t * timeScale + timeOffset };
+  return parts.map(({ k, t, objects, aside, reports }) => {
+    const part: Moment = { objects: objects.map((object) => timed(rereadObject(object, rereading, role))) };
+    if (reports) part.reports = true;
     if (k !== undefined) part.k = k + frameOffset;
     if (t !== undefined) part.t = t * timeScale + timeOffset;
     if (aside) part.aside = aside.map((one) => rereadObject(one, rereading, role) as Aside);
@@ -54,6 +58,8 @@ function rereadObject<T extends WireObject | Aside>(
     return { ...object, box: withArea(times(box) as Box, role) };
   }
   const { point } = object as WireObject;
-  const swapped = swapAxes ? [point![1], point![0], ...point!.slice(2)] : point!;
+  // a report may only say that its object is gone
+  if (!point) return object;
+  const swapped = swapAxes ? [point[1], point[0], ...point.slice(2)] : point;
   return { ...object, point: times(swapped) };
 }

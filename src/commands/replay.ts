@@ -213,8 +213,11 @@ class Replay {
   /** By number every step is a frame, if an empty one; by time a feed is silent where it has nothing. */
   async #sendStep(client: FeedClient, step: Step, feed: number, lap: number): Promise<void> {
     const objects = objectsAt(step, feed).map((object) => inLap(object, lap));
-    if (step.k !== undefined) await client.send({ k: step.k + lap * this.#span, objects });
-    else if (step.parts[feed]) await client.send({ t: step.parts[feed].t! + lap * this.#span, objects });
+    const part = step.parts[feed];
+    if (part?.reports)
+      await client.sendReports(objects.map((object) => ({ ...object, t: object.t! + lap * this.#span })));
+    else if (step.k !== undefined) await client.send({ k: step.k + lap * this.#span, objects });
+    else if (part) await client.send({ t: part.t! + lap * this.#span, objects });
   }
 
   /** Draws how many frames of the reference are stored. */

@@ -7,6 +7,7 @@
  *   boxes, iou               share of the box that lies in judged area
  *   boxes, the other two     distance of the centre to the border; by the maximum norm for hausdorff
  *   don't-care objects       base distance to the nearest of them
+ *   unclear objects          tracks: the same less the admissible error, within which a track may be theirs
  *
  * A pair is worth phi^p + psi^p - d^p: where tracks are never false (psi = 0) it is one up to the admissible error.
  */
@@ -41,6 +42,8 @@ export interface Moving {
   ignore?: readonly Region[];
   /** objects of the reference that are neither missed nor false, nor is what is close to them */
   dontCare?: PackedObjects;
+  /** truths that are about there, perhaps: no track within the admissible error of them is judged */
+  unclear?: PackedObjects;
 }
 
 /** Why an object is not judged; `gap`: its reports are too far apart. */
@@ -101,15 +104,19 @@ export class Coverage {
   judge(side: Side, objects: PackedObjects, most: number, moving: Moving = {}): Judgement {
     const count = objects.ids.length;
     const ignore = (moving.ignore ?? nobody).map((region) => this.#compile(region));
-    const dontCare = moving.dontCare;
-    if (this.isComplete && ignore.length === 0 && !dontCare?.ids.length)
+    const { dontCare } = moving;
+    // who is known is to be tracked, whoever else may be there
+    const unclear = side === 'tracker' ? moving.unclear : undefined;
+    if (this.isComplete && ignore.length === 0 && !dontCare?.ids.length && !unclear?.ids.length)
       return { reasons: new Array(count).fill(null) };
     const alone: number[] = new Array(count);
     const reasons: Array<Reason | null> = new Array(count).fill(null);
     for (let n = 0; n < count; n++) {
       let [least, reason] = this.#byRegions(side, objects, n, most, ignore);
-      const near = dontCare ? this.#toDontCare(objects, n, dontCare) : most;
+      const near = dontCare ? this.#toNearest(objects, n, dontCare) : most;
       if (near < least) [least, reason] = [near, 'dont_care'];
+      const beyond = unclear ? Math.max(0, this.#toNearest(objects, n, unclear) - most) : most;
+      if (beyond < least) [least, reason] = [beyond, 'gap'];
       alone[n] = least;
       if (least <= 0) reasons[n] = reason;
     }
@@ -199,12 +206,12 @@ export class Coverage {
     return across === 0 ? up : Math.hypot(across, up);
   }
 
-  #toDontCare(objects: PackedObjects, n: number, dontCare: PackedObjects): number {
+  #toNearest(objects: PackedObjects, n: number, others: PackedObjects): number {
     const between = distances[this.distance];
     const own = this.#weighed(objects, n);
     let least = Number.POSITIVE_INFINITY;
-    for (let m = 0; m < dontCare.ids.length; m++)
-      least = Math.min(least, between(own, 0, this.#weighed(dontCare, m), 0, objects.stride));
+    for (let m = 0; m < others.ids.length; m++)
+      least = Math.min(least, between(own, 0, this.#weighed(others, m), 0, objects.stride));
     return least;
   }
 

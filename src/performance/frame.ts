@@ -16,6 +16,6 @@ export interface PerformanceFrame {
   tracks: readonly Located[];
   /** proper pairs, with the distance of the metric */
   pairs: ReadonlyArray<{ truth: string; track: string; distance: number }>;
-  /** false tracks that are closer than the cut-off to a truth that has its track */
-  extraTracks: number;
+  /** how far tracks without a pair are from a truth that has its track, where that is less than the cut-off */
+  extras: readonly number[];
 }

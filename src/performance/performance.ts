@@ -4,9 +4,9 @@
  * Memory is bounded: of a truth a few numbers are kept while it is about, at most `truthsMax` of them.
  *
  *   completeness      tracked truths / truths              (JT / J, over all frames; also called PD, PU)
- *   spuriousness      unassigned tracks / tracks           ((N - NA) / N)
- *   ambiguity         1 + extra tracks / tracked truths    (an extra track is a false one within c of a tracked truth)
- *   positional accuracy    mean distance of pairs          (PA)
+ *   spuriousness      tracks of nobody / tracks            ((N - NA) / N)
+ *   ambiguity         tracks of truths / tracked truths    (NA / JT: pairs, and extra tracks within c of a tracked truth)
+ *   positional accuracy    mean distance of both           (PA)
  *   rate of number changes changes of track / time tracked (R)
  *   longest segment   longest time with one track / time of the truth, summed over truths (LS)
  */
@@ -178,12 +178,13 @@ export class Performance {
 
   /** Adds the next frame. Where times go back, a scene begins anew: everybody of before is gone. */
   update(frame: PerformanceFrame): void {
-    const { t, truths, tracks, pairs, extraTracks } = frame;
+    const { t, truths, tracks, pairs, extras } = frame;
     if (this.#t !== null && t < this.#t) this.#forgetAll();
     this.#t = t;
     this.#latency.update(frame);
     const sums = this.#sums;
-    sums.extra += extraTracks;
+    sums.extra += extras.length;
+    for (const distance of extras) sums.distance += distance;
     const partnerOf = new Map(pairs.map(({ truth, track, distance }) => [truth, { track, distance }]));
     const assigned = new Set(pairs.map(({ track }) => track));
     const placeOf = new Map(tracks.map(({ id, place }) => [id, place]));
@@ -332,9 +333,9 @@ export class Performance {
       detectionProbabilityError: detectionError(sums, completeness),
       siap: {
         completeness,
-        spuriousness: ratio(sums.tracks - sums.assigned, sums.tracks),
+        spuriousness: ratio(sums.tracks - sums.assigned - sums.extra, sums.tracks),
         ambiguity: 1 + ratio(sums.extra, sums.tracked),
-        positionalAccuracy: ratio(sums.distance, sums.tracked),
+        positionalAccuracy: ratio(sums.distance, sums.tracked + sums.extra),
         numberChangeRate: ratio(sums.changes, sums.timeTracked),
         longestSegmentShare: ratio(sums.longest, sums.lifetime),
       },

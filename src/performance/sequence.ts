@@ -59,10 +59,11 @@ export function performanceFrame(
   const tracked = new Set(pairs.map(({ truth }) => truth));
   const assigned = new Set(pairs.map(({ track }) => track));
   const truths = reference.filter(({ id }) => tracked.has(id));
-  const extra = tracker.filter(
-    (track) => !assigned.has(track.id) && track.alone !== 0 && isNear(track, truths, params),
-  );
-  return { t, truths: reference.map(located), tracks: tracker.map(located), pairs, extraTracks: extra.length };
+  const extras = tracker
+    .filter(({ id, alone }) => !assigned.has(id) && alone !== 0)
+    .map((track) => toNearest(track, truths, params))
+    .filter((distance) => distance < params.cutoff);
+  return { t, truths: reference.map(located), tracks: tracker.map(located), pairs, extras };
 }
 
 type ProperPair = Assigned & { distance: number };
@@ -79,7 +80,10 @@ const located = (object: Obj): Located => {
 
 const coordinatesOf = (object: Obj): readonly number[] => ('box' in object ? object.box : object.point);
 
-function isNear(track: Obj, truths: readonly Obj[], { distance, cutoff }: Params): boolean {
+function toNearest(track: Obj, truths: readonly Obj[], { distance }: Params): number {
   const own = coordinatesOf(track);
-  return truths.some((truth) => distances[distance](coordinatesOf(truth), 0, own, 0, own.length) < cutoff);
+  return truths.reduce(
+    (least, truth) => Math.min(least, distances[distance](coordinatesOf(truth), 0, own, 0, own.length)),
+    Number.POSITIVE_INFINITY,
+  );
 }

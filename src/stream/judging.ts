@@ -64,7 +64,8 @@ export class Judging {
     const flagged = ignored ? pickFrom(reference, placesOf(ignored, reference, true)) : NO_OBJECTS;
     add(notJudged.reference, 'dont_care', flagged.ids.length);
     add(notJudged.reference, 'gap', unclear?.ids.length ?? 0);
-    const moving: Moving = { dontCare: joined(flagged, unclear ?? NO_OBJECTS) };
+    const moving: Moving = { dontCare: flagged };
+    if (unclear) moving.unclear = unclear;
     if (ignore) moving.ignore = ignore;
     const truth = this.#coverage.judge('reference', kept, this.#most, moving);
     const track = this.#coverage.judge('tracker', tracks, this.#most, moving);
@@ -80,13 +81,6 @@ export class Judging {
 
 const placesOf = (flags: ReadonlyArray<boolean | null>, { ids }: PackedList, wanted: boolean): number[] =>
   ids.map((_, n) => n).filter((n) => (flags[n] === true) === wanted);
-
-function joined(one: PackedList, other: PackedList): PackedList {
-  if (one.ids.length === 0) return other;
-  if (other.ids.length === 0) return one;
-  const { shape, stride } = one;
-  return { shape, stride, ids: [...one.ids, ...other.ids], coordinates: [...one.coordinates, ...other.coordinates] };
-}
 
 function add(counts: Partial<Record<Reason, number>>, reason: Reason, count: number): void {
   if (count > 0) counts[reason] = (counts[reason] ?? 0) + count;

@@ -47,12 +47,18 @@ function assertFrames(actual: Part[], expected: Part[]): void {
 }
 
 /** Coordinates as multiples of the tolerance; everything else must be equal as it is. */
-function rounded({ k, t, objects }: Part): unknown {
+function rounded({ k, t, objects, reports }: Part): unknown {
   const round = (value: number) => Math.round(value / COORDINATE_TOLERANCE) * COORDINATE_TOLERANCE + 0;
   return {
     k,
     t: t === undefined ? undefined : Math.round(t * 1e6),
-    objects: objects.map(({ box, point, ...rest }) => ({ ...rest, box: box?.map(round), point: point?.map(round) })),
+    reports,
+    objects: objects.map(({ box, point, velocity, ...rest }) => ({
+      ...rest,
+      box: box?.map(round),
+      point: point?.map(round),
+      velocity: velocity?.map(round),
+    })),
   };
 }
 

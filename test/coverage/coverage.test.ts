@@ -105,6 +105,7 @@ const rulesOf = (world: World, random: Random): CoverageRules => ({
 const movingOf = (world: World, random: Random): Moving => ({
   ...(random() < 0.5 ? { ignore: [world.region(random)] } : {}),
   ...(random() < 0.5 ? { dontCare: pack([objectOf(world, 'other', world.place(random))]) } : {}),
+  ...(random() < 0.3 ? { unclear: pack([objectOf(world, 'perhaps', world.place(random))]) } : {}),
 });
 
 function judged(

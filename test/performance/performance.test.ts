@@ -32,10 +32,10 @@ describe('the numbers of surveillance', () => {
     const { siap, detectionProbability } = numbersOf(scene);
     assert.equal(detectionProbability, 8 / 20);
     assert.equal(siap.completeness, 8 / 20);
-    // 4 + 4 + 2 tracks, two of them with nobody
-    assert.equal(siap.spuriousness, 2 / 10);
+    // 4 + 4 + 2 tracks, all of them of a
+    assert.equal(siap.spuriousness, 0);
     assert.equal(siap.ambiguity, 1 + 2 / 8);
-    assert.equal(siap.positionalAccuracy, (4 * 1 + 4 * 2) / 8);
+    assert.equal(siap.positionalAccuracy, (4 * 1 + 4 * 2 + 2 * 4) / 10);
     // one change in 3 s with the first track and 3 s with the second
     assert.equal(siap.numberChangeRate, 1 / 6);
     // a: 3 of 9 s; b: 0 of 9
@@ -95,7 +95,7 @@ describe('the numbers of surveillance', () => {
         { id: '2', place: [90, 0], judged: false },
       ],
       pairs: [{ truth: 'a', track: '1', distance: 1 }],
-      extraTracks: 0,
+      extras: [],
     });
     const numbers = performance.get();
     assert.deepEqual(numbers.notJudged, { truths: 1, tracks: 1 });
@@ -125,7 +125,7 @@ describe('the numbers of surveillance', () => {
   it('need no more memory with ever new ids, and count all of them', () => {
     const performance = new Performance({ ...TERMS, truthsMax: 10 });
     for (let t = 0; t < 500; t++)
-      performance.update({ t, truths: [{ id: `a${t}`, place: [t, 0] }], tracks: [], pairs: [], extraTracks: 0 });
+      performance.update({ t, truths: [{ id: `a${t}`, place: [t, 0] }], tracks: [], pairs: [], extras: [] });
     assert.equal(performance.toJSON().lives.length, 10);
     assert.equal(performance.get().continuity.neverPaired, 500);
     assert.equal(performance.get().siap.completeness, 0);

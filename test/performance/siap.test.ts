@@ -1,11 +1,17 @@
 /**
  * SIAP by its definitions (Votruba et al. 2001, as tracktotruthmetrics of Stone Soup has them), worked out slowly from
  * the associations at every time, beside the numbers that are kept frame by frame. Scenes where both apply: one track
- * for a truth at a time, and no truth comes back to a track that it had.
+ * for a truth at a time, and no truth comes back to a track that it had. And scenes with clutter and duplicates, whose
+ * numbers were computed by Stone Soup itself (test/cases/siap).
  */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { evaluate } from '../../src/metric/evaluate.js';
+import type { Params } from '../../src/metric/params.js';
 import type { PerformanceFrame } from '../../src/performance/frame.js';
-import { Performance } from '../../src/performance/performance.js';
+import { Performance, type PerformanceNumbers } from '../../src/performance/performance.js';
+import { performanceOf } from '../../src/performance/sequence.js';
 import { randomFrom } from '../kit/random.js';
 
 /** Truths of any lifetimes, each tracked by one track after the other for a while each, with false tracks besides. */
@@ -38,7 +44,7 @@ function sceneOf(seed: number): PerformanceFrame[] {
       truths: truths.map(({ id }) => located(id)),
       tracks: tracks.map(located),
       pairs,
-      extraTracks: 0,
+      extras: [],
     };
   });
 }
@@ -78,6 +84,31 @@ function byDefinition(frames: PerformanceFrame[]) {
       sum([...times.values()].map((list) => Math.max(...list) - Math.min(...list))),
   };
 }
+
+const CASES = fileURLToPath(new URL('../../../test/cases/siap/', import.meta.url));
+
+interface StoneSoupCase {
+  cutoff: number;
+  frames: Array<{ t: number; truths: Place[]; tracks: Place[] }>;
+  siap: PerformanceNumbers['siap'];
+}
+type Place = [id: string, x: number, y: number];
+
+describe('SIAP', () => {
+  for (const name of readdirSync(CASES).filter((file) => file.endsWith('.json')))
+    it(`is what Stone Soup says of ${name}`, () => {
+      const { cutoff, frames, siap } = JSON.parse(readFileSync(CASES + name, 'utf8')) as StoneSoupCase;
+      const objects = (places: Place[]) => places.map(([id, x, y]) => ({ id, point: [x, y] }));
+      const scene = frames.map(({ truths, tracks }) => ({ reference: objects(truths), tracker: objects(tracks) }));
+      const params: Params = { distance: 'euclidean', cutoff, exponent: 1, switchPenalty: 0.5 };
+      const { perFrame } = evaluate(scene, params);
+      const times = frames.map(({ t }) => t);
+      const own = performanceOf(scene, perFrame, times, params).siap;
+      for (const [measure, value] of Object.entries(siap))
+        assert.ok(Math.abs(own[measure as keyof typeof own] - value) < 1e-9, `${measure}: ${JSON.stringify(own)}`);
+      assert.deepEqual(Object.keys(own).sort(), Object.keys(siap).sort());
+    });
+});
 
 describe('SIAP kept frame by frame', () => {
   it('equals its definitions on 40 seeded scenes', () => {

@@ -19,6 +19,7 @@ import { examine, examineClosely, type Yardstick } from './doctor.js';
 import { type FileFormats, type FormatSpec, specOf } from './formats.js';
 import { EXACT_PAIRING, type Pairing, pairRecordings, readPairing } from './pairing.js';
 import { readRecordedFile, readText } from './recordings.js';
+import { isReporting, sampleReports } from './sampled-reports.js';
 
 /** How the files of all pairs are read. Plain, so that it can be sent to a thread. */
 export interface PairReading {
@@ -108,10 +109,13 @@ export interface PairFrames {
   /** what a person should know about the files */
   notes: string[];
   /** what the reference sets aside in each of them, where that is asked for */
-  asides?: Aside[][];
+  asides?: Beside[][];
   /** what preprocessing did: rows of the tracker, and how many of them it removed */
   preprocessed?: { rowCount: number; removedCount: number };
 }
+
+/** Beside what is judged at a moment: what a benchmark sets aside, or a truth whose reports leave open where it is. */
+export type Beside = Aside | { role: 'gap'; object: Obj };
 
 export class PairReader {
   /** the newest reference; without a recording when it could not be read */
@@ -139,7 +143,7 @@ export class PairReader {
           message: `holds ${second.format.shape}s, and ${reference} (${formats.reference.name}) ${first.format.shape}s; both need the same`,
         },
       ]);
-    return this.#align(first, second);
+    return isReporting(first) || isReporting(second) ? this.#sample(first, second) : this.#align(first, second);
   }
 
   /** What might be wrong with a pair that could be read and matches far less than its neighbours. */
@@ -240,6 +244,18 @@ export class PairReader {
     const there = [...classesIn(recording)].sort().join(', ');
     const note = `warning: no object of ${recording.file} is of the class ${classes?.join(', ')}; it has ${there}`;
     return { ...recording, parts, notes: [...recording.notes, note] };
+  }
+
+  /** Reports as frames at the times of the other file. */
+  #sample(first: Recording, second: Recording): PairFrames {
+    const { pairing = EXACT_PAIRING, yardstick } = this.reading;
+    const rules = { ...pairing, onEarth: yardstick?.distance === 'geodesic' };
+    const { reference, tracker, unclear, notes } = sampleReports(first, second, rules);
+    const read = this.#align(reference, tracker);
+    const asides = read.places.map((t) =>
+      asObjects(unclear.get(t) ?? []).map((object) => ({ role: 'gap', object }) as const),
+    );
+    return { ...read, isTimed: true, asides, notes: [...read.notes, ...notes] };
   }
 
   #align(reference: Recording, tracker: Recording): PairFrames {

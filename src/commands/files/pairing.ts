@@ -23,6 +23,10 @@ export interface Pairing {
   holdMaxFrames: number;
   /** only moments of which the reference has a part are judged */
   annotatedOnly: boolean;
+  /** of reports: between two that are farther apart an object is not judged */
+  greatestGapMs: number;
+  /** of two files of reports: time between two steps; null: what is usual between two reports of an object */
+  gridMs: number | null;
 }
 
 /** As live, unless said otherwise. */
@@ -33,6 +37,8 @@ export const EXACT_PAIRING: Pairing = {
   holdMaxMs: 1000,
   holdMaxFrames: 30,
   annotatedOnly: false,
+  greatestGapMs: 60_000,
+  gridMs: null,
 };
 
 export const PAIRING_OPTIONS = {
@@ -50,6 +56,14 @@ export const PAIRING_OPTIONS = {
   'hold-max-ms': { value: 'N', help: 'by time: a part is not held or interpolated for longer (default 1000)' },
   'hold-max-frames': { value: 'N', help: 'by frame number: likewise (default 30)' },
   'annotated-only': { help: 'judge only moments of which the reference has a part; the others are left out' },
+  'greatest-gap-ms': {
+    value: 'N',
+    help: 'reports: between two that are farther apart an object is not judged (default 60000)',
+  },
+  'grid-ms': {
+    value: 'N',
+    help: 'both files are reports: time between two steps (default: the median of the slower file)',
+  },
 } as const satisfies Record<string, Option>;
 
 /** What the command line says on pairing; null: nothing. */
@@ -64,6 +78,8 @@ export function readPairing(line: CommandLine): Pairing | null {
     holdMaxMs: number('hold-max-ms', EXACT_PAIRING.holdMaxMs),
     holdMaxFrames: number('hold-max-frames', EXACT_PAIRING.holdMaxFrames),
     annotatedOnly: line.has('annotated-only'),
+    greatestGapMs: number('greatest-gap-ms', EXACT_PAIRING.greatestGapMs),
+    gridMs: line.has('grid-ms') ? line.numberWhere('grid-ms', 1, (value) => value > 0, 'a number above 0') : null,
   };
   if (pairing.reference !== 'exact' && pairing.tracker !== 'exact')
     line.wrong('--between-references and --between-tracks exclude each other: one feed has to say when');

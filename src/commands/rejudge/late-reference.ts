@@ -5,12 +5,13 @@
  */
 import type { Part } from '../../../adapters/kit/adapter.js';
 import type { LogRecord, PartRecord } from '../../store/record.js';
-import { pack } from '../../wire/objects.js';
+import { type FeedPart, pack, packReports, type Report } from '../../wire/objects.js';
 
 export class LateReference {
   #next = 0;
   #seq = 0;
   #opened = false;
+  #lastMs = 0;
   readonly #trackers = new Set<string>();
   /** by frame number; otherwise by time */
   #numbered: boolean | null = null;
@@ -45,17 +46,39 @@ export class LateReference {
     if (!this.#opened) {
       this.#opened = true;
       yield { kind: 'open', stream, atMs, role: 'reference', tracker: null };
-      while (this.#next < parts.length && (this.#placeOf(parts[this.#next]) ?? at) < at) this.#next++;
+      while (this.#next < parts.length && this.#isOver(parts[this.#next], at)) this.#next++;
     }
     for (; this.#next < parts.length && (this.#placeOf(parts[this.#next]) ?? at) <= at; this.#next++) {
-      const { k, t, objects } = parts[this.#next];
-      const own = { ...(k === undefined ? {} : { k }), ...(t === undefined ? {} : { t }) };
-      const late = { seq: ++this.#seq, ...own, objects: pack(objects) };
-      yield { kind: 'part', stream, atMs, role: 'reference', tracker: null, part: late };
+      yield this.#part(parts[this.#next], atMs);
     }
+    this.#lastMs = atMs;
   }
 
-  #placeOf({ k, t }: { k?: number; t?: number }): number | undefined {
-    return this.#numbered ? k : t;
+  /** Reports behind the last part of a tracker: they tell where objects were on the way to them. */
+  *afterwards(): Generator<LogRecord> {
+    for (; this.#opened && this.#next < this.parts.length; this.#next++)
+      if (this.parts[this.#next].reports) yield this.#part(this.parts[this.#next], this.#lastMs);
+  }
+
+  #part({ k, t, objects, reports }: Part, atMs: number): LogRecord {
+    const seq = ++this.#seq;
+    const own = { ...(k === undefined ? {} : { k }), ...(t === undefined ? {} : { t }) };
+    const placed = objects.find(({ box, point }) => box ?? point);
+    const stride = (placed?.box ?? placed?.point)?.length ?? 1;
+    const part: FeedPart = reports
+      ? { seq, objects: packReports(objects as Report[], placed?.box ? 'box' : 'point', stride), reports: true }
+      : { seq, ...own, objects: pack(objects) };
+    return { kind: 'part', stream: this.stream, atMs, role: 'reference', tracker: null, part };
+  }
+
+  /** Whether a part is of no use from a moment on; reports tell where objects were on the way from them. */
+  #isOver(part: Part, at: number): boolean {
+    return !part.reports && (this.#placeOf(part) ?? at) < at;
+  }
+
+  #placeOf({ k, t, objects }: Pick<FeedPart, 'k' | 't'> & { objects: unknown }): number | undefined {
+    if (this.#numbered) return k;
+    const { times } = objects as Partial<FeedPart['objects']>;
+    return t ?? (times && Math.max(...times.map((time) => time ?? 0)));
   }
 }

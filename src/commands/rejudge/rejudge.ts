@@ -166,6 +166,7 @@ async function judgeStored(job: Job, stored: StoredStream, backfill: Backfill | 
     for (const one of reference ? reference.among(record) : [record]) judgement.apply(one);
   }
   if (!judgement) return null;
+  for (const record of reference?.afterwards() ?? []) judgement.apply(record);
   const series = judgement.conclude();
   backfill?.sample(lastMs);
   return { series, profiles: judgement.plan.profiles };

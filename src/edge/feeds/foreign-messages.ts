@@ -8,7 +8,7 @@
 import type { Decoded, Decoder, Format, MessageProblem, Part, Stamp } from '../../../adapters/kit/adapter.js';
 import { Fault, fault, show } from '../../wire/fault.js';
 import type { Role } from '../../wire/feed.js';
-import { checkFrame, type FrameRules, type Skipped, TIME_MAX_SECONDS } from '../../wire/frame-check.js';
+import { checkFrame, checkReports, type FrameRules, type Skipped, TIME_MAX_SECONDS } from '../../wire/frame-check.js';
 import type { FeedPart } from '../../wire/objects.js';
 import { jumpFault, SEQ_JUMP_MAX } from './feed-queue.js';
 
@@ -120,6 +120,7 @@ export class ForeignMessages {
   }
 
   #check(part: Part, skipped: Skipped[]): FeedPart | Fault {
+    if (part.reports) return checkReports({ seq: 1, reports: part.objects }, this.rules, skipped);
     return checkFrame({ ...part, seq: 1 }, this.rules, skipped);
   }
 

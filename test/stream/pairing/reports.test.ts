@@ -219,6 +219,19 @@ describe('a stream of reports', () => {
     assert.ok(proper >= 61 + 11 + 21 - 1, `${proper}`);
   });
 
+  it('does not judge a noisy track either while nobody knows quite where its object is', () => {
+    const run = feeds(plain());
+    for (let t = 100; t <= 120; t++) {
+      run.say('reference', null, t, ...(t <= 110 ? [report('a', t, t)] : []), report('b', t, -t));
+      run.frame('tracker', 't', t, point('1', t + (t % 2 === 0 ? 1.5 : -1.5)), point('2', -t));
+    }
+    run.end('reference', null, 120_000);
+    run.end('tracker', 't', 120_000);
+    assert.deepEqual(run.count, { frames: 21, proper: 32, missed: 0, false: 0, switches: 0 });
+    const { totals } = run.stream.reports()[0].notJudged!;
+    assert.deepEqual(totals, { reference: { gap: 10 }, tracker: { gap: 10 } });
+  });
+
   it('adds several references up, and believes the fresher one', () => {
     const run = feeds(plain(), ['@adsb', '@mlat']);
     for (let t = 100; t <= 120; t++) {

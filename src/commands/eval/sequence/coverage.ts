@@ -5,7 +5,6 @@
  *   {"knows": "coverage", "regions": [{"polygon": [[x, y], ...]}], "ignore": [{"box": [left, top, width, height]}]}
  */
 
-import type { Aside } from '../../../../adapters/kit/preprocessing.js';
 import {
   Coverage,
   type CoverageRules,
@@ -25,6 +24,7 @@ import { BOX_DISTANCES, type DistanceName, type Params } from '../../../metric/p
 import type { SolveOptions } from '../../../metric/solve-options.js';
 import { whole } from '../../console/numbers.js';
 import type { Progress } from '../../console/progress.js';
+import type { Beside } from '../../files/pair-reader.js';
 import { readText } from '../../files/recordings.js';
 
 export type NotJudged = Record<Side, Partial<Record<Reason, number>>>;
@@ -104,27 +104,34 @@ export function coveredFrames(
   frames: readonly Frame[],
   params: Params,
   rules: EvalCoverage | null,
-  asides: ReadonlyArray<readonly Aside[]> | null,
+  asides: ReadonlyArray<readonly Beside[]> | null,
 ): CoveredFrames {
   const { verticalWeight, ...known } = rules ?? COMPLETE;
   const coverage = new Coverage(known, params.distance, verticalWeight);
   const most = params.cutoff / 2 ** (1 / params.exponent);
   const reasons: CoveredFrames['reasons'] = [];
   const covered = frames.map(({ reference, tracker }, n): Frame => {
+    const beside = asides?.[n] ?? [];
+    const unclear = packed(unclearIn(beside), params.distance);
     const truths = coverage.judge('reference', packed(reference, params.distance), most);
     // who is beside a distractor is not excused from tracking what counts
-    const tracks = coverage.judge('tracker', packed(tracker, params.distance), most, movingOf(asides?.[n] ?? []));
+    const moving = unclear.ids.length > 0 ? { unclear } : movingOf(beside);
+    const tracks = coverage.judge('tracker', packed(tracker, params.distance), most, moving);
     reasons.push({ reference: truths.reasons, tracker: tracks.reasons });
     return { reference: priced(reference, truths.alone), tracker: priced(tracker, tracks.alone) };
   });
   return { frames: covered, reasons };
 }
 
+/** Truths whose reports leave open where they are. */
+const unclearIn = (beside: readonly Beside[]): Obj[] =>
+  beside.flatMap((one) => (one.role === 'gap' ? [one.object] : []));
+
 /** Regions that nobody annotated are ignored; distractors are objects that nobody cares about. */
-function movingOf(aside: readonly Aside[]): Moving {
-  const distractors = aside.filter(({ role }) => role === 'distractor');
+function movingOf(beside: readonly Beside[]): Moving {
+  const distractors = beside.flatMap((one) => (one.role === 'distractor' ? [one] : []));
   return {
-    ignore: aside.flatMap(({ role, box }) => (role === 'region' ? [{ box }] : [])),
+    ignore: beside.flatMap((one) => (one.role === 'region' ? [{ box: one.box }] : [])),
     dontCare: {
       shape: 'box',
       stride: 4,
@@ -159,7 +166,7 @@ export function evaluateCovered(
   params: Params,
   solve: SolveOptions,
   rules: EvalCoverage | null,
-  asides: ReadonlyArray<readonly Aside[]> | undefined,
+  asides: ReadonlyArray<readonly Beside[]> | undefined,
   progress?: Pick<Progress, 'counting'>,
 ): CoveredEvaluation {
   const counted = (list: Frame[]) => (progress ? progress.counting(list) : list);
@@ -168,7 +175,10 @@ export function evaluateCovered(
   const weight = rules?.verticalWeight ?? 1;
   const weighed = weight === 1 ? covered.frames : covered.frames.map((frame) => weighedFrame(frame, weight));
   const evaluation = evaluate(counted(weighed), params, solve);
-  return { evaluation: { ...evaluation, notJudged: notJudgedIn(evaluation, covered) }, frames: covered.frames };
+  return {
+    evaluation: { ...evaluation, notJudged: notJudgedIn(evaluation, covered, asides ?? []) },
+    frames: covered.frames,
+  };
 }
 
 /** As the metric sees it: altitudes count by their weight. */
@@ -179,8 +189,16 @@ function weighedFrame({ reference, tracker }: Frame, weight: number): Frame {
 }
 
 /** Who was not judged, by feed and reason; the metric counts them neither as missed nor as false. */
-function notJudgedIn({ perFrame }: Evaluation, covered: CoveredFrames): NotJudged {
+function notJudgedIn(
+  { perFrame }: Evaluation,
+  covered: CoveredFrames,
+  asides: ReadonlyArray<readonly Beside[]>,
+): NotJudged {
   const notJudged: NotJudged = { reference: {}, tracker: {} };
+  addReasons(
+    notJudged.reference,
+    asides.flatMap((beside) => unclearIn(beside).map(() => 'gap' as const)),
+  );
   perFrame.forEach((frame, n) => {
     for (const side of ['reference', 'tracker'] as const)
       addReasons(notJudged[side], unpaired(covered, frame, n, side));

@@ -1,13 +1,12 @@
 /** One sequence with the trackers that are judged on it, from files or from the built-in scene. */
 
-import type { Aside } from '../../../../adapters/kit/preprocessing.js';
 import type { Evaluation, Frame } from '../../../metric/evaluation.js';
 import type { PerformanceNumbers } from '../../../performance/performance.js';
 import type { Totals } from '../../../scores/totals.js';
 import { crossingScene, type Fault } from '../../../simulation/walkers.js';
 import { type SavedMoment, windowFramesOf } from '../../../wire/moment.js';
 import { shortNames } from '../../files/names.js';
-import { type PairFrames, PairReader, type PairReading } from '../../files/pair-reader.js';
+import { type Beside, type PairFrames, PairReader, type PairReading } from '../../files/pair-reader.js';
 import type { NotJudged } from './coverage.js';
 import type { NamedProfile } from './verdict.js';
 
@@ -21,7 +20,7 @@ export interface SequenceTracker {
   /** whether those are times */
   isTimed: boolean;
   /** what the reference sets aside in each of them, where that is asked for */
-  asides?: Aside[][];
+  asides?: Beside[][];
   /** what a simulated tracker does wrong on purpose */
   faults: Fault[];
   /** what makes its numbers doubtful */

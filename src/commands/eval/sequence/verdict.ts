@@ -3,7 +3,6 @@
  * and the assignment ribbon; and what the companion scores are made of. Small and plain, so that threads can send it.
  */
 
-import type { Aside } from '../../../../adapters/kit/preprocessing.js';
 import { pack, totalsOfPacked } from '../../../metric/evaluate.js';
 import type { Evaluation, Frame, FrameCost, FrameEvaluation } from '../../../metric/evaluation.js';
 import { framesFor, type PackedFrame } from '../../../metric/frame.js';
@@ -13,6 +12,7 @@ import { scorePacked, scoreTotals } from '../../../scores/score-window.js';
 import type { SimilarityRule } from '../../../scores/similarity.js';
 import type { Totals } from '../../../scores/totals.js';
 import { short } from '../../console/numbers.js';
+import type { Beside } from '../../files/pair-reader.js';
 import type { EvalCoverage } from './coverage.js';
 import { evaluateCovered } from './coverage.js';
 import { eventsOf, type JudgedEvent } from './events.js';
@@ -109,7 +109,7 @@ export interface Terms {
 
 /** Judges one sequence under all profiles. */
 export function judge(
-  { frames, places, asides }: { frames: Frame[]; places: number[]; asides?: Aside[][] },
+  { frames, places, asides }: { frames: Frame[]; places: number[]; asides?: Beside[][] },
   { profiles, solve, scores, events, details, coverage }: Terms,
 ): Verdict {
   // packed once for all who compare boxes by their overlap: the scores, and most profiles
