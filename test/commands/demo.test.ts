@@ -46,8 +46,10 @@ describe('demo', () => {
   }
 
   it('prints addresses that work, shows both trackers in one line, and stops quickly on Ctrl-C, leaving nothing', async () => {
+    const started = performance.now();
     start(['--port', '0']);
     const [, live] = await shown(/live +(ws:\S+)/);
+    const startMs = performance.now() - started;
     const [, metrics] = await shown(/metrics +(http:\S+)/);
     const [, page] = await shown(/page +(http:\S+)/);
     assert.equal((await fetch(page)).status, 200);
@@ -57,7 +59,9 @@ describe('demo', () => {
     const text = await (await fetch(metrics)).text();
     for (const tracker of ['steady', 'faulty'])
       assert.ok(text.includes(`tgospa_window_distance{stream="crossing",tracker="${tracker}"`), tracker);
-    assert.ok((await stop('SIGINT')) < 3000);
+    // on a machine where a start takes seconds, as many times longer
+    const stopMs = await stop('SIGINT');
+    assert.ok(stopMs < Math.max(3000, 3 * startMs), `${stopMs} ms, after a start of ${startMs} ms`);
     assert.equal((await reader.closed).code, 1001);
     assert.deepEqual(readdirSync(folder), [], 'the temporary folder is gone');
   });

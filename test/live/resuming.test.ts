@@ -39,6 +39,11 @@ describe('a stream that resumes', () => {
   const news = () => events.flatMap((event) => (event.type === 'resuming' ? [event.over] : []));
   const silences = () => events.filter(({ type }) => type === 'silence').length;
   const missed = () => events.filter(({ type }) => type === 'missing').length;
+  /** The look of a tick ends before that of the next but one. */
+  const ticks = () => {
+    const { ticked } = clock;
+    return until('two ticks', () => clock.ticked > ticked + 2);
+  };
 
   beforeEach(() => {
     dir = mkdtempSync(join(tmpdir(), 'tgospa-resuming-'));
@@ -116,8 +121,7 @@ describe('a stream that resumes', () => {
     await send(live, null, 2);
     clock.nowMs += 3000;
     await send(live, null, 3);
-    // ticks have been seen
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await ticks();
     await Promise.all([send(live, 't', 2), send(live, 't', 3)]);
     live.unread(feed('s', 't'), false);
     await until('it is judged', () => live.streams()[0].series[0].k === 3);
@@ -134,11 +138,11 @@ describe('a stream that resumes', () => {
     live.unread(feed('s', null), true);
     await send(live, null, 2);
     clock.nowMs += 19_000;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await ticks();
     assert.equal(missed(), 0);
     for (let n = 0; n < 20 && missed() === 0; n++) {
       clock.nowMs += 2000;
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await ticks();
     }
     await until('it is late, though the reference always sends as much as it may', () => missed() === 1);
   });
@@ -147,8 +151,7 @@ describe('a stream that resumes', () => {
     const live = await start();
     openBoth(live);
     await Promise.all([send(live, null, 1), send(live, 't', 1), send(live, null, 2)]);
-    // ticks have been seen
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await ticks();
     clock.uptimeMs += 30_000;
     clock.nowMs += 30_000;
     // the first thing that is heard afterwards is a part, not the clock
@@ -169,9 +172,7 @@ describe('a stream that resumes', () => {
     const passes = async (ms: number) => {
       for (let passed = 0; passed < ms; passed += 200) {
         clock.nowMs += 200;
-        const { ticked } = clock;
-        // the look of a tick ends before that of the next but one
-        await until('two ticks', () => clock.ticked > ticked + 2);
+        await ticks();
       }
     };
     await passes(10_000);
@@ -196,7 +197,7 @@ describe('a stream that resumes', () => {
       acked = true;
     });
     await until('it is durable and applied', () => live.streams()[0].feeds[0].seq === 6);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await ticks();
     assert.equal(acked, false);
     await Promise.all([2, 3, 4].map((k) => send(live, 't', k)));
     await ack;

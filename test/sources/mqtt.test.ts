@@ -1,64 +1,79 @@
 /** MQTT as a source, against a real broker; through the real evaluator. */
 import { strict as assert } from 'node:assert';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { connectAsync, type MqttClient } from 'mqtt';
-import type { WindowView } from '../../src/live/pipeline.js';
 import { matches } from '../../src/sources/mqtt.js';
+import { type Broker, BrokerBench, keepsItsPromises } from '../kit/broker-source.js';
 import { pipelineOf } from '../kit/live.js';
-import { IN_THIS_THREAD, UNTIMED_PAIRING } from '../kit/settings.js';
-import { frameText, SourceBench } from '../kit/sources.js';
+import { IN_THIS_THREAD } from '../kit/settings.js';
+import { frameText } from '../kit/sources.js';
 import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
-import { Program } from '../kit/system/program.js';
-import { freePort, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
+import { skipUnless, until } from '../kit/system/system.js';
+
+/** What is published is acknowledged to us, and kept for a source that was here before. */
+class MqttBroker implements Broker {
+  readonly kind = 'mqtt';
+  readonly #server = new Mosquitto();
+  #publisher: MqttClient | null = null;
+  /** the broker does not hold back what is too large */
+  readonly kept = { protocol: 4 };
+  /** lines of its configuration */
+  lines = ['max_queued_messages 0', 'autosave_interval 1', 'autosave_on_changes true'];
+
+  start(user?: { name: string; password: string }): Promise<void> {
+    return this.#server.start(user, this.lines);
+  }
+
+  stop(): Promise<void> {
+    return this.#server.stop();
+  }
+
+  async close(): Promise<void> {
+    await this.#publisher?.endAsync(true);
+    await this.#server.close();
+  }
+
+  source(): object {
+    return {
+      url: this.#server.url,
+      feeds: [
+        { topic: 'site/+/truths', stream: 's', role: 'reference' },
+        { topic: 'site/gate/tracks', stream: 's', tracker: 't' },
+      ],
+    };
+  }
+
+  async makeKept(): Promise<void> {}
+
+  /** The broker does not tell. */
+  async isAcknowledged(): Promise<boolean> {
+    return true;
+  }
+
+  publish(name: string, payload: string | Buffer): Promise<void> {
+    return this.send(`site/gate/${name}`, payload);
+  }
+
+  async send(topic: string, payload: string | Buffer, qos: 0 | 1 = 1): Promise<void> {
+    this.#publisher ??= await connectAsync(this.#server.url, { reconnectPeriod: 20 });
+    await this.#publisher.publishAsync(topic, payload, { qos });
+  }
+}
 
 describe('MQTT', () => {
-  let broker: Mosquitto;
-  let bench: SourceBench;
-  let publisher: MqttClient | null = null;
+  let broker: MqttBroker;
+  let bench: BrokerBench;
 
   before(function () {
     skipUnless(this, hasMosquitto, 'mosquitto is not here; install the Debian package mosquitto');
   });
   beforeEach(() => {
-    broker = new Mosquitto();
-    bench = new SourceBench();
+    broker = new MqttBroker();
+    bench = new BrokerBench(broker);
   });
-  afterEach(async () => {
-    await publisher?.endAsync(true);
-    publisher = null;
-    await bench.close();
-    await broker.close();
-  });
+  afterEach(() => bench.close());
 
-  const settings = (changes: object = {}, common: object = {}) => ({
-    sources: {
-      mqtt: [
-        {
-          name: 'site',
-          url: broker.url,
-          feeds: [
-            { topic: 'site/+/truths', stream: 's', role: 'reference' },
-            { topic: 'site/gate/tracks', stream: 's', tracker: 't' },
-          ],
-          ...changes,
-        },
-      ],
-      ...common,
-    },
-  });
-  const labels = 'source="site",kind="mqtt"';
-  const connected = () => until('it is subscribed', () => bench.app.meters.sources.get('site')!.connected && true);
-  const publish = async (topic: string, payload: string | Buffer, qos: 0 | 1 = 1) => {
-    publisher ??= await connectAsync(broker.url, { reconnectPeriod: 20 });
-    await publisher.publishAsync(topic, payload, { qos });
-  };
-  const both = async (from: number, to: number) => {
-    for (let k = from; k <= to; k++) {
-      await publish('site/gate/truths', frameText(k));
-      await publish('site/gate/tracks', frameText(k));
-    }
-  };
+  keepsItsPromises(() => bench);
+
   /** From now on nothing becomes durable; `arrived` lists the frames that wait, `release` lets them go. */
   const blockStorage = () => {
     const live = pipelineOf(bench.app);
@@ -80,27 +95,16 @@ describe('MQTT', () => {
     return { arrived, release };
   };
 
-  it('feeds what is published on its topics, wildcards too', async () => {
-    await broker.start();
-    await bench.start(settings());
-    await connected();
-    await both(1, 40);
-    await publish('site/gate/other', 'nobody asked');
-    await bench.untilFrames('s', 't', 40);
-    assert.equal((await bench.app.live.window('s', 't', 'online-surveillance'))!.evaluation.distance, 0);
-    assert.equal(await bench.metric('tgospa_source_messages_total', labels), 80);
-    assert.equal(await bench.metric('tgospa_source_waiting_messages', labels), 0);
-  });
-
   it('acknowledges what is durable, and only that', async () => {
     // the broker sends a fourth message when one of three is acknowledged
-    await broker.start(undefined, ['max_inflight_messages 3']);
-    await bench.start({ ...settings({ protocol: 4 }), evaluation: IN_THIS_THREAD });
-    await connected();
+    broker.lines = ['max_inflight_messages 3'];
+    await broker.start();
+    await bench.start({ ...bench.settings({ protocol: 4 }), evaluation: IN_THIS_THREAD });
+    await bench.connected();
     const { arrived, release } = blockStorage();
-    await both(1, 5);
+    await bench.both(1, 5);
     // one without acknowledgement overtakes those held back, and comes behind all that were sent
-    await publish('site/gate/truths', frameText(99), 0);
+    await broker.send('site/gate/truths', frameText(99), 0);
     await until('it has come', () => arrived.includes(99));
     assert.deepEqual([...arrived].sort(), [1, 1, 2, 99]);
     release();
@@ -109,135 +113,39 @@ describe('MQTT', () => {
       async () => (await bench.storedSeq('s', 't')) === 5 && (await bench.storedSeq('s', null)) === 6,
     );
     await bench.stop();
-    await bench.start(settings({ protocol: 4 }));
-    await connected();
-    await both(100, 100);
+    await bench.start(bench.settings({ protocol: 4 }));
+    await bench.connected();
+    await bench.both(100, 100);
     await until('the new one is stored', async () => (await bench.storedSeq('s', 't')) === 6);
-    assert.equal(await bench.metric('tgospa_source_messages_total', labels), 2, 'nothing came again');
-  });
-
-  it('fetches from the broker what came while it was away, and nothing twice', async () => {
-    await broker.start();
-    await bench.start(settings());
-    await connected();
-    await both(1, 10);
-    await bench.untilFrames('s', 't', 10);
-    await bench.stop();
-    // while nobody listens the broker keeps what comes
-    await both(11, 30);
-    await bench.start(settings());
-    await bench.untilFrames('s', 't', 30);
-    const duplicates = await bench.metric('tgospa_frames_duplicate_total', 'stream="s",role="tracker",tracker="t"');
-    assert.equal(duplicates, 0, 'what was acknowledged before the stop does not come again');
-  });
-
-  it('loses nothing when the evaluator is killed again and again', async function () {
-    skipInFastRun(this);
-    await broker.start(undefined, ['max_queued_messages 0']);
-    const port = await freePort();
-    const file = join(bench.folder, 'tgospa.yaml');
-    const text = { listen: { port }, data: { dir: join(bench.folder, 'data') }, ...settings() };
-    writeFileSync(file, JSON.stringify({ ...text, streams: { s: { windowFrames: 1000, pairing: UNTIMED_PAIRING } } }));
-    const ask = async (path: string) => {
-      const answer = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => null);
-      return answer?.ok ? answer.text() : null;
-    };
-    const judged = async () => {
-      const text = await ask('/v1/window?stream=s&tracker=t&profile=online-surveillance');
-      return text === null ? null : (JSON.parse(text) as WindowView).evaluation;
-    };
-    const serve = () => Program.tgospa(['serve', '--config', file]);
-    let evaluator = serve();
-    try {
-      // from its first subscription on, the broker keeps what comes for us
-      await until('it is subscribed', async () =>
-        /^tgospa_source_connected\{.* 1$/m.test((await ask('/metrics')) ?? ''),
-      );
-      for (let k = 0; k < 200; k += 50) {
-        await both(k + 1, k + 25);
-        await evaluator.end('SIGKILL');
-        await both(k + 26, k + 50);
-        evaluator = serve();
-        // now and then it gets to work before it is killed again
-        if (k % 100 === 0) await until('it works', async () => ((await judged())?.frames ?? 0) > k);
-      }
-      await until('all is judged', async () => (await judged())?.frames === 200);
-      assert.equal((await judged())!.distance, 0);
-    } finally {
-      await evaluator.end('SIGKILL');
-    }
-  });
-
-  it('comes back after the broker was killed, and takes nothing twice that it has', async () => {
-    await broker.start(undefined, ['autosave_interval 1', 'autosave_on_changes true']);
-    await bench.start(settings());
-    await connected();
-    await both(1, 10);
-    await bench.untilFrames('s', 't', 10);
-    await broker.stop('SIGTERM');
-    await until('the loss is seen', () => !bench.app.meters.sources.get('site')!.connected);
-    await broker.start();
-    await connected();
-    await both(11, 20);
-    await bench.untilFrames('s', 't', 20);
-    assert.ok((await bench.metric('tgospa_source_faults_total', labels)) >= 1);
+    assert.equal(await bench.metric('tgospa_source_messages_total', bench.labels()), 2, 'nothing came again');
   });
 
   it('acknowledges a redelivered message that is on its way without taking it twice', async () => {
     await broker.start();
-    await bench.start({ ...settings(), evaluation: IN_THIS_THREAD });
-    await connected();
+    await bench.start({ ...bench.settings(), evaluation: IN_THIS_THREAD });
+    await bench.connected();
     const { arrived, release } = blockStorage();
-    await both(1, 3);
+    await bench.both(1, 3);
     await until('all have come', () => arrived.length === 6 && true);
     await broker.stop();
-    await until('the loss is seen', () => !bench.app.meters.sources.get('site')!.connected);
+    await bench.lost();
     await broker.start();
-    await connected();
+    await bench.connected();
     release();
-    await both(4, 6);
+    await bench.both(4, 6);
     await bench.untilFrames('s', 't', 6);
-    assert.equal(await bench.metric('tgospa_source_messages_total', labels), 12);
-    assert.equal(await bench.metric('tgospa_frames_duplicate_total', 'stream="s",role="tracker",tracker="t"'), 0);
-  });
-
-  it('keeps its password to itself, and says when it is wrong', async () => {
-    const password = 'p4ss-word-of-the-broker';
-    await broker.start({ name: 'tgospa', password });
-    const secret = { username: 'tgospa', passwordEnv: 'BROKER_PASSWORD' };
-    await bench.start(settings(secret), { BROKER_PASSWORD: 'wrong-word-of-the-broker' });
-    await until('it is refused', () => bench.logged('source_failed').length > 0 && true);
-    assert.match(String(bench.logged('source_failed')[0].error), /authori[sz]ed/i);
-    await bench.stop();
-    await bench.start(settings(secret), { BROKER_PASSWORD: password });
-    await connected();
-    const log = bench.logLines.join('');
-    assert.ok(!log.includes(password) && !log.includes('wrong-word'));
-    const page = await (await fetch(`${bench.app.urls.http}/v1/config`)).text();
-    assert.ok(page.includes('BROKER_PASSWORD') && !page.includes(password));
-  });
-
-  it('refuses what is too large or no text, acknowledges it, and goes on', async () => {
-    await broker.start();
-    await bench.start(settings({ protocol: 4 }, { payloadBytes: 2048 }));
-    await connected();
-    await publish('site/gate/tracks', Buffer.from([0xff, 0xfe]));
-    await publish('site/gate/tracks', 'x'.repeat(5000));
-    await publish('site/gate/tracks', 'no json');
-    await both(1, 3);
-    await bench.untilFrames('s', 't', 3);
-    const rejected = (reason: string) => bench.metric('tgospa_source_rejected_total', `${labels},reason="${reason}"`);
-    assert.deepEqual([await rejected('payload_too_large'), await rejected('message_invalid')], [1, 2]);
+    assert.equal(await bench.metric('tgospa_source_messages_total', bench.labels()), 12);
+    assert.equal(await bench.duplicates(), 0);
   });
 
   it('is not even sent what is too large, by a broker of version 5', async () => {
     await broker.start();
-    await bench.start(settings({}, { payloadBytes: 2048 }));
-    await connected();
-    await publish('site/gate/tracks', 'x'.repeat(100_000));
-    await both(1, 3);
+    await bench.start(bench.settings({}, { payloadBytes: 2048 }));
+    await bench.connected();
+    await broker.publish('tracks', 'x'.repeat(100_000));
+    await bench.both(1, 3);
     await bench.untilFrames('s', 't', 3);
-    assert.equal(await bench.metric('tgospa_source_messages_total', labels), 6);
+    assert.equal(await bench.metric('tgospa_source_messages_total', bench.labels()), 6);
   });
 
   for (const [title, changes] of [
@@ -253,13 +161,13 @@ describe('MQTT', () => {
         ...(topic === 'truths' ? { role: 'reference' } : { tracker: 't' }),
         format: 'motchallenge',
       }));
-      await bench.start({ ...settings({ feeds, ...changes }), limits: { unfinishedMs: 600_000, stopMs: 100 } });
-      await connected();
+      await bench.start({ ...bench.settings({ feeds, ...changes }), limits: { unfinishedMs: 600_000, stopMs: 100 } });
+      await bench.connected();
       // an older broker has 20 messages underway at a time
       for (let k = 1; k <= 3; k++)
-        for (const topic of ['truths', 'tracks']) for (let n = 1; n <= 50; n++) await publish(topic, line(k, n));
+        for (const topic of ['truths', 'tracks']) for (let n = 1; n <= 50; n++) await broker.send(topic, line(k, n));
       // the fourth frame completes the third
-      for (const topic of ['truths', 'tracks']) await publish(topic, line(4, 1));
+      for (const topic of ['truths', 'tracks']) await broker.send(topic, line(4, 1));
       await bench.untilFrames('s', 't', 3);
       const { count } = (await bench.app.live.window('s', 't', 'online-surveillance'))!.evaluation;
       assert.deepEqual(count, { proper: 150, missed: 0, false: 0, switches: 0 });
