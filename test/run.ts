@@ -63,9 +63,11 @@ const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const env: NodeJS.ProcessEnv = { ...process.env, ...(isFast ? { TGOSPA_TEST_FAST: '1' } : {}) };
 if (env.TGOSPA_TEST_WORKERS !== undefined)
   env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ''} --import=file://${compiled}kit/workers-by-default.js`;
+// as the program has it: what a frame leaves behind dies young
+const memory = ['--max-semi-space-size=64'];
 const child = spawn(
   process.execPath,
-  [mocha, ...sideBySide, ...options, ...names.map((name) => `${compiled}${name}.test.js`)],
+  [...memory, mocha, ...sideBySide, ...options, ...names.map((name) => `${compiled}${name}.test.js`)],
   { stdio: 'inherit', env },
 );
 const [code] = await once(child, 'exit');

@@ -5,7 +5,7 @@
  *   cost >= what it costs to assign nothing - sum of all prices - sum over pairs of the best a pair alone can earn above them, changes paid
  *
  * That holds for any prices (weak duality), so simplex need not be trusted. A sliding window has a shadow that slides
- * along; where it is large, only every eighth push is proven.
+ * along; where it is large, or nobody asks for more, only every eighth push is proven.
  */
 
 import assert from 'node:assert/strict';
@@ -134,6 +134,8 @@ class Shadow {
 export class OptimalityCheck {
   /** solves whose cost is the bound; the others are large, out of time, or have a fractional linear program */
   proven = 0;
+  /** of a window that is not large */
+  everyPush = true;
   private program: WarmProgram | undefined;
   private readonly shadows = new Map<object, { shadow: Shadow; ring: Ring }>();
 
@@ -182,7 +184,7 @@ export class OptimalityCheck {
         slide(ring, shadow.enter(frames[frames.length - 1]), params, 1);
         while (shadow.frames.length > frames.length) shadow.leave();
         shadow.newest = frame;
-        if (size(shadow) <= CELLS_ALWAYS_MAX) return known;
+        if (this.everyPush && size(shadow) <= CELLS_ALWAYS_MAX) return known;
         if (size(shadow) <= CELLS_MAX) return frame % PUSHES_BETWEEN === 0 ? known : null;
       }
       this.shadows.delete(window);

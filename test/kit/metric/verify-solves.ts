@@ -31,6 +31,8 @@ const FAILURES = 'failures';
 const MARKS = 'marks';
 const TALLY = 'tally';
 const FAILURES_KEPT = 20;
+/** Tests of what is solved: each window is proven. Elsewhere windows that follow each other differ by a frame. */
+const OF_THE_KERNEL = /[/\\]test[/\\](metric|scores|coverage|kit)[/\\]/;
 
 /** Verifies what it is given and counts it. */
 export class SolveCheck {
@@ -116,6 +118,9 @@ export function mochaGlobalSetup(): void {
 const findings: string[] = [];
 
 export const mochaHooks = {
+  beforeEach(this: Mocha.Context): void {
+    if (optimality) optimality.everyPush = OF_THE_KERNEL.test(this.currentTest?.file ?? '');
+  },
   /** Remembers what was found during a test, here and in its processes. */
   afterEach(this: Mocha.Context): void {
     const found = [...check.failures.splice(0), ...linesOf(join(folder, FAILURES))];
