@@ -49,7 +49,7 @@ export class Lease {
   async acquire(): Promise<boolean> {
     if (this.isHeld) return true;
     const value = await this.cell.read();
-    return this.isFree(value) && this.take(value);
+    return this.isFree(value) && this.claim(value);
   }
 
   /** Whether nobody holds it, going by what was read just now; to be asked often. */
@@ -59,7 +59,7 @@ export class Lease {
   }
 
   /** Takes it, unless somebody has written it since this was read. */
-  take({ revision, bytes }: CellValue): Promise<boolean> {
+  claim({ revision, bytes }: CellValue): Promise<boolean> {
     return this.#write(revision, { owner: this.owner, applied: tenureOf(bytes).applied });
   }
 

@@ -31,7 +31,7 @@ export class MessageBatch {
   }
 
   /** Everything so far, to be handed over; the batch is empty from now on. */
-  take(): Uint8Array<ArrayBuffer> {
+  drain(): Uint8Array<ArrayBuffer> {
     const taken = new Uint8Array(this.#block.buffer as ArrayBuffer, 0, this.#length);
     // the next one is about as long, and should not have to grow for a little more
     this.#block = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, Math.ceil(1.5 * this.#length)));

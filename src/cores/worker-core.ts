@@ -287,7 +287,7 @@ export class WorkerCore {
   #flush(): void {
     this.#flushScheduled = false;
     if (this.#batch.byteCount === 0) return;
-    const bytes = this.#batch.take();
+    const bytes = this.#batch.drain();
     this.#sent += BigInt(bytes.length);
     const atMs = this.#parts.clock.now();
     this.#thread?.postMessage({ type: 'messages', bytes, atMs }, [bytes.buffer]);
@@ -346,7 +346,7 @@ export class WorkerCore {
     this.serving = false;
     if (this.#catchUp) clearTimeout(this.#catchUp);
     this.#catchUp = null;
-    this.#batch.take();
+    this.#batch.drain();
     for (const { reject } of this.#asks.values()) reject(new Error(this.#away));
     this.#asks.clear();
     for (const routed of this.#connections.values()) {

@@ -87,7 +87,7 @@ export class SpikeDetector {
   keep(signals: readonly Signal[], mark: IncidentTime): readonly DetectorNews[] {
     if (signals.length === 0) return this.close(mark);
     const spikes = this.#spikes.close(mark.k, signals);
-    return together(spikes, this.#incidents?.settle(spikes, mark) ?? []);
+    return together(spikes, this.#incidents?.applyBetweenFrames(spikes, mark) ?? []);
   }
 
   /** The tracker is gone while its reference lives: what was wrong with it still is, and says so. */
@@ -102,7 +102,8 @@ export class SpikeDetector {
 
   /** A spike that lasts, of a version that had no incidents: one gathers it without a word. */
   adopt(spike: SpikeNews, mark: IncidentTime): void {
-    if (!this.#incidents?.knows(spike.signal)) this.#incidents?.settle([{ ...spike, phase: 'start' }], mark);
+    if (!this.#incidents?.knows(spike.signal))
+      this.#incidents?.applyBetweenFrames([{ ...spike, phase: 'start' }], mark);
   }
 
   /** The incident that is open; null when there is none. */

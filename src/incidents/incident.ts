@@ -159,7 +159,7 @@ export class IncidentWatch {
   }
 
   /** What ended or changed without a frame: the series is over, its settings are others, its tracker is gone. */
-  settle(spikes: readonly SpikeNews[], mark: IncidentTime): IncidentNews[] {
+  applyBetweenFrames(spikes: readonly SpikeNews[], mark: IncidentTime): IncidentNews[] {
     return spikes.length === 0 ? NONE : this.#gather(spikes, mark, null);
   }
 
@@ -184,7 +184,7 @@ export class IncidentWatch {
     const started = spikes.filter(({ phase }) => phase === 'start');
     const isNew = this.#state.open === null;
     if (isNew && started.length === 0) return NONE;
-    const open = this.#state.open ?? this.#begin(started[0], mark);
+    const open = this.#state.open ?? this.#start(started[0], mark);
     for (const spike of spikes) put(open.signals, signalOf(spike, open));
     if (started.length > 0 && around) {
       open.examination = newExamination();
@@ -227,7 +227,7 @@ export class IncidentWatch {
     const known = this.#state.open?.signals.find((one) => one.signal === signal.signal);
     if (signal.over && (!known || known.over)) return NONE;
     const isNew = this.#state.open === null;
-    const open = this.#state.open ?? this.#begin(mark, mark);
+    const open = this.#state.open ?? this.#start(mark, mark);
     put(open.signals, signal);
     if (!signal.over && open.cause === 'unknown')
       Object.assign(open, { cause, message: wordsOf(cause, evidence), evidence });
@@ -236,7 +236,7 @@ export class IncidentWatch {
     return signal.over || (known && !known.over) ? NONE : [this.#news('update', 'signals', mark.k)];
   }
 
-  #begin({ k, since }: Pick<SpikeNews, 'k' | 'since'>, mark: IncidentTime): Open {
+  #start({ k, since }: Pick<SpikeNews, 'k' | 'since'>, mark: IncidentTime): Open {
     const { last } = this.#state;
     const open: Open = {
       ...UNKNOWN,

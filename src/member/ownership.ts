@@ -89,17 +89,17 @@ export class Ownership {
     // everybody begins elsewhere, so that few want the same
     const from = free.length > 0 ? hash(this.parts.id) % free.length : 0;
     const some = [...free.slice(from), ...free.slice(0, from)].slice(0, Math.min(room, TAKEN_AT_ONCE - taking));
-    for (const place of some) void this.#take(place);
+    for (const place of some) void this.#claim(place);
   }
 
-  async #take(place: Place): Promise<void> {
+  async #claim(place: Place): Promise<void> {
     const { board, logger, meters, open, gained } = this.parts;
     const { lease, partition } = place;
     const before = board.ownerOf(partition);
     const began = performance.now();
     place.state = 'taking';
     try {
-      if (!(await lease.take(board.lease(partition)))) {
+      if (!(await lease.claim(board.lease(partition)))) {
         place.state = 'free';
         return;
       }

@@ -152,7 +152,7 @@ export class FeedLatency {
 
   #review(scene: Scene): void {
     const none: Delay = { latency: 0, bias: [] };
-    const told = scene.settle(this.#delay ?? none);
+    const told = scene.converge(this.#delay ?? none);
     const isForgiven = told.fit !== null && scene.isForgiven(told.delay) && scene.pairedShare() >= PAIRED;
     if (isForgiven) {
       if (this.#delay) this.#change(null, scene);
@@ -205,7 +205,7 @@ export function findDelay(
   if (frames.length < FRAMES_MIN) return null;
   const scene = new Scene(frames, terms);
   const none = scene.trial({ latency: 0, bias: [] });
-  const { delay, score, pairs, possible, fit } = scene.search(scene.settle(none.delay));
+  const { delay, score, pairs, possible, fit } = scene.search(scene.converge(none.delay));
   const isBetter = fit !== null && score >= SCORE_MIN && score > BETTER * none.score;
   return isBetter && !scene.isForgiven(delay) ? { latency: fit.latency, score, pairs, possible } : null;
 }
@@ -259,7 +259,7 @@ class Scene {
   }
 
   /** Fit, pair again, fit, until nothing changes. */
-  settle(start: Delay, frames = spread(this.frames, TRIED_FRAMES)): Trial {
+  converge(start: Delay, frames = spread(this.frames, TRIED_FRAMES)): Trial {
     let best = this.trial(start, frames);
     for (let round = 0; round < ROUNDS_MAX && best.fit; round++) {
       const { latency, bias } = best.fit;
@@ -283,7 +283,7 @@ class Scene {
     );
     const likeliest = tried.sort((a, b) => b.score - a.score).slice(0, 3);
     return likeliest
-      .map(({ delay }) => this.settle(delay))
+      .map(({ delay }) => this.converge(delay))
       .reduce((best, one) => (one.score > best.score ? one : best), known);
   }
 

@@ -146,7 +146,7 @@ export class Episode {
   }
 
   /** It is beyond doubt; false when that is known. */
-  settle(): boolean {
+  confirm(): boolean {
     if (this.certain) return false;
     this.state[AT.certain] = 1;
     return true;

@@ -255,7 +255,7 @@ export class SpikeWatch {
       return this.#news('update', signal, k, 'adopted');
     }
     if (!alarming) return undefined;
-    if (detector.score >= CERTAIN && episode.settle() && this.#settings.critical.includes(signal))
+    if (detector.score >= CERTAIN && episode.confirm() && this.#settings.critical.includes(signal))
       return this.#news('update', signal, k, 'certain');
     if (!episode.adopted) return undefined;
     // what is worse than the spike itself is news, at most once an hour
@@ -356,7 +356,7 @@ export class SpikeWatch {
     const firstFrame = why === 'worse' ? Math.min(finding.firstFrame, k) : k;
     const [usual, bad] = this.#levels(signal, why, observed);
     episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
-    if (why !== 'worse' || detector.score >= CERTAIN) episode.settle();
+    if (why !== 'worse' || detector.score >= CERTAIN) episode.confirm();
     this.#state[COMMON.why + SIGNALS.indexOf(signal)] = REASONS.indexOf(why);
     detector.open();
     this.#piece('counts')[SIGNALS.indexOf(signal)]++;
@@ -495,7 +495,7 @@ export class SpikeWatch {
           ? [Math.log(this.cutoff / 4), Math.log(this.cutoff / 2)]
           : this.#levels(signal, 'worse', 0);
     this.#episodes[signal].start(k, 0, 0, usual, bad);
-    this.#episodes[signal].settle();
+    this.#episodes[signal].confirm();
   }
 
   toJSON(): SpikeState {

@@ -14,7 +14,7 @@ describe('message batch', () => {
         text: 'ä'.repeat(Math.floor(random() ** 4 * 9000)) + n,
       }));
       for (const { connection, text } of messages) batch.add(connection, Buffer.from(text));
-      const taken = structuredClone(batch.take());
+      const taken = structuredClone(batch.drain());
       assert.deepEqual(
         textsOf(taken),
         messages.map(({ connection, text }) => `${connection} ${text}`),
@@ -23,5 +23,5 @@ describe('message batch', () => {
     }
   });
 
-  it('is empty until something comes', () => assert.deepEqual(textsOf(new MessageBatch().take()), []));
+  it('is empty until something comes', () => assert.deepEqual(textsOf(new MessageBatch().drain()), []));
 });
