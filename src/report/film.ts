@@ -1,7 +1,8 @@
 /**
- * A few frames of a scene as a film in one SVG, without a script: the worst frame stands still until somebody asks to
- * play, then all frames follow each other. The reference is blue and solid, the tracker red and dashed, as on the page;
- * what is missed is crossed out, what is false has a ring.
+ * A few frames of a scene as a player, without a script: the worst frame is shown at first; Play has all frames follow
+ * each other, and each of them has its place on a strip, to be clicked or reached with the arrow keys. All are radio
+ * buttons of one group, so that choosing a frame stops the play. The reference is blue and solid, the tracker red and
+ * dashed, as on the page; what is missed is crossed out, what is false has a ring.
  */
 
 import { html, Markup } from './markup.js';
@@ -36,19 +37,36 @@ export function drawFilm(id: string, frames: readonly FilmFrame[], still: number
     .map((frame, n) => ({ frame, isStill: n === still }))
     .filter(({ isStill }, n) => n % step === 0 || isStill);
   const place = placing(frames);
-  const pictures = kept.map(({ frame, isStill }, n) => {
+  const pictures = kept.map(({ frame }, n) => {
     const delay = new Markup(`style="animation-delay:${n * FRAME_MS * step}ms"`);
-    return html`<g class="picture${isStill ? ' still' : ''}" ${delay}>${frame.reference.map((one) => draw(one, place, 'reference'))}${frame.tracker.map(
+    return html`<g class="picture" ${delay}>${frame.reference.map((one) => draw(one, place, 'reference'))}${frame.tracker.map(
       (one) => draw(one, place, 'tracker'),
     )}<text x="6" y="${HEIGHT - 6}">${frame.name}</text></g>
 `;
   });
-  const share = (100 / kept.length).toFixed(3);
-  const rules = `@keyframes ${id} { 0% { visibility: visible } ${share}% { visibility: hidden } 100% { visibility: hidden } } #${id}:checked ~ svg .picture { visibility: hidden; animation: ${id} ${kept.length * FRAME_MS * step}ms step-end infinite }`;
-  return html`<div class="film"><style>${new Markup(rules)}</style><input type="checkbox" id="${id}"><label for="${id}">Play</label>
+  const strip = kept.map(
+    ({ frame, isStill }, n) =>
+      html`<input type="radio" name="${id}" id="${id}-${n}" class="step${isStill ? ' worst' : ''}" aria-label="${frame.name}" title="${frame.name}${isStill ? ', the worst' : ''}"${isStill ? html` checked` : ''}>`,
+  );
+  return html`<div class="film" role="group" aria-label="${description}"><style>${new Markup(rulesOf(id, kept.length, step))}</style>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${description}">
-${pictures}</svg></div>
+${pictures}</svg>
+<div class="strip"><input type="radio" name="${id}" id="${id}-play"><label for="${id}-play">Play</label>${strip}</div></div>
 `;
+}
+
+/** Which picture is seen with which button; while it plays, one after the other. */
+function rulesOf(id: string, count: number, step: number): string {
+  const share = (100 / count).toFixed(3);
+  const film = (button: string) => `.film:has(#${id}-${button}:checked)`;
+  return [
+    ...Array.from(
+      { length: count },
+      (_, n) => `${film(String(n))} .picture:nth-child(${n + 1}) { visibility: visible }`,
+    ),
+    `@keyframes ${id} { 0% { visibility: visible } ${share}% { visibility: hidden } 100% { visibility: hidden } }`,
+    `${film('play')} .picture { animation: ${id} ${count * FRAME_MS * step}ms step-end infinite }`,
+  ].join('\n');
 }
 
 type Placing = (at: FilmObject['at']) => [x: number, y: number, width: number, height: number];

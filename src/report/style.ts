@@ -46,8 +46,8 @@ const paints = [
 ].join('\n');
 
 export const STYLE = `
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d5dae0; --panel: #f5f7f9; --good: #0a7d55; --bad: #b3261e; --tracker: #c62828; ${variables(LIGHT)} }
-@media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e8ebee; --faint: #9aa5b0; --line: #353c44; --panel: #1d2127; --good: #4fd1a1; --bad: #ff8a80; --tracker: #ff6b60; ${variables(DARK)} } }
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --faint: #5c6670; --line: #d5dae0; --panel: #f5f7f9; --good: #0a7d55; --bad: #b3261e; --reference: #0b62b0; --tracker: #c81e2e; ${variables(LIGHT)} }
+@media (prefers-color-scheme: dark) { :root { --paper: #14171b; --ink: #e8ebee; --faint: #9aa5b0; --line: #353c44; --panel: #1d2127; --good: #4fd1a1; --bad: #ff8a80; --reference: #5db2ff; --tracker: #ff6670; ${variables(DARK)} } }
 ${paints}
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 80rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
@@ -98,10 +98,14 @@ svg .mark { stroke: var(--ink); stroke-width: 1; stroke-dasharray: 5 3; fill: no
 .film { margin: .5rem 0; max-width: 40rem; }
 .film svg { border: 1px solid var(--line); border-radius: 4px; }
 .film .picture { visibility: hidden; }
-.film .picture.still { visibility: visible; }
-.film .reference { fill: none; stroke: var(--s0); stroke-width: 1.6; }
+.film .reference { fill: none; stroke: var(--reference); stroke-width: 1.6; }
 .film .tracker { fill: none; stroke: var(--tracker); stroke-width: 1.4; stroke-dasharray: 4 2.5; }
-.film input { margin: 0 .35rem .35rem 0; }
+.strip { display: flex; align-items: center; gap: 1px; margin-top: .3rem; }
+.strip label { margin: 0 .6rem 0 .3rem; }
+.step { appearance: none; flex: 1 1 0; min-width: 2px; height: 1.1rem; margin: 0; background: var(--line); cursor: pointer; }
+.step.worst { background: var(--missed); }
+.step:hover, .step:checked { background: var(--reference); }
+.step:focus-visible { outline: 2px solid var(--ink); outline-offset: 1px; }
 .moments { display: grid; grid-template-columns: repeat(auto-fill, minmax(22rem, 1fr)); gap: .5rem 1.5rem; }
 svg .swap { stroke: var(--ink); stroke-width: 1.5; fill: none; }
 svg .dashed { stroke-dasharray: 5 3; }

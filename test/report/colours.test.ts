@@ -8,8 +8,8 @@ const colour = (text: string, name: string) =>
   [...text.matchAll(new RegExp(`--${name}: (#\\w+);`, 'g'))].map((m) => m[1]);
 
 describe('colours', () => {
-  it('of the components are the same on the page and in reports, light and dark', () => {
-    for (const name of ['localization', 'missed', 'false', 'switch']) {
+  it('of components, reference and tracker are the same on the page and in reports, light and dark', () => {
+    for (const name of ['localization', 'missed', 'false', 'switch', 'reference', 'tracker']) {
       const [light, dark] = colour(STYLE, name);
       const [pageLight, ...pageDark] = colour(css, name);
       assert.deepEqual([pageLight, ...new Set(pageDark)], [light, dark], name);

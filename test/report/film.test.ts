@@ -13,8 +13,11 @@ describe('film', () => {
   it('has every frame once, and shows the worst until it plays', () => {
     const { text } = drawFilm('film-1', frames, 2, 'what happens');
     assert.equal(text.match(/<g class="picture/g)!.length, 5);
-    assert.match(text, /<g class="picture still"[^>]*>.*frame 3/s);
-    assert.equal(text.match(/class="picture still"/g)!.length, 1);
+    assert.deepEqual(
+      text.match(/<input[^>]* checked>/g)!.map((button) => /aria-label="([^"]+)"/.exec(button)![1]),
+      ['frame 3'],
+    );
+    assert.equal(text.match(/type="radio" name="film-1"/g)!.length, 6, 'one button for each frame, and one to play');
     assert.equal(text.match(/class="outline missed"/g)!.length, 1);
     assert.equal(text.match(/class="outline false"/g)!.length, 5);
     assert.ok(text.includes('truth &lt;1&gt;, missed') && !text.includes('<script'));
@@ -27,7 +30,7 @@ describe('film', () => {
     }));
     const { text } = drawFilm('film-2', crowd, 3, 'a crowd');
     assert.ok(text.match(/<g class="picture/g)!.length <= 3);
-    assert.match(text, /<g class="picture still"[^>]*>.*frame 4/s);
+    assert.match(text, /class="step worst" aria-label="frame 4" [^>]* checked>/);
   });
 });
 

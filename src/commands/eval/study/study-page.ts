@@ -171,7 +171,7 @@ function worstPart(study: Study, profile: NamedProfile, id: string): Markup | ''
   });
   if (parts.length === 0) return '';
   return html`<h3>Worst moments</h3>
-<p class="faint">The frames that cost most, those around them included. A file opens on the live page (Open file) and with <code>tgospa eval FILE</code> and <code>tgospa replay FILE</code>.</p>
+<p class="faint">The frames that cost most, those around them included: play them, or choose a frame of the strip (arrow keys step; the worst is marked). A saved file opens on the live page (Open file) and with <code>tgospa eval FILE</code> and <code>tgospa replay FILE</code>.</p>
 ${parts}`;
 }
 
@@ -188,7 +188,12 @@ function momentFigure({ sequence, tracker, profile, moment, id }: ShownMoment): 
   const { count } = judged[worst - first];
   const place = `${sequence}, frame ${worst + 1}`;
   const counts = `${count.missed} missed, ${count.false} false`;
-  const film = drawFilm(id, filmOf(moment), worst - first, `${tracker} at ${place}: ${counts}`);
+  const film = drawFilm(
+    id,
+    filmOf(moment, profile.params.distance === 'geodesic'),
+    worst - first,
+    `${tracker} at ${place}: ${counts}`,
+  );
   const file: SavedMoment = {
     format: MOMENT_FORMAT,
     version: MOMENT_VERSION,
@@ -204,20 +209,30 @@ ${film}</figure>
 `;
 }
 
-function filmOf({ first, frames, judged }: WorstMoment): FilmFrame[] {
+function filmOf({ first, frames, judged }: WorstMoment, onEarth: boolean): FilmFrame[] {
+  const degree = onEarth ? degreeOf(frames) : null;
   return frames.map(({ reference, tracker }, n) => {
     const proper = judged[n].assignment.filter(({ distance }) => distance !== null);
     const truths = new Set(proper.map(({ truth }) => truth));
     const tracks = new Set(proper.map(({ track }) => track));
     const shown = (objects: Obj[], paired: Set<string>) =>
-      objects.map((object) => ({ id: object.id, at: placeOf(object), alone: !paired.has(object.id) }));
+      objects.map((object) => ({ id: object.id, at: placeOf(object, degree), alone: !paired.has(object.id) }));
     return { name: `frame ${first + n + 1}`, reference: shown(reference, truths), tracker: shown(tracker, tracks) };
   });
 }
 
-/** Points have y upwards. */
-const placeOf = (object: Obj): FilmObject['at'] =>
-  'box' in object ? object.box : [object.point[0], -(object.point[1] ?? 0), 0, 0];
+/** Points have y upwards; places on Earth are latitude and longitude, and north is up. */
+function placeOf(object: Obj, degree: number | null): FilmObject['at'] {
+  if ('box' in object) return object.box;
+  const [first, second = 0] = object.point;
+  return degree === null ? [first, -second, 0, 0] : [second * degree, -first, 0, 0];
+}
+
+/** How long a degree of longitude is where these frames are, beside one of latitude. */
+function degreeOf(frames: WorstMoment['frames']): number {
+  const [some] = frames.flatMap(({ reference, tracker }) => [...reference, ...tracker]);
+  return some && 'point' in some ? Math.cos((some.point[0] * Math.PI) / 180) : 1;
+}
 
 function sequencePart(study: Study, profile: NamedProfile, sequence: string, open: boolean): Markup {
   const results = study.results.flatMap(({ timeline, ribbon, ...one }) =>
