@@ -70,12 +70,16 @@ export class Summary {
     this.#tell(`${tracker}: ${named.join(', ')}${more}, frame ${k}`);
   }
 
-  /** When it opens, when another cause is likelier, and when it is over. */
+  /** Once its cause has a name, when another one is likelier, and when it is over. */
   #incident({ tracker, phase, cause, message }: IncidentEvent): string | null {
     const known = this.#causes.get(tracker);
-    if (phase === 'end') this.#causes.delete(tracker);
-    else this.#causes.set(tracker, cause);
-    if (phase === 'end') return `${tracker}: all is well again`;
+    if (phase === 'end') {
+      this.#causes.delete(tracker);
+      return `${tracker}: all is well again`;
+    }
+    // the first frames of an incident seldom show its cause; its spikes are told by themselves
+    if (cause === 'unknown') return null;
+    this.#causes.set(tracker, cause);
     const what = message.startsWith(`${cause}: `) ? message : `${cause}: ${message}`;
     return known === cause ? null : `INCIDENT ${tracker}, ${what}`;
   }
