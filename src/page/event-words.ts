@@ -51,10 +51,12 @@ function absence({ type, role, tracker, k, count: frames = 1, message = '' }: Ev
 
 const PHASES: Record<string, string> = { start: 'started', update: 'goes on', end: 'is over' };
 
-/** `incident 3 goes on, adopted (late): it is late by 5 frames…` */
-function incidentSentence({ id, phase, reason, cause, message }: EventMessage): string {
+/** `incident 3 goes on, adopted: late, it is late by 5 frames…`; a message that names its cause says it once. */
+function incidentSentence({ id, phase, reason, cause, message = '' }: EventMessage): string {
   const how = reason === 'signals' || reason === 'diagnosis' ? '' : `, ${reason}`;
-  return `incident ${id} ${PHASES[String(phase)]}${how} (${cause}): ${message}`;
+  const name = String(cause).replaceAll('_', ' ');
+  const what = message.startsWith(name) ? message : `${name}, ${message}`;
+  return `incident ${id} ${PHASES[String(phase)]}${how}: ${what}`;
 }
 
 const findingSentence = ({ finding, message, remedy }: EventMessage) => `${finding}: ${message}; ${remedy}`;

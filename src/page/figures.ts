@@ -28,7 +28,7 @@ export function figureAt({ shownTrend: trend }: LiveSeries, k: number): Figure |
 }
 
 export const sentence = ({ k, distance, cost, exact }: Figure) =>
-  `frame ${k}: distance ${exact ? '' : 'not proven, at most '}${number(distance)}; ${COMPONENTS.map((name) => `${name} ${number(cost[name])}`).join(', ')}`;
+  `frame ${k}: distance ${exact ? '' : 'not proven, at most '}${number(distance)}; ${COMPONENTS.map((name) => `${name} ${exact ? '' : '~ '}${number(cost[name])}`).join(', ')}`;
 
 export const totalOf = (figure: Figure | undefined): number =>
   figure ? COMPONENTS.reduce((sum, name) => sum + figure.cost[name], 0) : 0;
@@ -70,7 +70,7 @@ export class Figures {
     for (const name of COMPONENTS) {
       const cell = this.#costs.get(name)!;
       cell.dataset.value = figure ? String(figure.cost[name]) : '';
-      setText(cell, figure ? number(figure.cost[name]) : '–');
+      setText(cell, figure ? `${figure.exact ? '' : '~ '}${number(figure.cost[name])}` : '–');
       this.#bars.get(name)!.style.width = `${total > 0 ? Math.round(((figure?.cost[name] ?? 0) / total) * 100) : 0}%`;
     }
     setText(this.#frame, frame ? describe(frame) : '');

@@ -70,6 +70,26 @@ const links = {
   setup: h('a', { href: '#/setup' }, 'Setup'),
   moment: h('a', { href: '#/moment' }, 'Open file'),
 };
+const bar = h(
+  'header',
+  { class: 'top' },
+  h('span', { class: 'brand' }, 'TGOSPA Live'),
+  h('nav', { 'aria-label': 'views' }, ...Object.values(links)),
+  h(
+    'span',
+    { class: 'key' },
+    h('span', { class: 'sample reference' }),
+    'reference',
+    h('span', { class: 'sample tracker' }),
+    'tracker',
+  ),
+  h(
+    'button',
+    { type: 'button', 'aria-label': 'dark or light (T)', title: 'dark or light (T)', onclick: toggleTheme },
+    '◐',
+  ),
+  h('button', { type: 'button', 'aria-label': 'keys (?)', title: 'keys (?)', onclick: () => help.showModal() }, '?'),
+);
 document.body.append(
   h(
     'a',
@@ -83,26 +103,7 @@ document.body.append(
     },
     'Skip to content',
   ),
-  h(
-    'header',
-    { class: 'top' },
-    h('span', { class: 'brand' }, 'TGOSPA Live'),
-    h('nav', { 'aria-label': 'views' }, ...Object.values(links)),
-    h(
-      'span',
-      { class: 'key' },
-      h('span', { class: 'sample reference' }),
-      'reference',
-      h('span', { class: 'sample tracker' }),
-      'tracker',
-    ),
-    h(
-      'button',
-      { type: 'button', 'aria-label': 'dark or light (T)', title: 'dark or light (T)', onclick: toggleTheme },
-      '◐',
-    ),
-    h('button', { type: 'button', 'aria-label': 'keys (?)', title: 'keys (?)', onclick: () => help.showModal() }, '?'),
-  ),
+  bar,
   banner.element,
   tokenForm,
   main,
@@ -223,6 +224,9 @@ function dropped(event: DragEvent): void {
   if (view instanceof MomentView) void view.open(file);
 }
 
+// how much of the window is left for a scene
+const above = new ResizeObserver(() => main.style.setProperty('--above', `${main.offsetTop}px`));
+for (const element of [bar, banner.element]) above.observe(element);
 board.listen(showBanner);
 addEventListener('dragover', (event) => event.preventDefault());
 addEventListener('drop', dropped);

@@ -224,20 +224,25 @@ export class SeriesView {
     return h(
       'article',
       { class: 'series-view' },
-      h(
-        'header',
-        { class: 'title' },
-        h('h1', {}, id.stream, h('span', {}, ` / ${id.tracker}`)),
-        this.saved ? this.#source() : this.#pickers(),
-        this.#toggles(),
-      ),
-      ...(this.saved ? [] : this.#incidents.map(({ element }) => element)),
+      // fills the window: whatever stands above it, the scene has the rest
       h(
         'div',
-        { class: this.#panels.length > 1 ? 'panels two' : 'panels' },
-        ...this.#panels.map(({ element }) => element),
+        { class: 'stage' },
+        h(
+          'header',
+          { class: 'title' },
+          h('h1', {}, id.stream, h('span', {}, ` / ${id.tracker}`)),
+          this.saved ? this.#source() : this.#pickers(),
+          this.#toggles(),
+        ),
+        ...(this.saved ? [] : this.#incidents.map(({ element }) => element)),
+        h(
+          'div',
+          { class: this.#panels.length > 1 ? 'panels two' : 'panels' },
+          ...this.#panels.map(({ element }) => element),
+        ),
+        this.#transport.element,
       ),
-      this.#transport.element,
       section('Time', legend(id.tracker, this.route.with), this.#readout, this.#whole, this.#plots.element),
       section('Who is assigned to whom', this.#ribbon.element),
       whatIf,

@@ -88,6 +88,7 @@ export function liveness(board: Board, series: LiveSeries[]): Liveness {
     const own = stream?.feeds.find(({ tracker }) => tracker === id.tracker);
     if (stream?.suspended !== undefined) return 'suspended';
     if (own?.ended) return 'feed ended';
+    if (stream?.resuming) return 'waiting for feeds';
     if (stream?.feeds.some((feed) => feed.silent && (feed.role === 'reference' || feed === own))) return 'silent';
   }
   return series.every(({ report }) => report) ? 'live' : 'connecting';

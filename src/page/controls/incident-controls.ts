@@ -2,10 +2,10 @@
  * What people do about an incident: acknowledge it, close it, or mute its series for a while. Each answer is shown
  * where the button is; what was said before is said beside it.
  */
-import { ApiError, postIncident } from '../data/api.js';
+import { ApiError, type IncidentState, postIncident, type RateState } from '../data/api.js';
 import type { Board } from '../data/board.js';
 import { h, setText } from '../kit/dom.js';
-import { brief, clock, count, duration, type SeriesId, seriesLink } from '../kit/format.js';
+import { brief, clock, count, duration, keyOf, type SeriesId, seriesLink } from '../kit/format.js';
 
 const MUTES: Array<[text: string, minutes: number]> = [
   ['15 min', 15],
@@ -87,6 +87,14 @@ export function remarkOf(board: Board, id: SeriesId): string {
   return [said, quiet].filter(Boolean).join(', ');
 }
 
+const COLUMNS: Array<[text: string, title: string]> = [
+  ['In a frame', 'how many objects, or what error'],
+  ['usual', 'before it began'],
+  ['in the spike', 'when it was last found to be wrong'],
+  ['last minute', 'what has settled since, whether it is over or not'],
+  ['objects', 'whom it concerns'],
+];
+
 /** The open incident of one series: what, since when, usual beside now, and the buttons. */
 export class IncidentCard {
   readonly element = h('section', { class: 'card incident', hidden: true, 'aria-label': 'open incident' });
@@ -95,6 +103,7 @@ export class IncidentCard {
   #begin = h('a');
   #remark = h('span');
   #body = h('tbody');
+  #table = h('table', { class: 'figures signals' });
   #controls: IncidentControls;
   #shown = '';
 
@@ -103,11 +112,12 @@ export class IncidentCard {
     readonly id: SeriesId,
   ) {
     this.#controls = new IncidentControls(board, id);
-    const head = ['Signal', 'Usual', 'Now', 'Objects'].map((text) => h('th', { scope: 'col' }, text));
+    const head = COLUMNS.map(([text, title]) => h('th', { scope: 'col', title }, text));
+    this.#table.append(h('thead', {}, h('tr', {}, ...head)), this.#body);
     this.element.append(
       this.#title,
-      h('p', {}, this.#text, '; it began with ', this.#begin, '. ', this.#remark),
-      h('table', { class: 'figures signals' }, h('thead', {}, h('tr', {}, ...head)), this.#body),
+      h('p', {}, this.#text, ' at ', this.#begin, '. ', this.#remark),
+      this.#table,
       this.#controls.element,
     );
   }
@@ -126,29 +136,52 @@ export class IncidentCard {
     const { severity, cause, sinceMs, k, message, signals, times } = incident;
     this.element.dataset.severity = severity;
     this.element.dataset.cause = cause;
-    const again = times > 1 ? `, ${times} times so far` : '';
     setText(this.#title, `Open incident of ${this.id.tracker}: ${cause.replaceAll('_', ' ')}`);
-    setText(this.#text, `${sentence(message)} Since ${clock(sinceMs)}${this.#ago(sinceMs)}${again}`);
+    const since = `Since ${clock(sinceMs)}${this.#ago(sinceMs)}`;
+    const began = times > 1 ? `; it came back, for time ${times},` : '; it began';
+    setText(this.#text, `${sentence(message)} ${since}${began}`);
     setText(this.#begin, `frame ${k}`);
     this.#begin.href = seriesLink(this.id, { k });
     const remark = remarkOf(this.board, this.id);
     setText(this.#remark, remark ? sentence(remark) : '');
-    const shown = JSON.stringify(signals);
+    this.#showSignals(signals.filter(({ signal }) => isCounted(signal)));
+  }
+
+  #showSignals(signals: IncidentState['signals']): void {
+    this.#table.hidden = signals.length === 0;
+    const rate = this.board.rates.get(keyOf(this.id));
+    const rows = signals.map(({ signal, expected, observed, concerned, of, over }) => [
+      over ? `${signal} (over)` : signal,
+      brief(expected),
+      brief(observed),
+      lately(rate, signal),
+      of ? `${count(concerned ?? 0)} of ${count(of)}` : '',
+    ]);
+    const shown = JSON.stringify(rows);
     if (shown === this.#shown) return;
     this.#shown = shown;
     this.#body.replaceChildren(
-      ...signals.map(({ signal, expected, observed, concerned, of, over }) =>
+      ...rows.map(([name, ...figures], n) =>
         h(
           'tr',
-          { class: over ? 'over' : '' },
-          h('th', { scope: 'row' }, over ? `${signal} (over)` : signal),
-          h('td', {}, isCounted(signal) ? brief(expected) : ''),
-          h('td', {}, isCounted(signal) ? brief(observed) : ''),
-          h('td', {}, of ? `${count(concerned ?? 0)} of ${count(of)}` : ''),
+          { class: signals[n].over ? 'over' : '' },
+          h('th', { scope: 'row' }, name),
+          ...figures.map((figure) => h('td', {}, figure)),
         ),
       ),
     );
   }
+}
+
+/** What a frame of the last minute had of a signal; nothing for what is not counted. */
+function lately(rate: RateState | undefined, signal: string): string {
+  const counts: Record<string, number | undefined> = {
+    missed: rate?.missed,
+    false: rate?.false,
+    switch: rate?.switches,
+  };
+  const sum = counts[signal];
+  return rate && sum !== undefined && rate.frames > 0 ? brief(sum / rate.frames) : '';
 }
 
 const sentence = (text: string) => `${text[0].toUpperCase()}${text.slice(1)}.`;

@@ -310,9 +310,14 @@ export class Board {
     if (NEWS.includes(event.type)) this.#fetchSoon();
   }
 
-  /** Repeated events of a stream become one with their counts added, as in the evaluator's own history. */
+  /**
+   * Repeated events of a stream become one with their counts added, as in the evaluator's own history; those of two
+   * feeds may come in turns.
+   */
   #list(event: EventMessage): void {
-    const at = this.events.findLastIndex(({ stream }) => stream === event.stream);
+    const at = this.events.findLastIndex(
+      (one) => one.stream === event.stream && (repeats(one, event) || !REPEATED.includes(one.type)),
+    );
     const last = this.events[at];
     if (!last || !repeats(last, event)) this.events.push(event);
     else this.events[at] = { ...event, count: (last.count ?? 1) + (event.count ?? 1) };

@@ -7,7 +7,8 @@ import { protocols } from './api.js';
 
 export type SocketState = { open: true } | { open: false; code: number; retryAtMs: number };
 
-const QUIET_MS = 10_000;
+/** a connection that does not answer for two and a half times as long is no connection */
+const QUIET_MS = 4000;
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 8000;
 

@@ -6,7 +6,7 @@ import type { Board, SeriesState } from '../data/board.js';
 import { HEALTH, HEALTH_ORDER, type Health, type Verdict } from '../data/health.js';
 import { h, setText } from '../kit/dom.js';
 import type { Route } from '../kit/format.js';
-import { SeriesRow } from './series-row.js';
+import { SeriesRow, saying } from './series-row.js';
 
 const REDRAW_MS = 250;
 /** the order changes no more often than this: rows that jump cannot be clicked */
@@ -16,7 +16,14 @@ const GROUPS = { state: 'state', place: 'place', profile: 'profile', tracker: 't
 type Group = keyof typeof GROUPS;
 const ORDERS = { urgent: 'urgent first', name: 'by name', stale: 'oldest first' } as const;
 type Order = keyof typeof ORDERS;
-const HEIGHTS = { comfortable: 62, compact: 28 } as const;
+/** of a row that has something to say, of one that has nothing, and of a heading */
+const HEIGHTS = {
+  comfortable: { wrong: 62, fine: 44, group: 36 },
+  compact: { wrong: 46, fine: 28, group: 28 },
+  /** unless somebody wishes otherwise: what is wrong is read whole, the rest is low */
+  many: { wrong: 62, fine: 28, group: 28 },
+  narrow: { wrong: 62, fine: 36, group: 36 },
+} as const;
 type Density = keyof typeof HEIGHTS;
 /** from so many series on, rows are low unless somebody wishes otherwise */
 const COMPACT_FROM = 60;
@@ -36,6 +43,8 @@ const COLUMNS: Array<[text: string, title?: string]> = [
 interface Judged {
   series: SeriesState;
   verdict: Verdict;
+  /** what its row says; empty when all is well */
+  text: string;
 }
 type Line = { group: string; count: number; health?: Health } | Judged;
 
@@ -189,7 +198,10 @@ export class Overview {
     this.#sortedMs = performance.now();
     const words = this.#search.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
     const states = this.#wantedStates();
-    const judged = [...this.board.series.values()].map((series) => ({ series, verdict: this.board.verdictOf(series) }));
+    const judged = [...this.board.series.values()].map((series) => {
+      const verdict = this.board.verdictOf(series);
+      return { series, verdict, text: saying(this.board, series, verdict) };
+    });
     this.#count(judged);
     const found = judged.filter(
       ({ series, verdict }) =>
@@ -264,26 +276,38 @@ export class Overview {
     });
   }
 
-  get #height(): number {
+  /** How high lines are at present. */
+  get #heights(): (typeof HEIGHTS)[Density] {
     const { value } = this.#density;
     const density: Density =
-      value === 'auto' ? (this.board.series.size >= COMPACT_FROM ? 'compact' : 'comfortable') : (value as Density);
+      value === 'auto' ? (this.board.series.size >= COMPACT_FROM ? 'many' : 'comfortable') : (value as Density);
     this.#table.dataset.density = density;
     // a narrow screen has no room for the sentence beside the name
-    return innerWidth <= 720 ? HEIGHTS.comfortable : HEIGHTS[density];
+    return HEIGHTS[innerWidth <= 720 ? 'narrow' : density];
   }
 
   /** Puts the lines that can be seen into the document, and fills them. */
   #place(): void {
-    const height = this.#height;
+    const heights = this.#heights;
     const top = -this.#body.getBoundingClientRect().top;
-    const first = Math.max(0, Math.min(this.#lines.length, Math.floor(top / height) - SPARE_ROWS));
-    const last = Math.min(this.#lines.length, Math.ceil((top + innerHeight) / height) + SPARE_ROWS);
+    const ends = new Float64Array(this.#lines.length);
+    this.#lines.forEach((line, n) => {
+      ends[n] = (n > 0 ? ends[n - 1] : 0) + heightOf(line, heights);
+    });
+    const at = (height: number) => ends.findIndex((end) => end > height);
+    const from = at(top);
+    const to = at(top + innerHeight);
+    const first = from < 0 ? Math.max(0, ends.length - SPARE_ROWS) : Math.max(0, from - SPARE_ROWS);
+    const last = to < 0 ? ends.length : Math.min(ends.length, to + SPARE_ROWS);
     const shown = this.#lines.slice(first, Math.max(first, last));
+    const before = (n: number) => (n > 0 ? ends[n - 1] : 0);
     const elements = [
-      ...spacer('above', first * height),
-      ...shown.map((line) => (isGroup(line) ? groupRow(line, height) : this.#row(line, height))),
-      ...spacer('below', (this.#lines.length - first - shown.length) * height),
+      ...spacer('above', before(first)),
+      ...shown.map((line) => {
+        const height = heightOf(line, heights);
+        return isGroup(line) ? groupRow(line, height) : this.#row(line, height);
+      }),
+      ...spacer('below', before(ends.length) - before(first + shown.length)),
     ];
     arrangeChildren(this.#body, elements);
     this.#table.setAttribute('aria-rowcount', String(this.#lines.length + 1));
@@ -291,13 +315,13 @@ export class Overview {
     for (const [key, row] of this.#rows) if (!visible.has(key)) this.#drop(key, row);
   }
 
-  #row({ series, verdict }: Judged, height: number): HTMLElement {
+  #row({ series, verdict, text }: Judged, height: number): HTMLElement {
     let row = this.#rows.get(series.key);
     if (!row) {
       row = new SeriesRow(this.board, series);
       this.#rows.set(series.key, row);
     }
-    row.fill(verdict, height);
+    row.fill(verdict, text, height);
     return row.element;
   }
 
@@ -305,6 +329,12 @@ export class Overview {
     row.element.remove();
     this.#rows.delete(key);
   }
+}
+
+/** A row that has nothing to say needs one line only. */
+function heightOf(line: Line, { wrong, fine, group }: (typeof HEIGHTS)[Density]): number {
+  if (isGroup(line)) return group;
+  return line.text ? wrong : fine;
 }
 
 /** Where a stream is, by its name: what stands before a slash, or before the number. */

@@ -58,7 +58,8 @@ export class SeriesRow {
     );
   }
 
-  fill(verdict: Verdict, height: number): void {
+  /** `text`: what there is to say of it. */
+  fill(verdict: Verdict, text: string, height: number): void {
     const { series, board, element } = this;
     element.style.height = `${height}px`;
     element.dataset.k = String(series.k ?? '');
@@ -67,24 +68,17 @@ export class SeriesRow {
       element.dataset.health = verdict.health;
       element.className = `health-${verdict.health}`;
     }
-    this.#say(verdict);
+    setText(this.#sentence, text);
+    if (this.#sentence.title !== text) this.#sentence.title = text;
     const ageMs = board.ageMs(verdict.sinceMs);
     // a feed whose own time runs ahead of the clock began in the future
     setText(this.#since, verdict.sinceMs > 0 && ageMs >= 0 ? duration(ageMs) : '');
     this.#fillRates(board.rates.get(series.key));
     this.#fillDistance();
-    const { text, stale } = this.#freshness();
-    setText(this.#fresh, text);
-    this.#fresh.classList.toggle('stale', stale);
+    const fresh = this.#freshness();
+    setText(this.#fresh, fresh.text);
+    this.#fresh.classList.toggle('stale', fresh.stale);
     this.#controls.show();
-  }
-
-  #say({ sentence, health }: Verdict): void {
-    const remark = remarkOf(this.board, this.series);
-    const unproven = this.series.exact ? '' : ' Not proven in time.';
-    const text = `${health === 'fine' ? '' : sentence}${unproven}${remark ? ` [${remark}]` : ''}`;
-    setText(this.#sentence, text);
-    if (this.#sentence.title !== text) this.#sentence.title = text;
   }
 
   #fillRates(rate: RateState | undefined): void {
@@ -117,6 +111,13 @@ export class SeriesRow {
     const ageMs = board.ageMs(series.receivedMs);
     return { text: ageMs < 2000 ? 'now' : `${duration(ageMs)} ago`, stale: ageMs > STALE_MS };
   }
+}
+
+/** What is wrong with a series, and what people said of it; empty when there is nothing to say. */
+export function saying(board: Board, series: SeriesState, { sentence, health }: Verdict): string {
+  const remark = remarkOf(board, series);
+  const parts = [health === 'fine' ? '' : sentence, series.exact ? '' : 'Not proven in time.', remark && `[${remark}]`];
+  return parts.filter(Boolean).join(' ');
 }
 
 function rateCell() {

@@ -443,6 +443,9 @@ export class Scene {
     const x = Math.round(12 * this.#ratio);
     const y = this.canvas.height - Math.round(12 * this.#ratio);
     const tick = Math.round(5 * this.#ratio);
+    // neither a picture nor a graticule hides it
+    this.#context.fillStyle = colours.back;
+    this.#context.fillRect(x - tick, y - 4 * tick, width + 2 * tick, 5 * tick);
     this.#context.fillStyle = colours.faint;
     this.#context.fillRect(x, y, width, line);
     this.#context.fillRect(x, y - tick, line, tick);

@@ -20,6 +20,7 @@ export type Liveness =
   | 'not connected'
   | 'no such series'
   | 'feed ended'
+  | 'waiting for feeds'
   | 'silent'
   | 'suspended';
 
