@@ -103,8 +103,9 @@ export class Summary {
     if (this.#newest.size === 0) return;
     this.#tellSwitches();
     const { columns } = this.console.screen;
-    const forms = [this.#figures(true), this.#figures(false)];
-    const line = (forms.find((form) => form.length < columns) ?? forms[1]).slice(0, columns - 1);
+    const figures = this.#figures(false);
+    const forms = [this.#figures(true), figures, figures.replaceAll(' missed', ' m').replaceAll(' false', ' f')];
+    const line = (forms.find((form) => form.length < columns) ?? forms[2]).slice(0, columns - 1);
     this.console.out.write(this.#inPlace ? `${CLEAR_LINE}${line}` : `${line}\n`);
   }
 
@@ -114,13 +115,18 @@ export class Summary {
     const parts = this.trackers.flatMap((tracker) => {
       const event = this.#newest.get(tracker);
       if (!event) return [];
-      const { distance, count } = event.report;
+      const { distance, count, exact } = event.report;
       const switches = withSwitches ? `, ${this.#switches.get(tracker) ?? 0} switches` : '';
-      return [`${tracker} ${distance.toPrecision(3)}: ${count.missed} missed, ${count.false} false${switches}`];
+      return [
+        `${tracker} ${exact ? '' : '<= '}${brief(distance)}: ${count.missed} missed, ${count.false} false${switches}`,
+      ];
     });
     return [`frame ${k}`, ...parts].join(' | ');
   }
 }
+
+/** Three digits: 0.934, 12.4, 2.56k. */
+const brief = (value: number) => (value < 1000 ? value.toPrecision(3) : `${Number((value / 1000).toPrecision(3))}k`);
 
 const short = (value: number) => String(Number(value.toPrecision(2)));
 

@@ -15,7 +15,7 @@ export function asStartError(error: unknown, { listen, data }: Pick<Config, 'lis
   const file = fileInTheWay(data.dir);
   if (file !== null) return new StartError(`data.dir is ${data.dir}, but ${file} is a file; name a folder`, { cause });
   const remedy = / cannot be written: /.test(message) ? '; choose a folder that this user may write with --data' : '';
-  return new StartError(message + remedy, { cause });
+  return new StartError(message.replace('another data.dir', 'another folder with --data') + remedy, { cause });
 }
 
 function listenSentence(code: string | undefined, { host, port }: Config['listen']): string {

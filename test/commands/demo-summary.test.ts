@@ -28,7 +28,7 @@ const report = (tracker: string, k: number, distance: number, missed: number) =>
     ...series,
     tracker,
     k,
-    report: { distance, count: { missed, false: 0 } },
+    report: { distance, exact: distance < 1000, count: { missed, false: 0 } },
   }) as unknown as LiveEvent;
 const events = [
   report('steady', 1234, 0.934, 2),
@@ -44,11 +44,12 @@ const events = [
     expected: 0.123,
     observed: 4.2,
   },
+  { type: 'incident', ...series, tracker: 'faulty', phase: 'start', cause: 'unknown', message: 'no single cause' },
   {
     type: 'incident',
     ...series,
     tracker: 'faulty',
-    phase: 'start',
+    phase: 'update',
     cause: 'silent',
     message: 'the tracker reports nothing at all, and the reference has four objects in every frame',
   },
@@ -76,6 +77,17 @@ describe('the terminal of the demo', () => {
       'frame 1234 | steady 0.934: 2 missed, 0 false | faulty 12.4: 34 missed, 0 false',
       '',
     ]);
+  });
+
+  it('is never cut: large figures are short, and marked where they are not proven', () => {
+    const { console, lines } = terminal(80, true);
+    const summary = new Summary(['sharp', 'blunt'], console);
+    summary.apply(report('sharp', 123_456, 2561, 1234));
+    summary.apply({ type: 'silence', ...series, tracker: 'blunt', over: false } as unknown as LiveEvent);
+    summary.apply(report('blunt', 123_456, 998, 12_345));
+    summary.apply({ type: 'silence', ...series, tracker: 'blunt', over: true } as unknown as LiveEvent);
+    summary.stop();
+    assert.equal(lines().at(-2), 'frame 123456 | sharp <= 2.56k: 1234 m, 0 f | blunt 998: 12345 m, 0 f');
   });
 
   it('has the switches too where there is room', () => {

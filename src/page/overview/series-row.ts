@@ -108,7 +108,9 @@ export class SeriesRow {
     const { series, board } = this;
     if (series.ended) return { text: 'ended', stale: false };
     if (series.receivedMs === 0) return { text: series.judged ? '–' : 'none yet', stale: false };
-    const ageMs = board.ageMs(series.receivedMs);
+    // what is judged while a tracker is silent are no frames of it
+    const feed = board.streams.get(series.stream)?.feeds.find(({ tracker }) => tracker === series.tracker);
+    const ageMs = board.ageMs(feed?.silent ? feed.lastReceivedMs : series.receivedMs);
     return { text: ageMs < 2000 ? 'now' : `${duration(ageMs)} ago`, stale: ageMs > STALE_MS };
   }
 }

@@ -533,6 +533,13 @@ describe('page', () => {
       for (let n = 0; n < 5; n++) await late.send({ k: 3, objects: [] });
       await screen.page.locator('table.events td', { hasText: '5 times: ' }).waitFor();
       await screen.shows({ view: 'events', events: 1 });
+      // refused frames of both feeds in turns are two lines
+      for (let n = 0; n < 3; n++)
+        for (const feed of [null, 't'])
+          await evaluator.feed('stutter', feed).send({ k: 4, objects: [{ id: 'a', box: [0, 0, 0, 0] }] as never });
+      await screen.page.locator('table.events td', { hasText: '3 times, tracker t: ' }).waitFor();
+      await screen.page.locator('table.events td', { hasText: '3 times, reference: ' }).waitFor();
+      await screen.shows({ view: 'events', events: 3 });
     });
 
     it('exports what it lists as JSON and CSV', async () => {

@@ -52,8 +52,8 @@ describe('the scene of the page', () => {
     });
     const ignore = [{ box: [400, 100, 150, 200] }];
     const settings = { pairing: UNTIMED_PAIRING, coverage: { ignore }, picture: `${pictureUrl}/plan.svg` };
-    await evaluator.open('hall', ['cam'], settings);
-    await evaluator.send('hall', { cam: boxes() });
+    await evaluator.open('hall', ['cam', 'eye'], settings);
+    await evaluator.send('hall', { cam: boxes(), eye: boxes() });
     await evaluator.open('plain', ['cam']);
     await evaluator.send('plain', { cam: boxes() });
     const within = [{ sector: { at: [54, 8], range: [0, 5000] } }];
@@ -204,6 +204,35 @@ describe('the scene of the page', () => {
     assert.ok(lines > 1000, `${lines} lines`);
     assert.ok((await fromAfar()) !== bare, 'there are shores');
     await screen.shot('scene-coast');
+  });
+
+  it('fits the window with an incident open, for one tracker and for two: nothing lies over it', async () => {
+    const signal = { signal: 'missed', expected: 0.1, observed: 4, concerned: 4, of: 5, objects: [], over: false };
+    const incident = {
+      ...{ stream: 'hall', profile: BOXES, id: 1, times: 2, k: 3, at: 5, sinceMs: Date.now(), severity: 'critical' },
+      ...{ lasting: null, cause: 'frozen', message: 'it is frozen: its tracks stand still', signals: [signal] },
+    };
+    const incidents = ['cam', 'eye'].map((tracker) => ({ ...incident, tracker }));
+    await screen.page.route('**/v1/incidents*', (route) =>
+      route.fulfill({ json: { nowMs: Date.now(), incidents, mutes: [] } }),
+    );
+    for (const [width, height, path] of [
+      [1280, 800, `hall/cam/${BOXES}`],
+      [1920, 1080, `hall/cam/${BOXES}?with=eye`],
+    ] as const) {
+      await screen.page.setViewportSize({ width, height });
+      await screen.go(evaluator, `#/s/${path}`);
+      await screen.shows({ view: 'series', newest: FRAMES });
+      const cards = screen.page.locator('.incident:visible');
+      await cards.first().getByText('it came back, for time 2, at frame 3').waitFor();
+      const transport = (await screen.page.locator('.transport').boundingBox())!;
+      assert.ok(transport.y + transport.height <= height, `the controls of time end at ${height}`);
+      for (const box of await Promise.all((await canvas().all()).map((one) => one.boundingBox()))) {
+        assert.ok(box!.y + box!.height <= transport.y, `${width}: ${JSON.stringify({ box, transport })}`);
+        assert.ok(box!.height >= 240, `${width}: ${box!.height}`);
+      }
+      assert.equal(await cards.count(), path.includes('eye') ? 2 : 1);
+    }
   });
 
   it('leaves the wheel to the page until it has the focus', async () => {

@@ -88,6 +88,35 @@ describe('page: feeds', () => {
     await screen.banner('ended').waitFor();
   });
 
+  it('that are waited for are not called live', async () => {
+    await screen.page.route('**/v1/streams*', async (route) => {
+      const body = await (await route.fetch()).json();
+      for (const one of body.streams) one.resuming = one.stream === 'gate';
+      await route.fulfill({ json: body });
+    });
+    await screen.go(evaluator, `#/s/gate/sort/${PROFILE}`);
+    await screen.page.locator('.mode[data-mode="follow"][data-alive="waiting for feeds"]').waitFor();
+    await screen.banner('resuming').waitFor();
+    await screen.page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
+  it('are not called live when the evaluator says nothing any more, although the connection is open', async () => {
+    let hangs = false;
+    await screen.page.clock.install();
+    await screen.page.routeWebSocket('**/v1/live*', (socket) => {
+      const server = socket.connectToServer();
+      server.onMessage((message) => {
+        if (!hangs) socket.send(message);
+      });
+    });
+    await screen.go(evaluator, `#/s/gate/sort/${PROFILE}`);
+    await screen.page.locator('.mode[data-mode="follow"][data-alive="live"]').waitFor();
+    hangs = true;
+    await screen.page.clock.runFor(15_000);
+    await screen.page.locator('.mode[data-mode="follow"][data-alive="not connected"]').waitFor();
+    await screen.banner('gone').waitFor();
+  });
+
   it('have gaps and missing frames told as people say it', async () => {
     const event = { stream: 'gate', role: 'tracker', tracker: 'sort', atMs: 1e12 };
     const events = [
