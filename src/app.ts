@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { IncidentDesk } from './alerts/incident-desk.js';
-import { Notifier } from './alerts/notifier.js';
+import { Notifier, type NotifierMemory } from './alerts/notifier.js';
 import {
   type Config,
   clusterPassword,
@@ -58,7 +58,8 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   try {
     const desk = new IncidentDesk(config.data.dir, logger, config.notify);
     const receivers = notifyReceivers(config, env);
-    const newNotifier = () => new Notifier({ settings: config.notify, receivers, dir: config.data.dir, desk, logger });
+    const newNotifier = (memory?: NotifierMemory) =>
+      new Notifier({ settings: config.notify, receivers, dir: config.data.dir, memory, desk, logger });
     // in a cluster, null while another process notifies
     let notifier: Notifier | null = config.cluster ? null : newNotifier();
     cleanUp.push(() => notifier?.stop());
@@ -93,9 +94,9 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
       if (one === notifier) one.start(http, incidents, () => live.names());
     };
     if (notifier) await startNotifier(notifier);
-    await member?.electNotifier((isOurs) => {
+    await member?.electNotifier((memory) => {
       void notifier?.stop();
-      notifier = isOurs ? newNotifier() : null;
+      notifier = memory && newNotifier(memory);
       if (notifier) void startNotifier(notifier);
     });
     const sources = await startSources({ config, ingest: live, meters, logger, env });

@@ -18,8 +18,8 @@ export interface DeliveryParts {
   logger: Pick<Logger, 'info' | 'warn'>;
   /** address of the page, with a slash at its end */
   pageUrl: string;
-  /** writes down which alerts receivers know as firing */
-  save(): void;
+  /** writes down which alerts receivers know as firing; rejects when that is another process's affair by now */
+  save(): Promise<void> | undefined;
 }
 
 export class Delivery {
@@ -161,7 +161,7 @@ export class Delivery {
     this.counts.waiting = this.#queue.length;
     this.#failures = 0;
     for (const { key, endsAt } of batch) if (endsAt !== undefined) this.#firing.delete(key);
-    this.parts.save();
+    this.parts.save()?.catch(() => {});
     if (fault === undefined) this.counts.sent += batch.length;
     else {
       this.counts.failed += batch.length;
@@ -184,7 +184,11 @@ export class Delivery {
   /** What went wrong; a temporary fault is worth another try. */
   async #send(batch: Alert[]): Promise<{ message: string; temporary: boolean } | null> {
     for (const alert of batch) if (alert.endsAt === undefined) this.#firing.set(alert.key, alert);
-    this.parts.save();
+    try {
+      await this.parts.save();
+    } catch (error) {
+      return { message: `it cannot be written down: ${(error as Error).message}`, temporary: true };
+    }
     const { url, type, name, token } = this.receiver;
     const isAlertmanager = type === 'alertmanager';
     const message = isAlertmanager ? alertmanagerMessage(batch) : webhookMessage(name, batch, this.parts.pageUrl);

@@ -1,8 +1,8 @@
 /**
  * Tells Alertmanagers and webhooks about incidents: once they have lasted for a while, again until it is accepted, and
  * when they are over. Each receiver has a delivery of its own, so that one that is down holds up nobody. Which alerts a
- * receiver knows as firing is written to a file beside the log before they are sent; after a crash, those whose
- * incident is over are resolved.
+ * receiver knows as firing is written down before they are sent, in a file beside the log or where `memory` says; after
+ * a crash, those whose incident is over are resolved.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,9 +20,17 @@ export interface NotifierParts {
   receivers: Receiver[];
   /** folder of the file with the alerts that receivers know as firing */
   dir: string;
+  /** where that is kept instead */
+  memory?: NotifierMemory;
   desk: IncidentDesk;
   logger: Pick<Logger, 'info' | 'warn'>;
   now?: () => number;
+}
+
+/** What is kept of a notifier before this one; what is saved is stored when it resolves. */
+export interface NotifierMemory {
+  readonly text: string;
+  save(text: string): Promise<void>;
 }
 
 const FILE = 'notifications.json';
@@ -109,7 +117,9 @@ export class Notifier {
 
   #load(): Record<string, Alert[]> {
     try {
-      const { version, told } = JSON.parse(readFileSync(this.#file, 'utf8'));
+      const text = this.#parts.memory?.text ?? readFileSync(this.#file, 'utf8');
+      if (text === '') return {};
+      const { version, told } = JSON.parse(text);
       return version === 1 ? told : {};
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
@@ -118,10 +128,12 @@ export class Notifier {
     }
   }
 
-  #save(): void {
+  #save(): Promise<void> | undefined {
     const told = Object.fromEntries(this.#deliveries.map((delivery) => [delivery.receiver.name, delivery.firing]));
+    const text = JSON.stringify({ version: 1, told });
+    if (this.#parts.memory) return this.#parts.memory.save(text);
     try {
-      writeFileSync(`${this.#file}.new`, JSON.stringify({ version: 1, told }));
+      writeFileSync(`${this.#file}.new`, text);
       renameSync(`${this.#file}.new`, this.#file);
     } catch (error) {
       this.#parts.logger.warn('notifications_not_saved', { file: FILE, error });

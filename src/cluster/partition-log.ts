@@ -21,6 +21,8 @@ export interface PartitionLogSettings {
   timeoutMs: number;
   /** wait between two attempts */
   retryMs: number;
+  /** the process that appends */
+  from?: string;
   /** a batch that took longer was a stall: what waited behind it was late through no fault of its sender */
   stallMs: number;
 }
@@ -146,7 +148,7 @@ export class PartitionLog {
     const startMs = performance.now();
     while (!this.#closed) {
       try {
-        const sequence = await this.stream.append(bytes, this.settings.timeoutMs);
+        const sequence = await this.stream.append(bytes, this.settings.timeoutMs, this.settings.from);
         this.publishMs = performance.now() - startMs;
         this.batches++;
         this.published?.(this.publishMs / 1000);

@@ -12,6 +12,7 @@ import type { DurableLog, LogGauges, LogOwner, Snapshot, Stored } from '../store
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
 import { decodeLink, EventChain } from './event-chain.js';
+import { FeedOrigins } from './feed-origins.js';
 import type { Layout } from './layout.js';
 import { LogFloor } from './log-floor.js';
 import { type Cell, FencedError } from './nats/cell.js';
@@ -55,6 +56,7 @@ export class SharedLog implements DurableLog {
   readonly damage = [];
   readonly publishedUpTo: number;
   readonly lastPosition: number;
+  readonly origins = new FeedOrigins();
   readonly #floor = new LogFloor();
   readonly #over = new AbortController();
   readonly #batches: AsyncGenerator<Batch>;
@@ -117,7 +119,8 @@ export class SharedLog implements DurableLog {
     return {
       bytes: this.#bytes,
       commits: writer.batches,
-      queuedRecords: 0,
+      // enough to see that something waits
+      queuedRecords: writer.queuedBytes > 0 ? 1 : 0,
       queuedBytes: writer.queuedBytes + waiting,
       faults: writer.retries,
       damagedPlaces: 0,
@@ -158,6 +161,7 @@ export class SharedLog implements DurableLog {
       if (batch.done) throw new StorageFault('storage_closed', 'the log was closed while it was read');
       this.#delivered = batch.value.sequence;
       for (const stored of recordsIn(batch.value)) {
+        this.origins.note(batch.value.from, [stored.record]);
         this.replayed++;
         if (this.#isNeeded(stored)) yield stored;
       }
@@ -180,12 +184,11 @@ export class SharedLog implements DurableLog {
     for await (const batch of this.#batches) {
       if (this.#over.signal.aborted) return;
       if (batch.sequence <= this.#delivered) continue;
-      const records = [...recordsIn(batch)];
-      for (const { position, record } of records) this.#floor.add(record.stream, position);
-      this.tellOwner.committed(
-        positionOf(batch.sequence, 0),
-        records.map(({ record }) => record),
-      );
+      const stored = [...recordsIn(batch)];
+      for (const { position, record } of stored) this.#floor.add(record.stream, position);
+      const records = stored.map(({ record }) => record);
+      this.origins.note(batch.from, records);
+      this.tellOwner.committed(positionOf(batch.sequence, 0), records);
       this.#delivered = batch.sequence;
       const waiting = this.#deliveryWaiters;
       this.#deliveryWaiters = waiting.filter(({ sequence }) => sequence > this.#delivered);

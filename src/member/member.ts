@@ -48,6 +48,7 @@ import { type AskOwner, Gateway } from './gateway.js';
 import { Lag } from './lag.js';
 import { OwnedPartition } from './owned-partition.js';
 import { Ownership } from './ownership.js';
+import { SharedNote } from './shared-note.js';
 import { Writers } from './writers.js';
 
 export interface MemberParts {
@@ -69,7 +70,6 @@ const UNSTORED = new Set<LiveEvent['type']>(['report', 'resuming', 'rejected', '
 const FORGOTTEN_MS = 60_000;
 
 export class Member implements Cores {
-  readonly id: string;
   readonly #parts: MemberParts;
   readonly #layout: Layout;
   readonly #board: Board;
@@ -106,13 +106,13 @@ export class Member implements Cores {
     readonly connection: NatsConnection,
     layout: Layout,
     writers: Writers,
+    readonly id: string,
   ) {
     this.#parts = parts;
     this.#layout = layout;
     this.#writers = writers;
     const { config, meters, logger } = parts;
     const { name, expiryMs, lagMaxMs } = config.cluster!;
-    this.id = `${hostname().replace(/[^A-Za-z0-9_-]/g, '-')}-${randomBytes(4).toString('hex')}`;
     this.#board = new Board(layout, expiryMs);
     this.#lag = new Lag(this.#board, lagMaxMs);
     this.#gateway = new Gateway({
@@ -158,7 +158,9 @@ export class Member implements Cores {
       await untilServed(() => layout.make(), settings.retryMs, logger);
       const { data } = config;
       const { timeoutMs, retryMs, stallMs } = settings;
+      const id = `${hostname().replace(/[^A-Za-z0-9_-]/g, '-')}-${randomBytes(4).toString('hex')}`;
       const writers = await Writers.open(layout, {
+        from: id,
         gatherMs: data.groupCommitMs,
         batchBytes: data.commitBytes,
         queueMaxBytes: data.queueMaxBytes,
@@ -166,7 +168,7 @@ export class Member implements Cores {
         retryMs,
         stallMs,
       });
-      const member = new Member(parts, connection, layout, writers);
+      const member = new Member(parts, connection, layout, writers, id);
       await member.#join();
       return member;
     } catch (error) {
@@ -277,6 +279,7 @@ export class Member implements Cores {
     const { config, clock, logger, meters } = this.#parts;
     const [layout, writers, id] = [this.#layout, this.#writers, this.id];
     const onEvent = (event: LiveEvent) => this.#ownEvent(event);
+    const silenceMs = (process: string) => (process === id ? 0 : this.#board.silenceMs(process));
     return Ownership.start({
       id,
       settings: config.cluster!,
@@ -285,7 +288,7 @@ export class Member implements Cores {
       logger,
       meters: this.#meters,
       open: (partition) =>
-        OwnedPartition.open(partition, { config, clock, logger, meters, layout, writers, id, onEvent }),
+        OwnedPartition.open(partition, { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs }),
       gained: (owned) => this.#gained(owned),
       lost: ({ partition }) => this.#lost(partition),
     });
@@ -361,13 +364,14 @@ export class Member implements Cores {
   }
 
   /**
-   * One process of the cluster notifies: this one is told when it is to, and when it is not any longer. Two may for a
-   * moment, after one of them stood still.
+   * One process of the cluster notifies: this one is told when it is to, with what the one before it has told, and when
+   * it is not any longer. One that stood still can note nothing any more, and so tells nothing.
    */
-  async electNotifier(elected: (isOurs: boolean) => void): Promise<void> {
+  async electNotifier(elected: (memory: SharedNote | null) => void): Promise<void> {
     if (!this.#has('notifier')) return;
     const settings = this.#parts.config.cluster!;
     const lease = new Lease(await this.#layout.leaseCell('notifier'), this.id, settings);
+    const note = await this.#layout.leaseCell('notified');
     let wasOurs = false;
     let busy = false;
     const look = async () => {
@@ -375,7 +379,7 @@ export class Member implements Cores {
       busy = true;
       try {
         const isOurs = lease.isHeld ? await lease.renew(0) : await lease.acquire();
-        if (isOurs !== wasOurs) elected(isOurs);
+        if (isOurs !== wasOurs) elected(isOurs ? await SharedNote.claim(note, this.#over.signal) : null);
         wasOurs = isOurs;
       } finally {
         busy = false;

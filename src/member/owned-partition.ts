@@ -45,7 +45,12 @@ export interface PartitionParts {
   id: string;
   /** what is told, once it is stored */
   onEvent(event: LiveEvent): void;
+  /** milliseconds since a process was heard; 0 of this one */
+  silenceMs(process: string): number;
 }
+
+/** in terms of the time between two signs of life */
+const UNHEARD_SHARE = 1.5;
 
 export class OwnedPartition {
   readonly openedMs = performance.now();
@@ -58,8 +63,9 @@ export class OwnedPartition {
     readonly live: Live,
     readonly log: SharedLog,
     readonly core: Core<Live>,
-    { layout }: PartitionParts,
+    readonly parts: PartitionParts,
   ) {
+    const { layout } = parts;
     this.#stopAnswering = answer(layout.connection, layout.ownerSubject(partition), (asked) => this.#answer(asked));
   }
 
@@ -72,9 +78,11 @@ export class OwnedPartition {
     const { data, evaluation } = parts.config;
     const config = { ...parts.config, data: { ...data, dir }, evaluation: { ...evaluation, threads: 0 } };
     let log!: SharedLog;
-    const live = await Live.start(config, clock, logger, {
+    let owned: OwnedPartition | null = null;
+    const live: Live = await Live.start(config, clock, logger, {
       folder: new DataFolder(dir),
       resumes: false,
+      afterReading: async () => owned?.unheardStreams() ?? live.streams().map(({ stream }) => stream),
       // asked when the log is open; older configurations than that of before change nothing
       get configures() {
         return settings.version > log.chain.configVersion;
@@ -95,9 +103,40 @@ export class OwnedPartition {
       await live.kill();
       throw error;
     }
-    const owned = new OwnedPartition(partition, live, log, core, parts);
+    owned = new OwnedPartition(partition, live, log, core, parts);
+    owned.#cutUnknown();
+    owned.cutAway();
     owned.replayMs = performance.now() - began;
     return owned;
+  }
+
+  /**
+   * Feeds of a process that is gone have lost their connection, and nobody is left to say so. The log is told before
+   * anybody misses their frames: their streams wait until they are back.
+   */
+  cutAway(): void {
+    const { expiryMs } = this.parts.config.cluster!;
+    for (const feed of this.log.origins.of((process) => this.parts.silenceMs(process) > expiryMs)) {
+      this.log.origins.forget(feed);
+      this.live.cut(feed);
+    }
+  }
+
+  /** Feeds that were there just now, and of which the log does not say any more who brought them. */
+  #cutUnknown(): void {
+    const sinceMs = this.live.now() - this.parts.config.evaluation.unreadMaxMs;
+    for (const { stream, feeds } of this.live.streams())
+      for (const { role, tracker, ended, awaited, lastReceivedMs } of feeds) {
+        const feed = { stream, role, tracker };
+        if (!ended && !awaited && lastReceivedMs > sinceMs && !this.log.origins.has(feed)) this.live.cut(feed);
+      }
+  }
+
+  /** Streams of which frames may wait in a process that was due to be heard: nobody is late there meanwhile. */
+  unheardStreams(): string[] {
+    const { renewMs } = this.parts.config.cluster!;
+    const isUnheard = (process: string) => this.parts.silenceMs(process) > UNHEARD_SHARE * renewMs;
+    return this.log.origins.of(isUnheard).map(({ stream }) => stream);
   }
 
   readonly #answers = {

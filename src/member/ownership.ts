@@ -73,6 +73,7 @@ export class Ownership {
     // who does not hear itself hears nobody: the brokers choose a leader, and everybody is silent
     if (nowMs - this.#lookedMs > settings.expiryMs / 2 || board.silenceMs(id) > settings.expiryMs / 2) this.lookAnew();
     this.#lookedMs = nowMs;
+    for (const owned of this.owned) owned.cutAway();
     const held = this.#places.filter(({ state }) => state !== 'free');
     for (const place of held) if (nowMs - place.renewedMs >= settings.renewMs) void this.#renew(place, nowMs);
     const free = this.#places.filter(

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { IncidentDesk } from '../../src/alerts/incident-desk.js';
-import { Notifier } from '../../src/alerts/notifier.js';
+import { Notifier, type NotifierMemory } from '../../src/alerts/notifier.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
 import type { NotificationCounts } from '../../src/telemetry/spec.js';
 import type { IncidentEvent, IncidentSignalName, OpenIncident } from '../../src/wire/incidents.js';
@@ -117,6 +117,7 @@ describe('notify', () => {
     active: OpenIncident[] = [],
     env: NodeJS.ProcessEnv = {},
     early: IncidentEvent[] = [],
+    memory?: NotifierMemory,
   ): Notifier {
     const { config } = readConfig({ text: yaml, env });
     const write = (event: string, fields = {}) => logged.push(JSON.stringify({ event, ...fields }));
@@ -128,7 +129,7 @@ describe('notify', () => {
       now: () => nowMs,
     };
     const desk = new IncidentDesk(dir, parts.logger, config.notify);
-    const notifier = new Notifier({ ...parts, desk });
+    const notifier = new Notifier({ ...parts, memory, desk });
     open.push(notifier);
     for (const event of early) notifier.observe(event);
     notifier.start('http://127.0.0.1:9477', active, () => streams);
@@ -155,6 +156,32 @@ describe('notify', () => {
       ['sort', 'other'],
     );
     assert.match(inbox.taken[1].body.alerts[0].generatorURL, /^http:\/\/127\.0\.0\.1:9477\//);
+  });
+
+  it('goes on where another one was that noted elsewhere what it told, and tells nothing that it cannot note', async () => {
+    let kept = '';
+    let isOver = false;
+    const memory = () => ({
+      text: kept,
+      save: async (text: string) => {
+        if (isOver) throw new Error('another process notifies');
+        kept = text;
+      },
+    });
+    const url = await inbox.open();
+    const first = start(webhook(url), [incident()], {}, [], memory());
+    await reached(1);
+    await idle(first);
+    assert.deepEqual(statuses(), ['firing']);
+    // the next one knows it, and tells of what is new and of what is over
+    const second = start(webhook(url), [incident({ tracker: 'other' })], {}, [], memory());
+    await reached(3);
+    await idle(second);
+    assert.deepEqual(statuses().sort(), ['firing', 'firing', 'resolved']);
+    isOver = true;
+    first.observe(incident({ tracker: 'third' }));
+    await until('it fails', () => counts(first).failed > 0);
+    assert.equal(inbox.taken.length, 3, 'who cannot note it does not tell it');
   });
 
   it('sends a webhook what Alertmanager would send, and the resolution', async () => {

@@ -5,7 +5,8 @@
  * broker for its consumer, and waits until that broker is back.
  *
  * A copy of a stream may lag behind the others, and so may what is read of it; who must have everything that was stored
- * before reads up to a sequence number that the leader gave.
+ * before reads up to a sequence number that the leader gave. A copy may even stop for good, and its consumers with it:
+ * one that brings nothing although the leader has more is given up, too.
  */
 import { randomUUID } from 'node:crypto';
 import {
@@ -31,17 +32,26 @@ export interface FollowSettings {
   retryMs?: number;
   /** messages that may be on their way */
   messagesAhead?: number;
+  /** there is a message with this number, or a later one; unless given, all of the stream is followed */
+  upTo?: number;
 }
 
 export interface Followed {
   subject: string;
   sequence: number;
   bytes: Uint8Array;
+  /** who stored it; empty when nobody said so */
+  from: string;
 }
+
+/** names the process that stores a message */
+export const FROM_HEADER = 'Tgospa-From';
 
 const DEFAULTS = { timeoutMs: 2000, retryMs: 100, messagesAhead: 100 };
 /** How consumers are asked: one that is gone is noticed after two heartbeats. */
 const PULLS = { expires: 4000, idle_heartbeat: 1000 };
+/** how often a consumer that brings nothing is compared with the leader */
+const COMPARE_MS = 1000;
 /** a broker forgets a consumer that nobody has asked for so long, in nanoseconds */
 const INACTIVE_NS = 30e9;
 /** answers in a row that there is no such stream, after which there is none */
@@ -67,13 +77,14 @@ export async function* follow(
 ): AsyncGenerator<Followed> {
   const { timeoutMs, retryMs } = { ...DEFAULTS, ...settings };
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
-  const reading = { ...settings };
+  const reading = { ...settings, newest: settings.from === 'newest' ? 0 : settings.from - 1 };
   let absent = 0;
   while (!signal.aborted) {
     try {
       for await (const message of readOnce(manager, reading, signal)) {
         absent = 0;
         if (reading.from !== 'newest') reading.from = message.sequence + 1;
+        reading.newest = Math.max(reading.newest, message.sequence);
         yield message;
       }
     } catch (error) {
@@ -89,7 +100,7 @@ export async function* follow(
 /** What one consumer delivers, until anything is odd. */
 async function* readOnce(
   manager: JetStreamManager,
-  settings: FollowSettings,
+  settings: FollowSettings & { newest: number },
   signal: AbortSignal,
 ): AsyncGenerator<Followed> {
   const { stream, messagesAhead } = { ...DEFAULTS, ...settings };
@@ -100,14 +111,17 @@ async function* readOnce(
   const stop = () => void messages.close();
   signal.addEventListener('abort', stop);
   void stopWhenOdd(messages, stop);
+  const comparing = stopWhenBehind(manager, messages, settings, stop);
   let delivered = 0;
   try {
     for await (const message of messages) {
       if (signal.aborted || message.info.deliverySequence !== ++delivered) return;
-      yield { subject: message.subject, sequence: message.seq, bytes: message.data };
+      const from = message.headers?.get(FROM_HEADER) ?? '';
+      yield { subject: message.subject, sequence: message.seq, bytes: message.data, from };
     }
   } finally {
     signal.removeEventListener('abort', stop);
+    clearInterval(comparing);
     stop();
     // a broker that does not hear this forgets it by itself
     manager.consumers.delete(stream, name).catch(() => {});
@@ -132,6 +146,30 @@ async function stopWhenOdd(messages: ConsumerMessages, stop: () => void): Promis
   for await (const { type } of messages.status()) if (ODD.has(type)) stop();
 }
 
+/** What the leader had at one look must have come by the next one, or something else in between. */
+function stopWhenBehind(
+  manager: JetStreamManager,
+  messages: ConsumerMessages,
+  settings: FollowSettings & { newest: number },
+  stop: () => void,
+): NodeJS.Timeout {
+  let [received, wanted] = [0, 0];
+  return setInterval(async () => {
+    const isIdle = messages.getReceived() === received && messages.getPending() === 0;
+    received = messages.getReceived();
+    if (!isIdle) wanted = 0;
+    else if (settings.newest < wanted) stop();
+    else wanted = settings.upTo ?? (await lastSequenceOf(manager, settings.stream));
+  }, COMPARE_MS);
+}
+
+/** As the leader says; 0 when there is none to ask. */
+const lastSequenceOf = (manager: JetStreamManager, stream: string): Promise<number> =>
+  manager.streams.info(stream).then(
+    ({ state }) => state.last_seq,
+    () => 0,
+  );
+
 /** Every message of a subject that was stored before this call, oldest first. */
 export async function readAll(connection: NatsConnection, stream: string, subject: string): Promise<Followed[]> {
   const manager = await jetstreamManager(connection, { checkAPI: false });
@@ -154,7 +192,7 @@ export async function readNewest(
 async function readUpTo(connection: NatsConnection, settings: FollowSettings, upTo: number): Promise<Followed[]> {
   const over = new AbortController();
   const read: Followed[] = [];
-  for await (const message of follow(connection, { messagesAhead: 500, ...settings }, over.signal)) {
+  for await (const message of follow(connection, { messagesAhead: 500, upTo, ...settings }, over.signal)) {
     read.push(message);
     if (message.sequence >= upTo) break;
   }

@@ -11,8 +11,9 @@ import {
   RetentionPolicy,
   StorageType,
 } from '@nats-io/jetstream';
+import { headers } from '@nats-io/transport-node';
 import type { NatsConnection } from './connection.js';
-import { follow, isAbsent } from './follow.js';
+import { FROM_HEADER, follow, isAbsent } from './follow.js';
 
 export interface StreamSettings {
   name: string;
@@ -72,6 +73,8 @@ export async function subjectsOf(connection: NatsConnection, stream: string, fil
 export interface Batch {
   sequence: number;
   bytes: Uint8Array;
+  /** the process that stored it */
+  from: string;
 }
 
 export interface Patience {
@@ -101,9 +104,11 @@ export class PartitionStream {
   }
 
   /** One attempt to append; resolves with the sequence number once a majority has it on disk. */
-  async append(bytes: Uint8Array, timeoutMs: number): Promise<number> {
+  async append(bytes: Uint8Array, timeoutMs: number, from = ''): Promise<number> {
+    const head = headers();
+    head.set(FROM_HEADER, from);
     try {
-      return (await this.manager.jetstream().publish(this.subject, bytes, { timeout: timeoutMs })).seq;
+      return (await this.manager.jetstream().publish(this.subject, bytes, { timeout: timeoutMs, headers: head })).seq;
     } catch (error) {
       if (error instanceof JetStreamApiError && FULL_CODES.includes(error.code))
         throw new StreamFullError(`stream ${this.name} is full: ${error.message}`);

@@ -43,7 +43,7 @@ describe('tgospa cluster status', function () {
       { partition: 2, owner: null, lives: false, behind: 1200 },
     ];
     assert.deepEqual(statusText({ processes, partitions }, false).split('\n'), [
-      '1 of 3 partitions are served by 1 processes.',
+      '1 of 3 partitions are served by 1 process.',
       '',
       'process                 state   roles              partitions  page',
       'long-name-of-a-process  lives   gateway evaluator           1  http://a:9477',

@@ -197,7 +197,7 @@ export class Chaos {
     } finally {
       this.#over = true;
       await Promise.all(this.#clients.map((client) => client.close({ flush: false }).catch(() => {})));
-      await this.#snapshots?.close();
+      await this.#snapshots?.close().catch(() => {});
       await Promise.all(this.#processes.map((one) => one.dispose()));
       await this.#brokers.close();
       this.#disk?.close();

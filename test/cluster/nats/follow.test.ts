@@ -1,0 +1,59 @@
+/** Reading a stream over everything that can happen to a consumer; over dead brokers: `partition.test.ts`. */
+import assert from 'node:assert/strict';
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connectNats } from '../../../src/cluster/nats/connection.js';
+import { type Followed, follow } from '../../../src/cluster/nats/follow.js';
+import { makeStream } from '../../../src/cluster/nats/partition-stream.js';
+import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
+import { until } from '../../kit/system/system.js';
+
+describe('following a stream', () => {
+  const broker = new NatsServer();
+  before(async function () {
+    skipUnlessNats(this);
+    await broker.start();
+  });
+  after(() => broker.close());
+
+  it('gives a consumer up that brings nothing although the leader has more, and goes on behind what was read', async () => {
+    const connection = await connectNats({
+      name: 'test',
+      servers: [broker.url],
+      connectTimeoutMs: 5000,
+      heartbeatMs: 5000,
+    });
+    const over = new AbortController();
+    try {
+      await makeStream(connection, { name: 'S', subjects: ['s.*'], replicas: 1, maxBytes: 1 << 20 });
+      const read: Followed[] = [];
+      const reading = (async () => {
+        for await (const one of follow(connection, { stream: 'S', subject: 's.a', from: 1 }, over.signal))
+          read.push(one);
+      })();
+      const manager = await jetstreamManager(connection);
+      const consumers = async () => {
+        const names: string[] = [];
+        for await (const { name } of manager.consumers.list('S')) names.push(name);
+        return names;
+      };
+      const publish = (subject: string) => jetstream(connection).publish(subject, subject);
+      await publish('s.a');
+      await until('it is read', () => read.length === 1);
+      const [first] = await consumers();
+      // to who follows s.a, this is a copy of the stream that has stopped
+      await publish('s.b');
+      await until('another consumer is there', async () => !(await consumers()).includes(first));
+      await publish('s.a');
+      await until('it goes on', () => read.length > 1);
+      assert.deepEqual(
+        read.map(({ sequence }) => sequence),
+        [1, 3],
+      );
+      over.abort();
+      await reading;
+    } finally {
+      over.abort();
+      await connection.close();
+    }
+  });
+});

@@ -1,0 +1,146 @@
+/**
+ * What a real Prometheus, with the shipped rules for several processes, sees of a takeover: an owner is killed, another
+ * process goes on with its streams, and counters go on where they were; nobody is charged for feeds that came through a
+ * process that died. Durations of the rules are shortened.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { RULES } from '../../dashboards/prometheus/cluster-rules.js';
+import { readRules, rulesOf, shortened } from '../kit/alert-rules.js';
+import { Chaos, type Witness } from '../kit/system/chaos.js';
+import { Monitoring } from '../kit/system/monitoring.js';
+import { skipUnlessNats } from '../kit/system/nats.js';
+import { hasProgram, skipUnless, until } from '../kit/system/system.js';
+
+const FPS = 20;
+/** some in each of two partitions */
+const STREAMS = 6;
+/** of so many frames of a tracker one lacks an object */
+const UNSEEN_EVERY = 9;
+/** Everything that rules put together before they take rates. */
+const COUNTERS = rulesOf(readRules(RULES.cluster)).flatMap(({ record }) =>
+  record && /^cluster:\w+_total:max$/.test(record) ? [record] : [],
+);
+
+interface History {
+  metric: Record<string, string>;
+  values: Array<[seconds: number, value: string]>;
+}
+
+class Prometheus implements Witness {
+  monitoring: Monitoring | null = null;
+  addresses: string[] = [];
+
+  constructor(readonly folder: string) {}
+
+  async begin(addresses: string[]): Promise<void> {
+    this.addresses = addresses;
+    const rules = shortened(readRules(RULES.cluster), 60, { waits: 8, ranges: 5 });
+    this.monitoring = await Monitoring.start(this.folder, addresses, rules);
+  }
+
+  async #counted(): Promise<number[]> {
+    const samples = await this.monitoring!.query('sort(cluster:tgospa_frames_total:max)');
+    return samples.map(({ value }) => value);
+  }
+
+  /** There is a past that rates can be compared with. */
+  async calm(): Promise<void> {
+    await this.#goesOn([]);
+  }
+
+  async #goesOn(before: number[]): Promise<void> {
+    const least = Math.max(0, ...before) + 6 * FPS;
+    await until('every series goes on', async () => {
+      const counted = await this.#counted();
+      return counted.length === STREAMS && counted.every((frames) => frames > least);
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#goesOn(await this.#counted());
+    await this.#checkCounters();
+    await this.#checkMisses();
+  }
+
+  async #history(expr: string): Promise<History[]> {
+    return (await this.monitoring!.history(expr, '30m')) as unknown as History[];
+  }
+
+  async #checkCounters(): Promise<void> {
+    assert.ok(COUNTERS.includes('cluster:tgospa_frames_total:max') && COUNTERS.length > 4, `${COUNTERS}`);
+    for (const record of COUNTERS)
+      for (const { metric, values } of await this.#history(record)) {
+        const numbers = values.map(([, value]) => Number(value));
+        const at = numbers.findIndex((value, n) => n > 0 && value < numbers[n - 1]);
+        assert.equal(at, -1, `${record} of ${metric.stream} falls from ${numbers[at - 1]} to ${numbers[at]}`);
+      }
+    // by instance: some stream has moved, and its new owner began where the old one had been
+    const byInstance = await this.#history('tgospa_frames_total');
+    const moved = byInstance.filter(({ metric, values }) =>
+      byInstance.some(
+        (other) =>
+          other.metric.stream === metric.stream &&
+          other.metric.instance !== metric.instance &&
+          other.values[0][0] < values[0][0],
+      ),
+    );
+    assert.ok(moved.length > 0, 'no stream has moved: this run shows nothing');
+    for (const { metric, values } of moved) assert.ok(Number(values[0][1]) > FPS, `${metric.stream} began anew`);
+  }
+
+  /** At every moment as much was missed as the scene leaves out, and nobody was told of a tracker. */
+  async #checkMisses(): Promise<void> {
+    const misses = await this.#history('cluster:tgospa_missed_total:max');
+    // asked for later, so they reach at least as far
+    const frames = await this.#history('cluster:tgospa_frames_total:max');
+    for (const { metric, values } of misses) {
+      const judged = new Map(frames.find((one) => one.metric.stream === metric.stream)!.values);
+      for (const [seconds, missed] of values)
+        assert.ok(
+          Number(missed) <= Number(judged.get(seconds)) / UNSEEN_EVERY + 2,
+          `${metric.stream}: ${missed} missed in ${judged.get(seconds)} frames, one of ${UNSEEN_EVERY} lacks an object`,
+        );
+    }
+    const told = (await this.monitoring!.fired()).filter((alert) => /^(Tracker|Reference|Feed|Stream)/.test(alert));
+    assert.deepEqual(told, [], 'nothing is wrong with any tracker');
+    const answer = await fetch(`http://${this.addresses[0]}/v1/events?limit=10000`);
+    const { events } = (await answer.json()) as { events: Array<{ type: string }> };
+    const wrong = events.filter(({ type }) => ['missing', 'late', 'silence', 'spike', 'incident'].includes(type));
+    assert.deepEqual(wrong, [], 'nobody pays for a process that died');
+  }
+}
+
+describe('a takeover, seen by Prometheus', () => {
+  it('leaves counters monotone and rates as they are, and tells of no spike', async function () {
+    skipUnlessNats(this);
+    skipUnless(this, hasProgram('prometheus'), 'prometheus is needed; Debian: apt-get install prometheus');
+    const alerts = hasProgram('prometheus-alertmanager');
+    skipUnless(this, alerts, 'alertmanager is needed; Debian: apt-get install prometheus-alertmanager');
+    const folder = mkdtempSync(join(tmpdir(), 'tgospa-takeover-'));
+    const witness = new Prometheus(folder);
+    try {
+      const plan = {
+        seed: 5,
+        evaluators: 2,
+        gateways: 1,
+        brokers: 1,
+        streams: STREAMS,
+        fps: FPS,
+        partitions: 2,
+      } as const;
+      const times = { calmMs: 100, renewMs: 300, expiryMs: 1200, cutMs: 0 };
+      const { takeovers } = await new Chaos(
+        { ...plan, ...times, troubles: ['kill', 'gateway'] },
+        () => {},
+        witness,
+      ).run();
+      assert.ok(takeovers.length > 0);
+    } finally {
+      await witness.monitoring?.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+});
