@@ -22,16 +22,8 @@ import { wordsOf } from './cause-words.js';
 import { type Examination, examine, isDone, newExamination } from './diagnosis.js';
 import { slightLag } from './motion.js';
 import { Scene, type SceneSettings } from './scene.js';
-import {
-  BACK_FRAMES,
-  FIRST_LOOK,
-  HELD_LOOKS,
-  LOOKS_MAX,
-  TIMING_FRAMES,
-  TIMING_LOOKS,
-  USUAL_LOOKS,
-  USUAL_LOOKS_MAX,
-} from './thresholds.js';
+import { BACK_FRAMES, FIRST_LOOK, LOOKS_MAX, TIMING_FRAMES } from './thresholds.js';
+import { lookAt, NEW_TIMING, type Timing } from './timing.js';
 
 /** When a frame was; `atMs` is when it came, epoch milliseconds. */
 export interface IncidentTime extends FrameTime {
@@ -57,20 +49,6 @@ export interface IncidentState {
   timing: Timing;
 }
 
-/** Whether the tracks are late. */
-interface Timing {
-  /** since it was last looked at */
-  frames: number;
-  /** in a row that agreed, and on how many frames */
-  looks: number;
-  late: number;
-  /** frames by which the tracks are late when nothing is wrong, and from how many looks that is known */
-  usual: number;
-  known: number;
-  /** what was seen at the last looks, oldest first: it is learned when nothing came of it */
-  seen: number[];
-}
-
 interface Open extends Incident {
   /** frames since it began, and at which of them it is looked at next */
   frames: number;
@@ -90,7 +68,7 @@ const NEW_STATE: IncidentState = {
   count: 0,
   open: null,
   last: null,
-  timing: { frames: 0, looks: 0, late: 0, usual: 0, known: 0, seen: [] },
+  timing: NEW_TIMING,
 };
 /** What a finding says of the cause; others are a matter of wiring. */
 const CAUSE_OF_FINDING: Record<string, CauseName> = {
@@ -111,6 +89,8 @@ export class IncidentWatch {
   ) {
     this.#settings = settings;
     this.#state = structuredClone(state);
+    // versions before knew less
+    this.#state.timing = { ...structuredClone(NEW_TIMING), ...this.#state.timing };
   }
 
   /** The incident that is open; null when there is none. */
@@ -143,15 +123,10 @@ export class IncidentWatch {
     const known = open?.signals.some(({ signal, over }) => signal === 'timing' && !over) ?? false;
     const seen = slightLag(this.#scene(around, Number.POSITIVE_INFINITY));
     if (!seen) return NONE;
-    const { evidence } = seen;
-    const late = evidence && timing.known >= USUAL_LOOKS ? Number(evidence.frames) : 0;
-    const frames = Math.abs(late) >= this.rules.lateFrames ? late : 0;
-    if (!open && frames === 0) learnLag(timing, seen.offset);
-    timing.looks = frames === timing.late ? timing.looks + 1 : 1;
-    timing.late = frames;
-    if (timing.looks < TIMING_LOOKS || known === (frames !== 0)) return NONE;
+    const frames = lookAt(timing, seen, this.rules.lateFrames, !open);
+    if (frames === null || known === (frames !== 0)) return NONE;
     const signal: IncidentSignal = { signal: 'timing', expected: 0, observed: frames, objects: [], over: frames === 0 };
-    return this.#join(signal, mark, frames > 0 ? 'late' : 'early', evidence ?? {});
+    return this.#join(signal, mark, frames > 0 ? 'late' : 'early', frames === 0 ? {} : seen.evidence(frames));
   }
 
   #scene(around: Surroundings, badFrames: number): Scene {
@@ -312,12 +287,6 @@ export class IncidentWatch {
   toJSON(): IncidentState {
     return structuredClone(this.#state);
   }
-}
-
-function learnLag(timing: Timing, offset: number): void {
-  timing.seen.push(offset);
-  if (timing.seen.length > HELD_LOOKS)
-    timing.usual += (timing.seen.shift()! - timing.usual) / Math.min(++timing.known, USUAL_LOOKS_MAX);
 }
 
 /** Epoch milliseconds: as the frame says, or else as it came; 0 when nobody knows. */

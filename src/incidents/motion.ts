@@ -5,7 +5,7 @@
 import type { Evidence } from '../wire/findings.js';
 import { agreementAt, type Sample } from '../wiring/agreement.js';
 import { bestFrameShift, rounded } from '../wiring/hypotheses.js';
-import { lagOf } from '../wiring/lag.js';
+import { type Lag, lagOf } from '../wiring/lag.js';
 import type { Scene } from './scene.js';
 import {
   BEFORE_MIN,
@@ -96,10 +96,14 @@ export function lag(scene: Scene): Evidence | null {
   return lateBy(scene, sample, offset);
 }
 
-/** What is known of a slight lag: in frames, and the figures where it is more than usual. */
+/** What the frames say of a slight lag, in frames. */
 export interface SlightLag {
   offset: number;
-  evidence: Evidence | null;
+  lag: Lag;
+  /** whether no fewer objects pair when the tracks are moved by so many frames */
+  fits: (frames: number) => boolean;
+  /** the figures of a lag of so many frames */
+  evidence: (frames: number) => Evidence;
 }
 
 /**
@@ -108,11 +112,17 @@ export interface SlightLag {
  */
 export function slightLag(scene: Scene): SlightLag | null {
   // velocities are taken from the frames beside the one that is looked at, which are as far away as elsewhere
-  const fine = lagOf(scene.thinned(VELOCITY_REACH), scene.judge);
-  if (!fine || fine.truths < LAG_TRUTHS_MIN || fine.error > ERROR_MAX) return null;
-  const more = fine.offset - scene.usualLag;
-  const evidence = Math.abs(more) - 2 * fine.error < LAG_MIN ? null : lateBy(scene, sampleOf(scene), more, 1);
-  return { offset: fine.offset, evidence };
+  const lag = lagOf(scene.thinned(VELOCITY_REACH), scene.judge);
+  if (!lag || lag.truths < LAG_TRUTHS_MIN || lag.error > ERROR_MAX) return null;
+  return {
+    offset: lag.offset,
+    lag,
+    fits: (frames) => lateBy(scene, sampleOf(scene), frames, 1) !== null,
+    evidence: (frames) => {
+      const { pairs, possible } = agreementAt(sampleOf(scene), scene.judge, frames);
+      return { frames, pairs, possible };
+    },
+  };
 }
 
 const sampleOf = (scene: Scene): Sample => ({

@@ -51,13 +51,20 @@ export const LAG_TRUTHS_MIN = 3;
 export const VELOCITY_REACH = 4;
 /** what a shift in time must explain beyond what is there without it */
 export const GAIN_MIN = 1.04;
-/** frames after which a slight lag is looked for, and looks that must agree */
+/** frames after which a slight lag is looked for, and looks that must agree where fewer truths than this tell of it */
 export const TIMING_FRAMES = 64;
 export const TIMING_LOOKS = 2;
+export const TELLERS_FEW = 4;
 /** looks from which it is known how late the tracks usually are, over which that is learned, and that are held back */
 export const USUAL_LOOKS = 2;
-export const USUAL_LOOKS_MAX = 3;
+export const USUAL_LOOKS_MAX = 10;
 export const HELD_LOOKS = 2;
+/** looks of a running mean of the lag; looks from which it is known how far that strays, and over which it is learned */
+export const MEAN_LOOKS = 8;
+export const STRAY_LOOKS = 40;
+export const STRAY_LOOKS_MAX = 300;
+/** times its usual deviation that the mean must be off */
+export const LAG_STRAYS = 5;
 
 // coordinates that are read otherwise, scaled or moved
 

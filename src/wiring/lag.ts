@@ -34,6 +34,8 @@ export interface Lag {
   offset: number;
   /** standard error */
   error: number;
+  /** truths that the estimate rests on: those that hardly move count for little */
+  tellers: number;
   /** usual distance of two parts of the reference */
   gap: number;
   truths: number;
@@ -145,7 +147,20 @@ export function fitted({ rv, vv, rvSquares, vvSquares, products, truths, apart, 
   const delta = rv / vv;
   const squares = Math.max(0, rvSquares - 2 * delta * products + delta * delta * vvSquares);
   const error = truths > 1 ? Math.sqrt((squares * truths) / (truths - 1)) / vv : Number.POSITIVE_INFINITY;
-  return { offset: apart / pairs - delta, error, truths };
+  return { offset: apart / pairs - delta, error, tellers: (vv * vv) / vvSquares, truths };
+}
+
+/** Of a normal distribution: once in ten thousand times, to one side. */
+const RARE = 3.72;
+
+/**
+ * Standard errors by which an estimate is off once in ten thousand times: Student's quantile, as Wallace approximates
+ * it, because a few truths hardly know their own error.
+ */
+export function rareErrors(freedom: number): number {
+  if (!(freedom > 0)) return Number.POSITIVE_INFINITY;
+  const normal = (RARE * (8 * freedom + 3)) / (8 * freedom + 1);
+  return Math.sqrt(freedom * Math.expm1((normal * normal) / freedom));
 }
 
 /** Takes away what all pairs have in common: a tracker that draws everything a little to the right is not ahead. */
