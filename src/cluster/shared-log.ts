@@ -76,6 +76,9 @@ export class SharedLog implements DurableLog {
   #links = 0;
   /** records that were read to take the partition over */
   replayed = 0;
+  /** milliseconds to claim it and to read its snapshots, and to read the events of the past */
+  openMs = 0;
+  eventsMs = 0;
 
   private constructor(
     readonly parts: SharedLogParts,
@@ -97,6 +100,7 @@ export class SharedLog implements DurableLog {
   /** Claims the partition: from now on the owner before can publish nothing. */
   static async open(parts: SharedLogParts, tellOwner: LogOwner): Promise<SharedLog> {
     const { layout, partition, owner } = parts;
+    const began = performance.now();
     const chain = await EventChain.claim(await layout.chainCell(partition), owner);
     const stream = await layout.log(partition);
     const cells = new SnapshotCells(layout, partition);
@@ -106,6 +110,7 @@ export class SharedLog implements DurableLog {
     const last = await stream.lastSequence();
     const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, first, last);
     log.#floorRevision = revision;
+    log.openMs = performance.now() - began;
     return log;
   }
 
@@ -285,12 +290,14 @@ export class SharedLog implements DurableLog {
   /** Of the chain, as far as it is kept. */
   async events(): Promise<Array<{ key: string; event: unknown }>> {
     const { layout, partition } = this.parts;
+    const began = performance.now();
     const found: Array<{ key: string; event: unknown }> = [];
     for (const { bytes } of await readAll(layout.connection, layout.eventStream, layout.eventSubject(partition))) {
       const { upTo, events } = decodeLink(bytes);
       for (const [n, { key, event }] of (events as StoredEvent[]).entries())
         found.push({ key: key ?? eventKey(upTo, n), event });
     }
+    this.eventsMs = performance.now() - began;
     return found;
   }
 

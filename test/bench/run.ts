@@ -9,6 +9,7 @@ const BENCHMARKS = [
   'overview',
   'page',
   'pipeline',
+  'processes',
   'scores',
   'spikes',
   'study',

@@ -336,7 +336,9 @@ export class Chaos {
         others.find((one) => ownedBy(one).has(partition)),
       );
       const takes = logged(next.output).filter((line) => line.event === 'partition_taken');
-      const seconds = (Date.parse(takes.findLast((line) => line.partition === partition)!.time) - atMs) / 1000;
+      const { time, ...how } = takes.findLast((line) => line.partition === partition)!;
+      const seconds = (Date.parse(time) - atMs) / 1000;
+      this.say(`${seconds} s: ${JSON.stringify(how)}`);
       // it may have been taken just before, and its owner not have heard of it
       if (seconds > 0) this.#takeovers.push(seconds);
     }

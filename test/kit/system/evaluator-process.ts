@@ -42,6 +42,10 @@ export class EvaluatorProcess {
     return this.#program?.output ?? '';
   }
 
+  get pid(): number {
+    return this.#program!.child.pid!;
+  }
+
   /** Whether it ran, and has ended without being asked to. */
   get hasEnded(): boolean {
     return this.#program?.ended ?? false;
