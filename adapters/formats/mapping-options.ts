@@ -1,6 +1,7 @@
 /** The options of a mapping: paths and conventions, and what they demand of each other. */
 
 import type { Problem } from '../../src/metric/input-error.js';
+import { ORIGIN_OPTIONS, originProblem } from '../kit/local-plane.js';
 import type { OptionValues } from '../kit/options.js';
 import { BOX_OPTIONS, checkImage, ORDER_OPTIONS, UNTRACKED_OPTIONS } from '../kit/placement.js';
 
@@ -35,6 +36,7 @@ export const MAPPING_OPTIONS = {
   },
   point: { kind: 'texts', help: 'path to a list of numbers, or one path for each coordinate, within an object' },
   pointScale: { kind: 'number', above: 0, default: 1, help: 'points: every coordinate is multiplied by this' },
+  ...ORIGIN_OPTIONS,
   frame: { kind: 'text', help: 'path to the frame number, within the message' },
   frameKeys: {
     kind: 'text',
@@ -162,6 +164,8 @@ export function checkMapping(options: MappingOptions): Problem[] {
     if (options.yAxis === 'up' && options.coordinates === 'pixels' && options.imageHeight === undefined)
       wrong('imageHeight', 'is needed: y up is turned into y down');
   }
+  const elsewhere = originProblem(options.origin);
+  if (elsewhere) wrong('origin', elsewhere);
   problems.push(...checkReporting(options));
   if (options.frameKeys !== undefined && (options.frame ?? options.time) !== undefined)
     wrong('frameKeys', 'are the frame numbers; leave out frame and time');

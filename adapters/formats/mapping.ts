@@ -33,6 +33,7 @@ import {
   under,
 } from '../kit/fields.js';
 import { Gathering } from '../kit/gathering.js';
+import { placeOnEarth } from '../kit/local-plane.js';
 import { imageScale, objectOf, Placement, untrackedId } from '../kit/placement.js';
 import { Rows } from '../kit/rows.js';
 import { checkMapping, MAPPING_OPTIONS, type MappingOptions, type Step, stepsOf } from './mapping-options.js';
@@ -270,8 +271,11 @@ class MappingDecoder implements Decoder {
 
   #pointReader(paths: readonly string[]): (object: unknown) => { point: number[] } {
     const read = numbersReader(paths, 1, 8);
-    const { pointScale } = this.options;
-    return (object) => ({ point: read(object).map((value) => value * pointScale) });
+    const { pointScale, origin } = this.options;
+    return (object) => {
+      const point = read(object).map((value) => value * pointScale);
+      return { point: origin ? placeOnEarth(origin, point) : point };
+    };
   }
 }
 

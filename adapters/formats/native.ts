@@ -9,6 +9,7 @@ import { checkFrame, checkReports, type FrameRules } from '../../src/wire/frame-
 import type { Report, Shape, WireObject } from '../../src/wire/objects.js';
 import { attempt, defineAdapter, Mistake, type Part } from '../kit/adapter.js';
 import { fieldsOf, jsonOf, refuseStamp } from '../kit/fields.js';
+import { ORIGIN_OPTIONS, originProblem, placeOnEarth } from '../kit/local-plane.js';
 import { FRAME_OPTIONS, shiftedFrame } from '../kit/placement.js';
 
 /** Limits of the edge are checked there; a frame as such may be of any size. */
@@ -22,10 +23,10 @@ const rulesFor = (shape: Shape): FrameRules => ({
   strict: true,
 });
 
-function reportsOf(raw: Record<string, unknown>, rules: FrameRules): Part[] {
+function reportsOf(raw: Record<string, unknown>, rules: FrameRules, placed: (reports: Report[]) => Report[]): Part[] {
   const part = checkReports({ ...raw, seq: 1 }, rules);
   if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
-  const objects = raw.reports as Report[];
+  const objects = placed(raw.reports as Report[]);
   return objects.length === 0 ? [] : [{ t: Math.max(...objects.map(({ t }) => t)), objects, reports: true }];
 }
 
@@ -37,14 +38,21 @@ export const native = defineAdapter({
   bases: { frame: null, pixel: null },
   options: {
     ...FRAME_OPTIONS,
+    ...ORIGIN_OPTIONS,
     shape: { kind: 'choice', choices: ['box', 'point'], default: 'box', help: 'what the objects are' },
   },
   shape: ({ shape }) => shape,
-  create({ frameOffset, shape }) {
+  check: ({ origin }) => {
+    const wrong = originProblem(origin);
+    return wrong ? [{ path: 'origin', value: origin, message: wrong }] : [];
+  },
+  create({ frameOffset, shape, origin }) {
     const rules = rulesFor(shape);
+    const placed = <T extends WireObject>(objects: T[]): T[] =>
+      origin ? objects.map((one) => (one.point ? { ...one, point: placeOnEarth(origin, one.point) } : one)) : objects;
     const step = (message: unknown): Part[] => {
       const { seq: _seq, ...raw } = fieldsOf(jsonOf(message));
-      if (raw.reports !== undefined) return reportsOf(raw, rules);
+      if (raw.reports !== undefined) return reportsOf(raw, rules, placed);
       const part = checkFrame({ ...raw, seq: 1 }, rules);
       if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
       const { k, t } = part;
@@ -52,7 +60,7 @@ export const native = defineAdapter({
         {
           ...(k === undefined ? {} : { k: shiftedFrame(k, frameOffset, 'k') }),
           ...(t === undefined ? {} : { t }),
-          objects: raw.objects as WireObject[],
+          objects: placed(raw.objects as WireObject[]),
         },
       ];
     };

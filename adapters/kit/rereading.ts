@@ -7,6 +7,7 @@ import type { Box } from '../../src/metric/evaluation.js';
 import type { Role } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
 import { BOX_ORDERS, boxIn, withArea } from './boxes.js';
+import { ORIGIN_OPTIONS, placeOnEarth } from './local-plane.js';
 import type { OptionTable, OptionValues } from './options.js';
 import type { Aside } from './preprocessing.js';
 
@@ -14,6 +15,7 @@ export const REREADING_OPTIONS = {
   box: { kind: 'choice', choices: BOX_ORDERS, help: 'what was read as left, top, width, height is in this order' },
   swapAxes: { kind: 'switch', help: 'x and y are exchanged, or latitude and longitude' },
   scale: { kind: 'numbers', above: 0, help: 'coordinates are multiplied by this, or x and y by one of two numbers' },
+  ...ORIGIN_OPTIONS,
   frameOffset: { kind: 'whole', help: 'added to every frame number' },
   timeOffset: { kind: 'number', help: 'added to every time, in seconds' },
   timeScale: { kind: 'number', above: 0, help: 'every time is multiplied by this first: 0.001 for milliseconds' },
@@ -47,7 +49,7 @@ export function reread(parts: readonly Moment[], rereading: Rereading, role: Rol
 
 function rereadObject<T extends WireObject | Aside>(
   object: T,
-  { box: order, swapAxes, scale = [1] }: Rereading,
+  { box: order, swapAxes, scale = [1], origin }: Rereading,
   role: Role,
 ): T {
   const times = (values: readonly number[]) => values.map((value, d) => value * scale[d % scale.length]);
@@ -61,5 +63,6 @@ function rereadObject<T extends WireObject | Aside>(
   // a report may only say that its object is gone
   if (!point) return object;
   const swapped = swapAxes ? [point[1], point[0], ...point.slice(2)] : point;
-  return { ...object, point: times(swapped) };
+  const read = times(swapped);
+  return { ...object, point: origin ? placeOnEarth(origin, read) : read };
 }
