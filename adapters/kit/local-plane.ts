@@ -1,8 +1,8 @@
 /**
- * Feeds whose points are metres east, north and perhaps up of a place, as radars and simulators have them: where that is
- * on Earth (WGS84). With a height above the plane the point itself; without, the place on the ground that lies straight
- * below or above it, as high above the ellipsoid as the origin. So such a feed is compared with latitudes and longitudes
- * by geodesics, and nothing depends on how far away the origin is.
+ * Feeds whose points are metres east, north and perhaps up of a place, as radars and simulators have them: where that
+ * is on Earth (WGS84). With a height above the plane the point itself; without, the place on the ground straight below
+ * or above it, as high above the ellipsoid as the origin. So such a feed is compared with latitudes and longitudes by
+ * geodesics, and nothing depends on how far away the origin is.
  */
 import { EQUATOR_M, FLATTENING } from '../../src/metric/earth.js';
 import type { OptionTable } from './options.js';
@@ -31,7 +31,7 @@ export function originProblem(origin: readonly number[] | undefined): string | n
   return isPlace ? null : 'must be a latitude and a longitude in degrees, and perhaps an altitude in metres';
 }
 
-/** The place on Earth of a point of the plane around an origin: latitude and longitude, with its altitude if it has one. */
+/** Where a point of the plane around an origin is: latitude and longitude, with its altitude if it has one. */
 export function placeOnEarth(origin: readonly number[], [east, north, up]: readonly number[]): number[] {
   const [latitude, longitude, height = 0] = origin;
   const at = (above: number) => geodetic(fromPlane(latitude, longitude, height, [east, north, above]));

@@ -22,8 +22,10 @@ const WORDS: Record<CauseName, (e: Evidence) => string> = {
   scaled: (e) =>
     `the coordinates of ${whose(e)} are of another scale: times ${e.factor ?? `${e.x} and ${e.y}`}, ${fits(e)}`,
   shifted: (e) => `everything is off by ${e.x}, ${e.y}: moved back, ${fits(e)}`,
-  region_lost: (e) =>
-    `objects are lost in one region, x ${e.left} to ${e.right}, y ${e.top} to ${e.bottom}: ${e.missed} of ${e.objects} there`,
+  region_lost: (e) => {
+    const [x, y] = e.unit === 'degrees' ? ['latitude', 'longitude'] : ['x', 'y'];
+    return `objects are lost in one region, ${x} ${e.left} to ${e.right}, ${y} ${e.top} to ${e.bottom}: ${e.missed} of ${e.objects} there`;
+  },
   class_lost: (e) => `objects of class ${e.class} are lost: ${e.missed} of ${e.objects}`,
   identities_reset: (e) => `identities were reset: ${e.changed} of ${e.of} tracked objects got new ids`,
   identities_permuted: (e) => `identities were exchanged: ${e.changed} of ${e.of} tracked objects changed their track`,

@@ -153,6 +153,7 @@ export function regionLost(scene: Scene): Evidence | null {
     missed: Math.round(best.inside[0] / scene.paired().length),
     objects: Math.round(best.inside[1] / scene.paired().length),
     share: rounded(best.inside[0] / best.inside[1]),
+    ...(scene.judge.distance === 'geodesic' && { unit: 'degrees' }),
   };
 }
 

@@ -64,6 +64,8 @@ describe('the radar of the demo', () => {
     const causes = run.of('incident').map(({ tracker, cause }) => `${tracker} ${cause}`);
     assert.ok(causes.includes('blunt region_lost'), causes.join());
     assert.ok(causes.includes('blunt clutter'), causes.join());
+    const lost = run.of('incident').find(({ cause }) => cause === 'region_lost')!;
+    assert.match(lost.message, /^objects are lost in one region, latitude 5[\d.]+ to 5[\d.]+, longitude /);
     assert.ok(
       causes.every((cause) => cause.startsWith('blunt')),
       causes.join(),
