@@ -7,6 +7,7 @@
 import type { Glance } from '../metric/evaluation.js';
 import { type Counts, noCounts } from './count-detector.js';
 import { type Errors, noErrors } from './error-detector.js';
+import { MEAN_SECONDS, OWN_LEVEL, type OwnLevel } from './own-level.js';
 
 /**
  * seconds for which a truth must have been held before its own level means something, over which it is learned, and in
@@ -17,8 +18,6 @@ const LEVEL_SECONDS_MAX = 60;
 /** a level that was learned from so many seconds counts half */
 const TRUST_SECONDS = 6;
 const BATCH_SECONDS_MAX = 15;
-/** a newcomer's level is told of once it was learned from so many seconds */
-const NEWCOMER_SECONDS = 4;
 /** a run counts as young for so many seconds: what has lasted longer may last for ever */
 const YOUNG_RUN_SECONDS = 3;
 /** a truth that was away for longer is a newcomer */
@@ -49,6 +48,8 @@ interface Known {
   waitingSeconds: number;
   batch: number;
   batchSeconds: number;
+  /** for the test of small shifts */
+  own: OwnLevel;
 }
 
 export interface CensusSettings {
@@ -142,6 +143,7 @@ export class Census {
       last: 0,
       lastFrame: 0,
       ...NO_BATCH,
+      own: { ...OWN_LEVEL },
     };
     this.#known.set(id, known);
     return known;
@@ -188,7 +190,9 @@ export class Census {
     const power = 1 / this.exponent;
     const leastValue = Math.log(this.#leastError);
     let [noiseSum, trustSum, trustSquares, doubt, noisy] = [0, 0, 0, 0, 0];
-    let [products, squares, noiseSquares, sum, newcomers, newLevels, newSquares] = [0, 0, 0, 0, 0, 0, 0];
+    let [products, squares, noiseSquares] = [0, 0, 0];
+    const { due } = errors;
+    if (due.length > 0) due.length = 0;
     for (let n = 0; n < properTruths.length; n++) {
       const id = properTruths[n];
       const known = n < held.length && before[n] === id ? held[n] : this.#knownOf(id);
@@ -197,7 +201,6 @@ export class Census {
       else this.#find(known);
       known.seen = frame;
       const value = costs[n] > this.#leastCost ? power * Math.log(costs[n]) : leastValue;
-      sum += value;
       const { weight } = known;
       if (weight > 0 && known.lastFrame === frame - 1) {
         const was = known.last - known.level;
@@ -217,12 +220,11 @@ export class Census {
       known.lastFrame = frame;
       known.batch += value * seconds;
       known.batchSeconds += seconds;
-      if (known.batchSeconds < LEVEL_SECONDS || known.batchSeconds < batchSeconds(known)) continue;
-      closeBatch(known, learn);
-      if (weight >= NEWCOMER_SECONDS || known.weight < NEWCOMER_SECONDS) continue;
-      newcomers++;
-      newLevels += known.level;
-      newSquares += known.level * known.level;
+      const { own } = known;
+      own.sum += value * seconds;
+      own.seconds += seconds;
+      if (own.seconds >= MEAN_SECONDS) due.push(own);
+      if (known.batchSeconds >= LEVEL_SECONDS && known.batchSeconds >= batchSeconds(known)) closeBatch(known, learn);
     }
     if (held.length > properTruths.length) held.length = properTruths.length;
     errors.noise = noiseSum;
@@ -233,10 +235,7 @@ export class Census {
     errors.products = products;
     errors.squares = squares;
     errors.noiseSquares = noiseSquares;
-    errors.sum = sum;
-    errors.newcomers = newcomers;
-    errors.newLevels = newLevels;
-    errors.newSquares = newSquares;
+    errors.learns = learn;
     errors.pairs = properTruths.length;
   }
 
@@ -323,6 +322,7 @@ export class Census {
       truths: [...this.#known].map(([id, known]) => [
         id,
         ...NUMBERS.map((key) => Number(known[key])),
+        ...OWN_NUMBERS.map((key) => known.own[key]),
         this.#untilPurge,
       ]),
       pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
@@ -336,8 +336,14 @@ export class Census {
     this.#owedHalves = state.owedHalves;
     for (const [id, ...numbers] of state.truths) {
       const known = Object.fromEntries(NUMBERS.map((key, n) => [key, numbers[n]])) as unknown as Known;
-      this.#known.set(id, { ...known, held: numbers[1] === 1, mature: numbers[2] === 1 });
-      this.#untilPurge = numbers[NUMBERS.length];
+      const own = Object.fromEntries(OWN_NUMBERS.map((key, n) => [key, numbers[NUMBERS.length + n]]));
+      this.#known.set(id, {
+        ...known,
+        held: numbers[1] === 1,
+        mature: numbers[2] === 1,
+        own: own as unknown as OwnLevel,
+      });
+      this.#untilPurge = numbers[NUMBERS.length + OWN_NUMBERS.length];
     }
     this.#truthsBefore = state.pairs.map(([truth]) => truth);
     this.#tracksBefore = state.pairs.map(([, track]) => track);
@@ -370,6 +376,8 @@ const NUMBERS = [
   ...(['seen', 'held', 'mature', 'age', 'run', 'level', 'weight', 'last', 'lastFrame'] as const),
   ...(['waiting', 'waitingSeconds', 'batch', 'batchSeconds'] as const),
 ];
+
+const OWN_NUMBERS = Object.keys(OWN_LEVEL) as Array<keyof OwnLevel>;
 
 function copy(from: readonly string[], to: string[]): void {
   for (let n = 0; n < from.length; n++) if (to[n] !== from[n]) to[n] = from[n];

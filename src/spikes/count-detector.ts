@@ -50,6 +50,8 @@ export interface Rise {
   weight: number;
   /** times the threshold that the model promises: trackers are rougher than models, most like small changes */
   caution: number;
+  /** by how much of itself that is raised for a series that is old, where false alarms count by the day */
+  aged?: number;
   /** how much a young series is mistrusted */
   young: number;
   /** by which power of how much beginnings cluster over minutes it is less certain: the longer it takes, the higher */
@@ -135,6 +137,8 @@ const CLUSTER_CHANCE = 0.9;
 const KNOWN_EVENTS_MAX = 400;
 /** Levels persist, and wander more than counts do: more is asked of them. */
 const LEVEL_CAUTION = 1.8;
+/** a series is half old after so long */
+const AGED_SECONDS = 1800;
 /** evidence of a burst fades by so much in a second in which nothing tells */
 const FADING = 0.1;
 /** runs that make a shower */
@@ -428,9 +432,11 @@ export class CountDetector extends Detector {
     const caution = young(this.usual.age);
     if (kind >= rises.length)
       return caution ** 2 * LEVEL_CAUTION * Math.log((levelRises.length * falseAlarmSeconds) / LEVEL_SECONDS);
-    const { factor, weight, caution: least, young: power } = rises[kind];
+    const { factor, weight, caution: least, aged = 0, young: power } = rises[kind];
+    const { age } = this.usual;
     return (
       least *
+      (1 + (aged * age) / (age + AGED_SECONDS)) *
       caution ** power *
       Math.log(((factor * PEAKS_PER_EVENT) / weight) * Math.max(10, this.#often() * falseAlarmSeconds))
     );

@@ -1,16 +1,17 @@
 /**
  * Spikes of the localization error. Errors are taken as logarithms, so that a rise is a shift d = log(factor), whatever
- * the scene, and against each truth's own level, so that it does not matter who is there. An error persists from frame
- * to frame: the residual of a truth is an autoregression,
- *   r(k) = a r(k-1) + noise
- * A shift shows in full in the noise of its first frame and by (1 - a) d afterwards. The noise of all truths together,
- * z in standard deviations, adds s z - s^2 / 2 for a shift of s of them: an abrupt change is found at once. Two slow
- * tests find small common shifts: the levels of newcomers, each once, against those of newcomers before; and the mean
- * over all truths and a minute, against other minutes. Minutes share their truths: with a correlation r of neighbours
- * their sum varies (1 + r) / (1 - r) times as much.
+ * the scene, and against each truth's own level, so that it does not matter who is there. Two tests:
+ * - abrupt: an error persists from frame to frame, r(k) = a r(k-1) + noise, r being the residual of a truth. A shift
+ *   shows in full in the noise of its first frame and by (1 - a) d afterwards. The noise of all truths together, z in
+ *   standard deviations, adds s z - s^2 / 2 for a shift of s of them.
+ * - slow: every few seconds the mean error of a truth is compared with its own level (own-level.ts), that of a newcomer
+ *   with those of newcomers before. It adds s z - s^2 / 2, s being what its level has not taken up of the shift. What
+ *   truths have in common, or keep for long, shows in sums over minutes: if these vary more than by chance, evidence
+ *   counts less.
  */
 import { Detector } from './detector.js';
 import { evidenceSize } from './evidence.js';
+import { type OwnLevel, SHIFTS_WATCHED, showing, takeUp } from './own-level.js';
 import type { SpikeSettings } from './settings.js';
 import { usualSize, young } from './usual.js';
 
@@ -27,13 +28,10 @@ export interface Errors {
   products: number;
   squares: number;
   noiseSquares: number;
-  /** sum of log errors over all pairs */
-  sum: number;
   pairs: number;
-  /** truths whose level has just become known; sums of their levels and of the squares */
-  newcomers: number;
-  newLevels: number;
-  newSquares: number;
+  /** truths that have a mean over some seconds, and whether levels may take it up */
+  due: OwnLevel[];
+  learns: boolean;
 }
 
 export const noErrors = (): Errors => ({
@@ -45,46 +43,43 @@ export const noErrors = (): Errors => ({
   products: 0,
   squares: 0,
   noiseSquares: 0,
-  sum: 0,
   pairs: 0,
-  newcomers: 0,
-  newLevels: 0,
-  newSquares: 0,
+  due: [],
+  learns: true,
 });
 
 /** Rises looked for, abrupt and slow. */
 const SHIFTS = [1.2, 1.5, 2.2].map(Math.log);
 const SLOW_SHIFTS = [1.2, 1.5].map(Math.log);
-/** kinds of change: abrupt, in minutes, in newcomers */
-const MINUTES = SHIFTS.length;
-const NEWCOMERS = MINUTES + SLOW_SHIFTS.length;
-const KINDS = NEWCOMERS + SLOW_SHIFTS.length;
+const KINDS = SHIFTS.length + SHIFTS_WATCHED;
 /** Evidence of one frame is limited, in standard deviations. */
 const JUMP_MAX = 6;
 const SHIFT_MAX = 1.5;
 const Z_MAX = 8;
 /** Frames whose distance differs by less come at the same pace. */
 const SAME_PACE = 0.1;
-const SLOW_SECONDS = 60;
-const SLOW_SHIFT_MAX = 2.5;
+const MINUTE_SECONDS = 60;
+const SLOW_Z_MAX = 4;
 /** A small shift takes minutes to be found: it is not learned before. */
-const SLOW_HOLD_SECONDS = 900;
+const SLOW_HOLD_SECONDS = 1200;
 const IDLE_SECONDS_MAX = 1200;
 /** Noise has longer tails than the model. */
 const NOISE_CAUTION = 1.05;
-/** The abrupt test comes to a new peak about so often. */
+const SLOW_CAUTION = 1.1;
+/** The tests come to a new peak about so often. */
 const NOISE_SECONDS = 1;
-const SLOW_CAUTION = 1.2;
-const NEWCOMER_CAUTION = 1.1;
-/** How minutes correlate is believed as that, with the weight of so many blocks; and no more than this. */
-const CORRELATION_PRIOR = 0.3;
-const CORRELATION_MAX = 0.85;
+const SLOW_SECONDS = 10;
 /** Believed before anything was seen: variance of the noise of one truth, with the weight of so many. */
 const PRIOR = { variance: 0.15, persistence: 0.5, weight: 100 };
-/** of the means of blocks of a minute: variance with one truth, with the weight of so many blocks */
-const SLOW_PRIOR = { variance: 0.5, weight: 6 };
-/** of the levels of newcomers */
+/** of the mean error over a second; of the first mean of newcomers */
+const MEAN_PRIOR = { variance: 0.2, weight: 10 };
 const NEWCOMER_PRIOR = { variance: 0.3, weight: 5 };
+/** of the sum of a minute, where chance alone makes 1 */
+const MINUTE_PRIOR = { variance: 1.5, weight: 10 };
+const CORRELATION_MAX = 0.7;
+/** Newcomers differ by so much at least, and a level is never known better than from so many seconds: it wanders. */
+const SPREAD_MIN = 0.01;
+const LEVEL_SECONDS_MAX = 60;
 /** newcomers that must be known before others are compared with them */
 const NEWCOMERS_MIN = 5;
 
@@ -93,38 +88,40 @@ const SUM = {
   squares: 1,
   noiseSquares: 2,
   noisy: 3,
-  /** log errors, of so many pairs */
-  sum: 4,
-  pairs: 5,
-  meanError: 6,
-  frames: 7,
-  slowSquares: 8,
-  slowBlocks: 9,
-  /** of a minute and the one before */
-  slowProducts: 10,
-  newcomers: 11,
-  newLevels: 12,
-  newSquares: 13,
-  /** of the frames */
-  seconds: 14,
+  meanError: 4,
+  logError: 5,
+  frames: 6,
+  seconds: 7,
+  /** squares of the sums of minutes, in standard deviations; minutes */
+  minuteSquares: 8,
+  minutes: 9,
+  /** the first means of newcomers */
+  newcomers: 10,
+  newMeans: 11,
+  newSquares: 12,
+  /** from a mean to the next one, and to the one after: how many, and half their squares as if over a second each */
+  steps: 13,
+  stepSquares: 14,
+  leaps: 15,
+  leapSquares: 16,
 } as const;
-const SUMS = 15;
+const SUMS = 17;
 const AT = {
-  blockSeconds: 0,
-  blockSum: 1,
-  blockPairs: 2,
-  blockFrames: 3,
+  /** the minute that is gathered: seconds, means, and their sum in standard deviations */
+  minuteSeconds: 0,
+  minuteMeans: 1,
+  minuteSum: 2,
+  /** for which there was no pair; since means were compared */
+  idleSeconds: 3,
+  slowSeconds: 4,
   /** of each abrupt shift, since it may have begun: the drift after its first frame, and seconds */
-  changes: 4,
-  /** for which there was no pair */
-  idleSeconds: 4 + 2 * SHIFTS.length,
-  /** by how much the minute before was off, times the root of its objects */
-  excess: 5 + 2 * SHIFTS.length,
-  /** seconds since the last newcomer; of each shift, since it may have begun: evidence of newcomers, and how many */
-  newSeconds: 6 + 2 * SHIFTS.length,
-  newChanges: 7 + 2 * SHIFTS.length,
+  changes: 5,
+  /** of each slow shift, since it may have begun: evidence, newcomers; and how often it may have begun */
+  slow: 5 + 2 * SHIFTS.length,
 } as const;
-const USUAL_AT = AT.newChanges + 2 * SLOW_SHIFTS.length;
+const SLOW = { evidence: 0, newcomers: 1, began: 2 } as const;
+const SLOW_SIZE = 3;
+const USUAL_AT = AT.slow + SLOW_SIZE * SHIFTS_WATCHED;
 
 const EVIDENCE_AT = USUAL_AT + usualSize(SUMS);
 
@@ -136,11 +133,16 @@ export class ErrorDetector extends Detector {
   #variance = 1;
   /** seconds between the frames that both were learned from; 0 when that is not known */
   #interval = 0;
-  #mean = 0;
-  #slowVariance = 1;
+  #logError = 0;
   #meanError = 0;
+  /** of a mean over a second; of the first mean of newcomers */
+  #meanVariance = 1;
   #newMean = 0;
   #newVariance = 1;
+  /** how much slow evidence counts */
+  #slowScale = 1;
+  readonly #going = new Float64Array(SHIFTS_WATCHED);
+  readonly #fresh = new Float64Array(SHIFTS_WATCHED);
 
   constructor(state: Float64Array, settings: SpikeSettings) {
     super(state, settings, USUAL_AT, SUMS, EVIDENCE_AT);
@@ -165,20 +167,20 @@ export class ErrorDetector extends Detector {
     return this.#meanError;
   }
 
-  /** The usual log error of a pair. */
+  /** The usual logarithm of that. */
   get mean(): number {
-    return this.#mean;
+    return this.#logError;
   }
 
   /** Adds a frame with the mean error `level`. */
   update(errors: Errors, level: number, k: number, seconds: number): void {
     this.learned = this.usual.age > this.settings.learnSeconds && this.usual.sums[SUM.noisy] > 0;
     this.#followIdle(errors.pairs, seconds);
-    if (!this.learned || errors.pairs === 0) return;
-    if (errors.noisy > 0) this.#testNoise(errors, level, k, seconds);
-    this.#gatherSlow(errors, level, k, seconds);
-    this.state[AT.newSeconds] += seconds;
-    if (errors.newcomers > 0) this.#testNewcomers(errors, level, k);
+    if (errors.pairs === 0) return;
+    if (this.learned && errors.noisy > 0) this.#testNoise(errors, level, k, seconds);
+    this.state[AT.slowSeconds] += seconds;
+    if (errors.due.length > 0) this.#testLevels(errors, level, k);
+    this.#gatherMinute(seconds, errors.learns);
   }
 
   /** After a long time without a pair the usual mean is that of another time of day: it is learned anew. */
@@ -186,9 +188,8 @@ export class ErrorDetector extends Detector {
     const { state } = this;
     if (pairs > 0 && state[AT.idleSeconds] > IDLE_SECONDS_MAX) {
       this.usual.drop();
-      this.usual.sums[SUM.sum] = this.usual.sums[SUM.pairs] = 0;
       this.usual.sums.fill(0, SUM.newcomers, SUM.newSquares + 1);
-      state.fill(0, AT.blockSeconds, AT.changes);
+      state.fill(0, AT.minuteSeconds, AT.idleSeconds);
     }
     state[AT.idleSeconds] = pairs > 0 ? 0 : state[AT.idleSeconds] + seconds;
   }
@@ -214,73 +215,107 @@ export class ErrorDetector extends Detector {
     }
   }
 
-  #gatherSlow({ sum, pairs }: Errors, level: number, k: number, seconds: number): void {
-    const { state } = this;
-    if (this.usual.sums[SUM.pairs] === 0) return;
-    state[AT.blockSeconds] += seconds;
-    state[AT.blockSum] += sum;
-    state[AT.blockPairs] += pairs;
-    state[AT.blockFrames]++;
-    if (state[AT.blockSeconds] < SLOW_SECONDS) return;
-    const excess = state[AT.blockSum] / state[AT.blockPairs] - this.#mean;
-    const objects = state[AT.blockPairs] / state[AT.blockFrames];
-    const deviation = Math.sqrt(this.#slowVariance / objects);
-    const z = Math.max(-Z_MAX, Math.min(Z_MAX, excess / deviation));
-    SLOW_SHIFTS.forEach((slow, n) => {
-      const shift = Math.min(SLOW_SHIFT_MAX, slow / deviation);
-      const ratio = shift * z - (shift * shift) / 2;
-      this.evidence.update(MINUTES + n, ratio, ratio, k, state[AT.blockSeconds], level);
-    });
-    // the spread of minutes is learned with the next block
-    const weighted = excess * Math.sqrt(objects);
-    const { block } = this.usual;
-    block[SUM.slowSquares] += weighted * weighted;
-    block[SUM.slowProducts] += weighted * state[AT.excess];
-    block[SUM.slowBlocks]++;
-    state[AT.excess] = weighted;
-    state.fill(0, AT.blockSeconds, AT.changes);
-  }
-
-  /** Newcomers that are all off by the same; what is usual of them is known from so many, and no better. */
-  #testNewcomers({ newcomers, newLevels }: Errors, level: number, k: number): void {
+  /** Means that are due; what is usual of newcomers is known from so many, and no better. */
+  #testLevels({ due, learns }: Errors, level: number, k: number): void {
     const { state } = this;
     const known = this.usual.sums[SUM.newcomers];
-    const seconds = state[AT.newSeconds];
-    state[AT.newSeconds] = 0;
-    if (known < NEWCOMERS_MIN) return;
-    const deviation = Math.sqrt(this.#newVariance);
-    const limit = Z_MAX * newcomers;
-    const z = Math.max(-limit, Math.min(limit, (newLevels - newcomers * this.#newMean) / deviation));
-    SLOW_SHIFTS.forEach((slow, n) => {
-      const at = AT.newChanges + 2 * n;
-      const shift = Math.min(SLOW_SHIFT_MAX, slow / deviation);
-      const ratio = shift * z - (newcomers * shift * shift) / 2;
-      const before = state[at] / (1 + state[at + 1] / known);
-      const after = (state[at] + ratio) / (1 + (state[at + 1] + newcomers) / known);
-      const fresh = ratio / (1 + newcomers / known);
-      const old = this.evidence.update(NEWCOMERS + n, after - before, fresh, k, seconds, level);
-      state[at] = old ? state[at] + ratio : ratio;
-      state[at + 1] = old ? state[at + 1] + newcomers : newcomers;
-    });
+    this.#going.fill(0);
+    this.#fresh.fill(0);
+    let newcomers = 0;
+    for (const own of due) {
+      if (own.means === 0) newcomers += this.#welcome(own, known, learns);
+      if (own.doubt > 0) this.#weigh(own);
+    }
+    const scale = this.learned ? this.#slowScale : 0;
+    const doubt = (count: number) => 1 + count / Math.max(1, known);
+    for (let n = 0; n < SHIFTS_WATCHED; n++) {
+      const at = AT.slow + SLOW_SIZE * n;
+      const [sum, since] = [state[at + SLOW.evidence], state[at + SLOW.newcomers]];
+      const going = (sum + this.#going[n]) / doubt(since + newcomers) - sum / doubt(since);
+      const fresh = this.#fresh[n] / doubt(newcomers);
+      const kind = SHIFTS.length + n;
+      const old = this.evidence.update(kind, scale * going, scale * fresh, k, state[AT.slowSeconds], level);
+      state[at + SLOW.evidence] = old ? sum + this.#going[n] : Math.max(0, this.#fresh[n]);
+      state[at + SLOW.newcomers] = old ? since + newcomers : newcomers;
+      if (!old) state[at + SLOW.began]++;
+    }
+    state[AT.slowSeconds] = 0;
+    for (const own of due) this.#takeUp(own, learns);
+  }
+
+  /** A truth that is new is believed to be as others were; how many it adds to those that are compared. */
+  #welcome(own: OwnLevel, known: number, learns: boolean): number {
+    const { block } = this.usual;
+    const mean = own.sum / own.seconds;
+    if (learns) {
+      block[SUM.newcomers]++;
+      block[SUM.newMeans] += mean;
+      block[SUM.newSquares] += mean * mean;
+    }
+    if (known < NEWCOMERS_MIN) return 0;
+    own.believed = this.#newMean;
+    own.doubt = Math.max(SPREAD_MIN, this.#newVariance - this.#meanVariance / own.seconds);
+    return 1;
+  }
+
+  #weigh(own: OwnLevel): void {
+    const { state } = this;
+    const mean = own.sum / own.seconds;
+    const deviation = Math.sqrt(own.doubt + this.#meanVariance / own.seconds);
+    const z = Math.max(-SLOW_Z_MAX, Math.min(SLOW_Z_MAX, (mean - own.believed) / deviation));
+    state[AT.minuteMeans]++;
+    state[AT.minuteSum] += z;
+    for (let n = 0; n < SHIFTS_WATCHED; n++) {
+      const full = SLOW_SHIFTS[n] / deviation;
+      const shift = full * showing(own, n, state[AT.slow + SLOW_SIZE * n + SLOW.began]);
+      this.#going[n] += shift * z - (shift * shift) / 2;
+      this.#fresh[n] += full * z - (full * full) / 2;
+    }
+  }
+
+  #takeUp(own: OwnLevel, learns: boolean): void {
+    const { state } = this;
+    const { block } = this.usual;
+    const noise = this.#meanVariance / own.seconds;
+    if (own.means > 0 && learns) {
+      const step = own.sum / own.seconds - own.lastMean;
+      block[SUM.steps]++;
+      block[SUM.stepSquares] += (step * step * own.seconds) / 2;
+    }
+    if (own.means > 1 && learns) {
+      const leap = own.sum / own.seconds - own.meanBefore;
+      block[SUM.leaps]++;
+      block[SUM.leapSquares] += (leap * leap * own.seconds) / 2;
+    }
+    const gain = own.doubt === 0 ? 1 : learns || own.means === 0 ? own.doubt / (own.doubt + noise) : 0;
+    const seconds = own.seconds;
+    takeUp(own, gain, state[AT.slow + SLOW.began], state[AT.slow + SLOW_SIZE + SLOW.began]);
+    own.doubt = Math.max(gain === 1 ? noise : own.doubt, this.#meanVariance / Math.max(seconds, LEVEL_SECONDS_MAX));
+  }
+
+  #gatherMinute(seconds: number, learns: boolean): void {
+    const { state } = this;
+    state[AT.minuteSeconds] += seconds;
+    if (state[AT.minuteSeconds] < MINUTE_SECONDS) return;
+    if (state[AT.minuteMeans] > 0 && learns) {
+      const { block } = this.usual;
+      block[SUM.minuteSquares] += state[AT.minuteSum] ** 2 / state[AT.minuteMeans];
+      block[SUM.minutes]++;
+    }
+    state.fill(0, AT.minuteSeconds, AT.idleSeconds);
   }
 
   /** Adds a frame to what will be usual. */
   learn(errors: Errors, level: number, seconds: number): void {
-    const { noisy, products, squares, noiseSquares, sum, pairs } = errors;
+    const { noisy, products, squares, noiseSquares, pairs } = errors;
     if (pairs === 0) return;
     const { block } = this.usual;
-    if (errors.newcomers > 0) {
-      block[SUM.newcomers] += errors.newcomers;
-      block[SUM.newLevels] += errors.newLevels;
-      block[SUM.newSquares] += errors.newSquares;
-    }
     block[SUM.products] += products;
     block[SUM.squares] += squares;
     block[SUM.noiseSquares] += noiseSquares;
     block[SUM.noisy] += noisy;
-    block[SUM.sum] += sum;
-    block[SUM.pairs] += pairs;
     block[SUM.meanError] += level;
+    block[SUM.logError] += Math.log(level);
     block[SUM.frames]++;
     block[SUM.seconds] += seconds;
     const closed = this.usual.advance(seconds);
@@ -298,24 +333,31 @@ export class ErrorDetector extends Detector {
     this.#variance = (sums[SUM.noiseSquares] + PRIOR.variance * PRIOR.weight) / weight;
     this.#interval = sums[SUM.frames] > 0 ? sums[SUM.seconds] / sums[SUM.frames] : 0;
     this.#meanError = sums[SUM.frames] > 0 ? sums[SUM.meanError] / sums[SUM.frames] : 0;
-    this.#mean = sums[SUM.pairs] > 0 ? sums[SUM.sum] / sums[SUM.pairs] : Math.log(this.#meanError || 1);
-    const slow = sums[SUM.slowBlocks] + SLOW_PRIOR.weight;
-    const spread = SLOW_PRIOR.variance * SLOW_PRIOR.weight;
-    const correlation = Math.max(
-      0,
-      Math.min(
-        CORRELATION_MAX,
-        (sums[SUM.slowProducts] + CORRELATION_PRIOR * spread) / (sums[SUM.slowSquares] + spread),
-      ),
-    );
-    this.#slowVariance = (((sums[SUM.slowSquares] + spread) / slow) * (1 + correlation)) / (1 - correlation);
+    this.#logError = sums[SUM.frames] > 0 ? sums[SUM.logError] / sums[SUM.frames] : 0;
+    const minutes = sums[SUM.minutes] + MINUTE_PRIOR.weight;
+    const spread = (sums[SUM.minuteSquares] + MINUTE_PRIOR.variance * MINUTE_PRIOR.weight) / minutes;
+    this.#slowScale = 1 / Math.max(1, spread);
+    this.#setMeans();
     this.#setNewcomers();
+  }
+
+  /**
+   * Means of one truth correlate by r: steps have the variance v (1 - r), leaps v (1 - r^2), and what a long mean is
+   * off by is that of independent ones with v (1 + r) / (1 - r).
+   */
+  #setMeans(): void {
+    const { sums } = this.usual;
+    const { variance, weight } = MEAN_PRIOR;
+    const step = (sums[SUM.stepSquares] + variance * weight) / (sums[SUM.steps] + weight);
+    const leap = (sums[SUM.leapSquares] + variance * weight) / (sums[SUM.leaps] + weight);
+    const correlation = Math.max(0, Math.min(CORRELATION_MAX, leap / step - 1));
+    this.#meanVariance = (step * (1 + correlation)) / (1 - correlation) ** 2;
   }
 
   #setNewcomers(): void {
     const { sums } = this.usual;
     const count = sums[SUM.newcomers];
-    this.#newMean = count > 0 ? sums[SUM.newLevels] / count : 0;
+    this.#newMean = count > 0 ? sums[SUM.newMeans] / count : 0;
     const squares = Math.max(0, sums[SUM.newSquares] - count * this.#newMean ** 2);
     const { variance, weight } = NEWCOMER_PRIOR;
     this.#newVariance = (squares + variance * weight) / (count + weight);
@@ -324,9 +366,8 @@ export class ErrorDetector extends Detector {
   protected least(kind: number): number {
     const { falseAlarmSeconds } = this.settings;
     const caution = young(this.usual.age);
-    const slowly = caution ** 2 * Math.log((2 * SLOW_SHIFTS.length * falseAlarmSeconds) / SLOW_SECONDS);
-    if (kind >= NEWCOMERS) return NEWCOMER_CAUTION * slowly;
-    if (kind >= MINUTES) return SLOW_CAUTION * slowly;
+    if (kind >= SHIFTS.length)
+      return caution ** 2 * SLOW_CAUTION * Math.log((SHIFTS_WATCHED * falseAlarmSeconds) / SLOW_SECONDS);
     return caution ** 0.7 * NOISE_CAUTION * Math.log((SHIFTS.length * falseAlarmSeconds) / NOISE_SECONDS);
   }
 }

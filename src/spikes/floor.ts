@@ -1,8 +1,9 @@
 /**
- * What is bad whatever is usual: nothing has ever matched; more is missed than found for a minute; the stream is worse
- * than its objective. A new stream is judged by this at once, and slow decay that nothing abrupt gives away is found.
- * The objective is checked over two windows at once, a long one so that it matters and a short one so that it is still
- * so: an hour and five minutes at the objective itself, five minutes and half a minute at three times it.
+ * What is bad whatever is usual: nothing has ever matched; more is missed than found for a minute; nearly all objects
+ * change their tracks at once; the stream is worse than its objective. A new stream is judged by this at once, and slow
+ * decay that nothing abrupt gives away is found. The objective is checked over two windows at once, a long one so that
+ * it matters and a short one so that it is still so: an hour and five minutes at the objective itself, five minutes and
+ * half a minute at three times it.
  */
 import type { Census } from './census.js';
 import type { Objective, SpikeSettings } from './settings.js';
@@ -20,7 +21,7 @@ const BURNS = [
 /** of each window */
 const W = { seconds: 0, objects: 1, missed: 2, false: 3, switches: 4 } as const;
 const W_SIZE = 5;
-const AT = { matched: 0, unmatched: 1, mostly: 2, mostlyObjects: 3, smooth: 4, windows: 5 } as const;
+const AT = { matched: 0, unmatched: 1, mostly: 2, mostlyObjects: 3, smooth: 4, exchanged: 5, windows: 6 } as const;
 /** a share is smoothed over so many seconds */
 const SMOOTH_SECONDS = 5;
 /** An objective is judged on at least so many seconds of objects, and events beyond what it allows. */
@@ -28,6 +29,9 @@ const VOLUME_MIN = 120;
 const EVENTS_MIN = 5;
 /** objects that must be missed for more to be missed than found */
 const OBJECTS_MIN = 2;
+/** Nearly all objects, and so many, get other tracks in one frame: ids began anew, or were exchanged. */
+const EXCHANGED_SHARE = 0.8;
+const EXCHANGED_MIN = 4;
 
 export const FLOOR_SIZE = AT.windows + WINDOWS.length * W_SIZE;
 
@@ -41,6 +45,8 @@ export class Floor {
     const { truths, pairs } = census;
     this.#followMatches(truths, pairs, census.lost.length, seconds);
     this.#fillWindows(census, seconds);
+    const { begun } = census.switch;
+    this.state[AT.exchanged] = begun >= EXCHANGED_MIN && begun >= EXCHANGED_SHARE * pairs ? 1 : 0;
   }
 
   #followMatches(truths: number, pairs: number, lost: number, seconds: number): void {
@@ -77,6 +83,7 @@ export class Floor {
       if (state[AT.matched] === 0 && state[AT.unmatched] >= floorSeconds / 2) return 'never_matched';
       if (state[AT.mostly] >= floorSeconds && state[AT.mostlyObjects] >= OBJECTS_MIN) return 'mostly_missed';
     }
+    if (signal === 'switch' && state[AT.exchanged] === 1) return 'worse';
     const allowed = allowedBy(objective, signal);
     return allowed !== null && BURNS.some((burn) => this.#burns(signal, allowed, burn)) ? 'objective' : null;
   }

@@ -14,7 +14,11 @@ const RISES: Rise[] = [
 const SWITCH_RISES: Rise[] = [RISES[0], RISES[1], { factor: 40, weight: 0.2, caution: 1, young: 1, clustered: 0 }];
 
 /** Objects have their own habits of being lost, and this signal wakes people. */
-const MISSED_RISES: Rise[] = [{ ...RISES[0], caution: 1.3 }, { ...RISES[1], caution: 1.08 }, RISES[2]];
+const MISSED_RISES: Rise[] = [
+  { ...RISES[0], caution: 1.3, aged: 0.12 },
+  { ...RISES[1], caution: 1.08, aged: 0.12 },
+  RISES[2],
+];
 
 /** What comes in runs. Real ones last half a second to three; if believed shorter, one that lasts looks like many. */
 const RUNS = { rises: RISES, end: { rate: 1, weight: 4, least: 0 }, levelRises: [1.6, 3] };

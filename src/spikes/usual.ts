@@ -5,7 +5,7 @@
  */
 
 const BLOCKS = 12;
-/** A series is learned from in blocks of at most this. */
+/** A young series is learned from in blocks of at most this. */
 const YOUNG_BLOCK_SECONDS = 2;
 
 const AT = { age: 0, blockSeconds: 1, waiting: 2, sums: 3 } as const;

@@ -22,7 +22,7 @@ export const FORMATS = {
   lane: { version: 4, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 3, holds: 'what a spike detector has learned, and the spikes that last' },
+  spikes: { version: 4, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
     version: 2,
@@ -145,6 +145,7 @@ interface StoredSpikes {
   /** version 1 */
   numbers?: number[];
   pieces?: Record<string, number[]>;
+  census?: { truths: Array<[id: string, ...numbers: number[]]> };
 }
 
 /** [n]: from version n to n + 1, in place. */
@@ -191,12 +192,23 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     2: ({ series }) => {
       for (const { spikes } of series) if (spikes) keepLasting(spikes);
     },
+    3: ({ series }) => {
+      for (const { spikes } of series) for (const truth of spikes?.census?.truths ?? []) addOwnLevel(truth);
+    },
   },
 };
 
 function migrate(name: SnapshotFormat, from: number, state: SnapshotState): void {
   for (let version = from; version < FORMATS[name].version; version++) MIGRATIONS[name]![version](state);
 }
+
+/** Version 4 knows an own level of each truth for small shifts, which begins anew; the last number stays the last. */
+function addOwnLevel(truth: [id: string, ...numbers: number[]]): void {
+  truth.splice(-1, 0, ...OWN_LEVEL_ANEW);
+}
+
+/** In version 4: nothing gathered, no means, nothing believed; two shifts, each at its first beginning, show in full. */
+const OWN_LEVEL_ANEW = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1];
 
 /** Version 2 has objects packed only. */
 function packPart({ part }: { part: StoredPart }): void {

@@ -25,16 +25,20 @@ export interface FaultRow {
 
 const FPS = 30;
 const EPOCH = 1_763_251_200;
-const FAULT_FRAMES = 240;
+/** the fault lasts for half a minute; a sequence that is shorter goes back and forth */
+const FAULT_FRAMES = 900;
+/** frames after an alarm within which the diagnosis must stand */
+const DIAGNOSIS_FRAMES = 240;
 
-/** Plays a sequence; the fault lasts for a while, or to the end. */
-export function playFault(frames: readonly Frame[], at: number, fault?: TrackerFault) {
+/** Plays a sequence; with a fault from frame `at` on. */
+export function playFault(sequence: readonly Frame[], at: number, fault?: TrackerFault) {
+  const frames = fault ? toAndFro(sequence, at + FAULT_FRAMES) : sequence;
   const params = { ...presets['online-surveillance'], windowFrames: 60 };
   const window = new SlidingWindow(params);
   const detector = new SpikeDetector({}, params);
   const said: IncidentNews[] = [];
   let slowestMs = 0;
-  for (let n = 0; n < Math.min(frames.length, fault ? at + FAULT_FRAMES : frames.length); n++) {
+  for (let n = 0; n < frames.length; n++) {
     const { reference } = frames[n];
     const tracker = fault && n >= at ? fault.tracks(frames, n, at) : frames[n].tracker;
     window.push({ reference, tracker });
@@ -47,12 +51,20 @@ export function playFault(frames: readonly Frame[], at: number, fault?: TrackerF
   return { said, slowestMs, open: detector.open };
 }
 
+function toAndFro(sequence: readonly Frame[], length: number): Frame[] {
+  const back = sequence.toReversed();
+  const frames: Frame[] = [];
+  for (let pass = 0; frames.length < length; pass++) frames.push(...(pass % 2 === 0 ? sequence : back));
+  return frames.slice(0, length);
+}
+
 export function faultRows(sequence: string, tracker: string, frames: readonly Frame[]): FaultRow[] {
   return Object.entries(TRACKER_FAULTS).map(([name, fault]) => {
     const at = Math.floor(frames.length * 0.6);
     const { said, slowestMs } = playFault(frames, at, fault);
     const [first] = said.filter((one) => one.at >= at && one.phase === 'start');
-    const since = said.filter((one) => one.at >= at && one.id === first?.id);
+    const until = first ? Math.max(first.at, at) + DIAGNOSIS_FRAMES : at;
+    const since = said.filter((one) => one.at >= at && one.at < until && one.id === first?.id);
     const last = since.findLast(({ phase }) => phase !== 'end');
     const settled = since.find(({ cause }) => cause === last?.cause);
     return {

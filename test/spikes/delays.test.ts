@@ -45,6 +45,26 @@ function delay(options: TrafficOptions, signal: Signal, fault: TrafficFault): { 
   return { ours: found.ours || FRAMES_MAX, oracle: found.oracle || FRAMES_MAX };
 }
 
+/** The same of errors that do not persist; the oracle knows the level of every object. */
+function errorDelay(options: TrafficOptions, factor: number): { ours: number; oracle: number } {
+  const scene = new Traffic(options);
+  const watch = new SpikeWatch({}, 1, 0.5);
+  const shift = Math.log(factor) / scene.innovation;
+  const threshold = Math.log(FRAMES_PER_DAY / 10);
+  const found = { ours: 0, oracle: 0 };
+  let sum = 0;
+  for (let k = 1; k <= LEARNED_FRAMES + FRAMES_MAX && !(found.ours && found.oracle); k++) {
+    if (k === LEARNED_FRAMES) scene.fault = { localization: factor };
+    watch.update(scene.glance(), { k, t: EPOCH + scene.seconds });
+    if (k < LEARNED_FRAMES) continue;
+    const { noise, noisy } = scene.seen;
+    sum = Math.max(0, sum) + shift * (noise + shift * noisy) - (shift * shift * noisy) / 2;
+    if (sum >= threshold) found.oracle ||= k - LEARNED_FRAMES + 1;
+    if (watch.gauge('localization').active) found.ours ||= k - LEARNED_FRAMES + 1;
+  }
+  return { ours: found.ours || FRAMES_MAX, oracle: found.oracle || FRAMES_MAX };
+}
+
 /** Over all seeds. */
 function total(signal: Signal, fault: TrafficFault) {
   const delays = SEEDS.map((seed) => delay({ seed, objects: 20, switchesPerObjectSecond: 0.0027 }, signal, fault));
@@ -65,6 +85,12 @@ describe('how fast a change is found', () => {
 
   it('errors that are half as large again: in the first frame', () => {
     assert.equal(delay({ seed: 1, objects: 20 }, 'localization', { localization: 1.5 }).ours, 1);
+  });
+
+  it('errors that are a fifth larger, with five objects: in at most 3 times the frames of an oracle', () => {
+    const delays = SEEDS.map((seed) => errorDelay({ seed, objects: 5, errorPersistence: 0 }, 1.2));
+    const sumOf = (who: 'ours' | 'oracle') => delays.reduce((sum, one) => sum + one[who], 0);
+    assert.ok(sumOf('ours') <= 3 * sumOf('oracle'), JSON.stringify(delays));
   });
 
   it('a region that is lost in a crowd, where a quarter is missed anyway: in minutes', function () {

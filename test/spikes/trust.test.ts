@@ -161,6 +161,22 @@ describe('spikes that people trust', () => {
     assert.deepEqual(words(starts(mostly.play(3), 'missed')), [['start', 'missed', 'mostly_missed']]);
   });
 
+  it('says at once that all objects changed their tracks, however new the series', () => {
+    const watch = new SpikeWatch({}, 1, 0.5);
+    const names = (letter: string) => ['1', '2', '3', '4', '5'].map((n) => letter + n);
+    const pairs = { properTruths: names('t'), errors: [0.1, 0.1, 0.1, 0.1, 0.1], localization: 0.5 };
+    const news: SpikeNews[] = [];
+    for (let k = 1; k <= 210; k++) {
+      const exchanged = k > 200;
+      const glance = { ...emptyGlance(), ...pairs, properTracks: names(exchanged ? 'z' : 'y') };
+      news.push(...watch.update({ ...glance, pendingHalves: exchanged ? 10 : 0 }, { k, t: EPOCH + k / 10 }));
+    }
+    assert.deepEqual(
+      news.map(({ phase, signal, at }) => [phase, signal, at]),
+      [['start', 'switch', 201]],
+    );
+  });
+
   it('judges a new stream against its objective', () => {
     const objective = { missRatio: 0.05, falsePerMinute: 20, switchesPerObjectHour: 10 };
     const good = new Shift({}, { objective });

@@ -21,7 +21,7 @@ const WIDTH = 60;
 const HEIGHT = 120;
 
 /** Objects walk up and down in lanes of their own, far from each other. */
-function truthsAt(k: number): ClientObject[] {
+export function truthsAt(k: number): ClientObject[] {
   return Array.from({ length: OBJECTS }, (_, n) => ({
     id: String(n),
     box: [n * 200, 300 + 200 * Math.sin(k / 40 + n), WIDTH, HEIGHT],
@@ -29,7 +29,7 @@ function truthsAt(k: number): ClientObject[] {
 }
 
 /** What a tracker reports: boxes a little off, one object in fifty missed, and its fault. */
-function tracksAt(k: number, seed: number, fault: Fault | null): ClientObject[] {
+export function tracksAt(k: number, seed: number, fault: Fault | null): ClientObject[] {
   const random = randomFrom(seed * 1_000_003 + k);
   const tracks = truthsAt(k).flatMap(({ id, box }): ClientObject[] => {
     const [left, top] = box!;

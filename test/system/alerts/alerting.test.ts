@@ -116,19 +116,11 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
     );
     const fired = async () =>
       (await monitoring!.fired()).filter((alert) => ![...OF_A_BUSY_MACHINE, ALWAYS].includes(alert));
-    // Once, in a quiet run, TrackerMissSpike of blind/good fired here; why is not known. It was none of these, each
-    // tried: frames of any first number or with gaps, suspended processes, feeds that connect seconds apart, solves
-    // without a proof. One frame without any track would do it. So one alert is let pass, and no page unless frames of
-    // the stream were irregular; if it comes again, what is printed should say which of the two rules it was, and why.
+    // That the detector says nothing of these frames is tested by itself (`spikes/scripted`); a step that is judged
+    // without its tracks would be a spike, and is no fault of the tracker.
     const early = await fired();
-    const irregular = await irregularStreams(url.replace(/^ws/, 'http'));
-    const pages = (await monitoring!.query('max_over_time(ALERTS{alertstate="firing",severity="critical"}[1h])'))
-      .filter(({ metric }) => early.includes(describeAlert(metric)) && !irregular.has(metric.stream))
-      .map(({ metric }) => describeAlert(metric));
     const evidence = early.length === 0 ? '' : await whatHappened(monitoring!, url.replace(/^ws/, 'http'));
-    if (evidence !== '') console.log(`alerts while everything was well: ${evidence}`);
-    assert.deepEqual(pages, [], `pages while everything was well: ${evidence}`);
-    assert.ok(early.length <= 1, `alerts while everything was well: ${early}; ${evidence}`);
+    assert.deepEqual(early, [], `alerts while everything was well: ${evidence}`);
 
     scene!.faulty = true;
     for (const labels of EXPECTED)
@@ -153,7 +145,7 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
       DEADLINE_MS,
     );
     // a tracker that says nothing also misses everything: whether that is told as well depends on how long it is silent
-    const told = (await fired()).filter((alert) => alert !== 'TrackerMissSpike silence/bad' && !early.includes(alert));
+    const told = (await fired()).filter((alert) => alert !== 'TrackerMissSpike silence/bad');
     assert.deepEqual(told, EXPECTED.map(describeAlert).sort());
     // what the detector has found is not told once more by rates, neither then nor after it
     const repeated = await monitoring!.query(`max_over_time(ALERTS{by="rate",stream!~"rate-.+"}[1h])`);
@@ -173,12 +165,6 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
     assert.match(notice.annotations.description, /^Missed objects per frame: up to [\d.]+ where [\d.]+ is usual/);
   });
 });
-
-/** Streams of which frames did not come, came late, or were waited for. */
-async function irregularStreams(url: string): Promise<Set<string | undefined>> {
-  const types = ['missing', 'late', 'gap', 'silence', 'resuming'];
-  return new Set((await eventsOf(url)).filter(({ type }) => types.includes(type)).map(({ stream }) => stream));
-}
 
 async function eventsOf(url: string): Promise<Array<{ type: string; stream: string }>> {
   const answer = await fetch(`${url}/v1/events?limit=10000`);
