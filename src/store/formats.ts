@@ -202,12 +202,12 @@ function migrate(name: SnapshotFormat, from: number, state: SnapshotState): void
   for (let version = from; version < FORMATS[name].version; version++) MIGRATIONS[name]![version](state);
 }
 
-/** Version 4 knows an own level of each truth for small shifts, which begins anew; the last number stays the last. */
+/** Version 4 knows an own level of each truth for small shifts, which begins anew; the last number stays last. */
 function addOwnLevel(truth: [id: string, ...numbers: number[]]): void {
   truth.splice(-1, 0, ...OWN_LEVEL_ANEW);
 }
 
-/** In version 4: nothing gathered, no means, nothing believed; two shifts, each at its first beginning, show in full. */
+/** In version 4: nothing gathered, no means, nothing believed; two shifts, neither of them begun, show in full. */
 const OWN_LEVEL_ANEW = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1];
 
 /** Version 2 has objects packed only. */
