@@ -59,7 +59,7 @@ export const TELLERS_FEW = 4;
 export const USUAL_LOOKS = 2;
 export const USUAL_LOOKS_MAX = 10;
 export const HELD_LOOKS = 2;
-/** frames after which a slight lag is looked for, and looks that must agree where fewer truths tell of it */
+/** looks of a running mean of the lag; from which it is known how far that strays, and over which that is learned */
 export const MEAN_LOOKS = 8;
 export const STRAY_LOOKS = 40;
 export const STRAY_LOOKS_MAX = 300;
