@@ -40,7 +40,7 @@ export type Account = [truth: string, debt: number, frame: number];
 
 /** What the frontier has worked on each truth beyond what the program would have. */
 export class Accounts {
-  /** truths that owe too much */
+  /** truths that owe too much, told again when they owe as much more */
   readonly overdrawn: Trajectory[] = [];
   /** the frame that is worked for, and the length of the window */
   number = 0;
@@ -68,17 +68,15 @@ export class Accounts {
       this.debt[slot] = before + work;
       this.at[slot] = this.number;
       const most = this.framesOwed * this.allowance(truth);
-      if (before <= most && before + work > most) this.overdrawn.push(truth);
+      if (Math.floor(before / most) < Math.floor((before + work) / most)) this.overdrawn.push(truth);
     }
   }
 
-  /** Whether truths that hang together owe too much, all in all; otherwise they may owe as much again. */
+  /** Whether truths that hang together owe too much, all in all. */
   isDue(truths: readonly Trajectory[]): boolean {
     let sum = 0;
     for (const truth of truths) sum += this.owed(truth) - this.framesOwed * this.allowance(truth);
-    if (sum > 0) return true;
-    for (const truth of truths) this.debt[truth.slot] = Math.min(0, this.owed(truth));
-    return false;
+    return sum > 0;
   }
 
   /** The frontier tries a truth again. */

@@ -14,6 +14,11 @@ import type { Trajectory } from './window/trajectory.js';
 /** What the cost may lie above the optimum, relatively, and still be called exact. */
 const EXACT = 1e-9;
 
+/** Where one kind of object costs a smaller share of c^p alone, sums of both lose digits. */
+const CHEAP_ALONE = 2 ** -10;
+/** what may be lost by rounding: of c^p for one pair of a matching, of the cost of a window for its bound */
+const LAST_DIGITS = 2 ** -48;
+
 /** What is said of a window as a whole. */
 export type Totals = Omit<Evaluation, 'perFrame'>;
 
@@ -50,7 +55,7 @@ export function readWindow(solver: Solver): Totals {
   }
   // per-frame matchings, and fractional optima, are not solved in quanta
   if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(solver, halves, cost.total, tallied);
-  below = Math.min(cost.total, below * contents.quantum);
+  below = Math.min(cost.total, below * contents.quantum + (contents.framewise ? framewiseRounding(contents) : 0));
   // the frames alone are a bound too: a simple one
   if (solver.isThinned) below = Math.max(0, cost.total - solver.leastCost(below));
   else if (counts.open > 0 && above === 0) below = Math.min(below, Math.max(0, cost.total - costAlone(solver)));
@@ -58,6 +63,8 @@ export function readWindow(solver: Solver): Totals {
   const exact = counts.open === 0 && below <= EXACT * cost.total;
   if (exact) below = 0;
   else {
+    // a difference of two costs is only as good as the greater one
+    below = Math.min(cost.total, below + LAST_DIGITS * cost.total);
     counts.pairs += solver.crowdPairs;
     counts.open += solver.crowdPairs;
   }
@@ -163,6 +170,21 @@ function roundingQuanta(solver: Solver, halves: number, cost: number, tallied: b
   return contents.size === 1 ? rounding : rounding + surchargeQuanta(contents, free, halves, cost);
 }
 
+/**
+ * What the best matching of frames alone may gain by what was rounded: nothing to speak of, unless some cost next to
+ * nothing alone, and all digits of what they cost are lost beside c^p.
+ */
+function framewiseRounding(contents: WindowContents): number {
+  const { unit, prices } = contents;
+  const isCheap = Math.min(prices.missed, prices.false) < CHEAP_ALONE * unit;
+  let pairs = 0;
+  if (isCheap || contents.tally.shared > 0)
+    for (const frame of contents.frameList())
+      if (isCheap || frame.hasShares)
+        pairs += contents.frameWeight(frame.number) * Math.min(frame.truths.length, frame.tracks.length);
+  return pairs * unit * LAST_DIGITS;
+}
+
 /** The same under time weights: every component has quanta of its own. */
 function weightedRounding({ contents, components }: Solver, cost: number): number {
   let pairs = 0;
@@ -186,7 +208,8 @@ function weightedRounding({ contents, components }: Solver, cost: number): numbe
 function surchargeQuanta(contents: WindowContents, free: number, halves: number, cost: number): number {
   const { half } = contents.prices;
   const dearer = contents.changeQuanta - half / contents.quantum;
-  if (dearer < 0) return -dearer * halves;
+  // a price may be beyond all numbers, in quanta
+  if (dearer < 0) return halves === 0 ? 0 : -dearer * halves;
   const byPairs = dearer * CHANGES_PER_PAIR * free;
   // where changes are free, any number of them is paid for
   return half === 0 ? byPairs : Math.min(byPairs, (dearer * cost) / half);

@@ -26,7 +26,15 @@ export function solveWindow(solver: Solver, budget: Budget): Totals {
     const refined = finer * FINER <= unit ? refine(solver, finer, budget) : null;
     if (!refined) return window;
     unit = finer;
-    window = { ...readWindow(solver), exact: refined.exact, lowerBound: refined.lowerBound, gap: refined.gap };
+    const { exact, gap } = refined;
+    const found = readWindow(solver);
+    // the last digits of both may differ
+    window = {
+      ...found,
+      exact,
+      gap,
+      lowerBound: exact ? found.cost.total : Math.min(refined.lowerBound, found.cost.total),
+    };
     if (window.exact) return window;
   }
 }

@@ -19,11 +19,11 @@ import { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
 import {
   aloneOf,
+  earnsAnything,
   type FoundPairs,
   type FrameAssignment,
   type FrameRecord,
   kinshipOf,
-  pairCost,
 } from './window/frame-record.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
@@ -205,9 +205,7 @@ export class Solver implements WindowListener {
   private dropWorthless(packed: PackedFrame): void {
     const { tariff } = this.contents;
     const [truthAlone, trackAlone] = [aloneOf(packed.reference, tariff), aloneOf(packed.tracker, tariff)];
-    this.finder.keep(
-      (truth, track, distance) => pairCost(distance, truthAlone(truth), trackAlone(track), tariff) < tariff.unit,
-    );
+    this.finder.keep((truth, track, distance) => earnsAnything(distance, truthAlone(truth), trackAlone(track), tariff));
   }
 
   dropOldest(): void {
@@ -372,8 +370,8 @@ export class Solver implements WindowListener {
 
   private advance(frontier: Frontier): void {
     const { contents } = this;
-    frontier.rework(this.frameOf, contents.oldestNumber, this.nextNumber);
-    this.handOver(frontier);
+    // at once, not after a whole window was worked again
+    frontier.rework(this.frameOf, contents.oldestNumber, this.nextNumber, () => this.handOver(frontier));
     for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
     this.perhapsIsolated.length = 0;
     for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++) {
@@ -546,10 +544,13 @@ export class Solver implements WindowListener {
     const least = this.late.leastOf(frame.number);
     if (least !== null) return least;
     const { truths, tracks } = frame;
-    // each pair may earn almost a quantum more than it says
-    const earned = (this.matchings.of(frame).ceiling + Math.min(truths.length, tracks.length)) * quantum;
+    // each pair may earn almost a quantum more than it says, or two where its ends have costs of their own
+    const rounded = (frame.hasShares ? 2 : 1) * Math.min(truths.length, tracks.length);
+    const earned = (this.matchings.of(frame).ceiling + rounded) * quantum;
     const units = frame.unitsUnder(() => 0) ?? { missed: truths.length, false: tracks.length };
-    return Math.max(0, units.missed * prices.missed + units.false * prices.false - earned);
+    const unmatched = units.missed * prices.missed + units.false * prices.false;
+    // nor is a difference better than the greater of the two
+    return Math.max(0, unmatched * (1 - 2 ** -48) - earned);
   }
 
   /**

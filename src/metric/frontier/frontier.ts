@@ -152,11 +152,13 @@ export class Frontier {
 
   /**
    * Works frames again, from number `first` to before `end`, for trajectories that begin anew, until everything comes
-   * out as it was.
+   * out as it was. After each of them the caller may release edges.
    */
-  rework(frameOf: (number: number) => FrameRecord, first: number, end: number): void {
-    for (let number = this.nextChange(first - 1); number < end; number = this.nextChange(number))
+  rework(frameOf: (number: number) => FrameRecord, first: number, end: number, worked: () => void): void {
+    for (let number = this.nextChange(first - 1); number < end; number = this.nextChange(number)) {
       this.reworkFrame(frameOf(number));
+      worked();
+    }
     this.conclude(this.changed);
     this.conclude(this.parked);
   }

@@ -302,10 +302,11 @@ export class Component {
     this.engine = 'simplex';
     this.gap = gap;
     if (this.contents.weighted) return;
-    if (!this.ties.hasChoice(this.layers(), gap)) return;
+    const hasChoice = this.ties.hasChoice(this.layers(), gap);
     const earned = this.earned();
-    this.breakTies(gap, budget);
-    this.gap = Math.max(0, gap - (this.earned() - earned));
+    // what no other assignment comes near to is the optimum, and so is the best of those that do
+    if (!hasChoice || this.breakTies(gap, budget)) this.gap = 0;
+    else this.gap = Math.max(0, gap - (this.earned() - earned));
   }
 
   private rankOf(row: number, e: number): number {
@@ -474,11 +475,14 @@ export class Component {
 
   /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */
   private optimum(simplex: Simplex, budget: Budget, work: number): LpSolution | null {
-    const basis = {
-      cell: this.live(this.cellStatus),
-      flow: this.live(this.flowStatus),
-      capacity: this.live(this.capacityStatus),
-    };
+    // under time weights nothing chooses between optima but where the search begins
+    const basis = this.contents.weighted
+      ? undefined
+      : {
+          cell: this.live(this.cellStatus),
+          flow: this.live(this.flowStatus),
+          capacity: this.live(this.capacityStatus),
+        };
     const optimum = simplex.solve(this.linearProblem(true), { pivotsMax: pivotsIn(budget, work), basis });
     const { prices } = optimum;
     if (prices) {
@@ -753,8 +757,7 @@ export class Component {
       const isOn = this.partner.values[row * this.truthCount + this.edgeTruth[e]] === e;
       // of those that are assigned, what earns next to nothing was rounded up
       if (isOn && this.benefit.values[row * E + e] > 1) continue;
-      const earns = (weight * (frame.unit - frame.cost(pair))) / contents.quantum;
-      const off = Math.abs(earns - scale * this.benefit.values[row * E + e]);
+      const off = Math.abs(weight * frame.earned(pair) - scale * this.benefit.values[row * E + e]);
       rounded.count++;
       rounded.sum += off;
       rounded.most = Math.max(rounded.most, off);

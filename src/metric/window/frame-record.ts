@@ -166,10 +166,29 @@ export class FrameRecord {
     return this.values[this.costAt + pair];
   }
 
-  /** c^p less what a pair earns: distance^p, and what its ends cost less than the full price alone. */
+  /**
+   * c^p less what a pair earns: distance^p, and what its ends cost less than the full price alone; below c^p, for every
+   * pair earns something.
+   */
   cost(pair: number): number {
     const cost = this.values[this.costAt + pair];
-    return this.sharesAt < 0 ? cost : cost + this.excused(pair);
+    return this.sharesAt < 0 ? cost : Math.min(cost + this.excused(pair), this.unit * ALMOST);
+  }
+
+  /** What a pair earns in quanta, not rounded; no digit is lost where its ends cost next to nothing alone. */
+  earned(pair: number): number {
+    return this.saved(pair) - this.spent(pair);
+  }
+
+  /** Quanta that the ends of a pair would cost alone, and those that it costs instead. */
+  private saved(pair: number): number {
+    const { missed, false: falsePrice, quanta, unit } = this.tariff;
+    if (this.sharesAt < 0) return quanta;
+    return ((missed * this.truthShare(pair) + falsePrice * this.trackShare(pair)) / unit) * quanta;
+  }
+
+  private spent(pair: number): number {
+    return (this.values[this.costAt + pair] / this.unit) * this.tariff.quanta;
   }
 
   private excused(pair: number): number {
@@ -307,7 +326,12 @@ export class FrameRecord {
 
   /** What a pair earns in quanta, at least 1: c^p - distance^p, or less where its ends cost less alone. */
   benefit(pair: number): number {
-    return benefitQuanta(this.cost(pair) / this.unit, this.tariff.quanta);
+    return benefitQuanta(this.saved(pair), this.spent(pair));
+  }
+
+  /** Quanta that the benefit of a pair has lost, or won, by rounding. */
+  roundedOff(pair: number): number {
+    return roundedOff(this.saved(pair), this.spent(pair));
   }
 
   /**
@@ -459,6 +483,12 @@ export function kinshipOf({ reference, tracker }: PackedFrame): ((i: number, j: 
   return (i, j) => (truths?.[i] ?? null) === (tracks?.[j] ?? null);
 }
 
+/** Whether a pair costs less than its ends alone; not told by `pairCost`, which rounds away what is next to nothing. */
+export function earnsAnything(distance: number, truthAlone: number, trackAlone: number, tariff: Tariff): boolean {
+  const alone = tariff.missed * priceShare(truthAlone, tariff) + tariff.false * priceShare(trackAlone, tariff);
+  return power(distance, tariff.exponent) < alone;
+}
+
 /** What a pair costs whose ends cost so much alone: c^p and more where it earns nothing. */
 export function pairCost(distance: number, truthAlone: number, trackAlone: number, tariff: Tariff): number {
   const missed = tariff.missed * (1 - priceShare(truthAlone, tariff));
@@ -542,6 +572,8 @@ export function lonePairs(frame: FrameRecord): (0 | 1)[] {
   return lone;
 }
 
+/** the greatest share below 1 */
+const ALMOST = 1 - 2 ** -53;
 /** parts of a quantum in which `rounding` is told */
 export const ROUNDING_PARTS = 256;
 /** changes that one more pair in one frame may bring about: it comes and goes, and so do two that it displaces */
@@ -566,10 +598,10 @@ export function addUp(frame: FrameRecord): void {
       // what earns next to nothing was rounded up
       if (cost < almostUnit) continue;
     }
-    const off = Math.abs(roundedOff(cost / frame.unit, frame.tariff.quanta));
+    const off = frame.roundedOff(pair);
     rounding += off;
     if (off > most) most = off;
-    if (roundedPair < 0 || cost < frame.cost(roundedPair)) roundedPair = pair;
+    if (roundedPair < 0 || frame.distanceCost(pair) < frame.distanceCost(roundedPair)) roundedPair = pair;
   }
   frame.proper = proper;
   frame.localization = localization;

@@ -22,16 +22,18 @@ export function quantaPerUnit(relative: number, framesMax: number): number {
 }
 
 /**
- * c^p - distance^p of a pair, given distance^p in units of c^p; at least 1. Rounded down, so that nothing costs as
- * little as no distance at all.
+ * What a pair saves less what it spends, both in quanta; at least 1. Rounded down, so that nothing costs as little as
+ * no distance at all.
  */
-export function benefitQuanta(share: number, quanta: number): number {
-  return Math.max(1, quanta - Math.ceil(share * quanta));
+export function benefitQuanta(saved: number, spent: number): number {
+  return Math.max(1, Math.floor(saved) - Math.ceil(spent));
 }
 
-/** What a benefit has lost by rounding. */
-export function roundedOff(share: number, quanta: number): number {
-  return quanta - share * quanta - benefitQuanta(share, quanta);
+/** What a benefit has lost by rounding, or won where it is next to nothing. */
+export function roundedOff(saved: number, spent: number): number {
+  const [least, most] = [Math.floor(saved), Math.ceil(spent)];
+  // not as one difference: what is far below a quantum would be lost beside the rest
+  return least - most >= 1 ? saved - least + (most - spent) : Math.abs(saved - spent - 1);
 }
 
 /** gamma^p/2, given in quanta, as an even number of them. */
