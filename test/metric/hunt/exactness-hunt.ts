@@ -1,6 +1,6 @@
 /**
  * Hunts for a report that is called exact and is not, at the edges of what parameters may be: `node
- * dist/test/metric/exactness-hunt.js [seconds] [first seed]`. Exponents up to 20, cut-offs and penalties of any size,
+ * dist/test/metric/hunt/exactness-hunt.js [seconds] [first seed]`. Exponents up to 20, cut-offs and penalties of any size,
  * time weights that are next to nothing, shares, costs of their own, distances that differ by less than a quantum,
  * budgets; by both engines, sliding and from scratch. The judge adds up all assignments in whole numbers.
  */
@@ -16,9 +16,9 @@ import {
   type Params,
   SlidingWindow,
   type SolveOptions,
-} from '../../src/index.js';
-import { type AloneCosts, type Dyadic, dyadic, exactOptimum, toNumber } from '../kit/metric/exact-oracle.js';
-import { pick, type Random, randomFrom } from '../kit/random.js';
+} from '../../../src/index.js';
+import { type AloneCosts, type Dyadic, dyadic, exactOptimum, toNumber } from '../../kit/metric/exact-oracle.js';
+import { pick, type Random, randomFrom } from '../../kit/random.js';
 
 const KEYS = ['cost', 'count', 'exact', 'gap', 'lowerBound', 'perFrame'] as const;
 const PARTS = ['localization', 'missed', 'false', 'switch'] as const;

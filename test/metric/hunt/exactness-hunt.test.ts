@@ -4,8 +4,8 @@
  */
 
 import assert from 'node:assert/strict';
-import { evaluate, type Frame, type Params } from '../../src/index.js';
-import { drawn } from '../kit/system/system.js';
+import { evaluate, type Frame, type Params } from '../../../src/index.js';
+import { drawn } from '../../kit/system/system.js';
 import { edgeOf, huntEdges, isTrueAtEdge } from './exactness-hunt.js';
 
 const SOLVERS = ['auto', 'lp'] as const;
