@@ -58,7 +58,7 @@ export class FrameMatchings {
   }
 
   dropFrame(number: number): void {
-    this.byNumber.delete(number);
+    if (this.byNumber.size > 0) this.byNumber.delete(number);
   }
 
   private match(frame: FrameRecord): FrameMatching {

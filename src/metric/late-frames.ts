@@ -45,7 +45,7 @@ export class LateFrames {
   }
 
   drop(number: number): void {
-    this.least.delete(number);
+    if (this.least.size > 0) this.least.delete(number);
   }
 
   /** What a frame costs at least, if that was known when it came. */
@@ -63,6 +63,7 @@ export class LateFrames {
   /** Puts back what the engines assigned. */
   restore(): void {
     const { contents, assigned, engineHalves } = this;
+    if (engineHalves.length + assigned.size === 0) return;
     if (engineHalves.length > 0) this.remember();
     for (const [frame, assignment] of assigned) frame.reassign(assignment);
     assigned.clear();

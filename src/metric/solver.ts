@@ -75,7 +75,6 @@ export class Solver implements WindowListener {
   private cutWork = 0;
   /** first frame the frontier has not seen */
   private nextNumber = 0;
-  private readonly frameOf = (number: number) => this.contents.frame(number);
   /** what the engines assigned, while something finer stands in the frames */
   private readonly coarse: FrameAssignment[] = [];
   /** scratch: pairs of a frame that the frontier works */
@@ -110,6 +109,7 @@ export class Solver implements WindowListener {
             (truths, moves) => accounts?.charge(truths, moves),
             (frame) => contents.touch(frame),
             (edge) => this.isolated[edge.slot] || this.componentOf[edge.slot] !== undefined,
+            (number) => contents.frame(number),
           )
         : null;
   }
@@ -213,7 +213,7 @@ export class Solver implements WindowListener {
     this.restoreCoarse();
     this.contents.dropOldest();
     this.matchings.dropFrame(oldestNumber);
-    this.thinned.delete(oldestNumber);
+    if (this.thinned.size > 0) this.thinned.delete(oldestNumber);
     this.late.drop(oldestNumber);
   }
 
@@ -272,10 +272,8 @@ export class Solver implements WindowListener {
     for (let n = 0; n < edges.length; n++) {
       const edge = edges[n];
       if (this.isolated[edge.slot]) {
-        // the frontier must work through its frames
         this.setIsolated(edge, false);
-        this.frontier?.restart(edge.truth);
-        this.frontier?.restart(edge.track);
+        this.frontier?.takeUp(edge, this.nextNumber);
       }
       const component = this.componentOf[edge.slot];
       if (!component) continue;
@@ -308,16 +306,21 @@ export class Solver implements WindowListener {
         this.accounts.number = contents.newestNumber;
         this.accounts.windowFrames = contents.size;
       }
-      for (const component of this.components) if (this.isDue(component)) this.giveBack(component);
+      if (this.components.size > 0)
+        for (const component of this.components) if (this.isDue(component)) this.giveBack(component);
       this.advance(frontier);
     }
-    this.solveComponents(budget);
-    if (frontier) this.retryFractional(frontier, budget);
-    this.given.length = 0;
+    this.spendEntered(budget);
+    this.cutWork = 0;
+    // what is empty costs nothing, in a push that has next to nothing to do
+    if (this.components.size > 0) {
+      this.solveComponents(budget);
+      if (frontier) this.retryFractional(frontier, budget);
+      for (const { engine, work } of this.components) if (engine === 'open') this.cutWork += work;
+    }
+    if (this.given.length > 0) this.given.length = 0;
     contents.addUpTouched();
     this.late.conclude();
-    this.cutWork = 0;
-    for (const { engine, work } of this.components) if (engine === 'open') this.cutWork += work;
     if (this.restored) this.accounts?.restore(this.restored, contents.truths);
     this.restored = null;
   }
@@ -335,7 +338,7 @@ export class Solver implements WindowListener {
   private restoreCoarse(): void {
     const { contents, coarse } = this;
     for (let n = 0; n < coarse.length; n++) contents.frame(contents.oldestNumber + n).reassign(coarse[n]);
-    coarse.length = 0;
+    if (coarse.length > 0) coarse.length = 0;
     this.late.restore();
   }
 
@@ -371,9 +374,11 @@ export class Solver implements WindowListener {
   private advance(frontier: Frontier): void {
     const { contents } = this;
     // at once, not after a whole window was worked again
-    frontier.rework(this.frameOf, contents.oldestNumber, this.nextNumber, () => this.handOver(frontier));
-    for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
-    this.perhapsIsolated.length = 0;
+    frontier.rework(contents.oldestNumber, this.nextNumber, () => this.handOver(frontier));
+    if (this.perhapsIsolated.length > 0) {
+      for (const edge of this.perhapsIsolated) if (this.isIsolatedNow(edge)) this.isolate(frontier, edge);
+      this.perhapsIsolated.length = 0;
+    }
     for (let number = Math.max(this.nextNumber, contents.oldestNumber); number <= contents.newestNumber; number++) {
       if (this.accounts) this.accounts.number = number;
       this.enter(frontier, contents.frame(number));
@@ -403,7 +408,7 @@ export class Solver implements WindowListener {
   /** A pair that has lost its company needs no frontier. */
   private isolate(frontier: Frontier, edge: Edge): void {
     this.setIsolated(edge, true);
-    frontier.release(edge, this.frameOf);
+    frontier.release(edge);
     this.assignAlways(edge);
   }
 
@@ -429,7 +434,7 @@ export class Solver implements WindowListener {
 
   /** Gives up what the frontier works on more than the program would. */
   private collectDebts(frontier: Frontier): void {
-    if (!this.accounts) return;
+    if (!this.accounts || this.accounts.overdrawn.length === 0) return;
     for (const truth of this.accounts.overdrawn) {
       if (this.restored) break;
       const start = truth.edges.find(({ slot }) => !this.componentOf[slot]);
@@ -486,7 +491,7 @@ export class Solver implements WindowListener {
         before.add(component);
         since = Math.max(since, component.since);
         patience = Math.max(patience, component.patience);
-      } else this.frontier?.release(edge, this.frameOf);
+      } else this.frontier?.release(edge);
     }
     // components that it swallows whole
     for (const component of before) {

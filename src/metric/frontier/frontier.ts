@@ -47,10 +47,11 @@ import {
 } from './candidates.js';
 import { Knot } from './knot.js';
 import { takeApart } from './outcomes.js';
+import { type FrameOf, isForegone } from './foresight.js';
 import { Reach } from './reach.js';
 import { Roll } from './roll.js';
 import { sortFew } from './state-table.js';
-import { isCalm, isChanged, knots, newStamp } from './ties.js';
+import { isCalm, isChanged, knotStart, newStamp, pairsOf, tied, tieUp } from './ties.js';
 
 // what decisions on lone pairs share: held only, fresh or held out of the same, and out of nothing
 const WAYS_HELD = [0, 1, 1];
@@ -74,6 +75,8 @@ export class Frontier {
   private readonly parked = new Roll<Member>();
   private readonly knot: Knot;
   private readonly reach: Reach;
+  /** decisions that `advance` has made */
+  private readonly made = new Basket<Decision>();
   /** scratch of `choose` */
   private readonly chosen = new Basket<Decision>();
   private readonly chosenStates = new Basket<number>();
@@ -93,6 +96,8 @@ export class Frontier {
     private readonly touch: (frame: FrameRecord) => void,
     /** whether an edge is solved otherwise */
     isForeign: (edge: Edge) => boolean,
+    /** the window's frames by number */
+    private readonly frameOf: FrameOf,
   ) {
     this.knot = new Knot(h, statesMax);
     this.reach = new Reach(isForeign);
@@ -101,6 +106,10 @@ export class Frontier {
   /** A solve begins. */
   begin(budget: Budget): void {
     this.budget = budget;
+  }
+
+  private isForegone(frame: FrameRecord, pair: number): boolean {
+    return isForegone(frame.edges[pair], frame.number, Number.POSITIVE_INFINITY, this.frameOf, this.h);
   }
 
   private workOn(frame: FrameRecord): FrameWork {
@@ -112,29 +121,32 @@ export class Frontier {
   enter(frame: FrameRecord, pairs: Int32Array, count: number): void {
     const work = this.workOn(frame);
     this.reserve(count);
-    const tied = this.found;
-    let tiedCount = 0;
+    const { found } = this;
+    let foundCount = 0;
     for (let n = 0; n < count; n++) {
       const pair = pairs[n];
       const truth = truthOf(frame, pair);
       const track = trackOf(frame, pair);
       const { candidates } = truth;
       if (!work.isLone(pair) || candidates !== track.candidates || !(candidates === null || candidates.lone)) {
-        tied[tiedCount++] = pair;
+        found[foundCount++] = pair;
         truth.now = candidates;
         track.now = track.candidates;
       } else if (candidates?.decided) this.settle(frame, work, pair, candidates, candidates, CALM);
       else truth.candidates = track.candidates = this.goOn(frame, work, pair, candidates);
     }
-    if (tiedCount === 0) return;
-    for (const { fresh, outcomes } of this.advance(frame, work, tied, tiedCount)) {
+    if (foundCount === 0) return;
+    this.advance(frame, work, found, foundCount);
+    for (let d = 0; d < this.made.size; d++) {
+      const { fresh, outcomes } = this.made.at(d);
       for (const member of fresh) member.candidates = null;
       for (const outcome of outcomes) {
         for (const member of outcome.truths) member.candidates = outcome;
         for (const member of outcome.tracks) member.candidates = outcome;
       }
     }
-    for (let n = 0; n < tiedCount; n++) truthOf(frame, tied[n]).now = trackOf(frame, tied[n]).now = null;
+    this.made.clear();
+    for (let n = 0; n < foundCount; n++) truthOf(frame, found[n]).now = trackOf(frame, found[n]).now = null;
   }
 
   /** Chooses the best state of everything undecided and follows it back. */
@@ -150,13 +162,30 @@ export class Frontier {
     this.mark(memberOf(trajectory), null);
   }
 
+  /** A pair that was alone in all of its frames, and always assigned, gets company: works those before `end`. */
+  takeUp(edge: Edge, end: number): void {
+    const truth = memberOf(edge.truth);
+    const track = memberOf(edge.track);
+    if (truth.changed || track.changed || !isForegone(edge, edge.frameAt(0), end, this.frameOf, this.h)) {
+      this.mark(truth, null);
+      this.mark(track, null);
+      return;
+    }
+    const held = heldBy(edge);
+    for (let n = 0; n < edge.size && edge.frameAt(n) < end; n++) {
+      const frame = this.frameOf(edge.frameAt(n));
+      this.settle(frame, this.workOn(frame), edge.pairAt(n), held, held, n === 0 ? BEGINS : CALM);
+    }
+    truth.candidates = track.candidates = held;
+  }
+
   /**
    * Works frames again, from number `first` to before `end`, for trajectories that begin anew, until everything comes
    * out as it was. After each of them the caller may release edges.
    */
-  rework(frameOf: (number: number) => FrameRecord, first: number, end: number, worked: () => void): void {
+  rework(first: number, end: number, worked: () => void): void {
     for (let number = this.nextChange(first - 1); number < end; number = this.nextChange(number)) {
-      this.reworkFrame(frameOf(number));
+      this.reworkFrame(this.frameOf(number));
       worked();
     }
     this.conclude(this.changed);
@@ -213,7 +242,7 @@ export class Frontier {
   }
 
   /** An edge is solved otherwise from now on: takes back what was decided about its pairs, and forgets its ends. */
-  release(edge: Edge, frameOf: (number: number) => FrameRecord): void {
+  release(edge: Edge): void {
     for (const trajectory of [edge.truth, edge.track]) {
       const member = memberOf(trajectory);
       if (member.candidates) this.open.delete(member.candidates);
@@ -221,7 +250,7 @@ export class Frontier {
       this.unmark(member);
     }
     for (let n = 0; n < edge.size; n++) {
-      const work = frameOf(edge.frameAt(n)).annex as FrameWork | null;
+      const work = this.frameOf(edge.frameAt(n)).annex as FrameWork | null;
       if (work === null) continue;
       const decision = work.decision(edge.pairAt(n));
       if (decision) this.discard(decision, work);
@@ -307,6 +336,9 @@ export class Frontier {
     if (input?.decided) {
       outcome = input;
       this.settle(frame, work, pair, input, input, CALM);
+    } else if (input === null && this.isForegone(frame, pair)) {
+      outcome = heldBy(frame.edges[pair]);
+      this.settle(frame, work, pair, outcome, outcome, BEGINS);
     } else {
       work.decide(pair, null);
       outcome = this.goOn(frame, work, pair, input);
@@ -329,12 +361,45 @@ export class Frontier {
     reach.spread(frame, work);
     const { pairs, pairCount, decisions, decisionCount } = reach;
     const stamp = ++this.stamp;
+    this.notePairs(frame, work, false);
     for (let n = 0; n < decisionCount; n++) this.noteDecision(decisions[n]!);
+    this.notePairs(frame, work, true);
+    for (let n = 0; n < decisionCount; n++) this.discard(decisions[n]!, work);
+    // whoever took part before and does not now goes on as it came in
+    for (let n = 0; n < members.size; n++) this.comeIn(members.at(n));
+    for (let n = 0; n < pairCount; n++) {
+      this.comeIn(truthOf(frame, pairs[n]));
+      this.comeIn(trackOf(frame, pairs[n]));
+    }
+    this.advance(frame, work, this.found, this.foresee(frame, work, pairs, pairCount));
+    for (let d = 0; d < this.made.size; d++) {
+      const { fresh, outcomes } = this.made.at(d);
+      for (let n = 0; n < fresh.length; n++) this.noteMade(fresh[n], null);
+      for (let p = 0; p < outcomes.length; p++) {
+        const outcome = outcomes[p];
+        for (let n = 0; n < outcome.truths.length; n++) this.noteMade(outcome.truths[n], outcome);
+        for (let n = 0; n < outcome.tracks.length; n++) this.noteMade(outcome.tracks[n], outcome);
+      }
+    }
+    this.made.clear();
+    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp);
+    // what they were in leads back to frames that are long gone
+    for (let n = 0; n < members.size; n++) members.at(n).now = members.at(n).before = members.at(n).after = null;
+    for (let n = 0; n < pairCount; n++) truthOf(frame, pairs[n]).now = trackOf(frame, pairs[n]).now = null;
+    members.clear();
+  }
+
+  /**
+   * Notes what is known of the pairs that no decision was made of, and takes it back: of the calm ones, or of those that
+   * began. These come last, because an end of theirs may have a calm pair besides, which knows only how it left.
+   */
+  private notePairs(frame: FrameRecord, work: FrameWork, begun: boolean): void {
+    const { pairs, pairCount } = this.reach;
     for (let n = 0; n < pairCount; n++) {
       const pair = pairs[n];
       const calm = work.calm(pair);
-      if (calm === 0) continue;
-      if (calm === BEGINS) {
+      if (calm === 0 || (calm === BEGINS) !== begun) continue;
+      if (begun) {
         this.note(truthOf(frame, pair), null, work.truthLeaves(pair));
         this.note(trackOf(frame, pair), null, work.truthLeaves(pair));
       } else {
@@ -343,26 +408,6 @@ export class Frontier {
       }
       work.decide(pair, null);
     }
-    for (let n = 0; n < decisionCount; n++) this.discard(decisions[n]!, work);
-    // whoever took part before and does not now goes on as it came in
-    for (let n = 0; n < members.size; n++) this.comeIn(members.at(n));
-    for (let n = 0; n < pairCount; n++) {
-      this.comeIn(truthOf(frame, pairs[n]));
-      this.comeIn(trackOf(frame, pairs[n]));
-    }
-    for (const { fresh, outcomes } of this.advance(frame, work, pairs, pairCount)) {
-      for (let n = 0; n < fresh.length; n++) this.noteMade(fresh[n], null);
-      for (let p = 0; p < outcomes.length; p++) {
-        const outcome = outcomes[p];
-        for (let n = 0; n < outcome.truths.length; n++) this.noteMade(outcome.truths[n], outcome);
-        for (let n = 0; n < outcome.tracks.length; n++) this.noteMade(outcome.tracks[n], outcome);
-      }
-    }
-    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp);
-    // what they were in leads back to frames that are long gone
-    for (let n = 0; n < members.size; n++) members.at(n).now = members.at(n).before = members.at(n).after = null;
-    for (let n = 0; n < pairCount; n++) truthOf(frame, pairs[n]).now = trackOf(frame, pairs[n]).now = null;
-    members.clear();
   }
 
   /** Notes what a member was in before and after the frame that is reworked. */
@@ -407,6 +452,35 @@ export class Frontier {
   private comeIn(member: Member): void {
     if (member.changed) member.now = member.changedTo;
     else member.now = member.reworkStamp === this.stamp ? member.before : null;
+  }
+
+  /**
+   * Settles the pairs of fresh ones who will be held for certain, and what their ends have besides; the others are the
+   * first of `found`. Returns how many those are.
+   */
+  private foresee(frame: FrameRecord, work: FrameWork, pairs: Int32Array, pairCount: number): number {
+    const { found, stamp } = this;
+    for (let n = 0; n < pairCount; n++) {
+      const pair = pairs[n];
+      const truth = truthOf(frame, pair);
+      const track = trackOf(frame, pair);
+      if (truth.now !== null || track.now !== null || !this.isForegone(frame, pair)) continue;
+      const held = heldBy(frame.edges[pair]);
+      this.settle(frame, work, pair, held, held, BEGINS);
+      this.noteMade(truth, held);
+      this.noteMade(track, held);
+      truth.foreseenStamp = track.foreseenStamp = stamp;
+    }
+    let count = 0;
+    for (let n = 0; n < pairCount; n++) {
+      const pair = pairs[n];
+      if (work.calm(pair) === BEGINS) continue;
+      const truth = truthOf(frame, pair);
+      const track = trackOf(frame, pair);
+      if (truth.foreseenStamp !== stamp && track.foreseenStamp !== stamp) found[count++] = pair;
+      else this.settle(frame, work, pair, truth.now, track.now, CALM);
+    }
+    return count;
   }
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
@@ -454,17 +528,19 @@ export class Frontier {
     if (at >= 0) work.hidden.splice(at, 1);
   }
 
-  /** Works some pairs of a frame, whose ends come in with `now`; returns the decisions it made. */
-  private advance(frame: FrameRecord, work: FrameWork, pairs: Int32Array, count: number): Decision[] {
-    const decisions: Decision[] = [];
-    for (const knot of knots(frame, pairs, count)) {
-      if (knot.length > PAIRS_MAX) for (const pair of knot) this.overflow.push(frame.truthAt(pair));
-      else if (isCalm(frame, knot)) {
-        for (const pair of knot)
-          this.settle(frame, work, pair, truthOf(frame, pair).now, trackOf(frame, pair).now, CALM);
-      } else decisions.push(this.work(frame, work, knot));
+  /** Works some pairs of a frame, whose ends come in with `now`; the decisions are in `made`. */
+  private advance(frame: FrameRecord, work: FrameWork, pairs: Int32Array, count: number): void {
+    const knotCount = tieUp(frame, pairs, count);
+    for (let knot = 0; knot < knotCount; knot++) {
+      const first = knotStart[knot];
+      const end = knotStart[knot + 1];
+      if (end - first > PAIRS_MAX) {
+        for (let at = first; at < end; at++) this.overflow.push(frame.truthAt(tied[at]));
+      } else if (isCalm(frame, knot)) {
+        for (let at = first; at < end; at++)
+          this.settle(frame, work, tied[at], truthOf(frame, tied[at]).now, trackOf(frame, tied[at]).now, CALM);
+      } else this.made.add(this.work(frame, work, pairsOf(knot)));
     }
-    return decisions;
   }
 
   /** Nothing is to be decided about a pair: held, it earns. */
@@ -643,6 +719,7 @@ export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Bu
     () => {},
     () => {},
     () => false,
+    (number) => layers.find(({ frame }) => frame.number === number)!.frame,
   );
   const before = layers.map(({ frame }) => frame.assignment());
   const annexes = setAside(layers);

@@ -1,5 +1,5 @@
 /**
- * What ties the pairs of one frame together, for the frontier: which of them form a knot, and whether a knot is calm.
+ * What ties the pairs of one frame together, for the frontier: which of them form a knot, and whether one is calm.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
@@ -7,8 +7,9 @@ import { type Candidates, type Decision, type Member, trackOf, truthOf } from '.
 
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
-// work space of `bestEarning`
+// work space of `isCalm`, by place in the knot
 const chosen = new Int32Array(CALM_PAIRS_MAX);
+const benefit = new Float64Array(CALM_PAIRS_MAX);
 
 let stamps = 0;
 
@@ -17,8 +18,8 @@ export function newStamp(): number {
   return ++stamps;
 }
 
-// work space of `knots`: of each pair the next towards the root of its knot; of each root how many there are, and which
-// knot it is
+// work space of `tieUp`: of each pair the next towards the root of its knot; of each root how many there are, and where
+// the next of them goes
 let root = new Int32Array(32);
 let sizes = new Int32Array(32);
 let places = new Int32Array(32);
@@ -39,15 +40,22 @@ function tie(n: number, member: Member, stamp: number): void {
   key.knot = n;
 }
 
+/** The pairs of one frame, knot by knot, and where each knot begins: good until `tieUp` is called again. */
+export let tied = new Int32Array(32);
+export let knotStart = new Int32Array(33);
+
 /**
- * The first of some pairs grouped by what ties them together: common trajectories, and candidates that hold several.
+ * Groups the first of some pairs by what ties them together: common trajectories, and candidates that hold several.
+ * Returns the number of knots.
  */
-export function knots(frame: FrameRecord, pairs: Int32Array, length: number): number[][] {
+export function tieUp(frame: FrameRecord, pairs: Int32Array, length: number): number {
   const stamp = newStamp();
   if (length > root.length) {
     root = new Int32Array(2 * length);
     sizes = new Int32Array(2 * length);
     places = new Int32Array(2 * length);
+    tied = new Int32Array(2 * length);
+    knotStart = new Int32Array(2 * length + 1);
   }
   for (let n = 0; n < length; n++) {
     root[n] = n;
@@ -55,46 +63,55 @@ export function knots(frame: FrameRecord, pairs: Int32Array, length: number): nu
     tie(n, truthOf(frame, pairs[n]), stamp);
     tie(n, trackOf(frame, pairs[n]), stamp);
   }
+  for (let n = 0; n < length; n++) sizes[rootOf(n)]++;
   let count = 0;
+  knotStart[0] = 0;
   for (let n = 0; n < length; n++) {
-    sizes[rootOf(n)]++;
-    if (root[n] === n) places[n] = count++;
+    if (root[n] !== n) continue;
+    places[n] = knotStart[count];
+    knotStart[count + 1] = knotStart[count] + sizes[n];
+    count++;
   }
-  const lists: number[][] = new Array(count);
-  for (let n = 0; n < length; n++) if (root[n] === n) lists[places[n]] = new Array(sizes[n]);
-  // from the last on: the sizes count down
-  for (let n = length - 1; n >= 0; n--) {
-    const top = rootOf(n);
-    lists[places[top]][--sizes[top]] = pairs[n];
-  }
-  return lists;
+  for (let n = 0; n < length; n++) tied[places[rootOf(n)]++] = pairs[n];
+  return count;
+}
+
+/** The pairs of a knot, as a list of its own. */
+export function pairsOf(knot: number): number[] {
+  const pairs: number[] = [];
+  for (let at = knotStart[knot]; at < knotStart[knot + 1]; at++) pairs.push(tied[at]);
+  return pairs;
 }
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
-export function isCalm(frame: FrameRecord, knot: readonly number[]): boolean {
-  if (knot.length > CALM_PAIRS_MAX) return false;
+export function isCalm(frame: FrameRecord, knot: number): boolean {
+  const first = knotStart[knot];
+  const count = knotStart[knot + 1] - first;
+  if (count > CALM_PAIRS_MAX) return false;
   let staying = 0;
-  for (const pair of knot) {
+  for (let n = 0; n < count; n++) {
+    const pair = tied[first + n];
     const own = truthOf(frame, pair).now;
     const other = trackOf(frame, pair).now;
-    if ((own && !own.decided) || (other && !other.decided)) return false;
-    if (own !== null && own === other) staying += frame.benefit(pair);
+    if ((own !== null && !own.decided) || (other !== null && !other.decided)) return false;
+    benefit[n] = frame.benefit(pair);
+    if (own !== null && own === other) staying += benefit[n];
   }
-  return staying > 0 && bestEarning(frame, knot) <= staying;
+  return staying > 0 && bestEarning(frame, first, count) <= staying;
 }
 
 /** The most that pairs of a knot can earn in this frame without using an end twice: every set of them is tried. */
-function bestEarning(frame: FrameRecord, knot: readonly number[]): number {
+function bestEarning(frame: FrameRecord, first: number, length: number): number {
   let best = 0;
   let earned = 0;
   let count = 0;
   for (let next = 0; ; ) {
-    if (next < knot.length) {
-      const truth = truthOf(frame, knot[next]);
-      const track = trackOf(frame, knot[next]);
+    if (next < length) {
+      const truth = truthOf(frame, tied[first + next]);
+      const track = trackOf(frame, tied[first + next]);
       if (!truth.taken && !track.taken) {
         truth.taken = track.taken = true;
-        earned += frame.benefit(knot[next]);
+        earned += benefit[next];
         best = Math.max(best, earned);
         chosen[count++] = next;
       }
@@ -102,8 +119,8 @@ function bestEarning(frame: FrameRecord, knot: readonly number[]): number {
     } else {
       if (count === 0) return best;
       const last = chosen[--count];
-      truthOf(frame, knot[last]).taken = trackOf(frame, knot[last]).taken = false;
-      earned -= frame.benefit(knot[last]);
+      truthOf(frame, tied[first + last]).taken = trackOf(frame, tied[first + last]).taken = false;
+      earned -= benefit[last];
       next = last + 1;
     }
   }

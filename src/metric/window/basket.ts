@@ -24,13 +24,8 @@ export class Basket<T> {
 
   /** What is in it, as a list of its own; it is empty then. */
   take(): T[] {
-    const { items, count } = this;
-    const list: T[] = new Array(count);
-    for (let n = 0; n < count; n++) {
-      list[n] = items[n]!;
-      items[n] = undefined;
-    }
-    this.count = 0;
+    const list = this.items.slice(0, this.count) as T[];
+    this.clear();
     return list;
   }
 }
