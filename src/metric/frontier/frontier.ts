@@ -45,9 +45,9 @@ import {
   trackOf,
   truthOf,
 } from './candidates.js';
+import { type FrameOf, isForegone } from './foresight.js';
 import { Knot } from './knot.js';
 import { takeApart } from './outcomes.js';
-import { type FrameOf, isForegone } from './foresight.js';
 import { Reach } from './reach.js';
 import { Roll } from './roll.js';
 import { sortFew } from './state-table.js';
