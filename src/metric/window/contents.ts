@@ -38,9 +38,9 @@ export interface WindowListener {
   trajectoryVanishes(trajectory: Trajectory): void;
 }
 
-/** about how many shelves there are, and how many frames at least on each */
+/** frames from which on a window keeps its frames in shelves, and about how many those are */
+const SHELVED_FROM = 512;
 const SHELVES = 32;
-const SHELF_MIN = 8;
 
 export class WindowContents {
   readonly truths = new Map<string, Trajectory>();
@@ -67,7 +67,7 @@ export class WindowContents {
   remembers = false;
   private frames: FrameRecord[] = [];
   private first = 0;
-  /** the frames once more, with some that have left: reports hold on to shelves, of which there are few */
+  /** of long windows: the frames once more, with some that have left */
   private readonly shelves: FrameRecord[][] = [];
   readonly tally = new Tally();
   private firstNumber = 0;
@@ -137,13 +137,18 @@ export class WindowContents {
   /** The same to be read later, whatever has left the window by then; at next to no cost, however long it is. */
   keepFrames(): () => FrameRecord[] {
     const { firstNumber: oldest, newestNumber: newest } = this;
+    if (this.windowFrames < SHELVED_FROM) {
+      const frames = this.frameList();
+      return () => frames;
+    }
     const shelves = this.shelves.slice();
     return () => shelves.flat().filter(({ number }) => number >= oldest && number <= newest);
   }
 
   private shelve(frame: FrameRecord): void {
+    if (this.windowFrames < SHELVED_FROM) return;
     const last = this.shelves.at(-1);
-    if (last && last.length < Math.max(SHELF_MIN, this.windowFrames / SHELVES)) last.push(frame);
+    if (last && last.length < this.windowFrames / SHELVES) last.push(frame);
     else this.shelves.push([frame]);
   }
 
