@@ -390,8 +390,8 @@ export class Frontier {
   }
 
   /**
-   * Notes what is known of the pairs that no decision was made of, and takes it back: of the calm ones, or of those that
-   * began. These come last, because an end of theirs may have a calm pair besides, which knows only how it left.
+   * Notes what is known of the pairs that no decision was made of, and takes it back: of the calm ones, or of those
+   * that began. These come last, because an end of theirs may have a calm pair besides, which knows only how it left.
    */
   private notePairs(frame: FrameRecord, work: FrameWork, begun: boolean): void {
     const { pairs, pairCount } = this.reach;
