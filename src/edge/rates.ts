@@ -1,10 +1,10 @@
 /**
  * How every series did over the last minute, in counts: what settled between two moments, how long that was, and what
- * is usual. In memory only. Invariant: a series holds at most SAMPLES samples, and there are at most `seriesMax`
- * series; the one that came first goes.
+ * is usual. Invariant: a series holds at most SAMPLES samples.
  */
 import type { LiveEvent, ReportEvent, SpikeReading } from '../wire/events.js';
-import { type SeriesId, seriesKey } from '../wire/series-key.js';
+import type { SeriesId } from '../wire/series-key.js';
+import { SeriesBook, type SeriesEntry } from './series-book.js';
 import type { Filter } from './subscribers.js';
 
 const SAMPLES = 13;
@@ -32,7 +32,7 @@ interface Sample {
   switches: number;
 }
 
-class Rate {
+class Rate implements SeriesEntry {
   #samples: Sample[] = [];
   #newest: Sample | null = null;
   #spikes: SpikeReading | undefined;
@@ -83,36 +83,17 @@ class Rate {
 }
 
 export class Rates {
-  readonly #rates = new Map<string, Rate>();
+  readonly #book: SeriesBook<Rate>;
 
-  constructor(readonly seriesMax: number) {}
-
-  observe(event: LiveEvent): void {
-    if (event.type !== 'report' && event.type !== 'retired') return;
-    const { stream, tracker, profile } = event;
-    const key = seriesKey(stream, tracker, profile);
-    if (event.type === 'retired') {
-      this.#rates.delete(key);
-      return;
-    }
-    let rate = this.#rates.get(key);
-    if (!rate) {
-      rate = new Rate({ stream, tracker, profile });
-      this.#rates.set(key, rate);
-      if (this.#rates.size > this.seriesMax) this.#rates.delete(this.#rates.keys().next().value!);
-    }
-    rate.push(event);
+  constructor(seriesMax: number) {
+    this.#book = new SeriesBook(seriesMax, (series) => new Rate(series));
   }
 
-  list({ stream, tracker, profile, covers }: Filter): RateView[] {
-    return [...this.#rates.values()]
-      .filter(
-        ({ series }) =>
-          covers(series.stream) &&
-          (stream === undefined || series.stream === stream) &&
-          (tracker === undefined || series.tracker === tracker) &&
-          (profile === undefined || series.profile === profile),
-      )
-      .map((rate) => rate.view());
+  observe(event: LiveEvent): void {
+    this.#book.observe(event);
+  }
+
+  list(filter: Filter): RateView[] {
+    return this.#book.list(filter).map((rate) => rate.view());
   }
 }

@@ -1,10 +1,10 @@
 /**
  * The costs of every series over its last frames, for the plots of the page: longer than the window, a fixed number of
- * figures per frame, in memory only. Invariant: a series holds at most `framesMax` frames, and there are at most
- * `seriesMax` series; the one that came first goes.
+ * figures per frame. Invariant: a series holds at most `framesMax` frames.
  */
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
-import { seriesKey } from '../wire/series-key.js';
+import type { SeriesId } from '../wire/series-key.js';
+import { SeriesBook, type SeriesEntry } from './series-book.js';
 import type { Filter } from './subscribers.js';
 
 const COLUMNS = ['k', 'atMs', 'distance', 'localization', 'missed', 'false', 'switch', 'exact'] as const;
@@ -14,18 +14,18 @@ type Column = (typeof COLUMNS)[number];
  * Columns of equal length, oldest first: frame, time of arrival, distance and costs of the window that ends there, and
  * 1 where they are proven.
  */
-export type TrendView = { stream: string; tracker: string; profile: string } & Record<Column, number[]>;
+export type TrendView = SeriesId & Record<Column, number[]>;
 
 const FIRST_ROOM = 64;
 
-class Trend {
+class Trend implements SeriesEntry {
   #room: number;
   #rows: Float64Array;
   /** rows written so far */
   #count = 0;
 
   constructor(
-    readonly series: { stream: string; tracker: string; profile: string },
+    readonly series: SeriesId,
     readonly framesMax: number,
   ) {
     this.#room = Math.min(FIRST_ROOM, framesMax);
@@ -75,39 +75,17 @@ class Trend {
 }
 
 export class Trends {
-  #trends = new Map<string, Trend>();
+  readonly #book: SeriesBook<Trend>;
 
-  constructor(
-    readonly framesMax: number,
-    readonly seriesMax: number,
-  ) {}
-
-  observe(event: LiveEvent): void {
-    if (event.type !== 'report' && event.type !== 'retired') return;
-    const { stream, tracker, profile } = event;
-    const key = seriesKey(stream, tracker, profile);
-    if (event.type === 'retired') {
-      this.#trends.delete(key);
-      return;
-    }
-    let trend = this.#trends.get(key);
-    if (!trend) {
-      trend = new Trend({ stream, tracker, profile }, this.framesMax);
-      this.#trends.set(key, trend);
-      if (this.#trends.size > this.seriesMax) this.#trends.delete(this.#trends.keys().next().value!);
-    }
-    trend.push(event);
+  constructor(framesMax: number, seriesMax: number) {
+    this.#book = new SeriesBook(seriesMax, (series) => new Trend(series, framesMax));
   }
 
-  list({ stream, tracker, profile, covers }: Filter, points: number): TrendView[] {
-    return [...this.#trends.values()]
-      .filter(
-        ({ series }) =>
-          covers(series.stream) &&
-          (stream === undefined || series.stream === stream) &&
-          (tracker === undefined || series.tracker === tracker) &&
-          (profile === undefined || series.profile === profile),
-      )
-      .map((trend) => trend.view(points));
+  observe(event: LiveEvent): void {
+    this.#book.observe(event);
+  }
+
+  list(filter: Filter, points: number): TrendView[] {
+    return this.#book.list(filter).map((trend) => trend.view(points));
   }
 }
