@@ -82,6 +82,8 @@ describe('reports through the whole evaluator', () => {
     for (const report of reports) await reference.sendReports([report]);
     for (const scan of scans) await radar.send(scan);
     await Promise.all([reference, radar].map((feed) => feed.end()));
+    // nobody comes back once the evaluator is gone
+    await Promise.all([reference, radar].map((feed) => feed.close()));
 
     let text = '';
     await until('everything has settled', async () => {
