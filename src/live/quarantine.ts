@@ -21,6 +21,9 @@ interface QuarantineLogger {
 /** What identifies a record: a folder whose log began anew counts positions from 1 again. */
 type RecordIdentity = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
 
+/** why a record is set aside that nobody lives to tell about */
+export const ENDED_TWICE = 'the process ended twice when it was applied';
+
 export class Quarantine {
   readonly #setAside = new Map<number, RecordIdentity>();
   /** stream: records set aside since the start */
@@ -43,7 +46,7 @@ export class Quarantine {
   excludes(stored: Stored): boolean {
     if (this.has(stored)) return true;
     if (!this.culprits.has(stored.position)) return false;
-    this.add(stored, 'the process ended twice when it was applied');
+    this.add(stored, ENDED_TWICE);
     return true;
   }
 

@@ -23,7 +23,7 @@ import type { Death, PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Wo
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
-import type { Quarantine } from './quarantine.js';
+import { ENDED_TWICE, type Quarantine } from './quarantine.js';
 import { isOutdated, isRetirement, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
@@ -185,7 +185,13 @@ export class Streams implements WorkerOwner {
   /** False when what comes of the record is known later: in a worker, or when its stream has been rebuilt. */
   *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
     const retired = isRetirement(record);
-    if (this.#parts.quarantine.excludes({ position, record }) || isOutdated(record, stream)) return true;
+    const { quarantine } = this.#parts;
+    const wasAside = quarantine.has({ position, record });
+    if (quarantine.excludes({ position, record })) {
+      if (!wasAside) yield [this.#quarantineEvent({ position, record }, ENDED_TWICE, false)];
+      return true;
+    }
+    if (isOutdated(record, stream)) return true;
     try {
       const steps = stream.apply(record, position);
       if (steps === null) return false;
@@ -545,14 +551,9 @@ export class Streams implements WorkerOwner {
     return this.#backlogOf(name).shrunk(this.#backlogMax);
   }
 
-  /** Resolves when this thread has nothing left to apply. */
-  async drainedHere(): Promise<void> {
-    while (this.#shared.count > 0) await this.#shared.shrunk(0);
-  }
-
   /** Resolves when everything durable is applied, in workers too. */
   async drained(): Promise<void> {
-    for (const backlog of this.#backlogs()) await backlog.shrunk(0);
+    while (this.unapplied > 0) for (const backlog of this.#backlogs()) await backlog.shrunk(0);
   }
 
   /** Acks wait for the disk only from now on. */
