@@ -19,6 +19,7 @@ import { DataFolder } from '../../../src/store/folder.js';
 import { type LogRecord, RecordReader } from '../../../src/store/record.js';
 import { quiet } from '../live.js';
 import { SharedPartition } from '../shared-log.js';
+import { until } from './system.js';
 
 /** The last number that a client saw acked, by `stream/tracker`. */
 export type Acked = ReadonlyMap<string, number>;
@@ -44,16 +45,15 @@ export async function judge(
 ): Promise<Verdict> {
   const read = readConfig({ text: JSON.stringify(config), env: {} }).config;
   const layout = new Layout(connection, read.cluster!);
+  // after the last trouble brokers may still choose a leader
+  const allOf = (stream: string, subject: string) =>
+    until('the brokers answer', () => readAll(connection, stream, subject).catch(() => false as const));
   const verdict: Verdict = { records: 0, repeated: 0, events: 0, claims: 0, windows: new Map() };
   const seen = new Map<string, number>();
   for (let p = 0; p < read.cluster!.partitions; p++) {
-    const batches = (await readAll(connection, layout.logStream(p), layout.logSubject(p))).map(({ bytes }) =>
-      decode(bytes),
-    );
+    const batches = (await allOf(layout.logStream(p), layout.logSubject(p))).map(({ bytes }) => decode(bytes));
     for (const record of batches.flat()) count(record, seen, verdict);
-    const links = (await readAll(connection, layout.eventStream, layout.eventSubject(p))).map(({ bytes }) =>
-      decodeLink(bytes),
-    );
+    const links = (await allOf(layout.eventStream, layout.eventSubject(p))).map(({ bytes }) => decodeLink(bytes));
     checkChain(p, links, verdict);
     const replayed = await replay(config, batches, verdict.windows, series);
     const published = links.flatMap(({ events }) => (events as Array<{ event: unknown }>).map(({ event }) => event));
