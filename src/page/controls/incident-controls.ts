@@ -138,7 +138,8 @@ export class IncidentCard {
     this.element.dataset.cause = cause;
     setText(this.#title, `Open incident of ${this.id.tracker}: ${cause.replaceAll('_', ' ')}`);
     const since = `Since ${clock(sinceMs)}${this.#ago(sinceMs)}`;
-    const began = times > 1 ? `; it came back, for time ${times},` : '; it began';
+    const again = times === 2 ? 'once' : `${times - 1} times`;
+    const began = times > 1 ? `; it came back ${again}, last` : '; it began';
     setText(this.#text, `${sentence(message)} ${since}${began}`);
     setText(this.#begin, `frame ${k}`);
     this.#begin.href = seriesLink(this.id, { k });

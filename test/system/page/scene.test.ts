@@ -224,7 +224,7 @@ describe('the scene of the page', () => {
       await screen.go(evaluator, `#/s/${path}`);
       await screen.shows({ view: 'series', newest: FRAMES });
       const cards = screen.page.locator('.incident:visible');
-      await cards.first().getByText('it came back, for time 2, at frame 3').waitFor();
+      await cards.first().getByText('it came back once, last at frame 3').waitFor();
       const transport = (await screen.page.locator('.transport').boundingBox())!;
       assert.ok(transport.y + transport.height <= height, `the controls of time end at ${height}`);
       for (const box of await Promise.all((await canvas().all()).map((one) => one.boundingBox()))) {
