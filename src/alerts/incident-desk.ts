@@ -6,12 +6,13 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Config, matchesPattern } from '../config/config.js';
+import { FORMATS } from '../store/formats.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Mute, OpenIncident, Remark } from '../wire/incidents.js';
 import { type SeriesId, seriesKey } from '../wire/series-key.js';
 
 interface State {
-  version: 1;
+  version: number;
   remarks: Array<[incident: string, remark: Remark]>;
   mutes: Mute[];
   lastMute: number;
@@ -105,7 +106,8 @@ export class IncidentDesk {
     const none = { remarks: [], mutes: [], lastMute: 0 };
     try {
       const state = JSON.parse(readFileSync(this.#file, 'utf8')) as State;
-      return state.version === 1 ? state : none;
+      if (state.version !== FORMATS.remarks.version) throw new Error(`it is of version ${state.version}`);
+      return state;
     } catch (error) {
       if (!ABSENT.has((error as NodeJS.ErrnoException).code ?? ''))
         this.logger.warn('incident_desk_unreadable', { file: FILE, error });
@@ -119,7 +121,7 @@ export class IncidentDesk {
       ...{ remarks: this.#remarks, mutes: this.#mutes, lastMute: this.#lastMute },
       ...change,
     };
-    const state: State = { version: 1, remarks: [...remarks], mutes: [...mutes], lastMute };
+    const state: State = { version: FORMATS.remarks.version, remarks: [...remarks], mutes: [...mutes], lastMute };
     writeFileSync(`${this.#file}.new`, JSON.stringify(state), { flush: true });
     renameSync(`${this.#file}.new`, this.#file);
   }

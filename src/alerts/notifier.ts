@@ -7,6 +7,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config, Receiver } from '../config/config.js';
+import { FORMATS } from '../store/formats.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { NotificationCounts } from '../telemetry/spec.js';
 import type { IncidentEvent, OpenIncident } from '../wire/incidents.js';
@@ -120,7 +121,8 @@ export class Notifier {
       const text = this.#parts.memory?.text ?? readFileSync(this.#file, 'utf8');
       if (text === '') return {};
       const { version, told } = JSON.parse(text);
-      return version === 1 ? told : {};
+      if (version !== FORMATS.notifications.version) throw new Error(`it is of version ${version}`);
+      return told;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         this.#parts.logger.warn('notifications_unreadable', { file: FILE, error });
@@ -130,7 +132,7 @@ export class Notifier {
 
   #save(): Promise<void> | undefined {
     const told = Object.fromEntries(this.#deliveries.map((delivery) => [delivery.receiver.name, delivery.firing]));
-    const text = JSON.stringify({ version: 1, told });
+    const text = JSON.stringify({ version: FORMATS.notifications.version, told });
     if (this.#parts.memory) return this.#parts.memory.save(text);
     try {
       writeFileSync(`${this.#file}.new`, text);

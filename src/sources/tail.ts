@@ -10,6 +10,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { FORMATS } from '../store/formats.js';
 import { Backoff, type Source, SourceFeed, type SourceParts, type TailSettings, textOf } from './source.js';
 
 interface Identity {
@@ -21,7 +22,7 @@ interface Identity {
 
 /** In this file, line number `lines`, counted through all files, ends at `offset`. */
 interface Checkpoint {
-  version: 1;
+  version: number;
   file: Identity;
   lines: number;
   offset: number;
@@ -252,7 +253,7 @@ export class TailSource implements Source {
   }
 
   async #mark(file: Identity, lines: number, offset: number): Promise<void> {
-    this.#checkpoint = { version: 1, file, lines, offset };
+    this.#checkpoint = { version: FORMATS.checkpoint.version, file, lines, offset };
     await this.#writeCheckpoint(this.#checkpoint);
   }
 
@@ -263,7 +264,7 @@ export class TailSource implements Source {
   async #readCheckpoint(): Promise<Checkpoint | null> {
     try {
       const checkpoint = JSON.parse(await readFile(this.#checkpointPath, 'utf8')) as Checkpoint;
-      return checkpoint.version === 1 ? checkpoint : null;
+      return checkpoint.version === FORMATS.checkpoint.version ? checkpoint : null;
     } catch {
       return null;
     }

@@ -34,6 +34,10 @@ export const FORMATS = {
     version: 1,
     holds: 'what is wrong with a series, what is behind it, and how late its tracks usually are',
   },
+  layout: { version: 1, holds: 'how many slots a data folder has' },
+  notifications: { version: 1, holds: 'which alerts receivers know as firing' },
+  remarks: { version: 1, holds: 'what people said about incidents, and what they want to hear nothing of' },
+  checkpoint: { version: 1, holds: 'how far a growing file was read' },
 } as const satisfies Record<string, { version: number; holds: string }>;
 
 /** What a snapshot of a stream consists of, from the outside in. */

@@ -16,6 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { FORMATS, FormatError } from './formats.js';
 import { PARTITIONS } from './partition.js';
 import { StorageFault } from './storage-fault.js';
 
@@ -33,10 +34,14 @@ export function slotsOf(dir: string): number {
   const file = join(dir, FILE);
   if (!existsSync(file)) return 1;
   try {
-    const { slots } = JSON.parse(readFileSync(file, 'utf8'));
+    const { version = 1, slots } = JSON.parse(readFileSync(file, 'utf8'));
+    if (version > FORMATS.layout.version)
+      throw new FormatError(
+        `${file} has version ${version} of the format layout, which this program, with version ${FORMATS.layout.version}, cannot read: use the program that wrote it, or another data.dir`,
+      );
     if (Number.isSafeInteger(slots) && slots >= 1 && slots <= PARTITIONS) return slots;
-  } catch {
-    // told below
+  } catch (error) {
+    if (error instanceof FormatError) throw error;
   }
   throw new StorageFault('storage_failed', `${file} is damaged; it should say how many slots there are: {"slots":1}`);
 }
@@ -44,7 +49,7 @@ export function slotsOf(dir: string): number {
 /** From now on the data folder has so many slots. */
 export function writeSlots(dir: string, slots: number): void {
   const file = join(dir, FILE);
-  writeFileSync(`${file}.new`, `${JSON.stringify({ slots })}\n`, { flush: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify({ version: FORMATS.layout.version, slots })}\n`, { flush: true });
   renameSync(`${file}.new`, file);
   const folder = openSync(dir, 'r');
   fsyncSync(folder);

@@ -402,6 +402,12 @@ describe('notify', () => {
     assert.deepEqual(inbox.taken[1].body, inbox.taken[0].body);
   });
 
+  it('says so when the file of what it remembered is of another version', async () => {
+    writeFileSync(join(dir, 'notifications.json'), '{"version":2,"told":{}}');
+    start(webhook(await inbox.open()));
+    assert.match(logged[0], /notifications_unreadable/);
+  });
+
   it('goes on without what it remembered when the file is damaged', async () => {
     writeFileSync(join(dir, 'notifications.json'), '{"version":1,"to');
     const notifier = start(webhook(await inbox.open()));

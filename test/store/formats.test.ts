@@ -1,8 +1,11 @@
 /** Formats of stored state: the page for people, versions inside snapshots, and what is refused. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import { FORMATS, FormatError, packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
+import { slotsOf, writeSlots } from '../../src/store/layout.js';
 
 const page = readFileSync(new URL('../../../src/store/FORMATS.md', import.meta.url), 'utf8');
 
@@ -57,6 +60,22 @@ describe('stored formats', () => {
     for (const [name, version] of Object.entries(formats))
       assert.equal(version, FORMATS[name as keyof typeof FORMATS].version);
     assert.deepEqual(unpackSnapshot(packSnapshot(emptyState()), 'it'), emptyState());
+  });
+
+  it('of the layout say how many slots there are, with a version or, as at first, without; later ones are refused', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'tgospa-layout-'));
+    try {
+      writeSlots(dir, 3);
+      const file = join(dir, 'layout.json');
+      assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { version: FORMATS.layout.version, slots: 3 });
+      assert.equal(slotsOf(dir), 3);
+      writeFileSync(file, '{"slots":2}');
+      assert.equal(slotsOf(dir), 2);
+      writeFileSync(file, JSON.stringify({ version: FORMATS.layout.version + 1, slots: 2 }));
+      assert.throws(() => slotsOf(dir), /version 2 of the format layout.*use the program that wrote it/);
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
   });
 
   it('of a later program are refused with what to do', () => {
