@@ -272,8 +272,10 @@ export class Solver implements WindowListener {
     for (let n = 0; n < edges.length; n++) {
       const edge = edges[n];
       if (this.isolated[edge.slot]) {
+        // the frontier must work through its frames
         this.setIsolated(edge, false);
-        this.frontier?.takeUp(edge, this.nextNumber);
+        this.frontier?.restart(edge.truth);
+        this.frontier?.restart(edge.track);
       }
       const component = this.componentOf[edge.slot];
       if (!component) continue;

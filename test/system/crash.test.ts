@@ -12,14 +12,14 @@ import { crowd } from '../bench/crowd.js';
 import { randomFrom } from '../kit/random.js';
 import { EvaluatorProcess, timeless } from '../kit/system/evaluator-process.js';
 
-const FRAMES = 300;
+const FRAMES = 450;
 const KILLS = 4;
 const WINDOW_FRAMES = 30;
 const TRACKERS = ['a', 'b'];
 const PROFILE = 'online-surveillance';
 /** Small commits and frequent snapshots, so that kills meet all of them; nobody is late in a test of losses. */
 const configOf = (evaluation: Record<string, number>) => ({
-  data: { groupCommitMs: 3, snapshotFrames: 80 },
+  data: { groupCommitMs: 3, snapshotFrames: 120 },
   evaluation,
   // its reader gets every report
   limits: { liveShare: 1 },

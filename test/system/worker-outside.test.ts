@@ -164,29 +164,25 @@ describe('streams in threads, seen from outside', () => {
     assert.ok(Math.abs(evaluation.cost.total - expected.cost.total) < 1e-9);
   }
 
-  for (const [where, evaluation] of [
-    ['a thread', IN_THREAD],
-    ['a worker', IN_WORKER],
-  ] as const)
-    it(`a backlog in ${where} does not keep the process from stopping on SIGTERM, and nothing acked is lost`, async () => {
-      const url = await serve(evaluation);
-      const frames = detections(100);
-      const reader = await Probe.open(`${url.replace('http', 'ws')}/v1/live?stream=gate`);
-      const feeds = [feed(url, 'reference'), feed(url, 'tracker')];
-      await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
-      await send(feeds, frames);
-      await Promise.all(feeds.map((one) => one.flush()));
-      assert.equal(await evaluator!.end('SIGTERM'), 0, evaluator!.output);
-      await reader.closed;
-      const judged = reader.received.filter(({ type }) => type === 'report').at(-1)?.k as number;
-      assert.ok(judged < 100, `it waited for ${judged} frames`);
-      // what is left would take a minute: it is cut short
-      await serve({ ...evaluation, budgetMs: 1 });
-      await until('the clients are back', () => feeds.every((one) => one.connected));
-      await Promise.all(feeds.map((one) => one.end()));
-      const { k, settled } = await windowOf(url);
-      assert.deepEqual([k, settled.frames + (settled.uncertified ?? 0)], [100, 100]);
-    });
+  it('a backlog in a thread does not keep the process from stopping on SIGTERM, and nothing acked is lost', async () => {
+    const url = await serve(IN_THREAD);
+    const frames = detections(100);
+    const reader = await Probe.open(`${url.replace('http', 'ws')}/v1/live?stream=gate`);
+    const feeds = [feed(url, 'reference'), feed(url, 'tracker')];
+    await Promise.all(feeds.map((one) => new Promise((resolve) => one.on('open', resolve))));
+    await send(feeds, frames);
+    await Promise.all(feeds.map((one) => one.flush()));
+    assert.equal(await evaluator!.end('SIGTERM'), 0, evaluator!.output);
+    await reader.closed;
+    const judged = reader.received.filter(({ type }) => type === 'report').at(-1)?.k as number;
+    assert.ok(judged < 100, `it waited for ${judged} frames`);
+    // what is left would take a minute: it is cut short
+    await serve({ ...IN_THREAD, budgetMs: 1 });
+    await until('the clients are back', () => feeds.every((one) => one.connected));
+    await Promise.all(feeds.map((one) => one.end()));
+    const { k, settled } = await windowOf(url);
+    assert.deepEqual([k, settled.frames + (settled.uncertified ?? 0)], [100, 100]);
+  });
 
   for (const [what, how, poison, evaluation] of [
     ['thread', 'fails on a frame', POISON.throws, IN_THREAD],
