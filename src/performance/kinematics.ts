@@ -28,6 +28,10 @@ export interface Fit {
   truths: number;
 }
 
+export type Line = Pick<Fit, 'latency' | 'bias'>;
+
+type Sums = Pick<FitState, 'count' | 'v' | 'e' | 'vv' | 've'>;
+
 /** Truths from which on a standard error means something. */
 export const TRUTHS_MIN = 3;
 
@@ -72,43 +76,61 @@ export class LatencyFit {
 
   /** Null when nothing moves, or too few do to tell. */
   fit(): Fit | null {
-    const { count, v, e, vv, ve } = this.#state;
-    const spread = vv - dot(v, v) / count;
-    if (this.#truths.size < TRUTHS_MIN || !(spread > 1e-9 * vv)) return null;
-    const latency = -(ve - dot(v, e) / count) / spread;
-    const bias = e.map((sum, d) => (sum + latency * v[d]) / count);
-    return { latency, bias, pairs: count, truths: this.#truths.size, ...this.#errors(latency, bias, spread) };
+    const line = this.line();
+    const errors = line && this.#errors(line);
+    return errors && { ...line, ...errors, pairs: this.#state.count, truths: this.#truths.size };
   }
 
-  /** By what each truth contributes as a whole. */
-  #errors(latency: number, bias: number[], spread: number): Pick<Fit, 'latencyError' | 'biasError'> {
-    const { count, v } = this.#state;
-    const D = v.length;
-    const mean = v.map((sum) => sum / count);
-    let squares = 0;
-    const biasSquares = new Array<number>(D).fill(0);
+  /** Latency and bias without their errors. */
+  line(): Line | null {
+    return this.#truths.size < TRUTHS_MIN ? null : lineOf(this.#state);
+  }
+
+  /**
+   * By what becomes of the line without each truth (jackknife): the residuals alone are too small when few truths carry
+   * the line. Null when one alone does. Truths that were dropped are taken to be like those that were not.
+   */
+  #errors({ latency, bias }: Line): Pick<Fit, 'latencyError' | 'biasError'> | null {
+    const squares = [0, ...bias.map(() => 0)];
+    let known = 0;
     for (const own of this.#truths.values()) {
-      const ownV = own.slice(3, 3 + D);
-      const rest = bias.map((one, d) => own[3 + D + d] - own[0] * one + latency * ownV[d]);
-      // sum of (v - mean) . residual
-      const score = own[2] + latency * own[1] - dot(bias, ownV) - dot(mean, rest);
-      squares += score * score;
-      rest.forEach((one, d) => {
-        biasSquares[d] += one * one;
+      const others = lineOf(without(this.#state, own), this.#state.vv);
+      if (!others) return null;
+      squares[0] += (others.latency - latency) ** 2;
+      others.bias.forEach((one, d) => {
+        squares[1 + d] += (one - bias[d]) ** 2;
       });
+      known += own[0];
     }
     const n = this.#truths.size;
-    const correction = n / (n - 1);
-    const latencyError = Math.sqrt(squares * correction) / spread;
-    const biasError = biasSquares.map((sum, d) =>
-      Math.hypot(Math.sqrt(sum * correction) / count, latencyError * mean[d]),
-    );
+    const scale = ((n - 1) / n) * (this.#state.count / known);
+    const [latencyError, ...biasError] = squares.map((sum) => Math.sqrt(scale * sum));
     return { latencyError, biasError };
   }
 
   toJSON(): FitState {
     return { ...this.#state, truths: [...this.#truths] };
   }
+}
+
+/** Least squares; null when nothing moves but by rounding, in sums of such a size. */
+function lineOf({ count, v, e, vv, ve }: Sums, size = vv): Line | null {
+  const spread = vv - dot(v, v) / count;
+  if (!(spread > 1e-9 * size)) return null;
+  const latency = -(ve - dot(v, e) / count) / spread;
+  return { latency, bias: e.map((sum, d) => (sum + latency * v[d]) / count) };
+}
+
+/** Without what one truth contributed. */
+function without({ count, v, e, vv, ve }: Sums, [ownCount, ownVv, ownVe, ...own]: number[]): Sums {
+  const D = v.length;
+  return {
+    count: count - ownCount,
+    v: v.map((sum, d) => sum - own[d]),
+    e: e.map((sum, d) => sum - own[D + d]),
+    vv: vv - ownVv,
+    ve: ve - ownVe,
+  };
 }
 
 /** The part of an error along a velocity, ahead positive, and the rest of it across; null when nothing moves. */

@@ -9,7 +9,7 @@
  */
 
 import type { Located, PerformanceFrame } from './frame.js';
-import { type Fit, type FitState, LatencyFit } from './kinematics.js';
+import { type Fit, type FitState, LatencyFit, type Line } from './kinematics.js';
 import { displacement, type Plane, placeBetween, velocityAt } from './place.js';
 
 export interface LatencyTerms {
@@ -64,7 +64,7 @@ interface Trial {
   score: number;
   pairs: number;
   possible: number;
-  fit: Fit | null;
+  line: Line | null;
 }
 
 /** objects of the frames that are kept, for each truth that may be about */
@@ -153,7 +153,7 @@ export class FeedLatency {
   #review(scene: Scene): void {
     const none: Delay = { latency: 0, bias: [] };
     const told = scene.converge(this.#delay ?? none);
-    const isForgiven = told.fit !== null && scene.isForgiven(told.delay) && scene.pairedShare() >= PAIRED;
+    const isForgiven = told.line !== null && scene.isForgiven(told.delay) && scene.pairedShare() >= PAIRED;
     if (isForgiven) {
       if (this.#delay) this.#change(null, scene);
       return;
@@ -205,9 +205,9 @@ export function findDelay(
   if (frames.length < FRAMES_MIN) return null;
   const scene = new Scene(frames, terms);
   const none = scene.trial({ latency: 0, bias: [] });
-  const { delay, score, pairs, possible, fit } = scene.search(scene.converge(none.delay));
-  const isBetter = fit !== null && score >= SCORE_MIN && score > BETTER * none.score;
-  return isBetter && !scene.isForgiven(delay) ? { latency: fit.latency, score, pairs, possible } : null;
+  const { delay, score, pairs, possible, line } = scene.search(scene.converge(none.delay));
+  const isBetter = line !== null && score >= SCORE_MIN && score > BETTER * none.score;
+  return isBetter && !scene.isForgiven(delay) ? { latency: line.latency, score, pairs, possible } : null;
 }
 
 type SceneTerms = Omit<LatencyTerms, 'search'> & SearchTerms;
@@ -261,8 +261,8 @@ class Scene {
   /** Fit, pair again, fit, until nothing changes. */
   converge(start: Delay, frames = spread(this.frames, TRIED_FRAMES)): Trial {
     let best = this.trial(start, frames);
-    for (let round = 0; round < ROUNDS_MAX && best.fit; round++) {
-      const { latency, bias } = best.fit;
+    for (let round = 0; round < ROUNDS_MAX && best.line; round++) {
+      const { latency, bias } = best.line;
       const next = this.trial({ latency, bias }, frames);
       // what pairs less well is no step forward
       if (!(next.score > best.score * (1 - 1e-9))) break;
@@ -303,7 +303,7 @@ class Scene {
         );
       }
     }
-    return { delay, score: possible > 0 ? score / possible : 0, pairs, possible, fit: fit.fit() };
+    return { delay, score: possible > 0 ? score / possible : 0, pairs, possible, line: fit.line() };
   }
 
   /** Truths as they were so long before a frame, each with the track that is closest, the closest first. */

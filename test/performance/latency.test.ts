@@ -7,6 +7,8 @@ import { destination } from '../../src/coverage/earth.js';
 import { evaluate } from '../../src/metric/evaluate.js';
 import type { Frame } from '../../src/metric/evaluation.js';
 import type { Params } from '../../src/metric/params.js';
+import { type Fit, LatencyFit } from '../../src/performance/kinematics.js';
+import { Performance } from '../../src/performance/performance.js';
 import { displacement } from '../../src/performance/place.js';
 import { performanceOf } from '../../src/performance/sequence.js';
 import { randomFrom } from '../kit/random.js';
@@ -105,6 +107,86 @@ describe('a latency of any size', () => {
     const { latency } = performanceOf(frames, evaluate(frames, params).perFrame, times, params);
     // the few that pass each other by chance
     assert.ok(latency === null || latency.pairs < 60, JSON.stringify(latency));
+  });
+});
+
+/** Estimates over so many seeds: movers far apart on straight ways, seen with noise and now and then not at all. */
+function estimates(movers: number, lateS: number, seeds: number): Fit[] {
+  return Array.from({ length: seeds }, (_, seed) => {
+    const draw = randomFrom(1 + 7919 * seed);
+    const noise = () => 20 * Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
+    const ways = Array.from({ length: movers }, (_, n) => ({ n, v: [400 * draw() - 200, 400 * draw() - 200] }));
+    const performance = new Performance({ plane: 'flat', gapSteps: 1, truthsMax: movers });
+    for (let k = 0; k < 60; k++) {
+      const t = EVERY_S * k;
+      const seen = ways.filter(() => draw() < 0.85);
+      performance.update({
+        t,
+        truths: ways.map(({ n, v }) => ({ id: `t${n}`, place: v.map((speed) => speed * t) })),
+        tracks: seen.map(({ n, v }) => ({ id: `k${n}`, place: v.map((speed) => speed * (t - lateS) + noise()) })),
+        pairs: seen.map(({ n }) => ({ truth: `t${n}`, track: `k${n}`, distance: 0 })),
+        extras: [],
+      });
+    }
+    return performance.get().latency!;
+  });
+}
+
+const meanOf = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+describe('the confidence of a latency', () => {
+  const LATE_S = 0.1;
+
+  for (const [movers, seeds, within] of [
+    [5, 300, 0.86],
+    [16, 200, 0.92],
+  ])
+    it(`is honest: 0.1 s is found without a lean, as far off as its standard error says, of ${movers} movers`, () => {
+      const found = estimates(movers, LATE_S, seeds);
+      const offs = found.map(({ latency }) => latency - LATE_S);
+      const mean = meanOf(offs);
+      assert.ok(Math.abs(mean) < 0.03 * LATE_S, `off by ${mean} on average`);
+      // chance alone: single estimates are farther off than that
+      const off = Math.sqrt(meanOf(offs.map((one) => one * one)));
+      assert.ok(off > 0.03 * LATE_S, `${off}`);
+      const error = Math.sqrt(meanOf(found.map(({ latencyError }) => latencyError ** 2)));
+      assert.ok(error > 0.95 * off && error < 1.5 * off, `off by ${off}, and ${error} is said`);
+      // 95 % of many movers; of few, the standard error is itself a matter of chance (Student)
+      const share = meanOf(found.map(({ latencyError }, n) => (Math.abs(offs[n]) <= 2 * latencyError ? 1 : 0)));
+      assert.ok(share >= within && share < 0.99, `${share} within two standard errors`);
+    });
+
+  it('comes from all pairs, however few of ever new movers are remembered', () => {
+    const [all, few] = [1000, 50].map((truthsMax) => {
+      const draw = randomFrom(5);
+      const fit = new LatencyFit(truthsMax);
+      for (let n = 0; n < 400; n++) {
+        const [v, own] = [400 * draw() - 200, 40 * draw() - 20];
+        for (let k = 0; k < 10; k++) fit.add(`t${n}`, [v], [own - LATE_S * v + draw()]);
+      }
+      return fit.fit()!;
+    });
+    assert.deepEqual([few.latency, few.truths, all.truths], [all.latency, 50, 400]);
+    for (const [one, other] of [
+      [few.latencyError, all.latencyError],
+      [few.biasError[0], all.biasError[0]],
+    ])
+      assert.ok(one > 0.7 * other && one < 1.4 * other, `${one} of few, ${other} of all`);
+  });
+
+  it('is not there when one mover alone tells the latency, and neither is the latency', () => {
+    const fit = new LatencyFit(10);
+    for (const [id, v] of [
+      ['a', 0],
+      ['b', 0],
+      ['c', 10],
+      ['c', 12],
+    ] as const)
+      fit.add(id, [v, 0], [-v, 0]);
+    assert.equal(fit.fit(), null);
+    fit.add('b', [5, 1], [-5, -1]);
+    const { latency, latencyError } = fit.fit()!;
+    assert.ok(Math.abs(latency - 1) < 1e-9 && latencyError < 1e-9);
   });
 });
 
