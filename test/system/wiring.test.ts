@@ -26,6 +26,8 @@ interface Feeds {
   reference?: Sent[];
   tracker?: Sent[];
   settings?: Record<string, unknown>;
+  /** the reference sends a frame when so many later ones of the tracker are stored */
+  behindFrames?: number;
 }
 
 const EVERY_MS = 50;
@@ -40,7 +42,8 @@ const yard = { ...points, settings: { profiles: ['yard'] } };
 /** Each mistake by the name it must be found under. */
 const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
   feeds_never_match: { ...boxes, tracker: scene({ everyMs: EVERY_MS, frames: 280, seed: 99 }).tracker },
-  nothing_pairs: { ...boxes, reference: boxes.reference.map((sent) => ({ ...sent, atMs: sent.atMs + 4000 })) },
+  // counted in frames, not by the clock: who cannot keep pace is late by less, and a machine that stood still forgives
+  nothing_pairs: { ...boxes, behindFrames: 80, settings: { pairing: { bufferFrames: 30 } } },
   frame_offset: {
     ...boxes,
     tracker: keyed(boxes.tracker, ({ k }) => ({ k: k! + 1 })),
@@ -101,8 +104,10 @@ describe('wrong wiring', () => {
   });
 
   /** Sends both feeds of a stream at their pace. */
-  async function play(stream: string, { reference, tracker, settings }: Feeds): Promise<void> {
+  async function play(stream: string, { reference, tracker, settings, behindFrames }: Feeds): Promise<void> {
     const beganMs = Date.now();
+    let stored = 0;
+    const isAhead = (n: number) => stored >= Math.min(n + behindFrames!, tracker!.length);
     const send = async (role: 'reference' | 'tracker', feed: Sent[]) => {
       const named = role === 'tracker' ? { tracker: 'sort' } : {};
       const client = connect({
@@ -114,9 +119,13 @@ describe('wrong wiring', () => {
         WebSocket: WebSocket as never,
       });
       clients.push(client);
-      for (const { atMs, ...frame } of feed) {
+      for (const [n, { atMs, ...frame }] of feed.entries()) {
         await new Promise((resolve) => setTimeout(resolve, beganMs + atMs - Date.now()));
+        if (behindFrames && role === 'reference') await until('the tracker is ahead', () => isAhead(n));
         await client.send(frame as ClientFrame);
+        if (!behindFrames || role === 'reference') continue;
+        await client.flush();
+        stored = n + 1;
       }
     };
     await Promise.all([
