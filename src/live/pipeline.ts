@@ -56,8 +56,8 @@ export interface Machine extends Opening {
   afterReading?: () => Promise<Iterable<string>>;
 }
 
-/** milliseconds: at the end what waits to be applied gets this long; what is left is in the log */
-const STOP_MS = 2000;
+/** milliseconds: at the end workers get this long to finish; what is left is in the log */
+const WORKERS_STOP_MS = 2000;
 
 /** Sockets of this thread are read once a turn. */
 async function nextTurn(): Promise<Iterable<string>> {
@@ -487,7 +487,8 @@ export class Live {
     if (this.#stopping) return;
     this.#stopping = true;
     await this.log.flush().catch(() => {});
-    await Promise.race([this.#streams.drained(), delay(STOP_MS, undefined, { ref: false })]);
+    await this.#streams.drainedHere();
+    await Promise.race([this.#streams.drained(), delay(WORKERS_STOP_MS, undefined, { ref: false })]);
     await this.#publication?.drained();
     await this.#snapshots.saveLast(this.#streams);
     await this.log.close();

@@ -551,9 +551,14 @@ export class Streams implements WorkerOwner {
     return this.#backlogOf(name).shrunk(this.#backlogMax);
   }
 
+  /** Resolves when this thread has nothing left to apply. */
+  async drainedHere(): Promise<void> {
+    while (this.#shared.count > 0) await this.#shared.shrunk(0);
+  }
+
   /** Resolves when everything durable is applied, in workers too. */
   async drained(): Promise<void> {
-    while (this.unapplied > 0) for (const backlog of this.#backlogs()) await backlog.shrunk(0);
+    for (const backlog of this.#backlogs()) await backlog.shrunk(0);
   }
 
   /** Acks wait for the disk only from now on. */

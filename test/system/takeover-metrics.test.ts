@@ -97,12 +97,15 @@ class Prometheus implements Witness {
     // asked for later, so they reach at least as far
     const frames = await this.#history('cluster:tgospa_frames_total:max');
     for (const { metric, values } of misses) {
-      const judged = new Map(frames.find((one) => one.metric.stream === metric.stream)!.values);
-      for (const [seconds, missed] of values)
+      const { values: judged } = frames.find((one) => one.metric.stream === metric.stream)!;
+      for (const [seconds, missed] of values) {
+        // a busy Prometheus leaves out a rule now and then
+        const [, count] = judged.find(([at]) => at >= seconds)!;
         assert.ok(
-          Number(missed) <= Number(judged.get(seconds)) / UNSEEN_EVERY + 2,
-          `${metric.stream}: ${missed} missed in ${judged.get(seconds)} frames, one of ${UNSEEN_EVERY} lacks an object`,
+          Number(missed) <= Number(count) / UNSEEN_EVERY + 2,
+          `${metric.stream}: ${missed} missed in ${count} frames, one of ${UNSEEN_EVERY} lacks an object`,
         );
+      }
     }
     const told = (await this.monitoring!.fired()).filter((alert) => /^(Tracker|Reference|Feed|Stream)/.test(alert));
     assert.deepEqual(told, [], 'nothing is wrong with any tracker');
