@@ -330,9 +330,12 @@ export class Series {
     const shape = BOX_DISTANCES.has(this.params.distance) ? 'box' : 'point';
     const list = unpack({ shape, stride, ids, coordinates: Array.from(coordinates) }) as Obj[];
     if (!alone && !kinds) return list;
+    // who costs the full price does so under other parameters too, whatever that is then
+    const full = this.params.cutoff / 2 ** (1 / this.params.exponent);
     return list.map((object, n) => {
       const kind = kinds?.[n] ?? undefined;
-      return { ...object, ...(alone && { alone: alone[n] }), ...(kind !== undefined && { kind }) };
+      const isCheap = alone && alone[n] < full;
+      return { ...object, ...(isCheap && { alone: alone[n] }), ...(kind !== undefined && { kind }) };
     });
   }
 

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { evaluate, presets } from '../../src/index.js';
 import { reportMessage } from '../../src/wire/events.js';
 import type { WireObject } from '../../src/wire/objects.js';
 import { pack, packReports, type Report } from '../../src/wire/objects.js';
@@ -185,6 +186,19 @@ describe('what a stream judges', () => {
     const tracks = { objects: pack([box('1', 0, { class: 'pedestrian' }), box('2', 50, { class: 'car' })]) };
     const run = judge(camera(own), reference, tracks);
     assert.deepEqual(run.count, { frames: 5, proper: 5, missed: 0, false: 0, switches: 0 });
+  });
+
+  it('costs what it costs then when its window is judged under other parameters', () => {
+    const run = new StreamRun(camera({ coverage: { ignore: [{ box: [-50, -50, 100, 100] }] } }));
+    run.open('reference', null, 0);
+    run.open('tracker', 't', 0);
+    // a fifth of `a` is judged, all of `b`
+    run.part('reference', null, 100, { k: 1, objects: pack([box('a', 42), box('b', 100)]) });
+    run.part('tracker', 't', 100, { k: 1, objects: pack([]) });
+    const { frames } = run.stream.window('t', 'online-surveillance')!;
+    const { exponent } = presets['online-surveillance'];
+    const { cost } = evaluate(frames, { ...presets['online-surveillance'], cutoff: 0.8 });
+    assert.ok(Math.abs(cost.missed - (0.2 ** exponent + 0.8 ** exponent / 2)) < 1e-12, `${cost.missed}`);
   });
 
   it('goes on from a snapshot as it was', () => {
