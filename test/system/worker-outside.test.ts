@@ -155,6 +155,14 @@ describe('streams in threads, seen from outside', () => {
     };
   };
 
+  async function quarantined(url: string) {
+    const answer = await fetch(`${url}/v1/events?stream=gate&limit=1000`);
+    const { events = [] } = (await answer.json()) as {
+      events?: Array<{ type: string; kind?: string; suspended?: boolean }>;
+    };
+    return events.filter(({ type }) => type === 'quarantine');
+  }
+
   async function finish(url: string, feeds: FeedClient[], frames: Frame[], stream: string): Promise<void> {
     await Promise.all(feeds.map((one) => one.end()));
     const { k, evaluation } = await windowOf(url, stream);
@@ -199,18 +207,16 @@ describe('streams in threads, seen from outside', () => {
       await Promise.all(feeds.flat().map((one) => new Promise((resolve) => one.on('open', resolve))));
       const poisoned = frames.map((frame, n) => (n === 59 ? poisonedBy(poison, frame) : frame));
       await Promise.all([send(feeds[0], poisoned), send(feeds[1], frames)]);
+      // acks do not wait for the evaluation
+      await until('the frame is set aside', async () => (await quarantined(url)).length > 0);
       await until('it is ready', async () => {
         const answers = (await (await fetch(`${url}/readyz`)).json()) as { reasons: string[] };
         return isDeepStrictEqual(answers, { status: 'ready', ready: true, reasons: [] });
       });
       await finish(url, feeds[0], frames, 'gate');
       await finish(url, feeds[1], frames, 'well');
-      const { events } = (await (await fetch(`${url}/v1/events?stream=gate&limit=1000`)).json()) as {
-        events: Array<{ type: string; kind?: string; suspended?: boolean }>;
-      };
-      const told = events.filter(({ type }) => type === 'quarantine');
       assert.deepEqual(
-        told.map(({ kind, suspended }) => [kind, suspended]),
+        (await quarantined(url)).map(({ kind, suspended }) => [kind, suspended]),
         [['part', false]],
       );
       const metrics = await (await fetch(`${url}/metrics`)).text();
