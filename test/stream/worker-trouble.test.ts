@@ -106,7 +106,7 @@ describe('streams in threads', () => {
 
   /** Resolves when nothing is underway or due any more; deadlines are looked at in every round. */
   async function settled(live: Live): Promise<void> {
-    for (let calm = 0; calm < 10; calm++) {
+    for (let calm = 0; calm < 25; calm++) {
       await new Promise((resolve) => setTimeout(resolve, 4));
       const { queuedRecords, backlogRecords } = live.storage();
       if (queuedRecords + backlogRecords > 0) calm = 0;
