@@ -1,19 +1,24 @@
 /**
  * How pairs lie to each other along the way of their truth, and what that tells of the whole feed: error = bias -
- * latency * velocity, fitted by least squares over all pairs. Sums only, so that a pair costs the same however many
- * there were. What is wrong with one object is wrong with it in every frame: the standard errors count objects.
+ * latency * velocity, over all pairs. Truths jitter, and a velocity from places close by is mostly that at video rate:
+ * least squares would find too little. So errors and velocities v are both compared with another velocity w of the same
+ * truth, from places farther away, whose jitter has nothing to do with theirs (an instrument): latency = -w.e / w.v.
+ * Sums only, so that a pair costs the same however many there were. What is wrong with one object is wrong with it in
+ * every frame: the standard errors count objects.
  */
 
 /** Everything a fit knows. Plain data. */
 export interface FitState {
   count: number;
-  /** sums over pairs: of each coordinate of velocity and error, of v.v and v.e */
+  /** sums over pairs: of each coordinate of both velocities and the error, and of their products */
   v: number[];
+  w: number[];
   e: number[];
+  wv: number;
+  we: number;
   vv: number;
-  ve: number;
-  ee: number;
-  /** by truth: the same, as [count, v.v, v.e, v..., e...]; of those that were dropped only the number is known */
+  ww: number;
+  /** by truth: the same, as [count, w.v, w.e, v..., w..., e...]; of those that were dropped only the number is known */
   truths: Array<[string, number[]]>;
 }
 
@@ -30,10 +35,20 @@ export interface Fit {
 
 export type Line = Pick<Fit, 'latency' | 'bias'>;
 
-type Sums = Pick<FitState, 'count' | 'v' | 'e' | 'vv' | 've'>;
+/** How one pair lies: velocities of the truth from places close by and farther away, and where its track lies. */
+export interface Motion {
+  v: readonly number[];
+  w: readonly number[];
+  e: readonly number[];
+}
+
+type Sums = Pick<FitState, 'count' | 'v' | 'w' | 'e' | 'wv' | 'we'>;
 
 /** Truths from which on a standard error means something. */
 export const TRUTHS_MIN = 3;
+
+/** how much both velocities must agree, to what they disagree in, for each pair: jitter alone has about 1 */
+const AGREEMENT_MIN = 10;
 
 export class LatencyFit {
   #state: FitState;
@@ -41,36 +56,38 @@ export class LatencyFit {
 
   constructor(
     readonly truthsMax: number,
-    state: FitState = { count: 0, v: [], e: [], vv: 0, ve: 0, ee: 0, truths: [] },
+    state: FitState = { count: 0, v: [], w: [], e: [], wv: 0, we: 0, vv: 0, ww: 0, truths: [] },
   ) {
     this.#state = state;
     this.#truths = new Map(state.truths);
   }
 
-  /** Adds a pair: the velocity of the truth and where its track lies from it. */
-  add(truth: string, v: readonly number[], e: readonly number[]): void {
+  add(truth: string, { v, w, e }: Motion): void {
     const state = this.#state;
     const D = v.length;
     let own = this.#truths.get(truth);
     if (!own) {
-      own = new Array<number>(3 + 2 * D).fill(0);
+      own = new Array<number>(3 + 3 * D).fill(0);
       if (this.#truths.size >= this.truthsMax) this.#truths.delete(this.#truths.keys().next().value as string);
       this.#truths.set(truth, own);
     }
-    const vv = dot(v, v);
-    const ve = dot(v, e);
+    const wv = dot(w, v);
+    const we = dot(w, e);
     state.count++;
-    state.vv += vv;
-    state.ve += ve;
-    state.ee += dot(e, e);
+    state.wv += wv;
+    state.we += we;
+    state.vv += dot(v, v);
+    state.ww += dot(w, w);
     own[0]++;
-    own[1] += vv;
-    own[2] += ve;
+    own[1] += wv;
+    own[2] += we;
     for (let d = 0; d < D; d++) {
       state.v[d] = (state.v[d] ?? 0) + v[d];
+      state.w[d] = (state.w[d] ?? 0) + w[d];
       state.e[d] = (state.e[d] ?? 0) + e[d];
       own[3 + d] += v[d];
-      own[3 + D + d] += e[d];
+      own[3 + D + d] += w[d];
+      own[3 + 2 * D + d] += e[d];
     }
   }
 
@@ -83,7 +100,16 @@ export class LatencyFit {
 
   /** Latency and bias without their errors. */
   line(): Line | null {
-    return this.#truths.size < TRUTHS_MIN ? null : lineOf(this.#state);
+    return this.#truths.size < TRUTHS_MIN || !this.#moves() ? null : lineOf(this.#state);
+  }
+
+  /** Whether both velocities agree by more than chance: those of jitter alone do not. */
+  #moves(): boolean {
+    const { count, v, w, wv, vv, ww } = this.#state;
+    const spread = (product: number, a: readonly number[], b: readonly number[]) => product - dot(a, b) / count;
+    const agreement = spread(wv, w, v);
+    const rest = spread(vv, v, v) * spread(ww, w, w) - agreement ** 2;
+    return agreement > 0 && agreement ** 2 * count > AGREEMENT_MIN * rest;
   }
 
   /**
@@ -94,7 +120,7 @@ export class LatencyFit {
     const squares = [0, ...bias.map(() => 0)];
     let known = 0;
     for (const own of this.#truths.values()) {
-      const others = lineOf(without(this.#state, own), this.#state.vv);
+      const others = lineOf(without(this.#state, own), this.#state.wv);
       if (!others) return null;
       squares[0] += (others.latency - latency) ** 2;
       others.bias.forEach((one, d) => {
@@ -113,23 +139,24 @@ export class LatencyFit {
   }
 }
 
-/** Least squares; null when nothing moves but by rounding, in sums of such a size. */
-function lineOf({ count, v, e, vv, ve }: Sums, size = vv): Line | null {
-  const spread = vv - dot(v, v) / count;
+/** Null when nothing moves but by rounding, in sums of such a size. */
+function lineOf({ count, v, w, e, wv, we }: Sums, size = wv): Line | null {
+  const spread = wv - dot(w, v) / count;
   if (!(spread > 1e-9 * size)) return null;
-  const latency = -(ve - dot(v, e) / count) / spread;
+  const latency = -(we - dot(w, e) / count) / spread;
   return { latency, bias: e.map((sum, d) => (sum + latency * v[d]) / count) };
 }
 
 /** Without what one truth contributed. */
-function without({ count, v, e, vv, ve }: Sums, [ownCount, ownVv, ownVe, ...own]: number[]): Sums {
+function without({ count, v, w, e, wv, we }: Sums, [ownCount, ownWv, ownWe, ...own]: number[]): Sums {
   const D = v.length;
   return {
     count: count - ownCount,
     v: v.map((sum, d) => sum - own[d]),
-    e: e.map((sum, d) => sum - own[D + d]),
-    vv: vv - ownVv,
-    ve: ve - ownVe,
+    w: w.map((sum, d) => sum - own[D + d]),
+    e: e.map((sum, d) => sum - own[2 * D + d]),
+    wv: wv - ownWv,
+    we: we - ownWe,
   };
 }
 

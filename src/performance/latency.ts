@@ -3,13 +3,14 @@
  * The metric's own pairs serve while the tracker is less late than its cut-off forgives. Beyond, only those that are
  * slow or turn are still close to where they are, and what they tell is wrong: then tracks are compared with where the
  * truths were so long ago, paired anew, and fitted again, until both agree. Where nothing pairs any more, the delay
- * under which most does is looked for first.
+ * under which most does is looked for first. The metric's own pairs, too, are compared with where their truths were:
+ * what remains to be found is then next to nothing, and neither turns nor jitter make it more or less.
  *
  * Bounded: the last frames are kept, so many and so many objects of them. State is plain data.
  */
 
 import type { Located, PerformanceFrame } from './frame.js';
-import { type Fit, type FitState, LatencyFit, type Line } from './kinematics.js';
+import { type Fit, type FitState, LatencyFit, type Line, type Motion } from './kinematics.js';
 import { displacement, type Plane, placeBetween, velocityAt } from './place.js';
 
 export interface LatencyTerms {
@@ -33,7 +34,11 @@ type Kept = Pick<PerformanceFrame, 't' | 'truths' | 'tracks' | 'pairs'>;
 /** Plain data. */
 export interface LatencyState {
   frames: Kept[];
+  /** under which tracks are paired anew; null: the metric's pairs serve, and `shift` is taken out */
   delay: Delay | null;
+  shift: number;
+  /** whether no frame was dropped yet */
+  whole: boolean;
   /** frames at the end that are not in the fit yet: what comes after them is needed */
   waiting: number;
   fit: FitState;
@@ -45,11 +50,9 @@ interface Delay {
   bias: number[];
 }
 
-/** A truth and a track close to where it was: its velocity then, and how far away the track lies from there. */
-interface Neighbours {
+/** A truth and a track close to where it was: its velocities then, and where the track lies from there. */
+interface Neighbours extends Motion {
   truth: string;
-  v: number[];
-  e: number[];
 }
 
 /** Where a truth was, in the order of times. */
@@ -62,6 +65,8 @@ interface Way {
 interface Trial {
   delay: Delay;
   score: number;
+  /** the same of those that move, each as much as it moves: whoever stands pairs under any delay */
+  moving: number;
   pairs: number;
   possible: number;
   line: Line | null;
@@ -71,6 +76,8 @@ interface Trial {
 const OBJECTS_PER_TRUTH = 4;
 /** frames without which nothing is looked for */
 const FRAMES_MIN = 6;
+/** frames that are kept in any case */
+const FRAMES_KEPT_MIN = 16;
 /** frames, and tracks of them, that a delay is tried with */
 const TRIED_FRAMES = 16;
 const ROUGH_FRAMES = 5;
@@ -89,12 +96,25 @@ const BETTER = 1.25;
 const UNSEEN_MAX = 3;
 /** of an interval: a delay that changes by less is the same */
 const SAME = 0.05;
+/** intervals to places from which the other velocity of a truth is worked out, at most and at least */
+const FAR_MAX = 4;
+const FAR_MIN = 2;
+/** of the frames that are kept: so many may wait, the others are needed to know where truths were */
+const WAITING_SHARE = 1 / 8;
+/** of the time of the frames that are kept */
+const SHIFT_MAX = 0.5;
+/** of itself: a shift that changes by less is the same */
+const SHIFT_SAME = 0.005;
 
 export class FeedLatency {
   readonly #frames: Kept[];
   #delay: Delay | null;
+  #shift: number;
+  #whole: boolean;
   #waiting: number;
   #fit: LatencyFit;
+  /** of the frames that are kept */
+  #objects: number;
 
   constructor(
     readonly terms: LatencyTerms,
@@ -102,51 +122,64 @@ export class FeedLatency {
   ) {
     this.#frames = [...(state?.frames ?? [])];
     this.#delay = state?.delay ?? null;
+    this.#shift = state?.shift ?? 0;
+    this.#whole = state?.whole ?? true;
     this.#waiting = state?.waiting ?? 0;
     this.#fit = new LatencyFit(terms.truthsMax, state?.fit);
+    this.#objects = this.#frames.reduce((sum, frame) => sum + sizeOf(frame), 0);
   }
 
   /** Another scene from now on. */
   restart(): void {
+    if (this.#frames.length > 0) this.#work(this.#scene());
     this.#frames.length = 0;
+    this.#objects = 0;
+    this.#whole = false;
     this.#waiting = 0;
   }
 
-  /** Keeps a frame. */
+  /** Adds a frame. */
   update({ t, truths, tracks, pairs }: PerformanceFrame): void {
-    const { search } = this.terms;
-    if (!search) return;
     this.#frames.push({ t, truths, tracks, pairs });
-    this.#waiting = this.#delay ? this.#waiting + 1 : 0;
-    const { plane, truthsMax } = this.terms;
-    if (this.#delay) this.#work(this.#delay, new Scene(this.#frames, { ...search, plane, truthsMax }));
-    this.#shorten(search.framesMax);
-  }
-
-  /** A pair of the metric whose velocity has become known; it counts while the tracker is not too late for that. */
-  add(truth: string, v: readonly number[], e: readonly number[]): void {
-    if (!this.#delay) this.#fit.add(truth, v, e);
+    this.#objects += truths.length + tracks.length;
+    this.#waiting++;
+    this.#shorten();
   }
 
   /** The latency; looks for it where it is too large for the metric's pairs. Null when nobody can tell. */
   fit(): Fit | null {
-    const { search, plane, truthsMax } = this.terms;
-    if (search && this.#frames.length >= FRAMES_MIN)
-      this.#review(new Scene(this.#frames, { ...search, plane, truthsMax }));
+    if (this.#frames.length >= FRAMES_MIN) {
+      const scene = this.#scene();
+      this.#work(scene);
+      if (this.terms.search) this.#review(scene);
+      if (!this.#delay) this.#settle(scene);
+    }
     return this.#fit.fit();
   }
 
   toJSON(): LatencyState {
-    const state = { frames: this.#frames, delay: this.#delay, waiting: this.#waiting };
-    return { ...state, fit: this.#fit.toJSON() };
+    const state = { frames: this.#frames, delay: this.#delay, shift: this.#shift, whole: this.#whole };
+    return { ...state, waiting: this.#waiting, fit: this.#fit.toJSON() };
   }
 
-  #shorten(framesMax: number): void {
+  #scene(): Scene {
+    const { plane, truthsMax, search } = this.terms;
+    return new Scene(this.#frames, { gate: 0, bySize: false, framesMax: 0, ...search, plane, truthsMax });
+  }
+
+  #shorten(): void {
+    const framesMax = Math.max(this.terms.search?.framesMax ?? 0, FRAMES_KEPT_MIN);
     const objectsMax = OBJECTS_PER_TRUTH * this.terms.truthsMax;
-    const sizeOf = ({ truths, tracks }: Kept) => truths.length + tracks.length;
-    let count = this.#frames.reduce((sum, frame) => sum + sizeOf(frame), 0);
-    while (this.#frames.length > framesMax || (count > objectsMax && this.#frames.length > FRAMES_MIN))
-      count -= sizeOf(this.#frames.shift()!);
+    let excess = 0;
+    while (
+      this.#frames.length - excess > framesMax ||
+      (this.#objects > objectsMax && this.#frames.length - excess > FRAMES_KEPT_MIN)
+    )
+      this.#objects -= sizeOf(this.#frames[excess++]);
+    if (excess === 0) return;
+    if (this.#waiting > WAITING_SHARE * this.#frames.length) this.#work(this.#scene());
+    this.#frames.splice(0, excess);
+    this.#whole = false;
     this.#waiting = Math.min(this.#waiting, this.#frames.length);
   }
 
@@ -159,36 +192,47 @@ export class FeedLatency {
       return;
     }
     const best = told.score >= PAIRED ? told : scene.search(told);
-    const isBetter = best.score >= SCORE_MIN && best.score > BETTER * scene.trial(none).score;
+    const isBetter = best.score >= SCORE_MIN && best.moving > BETTER * scene.trial(none).moving;
     if (!isBetter || scene.isForgiven(best.delay)) return;
     const change = Math.abs(best.delay.latency - (this.#delay?.latency ?? 0));
     if (!this.#delay || change > SAME * scene.interval) this.#change(best.delay, scene);
   }
 
-  /** Begins anew with the frames that are kept. */
-  #change(delay: Delay | null, scene: Scene): void {
-    this.#delay = delay;
-    this.#fit = new LatencyFit(this.terms.truthsMax);
-    this.#waiting = this.#frames.length;
-    if (delay) this.#work(delay, scene);
-    else {
-      for (const frame of this.#frames) for (const { truth, v, e } of scene.asPaired(frame)) this.#fit.add(truth, v, e);
-      this.#waiting = 0;
+  /** Takes out what is found, until nothing more is; what was dropped remains as it was added. */
+  #settle(scene: Scene): void {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
+      const found = this.#fit.fit();
+      if (!found || Math.abs(found.latency) > SHIFT_MAX * scene.time) return;
+      // what is not told from none is none
+      const shift = Math.abs(found.latency) > 2 * found.latencyError ? found.latency : 0;
+      if (Math.abs(shift - this.#shift) < SHIFT_SAME * Math.abs(shift) + 1e-3 * scene.interval) return;
+      this.#shift = shift;
+      if (!this.#whole) return;
+      this.#again(scene);
     }
   }
 
+  #change(delay: Delay | null, scene: Scene): void {
+    this.#delay = delay;
+    this.#shift = 0;
+    this.#again(scene);
+  }
+
+  /** Begins anew with the frames that are kept. */
+  #again(scene: Scene): void {
+    this.#fit = new LatencyFit(this.terms.truthsMax);
+    this.#waiting = this.#frames.length;
+    this.#work(scene);
+  }
+
   /** Adds frames whose truths are known around the time that they show. */
-  #work(delay: Delay, scene: Scene): void {
-    const newest = this.#frames[this.#frames.length - 1].t;
+  #work(scene: Scene): void {
+    const { latency } = this.#delay ?? { latency: this.#shift };
     while (this.#waiting > 0) {
       const frame = this.#frames[this.#frames.length - this.#waiting];
-      if (frame.t - delay.latency + scene.interval > newest) return;
-      for (const { truth, v, e } of scene.neighbours(frame, delay))
-        this.#fit.add(
-          truth,
-          v,
-          e.map((value, d) => value - delay.latency * v[d]),
-        );
+      if (frame.t - latency + FAR_MAX * scene.interval > scene.newest) return;
+      const pairs = this.#delay ? scene.neighbours(frame, this.#delay) : scene.asPaired(frame, latency);
+      for (const pair of pairs) this.#fit.add(pair.truth, asLate(pair, latency));
       this.#waiting--;
     }
   }
@@ -231,6 +275,15 @@ class Scene {
       }
     const gaps = frames.slice(1).map(({ t }, n) => t - frames[n].t);
     this.interval = median(gaps.filter((gap) => gap > 0));
+  }
+
+  get newest(): number {
+    return this.frames[this.frames.length - 1].t;
+  }
+
+  /** from the first frame to the last */
+  get time(): number {
+    return this.newest - this.frames[0].t;
   }
 
   /** Pairs of all that could be, as the metric has them. */
@@ -276,7 +329,7 @@ class Scene {
   /** The delay under which most pairs, looked for to both sides and settled. */
   search(known: Trial): Trial {
     const few = spread(this.frames, ROUGH_FRAMES);
-    const reach = 0.6 * (this.frames[this.frames.length - 1].t - this.frames[0].t);
+    const reach = 0.6 * this.time;
     const step = Math.max(this.interval / 2, reach / DELAYS_MAX);
     const tried = Array.from({ length: 2 * Math.floor(reach / step) + 1 }, (_, n) =>
       this.trial({ latency: (n % 2 === 0 ? n / 2 : -(n + 1) / 2) * step, bias: [] }, few, ROUGH_TRACKS),
@@ -289,21 +342,21 @@ class Scene {
 
   trial(delay: Delay, frames = spread(this.frames, TRIED_FRAMES), tracksMax = Number.POSITIVE_INFINITY): Trial {
     const fit = new LatencyFit(this.terms.truthsMax);
-    let [possible, pairs, score] = [0, 0, 0];
+    let [possible, pairs, score, moved, moves] = [0, 0, 0, 0, 0];
     for (const frame of frames) {
       const found = this.neighbours(frame, delay, tracksMax);
       possible += Math.min(tracksMax, found.possible);
-      for (const { truth, v, e, closeness } of found) {
-        score += closeness;
+      moves += found.moves;
+      for (const pair of found) {
+        score += pair.closeness;
+        moved += pair.closeness * Math.hypot(...pair.w);
         pairs++;
-        fit.add(
-          truth,
-          v,
-          e.map((value, d) => value - delay.latency * v[d]),
-        );
+        fit.add(pair.truth, asLate(pair, delay.latency));
       }
     }
-    return { delay, score: possible > 0 ? score / possible : 0, pairs, possible, line: fit.line() };
+    const share = (part: number, whole: number) => (whole > 0 ? part / whole : 0);
+    const scores = { score: share(score, possible), moving: share(moved, moves) };
+    return { delay, ...scores, pairs, possible, line: fit.line() };
   }
 
   /** Truths as they were so long before a frame, each with the track that is closest, the closest first. */
@@ -312,12 +365,12 @@ class Scene {
     const close: Array<Neighbours & { closeness: number; track: string }> = [];
     const sizeOf = new Map(truths.map(({ id, size }) => [id, size ?? 1]));
     for (const { id, place, size = 1 } of tracks.slice(0, tracksMax))
-      for (const { truth, at, v } of then) {
+      for (const { truth, at, v, w } of then) {
         const gate = this.terms.gate * (this.terms.bySize ? (sizeOf.get(truth) ?? size) : 1);
         if (this.#isFar(at, place, gate + Math.abs(bias[0] ?? 0))) continue;
         const e = displacement(at, place, this.terms.plane);
         const far = Math.hypot(...e.map((value, d) => value - (bias[d] ?? 0)));
-        if (far < gate) close.push({ truth, track: id, v, e, closeness: 1 - far / gate });
+        if (far < gate) close.push({ truth, track: id, v, w, e, closeness: 1 - far / gate });
       }
     close.sort((a, b) => b.closeness - a.closeness);
     const taken = new Set<string>();
@@ -326,16 +379,18 @@ class Scene {
       taken.add(`t${truth}`).add(`k${track}`);
       return true;
     });
-    return Object.assign(pairs, { possible: Math.min(then.length, tracks.length) });
+    const moves = then.reduce((sum, { w }) => sum + Math.hypot(...w), 0);
+    return Object.assign(pairs, { possible: Math.min(then.length, tracks.length), moves });
   }
 
-  /** The pairs of the metric, where the velocity of the truth is known. */
-  asPaired({ t, tracks, pairs }: Kept): Neighbours[] {
+  /** The pairs of the metric, where the truth is known so long before. */
+  asPaired({ t, tracks, pairs }: Kept, latency: number): Neighbours[] {
     const placeOf = new Map(tracks.map(({ id, place }) => [id, place]));
     return pairs.flatMap(({ truth, track }) =>
-      this.#at(truth, this.#ways.get(truth)!, t).map(({ at, v }) => ({
+      this.#at(truth, this.#ways.get(truth)!, t - latency).map(({ at, v, w }) => ({
         truth,
         v,
+        w,
         e: displacement(at, placeOf.get(track)!, this.terms.plane),
       })),
     );
@@ -347,12 +402,23 @@ class Scene {
     return (this.terms.plane === 'earth' ? apart * DEGREE_M : apart) > gate;
   }
 
-  /** Where a truth is at a time, and its velocity, as the places before and after tell. */
-  #at(truth: string, way: Way, t: number): Array<{ truth: string; at: number[]; v: number[] }> {
+  /** Where a truth is at a time, and its velocities, as places before and after tell, close by and farther away. */
+  #at(truth: string, way: Way, t: number): Array<Omit<Motion, 'e'> & { truth: string; at: number[] }> {
     const at = this.#placeAt(way, t);
-    const [before, after] = [this.#placeAt(way, t - this.interval), this.#placeAt(way, t + this.interval)];
-    if (!at || !before || !after) return [];
-    return [{ truth, at, v: velocityAt(at, before, after, 2 * this.interval, this.terms.plane) }];
+    const v = at && this.#velocity(way, at, t, 1);
+    if (!v) return [];
+    for (let far = FAR_MAX; far >= FAR_MIN; far--) {
+      const w = this.#velocity(way, at, t, far);
+      if (w) return [{ truth, at, v, w }];
+    }
+    return [];
+  }
+
+  #velocity(way: Way, at: readonly number[], t: number, intervals: number): number[] | null {
+    const apart = intervals * this.interval;
+    const before = this.#placeAt(way, t - apart);
+    const after = before && this.#placeAt(way, t + apart);
+    return after && velocityAt(at, before, after, 2 * apart, this.terms.plane);
   }
 
   #placeAt({ times, places }: Way, t: number): number[] | null {
@@ -372,12 +438,20 @@ class Scene {
   }
 }
 
-/** Pairs of one frame, and how many there could be. */
-type Found = Array<Neighbours & { closeness: number }> & { possible: number };
+/** Pairs of one frame, how many there could be, and the speeds of all truths together. */
+type Found = Array<Neighbours & { closeness: number }> & { possible: number; moves: number };
+
+/** A pair as it would lie if nothing had been taken out. */
+const asLate = ({ v, w, e }: Motion, latency: number): Motion => ({
+  v,
+  w,
+  e: e.map((value, d) => value - latency * v[d]),
+});
 
 /** nowhere is a degree of latitude shorter, metres */
 const DEGREE_M = 110_500;
 
+const sizeOf = ({ truths, tracks }: Kept) => truths.length + tracks.length;
 const possibleIn = ({ truths, tracks }: Kept) => Math.min(truths.filter(isJudged).length, tracks.length);
 const isJudged = ({ judged }: Located) => judged !== false;
 

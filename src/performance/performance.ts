@@ -211,7 +211,7 @@ export class Performance {
     const sums = this.#sums;
     sums.truths++;
     const life = this.#life(id, t, place);
-    this.#move(id, life, t, place);
+    this.#move(life, t, place);
     life.seen++;
     if (partner) {
       sums.tracked++;
@@ -262,18 +262,17 @@ export class Performance {
   }
 
   /** The velocity at a place is known when the next one has come: that of the way from the one before to it. */
-  #move(id: string, life: Life, t: number, place: readonly number[]): void {
+  #move(life: Life, t: number, place: readonly number[]): void {
     if (t > life.last) {
-      if (life.error && life.before && t > life.beforeT) this.#explain(id, life, t, place);
+      if (life.error && life.before && t > life.beforeT) this.#explain(life, t, place);
       life.before = life.at;
       life.beforeT = life.last;
       life.at = [...place];
     }
   }
 
-  #explain(id: string, { at, before, beforeT, error }: Life, t: number, place: readonly number[]): void {
+  #explain({ at, before, beforeT, error }: Life, t: number, place: readonly number[]): void {
     const v = velocityAt(at, before!, place, t - beforeT, this.terms.plane);
-    this.#latency.add(id, v, error!);
     const parts = alongAcross(v, error!);
     if (!parts) return;
     const sums = this.#sums;

@@ -25,7 +25,7 @@ export const FORMATS = {
   spikes: { version: 4, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
-    version: 2,
+    version: 3,
     holds:
       'sums over the last settled frames of a series, from which PD, SIAP, latency and bias follow, objects that are about, and the last frames',
   },
@@ -102,7 +102,12 @@ interface SnapshotState {
     early: StoredArrival[];
     lanes: Record<string, StoredLane>;
   };
-  series: Array<{ spikes?: StoredSpikes }>;
+  series: Array<{ spikes?: StoredSpikes; performance?: StoredPerformance }>;
+}
+
+interface StoredPerformance {
+  older: { latency?: unknown };
+  younger: { latency?: unknown } | null;
 }
 
 interface StoredFeed {
@@ -187,8 +192,14 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     4: () => {},
   },
   window: { 1: () => {}, 2: () => {} },
-  // how late a tracker is is looked for anew
-  performance: { 1: () => {} },
+  performance: {
+    // how late a tracker is is looked for anew
+    1: () => {},
+    2: ({ series }) => {
+      for (const { performance } of series)
+        for (const sums of [performance?.older, performance?.younger]) if (sums) delete sums.latency;
+    },
+  },
   spikes: {
     1: ({ series }) => {
       for (const { spikes } of series) if (spikes) nameNumbers(spikes);

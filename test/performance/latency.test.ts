@@ -10,7 +10,8 @@ import type { Params } from '../../src/metric/params.js';
 import { type Fit, LatencyFit } from '../../src/performance/kinematics.js';
 import { Performance } from '../../src/performance/performance.js';
 import { displacement } from '../../src/performance/place.js';
-import { performanceOf } from '../../src/performance/sequence.js';
+import { RecentPerformance } from '../../src/performance/recent.js';
+import { performanceFrames, performanceOf, searchOf } from '../../src/performance/sequence.js';
 import { randomFrom } from '../kit/random.js';
 
 type Place = (t: number) => number[];
@@ -110,6 +111,118 @@ describe('a latency of any size', () => {
   });
 });
 
+interface Video {
+  movers: number;
+  framesPerS: number;
+  lateS: number;
+  /** of reference and tracker, pixels */
+  jitter: [reference: number, tracker: number];
+  /** how much of its jitter a place has from the one before */
+  lasting?: number;
+  speed?: number;
+  /** radians a second */
+  turn?: number;
+  standing?: number;
+}
+
+const PIXELS: Params = { distance: 'euclidean', cutoff: 100, exponent: 1, switchPenalty: 30 };
+
+/** Twenty seconds of people at video rate, both feeds jittering from frame to frame; each is seen in 19 of 20. */
+function video(
+  { movers, framesPerS, lateS, jitter, lasting = 0, speed = 100, turn = 0, standing = 0 }: Video,
+  seed: number,
+) {
+  const draw = randomFrom(1 + 7919 * seed);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
+  const jittering = (pixels: number) => {
+    let off = [normal(), normal()];
+    return (place: number[]) => {
+      off = off.map((one) => lasting * one + Math.sqrt(1 - lasting * lasting) * normal());
+      return place.map((value, d) => value + pixels * off[d]);
+    };
+  };
+  const people = Array.from({ length: movers + standing }, (_, n) => {
+    const [course, own, bend] = [
+      6.28 * draw(),
+      n < movers ? speed * (0.5 + draw()) : 0,
+      turn * (draw() < 0.5 ? -1 : 1),
+    ];
+    const along = (angle: number) =>
+      bend === 0 ? [0, 0] : [Math.sin(course + angle) / bend, -Math.cos(course + angle) / bend];
+    const at = (t: number) =>
+      bend === 0
+        ? [4000 * n + own * Math.cos(course) * t, own * Math.sin(course) * t]
+        : along(bend * t).map((value, d) => (d === 0 ? 4000 * n : 0) + own * (value - along(0)[d]));
+    return { n, at, seen: jittering(jitter[0]), tracked: jittering(jitter[1]) };
+  });
+  const times = Array.from({ length: 20 * framesPerS }, (_, k) => k / framesPerS);
+  const frames = times.map(
+    (t): Frame => ({
+      reference: people.map(({ n, at, seen }) => ({ id: `t${n}`, point: seen(at(t)) })),
+      tracker: people.flatMap(({ n, at, tracked }) => {
+        const object = { id: `k${n}`, point: tracked(at(t - lateS)) };
+        return draw() < 0.95 ? [object] : [];
+      }),
+    }),
+  );
+  return { frames, times };
+}
+
+function videoLatency(terms: Video, seed: number): Fit {
+  const { frames, times } = video(terms, seed);
+  return performanceOf(frames, evaluate(frames, PIXELS).perFrame, times, PIXELS).latency!;
+}
+
+describe('a latency against a reference that jitters', () => {
+  const usual: Video = { movers: 8, framesPerS: 30, lateS: 0.1, jitter: [1, 1] };
+  const scenes: Record<string, Partial<Video>> = {
+    'by a pixel, 30 frames a second': {},
+    'by two pixels': { jitter: [2, 1] },
+    'by two pixels, 60 frames a second': { framesPerS: 60, jitter: [2, 1] },
+    'by two pixels, 10 frames a second': { framesPerS: 10, jitter: [2, 1], lateS: 0.35 },
+    'by as much as people walk': { jitter: [3, 2], speed: 60, movers: 16, lateS: 0.2 },
+    'and stays off for frames': { jitter: [2, 1], lasting: 0.6, movers: 16 },
+    'of people who turn': { jitter: [2, 1], turn: 1, lateS: 0.35 },
+    'of a tracker that is early': { jitter: [2, 1], lateS: -0.2 },
+    'of a tracker that is too late for the cut-off': { jitter: [2, 1], lateS: 1.2 },
+    'of three people among many who stand': { jitter: [1, 1], movers: 3, standing: 12, lateS: 0.3 },
+    'too little to matter': { jitter: [0, 1] },
+  };
+  for (const [what, some] of Object.entries(scenes))
+    it(`is found within 3 %: ${what}`, () => {
+      const terms = { ...usual, ...some };
+      for (const seed of [1, 2, 3]) close(videoLatency(terms, seed).latency, terms.lateS);
+    });
+
+  it('is as far off as its standard error says', () => {
+    const found = Array.from({ length: 8 }, (_, seed) => videoLatency({ ...usual, jitter: [3, 2] }, 10 + seed));
+    const off = Math.sqrt(meanOf(found.map(({ latency }) => (latency - usual.lateS) ** 2)));
+    const said = Math.sqrt(meanOf(found.map(({ latencyError }) => latencyError ** 2)));
+    assert.ok(said > 0.6 * off && said < 1.8 * off, `off by ${off}, and ${said} is said`);
+  });
+
+  it('is not told of people who stand', () => {
+    const { frames, times } = video({ ...usual, movers: 0, standing: 8 }, 1);
+    assert.equal(performanceOf(frames, evaluate(frames, PIXELS).perFrame, times, PIXELS).latency, null);
+  });
+
+  it('is found live, where few frames are kept, and is the same after every restart', () => {
+    const { frames, times } = video({ ...usual, jitter: [2, 1], turn: 0.5, lateS: 0.35 }, 4);
+    const { perFrame } = evaluate(frames, PIXELS);
+    const search = searchOf(PIXELS, 60);
+    const terms = { plane: 'flat' as const, gapSteps: 3, truthsMax: 100, spanFrames: 3000, strideFrames: 30, search };
+    const whole = new RecentPerformance(terms);
+    let stored = new RecentPerformance(terms);
+    for (const [n, frame] of [...performanceFrames(frames, perFrame, times, PIXELS)].entries()) {
+      whole.update(frame, n, true);
+      stored.update(frame, n, true);
+      if (n % 7 === 0) stored = new RecentPerformance(terms, JSON.parse(JSON.stringify(stored)));
+    }
+    close(whole.reading!.latency!.latency, 0.35);
+    assert.deepEqual(stored.reading, whole.reading);
+  });
+});
+
 /** Estimates over so many seeds: movers far apart on straight ways, seen with noise and now and then not at all. */
 function estimates(movers: number, lateS: number, seeds: number): Fit[] {
   return Array.from({ length: seeds }, (_, seed) => {
@@ -162,7 +275,7 @@ describe('the confidence of a latency', () => {
       const fit = new LatencyFit(truthsMax);
       for (let n = 0; n < 400; n++) {
         const [v, own] = [400 * draw() - 200, 40 * draw() - 20];
-        for (let k = 0; k < 10; k++) fit.add(`t${n}`, [v], [own - LATE_S * v + draw()]);
+        for (let k = 0; k < 10; k++) fit.add(`t${n}`, { v: [v], w: [v], e: [own - LATE_S * v + draw()] });
       }
       return fit.fit()!;
     });
@@ -182,9 +295,9 @@ describe('the confidence of a latency', () => {
       ['c', 10],
       ['c', 12],
     ] as const)
-      fit.add(id, [v, 0], [-v, 0]);
+      fit.add(id, { v: [v, 0], w: [v, 0], e: [-v, 0] });
     assert.equal(fit.fit(), null);
-    fit.add('b', [5, 1], [-5, -1]);
+    fit.add('b', { v: [5, 1], w: [5, 1], e: [-5, -1] });
     const { latency, latencyError } = fit.fit()!;
     assert.ok(Math.abs(latency - 1) < 1e-9 && latencyError < 1e-9);
   });

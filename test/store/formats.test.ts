@@ -129,6 +129,24 @@ describe('stored formats', () => {
     assert.deepEqual(pieces, { counts: [4, 5, 6, 7] });
   });
 
+  it('of performance of version 2 measure a latency anew', () => {
+    const stored = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number>; state: object };
+    stored.formats.performance = 2;
+    const sums = () => ({ sums: { truths: 7 }, latency: { waiting: 1 } });
+    const series = [
+      {},
+      { performance: { older: sums(), younger: null } },
+      { performance: { older: sums(), younger: sums() } },
+    ];
+    const after = unpackSnapshot(serialize({ ...stored, state: { ...stored.state, series } }), 'it') as object;
+    const left = { sums: { truths: 7 } };
+    assert.deepEqual((after as { series: unknown }).series, [
+      {},
+      { performance: { older: left, younger: null } },
+      { performance: { older: left, younger: left } },
+    ]);
+  });
+
   it('of spikes of version 2 start anew, but for how many there were and which of them last', () => {
     const episodes = Array.from({ length: 32 }, () => 0);
     episodes[8 + 2] = 1;
