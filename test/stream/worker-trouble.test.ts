@@ -104,12 +104,15 @@ describe('streams in threads', () => {
     for (const id of [feed(stream), feed(stream, 't')]) assert.ok('nextSeq' in (await live.openFeed(id)));
   };
 
-  /** Resolves when nothing is underway or due any more; deadlines are looked at in every round. */
+  /** Resolves when nothing is underway, and nothing became due when that was looked at, three times. */
   async function settled(live: Live): Promise<void> {
-    for (let calm = 0; calm < 25; calm++) {
-      await new Promise((resolve) => setTimeout(resolve, 4));
+    let position = -1;
+    for (let since = clock.ticked; clock.ticked < since + 3; ) {
+      await new Promise((resolve) => setTimeout(resolve, 1));
       const { queuedRecords, backlogRecords } = live.storage();
-      if (queuedRecords + backlogRecords > 0) calm = 0;
+      const isBusy = queuedRecords + backlogRecords > 0 || live.streams().some(({ restoring }) => restoring);
+      if (isBusy || live.log.lastPosition !== position) since = clock.ticked;
+      position = live.log.lastPosition;
     }
   }
 
