@@ -1,10 +1,11 @@
 /**
  * Runs tests: `npm test` all of them, `npm test -- edge commands/eval metric/ties` those of the folders and files
  * named, and `npm run test:fast` everything that answers within a minute: no other programs, and none of the tests that
- * are long (`kit/system/system.ts`). Files run side by side, two more than there are processors, for many wait for other
- * programs; those that take longest start first. What comes after the first word with a dash goes to mocha: `npm test
- * -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run; with TGOSPA_TEST_WORKERS=2 evaluators
- * have two workers where a test does not say how many (`kit/workers-by-default.ts`).
+ * are long (`kit/system/system.ts`). Files run side by side, two more than there are processors, for many wait for
+ * other programs; those that take longest start first. What comes after the first word with a dash goes to mocha: `npm
+ * test
+ * -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run; with TGOSPA_TEST_WORKERS=2
+ * evaluators have two workers where a test does not say how many (`kit/workers-by-default.ts`).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

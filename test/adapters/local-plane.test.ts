@@ -1,6 +1,6 @@
 /**
- * Points of a plane around an origin, as places on Earth: there and back to a millimetre within 200 km, at poles and the
- * antimeridian too, and as far from the origin as geodesics say.
+ * Points of a plane around an origin, as places on Earth: there and back to a millimetre within 200 km, at poles and
+ * the antimeridian too, and as far from the origin as geodesics say.
  */
 import assert from 'node:assert/strict';
 import { placeOnEarth } from '../../adapters/kit/local-plane.js';

@@ -1,9 +1,9 @@
 /**
  * The live page in a real browser: its weight, and how fast it draws 100 truths and 100 tracks, or as many as asked,
  * with trails, ids, lines and marks. `npm run bench -- page [seconds] [objects]` prints JSON: pictures per second and
- * CPU time of the page's main thread per picture, while it replays one frame per picture as fast as the browser asks for
- * them and while frames come in live at 60 per second, and beside it the rate at which the same browser asks an empty
- * page for pictures.
+ * CPU time of the page's main thread per picture, while it replays one frame per picture as fast as the browser asks
+ * for them and while frames come in live at 60 per second, and beside it the rate at which the same browser asks an
+ * empty page for pictures.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

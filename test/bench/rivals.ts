@@ -1,6 +1,6 @@
 /**
- * Processor time of whole commands, each in a process of its own, one after the other in the same run: `tgospa eval` on a
- * clip of 60 frames beside Node alone, and on all of MOT17 beside TrackEval with the same files, preprocessing and
+ * Processor time of whole commands, each in a process of its own, one after the other in the same run: `tgospa eval` on
+ * a clip of 60 frames beside Node alone, and on all of MOT17 beside TrackEval with the same files, preprocessing and
  * scores, where a copy of it is at hand (python3 with numpy and scipy runs it).
  */
 

@@ -1,10 +1,11 @@
 /**
  * `npm run bench -- spikes [--days N] [--draws D] [--trials M] [--seed S] [--objects 5,20,60] [--parts alarms,…]`:
- * how far the spike detector can be trusted. `alarms`: false alarms per stationary day, by scene and signal, of trackers
- * whose habits are drawn from the whole range of real ones; `delays` in frames at 10 frames/s beside an oracle, a CUSUM
- * that knows both distributions, with a threshold that gives it one false alarm a day; `lasting`: what is said of a
- * fault that stays; `changes`: another frame rate, a restart, a region lost in a crowd; `real`: trackers on MOT17 played
- * to and fro, without a fault; `faults`: with one. Prints tables, and as the last line everything as JSON.
+ * how far the spike detector can be trusted. `alarms`: false alarms per stationary day, by scene and signal, of
+ * trackers whose habits are drawn from the whole range of real ones; `delays` in frames at 10 frames/s beside an
+ * oracle, a CUSUM that knows both distributions, with a threshold that gives it one false alarm a day; `lasting`: what
+ * is said of a fault that stays; `changes`: another frame rate, a restart, a region lost in a crowd; `real`: trackers
+ * on MOT17 played to and fro, without a fault; `faults`: with one. Prints tables, and as the last line everything as
+ * JSON.
  */
 import { parseArgs } from 'node:util';
 import { type Frame, presets, SlidingWindow } from '../../src/index.js';

@@ -1,9 +1,9 @@
 /**
- * `npm run bench -- study [--rounds N] [--profile NAME ...] [--trackeval FOLDER]`: all of MOT17 (seven sequences, four trackers, companion
- * scores, report) against a plain read-and-parse of the same files, in the same run: every line split and turned into
- * numbers, each file once. Without ../shared/data a seeded crowd is written to a temporary folder instead. Memory is
- * the peak of a process that runs the study alone. With a copy of TrackEval (`--trackeval`) its processor time beside
- * ours, and that of a short clip (rivals.ts). The last line is the result as JSON.
+ * `npm run bench -- study [--rounds N] [--profile NAME ...] [--trackeval FOLDER]`: all of MOT17 (seven sequences, four
+ * trackers, companion scores, report) against a plain read-and-parse of the same files, in the same run: every line
+ * split and turned into numbers, each file once. Without ../shared/data a seeded crowd is written to a temporary folder
+ * instead. Memory is the peak of a process that runs the study alone. With a copy of TrackEval (`--trackeval`) its
+ * processor time beside ours, and that of a short clip (rivals.ts). The last line is the result as JSON.
  */
 
 import { spawnSync } from 'node:child_process';

@@ -225,7 +225,9 @@ describe('a partition on three brokers', () => {
   });
   after(() => brokers.close());
 
-  /** Makes a stream; right after a start or a kill a broker may count as offline, and evaluators try again then, too. */
+  /**
+   * Makes a stream; right after a start or a kill a broker may count as offline, and evaluators try again then, too.
+   */
   const placed = async (connection: NatsConnection, name: string, subject: string) => {
     const settings = { name, subjects: [subject], replicas: 3, maxBytes: MAX_BYTES };
     let fault: unknown;

@@ -1,7 +1,7 @@
 /**
  * The compose file and the Kubernetes manifests of a cluster: schemas take them, the programs take the configurations
- * in them, and what they name of each other exists. The brokers and an evaluator of the compose file are started as they
- * are, but for addresses.
+ * in them, and what they name of each other exists. The brokers and an evaluator of the compose file are started as
+ * they are, but for addresses.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

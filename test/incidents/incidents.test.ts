@@ -1,4 +1,6 @@
-/** One incident for everything that is wrong with a tracker: in a stream, over snapshots, and while the tracker is gone. */
+/**
+ * One incident for everything that is wrong with a tracker: in a stream, over snapshots, and while the tracker is gone.
+ */
 import assert from 'node:assert/strict';
 import { readConfig, resolveStream } from '../../src/config/config.js';
 import { IncidentWatch } from '../../src/incidents/incident.js';

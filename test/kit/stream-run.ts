@@ -1,4 +1,6 @@
-/** One stream driven by its records, and what comes of it; with `cutEvery` it is stored and restored again and again. */
+/**
+ * One stream driven by its records, and what comes of it; with `cutEvery` it is stored and restored again and again.
+ */
 import { readConfig, resolveStream } from '../../src/config/config.js';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
 import { type LogRecord, RecordReader, RecordWriter } from '../../src/store/record.js';

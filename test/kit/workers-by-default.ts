@@ -1,6 +1,6 @@
 /**
- * With TGOSPA_TEST_WORKERS=2, evaluators whose configuration does not say have two workers: every process of a test loads
- * this file first (`run.ts`), and tests that look from outside must not see a difference.
+ * With TGOSPA_TEST_WORKERS=2, evaluators whose configuration does not say have two workers: every process of a test
+ * loads this file first (`run.ts`), and tests that look from outside must not see a difference.
  */
 import { evaluation } from '../../src/config/evaluator.js';
 

@@ -727,7 +727,9 @@ describe('live', () => {
   });
 });
 
-/** Runs test/kit/system/live-sender.ts, which sends a scene and reports acks; kills it when that many frames are acked. */
+/**
+ * Runs test/kit/system/live-sender.ts, which sends a scene and reports acks; kills it when that many frames are acked.
+ */
 async function sendInProcess(dir: string, frames: number, killAt = Number.POSITIVE_INFINITY) {
   const child = fork(new URL('../kit/system/live-sender.js', import.meta.url), [dir, String(frames)]);
   const outcome = { killed: false, acked: 0, resumedAt: 0, result: null as unknown };

@@ -1,6 +1,6 @@
 /**
- * Latencies of any size, found from frames whose metric pairs nothing of use: of points in a plane, boxes, and places on
- * Earth at its awkward corners; and none where there is none to find.
+ * Latencies of any size, found from frames whose metric pairs nothing of use: of points in a plane, boxes, and places
+ * on Earth at its awkward corners; and none where there is none to find.
  */
 import assert from 'node:assert/strict';
 import { destination } from '../../src/coverage/earth.js';

@@ -1,8 +1,9 @@
 /**
  * Plays a plan in a simulated world, and says what is wrong with how it went. Invariants: what was acked is stored,
  * whatever happens to the process; every event of a stream is published, and one that comes again is the same; frames
- * that are acked on both feeds are soon judged, or the evaluator says that they are not, at any time; in the end windows,
- * counters and history are those of a run that nobody interrupted; and where the disk was damaged, what differs is named.
+ * that are acked on both feeds are soon judged, or the evaluator says that they are not, at any time; in the end
+ * windows, counters and history are those of a run that nobody interrupted; and where the disk was damaged, what
+ * differs is named.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';

@@ -1,4 +1,6 @@
-/** A tracker that dies and is retired while its reference lives: what was wrong with it stays open until it is better. */
+/**
+ * A tracker that dies and is retired while its reference lives: what was wrong with it stays open until it is better.
+ */
 import assert from 'node:assert/strict';
 import { readConfig, resolveStream } from '../../src/config/config.js';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';

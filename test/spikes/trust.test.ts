@@ -1,4 +1,6 @@
-/** Alerts that people trust, on simulated traffic: what never becomes a spike, what stays one, and what is one at once. */
+/**
+ * Alerts that people trust, on simulated traffic: what never becomes a spike, what stays one, and what is one at once.
+ */
 import assert from 'node:assert/strict';
 import { emptyGlance } from '../../src/metric/evaluation.js';
 import { Evidence, evidenceSize } from '../../src/spikes/evidence.js';

@@ -41,7 +41,9 @@ const rounded = (_key: string, value: unknown) =>
 const comparable = (event: LiveEvent, withSpikes: boolean): unknown =>
   JSON.parse(JSON.stringify(lasting(event, withSpikes)), rounded);
 
-/** Before format 3 of spikes, what was usual was learned otherwise: detectors start anew, and events are numbered so. */
+/**
+ * Before format 3 of spikes, what was usual was learned otherwise: detectors start anew, and events are numbered so.
+ */
 function lasting({ n, ...event }: LiveEvent, withSpikes: boolean): unknown {
   const numbered = withSpikes ? { n, ...event } : event;
   if (event.type !== 'report') return numbered;

@@ -1,7 +1,8 @@
 /**
  * A harbour under a radar (FIELD 6) whose reference knows only ships with AIS: their raw reports of the Solent, or of a
- * seeded harbour like it, against scans with a range of 20 km in which every tenth is missed, with twelve boats that have
- * no AIS. Tracks of boats are not false, ships beyond the range are not missed, and those missed are those left out.
+ * seeded harbour like it, against scans with a range of 20 km in which every tenth is missed, with twelve boats that
+ * have no AIS. Tracks of boats are not false, ships beyond the range are not missed, and those missed are those left
+ * out.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 /**
- * A stream that has no time: a harbour (FIELD 6), with tracks that swap and a tracker that goes half blind. Whatever the
- * budget, what settles, what is told and what is alarmed upon is what an endless one finds, with frames left out; and
- * under the default budget nothing is left out, because scans come every 2.5 s.
+ * A stream that has no time: a harbour (FIELD 6), with tracks that swap and a tracker that goes half blind. Whatever
+ * the budget, what settles, what is told and what is alarmed upon is what an endless one finds, with frames left out;
+ * and under the default budget nothing is left out, because scans come every 2.5 s.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';

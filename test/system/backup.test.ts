@@ -1,7 +1,7 @@
 /**
  * Backups as docker/README.md advises: a copy of the data folder at one moment, while the evaluator runs (as a snapshot
- * of the file system is; here it is suspended for the copy), or while it is stopped. Everything that was acked is in it,
- * and an evaluator that is started on it continues where it ends.
+ * of the file system is; here it is suspended for the copy), or while it is stopped. Everything that was acked is in
+ * it, and an evaluator that is started on it continues where it ends.
  */
 import { strict as assert } from 'node:assert';
 import { cpSync } from 'node:fs';

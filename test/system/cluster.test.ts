@@ -1,7 +1,7 @@
 /**
- * Processes on real brokers as one evaluator: feeds and readers may use any, some are killed, stand still for longer than
- * their lease, or are cut off from the network, brokers are killed or cut off or lose their power, and what is left is
- * what one process would have left that nobody interrupted. The longer runs are `npm run chaos`.
+ * Processes on real brokers as one evaluator: feeds and readers may use any, some are killed, stand still for longer
+ * than their lease, or are cut off from the network, brokers are killed or cut off or lose their power, and what is
+ * left is what one process would have left that nobody interrupted. The longer runs are `npm run chaos`.
  */
 import { strict as assert } from 'node:assert';
 import { Chaos } from '../kit/system/chaos.js';

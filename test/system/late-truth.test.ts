@@ -1,7 +1,7 @@
 /**
- * A reference that comes after the tracker's frames were given up, over the real process and the package's client: it is
- * counted and told, and the tracker is charged with nothing. At every delay: before the lateness is over everything is
- * judged, after it nothing of what was given up is.
+ * A reference that comes after the tracker's frames were given up, over the real process and the package's client: it
+ * is counted and told, and the tracker is charged with nothing. At every delay: before the lateness is over everything
+ * is judged, after it nothing of what was given up is.
  */
 import { strict as assert } from 'node:assert';
 import WebSocket from 'ws';

@@ -1,6 +1,6 @@
 /**
- * Files whose objects are reported one by one, as AIS receivers write them: `eval`, a live run of `replay` and `rejudge`
- * with the file as truth that came late all find what was simulated.
+ * Files whose objects are reported one by one, as AIS receivers write them: `eval`, a live run of `replay` and
+ * `rejudge` with the file as truth that came late all find what was simulated.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -96,8 +96,8 @@ describe('files of reports', () => {
   after(() => rmSync(folder, { recursive: true, force: true }));
 
   /**
-   * What must come out: of the ship that was silent nothing is judged in its gap, nor its track. When it comes back it is
-   * a new one, and its track was another's: one switch.
+   * What must come out: of the ship that was silent nothing is judged in its gap, nor its track. When it comes back it
+   * is a new one, and its track was another's: one switch.
    */
   const check = ({ count }: { count: { proper: number; missed: number; false: number; switches: number } }) => {
     assert.deepEqual([count.missed, count.false, count.switches], [missed, 0, 1]);

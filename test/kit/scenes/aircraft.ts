@@ -41,7 +41,9 @@ export function states(): Sent[] {
     .sort((a, b) => a.sentS - b.sentS);
 }
 
-/** Where everybody is at a time, between two reports no farther apart than the greatest gap; written for tests alone. */
+/**
+ * Where everybody is at a time, between two reports no farther apart than the greatest gap; written for tests alone.
+ */
 export function resampled(sent: readonly Sent[]): (t: number) => WireObject[] {
   const ways = new Map<string, Report[]>();
   for (const { report } of sent) {

@@ -1,7 +1,7 @@
 /**
  * Machines of a test: network namespaces on one bridge, each with an address of its own, and lines between any two of
- * them that can be cut. What is sent over a cut line is lost without a word, as behind a broken switch: both ends have a
- * permanent neighbour entry that names a card nobody has. The test itself reaches every machine whatever is cut.
+ * them that can be cut. What is sent over a cut line is lost without a word, as behind a broken switch: both ends have
+ * a permanent neighbour entry that names a card nobody has. The test itself reaches every machine whatever is cut.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { hasProgram, skipUnless } from './system.js';

@@ -1,6 +1,7 @@
 /**
- * A disk whose power can be cut: ext4 in an image on a loop device. A cut stops the file system at once, without writing
- * its journal or anything else that waits in memory; what is mounted again is what had reached the image by then.
+ * A disk whose power can be cut: ext4 in an image on a loop device. A cut stops the file system at once, without
+ * writing its journal or anything else that waits in memory; what is mounted again is what had reached the image by
+ * then.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

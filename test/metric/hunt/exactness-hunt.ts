@@ -1,8 +1,8 @@
 /**
  * Hunts for a report that is called exact and is not, at the edges of what parameters may be: `node
- * dist/test/metric/hunt/exactness-hunt.js [seconds] [first seed]`. Exponents up to 20, cut-offs and penalties of any size,
- * time weights that are next to nothing, shares, costs of their own, distances that differ by less than a quantum,
- * budgets; by both engines, sliding and from scratch. The judge adds up all assignments in whole numbers.
+ * dist/test/metric/hunt/exactness-hunt.js [seconds] [first seed]`. Exponents up to 20, cut-offs and penalties of any
+ * size, time weights that are next to nothing, shares, costs of their own, distances that differ by less than a
+ * quantum, budgets; by both engines, sliding and from scratch. The judge adds up all assignments in whole numbers.
  */
 
 import assert from 'node:assert/strict';
@@ -144,7 +144,9 @@ function isTrue(evaluation: Evaluation, frames: Frame[], params: Params, place: 
   }
 }
 
-/** Slides over a scene and judges every report, and the same from scratch; returns what was judged and was not exact. */
+/**
+ * Slides over a scene and judges every report, and the same from scratch; returns what was judged and was not exact.
+ */
 export function isTrueAtEdge({ place, frames, params, windowFrames, options }: Edge): { judged: number; open: number } {
   const window = new SlidingWindow({ ...params, windowFrames }, options);
   let open = 0;
