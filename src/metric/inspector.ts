@@ -8,6 +8,7 @@ import type { PackedFrame } from './frame.js';
 import type { Params } from './params.js';
 
 export interface Inspected {
+  /** of a sliding window, read anew whenever it is asked for; and so are its frames */
   evaluation: Evaluation;
   /** the frames it speaks of, oldest first */
   frames: PackedFrame[];

@@ -285,8 +285,12 @@ export class SlidingWindow {
     );
     // the report's own list is read when somebody asks for it
     inspector?.({
-      evaluation: { ...window, perFrame: readFrames(solver) },
-      frames: frames().map((frame) => frame.packed()),
+      get evaluation() {
+        return { ...window, perFrame: readFrames(solver) };
+      },
+      get frames() {
+        return frames().map((frame) => frame.packed());
+      },
       params: metricParams(params),
       fractional: isFractional(solver),
       window: this,

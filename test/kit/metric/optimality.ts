@@ -5,7 +5,7 @@
  *   cost >= what it costs to assign nothing - sum of all prices - sum over pairs of the best a pair alone can earn above them, changes paid
  *
  * That holds for any prices (weak duality), so simplex need not be trusted. A sliding window has a shadow that slides
- * along; where it is large, or nobody asks for more, only every eighth push is proven.
+ * along; where it is large, only every eighth push is proven.
  */
 
 import assert from 'node:assert/strict';
@@ -14,7 +14,15 @@ import type { Inspected } from '../../../src/metric/inspector.js';
 import { loadHighsSync } from '../../../src/metric/program/highs.js';
 import { WarmProgram } from '../../../src/metric/program/warm-program.js';
 import { Ring } from './ring.js';
-import { type Content, DISTANCE_TOLERANCE, distanceIn, priceShare, weightsOf, worthOf } from './verifier.js';
+import {
+  type Content,
+  DISTANCE_TOLERANCE,
+  distanceIn,
+  priceShare,
+  weightsOf,
+  windowFramesOf,
+  worthOf,
+} from './verifier.js';
 
 /**
  * Larger programs, in pairs times frames, are solved at every eighth push of a window only; and much larger ones never.
@@ -134,8 +142,6 @@ class Shadow {
 export class OptimalityCheck {
   /** solves whose cost is the bound; the others are large, out of time, or have a fractional linear program */
   proven = 0;
-  /** of a window that is not large */
-  everyPush = true;
   private program: WarmProgram | undefined;
   private readonly shadows = new Map<object, { shadow: Shadow; ring: Ring }>();
 
@@ -173,18 +179,19 @@ export class OptimalityCheck {
       assert.ok(best, `${name}: cost ${cost.total} is called exact, but ${bound} is possible`);
   }
 
-  /** The shadow of a window, slid by one frame where that is all that happened. */
+  /** The shadow of a window, slid by the frames that came since. */
   private follow(window: object, frame: number, { frames, params }: Inspected) {
     const known = this.shadows.get(window);
     const first = frame - frames.length + 1;
     if (known) {
       const { shadow, ring } = known;
       if (shadow.newest === frame) return known;
-      if (shadow.newest === frame - 1 && frame - shadow.frames.length <= first) {
-        slide(ring, shadow.enter(frames[frames.length - 1]), params, 1);
+      const since = frame - shadow.newest;
+      if (since > 0 && since < frames.length && shadow.newest - shadow.frames.length < first) {
+        for (const next of frames.slice(-since)) slide(ring, shadow.enter(next), params, 1);
         while (shadow.frames.length > frames.length) shadow.leave();
         shadow.newest = frame;
-        if (this.everyPush && size(shadow) <= CELLS_ALWAYS_MAX) return known;
+        if (size(shadow) <= CELLS_ALWAYS_MAX) return known;
         if (size(shadow) <= CELLS_MAX) return frame % PUSHES_BETWEEN === 0 ? known : null;
       }
       this.shadows.delete(window);
@@ -213,8 +220,6 @@ export class OptimalityCheck {
     return { shadow, ring };
   }
 }
-
-const windowFramesOf = (window: object) => (window as { windowFrames: number }).windowFrames;
 
 /** Cost of half a switch in units of c^p. */
 const halfOf = ({ switchPenalty, cutoff, exponent }: Params) => (switchPenalty / cutoff) ** exponent / 2;

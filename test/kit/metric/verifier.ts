@@ -401,6 +401,9 @@ export function verifyBounds(evaluation: Evaluation, params: Params, name: strin
   );
 }
 
+/** The length of a sliding window, which it keeps to itself. */
+export const windowFramesOf = (window: object): number => (window as { windowFrames: number }).windowFrames;
+
 /** What a sliding window says besides: settled totals add up, and the bounds of the lifetime do not cross. */
 export function verifySettled(
   { frame, settled, lifetime, events }: Pick<Report, 'frame' | 'settled' | 'lifetime' | 'events'>,
