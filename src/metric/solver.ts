@@ -272,10 +272,8 @@ export class Solver implements WindowListener {
     for (let n = 0; n < edges.length; n++) {
       const edge = edges[n];
       if (this.isolated[edge.slot]) {
-        // the frontier must work through its frames
         this.setIsolated(edge, false);
-        this.frontier?.restart(edge.truth);
-        this.frontier?.restart(edge.track);
+        this.frontier?.takeUp(edge, this.nextNumber);
       }
       const component = this.componentOf[edge.slot];
       if (!component) continue;
@@ -477,9 +475,19 @@ export class Solver implements WindowListener {
       if (start.size === 0 || grouped.has(start)) continue;
       const edges = connectedTo(start);
       for (const edge of edges) grouped.add(edge);
+      this.loosenTied(edges);
       this.addComponent(edges, since, patience);
     }
     this.loose.clear();
+  }
+
+  /**
+   * Who goes takes the frontier's decisions with him: those whom they tied to him go too, though a pair between them
+   * may just have left the window.
+   */
+  private loosenTied(edges: readonly Edge[]): void {
+    for (const { edges: others } of this.frontier?.tiedTo(edges) ?? [])
+      for (const edge of others) if (!this.componentOf[edge.slot]) this.loose.add(edge);
   }
 
   private addComponent(edges: Edge[], given: number, wanted: number): void {

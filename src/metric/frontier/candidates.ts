@@ -105,6 +105,9 @@ export class Member {
   before: Candidates | null = null;
   after: Candidates | null | undefined = null;
   reworkStamp = 0;
+  /** the rework in which it was seen to be held for certain, or to have a pair with one who is undecided */
+  foreseenStamp = 0;
+  besideStamp = 0;
   /** membership and index in a knot, whether an end is taken, and whether a change reaches it */
   knotStamp = 0;
   endStamp = 0;

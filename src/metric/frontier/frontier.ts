@@ -45,6 +45,7 @@ import {
   trackOf,
   truthOf,
 } from './candidates.js';
+import { type FrameOf, isForegone } from './foresight.js';
 import { Knot } from './knot.js';
 import { takeApart } from './outcomes.js';
 import { Reach } from './reach.js';
@@ -96,7 +97,7 @@ export class Frontier {
     /** whether an edge is solved otherwise */
     isForeign: (edge: Edge) => boolean,
     /** the window's frames by number */
-    private readonly frameOf: (number: number) => FrameRecord,
+    private readonly frameOf: FrameOf,
   ) {
     this.knot = new Knot(h, statesMax);
     this.reach = new Reach(isForeign);
@@ -105,6 +106,10 @@ export class Frontier {
   /** A solve begins. */
   begin(budget: Budget): void {
     this.budget = budget;
+  }
+
+  private isForegone(frame: FrameRecord, pair: number): boolean {
+    return isForegone(frame.edges[pair], frame.number, Number.POSITIVE_INFINITY, this.frameOf, this.h);
   }
 
   private workOn(frame: FrameRecord): FrameWork {
@@ -155,6 +160,23 @@ export class Frontier {
   /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
   restart(trajectory: Trajectory): void {
     this.mark(memberOf(trajectory), null);
+  }
+
+  /** A pair that was alone in all of its frames, and always assigned, gets company: works those before `end`. */
+  takeUp(edge: Edge, end: number): void {
+    const truth = memberOf(edge.truth);
+    const track = memberOf(edge.track);
+    if (truth.changed || track.changed || !isForegone(edge, edge.frameAt(0), end, this.frameOf, this.h)) {
+      this.mark(truth, null);
+      this.mark(track, null);
+      return;
+    }
+    const held = heldBy(edge);
+    for (let n = 0; n < edge.size && edge.frameAt(n) < end; n++) {
+      const frame = this.frameOf(edge.frameAt(n));
+      this.settle(frame, this.workOn(frame), edge.pairAt(n), held, held, n === 0 ? BEGINS : CALM);
+    }
+    truth.candidates = track.candidates = held;
   }
 
   /**
@@ -236,6 +258,21 @@ export class Frontier {
     }
   }
 
+  /** Everybody whom decisions on the pairs of some edges concern. */
+  tiedTo(edges: readonly Edge[]): Set<Trajectory> {
+    const decisions = new Set<Decision>();
+    for (const edge of edges)
+      for (let n = 0; n < edge.size; n++) {
+        const work = this.frameOf(edge.frameAt(n)).annex as FrameWork | null;
+        const decision = work?.decision(edge.pairAt(n));
+        if (decision) decisions.add(decision);
+      }
+    const tied = new Set<Trajectory>();
+    for (const { truths, tracks } of decisions)
+      for (const { trajectory } of [...truths, ...tracks]) tied.add(trajectory);
+    return tied;
+  }
+
   private reworkFrame(frame: FrameRecord): void {
     const { reach } = this;
     const count = this.findChanged(frame);
@@ -314,6 +351,9 @@ export class Frontier {
     if (input?.decided) {
       outcome = input;
       this.settle(frame, work, pair, input, input, CALM);
+    } else if (input === null && this.isForegone(frame, pair)) {
+      outcome = heldBy(frame.edges[pair]);
+      this.settle(frame, work, pair, outcome, outcome, BEGINS);
     } else {
       work.decide(pair, null);
       outcome = this.goOn(frame, work, pair, input);
@@ -336,8 +376,9 @@ export class Frontier {
     reach.spread(frame, work);
     const { pairs, pairCount, decisions, decisionCount } = reach;
     const stamp = ++this.stamp;
+    this.notePairs(frame, work, false);
     for (let n = 0; n < decisionCount; n++) this.noteDecision(decisions[n]!);
-    for (let n = 0; n < pairCount; n++) this.notePair(frame, work, pairs[n]);
+    this.notePairs(frame, work, true);
     for (let n = 0; n < decisionCount; n++) this.discard(decisions[n]!, work);
     // whoever took part before and does not now goes on as it came in
     for (let n = 0; n < members.size; n++) this.comeIn(members.at(n));
@@ -345,7 +386,7 @@ export class Frontier {
       this.comeIn(truthOf(frame, pairs[n]));
       this.comeIn(trackOf(frame, pairs[n]));
     }
-    this.advance(frame, work, pairs, pairCount);
+    this.advance(frame, work, this.found, this.foresee(frame, work, pairs, pairCount));
     for (let d = 0; d < this.made.size; d++) {
       const { fresh, outcomes } = this.made.at(d);
       for (let n = 0; n < fresh.length; n++) this.noteMade(fresh[n], null);
@@ -363,18 +404,25 @@ export class Frontier {
     members.clear();
   }
 
-  /** Notes what is known of a pair that no decision was made of, and takes it back. */
-  private notePair(frame: FrameRecord, work: FrameWork, pair: number): void {
-    const calm = work.calm(pair);
-    if (calm === 0) return;
-    if (calm === BEGINS) {
-      this.note(truthOf(frame, pair), null, work.truthLeaves(pair));
-      this.note(trackOf(frame, pair), null, work.truthLeaves(pair));
-    } else {
-      this.noteCalm(truthOf(frame, pair), work.truthLeaves(pair));
-      this.noteCalm(trackOf(frame, pair), work.trackLeaves(pair));
+  /**
+   * Notes what is known of the pairs that no decision was made of, and takes it back: of the calm ones, or of those
+   * that began. These come last, because an end of theirs may have a calm pair besides, which knows only how it left.
+   */
+  private notePairs(frame: FrameRecord, work: FrameWork, begun: boolean): void {
+    const { pairs, pairCount } = this.reach;
+    for (let n = 0; n < pairCount; n++) {
+      const pair = pairs[n];
+      const calm = work.calm(pair);
+      if (calm === 0 || (calm === BEGINS) !== begun) continue;
+      if (begun) {
+        this.note(truthOf(frame, pair), null, work.truthLeaves(pair));
+        this.note(trackOf(frame, pair), null, work.truthLeaves(pair));
+      } else {
+        this.noteCalm(truthOf(frame, pair), work.truthLeaves(pair));
+        this.noteCalm(trackOf(frame, pair), work.trackLeaves(pair));
+      }
+      work.decide(pair, null);
     }
-    work.decide(pair, null);
   }
 
   /** Notes what a member was in before and after the frame that is reworked. */
@@ -419,6 +467,42 @@ export class Frontier {
   private comeIn(member: Member): void {
     if (member.changed) member.now = member.changedTo;
     else member.now = member.reworkStamp === this.stamp ? member.before : null;
+  }
+
+  /**
+   * Settles the pairs of fresh ones who will be held for certain, and what their ends have besides; the others are the
+   * first of `found`. Returns how many those are. Nobody is settled beside one who is undecided: undecided candidates
+   * may be taken for others that say the same, and a frame that has made no decision of them would not hear of it.
+   */
+  private foresee(frame: FrameRecord, work: FrameWork, pairs: Int32Array, pairCount: number): number {
+    const { found, stamp } = this;
+    for (let n = 0; n < pairCount; n++) {
+      const truth = truthOf(frame, pairs[n]);
+      const track = trackOf(frame, pairs[n]);
+      if (isUndecided(truth) || isUndecided(track)) truth.besideStamp = track.besideStamp = stamp;
+    }
+    for (let n = 0; n < pairCount; n++) {
+      const pair = pairs[n];
+      const truth = truthOf(frame, pair);
+      const track = trackOf(frame, pair);
+      if (truth.now !== null || track.now !== null) continue;
+      if (truth.besideStamp === stamp || track.besideStamp === stamp || !this.isForegone(frame, pair)) continue;
+      const held = heldBy(frame.edges[pair]);
+      this.settle(frame, work, pair, held, held, BEGINS);
+      this.noteMade(truth, held);
+      this.noteMade(track, held);
+      truth.foreseenStamp = track.foreseenStamp = stamp;
+    }
+    let count = 0;
+    for (let n = 0; n < pairCount; n++) {
+      const pair = pairs[n];
+      if (work.calm(pair) === BEGINS) continue;
+      const truth = truthOf(frame, pair);
+      const track = trackOf(frame, pair);
+      if (truth.foreseenStamp !== stamp && track.foreseenStamp !== stamp) found[count++] = pair;
+      else this.settle(frame, work, pair, truth.now, track.now, CALM);
+    }
+    return count;
   }
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
@@ -714,6 +798,8 @@ function collect(member: Member, side: Basket<Member>, stamp: number): void {
     trackBasket.add(track);
   }
 }
+
+const isUndecided = ({ now }: Member) => now !== null && !now.decided;
 
 /** Notes who has no pair in a frame. */
 function hide(members: readonly Member[], endStamp: number, number: number): void {
