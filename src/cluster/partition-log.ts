@@ -113,6 +113,12 @@ export class PartitionLog {
     return { durable: batch.durable, index };
   }
 
+  /** Resolves when everything is stored that was accepted by now, or is not going to be. */
+  async settled(): Promise<void> {
+    const last: Promise<unknown> | null = this.#waiting.at(-1)?.durable ?? this.#underway;
+    await last?.catch(() => {});
+  }
+
   get queuedBytes(): number {
     return this.#waitingBytes;
   }

@@ -7,6 +7,7 @@
  * they are not in the chain, and a link is written only when there is an event to store.
  */
 import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { eventKey } from '../store/commit.js';
 import type { DurableLog, LogGauges, LogOwner, Snapshot, Stored } from '../store/log-port.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
@@ -76,9 +77,8 @@ export class SharedLog implements DurableLog {
   #links = 0;
   /** records that were read to take the partition over */
   replayed = 0;
-  /** milliseconds to claim it and to read its snapshots, and to read the events of the past */
+  /** milliseconds to claim it and to read its snapshots */
   openMs = 0;
-  eventsMs = 0;
 
   private constructor(
     readonly parts: SharedLogParts,
@@ -94,7 +94,7 @@ export class SharedLog implements DurableLog {
     this.publishedUpTo = this.#publishedUpTo = chain.upTo;
     this.lastPosition = endOf(last);
     this.#delivered = Math.max(first - 1, 0);
-    this.#batches = stream.read(first, this.#over.signal);
+    this.#batches = stream.read(first, this.#over.signal, last);
   }
 
   /** Claims the partition: from now on the owner before can publish nothing. */
@@ -287,17 +287,18 @@ export class SharedLog implements DurableLog {
     if (event !== null) this.#keys.set(event as object, key);
   }
 
-  /** Of the chain, as far as it is kept. */
+  /** Of the chain, as far as it is kept. Streams are rebuilt meanwhile: it takes no more than its turns. */
   async events(): Promise<Array<{ key: string; event: unknown }>> {
     const { layout, partition } = this.parts;
-    const began = performance.now();
     const found: Array<{ key: string; event: unknown }> = [];
-    for (const { bytes } of await readAll(layout.connection, layout.eventStream, layout.eventSubject(partition))) {
+    const [stream, subject] = [layout.eventStream, layout.eventSubject(partition)];
+    for (const { bytes } of await readAll(layout.connection, stream, subject, this.#over.signal)) {
+      if (this.#over.signal.aborted) return [];
       const { upTo, events } = decodeLink(bytes);
       for (const [n, { key, event }] of (events as StoredEvent[]).entries())
         found.push({ key: key ?? eventKey(upTo, n), event });
+      await turn();
     }
-    this.eventsMs = performance.now() - began;
     return found;
   }
 
@@ -320,8 +321,9 @@ export class SharedLog implements DurableLog {
     }
   }
 
-  /** What was appended here is delivered, and snapshots whose events are out are stored. */
+  /** What was appended here is stored and delivered, and snapshots whose events are out are stored. */
   async flush(): Promise<void> {
+    await this.parts.writer.settled();
     await this.catchUp();
     while (this.#saving) await this.#saving;
   }

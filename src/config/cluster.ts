@@ -89,6 +89,12 @@ export const cluster = (context: Context) =>
       ),
       linksKept: field(count(100), 10_000, 'groups of events that are kept for each partition'),
       purgeMs: field(positive(), 5000, 'how often records that snapshots cover are looked for', 'milliseconds'),
+      replayRecords: field(
+        count(),
+        40_000,
+        'frames of all streams of a partition that a takeover may have to repeat, as long as there are at most 200 streams: more snapshots for a shorter takeover',
+        'frames',
+      ),
       heldBatches: field(
         count(),
         5000,

@@ -95,6 +95,8 @@ export class Live {
   /** resolves when every stream is there */
   recovered: Promise<void> = Promise.resolve();
   #recovering = true;
+  /** resolves when the events of before are listed too */
+  past: Promise<void> = Promise.resolve();
   #tellFenced!: (reason: string) => void;
   /** resolves, with the reason, when somebody else owns the log; from then on nothing is published, and it is closed */
   readonly fenced = new Promise<string>((resolve) => {
@@ -114,7 +116,10 @@ export class Live {
   ) {
     const { data, evaluation, limits } = config;
     this.#history = new EventHistory(log, limits.recentEvents);
-    this.#snapshots = new Snapshots(log, data.snapshotFrames, evaluation.sliceMs * 3, data.commitBytes);
+    const { snapshotFrames: everyRecords, commitBytes: flushBytes } = data;
+    const { replayRecords } = opening;
+    const turns = { everyRecords, pauseMs: evaluation.sliceMs * 3, flushBytes, replayRecords };
+    this.#snapshots = new Snapshots(log, turns, (name) => this.#streams.evaluated(name));
     this.#quarantine = new Quarantine(mark.folder, logger, mark.culprits);
     this.#streams = new Streams({
       evaluation,
@@ -189,14 +194,17 @@ export class Live {
     const mark = new ApplyMark(folder, log.lastPosition);
     const workers = new Workers(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
     const { afterReading = nextTurn, resumes = true, configures = true } = machine;
-    const opening = { resumes, configures };
+    const { replayRecords = Number.POSITIVE_INFINITY } = machine;
+    const opening = { resumes, configures, replayRecords };
     const live = new Live(config, clock, logger, log, workers, mark, afterReading, opening);
     return live;
   }
 
   /** Light streams first, then all are served while heavy ones are rebuilt; or, with `complete`, when all are there. */
   async #recover(complete: boolean): Promise<void> {
-    await this.#history.load();
+    const past = this.#loadPast();
+    // a log that others wait for is served before its past is read
+    if (!this.log.shared) await past;
     const unpublished = await this.#recovery.replay(this.#results$, complete);
     if (this.#stopping) return;
     this.#wire();
@@ -214,6 +222,15 @@ export class Live {
     this.#recovering = false;
     this.#publication?.schedule();
     this.#recovery.finish();
+  }
+
+  /** The events of before, for whoever asks for them. */
+  #loadPast(): Promise<void> {
+    this.past = this.#history.load().catch((error) => {
+      if (!this.log.shared) throw error;
+      if (!this.#stopping) this.logger.warn('past_unread', { error });
+    });
+    return this.past;
   }
 
   #newPublication(): Publication | null {

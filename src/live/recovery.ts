@@ -26,6 +26,8 @@ export interface Opening {
   resumes?: boolean;
   /** streams are judged by the configuration of this start; else by that of before */
   configures?: boolean;
+  /** records of all streams that the next one who opens it may have to repeat; as many as come unless given */
+  replayRecords?: number;
 }
 
 export class Recovery {

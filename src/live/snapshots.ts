@@ -2,12 +2,28 @@
  * When streams are snapshotted. A record is dropped from the log only when a snapshot covers it, and recovery replays
  * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves,
  * when the log is held back by it, and at the end. A retired stream leaves a mark instead.
+ *
+ * Where others wait for a recovery, all streams together are to be repeated in a bounded time: the one whose last
+ * snapshot is the oldest has its turn when so many records of any stream have come since.
  */
 import type { DurableLog } from '../store/log-port.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
 
 /** milliseconds of work in a worker: recovery repeats no more of it than about this much */
 const WORK_MS = 3000;
+/** records of a stream between two snapshots, at least: one takes as long as about a hundred records */
+const LEAST_RECORDS = 200;
+
+export interface SnapshotSettings {
+  /** a stream is snapshotted after so many records */
+  everyRecords: number;
+  /** milliseconds between two snapshots of streams in this thread, as far as their turn can wait */
+  pauseMs: number;
+  /** at the end, so much may wait for the disk */
+  flushBytes: number;
+  /** records of all streams that a recovery may have to repeat; infinite unless others wait for it */
+  replayRecords: number;
+}
 
 export class Snapshots {
   /** stream: records since its last snapshot */
@@ -15,29 +31,48 @@ export class Snapshots {
   /** stream: milliseconds of work since its last snapshot, in a worker */
   readonly #workMs = new Map<string, number>();
   #savedMs = Number.NEGATIVE_INFINITY;
+  /** records of all streams so far */
+  #applied = 0;
+  /** stream: how many there were when the first came that its snapshot lacks; the oldest first */
+  readonly #uncovered = new Map<string, number>();
 
   constructor(
     readonly log: DurableLog,
-    /** a stream is snapshotted after so many records */
-    readonly everyRecords: number,
-    /** milliseconds between two snapshots of streams in this thread, as far as their turn can wait */
-    readonly pauseMs: number,
-    /** at the end, so much may wait for the disk */
-    readonly flushBytes: number,
+    readonly settings: SnapshotSettings,
+    /** a stream that is evaluated here and now */
+    readonly find: (stream: string) => RunningStream | undefined = () => undefined,
   ) {}
 
   /** A record of this stream was applied; `workMs` is what it took in a worker. */
   count(stream: RunningStream, workMs = 0): void {
     const records = (this.#records.get(stream.name) ?? 0) + 1;
     this.#records.set(stream.name, records);
+    this.#applied++;
+    if (!this.#uncovered.has(stream.name)) this.#uncovered.set(stream.name, this.#applied);
     if (workMs > 0 && this.#addWork(stream.name, workMs) >= WORK_MS) {
       void this.save(stream);
       return;
     }
-    if (records < this.everyRecords) return;
-    // streams of the same age take turns: a snapshot takes milliseconds
-    const soon = performance.now() < this.#savedMs + this.pauseMs;
-    if (!soon || records >= 2 * this.everyRecords) this.save(stream);
+    const { everyRecords, pauseMs } = this.settings;
+    if (records < everyRecords) this.#saveOldest();
+    else {
+      // streams of the same age take turns: a snapshot takes milliseconds
+      const soon = performance.now() < this.#savedMs + pauseMs;
+      if (!soon || records >= 2 * everyRecords) this.save(stream);
+    }
+  }
+
+  /** Saves the stream with the oldest snapshot, when a recovery would have to repeat too much because of it. */
+  #saveOldest(): void {
+    const { replayRecords } = this.settings;
+    if (replayRecords === Number.POSITIVE_INFINITY) return;
+    const [[name, since]] = this.#uncovered;
+    const most = Math.max(replayRecords, LEAST_RECORDS * this.#uncovered.size);
+    if (this.#applied - since < most) return;
+    const stream = this.find(name);
+    if (stream?.inRecord) return;
+    if (stream) void this.save(stream);
+    else this.#uncovered.delete(name);
   }
 
   #addWork(name: string, workMs: number): number {
@@ -49,12 +84,14 @@ export class Snapshots {
   /** Resolves when the log has it; at once unless the stream runs in a worker. */
   save(stream: RunningStream): void | Promise<void> {
     this.#records.set(stream.name, 0);
+    this.#uncovered.delete(stream.name);
     this.#workMs.delete(stream.name);
     return stream.snapshot((snapshot) => this.store(stream.name, snapshot));
   }
 
   store(name: string, { state, position }: StreamSnapshot): void {
     this.#records.set(name, 0);
+    this.#uncovered.delete(name);
     this.log.saveSnapshot(name, position, state);
     this.#savedMs = performance.now();
   }
@@ -70,13 +107,14 @@ export class Snapshots {
       // an answer would come too late
       if (stream.queuedAhead > 0 || this.#records.get(stream.name) === 0) continue;
       await this.save(stream);
-      if (this.log.gauges.queuedBytes > this.flushBytes) await this.log.flush().catch(() => {});
+      if (this.log.gauges.queuedBytes > this.settings.flushBytes) await this.log.flush().catch(() => {});
     }
   }
 
   /** The stream is retired, as of the record at this position. */
   retire(name: string, position: number): void {
     this.#records.delete(name);
+    this.#uncovered.delete(name);
     this.#workMs.delete(name);
     this.log.saveSnapshot(name, position, null);
   }

@@ -123,6 +123,12 @@ export class Streams implements WorkerOwner {
     return this.#entries.get(name)?.stream;
   }
 
+  /** A stream that is neither rebuilt nor suspended. */
+  evaluated(name: string): RunningStream | undefined {
+    const stream = this.get(name);
+    return stream instanceof DetachedStream ? undefined : stream;
+  }
+
   /** Of the last record that was applied, or sent to a worker. */
   get handledPosition(): number {
     return this.#handledPosition;

@@ -448,7 +448,7 @@ export class Member implements Cores {
       case 'reports':
         return this.#owned.flatMap(({ live }) => live.reports()).map(sentReport);
       case 'recentEvents':
-        return this.#owned.flatMap(({ live }) => live.recentEvents());
+        return (await Promise.all(this.#owned.map((owned) => owned.recentEvents()))).flat();
       case 'trends': {
         const [series, points] = about as [Partial<Filter>, number];
         return this.#owned.flatMap(({ core }) => core.trends({ ...series, covers: () => true }, points));

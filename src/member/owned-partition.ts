@@ -82,6 +82,7 @@ export class OwnedPartition {
     const live: Live = await Live.start(config, clock, logger, {
       folder: new DataFolder(dir),
       resumes: false,
+      replayRecords: settings.replayRecords,
       afterReading: async () => owned?.unheardStreams() ?? live.streams().map(({ stream }) => stream),
       // asked when the log is open; older configurations than that of before change nothing
       get configures() {
@@ -147,8 +148,14 @@ export class OwnedPartition {
       this.live.reportRefused(feed, type, what),
     window: (stream: string, tracker: string, profile: string) => this.live.window(stream, tracker, profile),
     moment: (wanted: MomentQuery) => this.live.moment(wanted),
-    recentEvents: (stream: string) => this.live.recentEvents(stream),
+    recentEvents: (stream: string) => this.recentEvents(stream),
   };
+
+  /** With those of before this process owned it. */
+  async recentEvents(stream?: string): Promise<LiveEvent[]> {
+    await this.live.past;
+    return this.live.recentEvents(stream);
+  }
 
   #answer(asked: unknown): unknown {
     const [question, ...about] = asked as [string, ...unknown[]];

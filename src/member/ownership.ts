@@ -118,9 +118,10 @@ export class Ownership {
       meters.counts.replayed += owned.log.replayed;
       meters.takeover.observe(ms / 1000);
       gained(owned);
-      const { openMs, eventsMs, replayed } = owned.log;
-      const parts = { openMs: Math.round(openMs), eventsMs: Math.round(eventsMs), replayed };
-      logger.info('partition_taken', { partition, before, ms: Math.round(ms), ...parts });
+      const { openMs, replayed } = owned.log;
+      const streams = owned.live.streams().length;
+      const parts = { ms: Math.round(ms), openMs: Math.round(openMs), streams, replayed };
+      logger.info('partition_taken', { partition, before, ...parts });
       void owned.live.fenced.then((reason) => this.#lose(place, owned, reason));
     } catch (error) {
       logger.error('partition_not_taken', { partition, error });

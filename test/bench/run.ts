@@ -13,6 +13,7 @@ const BENCHMARKS = [
   'scores',
   'spikes',
   'study',
+  'takeover',
 ];
 if (!BENCHMARKS.includes(name)) {
   console.error(`no benchmark is called ${name}; there are ${BENCHMARKS.join(', ')}`);

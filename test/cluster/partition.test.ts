@@ -130,6 +130,22 @@ describe('a partition on one broker', () => {
     await log.close(1000);
   });
 
+  it('drops what is below a batch and nothing else, also when that is the first', async () => {
+    const stream = await PartitionStream.open(connection, 'LOG', 'log.0', SETTINGS);
+    for (let n = 0; n < 5; n++) await stream.append(Buffer.from('x'), SETTINGS.timeoutMs);
+    const first = async () => (await stream.manager.streams.info('LOG')).state.first_seq;
+    for (const [below, left] of [
+      [0, 1],
+      [1, 1],
+      [2, 2],
+      [4, 4],
+      [3, 4],
+    ]) {
+      await stream.purgeBelow(below);
+      assert.equal(await first(), left, `what is below ${below} is dropped`);
+    }
+  });
+
   it('replaces a value only under the revision that was read', async () => {
     const one = await cell();
     assert.deepEqual(await one.read(), { revision: 0, bytes: new Uint8Array(0) });
@@ -212,6 +228,33 @@ describe('a partition on one broker', () => {
     assert.equal(await sleeper.acquire(), false);
     nowMs += 60_000;
     assert.equal(await sleeper.acquire(), false);
+  });
+});
+
+describe('brokers that do not answer', () => {
+  before(function () {
+    skipUnlessNats(this);
+  });
+
+  it('are left for another one, though their connection lives', async () => {
+    const brokers = [new NatsServer(), new NatsServer()];
+    for (const broker of brokers) await broker.start();
+    const servers = brokers.map(({ url }) => url);
+    // pings would say so only after minutes
+    const patient = { name: 'test', servers, connectTimeoutMs: 2000, heartbeatMs: 600_000, reconnectMs: 50 };
+    const connection = await connectNats(patient);
+    const settings = { name: 'EV', subjects: ['ev.*'], replicas: 1, maxBytes: MAX_BYTES };
+    const asked = brokers.find(({ port }) => connection.getServer().endsWith(`:${port}`))!;
+    const other = brokers.find((broker) => broker !== asked)!;
+    const elsewhere = await connectTo([other.url]);
+    await makeStream(elsewhere, settings);
+    asked.suspend();
+    const cell = await Cell.open(connection, { stream: 'EV', subject: 'ev.0', timeoutMs: 50, retryMs: 10 });
+    assert.equal(await cell.write(0, Buffer.from('a')), 1);
+    assert.ok(connection.getServer().endsWith(`:${other.port}`));
+    await connection.close();
+    await elsewhere.close();
+    for (const broker of brokers) await broker.close();
   });
 });
 

@@ -41,8 +41,8 @@ describe('the log of a partition on a broker', () => {
     await broker.close();
   });
 
-  const open = async (purgeMs = 60_000) => {
-    const writer = new PartitionLog(await layout.log(0), WRITING);
+  const open = async (purgeMs = 60_000, gatherMs = WRITING.gatherMs) => {
+    const writer = new PartitionLog(await layout.log(0), { ...WRITING, gatherMs });
     const lost: string[] = [];
     const delivered: Stored[] = [];
     const owner = {
@@ -82,6 +82,19 @@ describe('the log of a partition on a broker', () => {
     );
     await assert.rejects(log.publish(second, [{ type: 'spike', n: 2 }]), FencedError);
     await next.log.kill();
+    await log.kill();
+  });
+
+  it('is flushed when what was appended here is delivered, also what was still gathered', async () => {
+    const { log, delivered } = await open(60_000, 200);
+    for await (const _ of log.records());
+    log.follow();
+    void log.append({ kind: 'tick', stream: 's', atMs: 77 });
+    await log.flush();
+    assert.deepEqual(
+      delivered.map(({ record }) => record.atMs),
+      [77],
+    );
     await log.kill();
   });
 

@@ -24,9 +24,15 @@ const streamAt = (name: string, { position = 1, inRecord = false, queuedAhead = 
   return { name, inRecord, queuedAhead, snapshot } as Partial<RunningStream> as RunningStream;
 };
 
-function start(everyRecords: number, pauseMs: number) {
+function start(
+  everyRecords: number,
+  pauseMs: number,
+  replayRecords = Number.POSITIVE_INFINITY,
+  find: (name: string) => RunningStream | undefined = () => undefined,
+) {
   const log = new FakeLog();
-  return { log, snapshots: new Snapshots(log as unknown as Log, everyRecords, pauseMs, 1e6) };
+  const settings = { everyRecords, pauseMs, flushBytes: 1e6, replayRecords };
+  return { log, snapshots: new Snapshots(log as unknown as Log, settings, find) };
 }
 
 describe('snapshots', () => {
@@ -41,6 +47,40 @@ describe('snapshots', () => {
     for (let position = 1; position <= 6; position++)
       for (const name of ['a', 'b']) snapshots.count(streamAt(name, { position }));
     assert.deepEqual(log.saved, ['a@3', 'b@6']);
+  });
+
+  it('are made of the stream that has waited longest, so that all together have no more than so much to repeat', () => {
+    const applied: string[] = [];
+    const covered = new Map<string, number>();
+    const { log, snapshots } = start(1e6, 0, 1000, (name) => streamAt(name, { position: applied.length }));
+    const save = log.saveSnapshot;
+    log.saveSnapshot = (name, position, state) => {
+      covered.set(name, position);
+      return save(name, position, state);
+    };
+    let most = 0;
+    for (let n = 0; n < 3200; n++) {
+      // one that has a record now and then holds back as much as one that has many
+      const name = n % 1500 === 0 ? 'rare' : `busy-${n % 3}`;
+      applied.push(name);
+      snapshots.count(streamAt(name, { position: applied.length }));
+      const first = applied.findIndex((one, at) => at >= (covered.get(one) ?? 0));
+      most = Math.max(most, first < 0 ? 0 : applied.length - first);
+    }
+    assert.equal(most, 1000, 'records behind the first that no snapshot covers');
+    assert.deepEqual([...covered.keys()].sort(), ['busy-0', 'busy-1', 'busy-2', 'rare']);
+  });
+
+  it('leave time for records: a stream has two hundred of them before its next turn, however many streams there are', () => {
+    const { log, snapshots } = start(1e6, 0, 1000, (name) => streamAt(name));
+    for (let n = 0; n < 100 * 1000; n++) snapshots.count(streamAt(`s${n % 100}`));
+    assert.ok(log.saved.length > 300 && log.saved.length <= 500, `${log.saved.length} snapshots of 100,000 records`);
+  });
+
+  it('of a stream that waits to be rebuilt are not asked for', () => {
+    const { log, snapshots } = start(1e6, 0, 1, () => undefined);
+    for (let n = 0; n < 1000; n++) snapshots.count(streamAt(`s${n % 2}`));
+    assert.deepEqual(log.saved, []);
   });
 
   it('are made when the log is held back, but not in the middle of a record', () => {

@@ -107,7 +107,12 @@ function start(dir: string, stored: StoredData = {}) {
     mark: { at() {} },
     workers: workers as unknown as Workers,
     history: { add() {} } as unknown as EventHistory,
-    snapshots: new Snapshots({ saveSnapshot } as unknown as Log, 1000, 0, 1e6),
+    snapshots: new Snapshots({ saveSnapshot } as unknown as Log, {
+      everyRecords: 1000,
+      pauseMs: 0,
+      flushBytes: 1e6,
+      replayRecords: Number.POSITIVE_INFINITY,
+    }),
     logger,
     lastPosition: 10,
     onApplied: (record) => applied.push(record),

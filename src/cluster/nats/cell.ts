@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import { JetStreamApiError, type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
-import type { NatsConnection } from './connection.js';
+import { type NatsConnection, noticeUnanswered } from './connection.js';
 
 /** Somebody else has written since: whoever gets this is no longer the owner. */
 export class FencedError extends Error {
@@ -60,10 +60,11 @@ export class Cell {
    */
   async write(revision: number, bytes: Uint8Array, signal?: AbortSignal): Promise<number> {
     const id = randomUUID();
+    const sinceMs = performance.now();
     for (;;) {
       const written = await this.#attempt(revision, bytes, id);
       if (written !== null) return written;
-      await this.#pause(signal);
+      await this.#pause(sinceMs, signal);
     }
   }
 
@@ -93,6 +94,7 @@ export class Cell {
 
   async #last(signal?: AbortSignal): Promise<CellValue & { id: string }> {
     const { stream, subject } = this.settings;
+    const sinceMs = performance.now();
     for (;;) {
       try {
         const message = await this.manager.streams.getMessage(stream, { last_by_subj: subject });
@@ -103,12 +105,13 @@ export class Cell {
         if (error instanceof JetStreamApiError && error.code === NO_MESSAGE)
           return { revision: 0, bytes: new Uint8Array(0), id: '' };
       }
-      await this.#pause(signal);
+      await this.#pause(sinceMs, signal);
     }
   }
 
-  async #pause(signal?: AbortSignal): Promise<void> {
+  async #pause(sinceMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
+    noticeUnanswered(this.connection, sinceMs, this.settings.timeoutMs);
     if (this.connection.isClosed()) throw new Error('the connection to the brokers is closed');
     await new Promise((resolve) => setTimeout(resolve, this.settings.retryMs));
   }

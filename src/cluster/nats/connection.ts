@@ -75,3 +75,20 @@ export function onReconnect(connection: NatsConnection, again: () => void): void
     for await (const { type } of connection.status()) if (type === 'reconnect') again();
   })();
 }
+
+/** timeouts in a row after which another server is tried; brokers choose a leader within four or five */
+const TIMEOUTS_MAX = 5;
+/** when a connection last changed its server for that, by our monotonic clock */
+const changedMs = new WeakMap<NatsConnection, number>();
+
+/**
+ * What was asked over this connection has not been answered since then. Servers may hear us and not each other: after
+ * a while the next one is tried, which may know who answers.
+ */
+export function noticeUnanswered(connection: NatsConnection, sinceMs: number, timeoutMs: number): void {
+  const nowMs = performance.now();
+  const waitingMs = nowMs - Math.max(sinceMs, changedMs.get(connection) ?? 0);
+  if (waitingMs < TIMEOUTS_MAX * timeoutMs || connection.isClosed()) return;
+  changedMs.set(connection, nowMs);
+  connection.reconnect().catch(() => {});
+}

@@ -32,8 +32,14 @@ export interface FollowSettings {
   retryMs?: number;
   /** messages that may be on their way */
   messagesAhead?: number;
-  /** there is a message with this number, or a later one; unless given, all of the stream is followed */
+  /** there is a message with this number, or a later one */
   upTo?: number;
+}
+
+/** How far somebody is who reads. */
+interface Reading extends FollowSettings {
+  newest: number;
+  patience: number;
 }
 
 export interface Followed {
@@ -50,8 +56,15 @@ export const FROM_HEADER = 'Tgospa-From';
 const DEFAULTS = { timeoutMs: 2000, retryMs: 100, messagesAhead: 100 };
 /** How consumers are asked: one that is gone is noticed after two heartbeats. */
 const PULLS = { expires: 4000, idle_heartbeat: 1000 };
-/** how often a consumer that brings nothing is compared with the leader */
-const COMPARE_MS = 1000;
+/** how often one looks whether a consumer brings something */
+const LOOK_MS = 250;
+/** looks without anything new, after which the leader is asked what it has */
+const ASK_LOOKS = 4;
+/**
+ * looks after which a consumer is given up that has not brought what is known to be there; on a busy machine even the
+ * next one may need longer, so each gets twice the time of the one before, up to a limit
+ */
+const PATIENCE_LOOKS = { first: 3, most: 24 };
 /** a broker forgets a consumer that nobody has asked for so long, in nanoseconds */
 const INACTIVE_NS = 30e9;
 /** answers in a row that there is no such stream, after which there is none */
@@ -77,12 +90,16 @@ export async function* follow(
 ): AsyncGenerator<Followed> {
   const { timeoutMs, retryMs } = { ...DEFAULTS, ...settings };
   const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
-  const reading = { ...settings, newest: settings.from === 'newest' ? 0 : settings.from - 1 };
+  const newest = settings.from === 'newest' ? 0 : settings.from - 1;
+  const reading: Reading = { ...settings, newest, patience: PATIENCE_LOOKS.first };
   let absent = 0;
   while (!signal.aborted) {
+    let brought = false;
     try {
       for await (const message of readOnce(manager, reading, signal)) {
         absent = 0;
+        reading.patience = PATIENCE_LOOKS.first;
+        brought = true;
         if (reading.from !== 'newest') reading.from = message.sequence + 1;
         reading.newest = Math.max(reading.newest, message.sequence);
         yield message;
@@ -92,17 +109,14 @@ export async function* follow(
       if (absent >= ABSENT_MAX) throw error;
     }
     if (signal.aborted) return;
+    if (!brought) reading.patience = Math.min(2 * reading.patience, PATIENCE_LOOKS.most);
     if (connection.isClosed()) throw new Error('the connection to the brokers was closed');
     await new Promise((resolve) => setTimeout(resolve, retryMs));
   }
 }
 
 /** What one consumer delivers, until anything is odd. */
-async function* readOnce(
-  manager: JetStreamManager,
-  settings: FollowSettings & { newest: number },
-  signal: AbortSignal,
-): AsyncGenerator<Followed> {
+async function* readOnce(manager: JetStreamManager, settings: Reading, signal: AbortSignal): AsyncGenerator<Followed> {
   const { stream, messagesAhead } = { ...DEFAULTS, ...settings };
   const name = `follow-${randomUUID()}`;
   const info = await manager.consumers.add(stream, configOf(name, settings));
@@ -146,21 +160,27 @@ async function stopWhenOdd(messages: ConsumerMessages, stop: () => void): Promis
   for await (const { type } of messages.status()) if (ODD.has(type)) stop();
 }
 
-/** What the leader had at one look must have come by the next one, or something else in between. */
+/** What is known to be there must come, or something else in between. */
 function stopWhenBehind(
   manager: JetStreamManager,
   messages: ConsumerMessages,
-  settings: FollowSettings & { newest: number },
+  settings: Reading,
   stop: () => void,
 ): NodeJS.Timeout {
-  let [received, wanted] = [0, 0];
+  let [received, idle] = [0, 0];
+  /** it is there, as was known so many looks ago */
+  let wanted = { sequence: settings.upTo ?? 0, since: 0 };
   return setInterval(async () => {
     const isIdle = messages.getReceived() === received && messages.getPending() === 0;
     received = messages.getReceived();
-    if (!isIdle) wanted = 0;
-    else if (settings.newest < wanted) stop();
-    else wanted = settings.upTo ?? (await lastSequenceOf(manager, settings.stream));
-  }, COMPARE_MS);
+    idle = isIdle ? idle + 1 : 0;
+    if (!isIdle) wanted.since = 0;
+    else if (settings.newest < wanted.sequence) {
+      if (idle - wanted.since >= settings.patience) stop();
+    } else if (idle % ASK_LOOKS === 0) {
+      wanted = { sequence: await lastSequenceOf(manager, settings.stream), since: idle };
+    }
+  }, LOOK_MS);
 }
 
 /** As the leader says; 0 when there is none to ask. */
@@ -171,10 +191,15 @@ const lastSequenceOf = (manager: JetStreamManager, stream: string): Promise<numb
   );
 
 /** Every message of a subject that was stored before this call, oldest first. */
-export async function readAll(connection: NatsConnection, stream: string, subject: string): Promise<Followed[]> {
+export async function readAll(
+  connection: NatsConnection,
+  stream: string,
+  subject: string,
+  signal?: AbortSignal,
+): Promise<Followed[]> {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const last = await manager.streams.getMessage(stream, { last_by_subj: subject });
-  return last === null ? [] : readUpTo(connection, { stream, subject, from: 1 }, last.seq);
+  return last === null ? [] : readUpTo(connection, { stream, subject, from: 1 }, last.seq, signal);
 }
 
 /** What every subject said when this sequence number was stored, or says since. */
@@ -189,13 +214,16 @@ export async function readNewest(
 }
 
 /** One of the messages must have this number, or a later one. */
-async function readUpTo(connection: NatsConnection, settings: FollowSettings, upTo: number): Promise<Followed[]> {
-  const over = new AbortController();
+async function readUpTo(
+  connection: NatsConnection,
+  settings: FollowSettings,
+  upTo: number,
+  signal = new AbortController().signal,
+): Promise<Followed[]> {
   const read: Followed[] = [];
-  for await (const message of follow(connection, { messagesAhead: 500, upTo, ...settings }, over.signal)) {
+  for await (const message of follow(connection, { messagesAhead: 500, upTo, ...settings }, signal)) {
     read.push(message);
     if (message.sequence >= upTo) break;
   }
-  over.abort();
   return read;
 }

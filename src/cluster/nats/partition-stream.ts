@@ -12,7 +12,7 @@ import {
   StorageType,
 } from '@nats-io/jetstream';
 import { headers } from '@nats-io/transport-node';
-import type { NatsConnection } from './connection.js';
+import { type NatsConnection, noticeUnanswered } from './connection.js';
 import { FROM_HEADER, follow, isAbsent } from './follow.js';
 
 export interface StreamSettings {
@@ -85,6 +85,9 @@ export interface Patience {
 }
 
 export class PartitionStream {
+  /** when the first of the attempts to append failed that have all failed since; by our monotonic clock */
+  #unansweredMs: number | null = null;
+
   private constructor(
     readonly connection: NatsConnection,
     readonly name: string,
@@ -108,8 +111,14 @@ export class PartitionStream {
     const head = headers();
     head.set(FROM_HEADER, from);
     try {
-      return (await this.manager.jetstream().publish(this.subject, bytes, { timeout: timeoutMs, headers: head })).seq;
+      const { seq } = await this.manager
+        .jetstream()
+        .publish(this.subject, bytes, { timeout: timeoutMs, headers: head });
+      this.#unansweredMs = null;
+      return seq;
     } catch (error) {
+      this.#unansweredMs ??= performance.now();
+      noticeUnanswered(this.connection, this.#unansweredMs, this.patience.timeoutMs);
       if (error instanceof JetStreamApiError && FULL_CODES.includes(error.code))
         throw new StreamFullError(`stream ${this.name} is full: ${error.message}`);
       throw error;
@@ -133,14 +142,16 @@ export class PartitionStream {
     }
   }
 
-  /** Every batch from a sequence number on, in order, without end; over cuts and elections. */
-  read(first: number, signal: AbortSignal): AsyncGenerator<Batch> {
+  /** Every batch from a sequence number on, in order, without end; over cuts and elections. `last` is there by now. */
+  read(first: number, signal: AbortSignal, last?: number): AsyncGenerator<Batch> {
     const { name, subject, patience } = this;
-    return follow(this.connection, { stream: name, subject, from: Math.max(1, first), ...patience }, signal);
+    const from = Math.max(1, first);
+    return follow(this.connection, { stream: name, subject, from, upTo: last, ...patience }, signal);
   }
 
-  /** Drops every batch before this one. */
+  /** Drops every batch before this one. nats-server takes "before the first" for no limit at all, and drops everything. */
   async purgeBelow(sequence: number): Promise<void> {
+    if (sequence <= 1) return;
     await this.manager.streams.purge(this.name, { filter: this.subject, seq: sequence });
   }
 }

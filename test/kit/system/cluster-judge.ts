@@ -1,7 +1,8 @@
 /**
  * Judges what a cluster left on its brokers. The log is the order of everything: replayed by one owner that nobody
  * interrupts, it must give the chain of events that the owners published together, event by event, and the windows they
- * serve; what clients saw acked is in it, once and in order.
+ * serve; what clients saw acked is in it, once and in order. What the last owner had no time to publish is published by
+ * a next one, as it would be in a cluster that goes on.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +14,9 @@ import { decodeLink, type Link } from '../../../src/cluster/event-chain.js';
 import { Layout } from '../../../src/cluster/layout.js';
 import type { NatsConnection } from '../../../src/cluster/nats/connection.js';
 import { readAll } from '../../../src/cluster/nats/follow.js';
-import { readConfig } from '../../../src/config/config.js';
+import { PartitionLog } from '../../../src/cluster/partition-log.js';
+import { SharedLog } from '../../../src/cluster/shared-log.js';
+import { type Config, readConfig } from '../../../src/config/config.js';
 import { Live } from '../../../src/live/pipeline.js';
 import { DataFolder } from '../../../src/store/folder.js';
 import { type LogRecord, RecordReader } from '../../../src/store/record.js';
@@ -35,6 +38,8 @@ export interface Verdict {
   windows: Map<string, unknown>;
 }
 
+/** Nothing is due. */
+const STILL = { now: () => 0, ticks: () => NEVER };
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 export async function judge(
@@ -51,6 +56,7 @@ export async function judge(
   const verdict: Verdict = { records: 0, repeated: 0, events: 0, claims: 0, windows: new Map() };
   const seen = new Map<string, number>();
   for (let p = 0; p < read.cluster!.partitions; p++) {
+    await conclude(layout, p, read);
     const batches = (await allOf(layout.logStream(p), layout.logSubject(p))).map(({ bytes }) => decode(bytes));
     for (const record of batches.flat()) count(record, seen, verdict);
     const links = (await allOf(layout.eventStream, layout.eventSubject(p))).map(({ bytes }) => decodeLink(bytes));
@@ -63,6 +69,29 @@ export async function judge(
   for (const [feed, seq] of acked)
     assert.ok((seen.get(feed) ?? 0) >= seq, `${feed}: ${seq} was acked, and the log has ${seen.get(feed) ?? 0}`);
   return verdict;
+}
+
+/**
+ * An owner that has little time to stop leaves something to publish to the next one, as one that is killed does. Here
+ * is the next one: afterwards nothing is left.
+ */
+async function conclude(layout: Layout, partition: number, { cluster, ...config }: Config): Promise<void> {
+  const { logKeepBytes, purgeMs, heldBatches, timeoutMs, retryMs, stallMs } = cluster!;
+  const { groupCommitMs: gatherMs, commitBytes: batchBytes, queueMaxBytes } = config.data;
+  const writing = { gatherMs, batchBytes, queueMaxBytes, timeoutMs, retryMs, stallMs };
+  const writer = new PartitionLog(await layout.log(partition), writing);
+  const settings = { logKeepBytes, purgeMs, heldBatches, configVersion: 0 };
+  const dir = mkdtempSync(join(tmpdir(), 'tgospa-judge-'));
+  const evaluation = { ...config.evaluation, threads: 0 };
+  const live = await Live.open({ ...config, cluster: null, data: { ...config.data, dir }, evaluation }, STILL, quiet, {
+    openLog: (_data, owner) => SharedLog.open({ layout, partition, owner: 'judge', writer, settings }, owner),
+    resumes: false,
+    configures: false,
+    folder: new DataFolder(dir),
+  });
+  await live.stop();
+  await writer.close(0);
+  rmSync(dir, { recursive: true, force: true });
 }
 
 function decode(bytes: Uint8Array): LogRecord[] {
@@ -120,8 +149,7 @@ async function replay(
     data: { dir },
     evaluation: { threads: 0, budgetMs: 600_000 },
   });
-  const clock = { now: () => 0, ticks: () => NEVER };
-  const live = await Live.open(readConfig({ text, env: {} }).config, clock, quiet, {
+  const live = await Live.open(readConfig({ text, env: {} }).config, STILL, quiet, {
     openLog: partition.openLog,
     resumes: false,
     configures: false,

@@ -1,7 +1,8 @@
 /**
  * A disk whose power can be cut: ext4 in an image on a loop device. A cut stops the file system at once, without
  * writing its journal or anything else that waits in memory; what is mounted again is what had reached the image by
- * then.
+ * then: a copy of it, because somebody else's mounts (a container that was started meanwhile) may keep the old file
+ * system alive, and the same image would be that one again, without power.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +23,8 @@ export function skipUnlessPower(test: Mocha.Context): void {
 
 export class Disk {
   readonly #base = mkdtempSync(join(tmpdir(), 'tgospa-disk-'));
-  readonly #image = join(this.#base, 'image');
+  #image = join(this.#base, 'image-0');
+  #copies = 0;
   readonly folder = join(this.#base, 'disk');
 
   constructor(megabytes = 1024) {
@@ -44,6 +46,10 @@ export class Disk {
   /** After everybody who used it has ended. */
   powerUp(): void {
     run('umount', this.folder);
+    const before = this.#image;
+    this.#image = join(this.#base, `image-${++this.#copies}`);
+    run('cp', '--sparse=always', before, this.#image);
+    rmSync(before);
     this.#mount();
   }
 

@@ -41,18 +41,22 @@ export const someOf = <T>(cases: readonly T[]): readonly T[] =>
 /** As long as mocha gives a test (`package.json`): how fast other programs answer is the machine's affair. */
 export const SYSTEM_TIMEOUT_MS = 600_000;
 
+/** Longer than this between two looks, and this process stood still: that counts for nobody. */
+const PAUSE_MS = 5000;
+
 /** Waits until `probe` gives something other than undefined or false; `what` goes into the complaint. */
 export async function until<T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   withinMs = 180_000,
 ): Promise<T> {
-  const deadline = Date.now() + withinMs;
-  for (;;) {
+  let left = withinMs;
+  for (let lookedMs = Date.now(); ; lookedMs = Date.now()) {
     const value = await probe();
     if (value !== undefined && value !== false) return value;
-    if (Date.now() > deadline) assert.fail(`not within ${withinMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
+    left -= Math.min(Date.now() - lookedMs, PAUSE_MS);
+    if (left < 0) assert.fail(`not within ${withinMs} ms: ${what}`);
   }
 }
 

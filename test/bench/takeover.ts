@@ -1,0 +1,137 @@
+/**
+ * `npm run bench -- takeover [--streams S] [--fps F] [--rounds R] [--brokers 1|3]`: a partition with so many streams, its
+ * feeds through a gateway of their own, and two evaluators: the one that owns it is killed, again and again. Seconds from
+ * the kill until the other one serves all streams, of which the first are the lease's (`cluster.expiryMs`), and how many
+ * records it had to read. The last line is the whole result as JSON.
+ */
+import { parseArgs } from 'node:util';
+import WebSocket from 'ws';
+import { type ClientObject, connect } from '../../src/client.js';
+import { randomFrom } from '../kit/random.js';
+import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
+import { NatsCluster } from '../kit/system/nats.js';
+import { until } from '../kit/system/system.js';
+import { crowd } from './crowd.js';
+
+const { values } = parseArgs({
+  options: {
+    streams: { type: 'string', default: '200' },
+    fps: { type: 'string', default: '10' },
+    rounds: { type: 'string', default: '20' },
+    brokers: { type: 'string', default: '1' },
+    /** seconds before the first kill: as many records as are ever repeated must have come */
+    calm: { type: 'string', default: '25' },
+  },
+});
+const number = (name: keyof typeof values) => Number(values[name]);
+const [streams, fps, rounds] = [number('streams'), number('fps'), number('rounds')];
+const brokerCount = number('brokers');
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const random = randomFrom(1);
+const scene = crowd(20, 500, 7);
+
+interface Taken {
+  time: string;
+  event: string;
+  ms: number;
+  openMs: number;
+  streams: number;
+  replayed: number;
+}
+
+const takenBy = ({ output }: EvaluatorProcess): Taken | undefined =>
+  output
+    .split('\n')
+    .filter((line) => line.includes('"partition_taken"'))
+    .map((line) => JSON.parse(line) as Taken)
+    .at(-1);
+
+const owns = ({ output }: EvaluatorProcess): boolean =>
+  output.lastIndexOf('"partition_taken"') > output.lastIndexOf('"partition_lost"');
+
+const brokers = new NatsCluster(brokerCount);
+await brokers.start();
+const sizes = { partitions: 1, replicas: brokerCount, logMaxBytes: 1 << 29, stateMaxBytes: 1 << 29 };
+const config = (...roles: string[]) => ({
+  cluster: { servers: brokers.urls, roles, ...sizes },
+  limits: { streams: 2 * streams, connectionsPerAddress: 3 * streams, connectionsPerToken: 3 * streams },
+});
+const gateway = await EvaluatorProcess.create(config('gateway', 'reader'));
+let [owner, other] = [
+  await EvaluatorProcess.create(config('evaluator')),
+  await EvaluatorProcess.create(config('evaluator')),
+];
+await Promise.all([gateway.start(), owner.start()]);
+await until('there is an owner', () => takenBy(owner));
+await other.start();
+
+const clients = Array.from({ length: 2 * streams }, (_, n) =>
+  connect({
+    url: `${gateway.http.replace('http', 'ws')}/v1/ingest`,
+    stream: `s${n >> 1}`,
+    role: n % 2 === 0 ? 'reference' : 'tracker',
+    ...(n % 2 === 0 ? {} : { tracker: 't' }),
+    WebSocket: WebSocket as never,
+    retryForever: true,
+    backoffMs: 100,
+  }),
+);
+let k = 0;
+let isOver = false;
+const sending = (async () => {
+  const beganMs = performance.now();
+  while (!isOver) {
+    k++;
+    for (const [n, client] of clients.entries()) {
+      const { reference, tracker } = scene[(k + 7 * (n >> 1)) % scene.length];
+      client.send({ k, objects: (n % 2 === 0 ? reference : tracker) as unknown as ClientObject[] }).catch(() => {});
+    }
+    await sleep(Math.max(1, beganMs + (k * 1000) / fps - performance.now()));
+  }
+})();
+
+await sleep(1000 * number('calm'));
+const results: Array<{ seconds: number; ms: number; openMs: number; replayed: number }> = [];
+for (let round = 0; round < rounds; round++) {
+  // a busy machine may have moved it meanwhile
+  if (!owns(owner)) [owner, other] = [other, owner];
+  const killedMs = Date.now();
+  await owner.kill();
+  const {
+    time,
+    ms,
+    openMs,
+    replayed,
+    streams: taken,
+  } = await until('another has it', () => {
+    const taken = takenBy(other);
+    return taken && Date.parse(taken.time) > killedMs ? taken : undefined;
+  });
+  const seconds = (Date.parse(time) - killedMs) / 1000;
+  if (taken !== streams)
+    throw new Error(`${taken} of ${streams} streams were taken over: ${other.output.slice(-2000)}`);
+  results.push({ seconds, ms, openMs, replayed });
+  console.log(JSON.stringify(results.at(-1)));
+  [owner, other] = [other, owner];
+  await other.start();
+  // at any phase of the leases and of the snapshots
+  await sleep(2000 + 3000 * random());
+}
+isOver = true;
+await sending;
+await Promise.all(clients.map((client) => client.close({ flush: false })));
+for (const one of [other, owner, gateway]) {
+  await one.end();
+  await one.dispose();
+}
+await brokers.close();
+
+const sorted = (key: 'seconds' | 'ms' | 'replayed') => results.map((one) => one[key]).sort((a, b) => a - b);
+const at = (key: 'seconds' | 'ms' | 'replayed', share: number) => {
+  const list = sorted(key);
+  return list[Math.min(list.length - 1, Math.floor(share * list.length))];
+};
+const row = (key: 'seconds' | 'ms' | 'replayed') => ({ p50: at(key, 0.5), p99: at(key, 0.99) });
+const summary = { seconds: row('seconds'), takingMs: row('ms'), replayed: row('replayed') };
+console.table(summary);
+console.log(JSON.stringify({ streams, fps, rounds, brokers: brokerCount, ...summary }));
