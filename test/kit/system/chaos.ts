@@ -13,7 +13,7 @@ import { NatsCluster } from './nats.js';
 import { type Machine, Network, type Place } from './network.js';
 import { Disk } from './power.js';
 import { SnapshotWatch } from './snapshot-watch.js';
-import { SYSTEM_TIMEOUT_MS, until } from './system.js';
+import { until } from './system.js';
 
 export interface ChaosPlan {
   seed: number;
@@ -413,11 +413,14 @@ export class Chaos {
 
 /** Starts an evaluator; one that neither serves nor ends is a failure, and not a run without an end. */
 async function started(one: EvaluatorProcess): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it does not start: ${one.output.slice(-3000)}`)), SYSTEM_TIMEOUT_MS / 3);
+  let isStarted = false;
+  const starting = one.start().then(() => {
+    isStarted = true;
   });
-  await Promise.race([one.start(), late]).finally(() => clearTimeout(timer));
+  const complaint = until('it serves', () => isStarted).catch((error) => {
+    throw new Error(`${error}: ${one.output.slice(-3000)}`);
+  });
+  await Promise.race([starting, complaint]);
 }
 
 function sameWindow(stream: string, one: unknown, other: unknown): void {
