@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- takeover [--streams S] [--fps F] [--rounds R] [--brokers 1|3]`: a partition with so many streams, its
- * feeds through a gateway of their own, and two evaluators: the one that owns it is killed, again and again. Seconds from
- * the kill until the other one serves all streams, of which the first are the lease's (`cluster.expiryMs`), and how many
- * records it had to read. The last line is the whole result as JSON.
+ * `npm run bench -- takeover [--streams S] [--fps F] [--rounds R] [--brokers 1|3] [--replay N]`: a partition with so
+ * many streams, its feeds through a gateway of their own, and two evaluators: the one that owns it is killed, again and
+ * again. Seconds from the kill until the other one serves all streams, of which the first are the lease's
+ * (`cluster.expiryMs`), and how many records it had to read. The last line is the whole result as JSON.
  */
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
@@ -19,6 +19,8 @@ const { values } = parseArgs({
     fps: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '20' },
     brokers: { type: 'string', default: '1' },
+    /** cluster.replayRecords, if not the default */
+    replay: { type: 'string' },
     /** seconds before the first kill: as many records as are ever repeated must have come */
     calm: { type: 'string', default: '25' },
   },
@@ -53,7 +55,7 @@ const brokers = new NatsCluster(brokerCount);
 await brokers.start();
 const sizes = { partitions: 1, replicas: brokerCount, logMaxBytes: 1 << 29, stateMaxBytes: 1 << 29 };
 const config = (...roles: string[]) => ({
-  cluster: { servers: brokers.urls, roles, ...sizes },
+  cluster: { servers: brokers.urls, roles, ...sizes, ...(values.replay ? { replayRecords: number('replay') } : {}) },
   limits: { streams: 2 * streams, connectionsPerAddress: 3 * streams, connectionsPerToken: 3 * streams },
 });
 const gateway = await EvaluatorProcess.create(config('gateway', 'reader'));

@@ -149,7 +149,7 @@ export class PartitionStream {
     return follow(this.connection, { stream: name, subject, from, upTo: last, ...patience }, signal);
   }
 
-  /** Drops every batch before this one. nats-server takes "before the first" for no limit at all, and drops everything. */
+  /** Drops every batch before this one. Asked for what is before the first, nats-server drops everything. */
   async purgeBelow(sequence: number): Promise<void> {
     if (sequence <= 1) return;
     await this.manager.streams.purge(this.name, { filter: this.subject, seq: sequence });
