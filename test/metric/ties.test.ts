@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { evaluate, SlidingWindow } from '../../src/index.js';
 import { close } from '../kit/metric/verifier.js';
+import { skipInFastRun } from '../kit/system/system.js';
 import { quarry, slidesLikeBatch } from './hunt/hunt.js';
 
 const FOUND = [16, 22, 81, 91, 143, 147, 149, 160, 170];
@@ -20,7 +21,8 @@ describe('ties', () => {
     });
   }
 
-  it('are won by the fewest switches with simplex alone, sliding and from scratch', () => {
+  it('are won by the fewest switches with simplex alone, sliding and from scratch', function () {
+    skipInFastRun(this);
     for (const seed of FOUND_WITH_LP) {
       const { frames, params, windowFrames } = quarry(seed);
       const window = new SlidingWindow({ ...params, windowFrames }, { solver: 'lp' });

@@ -3,7 +3,7 @@
  * same whatever seeds come to mean. Many more seeds: `npm run simulate`.
  */
 import assert from 'node:assert/strict';
-import { seedsTo } from '../kit/system/system.js';
+import { seedsTo, skipInFastRun, someOf } from '../kit/system/system.js';
 import { type Plan, planOf } from './plan.js';
 import { playPlan, simulate } from './run.js';
 
@@ -23,19 +23,20 @@ const scripted = (seed: number, kind: Plan['kind'], faults: Plan['faults']): Pla
 });
 
 describe('simulation', () => {
-  for (const seed of seedsTo(10, 2))
+  for (const seed of seedsTo(10, 1))
     it(`ends as if nothing had happened, seed ${seed}`, async () => {
       const { violations, story } = await simulateOnce(seed);
       assert.deepEqual(violations, [], story.join('\n'));
     });
 
-  it('gives the same run for the same seed, event by event', async () => {
+  it('gives the same run for the same seed, event by event', async function () {
+    skipInFastRun(this);
     const [first, second, other] = [await simulateOnce(2), await simulate(2), await simulateOnce(3)];
     assert.equal(first.digest, second.digest);
     assert.notEqual(first.digest, other.digest);
   });
 
-  for (const seed of [1, 2])
+  for (const seed of someOf([1, 2]))
     it(`acks a commit that was in doubt and turned out to be stored, seed ${seed}`, async () => {
       const failing = { kind: 'disk' as const, fault: 'failing' as const, forMs: 300 };
       const plan = scripted(seed, 'usual', [
@@ -46,7 +47,7 @@ describe('simulation', () => {
       assert.deepEqual(violations, []);
     });
 
-  for (const seed of [20, 61])
+  for (const seed of someOf([20, 61]))
     it(`waits for a feed that was cut while the disk took nothing, seed ${seed}`, async () => {
       const feed = 1;
       const plan = scripted(seed, 'usual', [
@@ -57,7 +58,7 @@ describe('simulation', () => {
       assert.deepEqual(violations, []);
     });
 
-  for (const seed of [2, 9, 29])
+  for (const seed of someOf([2, 9, 29]))
     it(`notices that it stood still before it hears of a cut, seed ${seed}`, async () => {
       const plan = scripted(seed, 'usual', [
         { atMs: 500, kind: 'cut', feed: 1, clientHearsMs: 40, serverHearsMs: 60, deadMs: 1300 },

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { appendFileSync, copyFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { frameText, SourceBench } from '../kit/sources.js';
-import { until } from '../kit/system/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 describe('a growing file', () => {
   let bench: SourceBench;
@@ -71,7 +71,8 @@ describe('a growing file', () => {
     assert.equal(await bench.storedSeq('s', 't'), 30);
   });
 
-  it('loses nothing that is written while it is rotated, however often', async () => {
+  it('loses nothing that is written while it is rotated, however often', async function () {
+    skipInFastRun(this);
     const rotations = 60;
     writeFileSync(truths, lines(1, 3 * rotations));
     writeFileSync(tracks, lines(1, 1));

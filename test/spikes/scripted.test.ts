@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { type Obj, presets, SlidingWindow } from '../../src/index.js';
 import { SpikeWatch } from '../../src/spikes/watch.js';
 import { SCRIPTED_STREAMS, tracksAt, truthsAt } from '../kit/scenes/scripted-scene.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const { exponent, cutoff } = presets['online-surveillance'];
 /** feeds of a stream: reference, good, bad */
@@ -29,7 +30,8 @@ function spikes(seed: number, first: number, frames: number, empty?: number): st
 }
 
 describe('the scenes of the alerting test', () => {
-  it('raise nothing while everything is well, whenever a tracker joins', () => {
+  it('raise nothing while everything is well, whenever a tracker joins', function () {
+    skipInFastRun(this);
     const seeds = Array.from({ length: ROLES * SCRIPTED_STREAMS.length }, (_, seed) => seed);
     const trackers = seeds.filter((seed) => seed % ROLES !== 0);
     assert.deepEqual(

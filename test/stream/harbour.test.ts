@@ -11,6 +11,7 @@ import { displacement } from '../../src/performance/place.js';
 import { pack, packReports, type Report, type WireObject } from '../../src/wire/objects.js';
 import { type Random, randomFrom } from '../kit/random.js';
 import { NAME, StreamRun } from '../kit/stream-run.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const AIS = fileURLToPath(new URL('../../../../shared/data/adsb-ais/SolentAIS_20160112_130211.csv', import.meta.url));
 const RADAR = [50.8, -1.11];
@@ -170,6 +171,7 @@ describe('a harbour whose reference is AIS', () => {
   });
 
   it('has none with all its ships either, alongside each other too, and exactly the misses that were simulated', function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     const { run, left, seen, boats } = judged(transponder, false);
     const { missed, proper, false: wrong } = run.count;

@@ -7,7 +7,7 @@ import { pack } from '../../src/wire/objects.js';
 import { type Random, randomFrom } from '../kit/random.js';
 import { hasAircraft, scans, states } from '../kit/scenes/aircraft.js';
 import { NAME, planOf, StreamRun } from '../kit/stream-run.js';
-import { skipUnless } from '../kit/system/system.js';
+import { skipInFastRun, skipUnless } from '../kit/system/system.js';
 
 const SCAN_S = 4;
 const DETECTED = 0.85;
@@ -138,7 +138,8 @@ describe('performance of a live series', () => {
     assert.deepEqual(readingOf(run), told.at(-1)!.performance);
   });
 
-  it('is the same after a stream was stored and restored after every record', () => {
+  it('is the same after a stream was stored and restored after every record', function () {
+    skipInFastRun(this);
     for (const latencyS of [0.5, 18]) {
       const radar = { scans: 60, latencyS: () => latencyS };
       const whole = ended(watch(new StreamRun(settings({ strideFrames: 7, spanFrames: 20 })), radar));

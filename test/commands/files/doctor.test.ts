@@ -6,6 +6,7 @@ import { runEval } from '../../../src/commands/eval/eval.js';
 import type { Evaluation, Frame } from '../../../src/index.js';
 import { crossingScene } from '../../../src/simulation/walkers.js';
 import { outputOf, SceneFolder } from '../../kit/system/command-line.js';
+import { skipInFastRun } from '../../kit/system/system.js';
 
 type Entry = Evaluation & { warnings?: string[] };
 type Box = [number, number, number, number];
@@ -132,6 +133,7 @@ describe('the doctor for files', () => {
   }
 
   it('names nine of ten mistakes in a real tracker, and nothing in it as it is', async function () {
+    skipInFastRun(this);
     const data = new URL('../../../../../shared/data/MOT17/', import.meta.url);
     if (!existsSync(data)) this.skip();
     const result = new URL('results/BoT-SORT-ReTrack-Botsort_baseline/MOT17-09-FRCNN.txt', data);

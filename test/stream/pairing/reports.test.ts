@@ -77,7 +77,8 @@ describe('aircraft that report themselves', () => {
     skipUnless(this, hasAircraft, 'OpenSky_Plane_States.csv is not in ../shared/data/adsb-ais');
   });
 
-  it('are judged as if they had been resampled to the scans by hand', () => {
+  it('are judged as if they had been resampled to the scans by hand', function () {
+    skipInFastRun(this);
     const byHand = countByHand();
     assert.ok(byHand.proper > 1000 && byHand.missed > 100 && byHand.switches > 0, JSON.stringify(byHand));
     assert.deepEqual(judgedRaw(new StreamRun(radar()), false).count, byHand);

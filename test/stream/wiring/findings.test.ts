@@ -89,7 +89,8 @@ describe('findings', () => {
       assert.ok(!held.names.includes('rate_mismatch'));
     });
 
-    it('names settings that make holding or interpolating impossible, and the value that would do', () => {
+    it('names settings that make holding or interpolating impossible, and the value that would do', function () {
+      skipInFastRun(this);
       const { reference, tracker } = scene({ frames: 900, everyMs: 100, objects: 4, speed: 2 });
       const sparse = keyed(reference, ({ t }) => ({ t })).filter((_, n) => n % 30 === 0);
       const timed = { reference: sparse, tracker: keyed(tracker, ({ t }) => ({ t })) };
@@ -147,7 +148,8 @@ describe('findings', () => {
       assert.ok(Math.abs(Number(small.x) - 3) < 0.1, String(small.x));
     });
 
-    it('names exchanged axes of boxes, points, and latitude and longitude', () => {
+    it('names exchanged axes of boxes, points, and latitude and longitude', function () {
+      skipInFastRun(this);
       const boxes = scene();
       const turned = moved(boxes.tracker, ([x, y, w, h]) => [y, x, h, w]);
       evidence(rehearse({ reference: boxes.reference, tracker: turned }), 'axis_swapped');
@@ -336,7 +338,8 @@ describe('findings', () => {
       });
   });
 
-  it('end when the wiring is repaired while everything runs, and come again when it breaks', () => {
+  it('end when the wiring is repaired while everything runs, and come again when it breaks', function () {
+    skipInFastRun(this);
     const { reference, tracker } = scene({ frames: 2000 });
     const wrong = moved(tracker, ([x, y, w, h]) => [x, y, x + w, y + h]);
     const feed = tracker.map((sent, n) => (n < 200 || n >= 1200 ? wrong[n] : sent));
@@ -346,7 +349,8 @@ describe('findings', () => {
     assert.deepEqual(names, ['box_order']);
   });
 
-  it('are a function of the records: a stream restored from a snapshot at any of them finds the same', () => {
+  it('are a function of the records: a stream restored from a snapshot at any of them finds the same', function () {
+    skipInFastRun(this);
     const { reference, tracker } = scene({ frames: 60 });
     const feeds = { reference, tracker: moved(tracker, ([x, y, w, h]) => [x, y, x + w, y + h]) };
     const whole = rehearse(feeds);
