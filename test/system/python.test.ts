@@ -3,23 +3,17 @@
  * scene that must come out as `evaluate` says although the connections are cut again and again.
  */
 import { strict as assert } from 'node:assert';
-import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type App, startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, presets } from '../../src/index.js';
 import { crossingScene } from '../../src/simulation/walkers.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
+import { hasWebsockets, PYTHON, PYTHON_FOLDER, runPython } from '../kit/system/program.js';
 import { skipUnless } from '../kit/system/system.js';
-
-const PYTHON = '/usr/bin/python3';
-const FOLDER = fileURLToPath(new URL('../../../adapters/python/', import.meta.url));
-
-const hasWebsockets = () => spawnSync(PYTHON, ['-c', 'import websockets'], { stdio: 'ignore' }).status === 0;
 
 describe('the Python client', () => {
   let folder: string;
@@ -43,20 +37,7 @@ describe('the Python client', () => {
     if (folder) rmSync(folder, { recursive: true, force: true });
   });
 
-  /** Runs Python in the folder of the tests; the server lives in this process, so it must not wait for it. */
-  function python(args: string[], input = ''): Promise<{ status: number | null; stdout: string; stderr: string }> {
-    const env = { ...process.env, TGOSPA_URL: app.urls.http, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1' };
-    const child = spawn(PYTHON, args, { cwd: join(FOLDER, 'tests'), env });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk;
-    });
-    child.stdin.end(input);
-    return new Promise((resolve) => child.on('close', (status) => resolve({ status, stdout, stderr })));
-  }
+  const python = (args: string[], input?: string) => runPython(args, app.urls.http, input);
 
   it('passes its own tests against this server', async () => {
     const { status, stderr } = await python(['-W', 'error::DeprecationWarning:tgospa_live', '-m', 'unittest', '-v']);
@@ -92,7 +73,7 @@ for file in pathlib.Path('..').rglob('*.py'): ast.parse(file.read_text(), str(fi
   });
 
   it('is shown in a README whose example runs', async () => {
-    const text = readFileSync(join(FOLDER, 'README.md'), 'utf8');
+    const text = readFileSync(join(PYTHON_FOLDER, 'README.md'), 'utf8');
     const [, program] = text.match(/```python\n([\s\S]*?)```/) ?? assert.fail('the README has no example');
     const { status, stdout, stderr } = await python(['-c', program.replace('http://127.0.0.1:9477', app.urls.http)]);
     assert.equal(status, 0, stderr);

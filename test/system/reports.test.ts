@@ -1,7 +1,7 @@
 /**
  * Transponders against a radar, through `tgospa serve` in a process of its own: aircraft report themselves one by one
- * with the TypeScript client, a radar that is late sees most of them every four seconds. What was simulated is what
- * comes out, in /v1/streams and /metrics.
+ * with the TypeScript client or the one in Python, a radar that is late sees most of them every four seconds. What was
+ * simulated is what comes out, in /v1/streams and /metrics.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,8 +12,8 @@ import { connect } from '../../src/client.js';
 import { PERFORMANCE_METRICS } from '../../src/telemetry/performance-metrics.js';
 import { metric } from '../kit/exposition.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../kit/settings.js';
-import { Program } from '../kit/system/program.js';
-import { freePort, until } from '../kit/system/system.js';
+import { hasWebsockets, Program, PYTHON, runPython } from '../kit/system/program.js';
+import { freePort, skipUnless, until } from '../kit/system/system.js';
 
 const START_S = 1_763_251_200;
 const SCANS = 40;
@@ -69,13 +69,18 @@ describe('reports through the whole evaluator', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('are judged at the scans of a radar, whose detection probability and latency are found', async () => {
+  async function serve(): Promise<string> {
     const port = await freePort();
     const http = `http://127.0.0.1:${port}`;
     const file = join(folder, 'tgospa.json');
     writeFileSync(file, JSON.stringify(CONFIG));
     evaluator = Program.tgospa(['serve', '--config', file, '--port', `${port}`, '--data', join(folder, 'data')]);
     await evaluator.ready(`${http}/readyz`);
+    return http;
+  }
+
+  it('are judged at the scans of a radar, whose detection probability and latency are found', async () => {
+    const http = await serve();
     const reference = connect({ url: http, stream: 'airspace', role: 'reference', shape: 'point', WebSocket });
     const radar = connect({ url: http, stream: 'airspace', role: 'tracker', tracker: 'radar', WebSocket });
     await Promise.all([reference, radar].map((feed) => feed.ready()));
@@ -84,7 +89,20 @@ describe('reports through the whole evaluator', () => {
     await Promise.all([reference, radar].map((feed) => feed.end()));
     // nobody comes back once the evaluator is gone
     await Promise.all([reference, radar].map((feed) => feed.close()));
+    await assertFound(http);
+  });
 
+  it('come from Python as well', async function () {
+    skipUnless(this, hasWebsockets(), `${PYTHON} lacks websockets; install python3-websockets`);
+    const http = await serve();
+    const scene = JSON.stringify({ stream: 'airspace', reports, scans });
+    const { status, stderr } = await runPython(['send_reports.py'], http, scene);
+    assert.equal(status, 0, stderr);
+    await assertFound(http);
+  });
+
+  /** What was simulated is what is told. */
+  async function assertFound(http: string): Promise<void> {
     let text = '';
     await until('everything has settled', async () => {
       text = await (await fetch(`${http}/metrics`)).text();
@@ -104,5 +122,5 @@ describe('reports through the whole evaluator', () => {
     };
     const { detectionProbability, timed } = streams[0].series[0].performance;
     assert.deepEqual({ detectionProbability, timed }, { detectionProbability: 0.9, timed: true });
-  });
+  }
 });

@@ -2,9 +2,10 @@
  * A program in a process of its own, this one or another: started, watched by what it prints or answers, and ended by
  * its own process id. Nothing here waits for time to pass.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HERE, type Place } from './network.js';
 import { until } from './system.js';
@@ -102,4 +103,32 @@ export class Program {
     await this.end('SIGTERM');
     clearTimeout(late);
   }
+}
+
+/** The system's Python, which runs the client of adapters/python. */
+export const PYTHON = '/usr/bin/python3';
+export const PYTHON_FOLDER = fileURLToPath(new URL('../../../../adapters/python/', import.meta.url));
+
+export const hasWebsockets = (): boolean =>
+  spawnSync(PYTHON, ['-c', 'import websockets'], { stdio: 'ignore' }).status === 0;
+
+export interface PythonRun {
+  status: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs Python in the folder of the tests; it does not block, since the server may live in this process. */
+export function runPython(args: string[], url: string, input = ''): Promise<PythonRun> {
+  const env = { ...process.env, TGOSPA_URL: url, PYTHONPATH: PYTHON_FOLDER, PYTHONDONTWRITEBYTECODE: '1' };
+  const child = spawn(PYTHON, args, { cwd: join(PYTHON_FOLDER, 'tests'), env });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.end(input);
+  return new Promise((resolve) => child.on('close', (status) => resolve({ status, stdout, stderr })));
 }
