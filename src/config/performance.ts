@@ -18,7 +18,7 @@ export const performanceShape = (filler: Field) => ({
   latencyFrames: filler(
     count(0).max(100_000),
     60,
-    'frames that are kept to find a latency that is too large for the pairs of the metric; 0: none is looked for',
+    'frames that are kept, at least 16, to find a latency that is too large for the pairs of the metric; 0: none is looked for',
     'frames',
   ),
   gapSteps: filler(

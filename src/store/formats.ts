@@ -16,10 +16,10 @@ export const FORMATS = {
   event: { version: 1, holds: 'one event of the history, as JSON' },
   stream: { version: 3, holds: 'a stream: its settings, feeds, pairing, series, companions, budget and event numbers' },
   pairing: {
-    version: 4,
+    version: 5,
     holds: 'the feeds of a stream, what references report one by one, and parts that came before any tracker',
   },
-  lane: { version: 4, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
+  lane: { version: 5, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
   spikes: { version: 4, holds: 'what a spike detector has learned, and the spikes that last' },
@@ -101,6 +101,7 @@ interface SnapshotState {
     trackers: Record<string, StoredFeed>;
     early: StoredArrival[];
     lanes: Record<string, StoredLane>;
+    truths?: StoredTrajectories | null;
   };
   series: Array<{ spikes?: StoredSpikes; performance?: StoredPerformance }>;
 }
@@ -108,6 +109,11 @@ interface SnapshotState {
 interface StoredPerformance {
   older: { latency?: unknown };
   younger: { latency?: unknown } | null;
+}
+
+interface StoredTrajectories {
+  intervals: number[];
+  waits?: number[];
 }
 
 interface StoredFeed {
@@ -139,6 +145,7 @@ interface StoredSide {
 }
 
 interface StoredLane {
+  reports?: { tracks: StoredTrajectories | null };
   reference: StoredSide;
   tracker: StoredSide;
   undecided: StoredArrival[];
@@ -175,11 +182,15 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     },
     // nobody reported objects one by one
     3: () => {},
+    4: ({ pairing }) => addWaits(pairing.truths),
   },
   lane: {
     1: ({ pairing }) => Object.values(pairing.lanes).forEach(renewLane),
     2: ({ pairing }) => Object.values(pairing.lanes).forEach(addResuming),
     3: () => {},
+    4: ({ pairing }) => {
+      for (const { reports } of Object.values(pairing.lanes)) addWaits(reports?.tracks);
+    },
   },
   // before, frames settled whether their window was proven or not
   series: {
@@ -228,6 +239,11 @@ const OWN_LEVEL_ANEW = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1];
 /** Version 2 has objects packed only. */
 function packPart({ part }: { part: StoredPart }): void {
   if (Array.isArray(part.objects)) part.objects = pack(part.objects);
+}
+
+/** Times between reports and those that were waited for were not told apart. */
+function addWaits(trajectories: StoredTrajectories | null | undefined): void {
+  if (trajectories) trajectories.waits = [...trajectories.intervals];
 }
 
 /** Version 2 says up to where steps are closed by that name, and always which feed is sampled. */

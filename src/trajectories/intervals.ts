@@ -1,5 +1,5 @@
 /**
- * How often objects are reported: a histogram of the times between two reports of one object, in quarters of an octave.
+ * How often objects are reported: a histogram of times, as between two reports of one object, in quarters of an octave.
  * Small whatever is counted, plain data, and the same for the same reports.
  */
 
@@ -24,14 +24,25 @@ export function addInterval(intervals: Intervals, milliseconds: number): void {
 
 const totalOf = (intervals: Intervals): number => intervals.reduce((sum, count) => sum + count, 0);
 
-/** The time between two reports that so large a share of them keeps, milliseconds; null while too few are known. */
+/** The time that so large a share of them keeps, milliseconds; null while too few are known. */
 export function usualInterval(intervals: Intervals, share: number): number | null {
+  const bin = binOf(intervals, share);
+  return bin === null ? null : 2 ** (bin / PER_OCTAVE);
+}
+
+/** Like it, but in no case less, whatever is rounded. */
+export function longestInterval(intervals: Intervals, share: number): number | null {
+  const bin = binOf(intervals, share);
+  return bin === null ? null : 2 ** ((bin + 0.5) / PER_OCTAVE);
+}
+
+function binOf(intervals: Intervals, share: number): number | null {
   const total = totalOf(intervals);
   if (total < ENOUGH) return null;
   let sum = 0;
   for (let bin = 0; bin < BINS; bin++) {
     sum += intervals[bin];
-    if (sum >= share * total) return 2 ** (bin / PER_OCTAVE);
+    if (sum >= share * total) return bin;
   }
   return null;
 }

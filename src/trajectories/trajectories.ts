@@ -7,7 +7,7 @@
  * Bounded: by the number of objects, reports of each, and names of those that are gone. State is plain JSON.
  */
 import { type FeedPart, NO_OBJECTS, type PackedList, putExtra, type Shape } from '../wire/objects.js';
-import { addInterval, type Intervals, noIntervals, usualInterval } from './intervals.js';
+import { addInterval, type Intervals, longestInterval, noIntervals, usualInterval } from './intervals.js';
 import { between, beyond, type Motion, onwards } from './motion.js';
 
 export interface ReportLimits {
@@ -43,6 +43,8 @@ export interface TrajectoriesState {
   /** epochs of those that are forgotten */
   epochs: Array<[id: string, epoch: number]>;
   intervals: Intervals;
+  /** how old the report before was, by the newest of anybody, when an object was heard of again */
+  waits: Intervals;
   firstMs: number;
   newestMs: number;
   closedMs: number;
@@ -101,9 +103,9 @@ export class Trajectories {
     return usualInterval(this.#state.intervals, 0.5);
   }
 
-  /** Nearly all of them do. */
+  /** A lateness with which nearly all of them come in time to know what lies in between, whatever their order. */
   get timelyMs(): number | null {
-    return usualInterval(this.#state.intervals, TIMELY_SHARE);
+    return longestInterval(this.#state.waits, TIMELY_SHARE);
   }
 
   /** Adds what a feed says; objects without a time of their own have that of their frame, or `receivedMs`. */
@@ -133,7 +135,7 @@ export class Trajectories {
     this.#state.firstMs = Math.min(this.#state.firstMs, t);
     this.#state.newestMs = Math.max(this.#state.newestMs, t);
     const newest = marks[marks.length - 1];
-    if (newest && t > newest.t) addInterval(this.#state.intervals, t - newest.t);
+    if (newest && t > newest.t) this.#count(newest.t, t);
     if (t > known.last && (known.ended || t - known.last > this.limits.greatestGapMs)) known.epoch++;
     insertMark(marks, markOf(objects, n, t, known.epoch));
     if (marks.length > this.limits.reportsPerIdMax) marks.shift();
@@ -144,6 +146,13 @@ export class Trajectories {
     // the one not heard of for longest comes first
     this.#known.delete(id);
     this.#known.set(id, known);
+  }
+
+  /** Who comes back after the greatest gap was not waited for. */
+  #count(before: number, t: number): void {
+    const { intervals, waits, newestMs } = this.#state;
+    addInterval(intervals, t - before);
+    if (t - before <= this.limits.greatestGapMs) addInterval(waits, newestMs - before);
   }
 
   /** An object that is new, or was forgotten. */
@@ -257,6 +266,7 @@ const fresh = (): TrajectoriesState => ({
   known: [],
   epochs: [],
   intervals: noIntervals(),
+  waits: noIntervals(),
   firstMs: Number.MAX_VALUE,
   newestMs: -Number.MAX_VALUE,
   closedMs: -Number.MAX_VALUE,

@@ -165,10 +165,15 @@ describe('performance of a live series', () => {
     }
   });
 
-  it('keeps no more frames than asked to find a latency, and none when none is looked for', () => {
-    for (const latencyFrames of [20, 0]) {
-      const run = watch(new StreamRun(settings({ latencyFrames })), { scans: 60, latencyS: () => 18 });
-      assert.equal(run.stream.toJSON().series[0].performance!.older.latency.frames.length, latencyFrames);
+  it('keeps no more frames than asked to find a latency, and a few for velocities when none is looked for', () => {
+    for (const [latencyFrames, kept, latencyS] of [
+      [20, 20, 18],
+      [0, 16, 1],
+    ]) {
+      const run = watch(new StreamRun(settings({ latencyFrames })), { scans: 60, latencyS: () => latencyS });
+      assert.equal(run.stream.toJSON().series[0].performance!.older.latency.frames.length, kept);
+      const { latency } = readingOf(ended(run))!;
+      if (latencyS === 1) assert.ok(Math.abs(latency!.latency - latencyS) < 0.03, `found ${latency!.latency}`);
     }
   });
 

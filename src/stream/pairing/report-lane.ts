@@ -298,10 +298,14 @@ export class ReportLane {
     return x >= firstMs && x <= newestMs + (this.state.reference.ended ? 0 : this.#heldMs(truths));
   }
 
-  /** How long the last report of a truth speaks for it: not at all where the next one is waited for. */
+  /**
+   * How long the last report of a truth speaks for it: not at all where the next one is waited for, else until it
+   * should have come.
+   */
   #heldMs(truths: Trajectories): number {
     const { timelyMs } = truths;
-    return timelyMs !== null && timelyMs > this.settings.latenessMs ? this.rules.greatestGapMs : 0;
+    if (timelyMs === null || timelyMs <= this.settings.latenessMs) return 0;
+    return Math.min(this.rules.greatestGapMs, timelyMs);
   }
 
   #step(next: Placed): void {

@@ -119,6 +119,8 @@ const PAIRED_SHARE = 0.1;
 const NEVER_STEPS = 200;
 const NEVER_MATCH_MS = 20_000;
 const LAG_PARTS = 48;
+/** what is advised, of what would just do: otherwise it would be found again and again */
+const AMPLE = 1.2;
 /** intervals: what one sample must show, twice in a row */
 const LAG_MIN = 0.65;
 const LAG_TRUTHS_MIN = 5;
@@ -206,8 +208,9 @@ export class Findings {
     if (!timeliness) return;
     const { timelyMs, latenessMs } = timeliness;
     const known = this.#findings.has(keyOf(null, 'interpolation_impossible'));
-    if (timelyMs <= latenessMs) this.#clear(null, 'interpolation_impossible');
-    else if (!known) {
+    const wanted = Math.ceil(timelyMs * AMPLE);
+    if (wanted <= latenessMs) this.#clear(null, 'interpolation_impossible');
+    else if (!known && timelyMs > latenessMs) {
       const every = Math.round(timelyMs);
       const evidence = {
         feed: 'reference',
@@ -217,7 +220,7 @@ export class Findings {
         setting: 'latenessMs',
         value: latenessMs,
       };
-      this.#put(null, 'interpolation_impossible', { ...evidence, wanted: Math.ceil(timelyMs) }, atMs);
+      this.#put(null, 'interpolation_impossible', { ...evidence, wanted }, atMs);
     }
   }
 

@@ -318,7 +318,7 @@ describe('a stream of reports', () => {
     }
     const [finding] = run.stream.info().findings;
     assert.equal(finding.finding, 'interpolation_impossible');
-    assert.ok(Number(finding.evidence.wanted) >= 7500 && Number(finding.evidence.wanted) <= 9600, finding.remedy);
+    assert.ok(Number(finding.evidence.wanted) >= 8000 && Number(finding.evidence.wanted) <= 1.5 * 8000, finding.remedy);
     assert.match(finding.remedy, /raise pairing\.latenessMs to at least \d+/);
     assert.equal(run.of('finding').length, 1);
     // who stands still is found all the same
@@ -326,6 +326,38 @@ describe('a stream of reports', () => {
     const enough = feeds(plain({}, { latenessMs: 12_000 }));
     for (let t = 100; t <= 400; t += 8) enough.say('reference', null, t, report('a', t, t));
     assert.ok(!enough.stream.info().findings.some(({ finding }) => finding === 'interpolation_impossible'));
+  });
+
+  it('advises a lateness that does, however reports are mixed, and does not take it back', () => {
+    // each has moved on by the time of its batch, the more the later it is in it
+    const mixed = (latenessMs: number) => {
+      const run = feeds(plain({ reports: { greatestGapMs: 60_000 } }, { latenessMs }));
+      for (let t = 100; t <= 350; t++) {
+        for (const [n, id] of ['a', 'b', 'c', 'd'].entries())
+          if (t % 10 === 0) run.say('reference', null, t, report(id, t - 2.5 * n, 1000 * n + 20 * (t - 2.5 * n)));
+        run.frame('tracker', 't', t, ...[0, 1, 2, 3].map((n) => point(`${n}`, 1000 * n + 20 * t)));
+        run.tick(t * 1000 + 500);
+      }
+      return run;
+    };
+    const hasty = mixed(2000);
+    const { remedy, evidence } = hasty.stream.info().findings[0];
+    assert.match(remedy, new RegExp(`raise pairing.latenessMs to at least ${evidence.wanted}$`));
+    const told = mixed(Number(evidence.wanted));
+    const { frames, count } = told.reports.at(-1)!.report;
+    assert.deepEqual([told.of('finding'), count], [[], { proper: 4 * frames, missed: 0, false: 0, switches: 0 }]);
+    assert.ok(frames > 200, `${frames}`);
+  });
+
+  it('holds who reports too seldom until the next report is due, not until the greatest gap', () => {
+    const run = feeds(plain({ reports: { greatestGapMs: 60_000 } }, { latenessMs: 1000 }));
+    for (let t = 100; t <= 400; t++) {
+      if (t % 8 === 0) run.say('reference', null, t, report('a', t, t), ...(t < 250 ? [report('b', t, 1000)] : []));
+      run.frame('tracker', 't', t, point('1', t), ...(t < 250 ? [point('2', 1000)] : []));
+      run.tick(t * 1000 + 500);
+    }
+    // of the minute after b has gone, a few seconds
+    assert.ok(run.count.missed <= 8, `${run.count.missed} missed`);
   });
 
   it('judges key frames alone, or the truth in between them too, and says what would do', () => {
