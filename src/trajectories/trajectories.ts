@@ -255,6 +255,15 @@ export class Trajectories {
     }
   }
 
+  /** Another scene from now on, at any time; how often reports come is still known. */
+  restart(): void {
+    this.#known.clear();
+    this.#epochs.clear();
+    const { intervals, waits } = this.#state;
+    const { known: _known, epochs: _epochs, ...rest } = fresh();
+    Object.assign(this.#state, rest, { intervals, waits });
+  }
+
   toJSON(): TrajectoriesState {
     return { ...this.#state, known: [...this.#known], epochs: [...this.#epochs] };
   }

@@ -99,7 +99,10 @@ export class Pairing {
     this.#reach(nowMs);
     this.#expectReference();
     this.#references.set(nameOf(name), false);
-    if (this.#reference!.ended) Object.assign(this.#reference!, this.#newFeed());
+    if (this.#reference!.ended) {
+      Object.assign(this.#reference!, this.#newFeed());
+      if (!this.#isAsked()) this.#truths?.restart();
+    }
     for (const lane of this.#lanes.values()) lane.reopenReference();
     return [];
   }
@@ -185,6 +188,11 @@ export class Pairing {
     out.push(...untakenReports('reference', null, truths.add(feed, known, receivedMs)));
     for (const lane of this.#lanes.values())
       if (lane instanceof ReportLane) addAll(out, lane.heard(truths.newestMs, this.#nowMs));
+  }
+
+  /** Whether a tracker has been heard of that has not ended: for it the reference goes on. */
+  #isAsked(): boolean {
+    return [...this.#lanes.values()].some(({ state }) => !state.finished && state.tracker.delivered);
   }
 
   /** Nobody asks about a time up to this one again. */

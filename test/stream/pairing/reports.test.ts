@@ -349,6 +349,30 @@ describe('a stream of reports', () => {
     assert.ok(frames > 200, `${frames}`);
   });
 
+  it('judges a recording once more after everybody has ended, from whoever says hello first', () => {
+    for (const first of ['reference', 'tracker'] as const) {
+      const run = feeds(plain({ windowFrames: 10 }));
+      const play = () => {
+        for (let t = 100; t <= 160; t++) {
+          run.say('reference', null, t, report('a', t, t));
+          run.frame('tracker', 't', t, point('1', t));
+        }
+        for (const [role, tracker] of [
+          ['reference', null],
+          ['tracker', 't'],
+        ] as const)
+          run.end(role, tracker, 160_000);
+      };
+      play();
+      const before = run.count.proper;
+      assert.ok(before >= 50 && run.count.false === 0, JSON.stringify(run.count));
+      const second = first === 'reference' ? ('tracker' as const) : ('reference' as const);
+      for (const role of [first, second]) run.open(role, role === 'reference' ? null : 't', 170_000);
+      play();
+      assert.deepEqual([run.count.false, run.count.missed, run.of('skipped')], [0, 0, []], `${first} first`);
+    }
+  });
+
   it('holds who reports too seldom until the next report is due, not until the greatest gap', () => {
     const run = feeds(plain({ reports: { greatestGapMs: 60_000 } }, { latenessMs: 1000 }));
     for (let t = 100; t <= 400; t++) {
