@@ -37,8 +37,11 @@ export interface Surroundings {
   classes?(): ReadonlyMap<string, string>;
 }
 
-/** Which signals make an incident critical, when one is the same again, and how late is too late. */
-export type IncidentRules = Pick<SpikeSettings, 'critical' | 'sameIncidentSeconds' | 'lateFrames'>;
+/** Which signals make an incident critical, when one is the same again, how late is too late, and how sure that is. */
+export type IncidentRules = Pick<
+  SpikeSettings,
+  'critical' | 'sameIncidentSeconds' | 'lateFrames' | 'falseAlarmSeconds'
+>;
 
 /** Everything an IncidentWatch knows. Plain JSON; its version stands in store/formats.ts. */
 export interface IncidentState {
@@ -89,8 +92,6 @@ export class IncidentWatch {
   ) {
     this.#settings = settings;
     this.#state = structuredClone(state);
-    // versions before knew less
-    this.#state.timing = { ...structuredClone(NEW_TIMING), ...this.#state.timing };
   }
 
   /** The incident that is open; null when there is none. */
@@ -123,8 +124,10 @@ export class IncidentWatch {
     const known = open?.signals.some(({ signal, over }) => signal === 'timing' && !over) ?? false;
     const seen = slightLag(this.#scene(around, Number.POSITIVE_INFINITY));
     if (!seen) return NONE;
-    const frames = lookAt(timing, seen, this.rules.lateFrames, !open);
-    if (frames === null || known === (frames !== 0)) return NONE;
+    const { lateFrames, falseAlarmSeconds } = this.rules;
+    // looks are seconds apart: a false alarm comes once in that many
+    const frames = lookAt(timing, seen, { lateFrames, evidence: Math.log(falseAlarmSeconds) }, !open);
+    if (known === (frames !== 0)) return NONE;
     const signal: IncidentSignal = { signal: 'timing', expected: 0, observed: frames, objects: [], over: frames === 0 };
     return this.#join(signal, mark, frames > 0 ? 'late' : 'early', frames === 0 ? {} : seen.evidence(frames));
   }

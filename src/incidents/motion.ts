@@ -100,8 +100,6 @@ export function lag(scene: Scene): Evidence | null {
 export interface SlightLag {
   offset: number;
   lag: Lag;
-  /** whether no fewer objects pair when the tracks are moved by so many frames */
-  fits: (frames: number) => boolean;
   /** the figures of a lag of so many frames */
   evidence: (frames: number) => Evidence;
 }
@@ -117,7 +115,6 @@ export function slightLag(scene: Scene): SlightLag | null {
   return {
     offset: lag.offset,
     lag,
-    fits: (frames) => lateBy(scene, sampleOf(scene), frames, 1) !== null,
     evidence: (frames) => {
       const { pairs, possible } = agreementAt(sampleOf(scene), scene.judge, frames);
       return { frames, pairs, possible };
@@ -145,10 +142,10 @@ function offsetOf(sample: Sample, { judge }: Scene, shift: number, usual: number
   return Math.abs(more) - 2 * fine.error < LAG_MIN ? 0 : more;
 }
 
-function lateBy({ judge }: Scene, sample: Sample, offset: number, gain = GAIN_MIN): Evidence | null {
+function lateBy({ judge }: Scene, sample: Sample, offset: number): Evidence | null {
   const frames = Math.round(offset);
   if (frames === 0) return null;
   const [as, at] = [agreementAt(sample, judge, 0), agreementAt(sample, judge, frames)];
-  if (at.share < gain * as.share) return null;
+  if (at.share < GAIN_MIN * as.share) return null;
   return { frames, pairs: at.pairs, possible: at.possible };
 }

@@ -51,20 +51,21 @@ export const LAG_TRUTHS_MIN = 3;
 export const VELOCITY_REACH = 4;
 /** what a shift in time must explain beyond what is there without it */
 export const GAIN_MIN = 1.04;
-/** frames after which a slight lag is looked for, and looks that must agree where fewer truths than this tell of it */
+/** frames after which a slight lag is looked for */
 export const TIMING_FRAMES = 64;
-export const TIMING_LOOKS = 2;
-export const TELLERS_FEW = 4;
 /** looks from which it is known how late the tracks usually are, over which that is learned, and that are held back */
 export const USUAL_LOOKS = 2;
-export const USUAL_LOOKS_MAX = 10;
-export const HELD_LOOKS = 2;
-/** looks of a running mean of the lag; from which it is known how far that strays, and over which that is learned */
-export const MEAN_LOOKS = 8;
-export const STRAY_LOOKS = 40;
-export const STRAY_LOOKS_MAX = 300;
-/** times its usual deviation that the mean must be off */
-export const LAG_STRAYS = 5;
+export const USUAL_LOOKS_MAX = 200;
+export const HELD_LOOKS = 4;
+/** of the lag in one look: the variance that is believed, with the weight of so many looks, and looks of a block */
+export const VARIANCE_PRIOR = 0.1;
+export const VARIANCE_LOOKS = 8;
+export const BLOCK_LOOKS = 16;
+/** what looks before tell of that variance counts as much as so many truths of this one */
+export const VARIANCE_FREEDOM = 8;
+/** log likelihood ratio that one look may come to, and that one truth in it may */
+export const LOOK_EVIDENCE_MAX = 6;
+export const TELLER_EVIDENCE = 0.5;
 
 // coordinates that are read otherwise, scaled or moved
 

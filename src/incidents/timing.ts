@@ -1,102 +1,144 @@
 /**
  * Whether the tracks are late by a little: looks at the lag come in, one every few seconds, and by how many frames more
- * than usual the tracks are late comes out. Two tests: two looks that can hardly be chance, and a running mean of many
- * that is farther from the usual than that mean ever strays, which finds a single frame among slow objects. How far it
- * strays is learned from itself: an object that lies off does so in look after look, so looks are not independent.
+ * than usual the tracks are late comes out. A sequential test for each side: with x frames more than usual in a look,
+ * and a variance of v, a lag of d frames is exp((x d - d^2 / 2) / v) times as likely as none. One look may be wrong
+ * about a few truths, so it counts only so much. What is late is so until the same test says the contrary.
  */
-import { rareErrors } from '../wiring/lag.js';
 import type { SlightLag } from './motion.js';
 import {
+  BLOCK_LOOKS,
   HELD_LOOKS,
-  LAG_STRAYS,
-  MEAN_LOOKS,
-  STRAY_LOOKS,
-  STRAY_LOOKS_MAX,
-  TELLERS_FEW,
-  TIMING_LOOKS,
+  LOOK_EVIDENCE_MAX,
+  TELLER_EVIDENCE,
   USUAL_LOOKS,
   USUAL_LOOKS_MAX,
+  VARIANCE_FREEDOM,
+  VARIANCE_LOOKS,
+  VARIANCE_PRIOR,
 } from './thresholds.js';
+
+/** What speaks for a lag to one side since it may have begun. Plain data. */
+export interface Side {
+  evidence: number;
+  /** looks since, and the sum of what they saw more than usual */
+  looks: number;
+  more: number;
+}
 
 /** Plain data. */
 export interface Timing {
   /** since it was last looked at */
   frames: number;
-  /** in a row that agreed, and on how many frames */
-  looks: number;
+  /** frames by which the tracks are late now, with a minus early; 0 when they are not */
   late: number;
   /** frames by which the tracks are late when nothing is wrong, and from how many looks that is known */
   usual: number;
   known: number;
   /** what was seen at the last looks, oldest first: it is learned when nothing came of it */
   seen: number[];
-  /** of the look before this one: offset, squared error and degrees of freedom */
-  before: [offset: number, square: number, freedom: number] | null;
-  /** the running mean; what is usual for it, and its variance, from so many looks */
-  mean: number;
-  meanUsual: number;
-  meanVariance: number;
-  meanKnown: number;
+  /** of a look; and as sums of some looks tell, which vary by more where an object lies off in look after look */
+  variance: number;
+  blockVariance: number;
+  blocks: number;
+  /** the block that is gathered: looks, and the sum of what they saw more than usual */
+  blockLooks: number;
+  blockMore: number;
+  /** for a lag, and for its contrary while there is one */
+  behind: Side;
+  ahead: Side;
 }
+
+const NO_SIDE: Side = { evidence: 0, looks: 0, more: 0 };
 
 export const NEW_TIMING: Timing = {
   frames: 0,
-  looks: 0,
   late: 0,
   usual: 0,
   known: 0,
   seen: [],
-  before: null,
-  mean: 0,
-  meanUsual: 0,
-  meanVariance: 0,
-  meanKnown: 0,
+  variance: VARIANCE_PRIOR,
+  blockVariance: VARIANCE_PRIOR,
+  blocks: 0,
+  blockLooks: 0,
+  blockMore: 0,
+  behind: NO_SIDE,
+  ahead: NO_SIDE,
 };
 
+/** How late is too late, and how much evidence it takes: a log likelihood ratio. */
+export interface TimingRules {
+  lateFrames: number;
+  evidence: number;
+}
+
 /**
- * One more look; frames by which the tracks are late now, with a minus early, 0 when they are not; null while that is
- * not certain. `isHealthy`: nothing is wrong with the series, so that what is seen may be learned.
+ * One more look; frames by which the tracks are late now, with a minus early, 0 when they are not. `isHealthy`: nothing
+ * is wrong with the series, so that what is seen may be learned.
  */
-export function lookAt(timing: Timing, seen: SlightLag, least: number, isHealthy: boolean): number | null {
-  const frames = Math.round(atOnce(timing, seen) || atLength(timing, seen.offset));
-  const late = Math.abs(frames) >= least ? frames : 0;
-  if (isHealthy && late === 0) learn(timing, seen.offset);
-  timing.looks = late === timing.late ? timing.looks + 1 : 1;
+export function lookAt(timing: Timing, seen: SlightLag, rules: TimingRules, isHealthy: boolean): number {
+  const behind = evidenceOf(timing, seen, rules.lateFrames, 1);
+  const ahead = evidenceOf(timing, seen, rules.lateFrames, -1);
+  const more = seen.offset - timing.usual;
+  if (timing.late > 0) follow(timing, 'ahead', -behind, more, rules);
+  else if (timing.late < 0) follow(timing, 'behind', -ahead, more, rules);
+  else {
+    test(timing, 'behind', behind, seen, rules);
+    if (timing.late === 0) test(timing, 'ahead', ahead, seen, rules);
+  }
+  if (isHealthy && timing.late === 0) learn(timing, seen.offset);
+  return timing.late;
+}
+
+/** log likelihood ratio of a lag to one side, by this look. */
+function evidenceOf(timing: Timing, { offset, lag }: SlightLag, frames: number, side: 1 | -1): number {
+  // a few truths hardly know their own error, and none what all have in common: looks before tell more
+  const freedom = Math.max(0, lag.tellers - 1);
+  const known = Math.max(timing.variance, timing.blockVariance);
+  const own = (freedom * lag.error ** 2 + VARIANCE_FREEDOM * known) / (freedom + VARIANCE_FREEDOM);
+  const ratio = ((side * (offset - timing.usual) - frames / 2) * frames) / Math.max(known, own);
+  const most = Math.min(LOOK_EVIDENCE_MAX, TELLER_EVIDENCE * lag.tellers);
+  return Math.max(-most, Math.min(most, ratio));
+}
+
+function add(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: number): Side {
+  const { evidence, looks, more: sum } = timing[name];
+  timing[name] = evidence + ratio <= 0 ? NO_SIDE : { evidence: evidence + ratio, looks: looks + 1, more: sum + more };
+  return timing[name];
+}
+
+/** What is usual is known from a few looks, too: the more of them are compared with it, the more that matters. */
+const sure = ({ evidence, looks }: Side, known: number) => evidence / (1 + looks / (known + 1));
+
+function test(timing: Timing, name: 'behind' | 'ahead', ratio: number, seen: SlightLag, rules: TimingRules): void {
+  const side = add(timing, name, ratio, seen.offset - timing.usual);
+  if (timing.known < USUAL_LOOKS || sure(side, timing.known) < rules.evidence) return;
+  const frames = Math.round(side.more / side.looks);
+  if (Math.abs(frames) >= rules.lateFrames) set(timing, frames);
+}
+
+/** Whether it is over. */
+function follow(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: number, rules: TimingRules): void {
+  if (add(timing, name, ratio, more).evidence >= rules.evidence) set(timing, 0);
+}
+
+function set(timing: Timing, late: number): void {
   timing.late = late;
-  return timing.looks < (seen.lag.tellers < TELLERS_FEW ? TIMING_LOOKS : 1) ? null : late;
-}
-
-/** By this look and the one before it; 0 when it may be chance. */
-function atOnce(timing: Timing, { offset, lag, fits }: SlightLag): number {
-  const { before, known, usual } = timing;
-  const square = lag.error ** 2;
-  timing.before = [offset, square, lag.tellers - 1];
-  if (!before || known < USUAL_LOOKS) return 0;
-  const more = (offset + before[0]) / 2 - usual;
-  const variance = (square + before[1]) / 2;
-  // the usual is known from a few looks, too
-  const error = Math.sqrt(variance * (1 / 2 + 1 / Math.min(known, USUAL_LOOKS_MAX)));
-  // what is late stays so until it is nearer to the usual than to a frame
-  const chance = timing.late === 0 ? rareErrors(lag.tellers - 1 + before[2]) * error : 0;
-  const isSure = Math.abs(more) >= Math.max(0.5, chance);
-  return isSure && fits(Math.round(more)) ? more : 0;
-}
-
-/** By the running mean. */
-function atLength(timing: Timing, offset: number): number {
-  timing.mean += (offset - timing.mean) / Math.min(timing.meanKnown + 1, MEAN_LOOKS);
-  if (timing.meanKnown < STRAY_LOOKS) return 0;
-  const more = timing.mean - timing.meanUsual;
-  const strays = LAG_STRAYS * Math.sqrt(timing.meanVariance);
-  return Math.abs(more) > Math.max(0.5, timing.late === 0 ? strays : 0) ? more : 0;
+  timing.behind = timing.ahead = NO_SIDE;
+  // what was held back was part of it
+  timing.seen = [];
 }
 
 function learn(timing: Timing, offset: number): void {
   timing.seen.push(offset);
-  if (timing.seen.length > HELD_LOOKS)
-    timing.usual += (timing.seen.shift()! - timing.usual) / Math.min(++timing.known, USUAL_LOOKS_MAX);
-  const share = 1 / Math.min(++timing.meanKnown, STRAY_LOOKS_MAX);
-  const more = timing.mean - timing.meanUsual;
-  timing.meanUsual += share * more;
-  timing.meanVariance += share * (more * (timing.mean - timing.meanUsual) - timing.meanVariance);
+  if (timing.seen.length <= HELD_LOOKS) return;
+  const more = timing.seen.shift()! - timing.usual;
+  const share = 1 / (Math.min(++timing.known, USUAL_LOOKS_MAX) + VARIANCE_LOOKS);
+  timing.usual += more / Math.min(timing.known, USUAL_LOOKS_MAX);
+  timing.variance += share * (more * more - timing.variance);
+  timing.blockMore += more;
+  if (++timing.blockLooks < BLOCK_LOOKS) return;
+  const spread = timing.blockMore ** 2 / timing.blockLooks;
+  const blocks = Math.min(++timing.blocks, USUAL_LOOKS_MAX / BLOCK_LOOKS) + VARIANCE_LOOKS / BLOCK_LOOKS;
+  timing.blockVariance += (spread - timing.blockVariance) / blocks;
+  timing.blockMore = timing.blockLooks = 0;
 }

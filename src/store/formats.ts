@@ -31,7 +31,7 @@ export const FORMATS = {
   },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
   incidents: {
-    version: 1,
+    version: 2,
     holds: 'what is wrong with a series, what is behind it, and how late its tracks usually are',
   },
   layout: { version: 1, holds: 'how many slots a data folder has' },
@@ -103,7 +103,10 @@ interface SnapshotState {
     lanes: Record<string, StoredLane>;
     truths?: StoredTrajectories | null;
   };
-  series: Array<{ spikes?: StoredSpikes; performance?: StoredPerformance }>;
+  series: Array<{ spikes?: StoredSpikes; incidents?: StoredIncidents; performance?: StoredPerformance }>;
+  /** of trackers that are gone while their reference lives */
+  dormant?: Array<[series: string, spikes: StoredSpikes]>;
+  dormantIncidents?: Array<[series: string, name: unknown, incidents: StoredIncidents]>;
 }
 
 interface StoredPerformance {
@@ -164,6 +167,21 @@ interface StoredSpikes {
   census?: { truths: Array<[id: string, ...numbers: number[]]> };
 }
 
+interface StoredIncidents {
+  open: { signals: Array<{ signal: string; observed: number; over: boolean }> } | null;
+  timing: Record<string, unknown>;
+}
+
+/** What detectors keep, of the trackers that are there and of those that are gone. */
+const spikesOf = ({ series, dormant = [] }: SnapshotState): StoredSpikes[] => [
+  ...series.flatMap(({ spikes }) => spikes ?? []),
+  ...dormant.map(([, spikes]) => spikes),
+];
+const incidentsOf = ({ series, dormantIncidents = [] }: SnapshotState): StoredIncidents[] => [
+  ...series.flatMap(({ incidents }) => incidents ?? []),
+  ...dormantIncidents.map(([, , incidents]) => incidents),
+];
+
 /** [n]: from version n to n + 1, in place. */
 const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: SnapshotState) => void>>> = {
   stream: {
@@ -212,16 +230,13 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     },
   },
   spikes: {
-    1: ({ series }) => {
-      for (const { spikes } of series) if (spikes) nameNumbers(spikes);
-    },
-    2: ({ series }) => {
-      for (const { spikes } of series) if (spikes) keepLasting(spikes);
-    },
-    3: ({ series }) => {
-      for (const { spikes } of series) for (const truth of spikes?.census?.truths ?? []) addOwnLevel(truth);
+    1: (state) => spikesOf(state).forEach(nameNumbers),
+    2: (state) => spikesOf(state).forEach(keepLasting),
+    3: (state) => {
+      for (const { census } of spikesOf(state)) census?.truths.forEach(addOwnLevel);
     },
   },
+  incidents: { 1: (state) => incidentsOf(state).forEach(renewTiming) },
 };
 
 function migrate(name: SnapshotFormat, from: number, state: SnapshotState): void {
@@ -235,6 +250,19 @@ function addOwnLevel(truth: [id: string, ...numbers: number[]]): void {
 
 /** In version 4: nothing gathered, no means, nothing believed; two shifts, neither of them begun, show in full. */
 const OWN_LEVEL_ANEW = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1];
+
+/** Version 2 has another test for tracks that are a little late, which learns anew; that they are late is kept. */
+function renewTiming(incidents: StoredIncidents): void {
+  const late = incidents.open?.signals.find(({ signal, over }) => signal === 'timing' && !over);
+  incidents.timing = { ...TIMING_ANEW, late: late?.observed ?? 0, seen: [] };
+}
+
+/** In version 2: nothing looked at, nothing known, and the variance of a look that is believed before. */
+const NO_SIDE = { evidence: 0, looks: 0, more: 0 };
+const TIMING_ANEW = {
+  ...{ frames: 0, usual: 0, known: 0, variance: 0.1, blockVariance: 0.1, blocks: 0, blockLooks: 0, blockMore: 0 },
+  ...{ behind: NO_SIDE, ahead: NO_SIDE },
+};
 
 /** Version 2 has objects packed only. */
 function packPart({ part }: { part: StoredPart }): void {

@@ -150,19 +150,6 @@ export function fitted({ rv, vv, rvSquares, vvSquares, products, truths, apart, 
   return { offset: apart / pairs - delta, error, tellers: (vv * vv) / vvSquares, truths };
 }
 
-/** Of a normal distribution: once in ten thousand times, to one side. */
-const RARE = 3.72;
-
-/**
- * Standard errors by which an estimate is off once in ten thousand times: Student's quantile, as Wallace approximates
- * it, because a few truths hardly know their own error.
- */
-export function rareErrors(freedom: number): number {
-  if (!(freedom > 0)) return Number.POSITIVE_INFINITY;
-  const normal = (RARE * (8 * freedom + 3)) / (8 * freedom + 1);
-  return Math.sqrt(freedom * Math.expm1((normal * normal) / freedom));
-}
-
 /** Takes away what all pairs have in common: a tracker that draws everything a little to the right is not ahead. */
 function centre(values: number[], dimensions: number): void {
   const count = values.length / dimensions;

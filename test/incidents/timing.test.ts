@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SlightLag } from '../../src/incidents/motion.js';
-import { lookAt, NEW_TIMING, type Timing } from '../../src/incidents/timing.js';
-import { rareErrors } from '../../src/wiring/lag.js';
+import { lookAt, NEW_TIMING, type Timing, type TimingRules } from '../../src/incidents/timing.js';
+import { SPIKE_DEFAULTS } from '../../src/spikes/settings.js';
 import { type Random, randomFrom } from '../kit/random.js';
 
 const normal = (random: Random) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
@@ -13,36 +13,48 @@ function lookOf(random: Random, truths: number, spread: number, late: number): S
   const squares = own.reduce((sum, one) => sum + (one - offset) ** 2, 0);
   const error = Math.sqrt(squares / truths / (truths - 1));
   const lag = { offset, error, tellers: truths, truths, gap: 1 };
-  return { offset, lag, fits: () => true, evidence: (frames) => ({ frames }) };
+  return { offset, lag, evidence: (frames) => ({ frames }) };
 }
 
+const RULES: TimingRules = { lateFrames: 1, evidence: Math.log(SPIKE_DEFAULTS.falseAlarmSeconds) };
+
 /** Looks until the tracks are said to be late; the number of looks when they never are. */
-function looksUntilLate(random: Random, timing: Timing, looks: number, truths: number, late: number): number {
-  for (let n = 1; n <= looks; n++) if (lookAt(timing, lookOf(random, truths, 0.3, late), 1, true)) return n;
+function looksUntilLate(random: Random, timing: Timing, looks: number, truths: number, late: number, spread = 0.6) {
+  for (let n = 1; n <= looks; n++) if (lookAt(timing, lookOf(random, truths, spread, late), RULES, true)) return n;
   return looks;
 }
 
 describe('tracks that are late by a little', () => {
   for (const truths of [3, 5, 20])
-    it(`are not found where nothing is late, in two days of ${truths} objects`, () => {
-      assert.equal(looksUntilLate(randomFrom(1), structuredClone(NEW_TIMING), 27_000, truths, 0), 27_000);
+    it(`are not found where nothing is late, in four days of ${truths} objects`, () => {
+      assert.equal(looksUntilLate(randomFrom(1), structuredClone(NEW_TIMING), 54_000, truths, 0), 54_000);
     });
 
-  for (const truths of [5, 20])
-    it(`are found by and by when it is a single frame, with ${truths} objects`, () => {
+  it('are not found where objects lie off in look after look', () => {
+    const [random, timing] = [randomFrom(4), structuredClone(NEW_TIMING)];
+    for (let n = 0, off = 0; n < 54_000; n++) {
+      off = 0.8 * off + 0.15 * normal(random);
+      assert.equal(lookAt(timing, lookOf(random, 5, 0.3, off), RULES, true), 0, `look ${n}`);
+    }
+  });
+
+  for (const truths of [3, 5, 20])
+    it(`are found by and by when it is a single frame, once and until it is over, with ${truths} objects`, () => {
       const [random, timing] = [randomFrom(2), structuredClone(NEW_TIMING)];
       looksUntilLate(random, timing, 1000, truths, 0);
       const looks = looksUntilLate(random, timing, 1000, truths, 1);
-      assert.ok(looks <= 40, `found after ${looks} looks`);
-      // it stays so until it is over
-      for (let n = 0; n < 100; n++) assert.equal(lookAt(timing, lookOf(random, truths, 0.3, 1), 1, false), 1);
-      const over = Array.from({ length: 40 }, () => lookAt(timing, lookOf(random, truths, 0.3, 0), 1, false));
-      assert.equal(over.at(-1), 0);
+      assert.ok(looks <= 30, `found after ${looks} looks`);
+      // in two days not one look says otherwise
+      for (let n = 0; n < 27_000; n++) assert.equal(lookAt(timing, lookOf(random, truths, 0.6, 1), RULES, false), 1);
+      const over = Array.from({ length: 30 }, () => lookAt(timing, lookOf(random, truths, 0.6, 0), RULES, false));
+      assert.deepEqual([over[0], over.at(-1)], [1, 0]);
     });
 
-  it('are doubted where few truths tell of it', () => {
-    // Student's quantile at a ten-thousandth: 6.442 for 8, 4.539 for 20 degrees of freedom
-    assert.ok(Math.abs(rareErrors(8) - 6.442) < 0.1 && Math.abs(rareErrors(20) - 4.539) < 0.05);
-    assert.equal(rareErrors(0), Number.POSITIVE_INFINITY);
+  it('are found in a young series after a few looks, and by how much', () => {
+    const [random, timing] = [randomFrom(3), structuredClone(NEW_TIMING)];
+    looksUntilLate(random, timing, 8, 8, 0.2, 0.3);
+    const looks = looksUntilLate(random, timing, 100, 8, -1.8, 0.3);
+    assert.ok(looks <= 5, `found after ${looks} looks`);
+    assert.equal(timing.late, -2);
   });
 });
