@@ -288,8 +288,10 @@ export function readGlance(contents: WindowContents, glance: Glance, pending: nu
   }
   const frame = contents.frame(contents.newestNumber);
   glance.halves = frame.halves;
-  for (let number = Math.max(pending, contents.oldestNumber); number <= contents.newestNumber; number++)
-    glance.pendingHalves += contents.frame(number).halves;
+  // mostly nobody has switched in the whole window
+  if (contents.tally.halves !== 0)
+    for (let number = Math.max(pending, contents.oldestNumber); number <= contents.newestNumber; number++)
+      glance.pendingHalves += contents.frame(number).halves;
   glance.localization = frame.localization;
   const { truths, tracks } = frame;
   const objects = truths.length + tracks.length;

@@ -3,28 +3,22 @@
  * a frame touches is solved again.
  */
 
-import { CrowdMatcher, pairsAfforded } from './crowd.js';
+import { CrowdMatcher, PAIRS_MAX, pairsAfforded, thinPairs } from './crowd.js';
 import { PairFinder } from './distance.js';
 import { type Account, Accounts, PATIENCE, PATIENCE_MAX, STATES_MAX } from './engine-rule.js';
 import type { PackedFrame } from './frame.js';
 import { FrameMatchings, matchFrame } from './frame-matching.js';
-import { chooseAmong, Frontier } from './frontier/frontier.js';
+import { chooseAmong } from './frontier/choice.js';
+import { Frontier } from './frontier/frontier.js';
 import { LateFrames } from './late-frames.js';
-import { PAIRS_MAX, thinPairs } from './pair-thinning.js';
 import type { Params } from './params.js';
 import { Component, type ProgramContext } from './program/component.js';
 import { simplexNow } from './program/simplex.js';
 import type { SolveSettings } from './solve-options.js';
 import { Budget } from './window/budget.js';
 import { WindowContents, type WindowListener } from './window/contents.js';
-import {
-  aloneOf,
-  earnsAnything,
-  type FoundPairs,
-  type FrameAssignment,
-  type FrameRecord,
-  kinshipOf,
-} from './window/frame-record.js';
+import type { FoundPairs, FrameAssignment, FrameRecord } from './window/frame-record.js';
+import { aloneOf, earnsAnything, kinshipOf } from './window/tariff.js';
 import type { Edge, Trajectory } from './window/trajectory.js';
 
 /** Truths that were too much for the frontier, the frame since which, and for how many windows. */

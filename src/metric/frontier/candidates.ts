@@ -68,6 +68,9 @@ function isFreshOrHeld(states: readonly number[]): boolean {
   return states.length === 4 && states[0] === FRESH && states[1] === FRESH && states[2] >= 0;
 }
 
+/** Of what begins fresh. */
+export const NO_INPUTS: readonly Candidates[] = [];
+
 /** The work of one frame on trajectories that its pairs tie together. */
 export interface Decision {
   readonly frame: FrameRecord;

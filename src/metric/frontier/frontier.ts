@@ -24,7 +24,7 @@
 
 import { Basket } from '../window/basket.js';
 import type { Budget } from '../window/budget.js';
-import { type FramePairs, type FrameRecord, lonePairs } from '../window/frame-record.js';
+import { type FrameRecord, lonePairs } from '../window/frame-record.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
 import {
   BEGINS,
@@ -39,40 +39,36 @@ import {
   heldBy,
   type Member,
   memberOf,
+  NO_INPUTS,
   NOBODY,
   originOf,
   sameCandidates,
   trackOf,
   truthOf,
 } from './candidates.js';
+import { ChangedMembers } from './changed.js';
+import { Comparison } from './comparison.js';
 import { type FrameOf, isForegone } from './foresight.js';
 import { Knot } from './knot.js';
 import { takeApart } from './outcomes.js';
 import { Reach } from './reach.js';
 import { Roll } from './roll.js';
-import { sortFew } from './state-table.js';
-import { isCalm, isChanged, knotStart, newStamp, pairsOf, tied, tieUp } from './ties.js';
+import { gather, isCalm, isChanged, knotStart, pairsOf, tied, tieUp } from './ties.js';
 
 // what decisions on lone pairs share: held only, fresh or held out of the same, and out of nothing
 const WAYS_HELD = [0, 1, 1];
 const WAYS_BOTH = [0, 0, 0, 0, 1, 1];
 const WAYS_FRESH = [0, 0, 0, 1];
-const NO_INPUTS: readonly Candidates[] = [];
 const NO_OUTCOMES: Candidates[] = [];
 
 /** a knot with more pairs has more states than can be looked at */
 const PAIRS_MAX = 40;
-/** states of a knot, where there is nothing left but to choose between optima */
-const CHOICE_STATES_MAX = 512;
-
 export class Frontier {
   /** candidates with more than one state that no later frame has taken up: the undecided present */
   private readonly open = new Roll<Candidates>();
   /** truths of knots that grew too large; whoever calls solves them otherwise */
   readonly overflow: Trajectory[] = [];
-  /** trajectories whose past is worked again: those that later frames may hear of, and the others */
-  private readonly changed = new Roll<Member>();
-  private readonly parked = new Roll<Member>();
+  private readonly changed = new ChangedMembers();
   private readonly knot: Knot;
   private readonly reach: Reach;
   /** decisions that `advance` has made */
@@ -82,9 +78,7 @@ export class Frontier {
   private readonly chosenStates = new Basket<number>();
   /** scratch: pairs of a frame */
   private found = new Int32Array(32);
-  /** those whom the rework of a frame concerns; they carry `stamp` */
-  private readonly members = new Basket<Member>();
-  private stamp = 0;
+  private readonly comparison = new Comparison();
   /** of the solve that goes on */
   private budget: Budget | null = null;
 
@@ -159,7 +153,7 @@ export class Frontier {
 
   /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
   restart(trajectory: Trajectory): void {
-    this.mark(memberOf(trajectory), null);
+    this.changed.mark(memberOf(trajectory), null);
   }
 
   /** A pair that was alone in all of its frames, and always assigned, gets company: works those before `end`. */
@@ -167,8 +161,8 @@ export class Frontier {
     const truth = memberOf(edge.truth);
     const track = memberOf(edge.track);
     if (truth.changed || track.changed || !isForegone(edge, edge.frameAt(0), end, this.frameOf, this.h)) {
-      this.mark(truth, null);
-      this.mark(track, null);
+      this.changed.mark(truth, null);
+      this.changed.mark(track, null);
       return;
     }
     const held = heldBy(edge);
@@ -184,55 +178,17 @@ export class Frontier {
    * out as it was. After each of them the caller may release edges.
    */
   rework(first: number, end: number, worked: () => void): void {
-    for (let number = this.nextChange(first - 1); number < end; number = this.nextChange(number)) {
+    const { changed } = this;
+    for (let number = changed.nextFrame(first - 1); number < end; number = changed.nextFrame(number)) {
       this.reworkFrame(this.frameOf(number));
       worked();
     }
-    this.conclude(this.changed);
-    this.conclude(this.parked);
-  }
-
-  /** The first frame after one that may have a changed trajectory in it; Infinity when there is none. */
-  private nextChange(number: number): number {
-    const { changed } = this;
-    let next = Number.POSITIVE_INFINITY;
-    for (let n = 0; n < changed.size; n++) {
-      const { nextNumber, hiddenUntil } = changed.at(n);
-      if (nextNumber <= number || hiddenUntil > number) return number + 1;
-      if (nextNumber < next) next = nextNumber;
-    }
-    return next;
-  }
-
-  /** What has changed up to the newest frame holds from now on. */
-  private conclude(changed: Roll<Member>): void {
-    while (changed.size > 0) {
-      const member = changed.at(changed.size - 1);
+    // what has changed up to the newest frame holds from now on
+    changed.forEachOut((member) => {
       const { candidates, changedTo } = member;
       if (candidates && candidates !== changedTo) this.open.delete(candidates);
       member.candidates = changedTo;
-      this.unmark(member);
-    }
-  }
-
-  private mark(member: Member, candidates: Candidates | null): void {
-    if (!member.changed) {
-      member.nextNumber = 0;
-      this.changed.add(member);
-    }
-    member.changedTo = candidates;
-  }
-
-  private unmark(member: Member): void {
-    (member.parked ? this.parked : this.changed).delete(member);
-    member.parked = false;
-    member.changedTo = null;
-  }
-
-  private park(member: Member): void {
-    this.changed.delete(member);
-    this.parked.add(member);
-    member.parked = true;
+    });
   }
 
   /** A trajectory has left the window; those it was tied to begin anew. */
@@ -247,7 +203,7 @@ export class Frontier {
       const member = memberOf(trajectory);
       if (member.candidates) this.open.delete(member.candidates);
       member.candidates = null;
-      this.unmark(member);
+      this.changed.unmark(member);
     }
     for (let n = 0; n < edge.size; n++) {
       const work = this.frameOf(edge.frameAt(n)).annex as FrameWork | null;
@@ -275,7 +231,8 @@ export class Frontier {
 
   private reworkFrame(frame: FrameRecord): void {
     const { reach } = this;
-    const count = this.findChanged(frame);
+    this.reserve(frame.pairCount);
+    const count = this.changed.pairsIn(frame, this.found);
     if (count === 0 && frame.annex === null) return;
     const work = this.workOn(frame);
     reach.begin(frame);
@@ -289,46 +246,6 @@ export class Frontier {
       if (!reach.knows(decision.pairs[0]) && isChanged(decision)) reach.addDecision(decision);
     if (reach.pairCount + reach.decisionCount > 0) this.reworkKnots(frame, work);
     reach.end();
-  }
-
-  /** Finds the pairs of a frame with a changed end: the first so many of `found`. */
-  private findChanged(frame: FrameRecord): number {
-    const { changed } = this;
-    const { number } = frame;
-    this.reserve(frame.pairCount);
-    const { found } = this;
-    let count = 0;
-    let edgeCount = 0;
-    for (let n = 0; n < changed.size; n++) {
-      const member = changed.at(n);
-      if (member.nextNumber <= number) edgeCount += member.trajectory.edges.length;
-    }
-    if (edgeCount > frame.edges.length) {
-      for (let pair = 0; pair < frame.edges.length; pair++)
-        if (truthOf(frame, pair).changed || trackOf(frame, pair).changed) found[count++] = pair;
-      return count;
-    }
-    // few of many: by their edges, so that a crowd does not cost more for being one; from the last on, because the last
-    // takes the place of one that goes
-    for (let n = changed.size - 1; n >= 0; n--) {
-      const member = changed.at(n);
-      if (member.nextNumber > number) continue;
-      let next = Number.POSITIVE_INFINITY;
-      const { trajectory } = member;
-      const { edges } = trajectory;
-      for (let m = 0; m < edges.length; m++) {
-        const edge = edges[m];
-        const at = edge.seek(number);
-        if (at < 0) continue;
-        const nextOf = edge.frameAt(at);
-        if (nextOf < next) next = nextOf;
-        if (nextOf === number && (edge.truth === trajectory || !memberOf(edge.truth).changed))
-          found[count++] = edge.pairAt(at);
-      }
-      member.nextNumber = next;
-      if (next === Number.POSITIVE_INFINITY && member.hiddenUntil < number) this.park(member);
-    }
-    return count;
   }
 
   private reserve(pairCount: number): void {
@@ -360,113 +277,47 @@ export class Frontier {
     }
     if (old && sameCandidates(old, outcome)) {
       if (old !== outcome) this.adopt(old, outcome);
-      this.unmark(truth);
-      this.unmark(track);
+      this.changed.unmark(truth);
+      this.changed.unmark(track);
       if (old.taker === null && !old.decided) this.open.add(old);
     } else {
-      this.mark(truth, outcome);
-      this.mark(track, outcome);
+      this.changed.mark(truth, outcome);
+      this.changed.mark(track, outcome);
     }
     return true;
   }
 
   /** Works again what a change reaches. */
   private reworkKnots(frame: FrameRecord, work: FrameWork): void {
-    const { reach, members } = this;
+    const { reach, comparison } = this;
+    const { members } = comparison;
     reach.spread(frame, work);
     const { pairs, pairCount, decisions, decisionCount } = reach;
-    const stamp = ++this.stamp;
-    this.notePairs(frame, work, false);
-    for (let n = 0; n < decisionCount; n++) this.noteDecision(decisions[n]!);
-    this.notePairs(frame, work, true);
+    comparison.begin();
+    comparison.notePairs(frame, work, pairs, pairCount, false);
+    for (let n = 0; n < decisionCount; n++) comparison.noteDecision(decisions[n]!);
+    comparison.notePairs(frame, work, pairs, pairCount, true);
     for (let n = 0; n < decisionCount; n++) this.discard(decisions[n]!, work);
     // whoever took part before and does not now goes on as it came in
-    for (let n = 0; n < members.size; n++) this.comeIn(members.at(n));
+    for (let n = 0; n < members.size; n++) comparison.comeIn(members.at(n));
     for (let n = 0; n < pairCount; n++) {
-      this.comeIn(truthOf(frame, pairs[n]));
-      this.comeIn(trackOf(frame, pairs[n]));
+      comparison.comeIn(truthOf(frame, pairs[n]));
+      comparison.comeIn(trackOf(frame, pairs[n]));
     }
     this.advance(frame, work, this.found, this.foresee(frame, work, pairs, pairCount));
     for (let d = 0; d < this.made.size; d++) {
       const { fresh, outcomes } = this.made.at(d);
-      for (let n = 0; n < fresh.length; n++) this.noteMade(fresh[n], null);
+      for (let n = 0; n < fresh.length; n++) comparison.noteMade(fresh[n], null);
       for (let p = 0; p < outcomes.length; p++) {
         const outcome = outcomes[p];
-        for (let n = 0; n < outcome.truths.length; n++) this.noteMade(outcome.truths[n], outcome);
-        for (let n = 0; n < outcome.tracks.length; n++) this.noteMade(outcome.tracks[n], outcome);
+        for (let n = 0; n < outcome.truths.length; n++) comparison.noteMade(outcome.truths[n], outcome);
+        for (let n = 0; n < outcome.tracks.length; n++) comparison.noteMade(outcome.tracks[n], outcome);
       }
     }
     this.made.clear();
-    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n), stamp);
-    // what they were in leads back to frames that are long gone
-    for (let n = 0; n < members.size; n++) members.at(n).now = members.at(n).before = members.at(n).after = null;
+    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n));
+    comparison.end();
     for (let n = 0; n < pairCount; n++) truthOf(frame, pairs[n]).now = trackOf(frame, pairs[n]).now = null;
-    members.clear();
-  }
-
-  /**
-   * Notes what is known of the pairs that no decision was made of, and takes it back: of the calm ones, or of those
-   * that began. These come last, because an end of theirs may have a calm pair besides, which knows only how it left.
-   */
-  private notePairs(frame: FrameRecord, work: FrameWork, begun: boolean): void {
-    const { pairs, pairCount } = this.reach;
-    for (let n = 0; n < pairCount; n++) {
-      const pair = pairs[n];
-      const calm = work.calm(pair);
-      if (calm === 0 || (calm === BEGINS) !== begun) continue;
-      if (begun) {
-        this.note(truthOf(frame, pair), null, work.truthLeaves(pair));
-        this.note(trackOf(frame, pair), null, work.truthLeaves(pair));
-      } else {
-        this.noteCalm(truthOf(frame, pair), work.truthLeaves(pair));
-        this.noteCalm(trackOf(frame, pair), work.trackLeaves(pair));
-      }
-      work.decide(pair, null);
-    }
-  }
-
-  /** Notes what a member was in before and after the frame that is reworked. */
-  private note(member: Member, before: Candidates | null, after: Candidates | null | undefined): void {
-    if (member.reworkStamp !== this.stamp) {
-      member.reworkStamp = this.stamp;
-      this.members.add(member);
-    }
-    member.before = before;
-    member.after = after;
-  }
-
-  private noteDecision({ fresh, outcomes, inputs }: Decision): void {
-    for (let n = 0; n < fresh.length; n++) this.note(fresh[n], null, null);
-    for (let p = 0; p < outcomes.length; p++) {
-      const outcome = outcomes[p];
-      for (let n = 0; n < outcome.truths.length; n++) this.note(outcome.truths[n], null, outcome);
-      for (let n = 0; n < outcome.tracks.length; n++) this.note(outcome.tracks[n], null, outcome);
-    }
-    for (let p = 0; p < inputs.length; p++) {
-      const input = inputs[p];
-      for (let n = 0; n < input.truths.length; n++) input.truths[n].before = input;
-      for (let n = 0; n < input.tracks.length; n++) input.tracks[n].before = input;
-    }
-  }
-
-  private noteCalm(end: Member, leaves: Candidates | null): void {
-    if (leaves === null) {
-      this.note(end, null, null);
-      return;
-    }
-    for (let n = 0; n < leaves.truths.length; n++) this.note(leaves.truths[n], leaves, leaves);
-    for (let n = 0; n < leaves.tracks.length; n++) this.note(leaves.tracks[n], leaves, leaves);
-  }
-
-  private noteMade(member: Member, outcome: Candidates | null): void {
-    if (member.reworkStamp !== this.stamp) this.note(member, null, undefined);
-    member.now = outcome;
-  }
-
-  /** What a member comes into the frame with that is reworked. */
-  private comeIn(member: Member): void {
-    if (member.changed) member.now = member.changedTo;
-    else member.now = member.reworkStamp === this.stamp ? member.before : null;
   }
 
   /**
@@ -475,7 +326,8 @@ export class Frontier {
    * may be taken for others that say the same, and a frame that has made no decision of them would not hear of it.
    */
   private foresee(frame: FrameRecord, work: FrameWork, pairs: Int32Array, pairCount: number): number {
-    const { found, stamp } = this;
+    const { found } = this;
+    const { stamp } = this.comparison;
     for (let n = 0; n < pairCount; n++) {
       const truth = truthOf(frame, pairs[n]);
       const track = trackOf(frame, pairs[n]);
@@ -489,8 +341,8 @@ export class Frontier {
       if (truth.besideStamp === stamp || track.besideStamp === stamp || !this.isForegone(frame, pair)) continue;
       const held = heldBy(frame.edges[pair]);
       this.settle(frame, work, pair, held, held, BEGINS);
-      this.noteMade(truth, held);
-      this.noteMade(track, held);
+      this.comparison.noteMade(truth, held);
+      this.comparison.noteMade(track, held);
       truth.foreseenStamp = track.foreseenStamp = stamp;
     }
     let count = 0;
@@ -506,11 +358,12 @@ export class Frontier {
   }
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
-  private compareMember(member: Member, stamp: number): void {
+  private compareMember(member: Member): void {
+    const { stamp } = this.comparison;
     const { now, after: old } = member;
     if (now === null) {
-      if (old === null) this.unmark(member);
-      else this.mark(member, null);
+      if (old === null) this.changed.unmark(member);
+      else this.changed.mark(member, null);
       return;
     }
     if (now.reworkStamp === stamp) return;
@@ -525,8 +378,8 @@ export class Frontier {
 
   private carry(members: readonly Member[], candidates: Candidates, same: boolean): void {
     for (let n = 0; n < members.length; n++) {
-      if (same) this.unmark(members[n]);
-      else this.mark(members[n], candidates);
+      if (same) this.changed.unmark(members[n]);
+      else this.changed.mark(members[n], candidates);
     }
   }
 
@@ -639,23 +492,8 @@ export class Frontier {
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, work: FrameWork, pairs: readonly number[]): Decision {
-    const stamp = newStamp();
     const { knot } = this;
-    let endCount = 0;
-    for (let n = 0; n < pairs.length; n++) {
-      const truth = truthOf(frame, pairs[n]);
-      const track = trackOf(frame, pairs[n]);
-      if (truth.endStamp !== stamp) endCount++;
-      if (track.endStamp !== stamp) endCount++;
-      truth.endStamp = track.endStamp = stamp;
-      collect(truth, truthBasket, stamp);
-      collect(track, trackBasket, stamp);
-    }
-    const truths = truthBasket.take();
-    const tracks = trackBasket.take();
-    const inputs = inputBasket.size === 0 ? NO_INPUTS : inputBasket.take();
-    number(truths);
-    number(tracks);
+    const { truths, tracks, inputs, endCount, stamp } = gather(frame, pairs);
     knot.begin(this.budget!, frame, pairs, inputs, truths, tracks);
     knot.work();
     this.charge(truths, knot.moves);
@@ -730,75 +568,6 @@ export class Frontier {
   }
 }
 
-/**
- * Of some pairs of each frame those that are assigned in the best sequence, by pair, at `h` for half a switch; null
- * when there are too many states. Everything else in the frames stays as it is.
- */
-export function chooseAmong(layers: readonly FramePairs[], h: number, budget: Budget): Uint8Array[] | null {
-  const frontier = new Frontier(
-    h,
-    CHOICE_STATES_MAX,
-    () => {},
-    () => {},
-    () => false,
-    (number) => layers.find(({ frame }) => frame.number === number)!.frame,
-  );
-  const before = layers.map(({ frame }) => frame.assignment());
-  const annexes = setAside(layers);
-  frontier.begin(budget);
-  for (const { frame, pairs } of layers) {
-    frontier.enter(frame, pairs, pairs.length);
-    if (frontier.overflow.length > 0) break;
-  }
-  frontier.decide();
-  const chosen = layers.map(({ frame, pairs }, n) => {
-    const on = new Uint8Array(frame.pairCount);
-    for (const pair of pairs) on[pair] = frame.on(pair);
-    frame.putBack(before[n]);
-    return on;
-  });
-  for (const [owner, annex] of annexes) owner.annex = annex;
-  return frontier.overflow.length > 0 ? null : chosen;
-}
-
-/** Takes what another frontier knows off the frames, trajectories and edges. */
-function setAside(layers: readonly FramePairs[]): Map<{ annex: unknown }, unknown> {
-  const annexes = new Map<{ annex: unknown }, unknown>();
-  for (const { frame, pairs } of layers) {
-    annexes.set(frame, frame.annex);
-    for (const pair of pairs) {
-      const edge = frame.edges[pair];
-      for (const owner of [edge, edge.truth, edge.track]) if (!annexes.has(owner)) annexes.set(owner, owner.annex);
-    }
-  }
-  for (const owner of annexes.keys()) owner.annex = null;
-  return annexes;
-}
-
-const inputBasket = new Basket<Candidates>();
-const truthBasket = new Basket<Member>();
-const trackBasket = new Basket<Member>();
-
-/** Takes up a member, with everybody whom its candidates hold. */
-function collect(member: Member, side: Basket<Member>, stamp: number): void {
-  if (member.knotStamp === stamp) return;
-  member.knotStamp = stamp;
-  const { now } = member;
-  if (now === null) {
-    side.add(member);
-    return;
-  }
-  inputBasket.add(now);
-  for (const truth of now.truths) {
-    truth.knotStamp = stamp;
-    truthBasket.add(truth);
-  }
-  for (const track of now.tracks) {
-    track.knotStamp = stamp;
-    trackBasket.add(track);
-  }
-}
-
 const isUndecided = ({ now }: Member) => now !== null && !now.decided;
 
 /** Notes who has no pair in a frame. */
@@ -808,11 +577,3 @@ function hide(members: readonly Member[], endStamp: number, number: number): voi
     if (member.endStamp !== endStamp && member.hiddenUntil < number) member.hiddenUntil = number;
   }
 }
-
-/** Puts members in order and gives each its index in the knot. */
-function number(list: Member[]): void {
-  if (list.length > 1) sortFew(list, list.length, byId);
-  for (let n = 0; n < list.length; n++) list[n].knot = n;
-}
-
-const byId = ({ trajectory: a }: Member, { trajectory: b }: Member) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);

@@ -8,7 +8,7 @@
 
 import type { Budget } from '../window/budget.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { type Candidates, FREE, FRESH, type Member, trackOf, truthOf, WORTH } from './candidates.js';
+import { type Candidates, FREE, FRESH, type Member, NO_INPUTS, trackOf, truthOf, WORTH } from './candidates.js';
 import { StateTable } from './state-table.js';
 
 /** moves tried in one knot, per state that may be met */
@@ -17,8 +17,6 @@ const MOVES_PER_STATE_MAX = 16;
 const MOVE_WORK = 4;
 /** knots with at most so many moves are worked even when the time is up */
 const SMALL_MOVES_MAX = 32;
-
-const NO_INPUTS: readonly Candidates[] = [];
 
 /**
  * Moves the states of one knot through one frame. One of them serves a frontier: what it met in one knot is gone with

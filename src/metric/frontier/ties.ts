@@ -1,9 +1,12 @@
 /**
- * What ties the pairs of one frame together, for the frontier: which of them form a knot, and whether one is calm.
+ * What ties the pairs of one frame together, for the frontier: which of them form a knot, who is in it, and
+ * whether it is calm.
  */
 
+import { Basket } from '../window/basket.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { type Candidates, type Decision, type Member, trackOf, truthOf } from './candidates.js';
+import { type Candidates, type Decision, type Member, NO_INPUTS, trackOf, truthOf } from './candidates.js';
+import { sortFew } from './state-table.js';
 
 /** knots with more pairs are worked without asking whether they are calm */
 const CALM_PAIRS_MAX = 10;
@@ -14,7 +17,7 @@ const benefit = new Float64Array(CALM_PAIRS_MAX);
 let stamps = 0;
 
 /** A number that no member or candidates carry as its `knotStamp`. */
-export function newStamp(): number {
+function newStamp(): number {
   return ++stamps;
 }
 
@@ -82,6 +85,69 @@ export function pairsOf(knot: number): number[] {
   for (let at = knotStart[knot]; at < knotStart[knot + 1]; at++) pairs.push(tied[at]);
   return pairs;
 }
+
+/** Everybody whom a knot concerns: its members, each with its index, and the candidates that they come in with. */
+export interface Gathered {
+  readonly truths: Member[];
+  readonly tracks: Member[];
+  readonly inputs: readonly Candidates[];
+  /** members that have a pair in the frame, who carry the stamp as their `endStamp` */
+  readonly endCount: number;
+  readonly stamp: number;
+}
+
+/** Finds the members of a knot. */
+export function gather(frame: FrameRecord, pairs: readonly number[]): Gathered {
+  const stamp = newStamp();
+  let endCount = 0;
+  for (let n = 0; n < pairs.length; n++) {
+    const truth = truthOf(frame, pairs[n]);
+    const track = trackOf(frame, pairs[n]);
+    if (truth.endStamp !== stamp) endCount++;
+    if (track.endStamp !== stamp) endCount++;
+    truth.endStamp = track.endStamp = stamp;
+    collect(truth, truthBasket, stamp);
+    collect(track, trackBasket, stamp);
+  }
+  const truths = truthBasket.take();
+  const tracks = trackBasket.take();
+  const inputs = inputBasket.size === 0 ? NO_INPUTS : inputBasket.take();
+  number(truths);
+  number(tracks);
+  return { truths, tracks, inputs, endCount, stamp };
+}
+
+const inputBasket = new Basket<Candidates>();
+const truthBasket = new Basket<Member>();
+const trackBasket = new Basket<Member>();
+
+/** Takes up a member, with everybody whom its candidates hold. */
+function collect(member: Member, side: Basket<Member>, stamp: number): void {
+  if (member.knotStamp === stamp) return;
+  member.knotStamp = stamp;
+  const { now } = member;
+  if (now === null) {
+    side.add(member);
+    return;
+  }
+  inputBasket.add(now);
+  for (const truth of now.truths) {
+    truth.knotStamp = stamp;
+    truthBasket.add(truth);
+  }
+  for (const track of now.tracks) {
+    track.knotStamp = stamp;
+    trackBasket.add(track);
+  }
+}
+
+/** Puts members in order and gives each its index in the knot. */
+function number(list: Member[]): void {
+  if (list.length > 1) sortFew(list, list.length, byId);
+  for (let n = 0; n < list.length; n++) list[n].knot = n;
+}
+
+const byId = ({ trajectory: a }: Member, { trajectory: b }: Member) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
 export function isCalm(frame: FrameRecord, knot: number): boolean {

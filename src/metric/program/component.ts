@@ -9,15 +9,13 @@
  */
 
 import type { Budget } from '../window/budget.js';
-import { surcharged, type WindowContents } from '../window/contents.js';
-import { CHANGES_PER_PAIR, type FramePairs, type FrameRecord } from '../window/frame-record.js';
-import { priceQuanta, QUANTA } from '../window/quanta.js';
-import type { Edge, Trajectory } from '../window/trajectory.js';
-import { ChangeTimes } from './change-times.js';
-import { LayerStack, type Matrix } from './layers.js';
+import type { WindowContents } from '../window/contents.js';
+import type { FramePairs, FrameRecord } from '../window/frame-record.js';
+import type { Edge } from '../window/trajectory.js';
+import { ComponentRows, LP_UNIT } from './component-rows.js';
+import type { Matrix } from './layers.js';
 import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 import { PriceProof } from './price-proof.js';
-import { BASIS_UNKNOWN } from './reduced-program.js';
 import type { Simplex } from './simplex.js';
 import { TieBreak } from './tie-break.js';
 import { ROWS_PER_PIVOT } from './warm-program.js';
@@ -53,11 +51,6 @@ export interface ProgramContext {
   readonly simplex: () => Simplex | null;
 }
 
-/**
- * Quanta in one unit of the linear program: HiGHS's tolerances are absolute, and what makes the fewest switches win
- * must be above them.
- */
-const LP_UNIT = QUANTA / 2 ** 10;
 /** work of looking at one edge in one layer, by prices and by the linear program, and of a pivot */
 const PROOF_WORK = 1 / 16;
 const PROGRAM_WORK = 1;
@@ -73,57 +66,26 @@ const SEARCHED_CELLS_MAX = 2 ** 14;
 /** with more edges times frames the program does not fit into memory */
 const CELLS_MAX = 2 ** 25;
 
-export class Component {
-  /** by truth, then track */
-  readonly edges: Edge[];
-  readonly truthCount: number;
-  readonly trackCount: number;
-  readonly edgeTruth: Int32Array;
-  readonly edgeTrack: Int32Array;
-  /** truths, then tracks */
-  readonly trajectories: readonly Trajectory[];
+export class Component extends ComponentRows {
   engine: EngineName = 'isolated';
   /** how much the best assignment known may be below the optimum, in quanta */
   gap = 0;
-  /** under time weights the greatest weight of its frames, about: quanta are so much smaller */
-  scale = 1;
   /** the LP metric is reported: not the assignment's cost but its lower bound */
   relaxed = false;
-  /** marks a component whose frames changed since its last solve, or that was out of time then */
-  stale = true;
   /** of putting it together */
   work = 0;
   /** false once an edge came or went: it must be built anew */
   alive = true;
-
-  private readonly contents: WindowContents;
-  private readonly localOf = new Map<Edge, number>();
-  private readonly indexOf: ReadonlyMap<Trajectory, number>;
-  private readonly stack: LayerStack;
-  private readonly frameNumber: Matrix<Float64Array>;
-  private readonly pair: Matrix<Int32Array>;
-  private readonly benefit: Matrix<Float64Array>;
-  private readonly changeCost: Matrix<Float64Array>;
-  /** [row * trajectories + trajectory]: see `ProofLayers` */
-  private readonly price: Matrix<Float64Array>;
-  /** see `LastBasis` */
-  private readonly cellStatus: Matrix<Int8Array>;
-  private readonly flowStatus: Matrix<Int8Array>;
-  private readonly capacityStatus: Matrix<Int8Array>;
-  /** [row * truthCount + truth]: the truth's edge, or -1; and as it was last written into the frames */
-  private readonly partner: Matrix<Int32Array>;
+  /** [row * truthCount + truth]: its edge as it was last written into the frames */
   private readonly applied: Matrix<Int32Array>;
   private readonly appliedHalves: Matrix<Float64Array>;
   private readonly appliedFrame: Matrix<Float64Array>;
-  private newCount = 0;
   /** rows before this are assigned as they were when the assignment was last written into the frames */
   private changedFrom = 0;
   private readonly proof: PriceProof;
   private readonly ties: TieBreak;
   /** `partner` holds an assignment of all layers but the new ones */
   private known = false;
-  /** of a fractional optimum */
-  private weights: Float64Array | null = null;
 
   constructor(
     private readonly context: ProgramContext,
@@ -133,126 +95,20 @@ export class Component {
     /** so many windows later it may try again */
     readonly patience: number,
   ) {
-    this.contents = context.contents;
-    const order = (nodes: Iterable<Trajectory>) => [...new Set(nodes)].sort((a, b) => (a.id < b.id ? -1 : 1));
-    const truths = order(given.map((e) => e.truth));
-    const tracks = order(given.map((e) => e.track));
-    this.trajectories = [...truths, ...tracks];
-    this.indexOf = new Map(this.trajectories.map((t, n) => [t, n]));
-    this.truthCount = truths.length;
-    this.trackCount = tracks.length;
-    const E = given.length;
-    this.edges = this.inOrder(given);
-    this.edgeTruth = Int32Array.from(this.edges, (e) => this.indexOf.get(e.truth)!);
-    this.edgeTrack = Int32Array.from(this.edges, (e) => this.indexOf.get(e.track)! - truths.length);
-    for (let e = 0; e < E; e++) this.localOf.set(this.edges[e], e);
-    this.stack = new LayerStack(E === 1 ? 0 : given.reduce((n, e) => Math.max(n, e.size), 0) * 2);
-    this.frameNumber = this.stack.matrix(Float64Array, 1);
-    this.pair = this.stack.matrix(Int32Array, E);
-    this.benefit = this.stack.matrix(Float64Array, E);
-    this.changeCost = this.stack.matrix(Float64Array, 1);
-    this.price = this.stack.matrix(Float64Array, this.trajectories.length);
-    this.cellStatus = this.stack.matrix(Int8Array, E);
-    this.flowStatus = this.stack.matrix(Int8Array, E);
-    this.capacityStatus = this.stack.matrix(Int8Array, this.trajectories.length);
-    this.partner = this.stack.matrix(Int32Array, this.truthCount);
+    super(context.contents, given);
     this.applied = this.stack.matrix(Int32Array, this.truthCount);
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
     this.proof = new PriceProof(this);
     this.ties = new TieBreak(this, this.proof, (row, e) => this.rankOf(row, e));
-    if (E > 1) this.build();
+    if (!this.isolated) this.build();
   }
 
-  /** Edges by the indices of their truths, then their tracks: sorted as numbers, for there may be many. */
-  private inOrder(edges: readonly Edge[]): Edge[] {
-    const { length } = edges;
-    const place = ({ truth, track }: Edge) =>
-      this.indexOf.get(truth)! * this.trajectories.length + this.indexOf.get(track)!;
-    const keys = Float64Array.from(edges, (edge, n) => place(edge) * length + n).sort();
-    return Array.from(keys, (key) => edges[key % length]);
-  }
-
-  get isolated(): boolean {
-    return this.edges.length === 1;
-  }
-
-  has(edge: Edge): boolean {
-    return this.localOf.has(edge);
-  }
-
-  /** Fills the layers from the edges' own records. */
-  private build(): void {
-    const numbers = new Set<number>();
-    for (const edge of this.edges) for (let n = 0; n < edge.size; n++) numbers.add(edge.frameAt(n));
-    const sorted = Float64Array.from(numbers).sort();
-    for (const number of sorted) this.addLayer(number);
-    const { head } = this.stack;
-    const rowOf = new Map(Array.from(sorted, (number, n) => [number, head + n]));
-    this.edges.forEach((edge, e) => {
-      for (let n = 0; n < edge.size; n++) this.setPair(rowOf.get(edge.frameAt(n))!, e, edge.pairAt(n));
-    });
-  }
-
-  /** Inherits prices and the last basis of a component that some of its edges come from. */
-  inherit(other: Component): void {
-    if (this.isolated) return;
-    const places = other.trajectories.map((trajectory) => this.indexOf.get(trajectory) ?? -1);
-    const edgePlaces = other.edges.map((edge) => this.localOf.get(edge) ?? -1);
-    const end = this.stack.head + this.stack.size;
-    const { price, frameNumber } = this;
-    let row = this.stack.head;
-    for (let from = other.stack.head; from < other.stack.head + other.stack.size; from++) {
-      const number = other.frameNumber.values[from];
-      while (row < end && frameNumber.values[row] < number) row++;
-      if (row === end) return;
-      if (frameNumber.values[row] !== number || Number.isNaN(other.price.values[from * other.price.width])) continue;
-      const target = row * price.width;
-      if (Number.isNaN(price.values[target])) price.values.fill(0, target, target + price.width);
-      copyRow(other.price, from, price, row, places);
-      copyRow(other.capacityStatus, from, this.capacityStatus, row, places);
-      copyRow(other.cellStatus, from, this.cellStatus, row, edgePlaces);
-      copyRow(other.flowStatus, from, this.flowStatus, row, edgePlaces);
-    }
-  }
-
-  /** Appends a layer with no pairs. */
-  private addLayer(number: number): number {
-    const row = this.stack.append();
-    const E = this.edges.length;
-    this.frameNumber.values[row] = number;
-    this.pair.values.fill(-1, row * E, (row + 1) * E);
-    this.benefit.values.fill(0, row * E, (row + 1) * E);
-    this.changeCost.values[row] = this.contents.changeQuanta;
-    this.price.values[row * this.price.width] = Number.NaN;
-    for (const { values, width } of [this.cellStatus, this.flowStatus, this.capacityStatus])
-      values.fill(BASIS_UNKNOWN, row * width, (row + 1) * width);
+  protected override addLayer(number: number): number {
+    const row = super.addLayer(number);
     this.applied.values.fill(-2, row * this.truthCount, (row + 1) * this.truthCount);
     this.appliedHalves.values[row] = 0;
-    this.newCount++;
-    this.stale = true;
     return row;
-  }
-
-  private setPair(row: number, e: number, pair: number): void {
-    const at = row * this.edges.length + e;
-    this.pair.values[at] = pair;
-    this.benefit.values[at] = this.contents.frame(this.frameNumber.values[row]).benefit(pair);
-  }
-
-  /** Adds a pair of the newest frame, with a layer when it is the first. */
-  addPair(frame: FrameRecord, edge: Edge, pair: number): void {
-    const last = this.stack.head + this.stack.size - 1;
-    const isLast = this.stack.size > 0 && this.frameNumber.values[last] === frame.number;
-    this.setPair(isLast ? last : this.addLayer(frame.number), this.localOf.get(edge)!, pair);
-  }
-
-  /** Drops the layer of a frame that leaves the window. */
-  dropFrame(number: number): void {
-    if (this.stack.size === 0 || this.frameNumber.values[this.stack.head] !== number) return;
-    this.stack.dropFirst();
-    this.newCount = Math.min(this.newCount, this.stack.size);
-    this.stale = true;
   }
 
   /** Solves and writes the assignment into the frames. */
@@ -285,18 +141,6 @@ export class Component {
     return proven;
   }
 
-  private layers() {
-    return {
-      firstRow: this.stack.head,
-      layerCount: this.stack.size,
-      benefit: this.benefit.values,
-      partner: this.partner.values,
-      frameNumber: this.frameNumber.values,
-      price: this.price.values,
-      changeCost: this.changeCost.values,
-    };
-  }
-
   /** An optimum is known, up to a gap: chooses the one that is always chosen. */
   private chooseAmongEqual(gap: number, budget: Budget): void {
     this.engine = 'simplex';
@@ -309,32 +153,9 @@ export class Component {
     else this.gap = Math.max(0, gap - (this.earned() - earned));
   }
 
-  private rankOf(row: number, e: number): number {
-    const pair = this.pair.values[row * this.edges.length + e];
-    return pair < 0 ? 0 : this.contents.frame(this.frameNumber.values[row]).rank(pair);
-  }
-
   private conclude(engine: EngineName, gap: number): void {
     this.engine = engine;
     this.gap = gap;
-  }
-
-  /** Reads the assignment of the layers that were solved before from the frames; returns the first row that was not. */
-  private recall(): number {
-    const { head, size } = this.stack;
-    const E = this.edges.length;
-    const { contents } = this;
-    const weights = new Float64Array(size * E);
-    let row = head;
-    for (; row < head + size && this.frameNumber.values[row] <= contents.solvedNumber; row++) {
-      const frame = contents.frame(this.frameNumber.values[row]);
-      for (let e = 0; e < E; e++) {
-        const pair = this.pair.values[row * E + e];
-        if (pair >= 0) weights[(row - head) * E + e] = frame.wasOn(pair);
-      }
-    }
-    this.hold(weights);
-    return row;
   }
 
   /**
@@ -385,16 +206,6 @@ export class Component {
         used[edgeTruth[e]] = used[j] = 1;
       }
     this.gap = Math.max(0, this.gap - (this.earned() - earned));
-  }
-
-  /** Of each truth, then of each track, whether it is assigned in a row up to one. */
-  private usedUpTo(row: number): Uint8Array {
-    const { truthCount: n, edgeTruth, edgeTrack } = this;
-    const partner = this.partner.values;
-    const used = new Uint8Array(this.trajectories.length);
-    for (let at = this.stack.head * n; at < (row + 1) * n; at++)
-      if (partner[at] >= 0) used[edgeTruth[partner[at]]] = used[n + edgeTrack[partner[at]]] = 1;
-    return used;
   }
 
   /** Assigns in a row what is best in its frame alone. */
@@ -491,12 +302,6 @@ export class Component {
     }
     budget.spend(work + PIVOT_WORK * (optimum.iterations + (optimum.rows ?? 0) / ROWS_PER_PIVOT));
     return optimum.status === 'optimal' ? optimum : null;
-  }
-
-  /** The layers' rows of a matrix. */
-  private live<V extends Float64Array | Int8Array>({ values, width }: Matrix<V>): V {
-    const { head, size } = this.stack;
-    return values.subarray(head * width, (head + size) * width) as V;
   }
 
   /** Quanta that no assignment exceeds, by the prices at hand. */
@@ -606,18 +411,6 @@ export class Component {
     if (weightsValue(problem, this.partnerWeights()) < weightsValue(problem, settled)) this.take(settled);
   }
 
-  /** The assignment in `partner` as weights. */
-  private partnerWeights(): Float64Array {
-    const { head, size } = this.stack;
-    const E = this.edges.length;
-    const n = this.truthCount;
-    const weights = new Float64Array(size * E);
-    for (let row = head; row < head + size; row++)
-      for (let i = row * n; i < (row + 1) * n; i++)
-        if (this.partner.values[i] >= 0) weights[(row - head) * E + this.partner.values[i]] = 1;
-    return weights;
-  }
-
   /** Takes an assignment over. */
   private take(weights: Float64Array): void {
     if (!this.contents.weighted) {
@@ -632,137 +425,6 @@ export class Component {
         this.partner.values[(head + Math.floor(at / E)) * this.truthCount + this.edgeTruth[at % E]] = at % E;
     });
     this.tidy();
-  }
-
-  /** When a change happens matters under time weights: as the program has it, but for what costs nothing. */
-  private tidy(): void {
-    const { head, size } = this.stack;
-    new ChangeTimes(this, this.benefit.values, this.changeCost.values, this.partner.values).tidy(head, head + size);
-  }
-
-  /** The proper pairs of an assignment, each held until one of its ends is needed elsewhere. */
-  private hold(weights: Float64Array): void {
-    const { head, size } = this.stack;
-    const E = this.edges.length;
-    const { truthCount: n, edgeTruth, edgeTrack } = this;
-    const partner = this.partner.values;
-    const held = new Int32Array(n).fill(-1);
-    const holder = new Int32Array(this.trackCount).fill(-1);
-    const used = new Uint8Array(n + this.trackCount);
-    for (let row = head; row < head + size; row++) {
-      for (let e = 0; e < E; e++) {
-        if (weights[(row - head) * E + e] < 0.5 || this.pair.values[row * E + e] < 0) continue;
-        const i = edgeTruth[e];
-        const j = edgeTrack[e];
-        if (held[i] === e) continue;
-        if (!used[i] && !used[n + j]) for (let early = head; early < row; early++) partner[early * n + i] = e;
-        if (held[i] >= 0) holder[edgeTrack[held[i]]] = -1;
-        if (holder[j] >= 0) held[holder[j]] = -1;
-        held[i] = e;
-        holder[j] = i;
-        used[i] = used[n + j] = 1;
-      }
-      for (let i = 0; i < n; i++) partner[row * n + i] = held[i];
-    }
-  }
-
-  private linearProblem(withSurcharge: boolean): LpProblem {
-    const { head, size } = this.stack;
-    const E = this.edges.length;
-    const benefit = this.benefit.values.slice(head * E, (head + size) * E);
-    for (let n = 0; n < benefit.length; n++) benefit[n] /= LP_UNIT;
-    const switchCost = new Float64Array(size);
-    for (let n = 0; n < size; n++) {
-      const price = this.priceInto(head + n);
-      switchCost[n] = (withSurcharge ? surcharged(price) : price) / LP_UNIT;
-    }
-    return {
-      frameCount: size,
-      truthCount: this.truthCount,
-      trackCount: this.trackCount,
-      edgeTruth: this.edgeTruth,
-      edgeTrack: this.edgeTrack,
-      benefit,
-      switchCost,
-    };
-  }
-
-  /** Quanta that half a switch on the way into a row costs. */
-  private priceInto(row: number): number {
-    const { contents } = this;
-    if (!contents.weighted || row === this.stack.head) return contents.priceQuanta;
-    const { values } = this.frameNumber;
-    return priceQuanta(contents.priceBetween(values[row - 1], values[row]) / this.scale);
-  }
-
-  /** Prices all layers anew by age. */
-  private weigh(): void {
-    const { contents, stack } = this;
-    const E = this.edges.length;
-    const { head, size } = stack;
-    let greatest = 0;
-    for (let row = head; row < head + size; row++)
-      greatest = Math.max(greatest, contents.frameWeight(this.frameNumber.values[row]));
-    this.scale = greatest === 0 ? 1 : 2 ** Math.floor(Math.log2(greatest));
-    for (let row = head; row < head + size; row++) {
-      const frame = contents.frame(this.frameNumber.values[row]);
-      const weight = contents.frameWeight(frame.number) / this.scale;
-      for (let e = 0; e < E; e++) {
-        const pair = this.pair.values[row * E + e];
-        if (pair >= 0) this.benefit.values[row * E + e] = weighed(weight, frame.benefit(pair));
-      }
-      this.price.values[row * this.price.width] = Number.NaN;
-      if (row > head) this.changeCost.values[row] = surcharged(this.priceInto(row));
-    }
-  }
-
-  /**
-   * What the best assignment may gain under time weights by what was rounded, in quanta: by pairs that are not assigned
-   * here, but for those that alone cost more than everything does; and by changes, which are `dearer` inside, by
-   * `relative` of their price at most.
-   */
-  rounding(cost: number): { pairs: number; changes: number; relative: number } {
-    const { contents, scale, truthCount: n } = this;
-    const { head, size } = this.stack;
-    let pairs = 0;
-    let free = 0;
-    let dearer = 0;
-    let relative = 0;
-    if (this.isolated) return { pairs, changes: 0, relative };
-    for (let row = head; row < head + size; row++) {
-      const { count, sum, most } = this.roundedIn(row, cost);
-      const pairsMax = Math.min(n, this.trackCount);
-      free += Math.min(count, pairsMax);
-      pairs += Math.min(sum, pairsMax * most);
-      if (row === head) continue;
-      const price = contents.priceBetween(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
-      const more = scale * this.changeCost.values[row] - price;
-      if (more < 0) pairs -= more * this.halvesInto(row);
-      else if (more > dearer) dearer = more;
-      if (more > relative * price) relative = price === 0 ? Number.POSITIVE_INFINITY : more / price;
-    }
-    return { pairs, changes: dearer * CHANGES_PER_PAIR * free, relative };
-  }
-
-  /** What was rounded of the pairs of a row that another assignment may gain by, but for those that cost too much. */
-  private roundedIn(row: number, cost: number): { count: number; sum: number; most: number } {
-    const { contents, scale } = this;
-    const E = this.edges.length;
-    const frame = contents.frame(this.frameNumber.values[row]);
-    const weight = contents.frameWeight(frame.number);
-    const rounded = { count: 0, sum: 0, most: 0 };
-    for (let e = 0; e < E; e++) {
-      const pair = this.pair.values[row * E + e];
-      if (pair < 0 || weight * frame.distanceCost(pair) > cost) continue;
-      const isOn = this.partner.values[row * this.truthCount + this.edgeTruth[e]] === e;
-      // of those that are assigned, what earns next to nothing was rounded up
-      if (isOn && this.benefit.values[row * E + e] > 1) continue;
-      const off = Math.abs(weight * frame.earned(pair) - scale * this.benefit.values[row * E + e]);
-      rounded.count++;
-      rounded.sum += off;
-      rounded.most = Math.max(rounded.most, off);
-    }
-    return rounded;
   }
 
   /** Writes what changed since the last solve into the frames. */
@@ -797,25 +459,6 @@ export class Component {
       this.appliedHalves.values[row] = halves;
       this.appliedFrame.values[row] = at;
     }
-  }
-
-  private halvesInto(row: number): number {
-    const { weights } = this;
-    let count = 0;
-    if (weights) {
-      const E = this.edges.length;
-      const at = (row - this.stack.head) * E;
-      for (let e = 0; e < E; e++) count += Math.abs(weights[at + e] - weights[at - E + e]);
-      return count;
-    }
-    const n = this.truthCount;
-    const partner = this.partner.values;
-    for (let i = row * n; i < (row + 1) * n; i++) {
-      const a = partner[i - n];
-      const b = partner[i];
-      if (a !== b) count += (a >= 0 ? 1 : 0) + (b >= 0 ? 1 : 0);
-    }
-    return count;
   }
 
   private retractHalves(row: number): void {
@@ -861,22 +504,6 @@ export class Component {
   private heldFrom(row: number): number {
     return this.contents.changeFrame(this.frameNumber.values[row - 1], this.frameNumber.values[row]);
   }
-}
-
-/** Copies a row of a matrix into another, each value to its place there, if it has one. */
-function copyRow(
-  { values: from, width }: Matrix,
-  row: number,
-  { values: to, width: toWidth }: Matrix,
-  toRow: number,
-  places: readonly number[],
-): void {
-  for (let n = 0; n < width; n++) if (places[n] >= 0) to[toRow * toWidth + places[n]] = from[row * width + n];
-}
-
-/** A benefit under a weight; at least 1, so that who was seen long ago is not taken for missed. */
-function weighed(weight: number, benefit: number): number {
-  return weight === 0 ? 0 : Math.max(1, Math.floor(weight * benefit));
 }
 
 /** How many pivots a budget affords after some work; undefined for no end. */

@@ -7,8 +7,9 @@
  * scratch give the same digits, and no push walks through a long window.
  */
 
-import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally, type Tariff } from './frame-record.js';
+import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally } from './frame-record.js';
 import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
+import type { Tariff } from './tariff.js';
 import { Edge, Slots, Trajectory } from './trajectory.js';
 
 /** What the window has to know of the metric's parameters. */
