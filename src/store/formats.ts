@@ -116,7 +116,7 @@ interface StoredPerformance {
 
 interface StoredTrajectories {
   intervals: number[];
-  waits?: number[];
+  newestMs: number;
 }
 
 interface StoredFeed {
@@ -269,9 +269,11 @@ function packPart({ part }: { part: StoredPart }): void {
   if (Array.isArray(part.objects)) part.objects = pack(part.objects);
 }
 
-/** Times between reports and those that were waited for were not told apart. */
+/** Times between reports and those that were waited for were not told apart, nor was the newest object from others. */
 function addWaits(trajectories: StoredTrajectories | null | undefined): void {
-  if (trajectories) trajectories.waits = [...trajectories.intervals];
+  if (!trajectories) return;
+  const { intervals, newestMs } = trajectories;
+  Object.assign(trajectories, { waits: [...intervals], newestId: null, othersMs: newestMs });
 }
 
 /** Version 2 says up to where steps are closed by that name, and always which feed is sampled. */

@@ -46,7 +46,10 @@ export interface TrajectoriesState {
   /** how old the report before was, by the newest of anybody, when an object was heard of again */
   waits: Intervals;
   firstMs: number;
+  /** of all, and of all but the object that has it: it alone may be wrong */
   newestMs: number;
+  newestId: string | null;
+  othersMs: number;
   closedMs: number;
 }
 
@@ -54,6 +57,7 @@ export interface TrajectoriesState {
 export interface Untaken {
   report_repeated: number;
   report_late: number;
+  report_ahead: number;
   ids_exceeded: number;
 }
 
@@ -65,6 +69,8 @@ export interface Picture {
 
 /** the share of reports that must come in time for positions between them */
 const TIMELY_SHARE = 0.95;
+/** objects of which one may be out of line: of two nobody knows which */
+const BELIEVED_MIN = 3;
 
 type Found = { place: number[]; mark: Mark; clear: boolean } | null;
 
@@ -89,8 +95,14 @@ export class Trajectories {
     return this.#state.firstMs;
   }
 
+  /** Up to the greatest gap one object may be ahead of all others; beyond it, its clock is wrong. */
   get newestMs(): number {
-    return this.#state.newestMs;
+    const { newestMs, othersMs } = this.#state;
+    return this.#isAhead(newestMs) ? othersMs : newestMs;
+  }
+
+  #isAhead(t: number): boolean {
+    return this.#known.size >= BELIEVED_MIN && t - this.#state.othersMs > this.limits.greatestGapMs;
   }
 
   /** How many objects are known. */
@@ -110,7 +122,7 @@ export class Trajectories {
 
   /** Adds what a feed says; objects without a time of their own have that of their frame, or `receivedMs`. */
   add(feed: string, { objects, t }: FeedPart, receivedMs: number): Untaken {
-    const untaken: Untaken = { report_repeated: 0, report_late: 0, ids_exceeded: 0 };
+    const untaken: Untaken = { report_repeated: 0, report_late: 0, report_ahead: 0, ids_exceeded: 0 };
     if (objects.ids.length > 0) Object.assign(this.#state, { shape: objects.shape, stride: objects.stride });
     for (let n = 0; n < objects.ids.length; n++) {
       const own = objects.times?.[n] ?? t;
@@ -133,7 +145,8 @@ export class Trajectories {
       if (t < known.last) return;
     }
     this.#state.firstMs = Math.min(this.#state.firstMs, t);
-    this.#state.newestMs = Math.max(this.#state.newestMs, t);
+    this.#reach(id, t);
+    if (this.#state.newestId === id && this.#isAhead(t)) untaken.report_ahead++;
     const newest = marks[marks.length - 1];
     if (newest && t > newest.t) this.#count(newest.t, t);
     if (t > known.last && (known.ended || t - known.last > this.limits.greatestGapMs)) known.epoch++;
@@ -148,11 +161,18 @@ export class Trajectories {
     this.#known.set(id, known);
   }
 
+  #reach(id: string, t: number): void {
+    const state = this.#state;
+    if (id === state.newestId) state.newestMs = Math.max(state.newestMs, t);
+    else if (t > state.newestMs) Object.assign(state, { othersMs: state.newestMs, newestId: id, newestMs: t });
+    else state.othersMs = Math.max(state.othersMs, t);
+  }
+
   /** Who comes back after the greatest gap was not waited for. */
   #count(before: number, t: number): void {
-    const { intervals, waits, newestMs } = this.#state;
+    const { intervals, waits } = this.#state;
     addInterval(intervals, t - before);
-    if (t - before <= this.limits.greatestGapMs) addInterval(waits, newestMs - before);
+    if (t - before <= this.limits.greatestGapMs) addInterval(waits, Math.max(this.newestMs, t) - before);
   }
 
   /** An object that is new, or was forgotten. */
@@ -278,6 +298,8 @@ const fresh = (): TrajectoriesState => ({
   waits: noIntervals(),
   firstMs: Number.MAX_VALUE,
   newestMs: -Number.MAX_VALUE,
+  newestId: null,
+  othersMs: -Number.MAX_VALUE,
   closedMs: -Number.MAX_VALUE,
 });
 

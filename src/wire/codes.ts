@@ -76,6 +76,8 @@ export const SKIP_RULES = {
   time_missing: 'a report without a time',
   report_invalid: 'a report that is wrong by its kind, such as a number as id or text as coordinate',
   report_repeated: 'a report of a time at which its object was reported before: a repeat, not news',
+  report_ahead:
+    'a report farther ahead of all other objects than reports.greatestGapMs: kept, but nobody else is judged by its time; set the clock of its sender',
   report_late: 'a report of a moment that has been judged; raise pairing.latenessMs to accept it',
   ids_exceeded: 'a report of one more object than reports.idsMax; the one not heard of for longest is forgotten',
 } as const satisfies Record<string, string>;

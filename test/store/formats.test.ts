@@ -132,12 +132,12 @@ describe('stored formats', () => {
   it('of reports of version 4 take the times between them for those that are waited', () => {
     const stored = deserialize(packSnapshot(emptyState())) as { formats: Record<string, number>; state: object };
     Object.assign(stored.formats, { pairing: 4, lane: 4 });
-    const reports = () => ({ known: [], intervals: [0, 3, 1] });
+    const reports = () => ({ known: [], intervals: [0, 3, 1], newestMs: 7000 });
     const lanes = { radar: { reports: { tracks: reports() } }, frames: { reports: { tracks: null } }, none: {} };
     const { pairing } = stored.state as { pairing: object };
     const state = { ...stored.state, pairing: { ...pairing, truths: reports(), lanes } };
     const after = unpackSnapshot(serialize({ ...stored, state }), 'it') as typeof state;
-    const renewed = { ...reports(), waits: [0, 3, 1] };
+    const renewed = { ...reports(), waits: [0, 3, 1], newestId: null, othersMs: 7000 };
     assert.deepEqual(after.pairing.truths, renewed);
     assert.deepEqual(after.pairing.lanes, { ...lanes, radar: { reports: { tracks: renewed } } });
   });

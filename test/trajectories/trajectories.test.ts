@@ -92,6 +92,7 @@ describe('trajectories', () => {
     const all = trajectories([at('a', 1, 0)]);
     assert.deepEqual(all.add('', partOf([at('a', 1, 0), at('b', 1, 7)]), 5000), {
       report_repeated: 1,
+      report_ahead: 0,
       report_late: 0,
       ids_exceeded: 0,
     });
@@ -103,6 +104,20 @@ describe('trajectories', () => {
     all.close(15_000);
     assert.equal(all.add('', partOf([at('a', 12, 50)]), 0).report_late, 1);
     assert.deepEqual(places(all.at(16_000, 0).objects), { a: 16 });
+  });
+
+  it('are not judged by the clock of one that is far ahead of all others, but by those that agree', () => {
+    const all = trajectories(['a', 'b', 'c', 'd'].map((id) => at(id, 0, 0)));
+    const say = (id: string, t: number) => all.add('', partOf([at(id, t, t)]), 0);
+    assert.equal(say('b', 3600).report_ahead, 1);
+    assert.equal(all.newestMs, 0);
+    for (const id of ['a', 'c', 'd']) assert.equal(say(id, 5).report_ahead, 0);
+    assert.equal(say('b', 3605).report_ahead, 1);
+    assert.deepEqual([all.newestMs, all.timelyMs], [5000, null]);
+    // after a pause everybody is that far ahead
+    say('a', 3600);
+    assert.equal(all.newestMs, 3_605_000);
+    assert.equal(say('c', 3601).report_ahead, 0);
   });
 
   it('of several feeds add up; of an object that several know the fresher one counts', () => {

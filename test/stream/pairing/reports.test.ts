@@ -349,6 +349,29 @@ describe('a stream of reports', () => {
     assert.ok(frames > 200, `${frames}`);
   });
 
+  it('judges everybody else as if one clock were not an hour ahead', () => {
+    const told = [0, 3600].map((ahead) => {
+      const run = feeds(plain());
+      for (let t = 100; t <= 300; t++) {
+        for (const [n, id] of ['a', 'b', 'c', 'd'].entries())
+          if (t % 4 === n) {
+            const own = t + (id === 'd' && t > 150 ? ahead : 0);
+            run.say('reference', null, t, report(id, own, 1000 * n + t));
+          }
+        run.frame('tracker', 't', t, ...[0, 1, 2].map((n) => point(`${n}`, 1000 * n + t)));
+      }
+      for (const [role, tracker] of [['reference', null] as const, ['tracker', 't'] as const])
+        run.end(role, tracker, 300_000);
+      return run;
+    });
+    const [right, wrong] = told.map(({ count }) => count);
+    assert.deepEqual([wrong.proper, wrong.false], [right.proper, right.false]);
+    // what the one with the wrong clock is missed for is its own affair
+    assert.ok(wrong.missed < right.missed, JSON.stringify({ right, wrong }));
+    const skipped = told[1].of('skipped').map(({ code }) => code);
+    assert.deepEqual([...new Set(skipped)], ['report_ahead']);
+  });
+
   it('judges a recording once more after everybody has ended, from whoever says hello first', () => {
     for (const first of ['reference', 'tracker'] as const) {
       const run = feeds(plain({ windowFrames: 10 }));
