@@ -90,8 +90,8 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     logger.info('listening', { url: http, dataDir: config.data.dir });
     await live.recovered;
     const startNotifier = async (one: Notifier) => {
-      const incidents = (await live.streams()).flatMap((stream) => stream.incidents);
-      if (one === notifier) one.start(http, incidents, () => live.names());
+      const incidents = await (member?.incidents() ?? openIncidents(live));
+      if (one === notifier) one.start(http, incidents, () => member?.allNames() ?? live.names());
     };
     if (notifier) await startNotifier(notifier);
     await member?.electNotifier((memory) => {
@@ -99,8 +99,11 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
       notifier = memory && newNotifier(memory);
       if (notifier) void startNotifier(notifier);
     });
-    const sources = await startSources({ config, ingest: live, meters, logger, env });
-    cleanUp.push(() => sources.stop());
+    if (member?.acceptsFeeds ?? true) {
+      const sources = await startSources({ config, ingest: live, meters, logger, env });
+      cleanUp.push(() => sources.stop());
+    } else if (Object.values(config.sources).some(isNotEmpty))
+      logger.info('sources_left_out', { message: 'cluster.roles leaves out gateway: others read the sources' });
     cleanUp.push(() => live.liftBackpressure());
     return { urls: urlsOf(http), live, meters, logger, stop: () => cleanUp.run() };
   } catch (error) {
@@ -108,6 +111,9 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     throw error;
   }
 }
+
+const isNotEmpty = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
+const openIncidents = async (live: Cores) => (await live.streams()).flatMap((stream) => stream.incidents);
 
 /** A wall clock that is set is counted and logged, and changes nothing but the times that people read. */
 function noticeJump(clock: SteadyClock, meters: Meters, logger: Logger): void {

@@ -15,6 +15,8 @@ export interface Alert {
   startsAt: string;
   endsAt?: string;
   generatorURL: string;
+  /** nobody knows yet whether the receiver has heard of it */
+  unsure?: true;
 }
 
 /** Addresses that stand in alerts. */

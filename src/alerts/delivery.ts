@@ -1,7 +1,8 @@
 /**
  * The alerts on their way to one receiver: a bounded queue, sent in batches, tried again with growing waits.
  * Invariant: at most `queueAlerts` wait; the firing alert of a spike goes out before its resolution; an alert is
- * written down as firing before it is sent.
+ * written down as firing before it is sent. Whoever goes on from what was written down sends again what was not known to
+ * have arrived: an alert may come twice when its sender is killed at that moment, but is not lost.
  */
 import { type Config, matchesPattern, type Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -80,6 +81,7 @@ export class Delivery {
   /** Words that have changed go out with the next repetition; a webhook is reminded now and then. */
   #renew(known: Alert, alert: Alert, silently: boolean, nowMs: number): void {
     known.annotations = alert.annotations;
+    if (known.unsure && !silently && !this.#queue.includes(known)) this.#enqueue(known);
     if (this.receiver.type === 'alertmanager' || silently) return;
     const toldMs = this.#toldMs.get(alert.key);
     if (toldMs === undefined) this.#toldMs.set(alert.key, nowMs);
@@ -160,7 +162,10 @@ export class Delivery {
     this.#queue = this.#queue.filter((alert) => !gone.has(alert));
     this.counts.waiting = this.#queue.length;
     this.#failures = 0;
-    for (const { key, endsAt } of batch) if (endsAt !== undefined) this.#firing.delete(key);
+    for (const alert of batch) {
+      delete alert.unsure;
+      if (alert.endsAt !== undefined) this.#firing.delete(alert.key);
+    }
     this.parts.save()?.catch(() => {});
     if (fault === undefined) this.counts.sent += batch.length;
     else {
@@ -183,7 +188,11 @@ export class Delivery {
 
   /** What went wrong; a temporary fault is worth another try. */
   async #send(batch: Alert[]): Promise<{ message: string; temporary: boolean } | null> {
-    for (const alert of batch) if (alert.endsAt === undefined) this.#firing.set(alert.key, alert);
+    for (const alert of batch)
+      if (alert.endsAt === undefined) {
+        if (!this.#firing.has(alert.key)) alert.unsure = true;
+        this.#firing.set(alert.key, alert);
+      }
     try {
       await this.parts.save();
     } catch (error) {

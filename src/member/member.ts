@@ -6,22 +6,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import { decodeLink } from '../cluster/event-chain.js';
 import { Layout } from '../cluster/layout.js';
-import { Lease } from '../cluster/lease.js';
-import { FencedError } from '../cluster/nats/cell.js';
-import {
-  checkServerVersion,
-  connectNats,
-  type JetStreamFacts,
-  type NatsConnection,
-  onReconnect,
-  syncWarning,
-} from '../cluster/nats/connection.js';
-import { StreamFullError } from '../cluster/nats/partition-stream.js';
+import { type NatsConnection, onReconnect } from '../cluster/nats/connection.js';
 import { answer, ask, hear, tell, UnansweredError } from '../cluster/nats/questions.js';
 import { sequenceOf } from '../cluster/partition-log.js';
-import { type ClusterRole, clusterPassword } from '../config/cluster.js';
+import type { ClusterRole } from '../config/cluster.js';
 import type { Config } from '../config/config.js';
 import type { Cores } from '../cores/cores.js';
 import { FeedDesk } from '../edge/feeds/feed-desk.js';
@@ -43,12 +34,16 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import type { OpenIncident } from '../wire/incidents.js';
 import { Board, type MemberInfo } from './board.js';
+import { checkBrokers, connectBrokers, untilServed } from './brokers.js';
+import { Election } from './election.js';
 import { type AskOwner, Gateway } from './gateway.js';
 import { Lag } from './lag.js';
+import { Membership } from './membership.js';
 import { OwnedPartition } from './owned-partition.js';
 import { Ownership } from './ownership.js';
-import { SharedNote } from './shared-note.js';
+import type { SharedNote } from './shared-note.js';
 import { Writers } from './writers.js';
 
 export interface MemberParts {
@@ -64,10 +59,19 @@ class ClusterError extends Error {
   override readonly name = 'ClusterError';
 }
 
+/** What is wrong with the streams of the partitions that a process owns. */
+interface OwnIncidents {
+  partitions: number[];
+  incidents: OpenIncident[];
+}
+
 /** Told and not stored: what is lost of it is made up for by the next one. */
 const UNSTORED = new Set<LiveEvent['type']>(['report', 'resuming', 'rejected', 'skipped']);
-/** milliseconds after which a process that has said nothing is no longer listed */
-const FORGOTTEN_MS = 60_000;
+const NO_GATEWAY = 'this process accepts no feeds (cluster.roles leaves out gateway); connect to one that does';
+/** in terms of the time after which an owner is gone: so long a notifier waits for partitions without one */
+const SERVED_PATIENCE = 12;
+/** milliseconds between two looks at which streams there are, of a process that notifies */
+const NAMES_MS = 10_000;
 
 export class Member implements Cores {
   readonly #parts: MemberParts;
@@ -86,6 +90,7 @@ export class Member implements Cores {
   #news: SentEvent[] = [];
   #newsTimer: NodeJS.Immediate | null = null;
   #fault: string | null = null;
+  #allNames: readonly string[] = [];
   readonly #listeners = new Set<(event: LiveEvent) => void>();
   readonly #restoredListeners: Array<(restored: { report: ReportEvent; unseen: boolean }) => void> = [];
 
@@ -143,17 +148,9 @@ export class Member implements Cores {
     const { config, env, logger } = parts;
     const settings = config.cluster!;
     logger.info('cluster_connecting', { servers: settings.servers });
-    const connection = await connectNats({
-      ...settings,
-      name: `tgospa ${settings.name}`,
-      password: clusterPassword(settings, env),
-      connectTimeoutMs: 5000,
-      heartbeatMs: 2000,
-      reconnectMs: 200,
-    });
+    const connection = await connectBrokers(settings, env);
     try {
-      checkServerVersion(connection.info?.version ?? '0');
-      await warnOfSync(settings.monitors, settings.servers, logger);
+      await checkBrokers(connection, settings, logger);
       const layout = new Layout(connection, settings);
       await untilServed(() => layout.make(), settings.retryMs, logger);
       const { data } = config;
@@ -180,8 +177,9 @@ export class Member implements Cores {
   async #join(): Promise<void> {
     const layout = this.#layout;
     onReconnect(this.connection, () => this.#ownership?.lookAnew());
-    await this.#agree();
-    const revision = await this.#heartbeat();
+    const membership = new Membership(layout, this.#board, this.#parts.config.cluster!, () => this.#info);
+    const revision = await membership.start(this.#over.signal);
+    this.#cleanUp.push(() => membership.stop());
     await this.#board.start(revision, (error) => this.#failed('board', error));
     this.#cleanUp.push(
       answer(this.connection, layout.processSubject(this.id), (asked) => this.#answer(asked)),
@@ -190,8 +188,6 @@ export class Member implements Cores {
     const chains = await layout.chains();
     const next = (await chains.lastSequence()) + 1;
     this.#hearLinks(chains.read(next, this.#over.signal)).catch((error) => this.#failed('events', error));
-    const looks = setInterval(() => this.#forgetSilent(), FORGOTTEN_MS);
-    this.#cleanUp.push(() => clearInterval(looks));
     if (this.#has('evaluator')) this.#ownership = await this.#own();
     // without brokers nothing can be given up in order
     this.#cleanUp.push(() => within(this.#parts.config.limits.stopMs, this.#ownership?.stop() ?? Promise.resolve()));
@@ -201,78 +197,9 @@ export class Member implements Cores {
     return this.#parts.config.cluster!.roles.includes(role);
   }
 
-  /** All processes must have the same number of partitions: streams would be in two places. */
-  async #agree(): Promise<void> {
-    const { partitions } = this.#parts.config.cluster!;
-    const cell = await this.#layout.leaseCell('partitions');
-    for (;;) {
-      const { revision, bytes } = await cell.read();
-      const known = bytes.length === 0 ? partitions : Number(Buffer.from(bytes).toString());
-      if (known !== partitions)
-        throw new Error(
-          `the cluster has ${known} partitions, and cluster.partitions is ${partitions}; they must be equal`,
-        );
-      if (revision > 0) return;
-      try {
-        await cell.write(0, Buffer.from(String(partitions)));
-      } catch (error) {
-        if (!(error instanceof FencedError)) throw error;
-      }
-    }
-  }
-
-  /** Says that this process lives, again and again; resolves with the revision of the first time. */
-  async #heartbeat(): Promise<number> {
-    const { renewMs } = this.#parts.config.cluster!;
-    const cell = await this.#layout.memberCell(this.id);
-    const first = await cell.write(0, this.#info(false), this.#over.signal);
-    let revision = first;
-    let busy = false;
-    const beat = async () => {
-      if (busy) return;
-      busy = true;
-      try {
-        revision = await cell.write(revision, this.#info(false), this.#over.signal);
-      } catch (error) {
-        // after a long silence others have cleared it
-        if (error instanceof FencedError)
-          revision = await cell.read(this.#over.signal).then(
-            (value) => value.revision,
-            () => revision,
-          );
-      }
-      busy = false;
-    };
-    const timer = setInterval(() => void beat(), renewMs);
-    this.#cleanUp.push(async () => {
-      clearInterval(timer);
-      // one that is underway holds the revision; without brokers that is for ever
-      const patience = performance.now() + renewMs;
-      while (busy && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, 10));
-      if (busy) return;
-      await within(
-        renewMs,
-        cell.write(revision, this.#info(true)).then(
-          () => {},
-          () => {},
-        ),
-      );
-    });
-    return first;
-  }
-
-  #info(gone: boolean): Uint8Array {
+  get #info(): MemberInfo {
     const { roles } = this.#parts.config.cluster!;
-    const info: MemberInfo = { id: this.id, roles, url: this.#url, readsReports: this.#readsReports };
-    return Buffer.from(JSON.stringify(gone ? { ...info, gone } : info));
-  }
-
-  /** A process that has said nothing for long leaves no trace. */
-  #forgetSilent(): void {
-    for (const id of this.#board.silentSince(FORGOTTEN_MS)) {
-      this.#board.forget(id);
-      void this.#layout.memberCell(id).then((cell) => cell.clear().catch(() => {}));
-    }
+    return { id: this.id, roles, url: this.#url, readsReports: this.#readsReports };
   }
 
   #own(): Promise<Ownership> {
@@ -369,30 +296,40 @@ export class Member implements Cores {
    */
   async electNotifier(elected: (memory: SharedNote | null) => void): Promise<void> {
     if (!this.#has('notifier')) return;
-    const settings = this.#parts.config.cluster!;
-    const lease = new Lease(await this.#layout.leaseCell('notifier'), this.id, settings);
-    const note = await this.#layout.leaseCell('notified');
-    let wasOurs = false;
-    let busy = false;
-    const look = async () => {
-      if (busy) return;
-      busy = true;
-      try {
-        const isOurs = lease.isHeld ? await lease.renew(0) : await lease.acquire();
-        if (isOurs !== wasOurs) elected(isOurs ? await SharedNote.claim(note, this.#over.signal) : null);
-        wasOurs = isOurs;
-      } finally {
-        busy = false;
-      }
-    };
-    const timer = setInterval(() => void look().catch(() => {}), settings.renewMs);
-    this.#cleanUp.push(async () => {
-      clearInterval(timer);
-      await within(
-        settings.renewMs,
-        lease.release(0).catch(() => {}),
-      );
+    const election = new Election(this.#layout, this.id, this.#parts.config.cluster!, (note) => {
+      if (note) void this.#learnNames();
+      if (note) this.#parts.logger.info('notifier_elected', { process: this.id });
+      elected(note);
     });
+    this.#cleanUp.push(() => election.stop());
+    const names = setInterval(() => election.isOurs && void this.#learnNames(), NAMES_MS).unref();
+    this.#cleanUp.push(() => clearInterval(names));
+    await election.start(this.#over.signal);
+  }
+
+  async #learnNames(): Promise<void> {
+    this.#allNames = (await this.#askAll<string[]>('names')).flat();
+  }
+
+  /** Names of all streams of the cluster, as a process that notifies has lately heard. */
+  allNames(): readonly string[] {
+    return this.#allNames;
+  }
+
+  /**
+   * What is wrong with all streams. Waits for partitions that have no owner at the moment: whoever takes an incident for
+   * over because nobody tells of it would take its alert back, and never tell of it again.
+   */
+  async incidents(): Promise<OpenIncident[]> {
+    const { partitions, expiryMs, renewMs } = this.#parts.config.cluster!;
+    const deadline = performance.now() + SERVED_PATIENCE * expiryMs;
+    for (;;) {
+      const answers = await this.#askAll<OwnIncidents>('incidents');
+      const served = new Set(answers.flatMap((own) => own.partitions));
+      if (served.size === partitions || performance.now() > deadline || this.#over.signal.aborted)
+        return answers.flatMap((own) => own.incidents);
+      await delay(renewMs);
+    }
   }
 
   /** Where the page of this process is, for people. */
@@ -417,10 +354,13 @@ export class Member implements Cores {
   }
 
   converse(peer: Peer, identity: Identity): FeedConversation {
-    if (!this.#has('gateway')) {
-      setImmediate(() => peer.close(1013, 'this process accepts no feeds; its roles leave out gateway'));
-    }
-    return new Session(this.#desk, peer, identity);
+    const session = new Session(this.#desk, peer, identity);
+    if (!this.acceptsFeeds) setImmediate(() => session.close(1013, NO_GATEWAY));
+    return session;
+  }
+
+  get acceptsFeeds(): boolean {
+    return this.#has('gateway');
   }
 
   readonly #askOwner: AskOwner = (partition, question, ...about) => {
@@ -447,6 +387,13 @@ export class Member implements Cores {
         return this.ownStreams();
       case 'reports':
         return this.#owned.flatMap(({ live }) => live.reports()).map(sentReport);
+      case 'names':
+        return this.names();
+      case 'incidents':
+        return {
+          partitions: this.#owned.map(({ partition }) => partition),
+          incidents: this.ownStreams().flatMap(({ incidents }) => incidents),
+        } satisfies OwnIncidents;
       case 'recentEvents':
         return (await Promise.all(this.#owned.map((owned) => owned.recentEvents()))).flat();
       case 'trends': {
@@ -600,32 +547,3 @@ export class Member implements Cores {
 }
 
 const timeOf = (event: LiveEvent): number => ('atMs' in event ? (event.atMs ?? 0) : 0);
-
-/** Right after they were started, brokers choose their leaders. */
-async function untilServed(action: () => Promise<void>, retryMs: number, logger: Logger): Promise<void> {
-  for (let n = 1; ; n++) {
-    try {
-      return await action();
-    } catch (error) {
-      if (error instanceof StreamFullError || n >= 60) throw error;
-      if (n % 10 === 1) logger.warn('brokers_not_ready', { error });
-      await new Promise((resolve) => setTimeout(resolve, retryMs * 5));
-    }
-  }
-}
-
-/** Whether the brokers flush before they acknowledge can be known from their monitoring ports only. */
-async function warnOfSync(monitors: readonly string[], servers: readonly string[], logger: Logger): Promise<void> {
-  const factsOf = async (monitor: string): Promise<JetStreamFacts | null> => {
-    try {
-      return (await (await fetch(new URL('/jsz?config=true', monitor))).json()) as JetStreamFacts;
-    } catch {
-      return null;
-    }
-  };
-  const asked = monitors.length > 0 ? monitors : [null];
-  for (const monitor of asked) {
-    const message = syncWarning(monitor ?? servers.join(', '), monitor === null ? null : await factsOf(monitor));
-    if (message) logger.warn('sync_unverified', { message });
-  }
-}

@@ -184,6 +184,20 @@ describe('notify', () => {
     assert.equal(inbox.taken.length, 3, 'who cannot note it does not tell it');
   });
 
+  it('tells again what the one before had noted and perhaps not told, and nothing that had arrived', async () => {
+    const saved: string[] = [];
+    const memory = (text = '') => ({ text, save: async (next: string) => void saved.push(next) });
+    const url = await inbox.open();
+    await idle(start(webhook(url), [incident()], {}, [], memory()));
+    await until('it is noted that it has arrived', () => saved.length === 2);
+    const [before, after] = saved.splice(0);
+    await idle(start(webhook(url), [incident()], {}, [], memory(after)));
+    assert.deepEqual(statuses(), ['firing']);
+    // killed between the note and the answer
+    await idle(start(webhook(url), [incident()], {}, [], memory(before)));
+    assert.deepEqual(statuses(), ['firing', 'firing']);
+  });
+
   it('sends a webhook what Alertmanager would send, and the resolution', async () => {
     const notifier = start(webhook(await inbox.open()));
     notifier.observe(incident());

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- takeover [--streams S] [--fps F] [--rounds R] [--brokers 1|3] [--replay N]`: a partition with so
- * many streams, its feeds through a gateway of their own, and two evaluators: the one that owns it is killed, again and
- * again. Seconds from the kill until the other one serves all streams, of which the first are the lease's
+ * `npm run bench -- takeover [--streams S] [--fps F] [--objects O] [--rounds R] [--brokers 1|3] [--replay N]`: a
+ * partition with so many streams, its feeds through a gateway of their own, and two evaluators: the one that owns it is
+ * killed, again and again. Seconds from the kill until the other one serves all streams, of which the first are the lease's
  * (`cluster.expiryMs`), and how many records it had to read. The last line is the whole result as JSON.
  */
 import { parseArgs } from 'node:util';
@@ -17,6 +17,7 @@ const { values } = parseArgs({
   options: {
     streams: { type: 'string', default: '200' },
     fps: { type: 'string', default: '10' },
+    objects: { type: 'string', default: '20' },
     rounds: { type: 'string', default: '20' },
     brokers: { type: 'string', default: '1' },
     /** cluster.replayRecords, if not the default */
@@ -30,7 +31,8 @@ const [streams, fps, rounds] = [number('streams'), number('fps'), number('rounds
 const brokerCount = number('brokers');
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const random = randomFrom(1);
-const scene = crowd(20, 500, 7);
+/** calm: few overlap */
+const scene = crowd(number('objects'), 500, 7, 200_000);
 
 interface Taken {
   time: string;

@@ -324,7 +324,8 @@ export class Chaos {
     this.#disk!.cutPower();
     await Promise.all(this.#brokers.servers.map((server) => server.stop('SIGKILL')));
     this.#disk!.powerUp();
-    await Promise.all(this.#brokers.servers.map((server) => server.start()));
+    // whether each of them has everything at the same moment, as their health says, depends on the machine
+    await Promise.all(this.#brokers.servers.map((server) => server.launch()));
     await this.#flows();
   }
 
@@ -357,7 +358,9 @@ export class Chaos {
     await sleep(500 + 1500 * this.#random());
     // with others left, everything must go on without it
     if (servers.length > 1) await this.#flows();
-    if (loseDisk) victim.loseDisk();
+    if (!loseDisk) return victim.launch();
+    // until it has everything again, another failure may lose something
+    victim.loseDisk();
     await victim.start();
   }
 
