@@ -1,8 +1,8 @@
 /**
  * The alerts on their way to one receiver: a bounded queue, sent in batches, tried again with growing waits.
  * Invariant: at most `queueAlerts` wait; the firing alert of a spike goes out before its resolution; an alert is
- * written down as firing before it is sent. Whoever goes on from what was written down sends again what was not known to
- * have arrived: an alert may come twice when its sender is killed at that moment, but is not lost.
+ * written down as firing before it is sent. Whoever goes on from what was written down sends again what was not known
+ * to have arrived: an alert may come twice when its sender is killed at that moment, but is not lost.
  */
 import { type Config, matchesPattern, type Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';

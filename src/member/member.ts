@@ -317,8 +317,8 @@ export class Member implements Cores {
   }
 
   /**
-   * What is wrong with all streams. Waits for partitions that have no owner at the moment: whoever takes an incident for
-   * over because nobody tells of it would take its alert back, and never tell of it again.
+   * What is wrong with all streams. Waits for partitions that have no owner at the moment: whoever takes an incident
+   * for over because nobody tells of it would take its alert back, and never tell of it again.
    */
   async incidents(): Promise<OpenIncident[]> {
     const { partitions, expiryMs, renewMs } = this.#parts.config.cluster!;

@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- takeover [--streams S] [--fps F] [--objects O] [--rounds R] [--brokers 1|3] [--replay N]`: a
  * partition with so many streams, its feeds through a gateway of their own, and two evaluators: the one that owns it is
- * killed, again and again. Seconds from the kill until the other one serves all streams, of which the first are the lease's
- * (`cluster.expiryMs`), and how many records it had to read. The last line is the whole result as JSON.
+ * killed, again and again. Seconds from the kill until the other one serves all streams, of which the first are the
+ * lease's (`cluster.expiryMs`), and how many records it had to read. The last line is the whole result as JSON.
  */
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
