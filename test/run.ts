@@ -22,7 +22,7 @@ const LONGEST = [
   ...['system/alerts/alerting', 'stream/wiring/findings', 'system/recovery', 'cores/cores'],
   ...['system/wiring', 'system/crash', 'system/outages', 'stream/worker-trouble'],
   ...['system/page/page', 'commands/demo-walkers', 'commands/demo', 'stream/pairing/reports'],
-  ...['system/cluster', 'simulator/simulation', 'docker/docker', 'system/misfortune', 'cores/view'],
+  ...['system/cluster/cluster', 'simulator/simulation', 'docker/docker', 'system/misfortune', 'cores/view'],
 ];
 /** Folders, likewise. */
 const NEXT = ['system', 'docker', 'stream', 'commands', 'cluster', 'cores', 'spikes', 'metric', 'live', 'store'];

@@ -6,11 +6,11 @@
 import { strict as assert } from 'node:assert';
 import { createServer } from 'node:net';
 import WebSocket from 'ws';
-import { type ClientObject, connect, type FeedClient } from '../../src/client.js';
-import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
-import { Receiver } from '../kit/system/monitoring.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { freePort, until } from '../kit/system/system.js';
+import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
+import { EvaluatorProcess } from '../../kit/system/evaluator-process.js';
+import { Receiver } from '../../kit/system/monitoring.js';
+import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
+import { freePort, until } from '../../kit/system/system.js';
 
 const TIMES = { renewMs: 200, expiryMs: 1000, moveMs: 300 };
 const SIZES = { partitions: 2, logMaxBytes: 1 << 24, stateMaxBytes: 1 << 24 };

@@ -7,12 +7,12 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { RULES } from '../../dashboards/prometheus/cluster-rules.js';
-import { readRules, rulesOf, shortened } from '../kit/alert-rules.js';
-import { Chaos, type Witness } from '../kit/system/chaos.js';
-import { Monitoring } from '../kit/system/monitoring.js';
-import { skipUnlessNats } from '../kit/system/nats.js';
-import { hasProgram, skipUnless, until } from '../kit/system/system.js';
+import { RULES } from '../../../dashboards/prometheus/cluster-rules.js';
+import { readRules, rulesOf, shortened } from '../../kit/alert-rules.js';
+import { Chaos, type Witness } from '../../kit/system/chaos.js';
+import { Monitoring } from '../../kit/system/monitoring.js';
+import { skipUnlessNats } from '../../kit/system/nats.js';
+import { hasProgram, skipUnless, until } from '../../kit/system/system.js';
 
 const FPS = 20;
 /** some in each of two partitions */
