@@ -6,8 +6,6 @@
 import type { Highs, RawModelApi, Solution } from 'highs';
 
 export type { Basis, BasisInput, Highs, ModelData, RawModelApi, Solution, SparseMatrix } from 'highs';
-export type ColumnInput = Parameters<RawModelApi['addCols']>[0];
-export type RowInput = Parameters<RawModelApi['addRows']>[0];
 
 /** Feasibility and optimality, absolute. */
 export const TOLERANCE = 1e-10;

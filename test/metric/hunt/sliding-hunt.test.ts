@@ -1,6 +1,6 @@
 /**
  * A short hunt for windows that say otherwise than their frames from scratch; the long one is `node
- * dist/test/metric/sliding-hunt.js`.
+ * dist/test/metric/hunt/sliding-hunt.js`.
  */
 
 import { drawn, skipInFastRun } from '../../kit/system/system.js';

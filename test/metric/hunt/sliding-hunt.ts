@@ -1,6 +1,6 @@
 /**
  * Every kind of profile, all five distances, windows of 1 to 600 frames: after a push a window says what its frames
- * give from scratch, to the last digit. `node dist/test/metric/sliding-hunt.js [pushes] [first seed] [auto | lp]`,
+ * give from scratch, to the last digit. `node dist/test/metric/hunt/sliding-hunt.js [pushes] [first seed] [auto | lp]`,
  * 100,000 pushes unless given; the suite runs a short one. A finding names its seed.
  */
 
