@@ -13,6 +13,7 @@ import { startApp } from '../src/app.js';
 import { readConfig } from '../src/config/config.js';
 import { createLogger } from '../src/telemetry/logger.js';
 import { metric } from './kit/exposition.js';
+import { UNTIMED_PAIRING } from './kit/settings.js';
 import { skipInFastRun, until } from './kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -132,7 +133,8 @@ describe('the documentation', () => {
   it('shows two feeds in the README that an evaluator judges', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-documentation-'));
     const overrides = { listen: { port: 0 }, data: { dir: join(folder, 'data') } };
-    const { config } = readConfig({ text: '', overrides, env: {} });
+    const text = JSON.stringify({ streams: { defaults: { pairing: UNTIMED_PAIRING } } });
+    const { config } = readConfig({ text, overrides, env: {} });
     const app = await startApp(config, { logger: createLogger({ level: 'silent' }), env: {} });
     try {
       const [program] = programsOf('README.md');
