@@ -11,7 +11,7 @@ import type { SavedMoment } from '../../wire/moment.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
 import { checkWritable } from '../console/output-file.js';
 import type { Yardstick } from '../files/doctor.js';
-import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
+import { FILE_OPTIONS, type FileFormats, pointRemedy, readFileFormats } from '../files/formats.js';
 import { MOMENT_FILE, readMomentFile } from '../files/moments.js';
 import { CLASS_OPTIONS, type PairReading, readingOf } from '../files/pair-reader.js';
 import { PAIRING_OPTIONS } from '../files/pairing.js';
@@ -283,7 +283,7 @@ function readFormatsToJudge(line: CommandLine): FileFormats | null {
     );
   if (formats?.tracker.shape === 'box' && distance === 'geodesic')
     line.wrong(
-      `--distance geodesic compares latitudes and longitudes, but format ${formats.tracker.adapter.name} gives boxes`,
+      `--distance geodesic compares latitudes and longitudes, but format ${formats.tracker.adapter.name} gives boxes${pointRemedy(formats.tracker.adapter)}`,
     );
   return formats;
 }

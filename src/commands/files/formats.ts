@@ -6,7 +6,7 @@
 
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs';
 import { adapters, fileFormat } from '../../../adapters/index.js';
-import type { Format } from '../../../adapters/kit/adapter.js';
+import type { Adapter, Format } from '../../../adapters/kit/adapter.js';
 import { BOX_ORDERS } from '../../../adapters/kit/boxes.js';
 import { type GivenOptions, type OptionTable, optionFromText } from '../../../adapters/kit/options.js';
 import { RULES, type Rules } from '../../../adapters/kit/preprocessing.js';
@@ -185,6 +185,10 @@ function headOf(file: string): string {
     closeSync(handle);
   }
 }
+
+/** What to say of a format that gives boxes where points are wanted, if it can give points. */
+export const pointRemedy = ({ options }: Adapter): string =>
+  'shape' in options ? '; if they are points, say --option shape=point' : '';
 
 /** The same with FILE_OPTIONS: --classes, --all-rows and --preprocess belong to the formats of benchmarks. */
 export function readFileFormats(line: CommandLine): FileFormats | null {

@@ -7,7 +7,7 @@ import { BOX_DISTANCES, DISTANCES, type DistanceName } from '../../metric/params
 import { TUNING_DEFAULTS, type TuningOptions, tuningProblems } from '../../tuning/tuning.js';
 import { NAME_PATTERN, NAME_RULE } from '../../wire/feed.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
-import { FILE_OPTIONS, type FileFormats, readFileFormats } from '../files/formats.js';
+import { FILE_OPTIONS, type FileFormats, pointRemedy, readFileFormats } from '../files/formats.js';
 import { readingOf } from '../files/pair-reader.js';
 import type { SampleFiles, TuneGroup } from './samples.js';
 
@@ -176,7 +176,9 @@ function readFormatsToTune(line: CommandLine): FileFormats | null {
   if (shape === 'point' && distance && BOX_DISTANCES.has(distance))
     line.wrong(`--distance ${distance} compares boxes, but format ${adapter.name} gives points`);
   if (shape === 'box' && distance === 'geodesic')
-    line.wrong(`--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes`);
+    line.wrong(
+      `--distance geodesic compares latitudes and longitudes, but format ${adapter.name} gives boxes${pointRemedy(adapter)}`,
+    );
   return formats;
 }
 

@@ -56,21 +56,14 @@ describe('tgospa eval --performance', () => {
 
   it('is refused where it means nothing, and so is Earth for boxes', async () => {
     await assert.rejects(run(judge('--window', '5')), /--performance/);
-    await assert.rejects(
-      run([
-        '--reference',
-        'a',
-        '--tracker',
-        'b',
-        '--format',
-        'motchallenge',
-        '--distance',
-        'geodesic',
-        '--cutoff',
-        '5',
-      ]),
-      /compares latitudes and longitudes, but format motchallenge gives boxes/,
-    );
+    for (const [format, remedy] of [
+      ['motchallenge', ''],
+      ['native', '; if they are points, say --option shape=point'],
+    ])
+      await assert.rejects(
+        run(['--reference', 'a', '--tracker', 'b', '--format', format, '--distance', 'geodesic', '--cutoff', '5']),
+        new RegExp(`compares latitudes and longitudes, but format ${format} gives boxes${remedy}$`),
+      );
     await assert.rejects(
       run(['--reference', folder, '--tracker', folder, '--format', 'motchallenge', '--performance']),
       /--performance is of one sequence/,
