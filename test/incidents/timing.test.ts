@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { incidentsIn, SpikeDetector } from '../../src/incidents/detector.js';
 import type { SlightLag } from '../../src/incidents/motion.js';
 import { lookAt, NEW_TIMING, type Timing, type TimingRules } from '../../src/incidents/timing.js';
 import { SPIKE_DEFAULTS } from '../../src/spikes/settings.js';
+import { Places } from '../bench/spike-places.js';
+import { Traffic } from '../bench/spike-scene.js';
 import { type Random, randomFrom } from '../kit/random.js';
 
 const normal = (random: Random) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
@@ -56,5 +59,30 @@ describe('tracks that are late by a little', () => {
     const looks = looksUntilLate(random, timing, 100, 8, -1.8, 0.3);
     assert.ok(looks <= 5, `found after ${looks} looks`);
     assert.equal(timing.late, -2);
+  });
+
+  it('are one incident for as long as they are, with 20 objects for an hour', () => {
+    const [traffic, places] = [new Traffic({ seed: 5, objects: 20 }), new Places(5)];
+    const detector = new SpikeDetector({}, { distance: 'euclidean', exponent: 1, cutoff: 0.5 });
+    const said: string[] = [];
+    let k = 0;
+    const play = (frames: number) => {
+      for (const end = k + frames; k < end; ) {
+        const glance = traffic.glance();
+        places.add(glance, 0.1);
+        const source = { glance: () => glance, frames: () => places.frames() };
+        for (const { phase, cause } of incidentsIn(detector.update(source, { k: ++k, t: 1_763_251_200 + k / 10 })))
+          if (cause === 'late' || cause === 'early') said.push(`${phase} ${cause}`);
+      }
+    };
+    play(18_000);
+    assert.deepEqual(said, []);
+    places.late = 1;
+    play(36_000);
+    assert.deepEqual(said, ['start late']);
+    assert.ok(detector.knows('timing'));
+    places.late = 0;
+    play(6_000);
+    assert.deepEqual(said, ['start late', 'end late']);
   });
 });
