@@ -57,6 +57,7 @@ export const TIMING_FRAMES = 64;
 export const USUAL_LOOKS = 2;
 export const USUAL_LOOKS_MAX = 200;
 export const HELD_LOOKS = 4;
+export const HELD_LOOKS_MAX = 48;
 /** of the lag in one look: the variance that is believed, with the weight of so many looks, and looks of a block */
 export const VARIANCE_PRIOR = 0.1;
 export const VARIANCE_LOOKS = 8;

@@ -8,6 +8,7 @@ import type { SlightLag } from './motion.js';
 import {
   BLOCK_LOOKS,
   HELD_LOOKS,
+  HELD_LOOKS_MAX,
   LOOK_EVIDENCE_MAX,
   TELLER_EVIDENCE,
   USUAL_LOOKS,
@@ -76,26 +77,33 @@ export interface TimingRules {
  * is wrong with the series, so that what is seen may be learned.
  */
 export function lookAt(timing: Timing, seen: SlightLag, rules: TimingRules, isHealthy: boolean): number {
-  const behind = evidenceOf(timing, seen, rules.lateFrames, 1);
-  const ahead = evidenceOf(timing, seen, rules.lateFrames, -1);
-  const more = seen.offset - timing.usual;
-  if (timing.late > 0) follow(timing, 'ahead', -behind, more, rules);
-  else if (timing.late < 0) follow(timing, 'behind', -ahead, more, rules);
+  if (timing.late > 0) follow(timing, 'ahead', seen, rules);
+  else if (timing.late < 0) follow(timing, 'behind', seen, rules);
   else {
-    test(timing, 'behind', behind, seen, rules);
-    if (timing.late === 0) test(timing, 'ahead', ahead, seen, rules);
+    test(timing, 'behind', seen, rules);
+    if (timing.late === 0) test(timing, 'ahead', seen, rules);
   }
   if (isHealthy && timing.late === 0) learn(timing, seen.offset);
   return timing.late;
 }
 
-/** log likelihood ratio of a lag to one side, by this look. */
-function evidenceOf(timing: Timing, { offset, lag }: SlightLag, frames: number, side: 1 | -1): number {
+/** What is usual, and from how many looks that is known: those held back count that came before what may be a lag. */
+function usualBefore({ usual, known, seen }: Timing, { looks }: Side): { usual: number; known: number } {
+  const learned = Math.min(known, USUAL_LOOKS_MAX);
+  const held = seen.slice(0, Math.max(0, seen.length - looks));
+  const all = learned + held.length;
+  return { usual: all === 0 ? 0 : (usual * learned + held.reduce((sum, one) => sum + one, 0)) / all, known: all };
+}
+
+const varianceOf = ({ variance, blockVariance }: Timing) => Math.max(variance, blockVariance);
+
+/** log likelihood ratio of a lag to one side, by this look, which saw so much more than usual. */
+function evidenceOf(timing: Timing, more: number, lag: SlightLag['lag'], frames: number, side: 1 | -1): number {
   // a few truths hardly know their own error, and none what all have in common: looks before tell more
   const freedom = Math.max(0, lag.tellers - 1);
-  const known = Math.max(timing.variance, timing.blockVariance);
+  const known = varianceOf(timing);
   const own = (freedom * lag.error ** 2 + VARIANCE_FREEDOM * known) / (freedom + VARIANCE_FREEDOM);
-  const ratio = ((side * (offset - timing.usual) - frames / 2) * frames) / Math.max(known, own);
+  const ratio = ((side * more - frames / 2) * frames) / Math.max(known, own);
   const most = Math.min(LOOK_EVIDENCE_MAX, TELLER_EVIDENCE * lag.tellers);
   return Math.max(-most, Math.min(most, ratio));
 }
@@ -106,31 +114,48 @@ function add(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: numb
   return timing[name];
 }
 
-/** What is usual is known from a few looks, too: the more of them are compared with it, the more that matters. */
-const sure = ({ evidence, looks }: Side, known: number) => evidence / (1 + looks / (known + 1));
+/** What is usual is known from a few looks, too: those compared with it, however many, tell no more than it allows. */
+function sure(timing: Timing, { evidence, looks, more }: Side, known: number, frames: number): number {
+  const together = looks / (1 + looks / (known + 1));
+  const mean = Math.abs(more) / Math.max(1, looks);
+  return Math.min(evidence, (together * (mean - frames / 2) * frames) / varianceOf(timing));
+}
 
-function test(timing: Timing, name: 'behind' | 'ahead', ratio: number, seen: SlightLag, rules: TimingRules): void {
-  const side = add(timing, name, ratio, seen.offset - timing.usual);
-  if (timing.known < USUAL_LOOKS || sure(side, timing.known) < rules.evidence) return;
+function test(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
+  const { usual, known } = usualBefore(timing, timing[name]);
+  const more = offset - usual;
+  const ratio = evidenceOf(timing, more, lag, rules.lateFrames, name === 'behind' ? 1 : -1);
+  const side = add(timing, name, ratio, more);
+  if (known < USUAL_LOOKS || sure(timing, side, known, rules.lateFrames) < rules.evidence) return;
   const frames = Math.round(side.more / side.looks);
   if (Math.abs(frames) >= rules.lateFrames) set(timing, frames);
 }
 
 /** Whether it is over. */
-function follow(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: number, rules: TimingRules): void {
+function follow(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
+  const more = offset - timing.usual;
+  const ratio = -evidenceOf(timing, more, lag, rules.lateFrames, name === 'ahead' ? 1 : -1);
   if (add(timing, name, ratio, more).evidence >= rules.evidence) set(timing, 0);
 }
 
 function set(timing: Timing, late: number): void {
+  // what came before it was as usual
+  if (late !== 0)
+    for (let n = timing.seen.length - timing[late > 0 ? 'behind' : 'ahead'].looks; n > 0; n--) keep(timing);
   timing.late = late;
   timing.behind = timing.ahead = NO_SIDE;
-  // what was held back was part of it
   timing.seen = [];
 }
 
+/** What may be a lag is held back, for a while. */
 function learn(timing: Timing, offset: number): void {
   timing.seen.push(offset);
-  if (timing.seen.length <= HELD_LOOKS) return;
+  const held = Math.max(HELD_LOOKS, timing.behind.looks, timing.ahead.looks);
+  while (timing.seen.length > Math.min(held, HELD_LOOKS_MAX)) keep(timing);
+}
+
+/** The oldest look that was held back is part of what is usual. */
+function keep(timing: Timing): void {
   const more = timing.seen.shift()! - timing.usual;
   const share = 1 / (Math.min(++timing.known, USUAL_LOOKS_MAX) + VARIANCE_LOOKS);
   timing.usual += more / Math.min(timing.known, USUAL_LOOKS_MAX);

@@ -61,6 +61,20 @@ describe('tracks that are late by a little', () => {
     assert.equal(timing.late, -2);
   });
 
+  for (const [late, most] of [
+    [2, 12],
+    [1, 40],
+  ])
+    it(`are found by ${late} where four looks tell what is usual, with three objects`, () => {
+      for (let seed = 1; seed <= 8; seed++) {
+        const [random, timing] = [randomFrom(seed), structuredClone(NEW_TIMING)];
+        looksUntilLate(random, timing, 4, 3, 0, 0.3);
+        const looks = looksUntilLate(random, timing, 200, 3, late, 0.3);
+        assert.ok(looks <= most, `found after ${looks} looks, seed ${seed}`);
+        assert.equal(timing.late, late, `seed ${seed}`);
+      }
+    });
+
   it('are one incident for as long as they are, with 20 objects for an hour', () => {
     const [traffic, places] = [new Traffic({ seed: 5, objects: 20 }), new Places(5)];
     const detector = new SpikeDetector({}, { distance: 'euclidean', exponent: 1, cutoff: 0.5 });
