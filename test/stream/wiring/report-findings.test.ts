@@ -85,7 +85,7 @@ describe('findings about reports', () => {
     });
 
   it('name a reference that comes too late for anything to be judged, and the lateness that would do', () => {
-    const run = watch(new StreamRun(radar({}, 5000)), { aheadS: 18 });
+    const run = watch(new StreamRun(radar({}, 8000)), { aheadS: 18 });
     const [finding] = found(run);
     assert.equal(finding?.finding, 'nothing_pairs');
     assert.match(finding.remedy, /raise pairing\.latenessMs above 1[678]\d\d\d/);
