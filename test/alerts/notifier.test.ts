@@ -10,7 +10,7 @@ import { Notifier, type NotifierMemory } from '../../src/alerts/notifier.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
 import type { NotificationCounts } from '../../src/telemetry/spec.js';
 import type { IncidentEvent, IncidentSignalName, OpenIncident } from '../../src/wire/incidents.js';
-import { freePort, until } from '../kit/system/system.js';
+import { freePort, skipInFastRun, until } from '../kit/system/system.js';
 
 const START_MS = Date.parse('2025-11-16T00:00:00.000Z');
 
@@ -329,7 +329,8 @@ describe('notify', () => {
     assert.match(logged[0], /notification_refused.*answered 400/);
   });
 
-  it('holds a limited number of alerts for a receiver that is down, and tells the others when there is room', async () => {
+  it('holds a limited number of alerts for a receiver that is down, and tells the others when there is room', async function () {
+    skipInFastRun(this);
     const port = await freePort();
     const notifier = start(
       webhook(`http://127.0.0.1:${port}`, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'),
@@ -344,7 +345,8 @@ describe('notify', () => {
     );
   });
 
-  it('takes back what is over, however much has begun meanwhile', async () => {
+  it('takes back what is over, however much has begun meanwhile', async function () {
+    skipInFastRun(this);
     const url = await inbox.open();
     const notifier = start(webhook(url, '  queueAlerts: 3\n  retryFirstMs: 5\n  retryMaxMs: 20\n'));
     notifier.observe(incident());

@@ -15,7 +15,7 @@ import { Live } from '../../src/live/pipeline.js';
 import { pack } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import { Program } from '../kit/system/program.js';
-import { freePort } from '../kit/system/system.js';
+import { freePort, skipInFastRun } from '../kit/system/system.js';
 
 describe('check and repair', () => {
   let dir: string;
@@ -110,7 +110,8 @@ describe('check and repair', () => {
     await live.kill();
   });
 
-  it('say that an evaluator runs on the folder, and touch nothing', async () => {
+  it('say that an evaluator runs on the folder, and touch nothing', async function () {
+    skipInFastRun(this);
     const port = String(await freePort());
     const evaluator = Program.tgospa(['serve', '--port', port, '--data', dir], { cwd: dir });
     try {

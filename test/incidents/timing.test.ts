@@ -6,6 +6,7 @@ import { SPIKE_DEFAULTS } from '../../src/spikes/settings.js';
 import { Places } from '../bench/spike-places.js';
 import { Traffic } from '../bench/spike-scene.js';
 import { type Random, randomFrom } from '../kit/random.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const normal = (random: Random) => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
@@ -75,7 +76,8 @@ describe('tracks that are late by a little', () => {
       }
     });
 
-  it('are one incident for as long as they are, with 20 objects for an hour', () => {
+  it('are one incident for as long as they are, with 20 objects for an hour', function () {
+    skipInFastRun(this);
     const [traffic, places] = [new Traffic({ seed: 5, objects: 20 }), new Places(5)];
     const detector = new SpikeDetector({}, { distance: 'euclidean', exponent: 1, cutoff: 0.5 });
     const said: string[] = [];

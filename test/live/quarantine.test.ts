@@ -131,7 +131,8 @@ describe('quarantine', () => {
     ['the restart leaves it out', false],
     ['it fails once more at the restart when its file was deleted', true],
   ] as const)
-    it(`stays good for a stream that is killed right after: ${how}`, async () => {
+    it(`stays good for a stream that is killed right after: ${how}`, async function () {
+      skipInFastRun(this);
       const expected = await without([33]);
       const live = await start(1000);
       openFeeds(live, 's');

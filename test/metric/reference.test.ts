@@ -17,7 +17,7 @@ import {
   type SolveOptions,
 } from '../../src/index.js';
 import { baseDistance, close, verify } from '../kit/metric/verifier.js';
-import { someOf } from '../kit/system/system.js';
+import { skipInFastRun, someOf } from '../kit/system/system.js';
 
 const DATA = '../shared/data/';
 const load = (name: string) => JSON.parse(readFileSync(`test/cases/reference/${name}.json`, 'utf8'));
@@ -78,7 +78,8 @@ describe('the reference values', () => {
     });
   }
 
-  it('are met by fractional-cases: the LP metric by simplex, the exact one otherwise and when forced', () => {
+  it('are met by fractional-cases: the LP metric by simplex, the exact one otherwise and when forced', function () {
+    skipInFastRun(this);
     for (const test of someOf(load('fractional-cases') as Case[])) {
       const relaxed = solve(test, { solver: 'lp' });
       close(relaxed.distance, test.expected.distance, 1e-9, `${test.name}: LP metric`);

@@ -13,6 +13,7 @@ import { displacement } from '../../src/performance/place.js';
 import { RecentPerformance } from '../../src/performance/recent.js';
 import { performanceFrames, performanceOf, searchOf } from '../../src/performance/sequence.js';
 import { randomFrom } from '../kit/random.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 type Place = (t: number) => number[];
 
@@ -254,7 +255,8 @@ describe('the confidence of a latency', () => {
     [5, 300, 0.86],
     [16, 200, 0.92],
   ])
-    it(`is honest: 0.1 s is found without a lean, as far off as its standard error says, of ${movers} movers`, () => {
+    it(`is honest: 0.1 s is found without a lean, as far off as its standard error says, of ${movers} movers`, function () {
+      skipInFastRun(this);
       const found = estimates(movers, LATE_S, seeds);
       const offs = found.map(({ latency }) => latency - LATE_S);
       const mean = meanOf(offs);

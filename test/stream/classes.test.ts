@@ -7,6 +7,7 @@ import type { ClassTotals } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { randomFrom } from '../kit/random.js';
 import { NAME, StreamRun } from '../kit/stream-run.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 const FRAMES = 60;
 
@@ -77,7 +78,8 @@ describe('classes that are kept apart', () => {
     assert.deepEqual(run.stream.reports()[0].classes, classes);
   });
 
-  it('are not pairs, which they are otherwise', () => {
+  it('are not pairs, which they are otherwise', function () {
+    skipInFastRun(this);
     const together = runOf(config({ map: { auto: 'car' } }));
     assert.equal(together.reports.at(-1)!.classes, undefined);
     assert.ok(together.count.proper > runOf(config(apart)).count.proper);

@@ -160,6 +160,7 @@ describe('a harbour whose reference is AIS', () => {
   const transponder = { reference: 'transponder', within: [{ sector: { at: RADAR, range: [0, RANGE_M] } }] };
 
   it('has no false objects, and exactly the misses that were simulated', function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     const { run, left, seen, boats } = judged(transponder, true);
     assert.deepEqual(run.count, { frames: SCANS, proper: seen, missed: left, false: 0, switches: 0 });
@@ -182,6 +183,7 @@ describe('a harbour whose reference is AIS', () => {
   });
 
   it('calls the same boats false where the reference is said to be complete', function () {
+    skipInFastRun(this);
     this.timeout(300_000);
     const { run, boats, seen } = judged({ reference: 'complete' }, true);
     assert.deepEqual([run.count.proper, run.count.false], [seen, boats]);

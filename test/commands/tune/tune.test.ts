@@ -23,7 +23,7 @@ import {
   rowsOf,
   SceneFolder,
 } from '../../kit/system/command-line.js';
-import { skipUnless } from '../../kit/system/system.js';
+import { skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 const main = fileURLToPath(new URL('../../../src/main.js', import.meta.url));
 const data = new URL('../../../../../shared/data/MOT17/', import.meta.url);
@@ -299,7 +299,8 @@ describe('tgospa tune', () => {
       assert.match(error.message, /^--admissible-error: .*at least half the/);
     });
 
-    it('end with exit code 1 and what was seen, when nothing can be proposed', () => {
+    it('end with exit code 1 and what was seen, when nothing can be proposed', function () {
+      skipInFastRun(this);
       // every overlap there is, equally often
       const frames = Array.from({ length: 400 }, (_, frame): Frame => {
         const box = (left: number): Obj => ({ id: '1', box: [left, 0, 100, 50] });
