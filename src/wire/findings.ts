@@ -13,6 +13,7 @@ export const FINDINGS = {
   mixed_keys: 'one feed has frame numbers only and the other times only',
   rate_mismatch: 'one feed delivers less often than the other and is not held in between',
   interpolation_impossible: 'a feed is to be held or interpolated, but its parts are too far apart for the settings',
+  partial_frames: 'the frames of one feed show a part of the scene each, in turn, such as the sectors of a radar',
   box_order: 'the boxes of one feed have their four numbers in another order or meaning',
   normalized_boxes: 'the boxes of one feed are shares of the picture, those of the other pixels',
   axis_swapped: 'the two axes of one feed are exchanged: y before x, longitude before latitude',

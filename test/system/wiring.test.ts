@@ -11,7 +11,7 @@ import WebSocket from 'ws';
 import { type ClientFrame, connect, type FeedClient } from '../../src/client.js';
 import type { FINDINGS, Finding, FindingEvent } from '../../src/wire/findings.js';
 import { Probe } from '../kit/edge.js';
-import { keyed, moved, type Sent, scene } from '../kit/scenes/wiring-scene.js';
+import { inSectors, keyed, moved, type Sent, scene } from '../kit/scenes/wiring-scene.js';
 import { CHROMIUM, launch } from '../kit/system/browser.js';
 import { Program } from '../kit/system/program.js';
 import { SYSTEM_TIMEOUT_MS, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
@@ -61,6 +61,7 @@ const MISTAKES: Record<keyof typeof FINDINGS, Feeds> = {
     reference: sparse(timed.reference),
     settings: { pairing: { reference: 'linear', holdMaxMs: 2000, latenessMs: 100 } },
   },
+  partial_frames: { ...boxes, tracker: inSectors(boxes.tracker, 3) },
   box_order: { ...boxes, tracker: moved(boxes.tracker, ([x, y, w, h]) => [x, y, x + w, y + h]) },
   normalized_boxes: {
     ...boxes,

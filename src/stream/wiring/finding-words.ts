@@ -71,6 +71,11 @@ const WORDINGS: Record<FindingName, Wording> = {
     message: `${feedOf(e, who)} sends a part every ${e.every} ${e.unit}, but pairing.${e.setting} is ${e.value}: what lies in between cannot be ${e.method === 'linear' ? 'interpolated' : 'held'}`,
     remedy: `raise pairing.${e.setting} to at least ${e.wanted}`,
   }),
+  partial_frames: (e, who) => ({
+    message: `an object of ${feedOf(e, who)} is in one of ${e.frames} frames, in turn with others: each frame shows a part of the scene, but counts as all that was seen`,
+    remedy:
+      'send objects as reports, each with its time (sendReports, or reports in the message), or a whole turn in one frame',
+  }),
   box_order: (e, who) => ({
     message: `the boxes of ${feedOf(e, who)} fit when they are read as ${e.order}: then ${share(e)} are closer than the cut-off`,
     remedy: `a box is [left, top, width, height]: convert those of ${feedOf(e, who)} from ${e.order}, or name its format in the hello`,

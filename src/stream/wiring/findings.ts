@@ -21,6 +21,7 @@ import { wordsOf } from './finding-words.js';
 import {
   interpolationFault,
   mixedKeys,
+  partialFrames,
   rateFault,
   referenceBehindMs,
   sampledOf,
@@ -414,6 +415,8 @@ export class Findings {
     if (impossible) found.interpolation_impossible = impossible;
     const rate = rateFault(sample, judge.by, pairing, tracker);
     if (rate) found.rate_mismatch = rate;
+    const partial = partialFrames(sample);
+    if (partial) found.partial_frames = partial;
     return this.#explained(tracker, wiring, sample, judge, found, atMs);
   }
 

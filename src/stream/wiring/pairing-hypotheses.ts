@@ -27,6 +27,39 @@ const SLOWER_MAX = 300;
 const REGULAR_SHARE = 0.8;
 /** a setting that is shorter than this share of an interval is too short */
 const SHORT = 0.95;
+/** objects that come back, and how often all of them do, without which nothing is said of frames that take turns */
+const TURNING_MIN = 3;
+const RETURNS_MIN = 24;
+
+/** Frames of one feed take turns: whoever is in one of them is not in the next, and comes back after as many. */
+export function partialFrames({ reference, tracker }: Sample): Evidence | null {
+  const frames = turnOf(reference);
+  if (frames > 1) return { feed: 'reference', frames };
+  const others = turnOf(tracker);
+  return others > 1 ? { feed: 'tracker', frames: others } : null;
+}
+
+/** After how many frames with objects nearly everybody comes back; 1 where that differs, or nobody knows. */
+function turnOf(seen: readonly ReceivedPart[]): number {
+  const last = new Map<string, number>();
+  const back = new Set<string>();
+  const counts = new Map<number, number>();
+  let returns = 0;
+  for (const [frame, { objects }] of seen.filter(({ objects }) => objects.ids.length > 0).entries())
+    for (const id of objects.ids) {
+      const before = last.get(id);
+      last.set(id, frame);
+      if (before === undefined) continue;
+      counts.set(frame - before, (counts.get(frame - before) ?? 0) + 1);
+      back.add(id);
+      returns++;
+    }
+  if (returns < RETURNS_MIN || back.size < TURNING_MIN) return 1;
+  const [[turn]] = [...counts].sort(([a, m], [b, n]) => n - m || a - b);
+  const near = (frames: number) => (frames > 1 ? (counts.get(frames) ?? 0) : 0);
+  // one who crosses a border comes a frame earlier or later
+  return near(turn - 1) + near(turn) + near(turn + 1) >= REGULAR_SHARE * returns ? turn : 1;
+}
 
 /** The feeds have no key in common. */
 export function mixedKeys({ reference, tracker }: Sample): Evidence | null {

@@ -37,6 +37,14 @@ export interface SceneOptions {
 const WIDTH = 1920;
 const HEIGHT = 1080;
 
+/** Each frame shows one of so many sectors, in turn. */
+export const inSectors = (feed: Sent[], sectors: number): Sent[] =>
+  feed.map((sent, n) => {
+    const isSeen = ({ id }: WireObject) =>
+      Number.parseInt(String(id).replace(/^\D+/, ''), 10) % sectors === n % sectors;
+    return { ...sent, objects: sent.objects.filter(isSeen) };
+  });
+
 /** A scene in a picture, in pixels; points are the middles of the boxes. Both feeds have k and t. */
 export function scene(options: SceneOptions = {}): { reference: Sent[]; tracker: Sent[] } {
   const { seed = 1, frames = 300, objects = 8, everyMs = 100, shape = 'box' } = options;

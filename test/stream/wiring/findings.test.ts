@@ -6,7 +6,16 @@ import { Stream } from '../../../src/stream/stream.js';
 import type { Finding } from '../../../src/wire/findings.js';
 import { mot17 } from '../../kit/metric/mot17.js';
 import { randomFrom } from '../../kit/random.js';
-import { keyed, moved, Rehearsal, rehearse, SCENE_START_MS, type Sent, scene } from '../../kit/scenes/wiring-scene.js';
+import {
+  inSectors,
+  keyed,
+  moved,
+  Rehearsal,
+  rehearse,
+  SCENE_START_MS,
+  type Sent,
+  scene,
+} from '../../kit/scenes/wiring-scene.js';
 import { seedsTo, skipInFastRun, someOf } from '../../kit/system/system.js';
 
 const MINUTE_MS = 60_000;
@@ -103,6 +112,16 @@ describe('findings', () => {
       const patient = rehearse(timed, { pairing: { reference: 'linear', holdMaxMs: 6000, latenessMs: 4500 } });
       assert.deepEqual(patient.names, []);
     });
+
+    for (const role of ['reference', 'tracker'] as const)
+      it(`names a ${role} whose frames are sectors that take turns, until they are whole`, () => {
+        const feeds = scene({ frames: 300, objects: 24, ghosts: 0 });
+        const turning = rehearse({ ...feeds, [role]: inSectors(feeds[role], 6) });
+        assert.deepEqual(evidence(turning, 'partial_frames'), { feed: role, frames: 6 });
+        assert.match(turning.only.remedy, /^send objects as reports/);
+        const [before, after] = [inSectors(feeds[role].slice(0, 100), 6), feeds[role].slice(100)];
+        assert.deepEqual(rehearse({ ...feeds, [role]: [...before, ...after] }).names, []);
+      });
 
     it('says that nothing pairs when nothing explains it, and how late the reference is', () => {
       const { reference, tracker } = scene({ frames: 400 });
