@@ -182,6 +182,8 @@ export class Ownership {
       this.parts.logger.warn('partition_not_released', { partition: place.partition, error });
       await owned.kill();
     }
+    // the last events that were published here have opened its series again
+    this.parts.lost(owned);
     this.parts.meters.counts.released++;
     place.owned = null;
     lease.lose();
