@@ -176,14 +176,15 @@ export class Ownership {
     this.parts.lost(owned);
     try {
       await owned.stop();
+      // its last events have opened its series again, and from now on they may be another process's
+      this.parts.lost(owned);
       while (place.renewing) await new Promise((resolve) => setTimeout(resolve, 10));
       await lease.release(owned.live.appliedPosition);
     } catch (error) {
       this.parts.logger.warn('partition_not_released', { partition: place.partition, error });
       await owned.kill();
+      this.parts.lost(owned);
     }
-    // the last events that were published here have opened its series again
-    this.parts.lost(owned);
     this.parts.meters.counts.released++;
     place.owned = null;
     lease.lose();
