@@ -89,16 +89,20 @@ describe('a cluster, as it is run', () => {
     return made;
   };
 
-  it('has each role in a process of its own, and a notifier that is killed is followed by one that repeats nothing', async () => {
+  /** A receiver that hears of everything at once. */
+  const newHook = async () => {
     const webhook = await Receiver.start();
     open.push({ close: () => webhook.stop() });
-    const start = newCluster();
-    const notify = {
-      minimumMs: { missed: 0, silence: 0 },
-      resolveAfterMs: 0,
-      retryFirstMs: 50,
-      receivers: [{ name: 'hook', type: 'webhook', url: webhook.url }],
+    const receivers = [{ name: 'hook', type: 'webhook', url: webhook.url }];
+    return {
+      webhook,
+      notify: { minimumMs: { missed: 0, silence: 0 }, resolveAfterMs: 0, retryFirstMs: 50, receivers },
     };
+  };
+
+  it('has each role in a process of its own, and a notifier that is killed is followed by one that repeats nothing', async () => {
+    const { webhook, notify } = await newHook();
+    const start = newCluster();
     const [gateway, , reader, first] = await Promise.all([
       start(['gateway']),
       start(['evaluator']),
@@ -141,14 +145,8 @@ describe('a cluster, as it is run', () => {
   });
 
   it('keeps an alert while the partition of its stream has no owner and its notifier is another one', async () => {
-    const webhook = await Receiver.start();
-    open.push({ close: () => webhook.stop() });
+    const { webhook, notify } = await newHook();
     const start = newCluster();
-    const notify = {
-      minimumMs: { missed: 0, silence: 0 },
-      resolveAfterMs: 0,
-      receivers: [{ name: 'hook', type: 'webhook', url: webhook.url }],
-    };
     const gateway = await start(['gateway', 'reader']);
     const both = await start(['evaluator', 'notifier'], { notify });
     const frames = scene(gateway, 's');
