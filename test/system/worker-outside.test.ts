@@ -148,6 +148,7 @@ describe('streams in threads, seen from outside', () => {
 
   const windowOf = async (url: string, stream = 'gate') => {
     const answer = await fetch(`${url}/v1/window?stream=${stream}&tracker=t&profile=${PROFILE}`);
+    if (!answer.ok) assert.fail(`${answer.status} ${await answer.text()}\n${evaluator!.output}`);
     return (await answer.json()) as {
       k: number;
       evaluation: { cost: { total: number }; count: object };

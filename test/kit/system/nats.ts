@@ -175,8 +175,9 @@ export class NatsServer {
   }
 }
 
-/** A broker that has not joined the others after so long is started again. */
+/** Brokers that have not found each other after so long are started anew; the next time they have as much longer. */
 const JOIN_MS = 10_000;
+const STARTS_MAX = 6;
 
 /** Brokers that replicate. */
 export class NatsCluster {
@@ -192,7 +193,24 @@ export class NatsCluster {
     return this.servers.map(({ url }) => url);
   }
 
+  /**
+   * Brokers that are started at once may found a cluster that does not take the last one in, although that one says
+   * that it is healthy, or one may wait for ever to hear of the others, so that whoever waits for it waits too:
+   * nats-server 2.10.27 did in 1 of 15 starts on a busy machine. Nothing is stored yet, so all of them begin anew.
+   */
   async start(): Promise<void> {
+    for (let starts = 1; ; starts++) {
+      try {
+        return await this.#found(JOIN_MS * starts);
+      } catch (error) {
+        await this.close();
+        for (const server of this.servers.splice(0)) server.loseDisk();
+        if (starts === STARTS_MAX) throw error;
+      }
+    }
+  }
+
+  async #found(joinMs: number): Promise<void> {
     const ports: number[] = [];
     while (ports.length < this.size) ports.push(await freePort());
     const options = ports.map((_, n) => this.optionsOf(n));
@@ -206,29 +224,18 @@ export class NatsCluster {
     // two found the cluster, and the others join it one by one
     const [first, second, ...others] = this.servers;
     for (const server of [first, second]) await server?.launch();
-    for (const server of [first, second]) if (server) await this.#joined(server);
+    for (const server of [first, second]) if (server) await this.#joined(server, joinMs);
     for (const server of others) {
       await server.launch();
-      await this.#joined(server);
+      await this.#joined(server, joinMs);
     }
   }
 
-  /**
-   * Brokers that are started at once may found a cluster that does not take the last one in, although that one says
-   * that it is healthy, or one may wait for ever to hear of the others: nats-server 2.10.27 did in 1 of 15 starts on a
-   * busy machine. It joins when it is started again, and nothing is stored yet.
-   */
-  async #joined(server: NatsServer): Promise<void> {
-    for (;;) {
-      const hasJoined = () => this.size === 1 || this.#knows(server);
-      const deadline = Date.now() + JOIN_MS;
-      while (Date.now() < deadline) {
-        if ((await server.isHealthy()) && (await hasJoined())) return;
-        await new Promise((resolve) => setTimeout(resolve, 25));
-      }
-      await server.stop('SIGKILL');
-      await server.launch();
-    }
+  async #joined(server: NatsServer, joinMs: number): Promise<void> {
+    const hasJoined = async () => (await server.isHealthy()) && (this.size === 1 || (await this.#knows(server)));
+    await until(`${server.options.name} joins the others`, hasJoined, joinMs).catch((error) => {
+      throw new Error(`${error}; the brokers say: ${this.servers.map(({ logged }) => logged).join('\n')}`);
+    });
   }
 
   /** The one that leads has it among its peers, and hears it. */
