@@ -158,6 +158,7 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
     const { meters, live } = this.#parts;
     const applied = new Set(live.streams().map(({ stream }) => stream));
     meters.retain((stream) => applied.has(stream) || live.hasStream(stream));
-    return { pausedConnections: desk.pausedSessions, waitingFrames: desk.waitingFrames, meters };
+    const { pausedSessions, waitingFrames } = desk;
+    return { pausedConnections: pausedSessions, waitingFrames, meters: meters.atOneMoment() };
   }
 }

@@ -85,10 +85,21 @@ const streams: Handler = async ({ live, health }, { identity }) => {
   return json({ nowMs: live.now(), ready, reasons, streams: visible });
 };
 
+/** What a stream answers; of one that is being rebuilt nothing is known for now, which is not that there is nothing. */
+async function ofStream<T>(live: LivePort, stream: string, ask: () => T | Promise<T>): Promise<T> {
+  const [answer] = await Promise.allSettled([ask()]);
+  if (answer.status === 'fulfilled' && typeof answer.value === 'object') return answer.value;
+  const view = (await live.streams()).find((one) => one.stream === stream);
+  if (view?.restoring)
+    throw new HttpFault('recovering', `stream ${stream} is being rebuilt from the log; ask again in a moment`);
+  if (answer.status === 'rejected') throw answer.reason;
+  return answer.value;
+}
+
 const window: Handler = async ({ live }, { query, identity }) => {
   const [stream, tracker, profile] = ['stream', 'tracker', 'profile'].map((key) => required(query, key));
   requireStream(identity, stream);
-  const found = await live.window(stream, tracker, profile);
+  const found = await ofStream(live, stream, () => live.window(stream, tracker, profile));
   if (found) return json(found);
   const series = `stream ${stream}, tracker ${tracker} and profile ${profile}`;
   throw new HttpFault('not_found', `no series has ${series}; /v1/streams lists them`);
@@ -115,7 +126,8 @@ const events: Handler = async ({ live }, { query, identity }) => {
   const stream = query.get('stream') ?? undefined;
   if (stream !== undefined) requireStream(identity, stream);
   const limit = wholeNumber(query, 'limit', 100);
-  const visible = (await live.recentEvents(stream)).filter((event) => identity.covers(event.stream));
+  const recent = () => live.recentEvents(stream);
+  const visible = (await (stream === undefined ? recent() : ofStream(live, stream, recent))).filter((event) => identity.covers(event.stream));
   return json({ events: visible.slice(-limit) });
 };
 
@@ -128,7 +140,7 @@ const past: Handler = async ({ live, config }, { query, identity }) => {
   const [k, atMs] = ['k', 'at'].map((key) => (query.has(key) ? Number(query.get(key)) : undefined));
   if (!Number.isFinite(k ?? atMs))
     throw new HttpFault('request_invalid', 'the query needs k, a frame, or at, epoch milliseconds');
-  const found = await live.moment({ stream, tracker, profile, k, atMs, frames });
+  const found = await ofStream(live, stream, () => live.moment({ stream, tracker, profile, k, atMs, frames }));
   if (typeof found === 'string') throw new HttpFault('not_found', found);
   return json(found);
 };

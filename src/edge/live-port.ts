@@ -58,6 +58,7 @@ export interface StreamView {
   dimensions: number;
   resuming: boolean;
   suspended?: string;
+  restoring?: true;
   findings: readonly Finding[];
   incidents: readonly OpenIncident[];
   objective?: Readonly<Record<string, number | null>>;

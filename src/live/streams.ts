@@ -375,7 +375,8 @@ export class Streams implements WorkerOwner {
     for (let end = performance.now() + this.#parts.evaluation.sliceMs; queue.length > 0; ) {
       this.#applyWaiting(detached, stream, queue[0]);
       if (this.get(name) !== detached) return;
-      if (performance.now() < end) continue;
+      // who was told that all is judged finds the stream in its place
+      if (queue.length === 0 || performance.now() < end) continue;
       await turn();
       end = performance.now() + this.#parts.evaluation.sliceMs;
     }

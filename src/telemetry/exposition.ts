@@ -15,6 +15,8 @@ export class Exposition {
   #scrape!: Scrape;
   readonly #registry = new Registry();
   readonly #openMetrics = new Registry();
+  /** the scrape that is being written, behind those before it */
+  #writing: Promise<unknown> = Promise.resolve();
 
   /** `gather` finds what samples are made of; `processMetrics`: those of the process itself besides. */
   constructor(gather: () => Scrape | Promise<Scrape>, { processMetrics = true }: { processMetrics?: boolean } = {}) {
@@ -30,8 +32,14 @@ export class Exposition {
     for (const name of BADLY_NAMED) this.#registry.removeSingleMetric(name);
   }
 
-  /** The whole text in the format that the Accept header of a scraper prefers. */
-  async write(accept = ''): Promise<{ contentType: string; body: string }> {
+  /** The whole text in the format that the Accept header of a scraper prefers. Two scrapers have it in turn. */
+  write(accept = ''): Promise<{ contentType: string; body: string }> {
+    const written = this.#writing.then(() => this.#write(accept));
+    this.#writing = written.catch(() => {});
+    return written;
+  }
+
+  async #write(accept: string): Promise<{ contentType: string; body: string }> {
     this.#scrape = await this.#gather();
     const openMetrics = prefersOpenMetrics(accept);
     const writer = (openMetrics ? this.#openMetrics : this.#registry) as Registry & Writer;

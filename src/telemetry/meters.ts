@@ -139,6 +139,16 @@ export class Meters {
     return meter;
   }
 
+  /** As they are now, for whoever reads bit by bit while counting goes on: numbers of a series are of one frame. */
+  atOneMoment(): Meters {
+    const copies = <T extends object>(meters: Map<string, T>) =>
+      new Map([...meters].map(([key, meter]) => [key, { ...meter }]));
+    return Object.assign(new Meters(this.seriesMax), this, {
+      series: copies(this.series),
+      feeds: copies(this.feeds),
+    });
+  }
+
   /** Counts a refused request, connection or hello by its code. */
   refused(code: string): void {
     add(this.refusals, knownCode(code));

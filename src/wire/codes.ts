@@ -103,6 +103,7 @@ export const HTTP_CODES = {
   mutes_exceeded: { status: 429, meaning: 'notify.mutesMax mutes are in force' },
   fault: { status: 500, meaning: 'a fault of the server' },
   connections_exceeded: { status: 503, meaning: 'limits.connections is reached' },
+  recovering: { status: 503, meaning: 'the stream is being rebuilt from the log; ask again in a moment' },
   stopping: { status: 503, meaning: 'the server is stopping' },
 } as const satisfies Record<string, { status: number; meaning: string }>;
 

@@ -3,7 +3,8 @@ import { strict as assert } from 'node:assert';
 import { gunzipSync } from 'node:zlib';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { codeOf, get, hello, Probe, type RunningEdge, raw, startEdge } from '../kit/edge.js';
-import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
+import { metric } from '../kit/exposition.js';
+import { FakeLive, fakeReport, fakeReportEvent } from '../kit/fake-live.js';
 
 describe('http', () => {
   let edge: RunningEdge;
@@ -51,6 +52,18 @@ describe('http', () => {
     );
   });
 
+  it('says of a stream that is being rebuilt that it is, not that there is none', async () => {
+    edge = await startEdge();
+    await edge.live.openFeed({ stream: 'yard', role: 'reference', tracker: null });
+    const codeAt = async (path: string) => JSON.parse(String((await get(`${edge.url}${path}`)).body)).code;
+    const series = 'stream=yard&tracker=sort&profile=online-surveillance';
+    const paths = [`/v1/window?${series}`, `/v1/past?${series}&k=1`];
+    assert.deepEqual(await Promise.all(paths.map(codeAt)), ['not_found', 'not_found']);
+    edge.live.restoring = 'yard';
+    assert.deepEqual(await Promise.all(paths.map(codeAt)), ['recovering', 'recovering']);
+    assert.equal(await codeAt('/v1/window?stream=a&tracker=b&profile=c'), 'not_found');
+  });
+
   for (const [what, path, method, status, code] of [
     ['an unknown address', '/nothing', 'GET', 404, 'not_found'],
     ['no address at all', '//', 'GET', 404, 'not_found'],
@@ -71,6 +84,25 @@ describe('http', () => {
       assert.equal(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)).code, code);
     });
   }
+
+  it('tells of a series what was true at one moment, though frames are judged while it is told', async () => {
+    edge = await startEdge();
+    await edge.live.openFeed({ stream: 'gate-7', role: 'reference', tracker: null });
+    let judged = 0;
+    const judge = () => {
+      const settled = { ...fakeReport().settled, frames: ++judged };
+      edge.live.emit(fakeReportEvent({ report: fakeReport({ frames: judged, settled }) }));
+      if (judged < 10_000) again = setImmediate(judge);
+    };
+    let again = setImmediate(judge);
+    for (let scrapes = 0; scrapes < 2; scrapes++) {
+      const texts = await Promise.all([1, 2].map(async () => String((await get(`${edge.url}/metrics`)).body)));
+      for (const text of texts)
+        assert.equal(metric(text, 'tgospa_frames_total', {}), metric(text, 'tgospa_window_frames', {}));
+    }
+    clearImmediate(again);
+    assert.ok(judged > 100, `only ${judged} frames were judged`);
+  });
 
   it('serves metrics as text or OpenMetrics, compressed when asked', async () => {
     edge = await startEdge();

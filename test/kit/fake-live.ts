@@ -33,6 +33,8 @@ export class FakeLive implements PipelinePort {
   health_: Health = { ready: true, reasons: [], degraded: [] };
   streamsMax = 100;
   past: LiveEvent[] = [];
+  /** a stream that is being rebuilt */
+  restoring: string | null = null;
   recovered: ReportEvent[] = [];
   #listeners = new Set<(event: LiveEvent) => void>();
 
@@ -115,6 +117,7 @@ export class FakeLive implements PipelinePort {
       stream: key.split('/')[0],
       dimensions: 0,
       resuming: false,
+      ...(this.restoring === key.split('/')[0] ? { restoring: true as const } : {}),
       findings: [],
       incidents: [],
     }));

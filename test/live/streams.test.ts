@@ -88,7 +88,7 @@ interface StoredData {
   records?: Stored[];
 }
 
-function start(dir: string, stored: StoredData = {}) {
+function start(dir: string, stored: StoredData = {}, sliceMs = config.evaluation.sliceMs) {
   const workers = new FakeWorkers();
   const marks: string[] = [];
   const errors: string[] = [];
@@ -101,7 +101,7 @@ function start(dir: string, stored: StoredData = {}) {
     yield* (stored.records ?? []).filter(({ position }) => position > after && position <= upTo);
   };
   const streams = new Streams({
-    evaluation: config.evaluation,
+    evaluation: { ...config.evaluation, sliceMs },
     log: { saveSnapshot, snapshotOf: async () => stored.snapshot, recordsOf },
     quarantine: new Quarantine(new DataFolder(dir), logger),
     mark: { at() {} },
@@ -201,6 +201,16 @@ describe('streams', () => {
       [13],
     );
     assert.equal(readdirSync(join(dir, 'quarantine')).length, 1);
+  });
+
+  it('are in their place again when the last record that waited has been told, whoever else wants a turn', async () => {
+    const broken = { ...tick(), kind: 'part', role: 'tracker', tracker: null } as unknown as LogRecord;
+    const records = [hello(), broken, tick(), tick()];
+    const stored = records.map((record, n) => ({ position: 11 + n, record }));
+    const { streams, published } = start(dir, { records: stored }, 0);
+    for (const _ of streams.apply(streams.enqueue(11, records)));
+    while (published.at(-1)?.position !== 14) await turn();
+    assert.equal(streams.get('s')!.info().restoring, undefined);
   });
 
   it('are suspended at the third failure; what comes then is acked and stays in the log', async () => {
