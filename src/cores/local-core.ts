@@ -1,7 +1,7 @@
 /** All partitions in this thread, beside the sockets: what `evaluation.workers: 0` means. */
 import type { Config } from '../config/config.js';
 import { Core } from '../edge/core.js';
-import { type Clock, Live } from '../live/pipeline.js';
+import { type Clock, Live } from '../live/live.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { Cores } from './cores.js';

@@ -9,7 +9,7 @@ import type { FeedRefusal } from '../edge/feeds/feed-port.js';
 import type { Session } from '../edge/feeds/session.js';
 import type { Peer } from '../edge/peers/peer.js';
 import { SteadyClock } from '../live/clock.js';
-import { Live } from '../live/pipeline.js';
+import { Live } from '../live/live.js';
 import { type SentEvent, type SentReport, sentEvent, sentReport } from '../stream/sent-event.js';
 import type { Logger } from '../telemetry/logger.js';
 import { Meters } from '../telemetry/meters.js';

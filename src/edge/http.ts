@@ -126,8 +126,9 @@ const events: Handler = async ({ live }, { query, identity }) => {
   const stream = query.get('stream') ?? undefined;
   if (stream !== undefined) requireStream(identity, stream);
   const limit = wholeNumber(query, 'limit', 100);
-  const recent = () => live.recentEvents(stream);
-  const visible = (await (stream === undefined ? recent() : ofStream(live, stream, recent))).filter((event) => identity.covers(event.stream));
+  const ask = () => live.recentEvents(stream);
+  const recent = await (stream === undefined ? ask() : ofStream(live, stream, ask));
+  const visible = recent.filter((event) => identity.covers(event.stream));
   return json({ events: visible.slice(-limit) });
 };
 

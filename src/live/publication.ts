@@ -35,9 +35,9 @@ export class Publication {
   }
 
   /** Something that has come of the record at this position. */
-  add(position: number, event: LiveEvent): void {
-    if (position <= this.#publishedUpTo) return;
-    this.#waiting.push({ position, event });
+  add(position: number, ...events: LiveEvent[]): void {
+    if (position <= this.#publishedUpTo || events.length === 0) return;
+    for (const event of events) this.#waiting.push({ position, event });
     this.schedule();
   }
 

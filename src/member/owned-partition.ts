@@ -11,7 +11,7 @@ import type { Config, SettingsPatch } from '../config/config.js';
 import { Core } from '../edge/core.js';
 import type { FeedRefusal } from '../edge/feeds/feed-port.js';
 import type { MomentQuery } from '../edge/live-port.js';
-import { type Clock, Live } from '../live/pipeline.js';
+import { type Clock, Live } from '../live/live.js';
 import { DataFolder } from '../store/folder.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { Logger } from '../telemetry/logger.js';

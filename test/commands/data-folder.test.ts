@@ -11,7 +11,7 @@ import { Writable } from 'node:stream';
 import { ClassicLevel } from 'classic-level';
 import { runCheck, runRepair } from '../../src/commands/data-folder.js';
 import { readConfig } from '../../src/config/config.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import { pack } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import { Program } from '../kit/system/program.js';

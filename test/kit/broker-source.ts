@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WindowView } from '../../src/live/pipeline.js';
+import type { WindowView } from '../../src/live/live.js';
 import { UNTIMED_PAIRING } from './settings.js';
 import { frameText, SourceBench } from './sources.js';
 import { Program } from './system/program.js';

@@ -2,7 +2,7 @@
 import { filter, interval, type Observable, tap } from 'rxjs';
 import type { App } from '../../src/app.js';
 import type { LocalCore } from '../../src/cores/local-core.js';
-import type { Clock, Live } from '../../src/live/pipeline.js';
+import type { Clock, Live } from '../../src/live/live.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import { pack } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';
 import { randomFrom } from '../kit/random.js';

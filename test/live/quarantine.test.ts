@@ -7,7 +7,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, quiet, START_MS, TestClock } from '../kit/live.js';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readConfig } from '../../src/config/config.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import { DataFolder } from '../../src/store/folder.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { LiveEvent, ReportEvent } from '../../src/wire/events.js';

@@ -9,7 +9,7 @@ import { Edge } from '../../src/edge/edge.js';
 import { Access } from '../../src/edge/peers/access.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import type { WorkerSetup } from '../../src/stream/workers.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { LiveEvent } from '../../src/wire/events.js';

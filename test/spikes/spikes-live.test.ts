@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import { createLogger } from '../../src/telemetry/logger.js';
 import type { LiveEvent, SpikeEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';

@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig, resolveStream } from '../../src/config/config.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import type { Frame } from '../../src/metric/evaluation.js';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
 import type { LogRecord } from '../../src/store/record.js';

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import { eventKey } from '../../src/store/commit.js';
 import { packSnapshot } from '../../src/store/formats.js';
 import { Log } from '../../src/store/log.js';

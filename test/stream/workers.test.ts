@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, presets } from '../../src/index.js';
-import { Live } from '../../src/live/pipeline.js';
+import { Live } from '../../src/live/live.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { feed, lastingEvents, quiet, START_MS, TestClock } from '../kit/live.js';

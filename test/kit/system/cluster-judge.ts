@@ -17,7 +17,7 @@ import { readAll } from '../../../src/cluster/nats/follow.js';
 import { PartitionLog } from '../../../src/cluster/partition-log.js';
 import { SharedLog } from '../../../src/cluster/shared-log.js';
 import { type Config, readConfig } from '../../../src/config/config.js';
-import { Live } from '../../../src/live/pipeline.js';
+import { Live } from '../../../src/live/live.js';
 import { DataFolder } from '../../../src/store/folder.js';
 import { type LogRecord, RecordReader } from '../../../src/store/record.js';
 import { quiet } from '../live.js';

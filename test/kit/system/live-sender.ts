@@ -4,7 +4,7 @@
  * everything that must not depend on how often it was killed.
  */
 import { readConfig } from '../../../src/config/config.js';
-import { Live } from '../../../src/live/pipeline.js';
+import { Live } from '../../../src/live/live.js';
 import type { FeedId } from '../../../src/wire/feed.js';
 import { pack, type WireObject } from '../../../src/wire/objects.js';
 import { isLasting } from '../live.js';

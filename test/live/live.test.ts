@@ -11,7 +11,7 @@ import { firstValueFrom, interval } from 'rxjs';
 import { filter } from 'rxjs/operators';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { evaluate, type Frame, type Obj, presets, type Report } from '../../src/index.js';
-import { type Clock, Live } from '../../src/live/pipeline.js';
+import { type Clock, Live } from '../../src/live/live.js';
 import { Log } from '../../src/store/log.js';
 import type { LiveEvent, PublishedReport } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
