@@ -83,20 +83,24 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
     scene = monitoring = evaluator = undefined;
   });
 
-  /** Starts the evaluator with these words, and Prometheus and Alertmanager with these rules beside it. */
-  async function start(words: string[], rules: string): Promise<string> {
-    const port = await freePort();
-    const args = [...words, '--port', String(port), '--data', join(folder, 'data')];
-    evaluator = Program.tgospa(args);
+  /** Starts the evaluator with these words; resolves when it serves. */
+  async function evaluate(words: string[], port: number): Promise<void> {
+    evaluator = Program.tgospa([...words, '--port', String(port), '--data', join(folder, 'data')]);
     await evaluator.ready(`http://127.0.0.1:${port}/readyz`);
+  }
+
+  /** Starts Prometheus and Alertmanager with these rules. */
+  async function monitor(rules: string, port: number): Promise<void> {
     monitoring = await Monitoring.start(folder, `127.0.0.1:${port}`, rules);
-    return `ws://127.0.0.1:${port}`;
   }
 
   it('fires the right alerts, tells a webhook, resolves them after recovery, and leaves the healthy trackers alone', async () => {
     const config = join(folder, 'tgospa.yaml');
     writeFileSync(config, stringify(CONFIG));
-    const url = await start(['serve', '--config', config], shortened(readRules(), FACTOR, { waits: 8, ranges: 5 }));
+    const port = await freePort();
+    await evaluate(['serve', '--config', config], port);
+    await monitor(shortened(readRules(), FACTOR, { waits: 8, ranges: 5 }), port);
+    const url = `ws://127.0.0.1:${port}`;
     scene = new ScriptedScene(url);
     const { receiver } = monitoring!;
     const judged = SCRIPTED_STREAMS.length * 2;
@@ -159,8 +163,10 @@ describe('alerting, with real Prometheus and Alertmanager', function () {
 
   it('has an alert to show in the demo, with the rules as they are', async () => {
     // quicker than in compose.yaml, so that two rounds of the scene, one to learn from and one to be found in, are soon
-    // over
-    await start(['demo', '--fps', '40'], readFileSync(RULES_FILE, 'utf8'));
+    // over; what recurs later is usual and told no more, so Prometheus watches from the first
+    const port = await freePort();
+    await monitor(readFileSync(RULES_FILE, 'utf8'), port);
+    await evaluate(['demo', '--fps', '40'], port);
     const labels = { alertname: 'TrackerMissSpike', stream: 'crossing', tracker: 'faulty', by: 'detector' };
     await until('the demo raises an alert', () => monitoring!.receiver.has('firing', labels), DEADLINE_MS);
     const notice = monitoring!.receiver.notices.find(({ labels }) => labels.alertname === 'TrackerMissSpike')!;
