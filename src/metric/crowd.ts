@@ -18,6 +18,7 @@ import { cheapestMatching } from './assignment.js';
 import { axisFloor, distances, lowOf, type PairDistance } from './distance.js';
 import type { DistanceName } from './params.js';
 import type { Budget } from './window/budget.js';
+import { Changes } from './window/changes.js';
 import type { WindowContents } from './window/contents.js';
 import type { FoundPairs, FrameRecord, Kinds, PackedFeed, PackedFrame } from './window/frame-record.js';
 import { aloneOf, kinshipOf, pairCost, power } from './window/tariff.js';
@@ -141,11 +142,12 @@ export class CrowdMatcher {
     this.looks = 0;
     const floors = this.floors(truths, tracks, packed.stride);
     const order = Int32Array.from(floors.keys()).sort((a, b) => floors[a] - floors[b] || a - b);
-    const choice = new Choice(contents, packed, this.distance);
+    const changes = Changes.through(contents.framewise ? [] : contents.frameList());
+    const choice = new Choice(contents, packed, this.distance, changes);
     const left = choice.carryOn();
     this.fill(choice, left.truths, left.tracks, order, truths, tracks, packed);
     if (!contents.framewise && choice.count > 0) {
-      const alone = new Choice(contents, packed, this.distance);
+      const alone = new Choice(contents, packed, this.distance, changes);
       this.fill(alone, null, null, order, truths, tracks, packed);
       alone.carryOn();
       if (alone.worth() > choice.worth()) choice.become(alone);
@@ -165,9 +167,9 @@ export class CrowdMatcher {
   assign(frame: FrameRecord, pairOf: Int32Array): void {
     const { contents } = this;
     const packed = frame.packed();
-    const before = contents.frameList().slice(0, -1);
-    const choice = new Choice(contents, packed, this.distance, before);
-    const alone = new Choice(contents, packed, this.distance, before);
+    const changes = Changes.through(contents.frameList().slice(0, -1));
+    const choice = new Choice(contents, packed, this.distance, changes);
+    const alone = new Choice(contents, packed, this.distance, changes);
     const left = choice.carryOn();
     pairOf.forEach((pair, truth) => {
       if (pair === NONE) return;
@@ -269,14 +271,14 @@ class Choice {
   readonly unmatched: number;
   private readonly truths: (Trajectory | undefined)[];
   private readonly tracks: (Trajectory | undefined)[];
-  private readonly changes: Changes;
   private readonly cost: (truth: number, track: number, distance: number) => number;
 
   constructor(
     private readonly contents: WindowContents,
     private readonly packed: PackedFrame,
     private readonly between: PairDistance,
-    before: readonly FrameRecord[] = contents.frameList(),
+    /** up to the frame */
+    private readonly changes: Changes,
   ) {
     const { reference, tracker } = packed;
     const { tariff } = contents;
@@ -284,8 +286,6 @@ class Choice {
     this.distance = new Float64Array(reference.ids.length);
     this.truths = reference.ids.map((id) => contents.truths.get(id));
     this.tracks = tracker.ids.map((id) => contents.tracks.get(id));
-    this.changes = new Changes();
-    if (!contents.framewise) for (const frame of before) this.changes.into(frame);
     const [truthAlone, trackAlone] = [aloneOf(reference, tariff), aloneOf(tracker, tariff)];
     const areKin = kinshipOf(packed);
     this.cost = (truth, track, distance) =>
@@ -371,135 +371,6 @@ class Choice {
       track: truth.map((i) => this.partner[i]),
       distance: truth.map((i) => this.distance[i]),
     };
-  }
-}
-
-/**
- * Who is held by whom, frame after frame, and how many half-switches that takes: two who were never assigned join for
- * free, a held pair is released when one of its ends is needed elsewhere. Who is alone in a frame that lacks pairs is
- * taken for assigned before: nobody knows whether he was close to somebody there.
- */
-export class Changes {
-  /** by slot: the slot of who is held, and 1 for who was ever assigned */
-  private partner = new Int32Array(256).fill(NONE);
-  private used = new Uint8Array(256);
-  /** by slot: who was joined for free, and in which frame */
-  private early = new Int32Array(256).fill(NONE);
-  private earlyUntil = new Float64Array(256);
-
-  partnerOf({ slot }: Trajectory): number {
-    return slot < this.partner.length ? this.partner[slot] : NONE;
-  }
-
-  /** Moves on to what is assigned in a frame; returns the half-switches. */
-  into(frame: FrameRecord): number {
-    const pairs: number[] = [];
-    for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) > 0.5) pairs.push(pair);
-    return this.through(frame, pairs);
-  }
-
-  /** The same for any of its pairs. */
-  through(frame: FrameRecord, pairs: readonly number[]): number {
-    const { truths, tracks } = frame;
-    let halves = 0;
-    for (const { slot } of truths) if (slot >= this.partner.length) this.grow(slot);
-    for (const { slot } of tracks) if (slot >= this.partner.length) this.grow(slot);
-    const { partner, used } = this;
-    for (const pair of pairs) {
-      const truth = frame.truthAt(pair).slot;
-      const track = frame.trackAt(pair).slot;
-      if (partner[truth] !== track) halves += this.release(truth) + this.release(track);
-    }
-    for (const pair of pairs) {
-      const truth = frame.truthAt(pair).slot;
-      const track = frame.trackAt(pair).slot;
-      if (partner[truth] === track) continue;
-      if (used[truth] | used[track]) halves++;
-      else {
-        this.early[truth] = track;
-        this.earlyUntil[truth] = frame.number;
-      }
-      used[truth] = used[track] = 1;
-      partner[truth] = track;
-      partner[track] = truth;
-    }
-    if (frame.thinned) this.markSeen(frame);
-    return halves;
-  }
-
-  /** Releases who holds somebody; returns the half-switches. */
-  private release(end: number): 0 | 1 {
-    const { partner } = this;
-    if (partner[end] === NONE) return 0;
-    partner[partner[end]] = NONE;
-    partner[end] = NONE;
-    return 1;
-  }
-
-  /** The pairs of a frame that are held after those before it. */
-  heldIn(frame: FrameRecord): number[] {
-    const pairs: number[] = [];
-    for (let pair = 0; pair < frame.pairCount; pair++)
-      if (this.partnerOf(frame.truthAt(pair)) === frame.trackAt(pair).slot) pairs.push(pair);
-    return pairs;
-  }
-
-  private markSeen({ truths, tracks }: FrameRecord): void {
-    for (const { slot } of truths) this.used[slot] = 1;
-    for (const { slot } of tracks) this.used[slot] = 1;
-  }
-
-  /** Visits the pairs of the frame at hand that are held, but not assigned though they are close. */
-  forEachHeld(frame: FrameRecord, visit: (pair: number) => void): void {
-    for (let pair = 0; pair < frame.pairCount; pair++)
-      if (frame.on(pair) === 0 && this.partner[frame.truthAt(pair).slot] === frame.trackAt(pair).slot) visit(pair);
-  }
-
-  /** Visits those of a frame that join for free in a later one. */
-  forEachEarly(frame: FrameRecord, visit: (pair: number) => void): void {
-    for (let pair = 0; pair < frame.pairCount; pair++) {
-      const { slot } = frame.truthAt(pair);
-      if (frame.on(pair) === 0 && this.early[slot] === frame.trackAt(pair).slot && frame.number < this.earlyUntil[slot])
-        visit(pair);
-    }
-  }
-
-  /** Half-switches that one join takes after the frames so far; an end that is new to the window is nobody. */
-  ofJoin(truth: Trajectory | undefined, track: Trajectory | undefined): number {
-    const [a, b] = [this.stateOf(truth), this.stateOf(track)];
-    return a.held + b.held + (a.used || b.used ? 1 : 0);
-  }
-
-  private stateOf(end: Trajectory | undefined): { held: number; used: boolean } {
-    if (!end || end.slot >= this.partner.length) return { held: 0, used: false };
-    return { held: this.partner[end.slot] === NONE ? 0 : 1, used: this.used[end.slot] === 1 };
-  }
-
-  /** The same for the pairs of a whole frame; those that are held already take none. */
-  ofJoins(pairs: readonly [truth: Trajectory | undefined, track: Trajectory | undefined][]): number {
-    const released = new Set<number>();
-    let halves = 0;
-    for (const [truth, track] of pairs) {
-      const held = truth ? this.partnerOf(truth) : NONE;
-      if (track && held !== NONE && held === track.slot) continue;
-      // a pair is named by the lower slot of its ends
-      if (truth && held !== NONE) released.add(Math.min(truth.slot, held));
-      const holder = track ? this.partnerOf(track) : NONE;
-      if (track && holder !== NONE) released.add(Math.min(track.slot, holder));
-      if (this.stateOf(truth).used || this.stateOf(track).used) halves++;
-    }
-    return halves + released.size;
-  }
-
-  private grow(slot: number): void {
-    const grown = <A extends Int32Array | Uint8Array | Float64Array>(old: A, fresh: A): A => {
-      fresh.set(old);
-      return fresh;
-    };
-    this.partner = grown(this.partner, new Int32Array(2 * slot).fill(NONE));
-    this.used = grown(this.used, new Uint8Array(2 * slot));
-    this.early = grown(this.early, new Int32Array(2 * slot).fill(NONE));
-    this.earlyUntil = grown(this.earlyUntil, new Float64Array(2 * slot));
   }
 }
 

@@ -5,13 +5,16 @@
  * report carried on; the best of the three stands until the next frame comes or goes.
  */
 
-import { Changes } from './crowd.js';
 import type { FrameMatchings } from './frame-matching.js';
+import { assignedIn, Changes, listOf, type PairList } from './window/changes.js';
 import type { WindowContents } from './window/contents.js';
 import { addUp, type FrameAssignment, type FrameRecord } from './window/frame-record.js';
 
-/** Of each frame the pairs that are assigned in it. */
-type PairLists = readonly (readonly number[])[];
+/** What might be assigned in a frame, after what was in those before. */
+type Answer = (frame: FrameRecord, changes: Changes) => PairList;
+
+/** pairs that are gone through once more for one unit of work */
+const PAIRS_PER_WORK = 8;
 
 export class LateFrames {
   /** by number; of frames that do not have all of their pairs, what they cost at least */
@@ -23,7 +26,9 @@ export class LateFrames {
   /** what the engines' assignment costs in the frames that they know */
   private engineCost = 0;
   /** by frame number: the pairs of the last report */
-  private reported: Map<number, readonly number[]> | null = null;
+  private reported: Map<number, PairList> | null = null;
+  /** the same of each frame's own best matching */
+  private readonly alone = new Map<number, PairList>();
 
   constructor(
     private readonly contents: WindowContents,
@@ -45,7 +50,22 @@ export class LateFrames {
   }
 
   drop(number: number): void {
-    if (this.least.size > 0) this.least.delete(number);
+    if (this.least.size === 0) return;
+    this.least.delete(number);
+    this.alone.delete(number);
+    if (this.least.size > 0) return;
+    this.alone.clear();
+    for (const frame of this.contents.frameList()) frame.assigned = null;
+  }
+
+  /** What it takes to choose an answer when the engines are done. */
+  get work(): number {
+    const { contents } = this;
+    if (contents.framewise || this.least.size === 0) return 0;
+    let pairs = 0;
+    for (let number = contents.oldestNumber; number <= contents.newestNumber; number++)
+      pairs += contents.frame(number).pairCount;
+    return pairs / PAIRS_PER_WORK;
   }
 
   /** What a frame costs at least, if that was known when it came. */
@@ -77,7 +97,7 @@ export class LateFrames {
     const { contents } = this;
     this.reported = new Map();
     for (let number = contents.oldestNumber; number <= contents.solvedNumber; number++)
-      this.reported.set(number, pairsOn(contents.frame(number)));
+      this.reported.set(number, assignedIn(contents.frame(number)));
   }
 
   /** The engines are done: puts the best answer into the frames. */
@@ -96,14 +116,12 @@ export class LateFrames {
       if (!least.has(frame.number))
         this.engineCost += frame.localization + missed * frame.missedUnits + falsePrice * frame.falseUnits;
     }
-    const worth = this.complete(frames);
-    const rivals = [this.alone(frames), this.carriedOn(frames)].filter((lists) => lists !== null);
-    let best: PairLists | null = null;
-    let most = worth;
-    for (const lists of rivals) {
-      const other = this.worthOf(frames, lists);
-      if (other <= most) continue;
-      most = other;
+    let most = this.complete(frames);
+    let best: readonly PairList[] | null = null;
+    for (const answer of this.rivals()) {
+      const { worth, lists } = this.answerWith(frames, answer);
+      if (worth <= most) continue;
+      most = worth;
       best = lists;
     }
     if (best) this.replace(frames, best);
@@ -118,7 +136,7 @@ export class LateFrames {
     const { prices } = this.contents;
     const changes = new Changes();
     for (const frame of frames) {
-      frame.halves = changes.into(frame);
+      frame.halves = changes.into(assignedIn(frame));
       changes.forEachHeld(frame, (pair) => this.assign(frame, pair, 1));
     }
     let worth = 0;
@@ -138,51 +156,50 @@ export class LateFrames {
     frame.touched = true;
   }
 
-  private replace(frames: readonly FrameRecord[], lists: PairLists): void {
+  private replace(frames: readonly FrameRecord[], lists: readonly PairList[]): void {
     frames.forEach((frame, n) => {
       for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) !== 0) this.assign(frame, pair, 0);
-      for (const pair of lists[n]) this.assign(frame, pair, 1);
+      for (const pair of lists[n].pairs) this.assign(frame, pair, 1);
     });
     this.complete(frames);
   }
 
-  /** Each frame's own best matching; of frames that lack pairs, what is assigned in them. */
-  private alone(frames: readonly FrameRecord[]): PairLists {
-    return frames.map((frame) =>
-      this.leastOf(frame.number) === null
-        ? Array.from(this.matchings.of(frame).pairOf).filter((pair) => pair >= 0)
-        : pairsOn(frame),
-    );
-  }
-
-  /** The last report, and in new frames those who are held and close. */
-  private carriedOn(frames: readonly FrameRecord[]): PairLists | null {
+  /** Each frame matched alone; and the last report, in new frames with those who are held and close. */
+  private rivals(): Answer[] {
     const { reported } = this;
-    if (!reported || reported.size === 0) return null;
-    const changes = new Changes();
-    return frames.map((frame) => {
-      const pairs = reported.get(frame.number) ?? changes.heldIn(frame);
-      changes.through(frame, pairs);
-      return pairs;
-    });
+    const answers: Answer[] = [(frame) => this.matchedAlone(frame)];
+    if (reported && reported.size > 0)
+      answers.push((frame, changes) => reported.get(frame.number) ?? listOf(frame, changes.heldIn(frame)));
+    return answers;
   }
 
-  private worthOf(frames: readonly FrameRecord[], lists: PairLists): number {
-    const { unit, prices } = this.contents;
+  /** A frame's own best matching; of frames that lack pairs, what is assigned in them. */
+  private matchedAlone(frame: FrameRecord): PairList {
+    if (this.leastOf(frame.number) !== null) return assignedIn(frame);
+    let list = this.alone.get(frame.number);
+    if (list === undefined) {
+      const { pairOf } = this.matchings.of(frame);
+      list = listOf(
+        frame,
+        pairOf.filter((pair) => pair >= 0),
+      );
+      this.alone.set(frame.number, list);
+    }
+    return list;
+  }
+
+  /** An answer for all frames, and what it earns, less what changes cost and what nobody's pair would. */
+  private answerWith(frames: readonly FrameRecord[], answer: Answer): { worth: number; lists: PairList[] } {
+    const { prices } = this.contents;
     const changes = new Changes();
     let worth = 0;
-    frames.forEach((frame, n) => {
+    const lists = frames.map((frame) => {
+      const list = answer(frame, changes);
       const alone = frame.unitsUnder(() => 0) ?? { missed: frame.truths.length, false: frame.tracks.length };
-      worth -=
-        prices.half * changes.through(frame, lists[n]) + prices.missed * alone.missed + prices.false * alone.false;
-      for (const pair of lists[n]) worth += unit - frame.cost(pair);
+      worth += list.earned - prices.missed * alone.missed - prices.false * alone.false;
+      worth -= prices.half * changes.into(list);
+      return list;
     });
-    return worth;
+    return { worth, lists };
   }
-}
-
-function pairsOn(frame: FrameRecord): number[] {
-  const pairs: number[] = [];
-  for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) > 0.5) pairs.push(pair);
-  return pairs;
 }

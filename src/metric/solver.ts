@@ -33,9 +33,13 @@ export interface HandedOver {
 const PROMPT_WORK = 2 ** 15;
 /** pairs that are only found for one unit of work */
 const FOUND_PER_WORK = 8;
-/** work of finding a pair and putting it where it belongs, and of each frame in which a component has it */
+/**
+ * work of finding a pair and putting it where it belongs, of each frame in which a component has it, and of each cell of
+ * its table
+ */
 const PAIR_WORK = 4;
 const LAYER_WORK = 1;
+const CELL_WORK = 1 / 16;
 
 export class Solver implements WindowListener {
   readonly contents: WindowContents;
@@ -87,6 +91,7 @@ export class Solver implements WindowListener {
     this.late = new LateFrames(contents, this.matchings);
     this.program = {
       contents,
+      places: { edge: [], trajectory: [] },
       matchings: this.matchings,
       fractional: settings.exactness === 'force' ? 'force' : settings.solver === 'lp' ? 'report' : 'search',
       chooseAmong: (layers, budget) => chooseAmong(layers, contents.changeQuanta, budget),
@@ -292,6 +297,7 @@ export class Solver implements WindowListener {
     this.late.remember();
     this.matchings.budget = budget;
     contents.remembers = budget.isLimited;
+    budget.spend(this.late.work);
     this.regroup();
     this.spendEntered(budget);
     if (frontier) {
@@ -464,13 +470,13 @@ export class Solver implements WindowListener {
   /** Puts loose edges into new components; `since` is the frame at which the frontier gave them up, if it is now. */
   private regroup(since = -1, patience = PATIENCE): void {
     if (this.loose.size === 0) return;
-    const grouped = new Set<Edge>();
+    const made = new Set<Component>();
     for (const start of this.loose) {
-      if (start.size === 0 || grouped.has(start)) continue;
+      const component = this.componentOf[start.slot];
+      if (start.size === 0 || (component && made.has(component))) continue;
       const edges = connectedTo(start);
-      for (const edge of edges) grouped.add(edge);
       this.loosenTied(edges);
-      this.addComponent(edges, since, patience);
+      made.add(this.addComponent(edges, since, patience));
     }
     this.loose.clear();
   }
@@ -480,11 +486,13 @@ export class Solver implements WindowListener {
    * may just have left the window.
    */
   private loosenTied(edges: readonly Edge[]): void {
-    for (const { edges: others } of this.frontier?.tiedTo(edges) ?? [])
+    // what is in a component has nothing at the frontier
+    const own = edges.filter(({ slot }) => !this.componentOf[slot]);
+    for (const { edges: others } of this.frontier?.tiedTo(own) ?? [])
       for (const edge of others) if (!this.componentOf[edge.slot]) this.loose.add(edge);
   }
 
-  private addComponent(edges: Edge[], given: number, wanted: number): void {
+  private addComponent(edges: Edge[], given: number, wanted: number): Component {
     const before = new Set<Component>();
     let since = given;
     let patience = Math.max(wanted, this.patienceFor(edges));
@@ -492,6 +500,7 @@ export class Solver implements WindowListener {
       const component = this.componentOf[edge.slot];
       this.setIsolated(edge, false);
       if (component) {
+        if (before.has(component)) continue;
         before.add(component);
         since = Math.max(since, component.since);
         patience = Math.max(patience, component.patience);
@@ -504,16 +513,17 @@ export class Solver implements WindowListener {
       this.components.delete(component);
     }
     const component = new Component(this.program, edges, since, patience);
-    let work = 0;
+    let work = CELL_WORK * component.cellCount;
     for (const edge of edges) work += PAIR_WORK + LAYER_WORK * edge.size;
     this.entered += work;
     component.work = work;
     for (const other of [...before, ...this.given]) component.inherit(other);
     for (const edge of edges) this.componentOf[edge.slot] = component;
     this.components.add(component);
-    if (!component.isolated) return;
+    if (!component.isolated) return component;
     component.stale = false;
     this.assignAlways(edges[0]);
+    return component;
   }
 
   /** Whether the totals of the window are those of its frames: engines alone assigned whole pairs at full prices. */
@@ -568,8 +578,10 @@ export class Solver implements WindowListener {
    */
   private patienceFor(edges: readonly Edge[]): number {
     let patience = PATIENCE;
-    for (const component of this.given)
-      if (edges.some((edge) => component.has(edge))) patience = Math.max(patience, 2 * component.patience);
+    for (const component of this.given) {
+      const given = new Set(component.edges);
+      if (edges.some((edge) => given.has(edge))) patience = Math.max(patience, 2 * component.patience);
+    }
     return Math.min(patience, PATIENCE_MAX);
   }
 }
@@ -577,12 +589,17 @@ export class Solver implements WindowListener {
 /** An edge with all that hang together with it. */
 function connectedTo(start: Edge): Edge[] {
   const edges: Edge[] = [];
-  // a set goes on with what is added to it
-  const ends = new Set([start.truth]);
-  for (const end of ends) {
-    for (const edge of end.edges) {
+  const known = new Set([start.truth]);
+  const ends = [start.truth];
+  for (let at = 0; at < ends.length; at++) {
+    const end = ends[at];
+    for (let n = 0; n < end.edges.length; n++) {
+      const edge = end.edges[n];
       if (edge.truth === end) edges.push(edge);
-      ends.add(edge.truth === end ? edge.track : edge.truth);
+      const other = edge.truth === end ? edge.track : edge.truth;
+      if (known.has(other)) continue;
+      known.add(other);
+      ends.push(other);
     }
   }
   return edges;

@@ -18,6 +18,16 @@ import { BASIS_UNKNOWN } from './reduced-program.js';
  * must be above them.
  */
 export const LP_UNIT = QUANTA / 2 ** 10;
+
+/**
+ * By slot the place of an edge, or of a trajectory, in the component that has it: nobody is in two. What a place says
+ * holds if that component has the same edge or trajectory there.
+ */
+export interface Places {
+  readonly edge: number[];
+  readonly trajectory: number[];
+}
+
 export class ComponentRows {
   /** by truth, then track */
   readonly edges: Edge[];
@@ -31,8 +41,6 @@ export class ComponentRows {
   stale = true;
   /** under time weights the greatest weight of its frames, about: quanta are so much smaller */
   scale = 1;
-  protected readonly localOf = new Map<Edge, number>();
-  protected readonly indexOf: ReadonlyMap<Trajectory, number>;
   protected readonly stack: LayerStack;
   protected readonly frameNumber: Matrix<Float64Array>;
   protected readonly pair: Matrix<Int32Array>;
@@ -53,21 +61,30 @@ export class ComponentRows {
 
   constructor(
     protected readonly contents: WindowContents,
+    private readonly places: Places,
     given: readonly Edge[],
   ) {
-    const order = (nodes: Iterable<Trajectory>) => [...new Set(nodes)].sort((a, b) => (a.id < b.id ? -1 : 1));
-    const truths = order(given.map((e) => e.truth));
-    const tracks = order(given.map((e) => e.track));
-    this.trajectories = [...truths, ...tracks];
-    this.indexOf = new Map(this.trajectories.map((t, n) => [t, n]));
+    const truths = this.different(given, ({ truth }) => truth);
+    const tracks = this.different(given, ({ track }) => track);
     this.truthCount = truths.length;
     this.trackCount = tracks.length;
+    this.trajectories = truths.concat(tracks);
+    this.trajectories.forEach(({ slot }, n) => {
+      places.trajectory[slot] = n;
+    });
     const E = given.length;
     this.edges = this.inOrder(given);
-    this.edgeTruth = Int32Array.from(this.edges, (e) => this.indexOf.get(e.truth)!);
-    this.edgeTrack = Int32Array.from(this.edges, (e) => this.indexOf.get(e.track)! - truths.length);
-    for (let e = 0; e < E; e++) this.localOf.set(this.edges[e], e);
-    this.stack = new LayerStack(E === 1 ? 0 : given.reduce((n, e) => Math.max(n, e.size), 0) * 2);
+    this.edgeTruth = new Int32Array(E);
+    this.edgeTrack = new Int32Array(E);
+    let layers = 0;
+    for (let e = 0; e < E; e++) {
+      const { slot, truth, track, size } = this.edges[e];
+      places.edge[slot] = e;
+      this.edgeTruth[e] = places.trajectory[truth.slot];
+      this.edgeTrack[e] = places.trajectory[track.slot] - truths.length;
+      if (size > layers) layers = size;
+    }
+    this.stack = new LayerStack(E === 1 ? 0 : layers + (layers >> 1));
     this.frameNumber = this.stack.matrix(Float64Array, 1);
     this.pair = this.stack.matrix(Int32Array, E);
     this.benefit = this.stack.matrix(Float64Array, E);
@@ -79,41 +96,63 @@ export class ComponentRows {
     this.partner = this.stack.matrix(Int32Array, this.truthCount);
   }
 
+  /** Edges times layers. */
+  get cellCount(): number {
+    return this.edges.length * this.stack.size;
+  }
+
   get isolated(): boolean {
     return this.edges.length === 1;
   }
 
-  /** Edges by the indices of their truths, then their tracks: sorted as numbers, for there may be many. */
-  protected inOrder(edges: readonly Edge[]): Edge[] {
-    const { length } = edges;
-    const place = ({ truth, track }: Edge) =>
-      this.indexOf.get(truth)! * this.trajectories.length + this.indexOf.get(track)!;
-    const keys = Float64Array.from(edges, (edge, n) => place(edge) * length + n).sort();
-    return Array.from(keys, (key) => edges[key % length]);
+  /** The ends of edges on one side, each once, by id. */
+  private different(edges: readonly Edge[], endOf: (edge: Edge) => Trajectory): Trajectory[] {
+    const { trajectory: places } = this.places;
+    const list: Trajectory[] = [];
+    for (let n = 0; n < edges.length; n++) {
+      const end = endOf(edges[n]);
+      if (list[places[end.slot]] === end) continue;
+      places[end.slot] = list.length;
+      list.push(end);
+    }
+    return list.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  has(edge: Edge): boolean {
-    return this.localOf.has(edge);
+  /** Edges by the indices of their truths, then their tracks: sorted as numbers, for there may be many. */
+  private inOrder(edges: readonly Edge[]): Edge[] {
+    const { length } = edges;
+    const { trajectory: places } = this.places;
+    const keys = new Float64Array(length);
+    for (let n = 0; n < length; n++) {
+      const { truth, track } = edges[n];
+      keys[n] = (places[truth.slot] * this.trajectories.length + places[track.slot]) * length + n;
+    }
+    keys.sort();
+    const ordered: Edge[] = new Array(length);
+    for (let n = 0; n < length; n++) ordered[n] = edges[keys[n] % length];
+    return ordered;
   }
 
   /** Fills the layers from the edges' own records. */
   protected build(): void {
-    const numbers = new Set<number>();
-    for (const edge of this.edges) for (let n = 0; n < edge.size; n++) numbers.add(edge.frameAt(n));
-    const sorted = Float64Array.from(numbers).sort();
-    for (const number of sorted) this.addLayer(number);
-    const { head } = this.stack;
-    const rowOf = new Map(Array.from(sorted, (number, n) => [number, head + n]));
-    this.edges.forEach((edge, e) => {
-      for (let n = 0; n < edge.size; n++) this.setPair(rowOf.get(edge.frameAt(n))!, e, edge.pairAt(n));
-    });
+    const { oldestNumber, size: frames } = this.contents;
+    const { edges } = this;
+    // of each frame of the window first whether it is a layer, then its row
+    const rows = new Int32Array(frames).fill(-1);
+    for (let e = 0; e < edges.length; e++)
+      for (let n = 0; n < edges[e].size; n++) rows[edges[e].frameAt(n) - oldestNumber] = 0;
+    for (let n = 0; n < frames; n++) if (rows[n] === 0) rows[n] = this.addLayer(oldestNumber + n);
+    for (let e = 0; e < edges.length; e++) {
+      const edge = edges[e];
+      for (let n = 0; n < edge.size; n++) this.setPair(rows[edge.frameAt(n) - oldestNumber], e, edge.pairAt(n));
+    }
   }
 
   /** Inherits prices and the last basis of a component that some of its edges come from. */
   inherit(other: ComponentRows): void {
     if (this.isolated) return;
-    const places = other.trajectories.map((trajectory) => this.indexOf.get(trajectory) ?? -1);
-    const edgePlaces = other.edges.map((edge) => this.localOf.get(edge) ?? -1);
+    const places = placesIn(this.trajectories, this.places.trajectory, other.trajectories);
+    const edgePlaces = placesIn(this.edges, this.places.edge, other.edges);
     const end = this.stack.head + this.stack.size;
     const { price, frameNumber } = this;
     let row = this.stack.head;
@@ -157,7 +196,7 @@ export class ComponentRows {
   addPair(frame: FrameRecord, edge: Edge, pair: number): void {
     const last = this.stack.head + this.stack.size - 1;
     const isLast = this.stack.size > 0 && this.frameNumber.values[last] === frame.number;
-    this.setPair(isLast ? last : this.addLayer(frame.number), this.localOf.get(edge)!, pair);
+    this.setPair(isLast ? last : this.addLayer(frame.number), this.places.edge[edge.slot], pair);
   }
 
   /** Drops the layer of a frame that leaves the window. */
@@ -382,13 +421,23 @@ export class ComponentRows {
   }
 }
 
+/** Where others stand in a list of those whose places are known, or -1. */
+function placesIn<T extends { slot: number }>(own: readonly T[], places: readonly number[], others: readonly T[]) {
+  const found = new Int32Array(others.length);
+  for (let n = 0; n < others.length; n++) {
+    const place = places[others[n].slot];
+    found[n] = own[place] === others[n] ? place : -1;
+  }
+  return found;
+}
+
 /** Copies a row of a matrix into another, each value to its place there, if it has one. */
 function copyRow(
   { values: from, width }: Matrix,
   row: number,
   { values: to, width: toWidth }: Matrix,
   toRow: number,
-  places: readonly number[],
+  places: Int32Array,
 ): void {
   for (let n = 0; n < width; n++) if (places[n] >= 0) to[toRow * toWidth + places[n]] = from[row * width + n];
 }

@@ -12,7 +12,7 @@ import type { Budget } from '../window/budget.js';
 import type { WindowContents } from '../window/contents.js';
 import type { FramePairs, FrameRecord } from '../window/frame-record.js';
 import type { Edge } from '../window/trajectory.js';
-import { ComponentRows, LP_UNIT } from './component-rows.js';
+import { ComponentRows, LP_UNIT, type Places } from './component-rows.js';
 import type { Matrix } from './layers.js';
 import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 import { PriceProof } from './price-proof.js';
@@ -36,6 +36,7 @@ export interface FrameMatching {
 /** What all components of a window share. */
 export interface ProgramContext {
   readonly contents: WindowContents;
+  readonly places: Places;
   readonly matchings: { of(frame: FrameRecord): FrameMatching };
   /**
    * where the linear program's optimum is fractional: report it, look for the best assignment, or look for it as long
@@ -95,7 +96,7 @@ export class Component extends ComponentRows {
     /** so many windows later it may try again */
     readonly patience: number,
   ) {
-    super(context.contents, given);
+    super(context.contents, context.places, given);
     this.applied = this.stack.matrix(Int32Array, this.truthCount);
     this.appliedHalves = this.stack.matrix(Float64Array, 1);
     this.appliedFrame = this.stack.matrix(Float64Array, 1);
@@ -326,7 +327,7 @@ export class Component extends ComponentRows {
     for (let row = head; row < head + size; row++) {
       this.matchRow(row);
       const frame = contents.frame(this.frameNumber.values[row]);
-      alone += (contents.frameWeight(frame.number) / this.scale) * this.ceilingIn(frame);
+      alone += (contents.frameWeight(frame.number) / this.scale) * this.ceilingIn(row);
     }
     if (contents.weighted) this.tidy();
     else this.hold(this.partnerWeights());
@@ -337,16 +338,22 @@ export class Component extends ComponentRows {
     this.conclude(gap <= 0 ? 'simplex' : 'open', Math.max(0, gap));
   }
 
-  /** What its members are worth in a frame alone. */
-  private ceilingIn(frame: FrameRecord): number {
+  /** What its members are worth in the frame of a row alone; who has no pair there is worth nothing. */
+  private ceilingIn(row: number): number {
+    const { edgeTruth, edgeTrack, truthCount: n } = this;
+    const frame = this.contents.frame(this.frameNumber.values[row]);
     const { truthPrice, trackPrice } = this.context.matchings.of(frame);
+    const E = this.edges.length;
+    const counted = new Uint8Array(this.trajectories.length);
     let sum = 0;
-    frame.truths.forEach((truth, i) => {
-      if (truthPrice[i] > 0 && this.indexOf.has(truth)) sum += truthPrice[i];
-    });
-    frame.tracks.forEach((track, j) => {
-      if (trackPrice[j] > 0 && this.indexOf.has(track)) sum += trackPrice[j];
-    });
+    for (let e = 0; e < E; e++) {
+      const pair = this.pair.values[row * E + e];
+      if (pair < 0) continue;
+      const [i, j] = [edgeTruth[e], n + edgeTrack[e]];
+      if (!counted[i]) sum += truthPrice[frame.truthIndex(pair)];
+      if (!counted[j]) sum += trackPrice[frame.trackIndex(pair)];
+      counted[i] = counted[j] = 1;
+    }
     return sum;
   }
 

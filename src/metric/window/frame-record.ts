@@ -2,6 +2,7 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
+import type { PairList } from './changes.js';
 import { ExactSum } from './exact-sum.js';
 import type { Kinds, PackedFrame } from './packed-frame.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
@@ -47,6 +48,8 @@ export class FrameRecord {
   thinned = false;
   /** what the engine that works it knows of it */
   annex: unknown = null;
+  /** the pairs that are assigned, once somebody has asked for them (changes.ts) */
+  assigned: PairList | null = null;
   /** of each pair what it was in the last solve, while another goes on */
   private remembered: number[] | null = null;
 
@@ -262,6 +265,7 @@ export class FrameRecord {
 
   assign(pair: number, on: number): void {
     this.values[this.onAt + pair] = on;
+    this.assigned = null;
   }
 
   /** Keeps what is assigned until it is added up again. */
