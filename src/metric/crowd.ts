@@ -24,10 +24,12 @@ import type { FoundPairs, FrameRecord, Kinds, PackedFeed, PackedFrame } from './
 import { aloneOf, kinshipOf, pairCost, power } from './window/tariff.js';
 import type { Trajectory } from './window/trajectory.js';
 
-/** neighbours that an object looks at, at most */
+/** neighbours that an object looks at, at least and at most; all of them take no more than half of the budget */
+const LOOKS_MIN = 12;
 const LOOKS_MAX = 48;
-/** looks for one unit of work */
-const LOOKS_PER_WORK = 10;
+/** looks for one unit of work, and how often everybody looks */
+const LOOKS_PER_WORK = 4;
+const SEARCHES = 4;
 const NONE = -1;
 
 /** Pairs of a frame that any budget pays for, of each object, and of each millisecond. */
@@ -122,6 +124,7 @@ function follow(next: Int32Array, from: number): number {
 export class CrowdMatcher {
   private readonly distance: PairDistance;
   private looks = 0;
+  private looksMax = LOOKS_MAX;
   /** of the last search: the nearest place, how far it is, and how near any may be */
   private place = NONE;
   private nearest = 0;
@@ -140,6 +143,9 @@ export class CrowdMatcher {
     const truths = new Line(packed.reference, name, packed.stride);
     const tracks = new Line(packed.tracker, name, packed.stride);
     this.looks = 0;
+    const objects = packed.reference.ids.length + packed.tracker.ids.length;
+    const afforded = (budget.leftWork * LOOKS_PER_WORK) / (SEARCHES * objects);
+    this.looksMax = Math.floor(Math.min(LOOKS_MAX, Math.max(LOOKS_MIN, afforded)));
     const floors = this.floors(truths, tracks, packed.stride);
     const order = Int32Array.from(floors.keys()).sort((a, b) => floors[a] - floors[b] || a - b);
     const changes = Changes.through(contents.framewise ? [] : contents.frameList());
@@ -156,7 +162,7 @@ export class CrowdMatcher {
       this.mostEarned(floors, tracks.count),
       this.mostEarned(this.floors(tracks, truths, packed.stride), truths.count),
     );
-    budget.spend((packed.reference.ids.length + packed.tracker.ids.length + this.looks) / LOOKS_PER_WORK);
+    budget.spend((objects + this.looks) / LOOKS_PER_WORK);
     return { found: choice.pairs(), least: Math.max(0, choice.unmatched - earned) };
   }
 
@@ -247,7 +253,7 @@ export class CrowdMatcher {
       const down = below >= 0 ? axisFloor(name, coordinates, n, key, to.key[below]) : cutoff;
       this.floor = Math.min(this.nearest, up, down);
       // none can be nearer
-      if (this.floor >= this.nearest || looks === LOOKS_MAX) break;
+      if (this.floor >= this.nearest || looks === this.looksMax) break;
       const place = up <= down ? above : below;
       if (up <= down) above = to.above(above + 1);
       else below = to.below(below - 1);

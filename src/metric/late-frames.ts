@@ -14,7 +14,7 @@ import { addUp, type FrameAssignment, type FrameRecord } from './window/frame-re
 type Answer = (frame: FrameRecord, changes: Changes) => PairList;
 
 /** pairs that are gone through once more for one unit of work */
-const PAIRS_PER_WORK = 8;
+const PAIRS_PER_WORK = 4;
 
 export class LateFrames {
   /** by number; of frames that do not have all of their pairs, what they cost at least */

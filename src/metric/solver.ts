@@ -38,8 +38,10 @@ const FOUND_PER_WORK = 8;
  * its table
  */
 const PAIR_WORK = 4;
-const LAYER_WORK = 1;
-const CELL_WORK = 1 / 16;
+const LAYER_WORK = 2;
+const CELL_WORK = 1 / 8;
+/** of each cell, when there is no time for the optimum */
+const ANSWER_WORK = 1 / 8;
 
 export class Solver implements WindowListener {
   readonly contents: WindowContents;
@@ -355,7 +357,10 @@ export class Solver implements WindowListener {
 
   private solveComponents(budget: Budget): void {
     this.spendEntered(budget);
-    for (const component of this.components) if (component.stale || this.contents.weighted) component.solve(budget);
+    const stale = [...this.components].filter((component) => component.stale || this.contents.weighted);
+    // there is always time for an answer
+    for (const { cellCount } of stale) budget.spend(ANSWER_WORK * cellCount);
+    for (const component of stale) component.solve(budget);
   }
 
   /** What has a fractional optimum may be small enough for the frontier by now, as it would be from scratch. */

@@ -58,6 +58,7 @@ export class ComponentRows {
   protected newCount = 0;
   /** of a fractional optimum */
   protected weights: Float64Array | null = null;
+  private formerPlaces: Map<Edge | Trajectory, number> | null = null;
 
   constructor(
     protected readonly contents: WindowContents,
@@ -148,11 +149,20 @@ export class ComponentRows {
     }
   }
 
+  /** Where its edges and trajectories stood, for those who inherit from it: many small ones may come of a large one. */
+  private get former(): ReadonlyMap<Edge | Trajectory, number> {
+    this.formerPlaces ??= new Map<Edge | Trajectory, number>([
+      ...this.edges.map((edge, e) => [edge, e] as const),
+      ...this.trajectories.map((trajectory, n) => [trajectory, n] as const),
+    ]);
+    return this.formerPlaces;
+  }
+
   /** Inherits prices and the last basis of a component that some of its edges come from. */
   inherit(other: ComponentRows): void {
     if (this.isolated) return;
-    const places = placesIn(this.trajectories, this.places.trajectory, other.trajectories);
-    const edgePlaces = placesIn(this.edges, this.places.edge, other.edges);
+    const places = commonPlaces(other.trajectories, () => other.former, this.trajectories, this.places.trajectory);
+    const edgePlaces = commonPlaces(other.edges, () => other.former, this.edges, this.places.edge);
     const end = this.stack.head + this.stack.size;
     const { price, frameNumber } = this;
     let row = this.stack.head;
@@ -421,25 +431,41 @@ export class ComponentRows {
   }
 }
 
-/** Where others stand in a list of those whose places are known, or -1. */
-function placesIn<T extends { slot: number }>(own: readonly T[], places: readonly number[], others: readonly T[]) {
-  const found = new Int32Array(others.length);
-  for (let n = 0; n < others.length; n++) {
-    const place = places[others[n].slot];
-    found[n] = own[place] === others[n] ? place : -1;
+/**
+ * Of everybody in two lists the place in the first, then that in the second. A large component may fall apart into many,
+ * or be put together out of many: the shorter list is gone through.
+ */
+function commonPlaces<T extends Edge | Trajectory>(
+  from: readonly T[],
+  fromPlaces: () => ReadonlyMap<Edge | Trajectory, number>,
+  to: readonly T[],
+  toPlaces: readonly number[],
+): number[] {
+  const common: number[] = [];
+  if (from.length <= to.length) {
+    for (let n = 0; n < from.length; n++) {
+      const place = toPlaces[from[n].slot];
+      if (to[place] === from[n]) common.push(n, place);
+    }
+    return common;
   }
-  return found;
+  const places = fromPlaces();
+  for (let n = 0; n < to.length; n++) {
+    const place = places.get(to[n]);
+    if (place !== undefined) common.push(place, n);
+  }
+  return common;
 }
 
-/** Copies a row of a matrix into another, each value to its place there, if it has one. */
+/** Copies what two rows of matrices have in common. */
 function copyRow(
   { values: from, width }: Matrix,
   row: number,
   { values: to, width: toWidth }: Matrix,
   toRow: number,
-  places: Int32Array,
+  places: readonly number[],
 ): void {
-  for (let n = 0; n < width; n++) if (places[n] >= 0) to[toRow * toWidth + places[n]] = from[row * width + n];
+  for (let n = 0; n < places.length; n += 2) to[toRow * toWidth + places[n + 1]] = from[row * width + places[n]];
 }
 
 /** A benefit under a weight; at least 1, so that who was seen long ago is not taken for missed. */

@@ -230,7 +230,7 @@ export class Component extends ComponentRows {
     const optimum = simplex && fits ? this.optimum(simplex, budget, work) : null;
     if (simplex === null || optimum === null) {
       this.stale = true;
-      this.settleForLess(budget);
+      this.settleForLess();
     } else if (optimum.integral) {
       this.take(optimum.weights);
       this.known = true;
@@ -314,7 +314,7 @@ export class Component extends ComponentRows {
    * No time for the optimum: the better of going on as before and of each frame's own matching, and the lower of their
    * bounds.
    */
-  private settleForLess(budget: Budget): void {
+  private settleForLess(): void {
     const { head, size } = this.stack;
     const n = this.truthCount;
     if (this.contents.weighted) this.tidy();
@@ -333,7 +333,6 @@ export class Component extends ComponentRows {
     else this.hold(this.partnerWeights());
     if (this.earned() < earned) this.partner.values.set(carried, head * n);
     bound = Math.min(bound, Math.ceil(alone));
-    budget.spend(size);
     const gap = bound - this.earned();
     this.conclude(gap <= 0 ? 'simplex' : 'open', Math.max(0, gap));
   }
@@ -383,12 +382,12 @@ export class Component extends ComponentRows {
     const problem = this.linearProblem(false);
     const { status, value, weights } = simplex.solve(problem, { pivotsMax: pivotsIn(budget, 0) });
     if (status !== 'optimal') {
-      this.settleForLess(budget);
+      this.settleForLess();
       this.stale = true;
       return;
     }
     const rounded = weights.map((weight) => (weight > 0.5 ? 1 : 0));
-    if (!this.takeBest(rounded, budget)) this.takeBetter(problem, rounded, budget);
+    if (!this.takeBest(rounded, budget)) this.takeBetter(problem, rounded);
     const best = weightsValue(problem, this.partnerWeights());
     const gap = Math.max(0, value - best);
     if (gap <= 1e-9 * Math.max(1, value)) {
@@ -411,8 +410,8 @@ export class Component extends ComponentRows {
   }
 
   /** Takes one assignment, or what is settled for without it. */
-  private takeBetter(problem: LpProblem, weights: Float64Array, budget: Budget): void {
-    this.settleForLess(budget);
+  private takeBetter(problem: LpProblem, weights: Float64Array): void {
+    this.settleForLess();
     const settled = this.partnerWeights();
     this.take(weights);
     if (weightsValue(problem, this.partnerWeights()) < weightsValue(problem, settled)) this.take(settled);
