@@ -6,9 +6,9 @@
  */
 
 import type { FrameMatchings } from './frame-matching.js';
-import { assignedIn, Changes, listOf, type PairList } from './window/changes.js';
+import { assignedIn, Changes, listOf } from './window/changes.js';
 import type { WindowContents } from './window/contents.js';
-import { addUp, type FrameAssignment, type FrameRecord } from './window/frame-record.js';
+import { addUp, type FrameAssignment, type FrameRecord, type PairList } from './window/frame-record.js';
 
 /** What might be assigned in a frame, after what was in those before. */
 type Answer = (frame: FrameRecord, changes: Changes) => PairList;

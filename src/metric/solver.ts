@@ -33,10 +33,7 @@ export interface HandedOver {
 const PROMPT_WORK = 2 ** 15;
 /** pairs that are only found for one unit of work */
 const FOUND_PER_WORK = 8;
-/**
- * work of finding a pair and putting it where it belongs, of each frame in which a component has it, and of each cell of
- * its table
- */
+/** work of finding a pair and putting it where it belongs; of each frame in which a component has it; of each cell */
 const PAIR_WORK = 4;
 const LAYER_WORK = 2;
 const CELL_WORK = 1 / 8;

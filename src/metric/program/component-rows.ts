@@ -432,8 +432,8 @@ export class ComponentRows {
 }
 
 /**
- * Of everybody in two lists the place in the first, then that in the second. A large component may fall apart into many,
- * or be put together out of many: the shorter list is gone through.
+ * Of everybody in two lists the place in the first, then that in the second. The shorter list is gone through: a large
+ * component may fall apart into many, or be put together out of many.
  */
 function commonPlaces<T extends Edge | Trajectory>(
   from: readonly T[],

@@ -4,22 +4,10 @@
  * taken for assigned before: nobody knows whether he was close to somebody there.
  */
 
-import type { FrameRecord } from './frame-record.js';
+import type { FrameRecord, PairList } from './frame-record.js';
 import type { Trajectory } from './trajectory.js';
 
 const NONE = -1;
-
-/** Some pairs of a frame with the slots of their ends, to go through them again and again. */
-export interface PairList {
-  readonly number: number;
-  readonly pairs: Int32Array;
-  readonly truths: Int32Array;
-  readonly tracks: Int32Array;
-  /** of a frame that lacks pairs: the slots of everybody in it */
-  readonly seen: Int32Array | null;
-  /** what the pairs earn */
-  readonly earned: number;
-}
 
 // scratch
 let found = new Int32Array(64);

@@ -2,7 +2,6 @@
  * A frame in the window: its objects, its pairs and what is assigned.
  */
 
-import type { PairList } from './changes.js';
 import { ExactSum } from './exact-sum.js';
 import type { Kinds, PackedFrame } from './packed-frame.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
@@ -25,6 +24,18 @@ export interface FrameAssignment {
   halves: number;
   /** of frames that do not have all of their pairs, which they have, by the places of their ends */
   pairs?: { truth: number[]; track: number[] };
+}
+
+/** Some pairs of a frame with the slots of their ends, to go through them again and again. */
+export interface PairList {
+  readonly number: number;
+  readonly pairs: Int32Array;
+  readonly truths: Int32Array;
+  readonly tracks: Int32Array;
+  /** of a frame that lacks pairs: the slots of everybody in it */
+  readonly seen: Int32Array | null;
+  /** what the pairs earn */
+  readonly earned: number;
 }
 
 /** A frame in the window. Pairs are ordered by truth, then track. */
