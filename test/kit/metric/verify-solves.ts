@@ -1,6 +1,6 @@
 /**
  * Solves of every test are checked: evaluations and reports of sliding windows go through the verifier before the test
- * sees them, all of them in tests of the kernel, elsewhere one report in eight. mocha loads this file first
+ * sees them, in tests of the kernel all of them but for long windows, elsewhere one report in eight. mocha loads this file first
  * (`package.json`), in each of its processes where it has several; processes and threads that a test starts load it by
  * NODE_OPTIONS and tell in a folder what they have seen. What is wrong is thrown, and kept as well, for code under test
  * may catch it: it fails the run. Not seen: kernels that are not this build's own, in browsers and in packed copies of
@@ -38,12 +38,14 @@ const OF_THE_KERNEL = /[/\\]test[/\\](metric|scores|coverage|kit)[/\\]/;
 /** Elsewhere one report in so many of a window is checked, and one in so many proven optimal. */
 const REPORTS_BETWEEN = 8;
 const PROOFS_BETWEEN = 32;
+/** A longer window is checked less often in tests of the kernel too, for its reports differ by less. */
+const KERNEL_FRAMES = 60;
 
 /** Verifies what it is given and counts it. */
 export class SolveCheck {
   count = 0;
-  /** every report, not one in eight */
-  everyReport = true;
+  /** of tests of the kernel */
+  ofKernel = true;
   readonly failures: string[] = [];
   private readonly excused = new WeakSet<object>();
 
@@ -54,7 +56,7 @@ export class SolveCheck {
 
   /** Whether it was checked: what is wrong is thrown. */
   readonly inspect = (lazy: Inspected): boolean => {
-    if (!this.everyReport && isBetween(lazy)) return false;
+    if (isBetween(lazy, this.ofKernel ? kernelReportsBetween(lazy) : REPORTS_BETWEEN)) return false;
     const inspected = { ...lazy };
     const { evaluation, frames, params, fractional, report } = inspected;
     this.count++;
@@ -63,7 +65,8 @@ export class SolveCheck {
       if (fractional) verifyFractional(evaluation, frames, params, name);
       else verifyContents(evaluation, frames, params, name);
       if (report) verifySettled(report, params, name, this.isExcused(inspected));
-      if (this.isProven(inspected)) this.optimality?.check(inspected, name);
+      if (!isBetween(inspected, this.ofKernel ? 1 : PROOFS_BETWEEN))
+        this.optimality?.check(inspected, name);
       return true;
     } catch (error) {
       const { message } = error as Error;
@@ -73,10 +76,6 @@ export class SolveCheck {
     }
   };
 
-  private isProven({ window, report }: Inspected): boolean {
-    return this.everyReport || !window || !report || report.frame % PROOFS_BETWEEN === 0;
-  }
-
   /** Whether a window has ever held an object that costs less than the full price alone. */
   private isExcused({ window, frames }: Inspected): boolean {
     if (window && frames.some(({ reference, tracker }) => reference.alone || tracker.alone)) this.excused.add(window);
@@ -84,10 +83,13 @@ export class SolveCheck {
   }
 }
 
-/** Each frame is in one of the reports of a window that are checked. */
-function isBetween({ window, report }: Inspected): boolean {
-  return !!window && !!report && report.frame % Math.min(REPORTS_BETWEEN, windowFramesOf(window)) !== 0;
+/** Whether this report of a window is none of one in so many; each frame is in one of those that are. */
+function isBetween({ window, report }: Inspected, many: number): boolean {
+  return !!window && !!report && report.frame % Math.min(many, windowFramesOf(window)) !== 0;
 }
+
+const kernelReportsBetween = ({ window }: Inspected): number =>
+  window ? Math.ceil(windowFramesOf(window) / KERNEL_FRAMES) : 1;
 
 const linesOf = (file: string): string[] => {
   try {
@@ -122,7 +124,7 @@ function inspectChild(folder: string): void {
   const child = new SolveCheck((message) => {
     appendFileSync(join(folder, FAILURES), `${message.replaceAll('\n', ' ')}\n`);
   });
-  child.everyReport = false;
+  child.ofKernel = false;
   seatInspector((inspected) => {
     if (marks < 0) marks = openSync(join(folder, `${MARKS}-${process.pid}-${threadId}`), 'a');
     if (child.inspect(inspected)) writeSync(marks, '.');
@@ -140,10 +142,10 @@ const findings: string[] = [];
 export const mochaHooks = {
   beforeAll(this: Mocha.Context): void {
     const suites = this.test?.parent?.suites ?? [];
-    check.everyReport = suites.some(({ file }) => OF_THE_KERNEL.test(file ?? ''));
+    check.ofKernel = suites.some(({ file }) => OF_THE_KERNEL.test(file ?? ''));
   },
   beforeEach(this: Mocha.Context): void {
-    check.everyReport = OF_THE_KERNEL.test(this.currentTest?.file ?? '');
+    check.ofKernel = OF_THE_KERNEL.test(this.currentTest?.file ?? '');
   },
   /** Remembers what was found during a test, here and in its processes. */
   afterEach(this: Mocha.Context): void {
