@@ -65,8 +65,7 @@ export class SolveCheck {
       if (fractional) verifyFractional(evaluation, frames, params, name);
       else verifyContents(evaluation, frames, params, name);
       if (report) verifySettled(report, params, name, this.isExcused(inspected));
-      if (!isBetween(inspected, this.ofKernel ? 1 : PROOFS_BETWEEN))
-        this.optimality?.check(inspected, name);
+      if (!isBetween(inspected, this.ofKernel ? 1 : PROOFS_BETWEEN)) this.optimality?.check(inspected, name);
       return true;
     } catch (error) {
       const { message } = error as Error;
