@@ -1,10 +1,10 @@
 /**
  * Solves of every test are checked: evaluations and reports of sliding windows go through the verifier before the test
- * sees them, in tests of the kernel all of them but for long windows, elsewhere one report in eight. mocha loads this file first
- * (`package.json`), in each of its processes where it has several; processes and threads that a test starts load it by
- * NODE_OPTIONS and tell in a folder what they have seen. What is wrong is thrown, and kept as well, for code under test
- * may catch it: it fails the run. Not seen: kernels that are not this build's own, in browsers and in packed copies of
- * the package.
+ * sees them, in tests of the kernel all of them but for long windows, elsewhere one report in eight. mocha loads this
+ * file first (`package.json`), in each of its processes where it has several; processes and threads that a test starts
+ * load it by NODE_OPTIONS and tell in a folder what they have seen. What is wrong is thrown, and kept as well, for code
+ * under test may catch it: it fails the run. Not seen: kernels that are not this build's own, in browsers and in packed
+ * copies of the package.
  */
 
 import assert from 'node:assert/strict';
