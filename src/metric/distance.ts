@@ -120,7 +120,19 @@ function geodesic(a: Numbers, i: number, b: Numbers, j: number, stride: number, 
 
 export const distances: Record<DistanceName, PairDistance> = { iou, hausdorff, wasserstein, euclidean, geodesic };
 
-/** Pairs of one frame closer than the cut-off, ordered by truth and then by track. Reused from frame to frame. */
+const NO_TRACKS = new Int32Array(0);
+const finders: Partial<Record<DistanceName, PairFinder>> = {};
+
+/** What a window remembers of its last frame: tracks by where they end, because the next one is hardly different. */
+export class TrackOrder {
+  order = NO_TRACKS;
+  count = 0;
+}
+
+/**
+ * Pairs of one frame closer than the cut-off, ordered by truth and then by track. All windows of a thread share one for
+ * each distance: what it has found is good until it is asked again.
+ */
 export class PairFinder {
   count = 0;
   truth = new Int32Array(64);
@@ -131,8 +143,9 @@ export class PairFinder {
    * how far apart along an axis two objects closer than the cut-off may be; a degree of longitude may be next to
    * nothing
    */
-  private readonly reach: number;
-  private readonly secondReach: number;
+  private reach = 0;
+  private secondReach = 0;
+  private cutoff = 0;
   /** of each track: where it begins and ends along the first axis, and along the second */
   private low = new Float64Array(64);
   private high = new Float64Array(64);
@@ -140,12 +153,8 @@ export class PairFinder {
   private bottom = new Float64Array(64);
   private widest = 0;
   private tallest = 0;
-  /**
-   * tracks by where they end: those of the last frame that was sorted, because the next one is hardly different; and
-   * their ends
-   */
-  private order = new Int32Array(64);
-  private ordered = 0;
+  /** tracks by where they end, and their ends */
+  private order = NO_TRACKS;
   private orderedHigh = new Float64Array(64);
   /** tracks by strip, and in each by where they end; where each strip begins; and, in this order, their bounds */
   private arranged = new Int32Array(64);
@@ -165,18 +174,21 @@ export class PairFinder {
   /** scratch: of each track how far it is from the truth at hand */
   private distanceTo = new Float64Array(64);
 
-  constructor(
-    private readonly name: DistanceName,
-    private readonly cutoff: number,
-  ) {
+  constructor(private readonly name: DistanceName) {
     this.pairDistance = distances[name];
-    if (name === 'iou') this.reach = 0;
-    else this.reach = name === 'geodesic' ? latitudeReach(cutoff) : cutoff;
-    this.secondReach = name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
+  }
+
+  /** The one of this thread. */
+  static for(name: DistanceName): PairFinder {
+    finders[name] ??= new PairFinder(name);
+    return finders[name];
   }
 
   /** Whether there are no more than so many pairs; otherwise not all of them were found. */
-  find(frame: PackedFrame, pairsMax = Number.POSITIVE_INFINITY): boolean {
+  find(frame: PackedFrame, cutoff: number, tracks: TrackOrder, pairsMax = Number.POSITIVE_INFINITY): boolean {
+    this.cutoff = cutoff;
+    this.reach = this.name === 'iou' ? 0 : this.name === 'geodesic' ? latitudeReach(cutoff) : cutoff;
+    this.secondReach = this.name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
     this.count = 0;
     const { reference, tracker, stride } = frame;
     const truthCount = reference.ids.length;
@@ -185,7 +197,7 @@ export class PairFinder {
     this.measure(tracker.coordinates, trackCount, stride);
     const few = truthCount * trackCount <= SCAN_MAX;
     if (!few) {
-      this.sortTracks(trackCount);
+      this.sortTracks(trackCount, tracks);
       this.arrange(trackCount);
     }
     for (let i = 0; i < truthCount && this.count <= pairsMax; i++) {
@@ -273,9 +285,8 @@ export class PairFinder {
     return strip < 0 ? 0 : strip < this.stripCount ? strip : this.stripCount - 1;
   }
 
-  private sortTracks(count: number): void {
-    if (this.order.length < count) {
-      this.order = new Int32Array(count * 2);
+  private sortTracks(count: number, tracks: TrackOrder): void {
+    if (this.orderedHigh.length < count) {
       this.orderedHigh = new Float64Array(count * 2);
       this.arranged = new Int32Array(count * 2);
       this.stripStart = new Int32Array(count * 2);
@@ -283,10 +294,11 @@ export class PairFinder {
       this.sortedHigh = new Float64Array(count * 2);
       this.sortedTop = new Float64Array(count * 2);
       this.sortedBottom = new Float64Array(count * 2);
-      this.ordered = 0;
     }
-    if (this.ordered !== count) this.sortByBuckets(count);
-    this.ordered = count;
+    if (tracks.order.length < count) tracks.order = new Int32Array(count * 2);
+    this.order = tracks.order;
+    if (tracks.count !== count) this.sortByBuckets(count);
+    tracks.count = count;
     if (
       this.sortByInsertion(count, count > INSERTION_SORT_MAX ? MOVES_PER_TRACK_MAX * count : Number.POSITIVE_INFINITY)
     )
@@ -425,7 +437,7 @@ export class PairFinder {
 
   private sortManyFound(from: number): void {
     const { track, distance, count } = this;
-    if (this.distanceTo.length < this.order.length) this.distanceTo = new Float64Array(this.order.length);
+    if (this.distanceTo.length < this.low.length) this.distanceTo = new Float64Array(this.low.length);
     const { distanceTo } = this;
     for (let n = from; n < count; n++) distanceTo[track[n]] = distance[n];
     track.subarray(from, count).sort();

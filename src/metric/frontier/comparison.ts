@@ -8,12 +8,14 @@ import type { FrameRecord } from '../window/frame-record.js';
 import { BEGINS, type Candidates, type Decision, type FrameWork, type Member, trackOf, truthOf } from './candidates.js';
 
 export class Comparison {
-  /** those who are concerned; they carry `stamp` */
+  /** those who are concerned; they carry `stamp`, which no other rework of this thread has */
   readonly members = new Basket<Member>();
   stamp = 0;
 
   begin(): void {
     this.stamp++;
+    // what failed halfway left somebody
+    this.members.clear();
   }
 
   /**

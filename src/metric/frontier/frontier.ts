@@ -63,14 +63,17 @@ const NO_OUTCOMES: Candidates[] = [];
 
 /** a knot with more pairs has more states than can be looked at */
 const PAIRS_MAX = 40;
+// scratch of whichever frontier of this thread works: each begins anew, and keeps nothing
+const knot = new Knot();
+const reach = new Reach();
+const comparison = new Comparison();
+
 export class Frontier {
   /** candidates with more than one state that no later frame has taken up: the undecided present */
   private readonly open = new Roll<Candidates>();
   /** truths of knots that grew too large; whoever calls solves them otherwise */
   readonly overflow: Trajectory[] = [];
   private readonly changed = new ChangedMembers();
-  private readonly knot: Knot;
-  private readonly reach: Reach;
   /** decisions that `advance` has made */
   private readonly made = new Basket<Decision>();
   /** scratch of `choose` */
@@ -78,24 +81,20 @@ export class Frontier {
   private readonly chosenStates = new Basket<number>();
   /** scratch: pairs of a frame */
   private found = new Int32Array(32);
-  private readonly comparison = new Comparison();
   /** of the solve that goes on */
   private budget: Budget | null = null;
 
   constructor(
     private readonly h: number,
-    statesMax: number,
+    private readonly statesMax: number,
     /** is told the truths of every knot and how many moves it took */
     private readonly charge: (truths: readonly Member[], moves: number) => void,
     private readonly touch: (frame: FrameRecord) => void,
     /** whether an edge is solved otherwise */
-    isForeign: (edge: Edge) => boolean,
+    private readonly isForeign: (edge: Edge) => boolean,
     /** the window's frames by number */
     private readonly frameOf: FrameOf,
-  ) {
-    this.knot = new Knot(h, statesMax);
-    this.reach = new Reach(isForeign);
-  }
+  ) {}
 
   /** A solve begins. */
   begin(budget: Budget): void {
@@ -230,12 +229,11 @@ export class Frontier {
   }
 
   private reworkFrame(frame: FrameRecord): void {
-    const { reach } = this;
     this.reserve(frame.pairCount);
     const count = this.changed.pairsIn(frame, this.found);
     if (count === 0 && frame.annex === null) return;
     const work = this.workOn(frame);
-    reach.begin(frame);
+    reach.begin(frame, this.isForeign);
     for (let n = 0; n < count; n++) {
       const pair = this.found[n];
       if (this.reworkPair(frame, work, pair)) reach.exclude(pair);
@@ -289,7 +287,6 @@ export class Frontier {
 
   /** Works again what a change reaches. */
   private reworkKnots(frame: FrameRecord, work: FrameWork): void {
-    const { reach, comparison } = this;
     const { members } = comparison;
     reach.spread(frame, work);
     const { pairs, pairCount, decisions, decisionCount } = reach;
@@ -327,7 +324,7 @@ export class Frontier {
    */
   private foresee(frame: FrameRecord, work: FrameWork, pairs: Int32Array, pairCount: number): number {
     const { found } = this;
-    const { stamp } = this.comparison;
+    const { stamp } = comparison;
     for (let n = 0; n < pairCount; n++) {
       const truth = truthOf(frame, pairs[n]);
       const track = trackOf(frame, pairs[n]);
@@ -341,8 +338,8 @@ export class Frontier {
       if (truth.besideStamp === stamp || track.besideStamp === stamp || !this.isForegone(frame, pair)) continue;
       const held = heldBy(frame.edges[pair]);
       this.settle(frame, work, pair, held, held, BEGINS);
-      this.comparison.noteMade(truth, held);
-      this.comparison.noteMade(track, held);
+      comparison.noteMade(truth, held);
+      comparison.noteMade(track, held);
       truth.foreseenStamp = track.foreseenStamp = stamp;
     }
     let count = 0;
@@ -359,7 +356,7 @@ export class Frontier {
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
   private compareMember(member: Member): void {
-    const { stamp } = this.comparison;
+    const { stamp } = comparison;
     const { now, after: old } = member;
     if (now === null) {
       if (old === null) this.changed.unmark(member);
@@ -492,9 +489,8 @@ export class Frontier {
 
   /** One knot: joins its inputs, lets every state move, drops what cannot win, and takes the rest apart. */
   private work(frame: FrameRecord, work: FrameWork, pairs: readonly number[]): Decision {
-    const { knot } = this;
     const { truths, tracks, inputs, endCount, stamp } = gather(frame, pairs);
-    knot.begin(this.budget!, frame, pairs, inputs, truths, tracks);
+    knot.under(this.h, this.statesMax, this.budget!).begin(frame, pairs, inputs, truths, tracks);
     knot.work();
     this.charge(truths, knot.moves);
     if (knot.overflow) for (const { trajectory } of truths) this.overflow.push(trajectory);

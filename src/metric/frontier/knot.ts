@@ -19,8 +19,8 @@ const MOVE_WORK = 4;
 const SMALL_MOVES_MAX = 32;
 
 /**
- * Moves the states of one knot through one frame. One of them serves a frontier: what it met in one knot is gone with
- * the next. States are rows of `rows`, of each truth, then each track, its partner.
+ * Moves the states of one knot through one frame. One of them serves all frontiers of a thread: what it met in one knot
+ * is gone with the next. States are rows of `rows`, of each truth, then each track, its partner.
  */
 export class Knot {
   overflow = false;
@@ -56,25 +56,29 @@ export class Knot {
   private rank = new Float64Array(16);
   private seen = new Uint8Array(16);
   private budget: Budget | null = null;
+  /** price of half a switch, and the most states that may be met */
+  private h = 0.5;
+  private statesMax = 0;
 
-  constructor(
-    private readonly h: number,
-    private readonly statesMax: number,
-  ) {}
+  /** Sets what the next knots are worked under. */
+  under(h: number, statesMax: number, budget: Budget): this {
+    this.h = h;
+    this.statesMax = statesMax;
+    this.budget = budget;
+    return this;
+  }
 
   /**
    * Takes up another knot: pairs of a frame, the candidates that they tie together, and the members of these by their
    * index.
    */
   begin(
-    budget: Budget,
     frame: FrameRecord,
     pairs: readonly number[],
     inputs: readonly Candidates[],
     truths: readonly Member[],
     tracks: readonly Member[],
   ): void {
-    this.budget = budget;
     this.pairs = pairs;
     this.inputs = inputs;
     this.n = truths.length;
@@ -133,6 +137,7 @@ export class Knot {
   /** Keeps nothing alive that it was made of. */
   end(): void {
     this.inputs = NO_INPUTS;
+    this.budget = null;
   }
 
   private holds(row: number, p: number): boolean {

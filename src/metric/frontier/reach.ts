@@ -1,12 +1,14 @@
 /**
  * How far a change reaches within one frame: from the changed trajectories to their pairs, from these to the decisions
- * that were made with them, and on to everybody in those. One serves a frontier, frame after frame, without memory of
- * its own for each.
+ * that were made with them, and on to everybody in those. One serves all frontiers of a thread, frame after frame,
+ * without memory of its own for each.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
 import type { Edge } from '../window/trajectory.js';
 import { type Decision, type FrameWork, type Member, trackOf, truthOf } from './candidates.js';
+
+const NOT_FOREIGN = () => false;
 
 export class Reach {
   /** the pairs that are reached, in the frame's order; the first `pairCount` */
@@ -20,15 +22,13 @@ export class Reach {
   /** by pair: the stamp of the last search that met it */
   private seen = new Float64Array(32);
 
-  constructor(
-    /** whether an edge is solved otherwise */
-    private readonly isForeign: (edge: Edge) => boolean,
-  ) {}
+  private isForeign: (edge: Edge) => boolean = NOT_FOREIGN;
 
-  /** Begins with a frame of which nothing is reached. */
-  begin(frame: FrameRecord): void {
+  /** Begins with a frame of which nothing is reached; is told which edges are solved otherwise. */
+  begin(frame: FrameRecord, isForeign: (edge: Edge) => boolean): void {
     stamp++;
-    this.pairCount = 0;
+    this.isForeign = isForeign;
+    this.pairCount = this.decisionCount = this.memberCount = 0;
     if (frame.pairCount <= this.seen.length) return;
     this.seen = new Float64Array(2 * frame.pairCount);
     this.pairs = new Int32Array(2 * frame.pairCount);
@@ -106,6 +106,7 @@ export class Reach {
   /** Keeps nothing of what was found. */
   end(): void {
     while (this.decisionCount > 0) this.decisions[--this.decisionCount] = null;
+    this.isForeign = NOT_FOREIGN;
   }
 }
 

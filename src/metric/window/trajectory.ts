@@ -143,11 +143,15 @@ export class Edge {
   }
 
   private grow(): void {
-    const { rows, head } = this;
-    this.rows = new Int32Array(2 * rows.length);
-    this.rows.set(rows.subarray(2 * head));
-    this.rows.set(rows.subarray(0, 2 * head), rows.length - 2 * head);
-    this.mask = 2 * this.mask + 1;
+    const { rows, head, mask, size } = this;
+    const longer = new Int32Array(2 * rows.length);
+    for (let n = 0; n < size; n++) {
+      const at = 2 * ((head + n) & mask);
+      longer[2 * n] = rows[at];
+      longer[2 * n + 1] = rows[at + 1];
+    }
+    this.rows = longer;
+    this.mask = 2 * mask + 1;
     this.head = 0;
   }
 
