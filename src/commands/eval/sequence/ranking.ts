@@ -102,11 +102,11 @@ export function sentenceOn({ name, evaluation }: Contender): string {
   const { cost, count, meanLocalizationError } = evaluation;
   if (count.proper + count.missed + count.false === 0)
     return `${name}: nothing to judge: neither it nor the reference has an object in any frame.`;
-  if (cost.total === 0) return `${name}: no cost at all: every box is tracked, exactly, by one track.`;
+  if (cost.total === 0) return `${name}: no cost at all: every object is tracked, exactly, by one track.`;
   const reasons: Record<keyof FrameCost, string> = {
     localization: `${whole(count.proper)} pairs lie ${meanLocalizationError.toPrecision(3)} apart on average`,
-    missed: `${whole(count.missed)} of ${whole(count.missed + count.proper)} true boxes have no track`,
-    false: `${whole(count.false)} of ${whole(count.false + count.proper)} tracked boxes are not there`,
+    missed: `${whole(count.missed)} of ${whole(count.missed + count.proper)} true positions have no track`,
+    false: `${whole(count.false)} of ${whole(count.false + count.proper)} tracked positions are not there`,
     switch: `identities change ${whole(count.switches)} ${count.switches === 1 ? 'time' : 'times'}`,
   };
   const paid = COMPONENTS.filter((component) => cost[component] > 0).sort((a, b) => cost[b] - cost[a]);
