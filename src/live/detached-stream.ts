@@ -23,7 +23,6 @@ const UNHEARD = { lastReceivedMs: 0, silent: false, ended: false, awaited: false
 
 /** What a stream still knows of itself, also when it was left half changed. */
 export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' | 'reports'>): Known {
-  if (stream instanceof DetachedStream) return stream.known;
   try {
     return { status: structuredClone(stream.status()), reports: stream.reports() };
   } catch {
@@ -53,14 +52,16 @@ function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamSt
 }
 
 export class DetachedStream implements RunningStream {
+  readonly evaluated = false;
   readonly heavy = false;
+  readonly unanswered: readonly never[] = [];
   readonly newShare = undefined;
   readonly shareHere = undefined;
   readonly inRecord = false;
   readonly resuming = false;
   /** nobody may wait for a snapshot of it */
   readonly queuedAhead = 1;
-  /** records that came after `upTo`, in order; empty once it is suspended */
+  /** records that came after `readsUpTo`, in order; empty once it is suspended */
   readonly queue: Stored[];
   /** why nobody evaluates it any more; null while it is restoring */
   suspended: string | null = null;
@@ -69,16 +70,15 @@ export class DetachedStream implements RunningStream {
   constructor(
     readonly name: string,
     readonly known: Known,
-    /** records up to this position are read from the log */
-    readonly upTo: number,
+    readonly readsUpTo: number,
     queue: readonly Stored[],
     /** keeps the last snapshot for the position given, so that the log may shrink */
     readonly keep: (position: number) => Promise<void>,
-    /** the evaluator has just started: what comes of the records before `upTo` may not have been published */
+    /** the evaluator has just started: what comes of the records up to there may not have been published */
     readonly recovering: boolean,
   ) {
     this.queue = [...queue];
-    this.#position = queue.at(-1)?.position ?? upTo;
+    this.#position = queue.at(-1)?.position ?? readsUpTo;
   }
 
   get plan(): StreamPlan {
@@ -88,6 +88,8 @@ export class DetachedStream implements RunningStream {
   get firstPending(): number {
     return this.queue[0]?.position ?? Number.POSITIVE_INFINITY;
   }
+
+  expect(_record: LogRecord): void {}
 
   apply(record: LogRecord, position: number): Iterable<Applied> | null {
     this.#position = position;
@@ -130,7 +132,8 @@ export class DetachedStream implements RunningStream {
   }
 
   info(): StreamInfo {
-    const { info } = this.known.status;
+    // it may have been detached before
+    const { restoring: _restoring, suspended: _suspended, ...info } = this.known.status.info;
     const own = { ...info, resuming: false };
     return this.suspended === null ? { ...own, restoring: true } : { ...own, suspended: this.suspended };
   }

@@ -12,7 +12,7 @@ import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
 import { reasonOf } from '../stream/worker-duties.js';
-import type { Death, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import type { Death, PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
 import type { Quarantine } from './quarantine.js';
 
 /** milliseconds: so often the work so far is kept, so that a start that is cut short is no start from scratch */
@@ -56,9 +56,15 @@ export interface RestorationParts {
 /** What has come of a record that was applied again. */
 type OnApplied = (position: number, steps: Applied[]) => void;
 
-/** Where a stream is rebuilt. */
-interface Target {
+/** A stream that has been rebuilt. */
+export interface Rebuilt {
   readonly stream: RunningStream;
+  /** the same where it runs in a worker: results go to its owner; null when it runs in this thread */
+  readonly inWorker: WorkerStream | null;
+}
+
+/** Where a stream is rebuilt. */
+interface Target extends Rebuilt {
   /** Resolves when the next record may come; rejects with a RecordFailure, perhaps one of an earlier record. */
   apply(stored: Stored): Promise<void> | void;
   /** Resolves when all records have been applied. */
@@ -69,7 +75,7 @@ export class Restoration {
   constructor(readonly parts: RestorationParts) {}
 
   /** The stream after its records up to a position; null when it does not exist then. */
-  async rebuild(name: string, upTo: number, onApplied: OnApplied): Promise<RunningStream | null> {
+  async rebuild(name: string, upTo: number, onApplied: OnApplied): Promise<Rebuilt | null> {
     const { log, quarantine, sliceMs } = this.parts;
     const snapshot = await log.snapshotOf(name);
     let target = snapshot && snapshot.state !== null ? await this.#restore(snapshot, onApplied) : null;
@@ -98,7 +104,7 @@ export class Restoration {
       target?.stream.dispose();
       throw error;
     }
-    return target?.stream ?? null;
+    return target;
   }
 
   async #restore({ stream: name, state, position }: Snapshot, onApplied: OnApplied): Promise<Target> {
@@ -106,8 +112,7 @@ export class Restoration {
     const known = completeState(state);
     if (workers.count === 0 || !Stream.isHeavy(known))
       return new LocalTarget(Stream.fromJSON(name, { state: known, position }, options), onApplied);
-    const worker = new WorkerTarget(onApplied);
-    worker.stream = workers.adopt(name, { state: packSnapshot(known), position }, worker);
+    const worker = new WorkerTarget(workers, name, { state: packSnapshot(known), position }, onApplied);
     const fault = await worker.stream.ready;
     if (fault !== null) throw worker.failure ?? new Error(fault);
     return worker;
@@ -121,6 +126,8 @@ export class Restoration {
 }
 
 class LocalTarget implements Target {
+  readonly inWorker = null;
+
   constructor(
     readonly stream: Stream,
     readonly onApplied: OnApplied,
@@ -138,11 +145,22 @@ class LocalTarget implements Target {
 }
 
 class WorkerTarget implements Target, WorkerOwner {
-  stream!: WorkerStream;
+  readonly stream: WorkerStream;
   failure: Error | null = null;
   #wake = () => {};
 
-  constructor(readonly onApplied: OnApplied) {}
+  constructor(
+    workers: Workers,
+    name: string,
+    snapshot: PackedSnapshot,
+    readonly onApplied: OnApplied,
+  ) {
+    this.stream = workers.adopt(name, snapshot, this);
+  }
+
+  get inWorker(): WorkerStream {
+    return this.stream;
+  }
 
   async apply({ record, position }: Stored): Promise<void> {
     this.stream.apply(record, position);

@@ -24,7 +24,7 @@ import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
 import { ENDED_TWICE, type Quarantine } from './quarantine.js';
-import { isOutdated, isRetirement, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
+import { isOutdated, isRetirement, type Rebuilt, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
 
@@ -126,7 +126,7 @@ export class Streams implements WorkerOwner {
   /** A stream that is neither rebuilt nor suspended. */
   evaluated(name: string): RunningStream | undefined {
     const stream = this.get(name);
-    return stream instanceof DetachedStream ? undefined : stream;
+    return stream?.evaluated ? stream : undefined;
   }
 
   /** Of the last record that was applied, or sent to a worker. */
@@ -209,7 +209,7 @@ export class Streams implements WorkerOwner {
       yield this.#fail(stream, { position, record }, reasonOf(error));
       return true;
     }
-    if (retired || stream instanceof DetachedStream) return true;
+    if (retired || !stream.evaluated) return true;
     this.#parts.snapshots.count(stream);
     if (stream.heavy && this.#parts.workers.count > 0) this.#moveToWorker(stream);
     return true;
@@ -274,7 +274,7 @@ export class Streams implements WorkerOwner {
     const suspended = this.#strike(stream.name) >= STRIKES_MAX;
     if (this.#entries.get(stream.name)?.stream === stream) {
       // answers to earlier ones may have been lost with the worker
-      const queue = (isInWorker(stream) ? stream.unanswered : []).filter((stored) => stored !== failed);
+      const queue = stream.unanswered.filter((stored) => stored !== failed);
       const upTo = Math.min(failed.position, (queue[0]?.position ?? Number.POSITIVE_INFINITY) - 1);
       const detached = this.#detach(stream, upTo, queue);
       if (suspended) this.#suspend(detached, reason);
@@ -338,20 +338,20 @@ export class Streams implements WorkerOwner {
 
   /** Rebuilds a stream, applies what has come meanwhile, and puts it in its place again. Never rejects. */
   async #restore(detached: DetachedStream): Promise<void> {
-    const { name, upTo, recovering } = detached;
+    const { name, readsUpTo, recovering } = detached;
     let records = 0;
     const onApplied = (position: number, steps: Applied[]) => {
       records++;
       if (recovering) this.#parts.onResult({ position, events: steps.flatMap((applied) => this.#publish(applied)) });
     };
     try {
-      const stream = await this.#restoration.rebuild(name, upTo, onApplied);
+      const rebuilt = await this.#restoration.rebuild(name, readsUpTo, onApplied);
       if (this.#closed) {
-        stream?.dispose();
+        rebuilt?.stream.dispose();
         return;
       }
       this.#parts.logger.info('stream_rebuilt', { stream: name, records });
-      if (stream) await this.#attach(detached, stream);
+      if (rebuilt) await this.#attach(detached, rebuilt);
       else this.#retiredMeanwhile(detached);
     } catch (error) {
       if (this.#closed) return;
@@ -363,10 +363,10 @@ export class Streams implements WorkerOwner {
   }
 
   /** A rebuilt stream takes over once nothing waits any more. */
-  async #attach(detached: DetachedStream, stream: RunningStream): Promise<void> {
+  async #attach(detached: DetachedStream, { stream, inWorker }: Rebuilt): Promise<void> {
     const { name, queue } = detached;
-    if (isInWorker(stream)) {
-      stream.owner = this;
+    if (inWorker) {
+      inWorker.owner = this;
       this.#entries.get(name)!.stream = stream;
       for (const { record, position } of queue.splice(0)) stream.apply(record, position);
       this.#parts.onRestored(stream, detached.recovering);
@@ -447,7 +447,7 @@ export class Streams implements WorkerOwner {
     if (!detached.recovering) return;
     try {
       const { log } = this.#parts;
-      for await (const { record } of log.recordsOf(detached.name, 0, detached.upTo)) detached.observe(record);
+      for await (const { record } of log.recordsOf(detached.name, 0, detached.readsUpTo)) detached.observe(record);
     } catch (error) {
       this.#parts.logger.error('log_unreadable', { stream: detached.name, error });
     }
@@ -463,13 +463,13 @@ export class Streams implements WorkerOwner {
 
   /** The log says that the stream was retired, or never opened. */
   #retiredMeanwhile(detached: DetachedStream): void {
-    const { name, upTo, queue } = detached;
+    const { name, readsUpTo, queue } = detached;
     const { backlog } = this.#entries.get(name)!;
     if (!detached.recovering) {
       this.#suspend(detached, 'the record that opens it was set aside');
       return;
     }
-    this.#remove(name, upTo);
+    this.#remove(name, readsUpTo);
     backlog.lift();
     for (const { record } of queue) this.#finish(record, backlog);
   }
@@ -477,7 +477,7 @@ export class Streams implements WorkerOwner {
   /** A stream that a record is too large for in this thread goes to a worker before it is applied. */
   #prepare<E extends Entry | { stream: null; backlog: Backlog }>(entry: E, record: LogRecord): E | Entry {
     const { stream } = entry;
-    if (!(stream instanceof Stream) || this.#parts.workers.count === 0) return entry;
+    if (!stream || this.#parts.workers.count === 0) return entry;
     stream.expect(record);
     if (!stream.heavy) return entry;
     this.#moveToWorker(stream);
@@ -534,8 +534,7 @@ export class Streams implements WorkerOwner {
 
   /** Whether a record of the log is read by the stream itself, while it is rebuilt. */
   readsItself(name: string, position: number): boolean {
-    const stream = this.get(name);
-    return stream instanceof DetachedStream && position <= stream.upTo;
+    return position <= (this.get(name)?.readsUpTo ?? 0);
   }
 
   /** How many streams are being rebuilt. */
@@ -582,8 +581,6 @@ export class Streams implements WorkerOwner {
     return new Set([this.#shared, ...[...this.#entries.values()].map(({ backlog }) => backlog)]);
   }
 }
-
-const isInWorker = (stream: RunningStream): stream is WorkerStream => 'owner' in stream;
 
 /** Its stream has moved, or come back, since the record was counted. */
 function recount(from: Backlog, to: Backlog): void {

@@ -1,7 +1,9 @@
 /**
- * A stream wherever it runs: in this thread (Stream) or in a worker (WorkerStream). Whoever holds one applies records
- * to it in the order of the log and reads what has become of them; only `apply` tells where the work is done.
+ * A stream wherever it runs: in this thread (Stream), in a worker (WorkerStream), or nowhere for now (DetachedStream of
+ * live/). Whoever holds one applies records to it in the order of the log and reads what has become of them; only
+ * `apply` tells where the work is done, and nobody asks which of the three it is.
  */
+import type { Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { StreamPlan } from './plan.js';
@@ -17,6 +19,10 @@ export interface StreamSnapshot<State = unknown> {
 export interface RunningStream {
   readonly name: string;
   readonly plan: StreamPlan;
+  /** false while it is being rebuilt, or suspended */
+  readonly evaluated: boolean;
+  /** up to this position it reads its records from the log by itself, being rebuilt; 0 when it does not */
+  readonly readsUpTo: number;
   /** its solves take so long that they should be done in a worker */
   readonly heavy: boolean;
   /** the share it should have of its worker, when no record has told it so; undefined when all is well */
@@ -25,6 +31,8 @@ export interface RunningStream {
   readonly shareHere: number | undefined;
   /** position of the oldest record that was sent to a worker and is not back yet; infinity when there is none */
   readonly firstPending: number;
+  /** the records that were sent to a worker and are not back yet, oldest first */
+  readonly unanswered: readonly Stored[];
   /** records that an answer of this stream has to wait for, those of other streams in the same worker included */
   readonly queuedAhead: number;
   /** feeds that were cut off are waited for, or have not caught up yet */
@@ -32,6 +40,8 @@ export interface RunningStream {
   /** in the middle of a record, where no snapshot can be made */
   readonly inRecord: boolean;
 
+  /** A record is about to be applied; one that is too large for this thread makes the stream heavy. */
+  expect(record: LogRecord): void;
   /**
    * Applies a record. Gives what comes of it, step by step: further steps are worked on while it is read, to its end.
    * Null when the record was sent to a worker, which gives its result later.

@@ -68,7 +68,10 @@ const NOTHING: readonly Applied[] = [];
 const MISFITS: ReadonlySet<FindingName> = new Set(['feeds_never_match', 'nothing_pairs', ...WIRING_MISTAKES]);
 
 export class Stream implements RunningStream {
+  readonly evaluated = true;
+  readonly readsUpTo = 0;
   readonly firstPending = Number.POSITIVE_INFINITY;
+  readonly unanswered: readonly never[] = [];
   readonly newShare = undefined;
   readonly queuedAhead = 0;
   readonly #solve: SolveOptions;
@@ -172,7 +175,6 @@ export class Stream implements RunningStream {
     return this.#load.heavy;
   }
 
-  /** This record is about to be applied, here or elsewhere. */
   expect(record: LogRecord): void {
     if (record.kind === 'part') this.#load.expect(record.part?.objects?.ids?.length ?? 0);
   }

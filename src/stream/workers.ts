@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
+import type { Stored } from '../store/log-port.js';
 import { type LogRecord, RecordWriter } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent } from '../wire/events.js';
 import type { StreamPlan } from './plan.js';
@@ -249,6 +250,8 @@ class WorkerThread {
 }
 
 export class WorkerStream implements RunningStream {
+  readonly evaluated = true;
+  readonly readsUpTo = 0;
   readonly heavy = false;
   readonly shareHere = undefined;
   readonly inRecord = false;
@@ -256,7 +259,7 @@ export class WorkerStream implements RunningStream {
   readonly ready: Promise<string | null>;
   #status: StreamStatus | null = null;
   readonly #reports = new Map<string, ReportEvent>();
-  readonly #pending: { position: number; record: LogRecord }[] = [];
+  readonly #pending: Stored[] = [];
   readonly #writer = new RecordWriter(RECORD_BYTES);
   /** of its thread, as the newest record that was sent says */
   #share = 1;
@@ -297,8 +300,7 @@ export class WorkerStream implements RunningStream {
     return this.#pending.length;
   }
 
-  /** The same, oldest first. */
-  get unanswered(): ReadonlyArray<{ position: number; record: LogRecord }> {
+  get unanswered(): readonly Stored[] {
     return this.#pending;
   }
 
@@ -315,6 +317,8 @@ export class WorkerStream implements RunningStream {
     const share = 2 ** -Math.ceil(Math.log2(this.thread.streams.size));
     return share === this.#share || !this.#status ? undefined : share;
   }
+
+  expect(_record: LogRecord): void {}
 
   apply(record: LogRecord, position: number): null {
     if (record.kind === 'tick') this.#share = record.share ?? this.#share;

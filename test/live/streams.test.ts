@@ -36,6 +36,8 @@ class FakeWorkers {
   sent: Array<{ position: number; record: LogRecord }> = [];
   readonly stream = {
     name: 's',
+    evaluated: true,
+    readsUpTo: 0,
     heavy: false,
     ready: Promise.resolve(null),
     owner: null as WorkerOwner | null,
@@ -45,6 +47,7 @@ class FakeWorkers {
     pending: 0,
     firstPending: Number.POSITIVE_INFINITY,
     disposed: false,
+    expect: () => {},
     apply: (record: LogRecord, position: number) => {
       this.sent.push({ record, position });
       this.#update();
