@@ -17,7 +17,7 @@ import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
-import { type StartThread, Workers } from '../stream/workers.js';
+import { type StartThread, Threads } from '../stream/threads.js';
 import type { LiveEvent, Refused, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
@@ -47,7 +47,7 @@ export interface Machine extends Opening {
   afterReading?: () => Promise<Iterable<string>>;
 }
 
-/** milliseconds: at the end workers get this long to finish; what is left is in the log */
+/** milliseconds: at the end heavy streams get this long to finish; what is left is in the log */
 const WORKERS_STOP_MS = 2000;
 
 /** Sockets of this thread are read once a turn. */
@@ -96,7 +96,7 @@ export class Live {
     readonly clock: Clock,
     readonly logger: Logger,
     readonly log: DurableLog,
-    readonly workers: Workers,
+    readonly threads: Threads,
     readonly mark: ApplyMark,
     readonly afterReading: () => Promise<Iterable<string>>,
     readonly opening: Required<Opening>,
@@ -113,7 +113,7 @@ export class Live {
       log,
       quarantine: this.#quarantine,
       mark,
-      workers,
+      threads,
       history: this.#history,
       snapshots: this.#snapshots,
       logger,
@@ -130,7 +130,7 @@ export class Live {
     this.#moments = isPastLog(log) ? new Moments(log, limits) : null;
     this.#cleanUp = [
       () => mark.close(this.#isClean),
-      () => workers.stop(),
+      () => threads.stop(),
       () => log.kill(),
       () => this.#streams.close(),
       () => this.liftBackpressure(),
@@ -179,11 +179,11 @@ export class Live {
     const { folder = new DataFolder(config.data.dir), openLog = Log.open } = machine;
     const log = await openLog(config.data, owner, folder);
     const mark = new ApplyMark(folder, log.lastPosition);
-    const workers = new Workers(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
+    const threads = new Threads(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
     const { afterReading = nextTurn, resumes = true, configures = true } = machine;
     const { replayRecords = Number.POSITIVE_INFINITY } = machine;
     const opening = { resumes, configures, replayRecords };
-    const live = new Live(config, clock, logger, log, workers, mark, afterReading, opening);
+    const live = new Live(config, clock, logger, log, threads, mark, afterReading, opening);
     return live;
   }
 
@@ -436,9 +436,9 @@ export class Live {
     return this.#history.list(stream);
   }
 
-  /** Sizes and times of the log, how many durable records are not applied yet, and how many streams are in workers. */
+  /** Sizes and times of the log, durable records that are not applied yet, and how many streams have a thread. */
   storage(): LogGauges & { backlogRecords: number; threadStreams: number } {
-    return { ...this.log.gauges, backlogRecords: this.#streams.unapplied, threadStreams: this.workers.streams };
+    return { ...this.log.gauges, backlogRecords: this.#streams.unapplied, threadStreams: this.threads.streams };
   }
 
   /** Whether frames are accepted; streams that are not judged are named beside that. */

@@ -15,7 +15,7 @@ import type { OpenFeeds } from './open-feeds.js';
 import { completeRecord, completeState } from './restoration.js';
 import type { Logger, Published, Streams } from './streams.js';
 
-/** What workers make of the records they apply. */
+/** What heavy streams make of the records that are applied to them. */
 interface Results {
   subscribe(next: (published: Published) => void): { unsubscribe(): void };
 }
@@ -46,7 +46,7 @@ export class Recovery {
   ) {}
 
   /**
-   * Restores the streams of this thread, and with `complete` those of workers too, which else go on by themselves.
+   * Restores the streams of this thread, and with `complete` the heavy ones too, which else go on by themselves.
    * Returns the events so far that the process before may not have published.
    */
   async replay(results: Results, complete: boolean): Promise<Published[]> {

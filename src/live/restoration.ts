@@ -1,5 +1,5 @@
 /**
- * One stream rebuilt from its last snapshot and the log, in this thread or in a worker, without the records that were
+ * One stream rebuilt from its last snapshot and the log, in this thread or in another, without the records that were
  * set aside. What it gives equals the stream as it would be had those records never come.
  */
 import { setImmediate as turn } from 'node:timers/promises';
@@ -11,13 +11,13 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import { reasonOf } from '../stream/worker-duties.js';
-import type { Death, PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import { reasonOf } from '../stream/thread-duties.js';
+import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { Quarantine } from './quarantine.js';
 
 /** milliseconds: so often the work so far is kept, so that a start that is cut short is no start from scratch */
 const SNAPSHOT_MS = 2000;
-/** records that a worker may have ahead of it while a stream is rebuilt there */
+/** records that another thread may have ahead of it while a stream is rebuilt there */
 const AHEAD_MAX = 8;
 
 /** A record could not be applied. */
@@ -32,9 +32,9 @@ export class RecordFailure extends Error {
   }
 }
 
-/** The worker died in which a stream was being rebuilt, of no record of it. */
-export class WorkerFailure extends Error {
-  override readonly name = 'WorkerFailure';
+/** The thread died in which a stream was being rebuilt, of no record of it. */
+export class ThreadFailure extends Error {
+  override readonly name = 'ThreadFailure';
 
   constructor(
     message: string,
@@ -46,7 +46,7 @@ export class WorkerFailure extends Error {
 
 export interface RestorationParts {
   log: Pick<DurableLog, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
-  workers: Workers;
+  threads: Threads;
   quarantine: Quarantine;
   options: StreamOptions;
   /** milliseconds of work after which others have their turn */
@@ -59,8 +59,8 @@ type OnApplied = (position: number, steps: Applied[]) => void;
 /** A stream that has been rebuilt. */
 export interface Rebuilt {
   readonly stream: RunningStream;
-  /** the same where it runs in a worker: results go to its owner; null when it runs in this thread */
-  readonly inWorker: WorkerStream | null;
+  /** the same where it runs in another thread: results go to its owner; null when it runs in this thread */
+  readonly inThread: ThreadStream | null;
 }
 
 /** Where a stream is rebuilt. */
@@ -108,14 +108,14 @@ export class Restoration {
   }
 
   async #restore({ stream: name, state, position }: Snapshot, onApplied: OnApplied): Promise<Target> {
-    const { workers, options } = this.parts;
+    const { threads, options } = this.parts;
     const known = completeState(state);
-    if (workers.count === 0 || !Stream.isHeavy(known))
+    if (threads.count === 0 || !Stream.isHeavy(known))
       return new LocalTarget(Stream.fromJSON(name, { state: known, position }, options), onApplied);
-    const worker = new WorkerTarget(workers, name, { state: packSnapshot(known), position }, onApplied);
-    const fault = await worker.stream.ready;
-    if (fault !== null) throw worker.failure ?? new Error(fault);
-    return worker;
+    const thread = new ThreadTarget(threads, name, { state: packSnapshot(known), position }, onApplied);
+    const fault = await thread.stream.ready;
+    if (fault !== null) throw thread.failure ?? new Error(fault);
+    return thread;
   }
 
   #open(record: LogRecord, onApplied: OnApplied): Target | null {
@@ -126,7 +126,7 @@ export class Restoration {
 }
 
 class LocalTarget implements Target {
-  readonly inWorker = null;
+  readonly inThread = null;
 
   constructor(
     readonly stream: Stream,
@@ -144,21 +144,21 @@ class LocalTarget implements Target {
   async finished(): Promise<void> {}
 }
 
-class WorkerTarget implements Target, WorkerOwner {
-  readonly stream: WorkerStream;
+class ThreadTarget implements Target, ThreadOwner {
+  readonly stream: ThreadStream;
   failure: Error | null = null;
   #wake = () => {};
 
   constructor(
-    workers: Workers,
+    threads: Threads,
     name: string,
     snapshot: PackedSnapshot,
     readonly onApplied: OnApplied,
   ) {
-    this.stream = workers.adopt(name, snapshot, this);
+    this.stream = threads.adopt(name, snapshot, this);
   }
 
-  get inWorker(): WorkerStream {
+  get inThread(): ThreadStream {
     return this.stream;
   }
 
@@ -179,15 +179,15 @@ class WorkerTarget implements Target, WorkerOwner {
     if (this.failure) throw this.failure;
   }
 
-  received({ position, record, steps, error }: WorkerResult): void {
+  received({ position, record, steps, error }: ThreadResult): void {
     if (error) this.failure ??= new RecordFailure({ position, record }, error);
     else this.onApplied(position, steps);
     this.#wake();
   }
 
-  lost(stream: WorkerStream, { reason, guilty, position }: Death): void {
+  lost(stream: ThreadStream, { reason, guilty, position }: Death): void {
     const failed = stream.unanswered.find((stored) => stored.position === position);
-    this.failure ??= failed ? new RecordFailure(failed, reason) : new WorkerFailure(reason, guilty);
+    this.failure ??= failed ? new RecordFailure(failed, reason) : new ThreadFailure(reason, guilty);
     this.#wake();
   }
 }

@@ -9,7 +9,7 @@
 import type { DurableLog } from '../store/log-port.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
 
-/** milliseconds of work in a worker: recovery repeats no more of it than about this much */
+/** milliseconds of work in another thread: recovery repeats no more of it than about this much */
 const WORK_MS = 3000;
 /** records of a stream between two snapshots, at least: one takes as long as about a hundred records */
 const LEAST_RECORDS = 200;
@@ -28,7 +28,7 @@ export interface SnapshotSettings {
 export class Snapshots {
   /** stream: records since its last snapshot */
   readonly #records = new Map<string, number>();
-  /** stream: milliseconds of work since its last snapshot, in a worker */
+  /** stream: milliseconds of work since its last snapshot, in another thread */
   readonly #workMs = new Map<string, number>();
   #savedMs = Number.NEGATIVE_INFINITY;
   /** records of all streams so far */
@@ -43,7 +43,7 @@ export class Snapshots {
     readonly find: (stream: string) => RunningStream | undefined = () => undefined,
   ) {}
 
-  /** A record of this stream was applied; `workMs` is what it took in a worker. */
+  /** A record of this stream was applied; `workMs` is what it took in another thread. */
   count(stream: RunningStream, workMs = 0): void {
     const records = (this.#records.get(stream.name) ?? 0) + 1;
     this.#records.set(stream.name, records);
@@ -81,7 +81,7 @@ export class Snapshots {
     return sum;
   }
 
-  /** Resolves when the log has it; at once unless the stream runs in a worker. */
+  /** Resolves when the log has it; at once unless the stream runs in another thread. */
   save(stream: RunningStream): void | Promise<void> {
     this.#records.set(stream.name, 0);
     this.#uncovered.delete(stream.name);

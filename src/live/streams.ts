@@ -1,7 +1,7 @@
 /**
  * The streams of one log, by name, wherever they run. Durable records are applied to them in the order of the log; a
- * heavy stream moves to a worker and a retired one goes. What has come of a record is published in order: that of this
- * thread is yielded by `apply`, that of a worker is given to `onResult`.
+ * heavy stream moves to another thread and a retired one goes. What has come of a record is published in order: that of
+ * this thread is yielded by `apply`, that of another is given to `onResult`.
  *
  * A record that fails is set aside and its stream rebuilt without it, while all others go on; one that fails again and
  * again is suspended.
@@ -18,13 +18,13 @@ import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import { reasonOf } from '../stream/worker-duties.js';
-import type { Death, PackedSnapshot, WorkerOwner, WorkerResult, WorkerStream, Workers } from '../stream/workers.js';
+import { reasonOf } from '../stream/thread-duties.js';
+import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
 import { ENDED_TWICE, type Quarantine } from './quarantine.js';
-import { isOutdated, isRetirement, type Rebuilt, RecordFailure, Restoration, WorkerFailure } from './restoration.js';
+import { isOutdated, isRetirement, type Rebuilt, RecordFailure, Restoration, ThreadFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
 
@@ -51,7 +51,7 @@ interface StreamsParts {
   quarantine: Quarantine;
   /** of what is being applied in this thread */
   mark: Pick<ApplyMark, 'at'>;
-  workers: Workers;
+  threads: Threads;
   history: EventHistory;
   snapshots: Snapshots;
   logger: Logger;
@@ -59,7 +59,7 @@ interface StreamsParts {
   lastPosition: number;
   /** a record has taken effect */
   onApplied(record: LogRecord): void;
-  /** what has come of a record in a worker, or in a stream that was rebuilt */
+  /** what has come of a record in another thread, or in a stream that was rebuilt */
   onResult(published: Published): void;
   /** a stream that was being rebuilt is there again, or suspended */
   onRestored(stream: RunningStream, recovering: boolean): void;
@@ -84,7 +84,7 @@ interface Entry {
   backlog: Backlog;
 }
 
-export class Streams implements WorkerOwner {
+export class Streams implements ThreadOwner {
   readonly #parts: StreamsParts;
   readonly #options: StreamOptions;
   readonly #restoration: Restoration;
@@ -106,9 +106,9 @@ export class Streams implements WorkerOwner {
     this.#backlogMax = backlogFrames;
     this.#shared = new Backlog(backlogFrames);
     this.#options = { budgetMs, auditEvery, heavyMs: inlineMs };
-    const { log, workers, quarantine } = parts;
+    const { log, threads, quarantine } = parts;
     const { sliceMs } = parts.evaluation;
-    this.#restoration = new Restoration({ log, workers, quarantine, options: this.#options, sliceMs });
+    this.#restoration = new Restoration({ log, threads, quarantine, options: this.#options, sliceMs });
   }
 
   *[Symbol.iterator](): Generator<RunningStream> {
@@ -129,7 +129,7 @@ export class Streams implements WorkerOwner {
     return stream?.evaluated ? stream : undefined;
   }
 
-  /** Of the last record that was applied, or sent to a worker. */
+  /** Of the last record that was applied, or sent to another thread. */
   get handledPosition(): number {
     return this.#handledPosition;
   }
@@ -142,7 +142,7 @@ export class Streams implements WorkerOwner {
   /** Everything up to here has been applied, and its events given out. */
   get appliedPosition(): number {
     let position = Math.min(this.#handledPosition, this.#turns.firstPosition - 1);
-    if (this.#parts.workers.pending === 0 && this.#restoring.size === 0) return position;
+    if (this.#parts.threads.pending === 0 && this.#restoring.size === 0) return position;
     for (const { firstPending } of this) position = Math.min(position, firstPending - 1);
     return position;
   }
@@ -188,7 +188,7 @@ export class Streams implements WorkerOwner {
     mark.at(0);
   }
 
-  /** False when what comes of the record is known later: in a worker, or when its stream has been rebuilt. */
+  /** False when what comes of the record is known later: in another thread, or when its stream has been rebuilt. */
   *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
     const retired = isRetirement(record);
     const { quarantine } = this.#parts;
@@ -211,7 +211,7 @@ export class Streams implements WorkerOwner {
     }
     if (retired || !stream.evaluated) return true;
     this.#parts.snapshots.count(stream);
-    if (stream.heavy && this.#parts.workers.count > 0) this.#moveToWorker(stream);
+    if (stream.heavy && this.#parts.threads.count > 0) this.#moveToThread(stream);
     return true;
   }
 
@@ -221,8 +221,8 @@ export class Streams implements WorkerOwner {
     return true;
   }
 
-  /** What follows a record that a worker has applied. */
-  received({ stream, position, record, steps, gone, error, workMs }: WorkerResult): void {
+  /** What follows a record that another thread has applied. */
+  received({ stream, position, record, steps, gone, error, workMs }: ThreadResult): void {
     const backlog = this.#backlogOf(stream.name);
     const events = steps.flatMap((applied) => this.#publish(applied));
     if (error) events.push(...this.#fail(stream, { position, record }, error));
@@ -237,8 +237,8 @@ export class Streams implements WorkerOwner {
     this.#parts.onResult({ position, events });
   }
 
-  /** The worker of a stream died: of its record, or of that of another stream. */
-  lost(stream: WorkerStream, { reason, guilty, position }: Death): void {
+  /** The thread of a stream died: of its record, or of that of another stream. */
+  lost(stream: ThreadStream, { reason, guilty, position }: Death): void {
     const failed = stream.unanswered.find((stored) => stored.position === position);
     if (failed) {
       const { backlog } = this.#entries.get(stream.name)!;
@@ -273,7 +273,7 @@ export class Streams implements WorkerOwner {
     this.#parts.quarantine.add(failed, reason);
     const suspended = this.#strike(stream.name) >= STRIKES_MAX;
     if (this.#entries.get(stream.name)?.stream === stream) {
-      // answers to earlier ones may have been lost with the worker
+      // answers to earlier ones may have been lost with the thread
       const queue = stream.unanswered.filter((stored) => stored !== failed);
       const upTo = Math.min(failed.position, (queue[0]?.position ?? Number.POSITIVE_INFINITY) - 1);
       const detached = this.#detach(stream, upTo, queue);
@@ -356,17 +356,17 @@ export class Streams implements WorkerOwner {
     } catch (error) {
       if (this.#closed) return;
       if (error instanceof RecordFailure) this.#failedAgain(detached, error);
-      else if (error instanceof WorkerFailure && !(error.guilty && this.#strike(name) >= STRIKES_MAX))
+      else if (error instanceof ThreadFailure && !(error.guilty && this.#strike(name) >= STRIKES_MAX))
         this.#rebuild(detached);
       else this.#suspend(detached, reasonOf(error));
     }
   }
 
   /** A rebuilt stream takes over once nothing waits any more. */
-  async #attach(detached: DetachedStream, { stream, inWorker }: Rebuilt): Promise<void> {
+  async #attach(detached: DetachedStream, { stream, inThread }: Rebuilt): Promise<void> {
     const { name, queue } = detached;
-    if (inWorker) {
-      inWorker.owner = this;
+    if (inThread) {
+      inThread.owner = this;
       this.#entries.get(name)!.stream = stream;
       for (const { record, position } of queue.splice(0)) stream.apply(record, position);
       this.#parts.onRestored(stream, detached.recovering);
@@ -474,13 +474,13 @@ export class Streams implements WorkerOwner {
     for (const { record } of queue) this.#finish(record, backlog);
   }
 
-  /** A stream that a record is too large for in this thread goes to a worker before it is applied. */
+  /** A stream that a record is too large for in this thread goes to another before it is applied. */
   #prepare<E extends Entry | { stream: null; backlog: Backlog }>(entry: E, record: LogRecord): E | Entry {
     const { stream } = entry;
-    if (!stream || this.#parts.workers.count === 0) return entry;
+    if (!stream || this.#parts.threads.count === 0) return entry;
     stream.expect(record);
     if (!stream.heavy) return entry;
-    this.#moveToWorker(stream);
+    this.#moveToThread(stream);
     return this.#entries.get(stream.name)!;
   }
 
@@ -501,8 +501,8 @@ export class Streams implements WorkerOwner {
     this.#parts.snapshots.retire(name, position);
   }
 
-  /** From now on, and after a restart, the stream runs in a worker. */
-  #moveToWorker(stream: RunningStream): void {
+  /** From now on, and after a restart, the stream runs in another thread. */
+  #moveToThread(stream: RunningStream): void {
     stream.snapshot(({ state, position }) => {
       const snapshot = { state: packSnapshot(state), position };
       this.#parts.snapshots.store(stream.name, snapshot);
@@ -513,15 +513,15 @@ export class Streams implements WorkerOwner {
     this.#parts.logger.info('stream_in_thread', { stream: stream.name, inlineMs });
   }
 
-  #adopt(name: string, snapshot: PackedSnapshot, known?: RunningStream): WorkerStream {
-    const stream = this.#parts.workers.adopt(name, snapshot, this, known);
+  #adopt(name: string, snapshot: PackedSnapshot, known?: RunningStream): ThreadStream {
+    const stream = this.#parts.threads.adopt(name, snapshot, this, known);
     return this.#add(stream, new Backlog(this.#backlogMax)).stream;
   }
 
   /** A stream as a snapshot has it; a heavy one is rebuilt beside the others, with its records up to `upTo`. */
   restore({ stream: name, state, position }: Snapshot, upTo: number): void {
     const detached = () => this.#addDetached(name, { status: statusIn(name, state), reports: [] }, upTo, [], true);
-    if (this.#parts.workers.count > 0 && Stream.isHeavy(state)) {
+    if (this.#parts.threads.count > 0 && Stream.isHeavy(state)) {
       this.#rebuild(detached());
       return;
     }
@@ -562,7 +562,7 @@ export class Streams implements WorkerOwner {
     while (this.#shared.count > 0) await this.#shared.shrunk(0);
   }
 
-  /** Resolves when everything durable is applied, in workers too. */
+  /** Resolves when everything durable is applied, in other threads too. */
   async drained(): Promise<void> {
     for (const backlog of this.#backlogs()) await backlog.shrunk(0);
   }

@@ -1,7 +1,8 @@
 /**
  * Durable records that wait to be applied, in fair turns: deficit round robin over streams, where a record costs as
  * much as it has objects. Records of one stream keep their order, so that a stream with a few frames does not wait
- * behind all frames of a busy one. Invariant: everything below `firstPosition` has been applied, or sent to a worker.
+ * behind all frames of a busy one. Invariant: everything below `firstPosition` has been applied, or sent to another
+ * thread.
  */
 import type { LogRecord } from '../store/record.js';
 

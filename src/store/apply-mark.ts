@@ -36,7 +36,7 @@ export class ApplyMark {
     this.#file.write(Buffer.from(numbers.buffer));
   }
 
-  /** Where workers write their own slots; undefined where that cannot be. */
+  /** Where other threads write their own slots; undefined where that cannot be. */
   get path(): string | undefined {
     return this.#file.path;
   }
@@ -75,8 +75,8 @@ export class MarkSlot {
 
   constructor(readonly write: (bytes: Buffer) => void) {}
 
-  /** That of a worker; threads are numbered from 1. */
-  static ofWorker(path: string, thread: number): MarkSlot {
+  /** That of another thread; they are numbered from 1. */
+  static ofThread(path: string, thread: number): MarkSlot {
     const fd = openSync(path, 'r+');
     const offset = (thread % SLOTS) * 8;
     return new MarkSlot((bytes) => void writeSync(fd, bytes, 0, bytes.length, offset));

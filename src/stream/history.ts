@@ -13,7 +13,7 @@ const FINDINGS_KEPT = 16;
 /** The events of one stream by key. */
 class StreamEventList {
   #events = new Map<string, LiveEvent>();
-  /** the greatest key; events of a worker may come later than they happened */
+  /** the greatest key; events of another thread may come later than they happened */
   #last = '';
   #sorted = true;
 

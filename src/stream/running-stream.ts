@@ -1,5 +1,5 @@
 /**
- * A stream wherever it runs: in this thread (Stream), in a worker (WorkerStream), or nowhere for now (DetachedStream of
+ * A stream wherever it runs: in this thread (Stream), in another (ThreadStream), or nowhere for now (DetachedStream of
  * live/). Whoever holds one applies records to it in the order of the log and reads what has become of them; only
  * `apply` tells where the work is done, and nobody asks which of the three it is.
  */
@@ -10,7 +10,7 @@ import type { StreamPlan } from './plan.js';
 import type { StreamInfo, StreamStatus, WindowView } from './status.js';
 import type { Applied } from './stream-events.js';
 
-/** The state of a stream after its record at this position; packed when it comes from a worker. */
+/** The state of a stream after its record at this position; packed when it comes from another thread. */
 export interface StreamSnapshot<State = unknown> {
   state: State;
   position: number;
@@ -23,17 +23,17 @@ export interface RunningStream {
   readonly evaluated: boolean;
   /** up to this position it reads its records from the log by itself, being rebuilt; 0 when it does not */
   readonly readsUpTo: number;
-  /** its solves take so long that they should be done in a worker */
+  /** its solves take so long that they should be done in another thread */
   readonly heavy: boolean;
-  /** the share it should have of its worker, when no record has told it so; undefined when all is well */
+  /** the share it should have of its thread, when no record has told it so; undefined when all is well */
   readonly newShare: number | undefined;
   /** the share it has of this thread, when its solves need so much that it shares it; undefined when they do not */
   readonly shareHere: number | undefined;
-  /** position of the oldest record that was sent to a worker and is not back yet; infinity when there is none */
+  /** position of the oldest record that was sent to another thread and is not back yet; infinity when there is none */
   readonly firstPending: number;
-  /** the records that were sent to a worker and are not back yet, oldest first */
+  /** the records that were sent to another thread and are not back yet, oldest first */
   readonly unanswered: readonly Stored[];
-  /** records that an answer of this stream has to wait for, those of other streams in the same worker included */
+  /** records that an answer of this stream has to wait for, those of other streams in the same thread included */
   readonly queuedAhead: number;
   /** feeds that were cut off are waited for, or have not caught up yet */
   readonly resuming: boolean;
@@ -44,7 +44,7 @@ export interface RunningStream {
   expect(record: LogRecord): void;
   /**
    * Applies a record. Gives what comes of it, step by step: further steps are worked on while it is read, to its end.
-   * Null when the record was sent to a worker, which gives its result later.
+   * Null when the record was sent to another thread, which gives its result later.
    */
   apply(record: LogRecord, position: number): Iterable<Applied> | null;
 
@@ -64,10 +64,10 @@ export interface RunningStream {
   window(tracker: string, profile: string): WindowView | undefined | Promise<WindowView | undefined>;
 
   /**
-   * Hands its snapshot to `save`, before this returns or, from a worker, before what it returns resolves; not at all
-   * when the stream has been retired. The state must be packed before the next record is applied.
+   * Hands its snapshot to `save`, before this returns or, from another thread, before what it returns resolves; not at
+   * all when the stream has been retired. The state must be packed before the next record is applied.
    */
   snapshot(save: (snapshot: StreamSnapshot) => void): void | Promise<void>;
-  /** Frees what it holds elsewhere: memory outside of the heap, or its place in a worker. */
+  /** Frees what it holds elsewhere: memory outside of the heap, or its place in another thread. */
   dispose(): void;
 }

@@ -13,7 +13,7 @@ import type { Snapshot, Stored } from '../../src/store/log-port.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { EventHistory } from '../../src/stream/history.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
-import type { WorkerOwner, WorkerResult, WorkerStream, Workers } from '../../src/stream/workers.js';
+import type { ThreadOwner, ThreadResult, ThreadStream, Threads } from '../../src/stream/threads.js';
 import { quiet, START_MS } from '../kit/live.js';
 
 const { config } = readConfig({ text: '{"evaluation":{"backlogFrames":1}}', env: {} });
@@ -29,8 +29,8 @@ const hello = (settings: unknown = plan): LogRecord => ({
 });
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A worker that does nothing until it is told what has come of a record. */
-class FakeWorkers {
+/** A thread that does nothing until it is told what has come of a record. */
+class FakeThreads {
   count = 1;
   pending = 0;
   sent: Array<{ position: number; record: LogRecord }> = [];
@@ -40,7 +40,7 @@ class FakeWorkers {
     readsUpTo: 0,
     heavy: false,
     ready: Promise.resolve(null),
-    owner: null as WorkerOwner | null,
+    owner: null as ThreadOwner | null,
     unanswered: this.sent,
     status: () => ({ plan, info: { feeds: [] }, spikes: [] }),
     reports: () => [],
@@ -58,13 +58,13 @@ class FakeWorkers {
     },
   };
 
-  adopt(_name: string, _snapshot: unknown, owner: WorkerOwner): WorkerStream {
+  adopt(_name: string, _snapshot: unknown, owner: ThreadOwner): ThreadStream {
     this.stream.owner = owner;
-    return this.stream as unknown as WorkerStream;
+    return this.stream as unknown as ThreadStream;
   }
 
-  answer(changes: Partial<WorkerResult> = {}): void {
-    const stream = this.stream as unknown as WorkerStream;
+  answer(changes: Partial<ThreadResult> = {}): void {
+    const stream = this.stream as unknown as ThreadStream;
     const oldest = this.sent.shift()!;
     this.#update();
     this.stream.owner!.received({ stream, ...oldest, steps: [], gone: false, error: null, workMs: 0, ...changes });
@@ -76,7 +76,7 @@ class FakeWorkers {
     stream.unanswered = this.sent.splice(0);
     this.#update();
     const [{ position }] = stream.unanswered;
-    stream.owner!.lost(stream as unknown as WorkerStream, { reason: 'out of memory', guilty: true, position });
+    stream.owner!.lost(stream as unknown as ThreadStream, { reason: 'out of memory', guilty: true, position });
   }
 
   #update(): void {
@@ -92,7 +92,7 @@ interface StoredData {
 }
 
 function start(dir: string, stored: StoredData = {}, sliceMs = config.evaluation.sliceMs) {
-  const workers = new FakeWorkers();
+  const threads = new FakeThreads();
   const marks: string[] = [];
   const errors: string[] = [];
   const applied: LogRecord[] = [];
@@ -108,7 +108,7 @@ function start(dir: string, stored: StoredData = {}, sliceMs = config.evaluation
     log: { saveSnapshot, snapshotOf: async () => stored.snapshot, recordsOf },
     quarantine: new Quarantine(new DataFolder(dir), logger),
     mark: { at() {} },
-    workers: workers as unknown as Workers,
+    threads: threads as unknown as Threads,
     history: { add() {} } as unknown as EventHistory,
     snapshots: new Snapshots({ saveSnapshot } as unknown as Log, {
       everyRecords: 1000,
@@ -122,12 +122,12 @@ function start(dir: string, stored: StoredData = {}, sliceMs = config.evaluation
     onResult: (result) => published.push(result),
     onRestored: () => {},
   });
-  return { workers, streams, marks, errors, applied, published };
+  return { threads, streams, marks, errors, applied, published };
 }
 
 const HEAVY: Snapshot = { stream: 's', state: { plan, heavy: true }, position: 10 };
 
-const inWorker = async (streams: Streams) => {
+const inThread = async (streams: Streams) => {
   streams.restore(HEAVY, 10);
   await streams.restored();
 };
@@ -140,9 +140,9 @@ describe('streams', () => {
   });
   afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('count a record until its worker has applied it, and hold back acks of its stream alone', async () => {
-    const { workers, streams, applied } = start(dir, { snapshot: HEAVY });
-    await inWorker(streams);
+  it('count a record until its thread has applied it, and hold back acks of its stream alone', async () => {
+    const { threads, streams, applied } = start(dir, { snapshot: HEAVY });
+    await inThread(streams);
     const acks: string[] = [];
     const queue = streams.enqueue(11, [tick(), tick()]);
     for (const name of ['s', 'other']) void streams.admit(name, Promise.resolve()).then(() => acks.push(name));
@@ -150,15 +150,15 @@ describe('streams', () => {
     await turn();
     assert.deepEqual([acks, streams.unapplied, applied.length], [['other'], 2, 0]);
     assert.deepEqual([streams.handledPosition, streams.appliedPosition], [12, 10]);
-    workers.answer();
+    threads.answer();
     await turn();
     assert.deepEqual([acks, streams.unapplied, applied.length], [['other', 's'], 1, 1]);
     assert.equal(streams.appliedPosition, 11);
   });
 
-  it('hold back nobody whose stream is retired in its worker, and open it anew with what follows', async () => {
-    const { workers, streams, marks, published } = start(dir, { snapshot: HEAVY });
-    await inWorker(streams);
+  it('hold back nobody whose stream is retired in its thread, and open it anew with what follows', async () => {
+    const { threads, streams, marks, published } = start(dir, { snapshot: HEAVY });
+    await inThread(streams);
     const queue = [...streams.enqueue(11, [tick(), tick(), hello(), tick()])];
     let acked = false;
     void streams.admit('s', Promise.resolve()).then(() => {
@@ -168,23 +168,23 @@ describe('streams', () => {
     await turn();
     assert.equal(acked, false);
     const event = { type: 'retired' as const, stream: 's', tracker: 't', profile: 'p' };
-    workers.answer({ gone: true, steps: [{ events: [event], history: [] }] });
+    threads.answer({ gone: true, steps: [{ events: [event], history: [] }] });
     await turn();
-    assert.deepEqual([acked, workers.stream.disposed, streams.size], [true, true, 0]);
+    assert.deepEqual([acked, threads.stream.disposed, streams.size], [true, true, 0]);
     assert.deepEqual(published, [{ position: 11, events: [event] }]);
     // one record nobody takes, then a new stream, here
     for (const _ of streams.apply(queue.slice(1)));
     assert.deepEqual(marks, ['s@11', 's@12']);
-    assert.deepEqual([streams.size, streams.unapplied, workers.sent.length], [1, 0, 0]);
+    assert.deepEqual([streams.size, streams.unapplied, threads.sent.length], [1, 0, 0]);
   });
 
-  it('keep a stream whose worker opens it anew with a record that is not back yet', async () => {
-    const { workers, streams, marks } = start(dir, { snapshot: HEAVY });
-    await inWorker(streams);
+  it('keep a stream whose thread opens it anew with a record that is not back yet', async () => {
+    const { threads, streams, marks } = start(dir, { snapshot: HEAVY });
+    await inThread(streams);
     for (const _ of streams.apply(streams.enqueue(11, [tick(), hello()])));
-    workers.answer({ gone: true });
+    threads.answer({ gone: true });
     assert.deepEqual([streams.size, marks], [1, ['s@11']]);
-    workers.answer();
+    threads.answer();
     assert.deepEqual([streams.size, streams.unapplied], [1, 0]);
   });
 
@@ -230,18 +230,18 @@ describe('streams', () => {
     assert.equal(applied.length, 8);
   });
 
-  it('are rebuilt in another worker when theirs dies, without the record it died of', async () => {
-    const { workers, streams, errors, applied } = start(dir, { snapshot: HEAVY });
-    await inWorker(streams);
+  it('are rebuilt in another thread when theirs dies, without the record it died of', async () => {
+    const { threads, streams, errors, applied } = start(dir, { snapshot: HEAVY });
+    await inThread(streams);
     for (const _ of streams.apply(streams.enqueue(11, [tick(), tick()])));
-    workers.die();
+    threads.die();
     await streams.restored();
     assert.deepEqual([errors, applied.length], [['record_failed'], 1]);
     assert.deepEqual(
-      workers.sent.map(({ position }) => position),
+      threads.sent.map(({ position }) => position),
       [12],
     );
-    workers.answer();
+    threads.answer();
     assert.deepEqual([applied.length, streams.unapplied], [2, 0]);
   });
 });

@@ -10,7 +10,7 @@ import { Access } from '../../src/edge/peers/access.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
 import { Live } from '../../src/live/live.js';
-import type { WorkerSetup } from '../../src/stream/workers.js';
+import type { ThreadSetup } from '../../src/stream/threads.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { Disk } from './disk.js';
@@ -107,7 +107,7 @@ export class Evaluator {
     });
   }
 
-  #startThread(process: Process, setup: WorkerSetup): SimulatedThread {
+  #startThread(process: Process, setup: ThreadSetup): SimulatedThread {
     const thread = new SimulatedThread(this.world, process, setup);
     this.threads.push(thread);
     return thread;

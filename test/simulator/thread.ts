@@ -1,13 +1,13 @@
-/** A simulated thread of the evaluation: the real duties of a worker in a process of this world, which may die. */
-import { WorkerDuties } from '../../src/stream/worker-duties.js';
-import type { Thread, WorkerAnswer, WorkerSetup, WorkerTask } from '../../src/stream/workers.js';
+/** A simulated thread of heavy streams: its real duties in a process of this world, which may die. */
+import { ThreadDuties } from '../../src/stream/thread-duties.js';
+import type { Thread, ThreadAnswer, ThreadSetup, ThreadTask } from '../../src/stream/threads.js';
 import type { Process, World } from './world.js';
 
 type Listener = (value: never) => void;
 
 export class SimulatedThread implements Thread {
   readonly process: Process;
-  readonly #duties: WorkerDuties;
+  readonly #duties: ThreadDuties;
   readonly #listeners = new Map<string, Listener[]>();
   /** in each direction, messages keep their order */
   readonly #lastMs = { there: 0, back: 0 };
@@ -16,12 +16,12 @@ export class SimulatedThread implements Thread {
     readonly world: World,
     /** the evaluator's */
     readonly owner: Process,
-    setup: WorkerSetup,
+    setup: ThreadSetup,
   ) {
     this.process = world.start(`${owner.name} thread`);
     owner.onDeath.push(() => world.kill(this.process));
-    this.#duties = new WorkerDuties(setup, (answer) =>
-      this.#carry('back', owner, structuredClone(answer), (sent: WorkerAnswer) => this.#emit('message', sent)),
+    this.#duties = new ThreadDuties(setup, (answer) =>
+      this.#carry('back', owner, structuredClone(answer), (sent: ThreadAnswer) => this.#emit('message', sent)),
     );
   }
 
@@ -29,7 +29,7 @@ export class SimulatedThread implements Thread {
     this.#listeners.set(event, [...(this.#listeners.get(event) ?? []), listener]);
   }
 
-  postMessage(task: WorkerTask): void {
+  postMessage(task: ThreadTask): void {
     this.#carry('there', this.process, structuredClone(task), (sent) => this.#duties.receive(sent));
   }
 

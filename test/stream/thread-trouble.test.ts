@@ -15,7 +15,7 @@ import { Log } from '../../src/store/log.js';
 import type { LogRecord } from '../../src/store/record.js';
 import { EventHistory } from '../../src/stream/history.js';
 import { Series } from '../../src/stream/series.js';
-import { type PackedSnapshot, type WorkerResult, Workers } from '../../src/stream/workers.js';
+import { type PackedSnapshot, type ThreadResult, Threads } from '../../src/stream/threads.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
@@ -555,18 +555,18 @@ describe('streams in threads', () => {
       }
     }
 
-    const startWorkers = () => {
-      const results: WorkerResult[] = [];
-      const workers = new Workers({ threads: 1, budgetMs: 60_000, inlineMs: 4, auditEvery: 0 }, quiet);
+    const startThreads = () => {
+      const results: ThreadResult[] = [];
+      const threads = new Threads({ threads: 1, budgetMs: 60_000, inlineMs: 4, auditEvery: 0 }, quiet);
       const adopt = async () => {
         const snapshot = { state: packSnapshot(await stateOf()), position: 99 };
-        return workers.adopt('s', snapshot, { received: (result) => results.push(result), lost: () => assert.fail() });
+        return threads.adopt('s', snapshot, { received: (result) => results.push(result), lost: () => assert.fail() });
       };
-      return { results, workers, adopt };
+      return { results, threads, adopt };
     };
 
     it('a snapshot says by itself up to which record it goes', async () => {
-      const { results, workers, adopt } = startWorkers();
+      const { results, threads, adopt } = startThreads();
       try {
         const stream = await adopt();
         const positions: number[] = [];
@@ -597,15 +597,15 @@ describe('streams in threads', () => {
           ],
         );
       } finally {
-        await workers.stop();
+        await threads.stop();
       }
     });
 
-    it('nobody waits for a worker that was stopped', async () => {
-      const { workers, adopt } = startWorkers();
+    it('nobody waits for a thread that was stopped', async () => {
+      const { threads, adopt } = startThreads();
       const stream = await adopt();
       await stream.ready;
-      await workers.stop();
+      await threads.stop();
       assert.equal(await stream.window('t', PROFILE), undefined);
       await stream.snapshot(() => assert.fail('there is nothing to save'));
     });

@@ -1,9 +1,9 @@
 /**
- * Streams whose solves are heavy run in workers, so that sockets and all other streams never wait for them. A
- * WorkerStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that
+ * Heavy streams run in threads of their own, so that sockets and all other streams never wait for their solves. A
+ * ThreadStream is this thread's end of such a stream: it sends records on and keeps the status and the reports that
  * came back last. Records are applied in order, and none is dropped.
  *
- * This file owns the threads; what runs inside is `worker.ts`. A worker is started when the first stream needs it. When
+ * This file owns the threads; what runs inside is `thread.ts`. A thread is started when the first stream needs it. When
  * one dies its streams are lost here, and the log has them: each owner hears of it, and which record was being applied.
  */
 import { availableParallelism } from 'node:os';
@@ -20,15 +20,15 @@ import { idleAmong, type StreamInfo, type StreamStatus, type WindowView } from '
 import { type StreamOptions, seriesKey } from './stream.js';
 import type { Applied } from './stream-events.js';
 
-/** What a worker is asked to do, in this order for one stream; a stream that is rebuilt gets another number. */
-export type WorkerTask =
+/** What the other thread is asked to do, in this order for one stream; a stream that is rebuilt gets another number. */
+export type ThreadTask =
   | ({ type: 'adopt'; stream: number; name: string; ask: number } & PackedSnapshot)
   | { type: 'apply'; stream: number; position: number; record: Uint8Array }
   | { type: 'snapshot'; stream: number; ask: number }
   | { type: 'window'; stream: number; ask: number; tracker: string; profile: string }
   | { type: 'drop'; stream: number };
 
-export type WorkerAnswer =
+export type ThreadAnswer =
   | {
       type: 'applied';
       stream: number;
@@ -36,7 +36,7 @@ export type WorkerAnswer =
       status: StreamStatus | null;
       /** the newest reports, when more has become of them than the steps tell */
       reports: SentReport[] | null;
-      /** the worker does not know the stream, or any more */
+      /** the other thread does not know the stream, or no longer does */
       gone: boolean;
       error: string | null;
       /** milliseconds that it took */
@@ -48,11 +48,11 @@ export type SentStep = Omit<Applied, 'events'> & { events: SentEvent[] };
 
 export type PackedSnapshot = StreamSnapshot<Uint8Array>;
 
-/** A stream that a worker has adopted, or why it has not. */
+/** A stream that another thread has adopted, or why it has not. */
 export type Adopted = { status: StreamStatus; reports: SentReport[] } | { error: string };
 
-/** What a worker starts with. */
-export interface WorkerSetup {
+/** What the other thread starts with. */
+export interface ThreadSetup {
   options: StreamOptions;
   /** number of the stream and position of the record that are being worked on; zeros in between */
   running: Float64Array;
@@ -63,18 +63,18 @@ export interface WorkerSetup {
 
 /** A thread as it is seen from here. */
 export interface Thread {
-  postMessage(task: WorkerTask, transfer: ArrayBuffer[]): void;
-  on(event: 'message', listener: (answer: WorkerAnswer) => void): unknown;
+  postMessage(task: ThreadTask, transfer: ArrayBuffer[]): void;
+  on(event: 'message', listener: (answer: ThreadAnswer) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
   on(event: 'exit', listener: (code: number) => void): unknown;
   terminate(): Promise<unknown>;
 }
 
-export type StartThread = (setup: WorkerSetup) => Thread;
+export type StartThread = (setup: ThreadSetup) => Thread;
 
-/** What has come of a record that a worker has applied. */
-export interface WorkerResult {
-  stream: WorkerStream;
+/** What has come of a record that another thread has applied. */
+export interface ThreadResult {
+  stream: ThreadStream;
   position: number;
   record: LogRecord;
   steps: Applied[];
@@ -85,7 +85,7 @@ export interface WorkerResult {
   workMs: number;
 }
 
-/** How a worker died, for one of its streams. */
+/** How a thread died, for one of its streams. */
 export interface Death {
   reason: string;
   /** it died while it worked on this stream, or on none */
@@ -94,18 +94,18 @@ export interface Death {
   position: number;
 }
 
-/** Whoever answers for a stream in a worker. */
-export interface WorkerOwner {
-  received(result: WorkerResult): void;
-  /** its worker died */
-  lost(stream: WorkerStream, death: Death): void;
+/** Whoever answers for a stream in another thread. */
+export interface ThreadOwner {
+  received(result: ThreadResult): void;
+  /** its thread died */
+  lost(stream: ThreadStream, death: Death): void;
 }
 
 /** A stream as it was known where it ran until now. */
 type Known = Pick<RunningStream, 'status' | 'reports'>;
 
 /** unless told otherwise */
-const WORKERS_MAX = 8;
+const THREADS_MAX = 8;
 /**
  * Room for fresh objects in a thread. One that runs out of memory is given 16 MB by Node to end in: what survives a
  * collection of fresh objects, a third of this at most, must fit, or the whole process is aborted.
@@ -114,8 +114,8 @@ const YOUNG_MB = 32;
 /** bytes that a record rarely exceeds */
 const RECORD_BYTES = 4096;
 
-export class Workers {
-  readonly #threads: WorkerThread[] = [];
+export class Threads {
+  readonly #threads: StreamThread[] = [];
   /** how many there may be */
   readonly count: number;
   readonly #options: StreamOptions;
@@ -131,11 +131,11 @@ export class Workers {
     readonly logger: { error(event: string, fields: Record<string, unknown>): void },
     readonly around: { startThread?: StartThread; markPath?: string } = {},
   ) {
-    this.count = threads ?? Math.min(WORKERS_MAX, Math.max(1, availableParallelism() - 1));
+    this.count = threads ?? Math.min(THREADS_MAX, Math.max(1, availableParallelism() - 1));
     this.#options = { budgetMs, auditEvery, heavyMs: inlineMs };
   }
 
-  /** Streams in workers. */
+  /** How many streams run in them. */
   get streams(): number {
     return this.#threads.reduce((sum, thread) => sum + thread.streams.size, 0);
   }
@@ -145,28 +145,28 @@ export class Workers {
     return this.#threads.reduce((sum, thread) => sum + thread.pending, 0);
   }
 
-  /** A stream runs in a worker from now on, where its snapshot was made. */
-  adopt(name: string, snapshot: PackedSnapshot, owner: WorkerOwner, known?: Known): WorkerStream {
-    return new WorkerStream(++this.#lastStream, name, this.#emptiest(), snapshot, owner, known);
+  /** A stream runs in another thread from now on, where its snapshot was made. */
+  adopt(name: string, snapshot: PackedSnapshot, owner: ThreadOwner, known?: Known): ThreadStream {
+    return new ThreadStream(++this.#lastStream, name, this.#emptiest(), snapshot, owner, known);
   }
 
-  #emptiest(): WorkerThread {
+  #emptiest(): StreamThread {
     if (this.#threads.length < this.count && this.#threads.every((thread) => thread.streams.size > 0))
       this.#threads.push(this.#newThread());
     return this.#threads.reduce((a, b) => (b.streams.size < a.streams.size ? b : a));
   }
 
-  #newThread(): WorkerThread {
-    const { startThread = startWorker, markPath } = this.around;
+  #newThread(): StreamThread {
+    const { startThread = startNodeThread, markPath } = this.around;
     const taken = this.#threads.map(({ number }) => number);
     let number = 1;
     while (taken.includes(number)) number++;
     const setup = { options: this.#options, markPath, thread: number };
-    return new WorkerThread(startThread, setup, (thread, error) => this.#died(thread, error));
+    return new StreamThread(startThread, setup, (thread, error) => this.#died(thread, error));
   }
 
-  /** The streams of a worker that died are rebuilt elsewhere, without what it died of. */
-  #died(thread: WorkerThread, error: unknown): void {
+  /** The streams of a thread that died are rebuilt elsewhere, without what it died of. */
+  #died(thread: StreamThread, error: unknown): void {
     this.#threads.splice(this.#threads.indexOf(thread), 1);
     const message = 'a thread of the evaluation failed; nothing acked is lost: its streams are rebuilt from the log';
     const streams = [...thread.streams.values()];
@@ -185,22 +185,22 @@ export class Workers {
   }
 }
 
-const startWorker: StartThread = (setup) => {
+const startNodeThread: StartThread = (setup) => {
   // what the command line says for the main thread would hold here, too, whatever the limits below are
   setFlagsFromString('--max-semi-space-size=0');
-  return new Worker(new URL('./worker.js', import.meta.url), {
+  return new Worker(new URL('./thread.js', import.meta.url), {
     workerData: setup,
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
 };
 
-class WorkerThread {
-  readonly streams = new Map<number, WorkerStream>();
+class StreamThread {
+  readonly streams = new Map<number, ThreadStream>();
   readonly running = new Float64Array(new SharedArrayBuffer(2 * Float64Array.BYTES_PER_ELEMENT));
   /** records of all its streams that are not back yet */
   pending = 0;
-  readonly #worker: Thread;
+  readonly #thread: Thread;
   readonly #asks = new Map<number, (value: never) => void>();
   #lastAsk = 0;
   #stopped = false;
@@ -209,26 +209,26 @@ class WorkerThread {
 
   constructor(
     start: StartThread,
-    setup: Omit<WorkerSetup, 'running'>,
-    onDeath: (thread: WorkerThread, error: unknown) => void,
+    setup: Omit<ThreadSetup, 'running'>,
+    onDeath: (thread: StreamThread, error: unknown) => void,
   ) {
     this.number = setup.thread;
-    this.#worker = start({ ...setup, running: this.running });
-    this.#worker.on('message', (answer: WorkerAnswer) => {
+    this.#thread = start({ ...setup, running: this.running });
+    this.#thread.on('message', (answer: ThreadAnswer) => {
       if (this.#stopped) return;
       if (answer.type === 'applied') this.streams.get(answer.stream)?.receive(answer);
       else this.#resolve(answer.ask, answer.value as never);
     });
-    this.#worker.on('error', (error) => !this.#stopped && onDeath(this, error));
-    this.#worker.on('exit', (code) => !this.#stopped && onDeath(this, new Error(`it ended with code ${code}`)));
+    this.#thread.on('error', (error) => !this.#stopped && onDeath(this, error));
+    this.#thread.on('exit', (code) => !this.#stopped && onDeath(this, new Error(`it ended with code ${code}`)));
   }
 
-  post(task: WorkerTask, transfer: ArrayBuffer[] = []): void {
-    if (!this.#stopped) this.#worker.postMessage(task, transfer);
+  post(task: ThreadTask, transfer: ArrayBuffer[] = []): void {
+    if (!this.#stopped) this.#thread.postMessage(task, transfer);
   }
 
-  /** Undefined when the worker is stopped before it answers. */
-  ask<T>(task: (ask: number) => WorkerTask): Promise<T | undefined> {
+  /** Undefined when the thread is stopped before it answers. */
+  ask<T>(task: (ask: number) => ThreadTask): Promise<T | undefined> {
     if (this.#stopped) return Promise.resolve(undefined);
     const ask = ++this.#lastAsk;
     return new Promise((resolve) => {
@@ -245,11 +245,11 @@ class WorkerThread {
   async stop(): Promise<void> {
     this.#stopped = true;
     for (const ask of this.#asks.keys()) this.#resolve(ask, undefined as never);
-    await this.#worker.terminate();
+    await this.#thread.terminate();
   }
 }
 
-export class WorkerStream implements RunningStream {
+export class ThreadStream implements RunningStream {
   readonly evaluated = true;
   readonly readsUpTo = 0;
   readonly heavy = false;
@@ -270,9 +270,9 @@ export class WorkerStream implements RunningStream {
   constructor(
     readonly id: number,
     readonly name: string,
-    readonly thread: WorkerThread,
+    readonly thread: StreamThread,
     snapshot: PackedSnapshot,
-    public owner: WorkerOwner,
+    public owner: ThreadOwner,
     known?: Known,
   ) {
     thread.streams.set(id, this);
@@ -331,8 +331,8 @@ export class WorkerStream implements RunningStream {
     return null;
   }
 
-  /** The worker has applied the oldest record that is not back yet. */
-  receive({ steps: sent, status, reports, gone, error, workMs }: Extract<WorkerAnswer, { type: 'applied' }>): void {
+  /** The other thread has applied the oldest record that is not back yet. */
+  receive({ steps: sent, status, reports, gone, error, workMs }: Extract<ThreadAnswer, { type: 'applied' }>): void {
     const { position, record } = this.#pending.shift()!;
     this.thread.pending--;
     if (status) this.#status = status;

@@ -1,5 +1,5 @@
 /**
- * What a worker does: heavy streams run here. What `workers.ts` sends for one stream is done and answered in order;
+ * What a thread of heavy streams does. What `threads.ts` sends for one stream is done and answered in order;
  * streams take turns, record by record, so that none waits for the backlog of another. A window is wanted as it is now.
  */
 import { MarkSlot } from '../store/apply-mark.js';
@@ -8,15 +8,15 @@ import { type LogRecord, RecordReader } from '../store/record.js';
 import type { StreamPlan } from './plan.js';
 import { sentEvent, sentReport } from './sent-event.js';
 import { Stream } from './stream.js';
-import type { Adopted, PackedSnapshot, SentStep, WorkerAnswer, WorkerSetup, WorkerTask } from './workers.js';
+import type { Adopted, PackedSnapshot, SentStep, ThreadAnswer, ThreadSetup, ThreadTask } from './threads.js';
 
 /** records after which series may have started anew, without a report yet */
 const CHANGES: readonly LogRecord['kind'][] = ['open', 'configure', 'retire'];
 
 /** What takes its turn. */
-type Work = Exclude<WorkerTask, { type: 'drop' }>;
+type Work = Exclude<ThreadTask, { type: 'drop' }>;
 
-export class WorkerDuties {
+export class ThreadDuties {
   readonly #streams = new Map<number, Stream>();
   /** what waits, by stream; the one whose turn it is stands first */
   readonly #waiting = new Map<number, Work[]>();
@@ -24,14 +24,14 @@ export class WorkerDuties {
   readonly #mark: MarkSlot | null;
 
   constructor(
-    readonly setup: WorkerSetup,
-    readonly post: (answer: WorkerAnswer) => void,
+    readonly setup: ThreadSetup,
+    readonly post: (answer: ThreadAnswer) => void,
   ) {
     const { markPath, thread } = setup;
-    this.#mark = markPath === undefined ? null : MarkSlot.ofWorker(markPath, thread);
+    this.#mark = markPath === undefined ? null : MarkSlot.ofThread(markPath, thread);
   }
 
-  receive(task: WorkerTask): void {
+  receive(task: ThreadTask): void {
     if (task.type === 'drop') this.#drop(task.stream);
     else if (task.type === 'window' && this.#streams.has(task.stream)) this.#answer(task);
     else this.#enqueue(task);
@@ -88,7 +88,7 @@ export class WorkerDuties {
     return stream && packedSnapshot(stream);
   }
 
-  #adopt({ stream: id, name, state, position }: Extract<WorkerTask, { type: 'adopt' }>): Adopted {
+  #adopt({ stream: id, name, state, position }: Extract<ThreadTask, { type: 'adopt' }>): Adopted {
     try {
       const snapshot = { state: unpackSnapshot(state, `the snapshot of stream ${name}`), position };
       const stream = Stream.fromJSON(name, snapshot, this.setup.options);
@@ -99,7 +99,7 @@ export class WorkerDuties {
     }
   }
 
-  #apply({ stream: id, position, record: bytes }: Extract<WorkerTask, { type: 'apply' }>): WorkerAnswer {
+  #apply({ stream: id, position, record: bytes }: Extract<ThreadTask, { type: 'apply' }>): ThreadAnswer {
     const began = performance.now();
     const record = new RecordReader(Buffer.from(bytes.buffer), 0).read();
     const stream = this.#streams.get(id) ?? this.#open(id, record);
