@@ -5,7 +5,8 @@
  */
 import type { ClientObject, FeedClient } from '../client.js';
 import type { Box, Frame, Obj } from '../index.js';
-import { crossingScene, plazaFrames, randomFrom } from '../simulation/walkers.js';
+import { randomFrom } from '../simulation/random.js';
+import { crossingScene, plazaFrames } from '../simulation/walkers.js';
 import type { DemoFault, DemoFeeds, DemoScene } from './demo-scene.js';
 import { openFeed, type Pace } from './player.js';
 

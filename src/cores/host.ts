@@ -21,7 +21,7 @@ import type { StreamInfo, WindowView } from '../stream/status.js';
 import type { Logger } from '../telemetry/logger.js';
 import { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
-import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import { type LiveEvent, type ReportEvent, timeOf } from '../wire/events.js';
 import type { Cores } from './cores.js';
 import type { Questions } from './messages.js';
 import { addMeters, addSums, goOn, type MeterReadings, NO_SUMS, readMeters, withoutStream } from './meter-readings.js';
@@ -319,8 +319,6 @@ export class Host implements Cores, HelloDesk {
     await Promise.all(this.#workers.map((worker) => worker.stop()));
   }
 }
-
-const timeOf = (event: LiveEvent): number => ('atMs' in event ? (event.atMs ?? 0) : 0);
 
 /** Sizes add up; of times and of the disk that all share, what matters most. */
 function addGauges(each: StorageGauges[]): StorageGauges {

@@ -15,7 +15,7 @@ import type { LogOwner } from '../store/log-port.js';
 import { slotOf } from '../store/partition.js';
 import { asStorageFault } from '../store/storage-fault.js';
 import type { StreamEventsState } from '../stream/stream-events.js';
-import type { LiveEvent } from '../wire/events.js';
+import { type LiveEvent, timeOf } from '../wire/events.js';
 import { Quarantine } from './quarantine.js';
 import type { Logger } from './streams.js';
 
@@ -153,7 +153,7 @@ class Rearrangement {
     await this.#each(async (log, source) => {
       for (const { key, event } of await log.events()) kept.push({ key, source, event: event as LiveEvent });
     });
-    kept.sort((a, b) => timeOf(a) - timeOf(b) || a.source - b.source || (a.key < b.key ? -1 : 1));
+    kept.sort((a, b) => timeOf(a.event) - timeOf(b.event) || a.source - b.source || (a.key < b.key ? -1 : 1));
     for (const [n, { key, source, event }] of kept.entries()) {
       const position = this.#moved[source].get(Number.parseInt(key.slice(0, POSITION_DIGITS), 16));
       const place = eventKey(position ?? 0, 0).slice(0, POSITION_DIGITS) + key.slice(POSITION_DIGITS);
@@ -181,8 +181,6 @@ class Rearrangement {
     return { ...state, lastEntry: key === undefined ? null : { ...lastEntry, key } };
   }
 }
-
-const timeOf = ({ event }: Kept): number => ('atMs' in event ? (event.atMs ?? 0) : 0);
 
 const owner = (applied: () => number): LogOwner => ({
   now: () => Date.now(),

@@ -33,7 +33,7 @@ import { ClusterMeters, type PartitionReading } from '../telemetry/cluster-meter
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
-import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import { type LiveEvent, type ReportEvent, timeOf } from '../wire/events.js';
 import type { OpenIncident } from '../wire/incidents.js';
 import { Board, type MemberInfo } from './board.js';
 import { checkBrokers, connectBrokers, untilServed } from './brokers.js';
@@ -545,5 +545,3 @@ export class Member implements Cores {
     await this.connection.close();
   }
 }
-
-const timeOf = (event: LiveEvent): number => ('atMs' in event ? (event.atMs ?? 0) : 0);

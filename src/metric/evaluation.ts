@@ -1,7 +1,7 @@
 /**
  * The shapes that enter and leave the kernel. They are a contract: other programs are written against them.
  * Costs are to the p-th power and additive; `distance` is the p-th root of `cost.total`.
- * Components always come in the order localization, missed, false, switch.
+ * Components always come in the order of `COMPONENTS`.
  */
 
 export type Box = [left: number, top: number, width: number, height: number];
@@ -20,12 +20,9 @@ export interface Frame {
   tracker: Obj[];
 }
 
-export interface FrameCost {
-  localization: number;
-  missed: number;
-  false: number;
-  switch: number;
-}
+export const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
+
+export type FrameCost = Record<(typeof COMPONENTS)[number], number>;
 
 export interface Cost extends FrameCost {
   total: number;

@@ -1,15 +1,15 @@
 /** The figures of one series at one frame: those of the window that ends there, and those of the frame alone. */
-
+import { COMPONENTS, type FrameCost } from '../metric/evaluation.js';
 import type { LiveSeries } from './data/live-series.js';
 import { pointAt } from './data/trend.js';
 import { h, setText } from './kit/dom.js';
-import { COMPONENTS, type Costs, count, number } from './kit/format.js';
+import { count, number } from './kit/format.js';
 import type { ShownFrame } from './scene/frames.js';
 
 export interface Figure {
   k: number;
   distance: number;
-  cost: Costs;
+  cost: FrameCost;
   /** proven in time */
   exact: boolean;
 }

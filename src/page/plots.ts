@@ -5,11 +5,12 @@
  * owns uPlot.
  */
 import uPlot from 'uplot';
+import { COMPONENTS, type FrameCost } from '../metric/evaluation.js';
 import type { EventMessage } from './data/api.js';
 import type { Trend } from './data/trend.js';
 import { type Span, type UsualBand, usualBand } from './data/usual.js';
 import { h } from './kit/dom.js';
-import { brief, COMPONENTS, type Component, clock } from './kit/format.js';
+import { brief, clock } from './kit/format.js';
 import { theme } from './kit/theme.js';
 import { type FrameRange, LABEL, MARGIN } from './scene/ribbon.js';
 
@@ -233,7 +234,7 @@ export class Plots {
     }
     const strip = 4 * devicePixelRatio;
     spikes.forEach(({ signal, from, to }, n) => {
-      const colour = signal in colours ? colours[signal as Component] : colours.tracker;
+      const colour = signal in colours ? colours[signal as keyof FrameCost] : colours.tracker;
       span(from, to, colour, 0.1);
       span(from, to, colour, 1, bbox.top + (n % 3) * (strip + 1), strip);
     });
@@ -327,7 +328,7 @@ export const legend = (tracker: string, other: string | null): HTMLElement =>
     { class: 'legend' },
     other !== null && h('li', {}, h('span', { class: 'swatch line' }), tracker),
     other !== null && h('li', {}, h('span', { class: 'swatch line compared' }), other),
-    ...COMPONENTS.map((name: Component) =>
+    ...COMPONENTS.map((name: keyof FrameCost) =>
       h('li', {}, h('span', { class: `swatch ${name}`, 'aria-hidden': 'true' }), name),
     ),
     h(

@@ -2,7 +2,7 @@
  * One series, or two trackers of one stream side by side: scene, figures, time, ribbon, events, and what if. It draws
  * only in animation frames and only after a change; text, plots and ribbon are updated at a slower pace.
  */
-
+import type { SeriesId } from '../wire/series-key.js';
 import { IncidentCard } from './controls/incident-controls.js';
 import { WhatIf } from './controls/what-if.js';
 import { ApiError, type EventMessage } from './data/api.js';
@@ -13,7 +13,7 @@ import { expectedDistance } from './data/usual.js';
 import { EventTable } from './events-view.js';
 import { describe, Figures, figureAt, sentence, totalOf } from './figures.js';
 import { download, h, setText, toggle, watchVisible } from './kit/dom.js';
-import { duration, keyOf, moment, momentOf, type Route, type SeriesId, seriesLink, unitOf } from './kit/format.js';
+import { duration, keyOf, moment, momentOf, type Route, seriesLink, unitOf } from './kit/format.js';
 import { onThemeChange } from './kit/theme.js';
 import { legend, Plots, spansOf } from './plots.js';
 import { Background } from './scene/background.js';

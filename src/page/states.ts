@@ -2,11 +2,12 @@
  * What is wrong when figures do not simply arrive, and what to do about it. One banner at a time, the most serious
  * first.
  */
+import type { SeriesId } from '../wire/series-key.js';
 import type { FindingState, StreamState } from './data/api.js';
 import type { Board } from './data/board.js';
 import type { LiveSeries } from './data/live-series.js';
 import { h, setText } from './kit/dom.js';
-import { duration, number, type SeriesId } from './kit/format.js';
+import { duration, number } from './kit/format.js';
 import type { Liveness } from './scene/transport.js';
 
 export interface State {

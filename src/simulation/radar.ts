@@ -4,8 +4,8 @@
  * beyond the radar's range: the reference knows only a part, the tracker sees only a part. Invariant: seeded, so the
  * same on every machine; the faults built in are listed, so that what is found can be compared with them.
  */
+import { type Random, randomFrom } from './random.js';
 import type { Fault } from './walkers.js';
-import { randomFrom } from './walkers.js';
 
 /** Where the radar stands, in degrees, how far it sees, and how far around it everybody must have a transponder. */
 export const RADAR = { at: [51.15, -0.19] as [number, number], nearest: 1000, range: 60_000, mandatory: 25_000 };
@@ -52,8 +52,6 @@ interface Target {
   equipped: boolean;
   placeAt(t: number): Place;
 }
-
-type Random = () => number;
 
 const AIRLINERS = 16;
 const LIGHT = 2;

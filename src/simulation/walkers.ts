@@ -5,8 +5,8 @@
  * Invariant: seeded, so the same frames on every machine; the faults built in are listed, so that what is found can be
  * compared with them.
  */
-
 import type { Box, Frame, Obj } from '../metric/evaluation.js';
+import { type Random, randomFrom } from './random.js';
 
 /** One fault put into the scene on purpose. */
 export interface Fault {
@@ -33,8 +33,6 @@ interface Walker {
   size: number;
 }
 
-type Random = () => number;
-
 const FRAMES = 300;
 const WIDTH = 1280;
 const HEIGHT = 720;
@@ -59,17 +57,6 @@ const FAULTS: Fault[] = [
   { from: 230, to: 230, what: "walker 4's track breaks once more" },
   { from: 240, to: 279, what: 'a burst of clutter: single false boxes' },
 ];
-
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
-export function randomFrom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** The scene, built anew. */
 export function crossingScene(seed = 7): SimulatedScene {

@@ -18,7 +18,7 @@ import {
   readHeader,
   writeHeader,
 } from './commit.js';
-import { Coverage } from './coverage.js';
+import { CoveredRecords } from './covered-records.js';
 import {
   COMMITS,
   checkVersion,
@@ -78,7 +78,7 @@ export class Log implements DurableLog {
   #publishedUpTo = 0;
   /** the floor of the run before; null once its records have been read */
   #recoveredFloor: number | null = null;
-  readonly #coverage = new Coverage();
+  readonly #covered = new CoveredRecords();
   readonly #inventory = { snapshots: new Inventory(), events: new Inventory() };
   readonly #acked: AckedMark;
   /** what was found damaged; complete once the records have been read */
@@ -171,7 +171,7 @@ export class Log implements DurableLog {
     this.#setExtra(`s${stream}`, seal(`s${stream}`, value));
     const twin = positionOperation(stream, position);
     this.#setExtra(twin.key, twin.value);
-    this.#coverage.addSnapshot(stream, position, state === null);
+    this.#covered.addSnapshot(stream, position, state === null);
   }
 
   /** Stores an event of the history with the next commit, or with null removes it; the key decides its place. */
@@ -277,12 +277,12 @@ export class Log implements DurableLog {
       for (const stored of this.#readCommit(key, value, continuity)) {
         const { position, record } = stored;
         if (record.kind === 'part') continuity.part(record.stream, record.tracker, record.part.seq);
-        if (this.#coverage.covers(record.stream, position)) continue;
-        this.#coverage.addRecord(record.stream, position);
+        if (this.#covered.covers(record.stream, position)) continue;
+        this.#covered.addRecord(record.stream, position);
         yield stored;
       }
     continuity.end(last);
-    this.#addDamage([...continuity.damage, ...continuity.suspects(this.#coverage.snapshots())]);
+    this.#addDamage([...continuity.damage, ...continuity.suspects(this.#covered.snapshots())]);
     this.#recoveredFloor = null;
   }
 
@@ -334,7 +334,7 @@ export class Log implements DurableLog {
     const positions = await this.#loadSnapshots();
     await this.#readEnds(Math.max(this.#acked.read(), 0, ...positions.values()));
     for (const [stream, position] of positions)
-      if (!this.#coverage.covers(stream, position)) this.#loseStream(stream, 'its last snapshot is lost');
+      if (!this.#covered.covers(stream, position)) this.#loseStream(stream, 'its last snapshot is lost');
     await this.#checkInventory();
   }
 
@@ -343,7 +343,7 @@ export class Log implements DurableLog {
     for await (const [key, sealed] of this.#readable(SNAPSHOTS, 'the snapshots')) {
       this.#inventory.snapshots.set(key, sealed);
       const value = unseal(key, sealed);
-      if (value) this.#coverage.addSnapshot(key.slice(1), value.readDoubleLE(0), value.length === 8);
+      if (value) this.#covered.addSnapshot(key.slice(1), value.readDoubleLE(0), value.length === 8);
     }
     const positions = new Map<string, number>();
     for await (const [key, sealed] of this.#readable(POSITIONS, 'the positions of snapshots')) {
@@ -410,7 +410,7 @@ export class Log implements DurableLog {
   /** Every record before this position is covered by a snapshot. */
   #floor(): number {
     // until the old records have been read, nobody knows whose they are
-    return this.#coverage.floor(this.#recoveredFloor ?? this.#nextPosition);
+    return this.#covered.floor(this.#recoveredFloor ?? this.#nextPosition);
   }
 
   #behind(): StorageFault {
@@ -496,7 +496,7 @@ export class Log implements DurableLog {
     if (batches.length > 0 && this.#retention.oldestMs === 0) this.#retention.oldestMs = this.#owner.now();
     for (const batch of batches) {
       this.#nextPosition = batch.first + batch.records.length;
-      for (let n = 0; n < batch.records.length; n++) this.#coverage.addRecord(batch.records[n].stream, batch.first + n);
+      for (let n = 0; n < batch.records.length; n++) this.#covered.addRecord(batch.records[n].stream, batch.first + n);
       this.#owner.committed(batch.first, batch.records);
       batch.resolve();
       if (this.#spareWriters.length < SPARE_WRITERS_MAX) this.#spareWriters.push(batch.writer);
@@ -566,8 +566,8 @@ export class Log implements DurableLog {
     if (!this.#retention.isDue(this.#bytesBefore, now)) return;
     const remove = (key: string) => void this.#extras.set(key, null);
     const held = await this.#retention.drop(this.#db, this.#bytesBefore, now, this.#floor(), remove);
-    if (held) this.#owner.heldBack(this.#coverage.oldest());
-    for (const stream of this.#coverage.dropRetired(this.#floor()))
+    if (held) this.#owner.heldBack(this.#covered.oldest());
+    for (const stream of this.#covered.dropRetired(this.#floor()))
       for (const key of [`s${stream}`, `p${stream}`]) this.#setExtra(key, null);
     this.#retention.reclaimSpace(this.#db);
   }

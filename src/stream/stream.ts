@@ -2,7 +2,6 @@
  * Everything known about one stream: how its feeds are paired, its series, and its events. Its state is a function of
  * its log records: `apply` is the only way to change it, and the same records give the same events.
  */
-
 import { type DetectorNews, incidentsIn, SpikeDetector, spikesIn } from '../incidents/detector.js';
 import type { IncidentState } from '../incidents/incident.js';
 import { InputError } from '../metric/input-error.js';
@@ -18,7 +17,7 @@ import type { FeedId } from '../wire/feed.js';
 import { type FindingName, WIRING_MISTAKES } from '../wire/findings.js';
 import type { OpenIncident } from '../wire/incidents.js';
 import { dimensionsOf } from '../wire/objects.js';
-import { seriesKey as keyOfSeries } from '../wire/series-key.js';
+import { seriesKey } from '../wire/series-key.js';
 import { Allowance, type AllowanceState } from './allowance.js';
 import { type CompanionStates, Companions } from './companions.js';
 import { FeedLedger, type FeedState } from './feed-ledger.js';
@@ -114,7 +113,7 @@ export class Stream implements RunningStream {
       ? Pairing.fromJSON(state.pairing, pairing, reports, isGeodetic(plan))
       : new Pairing(pairing, reports, isGeodetic(plan));
     for (const one of state?.series ?? [])
-      this.#series.set(seriesKey(one.tracker, one.profile), this.#judged(Series.fromJSON(one, solve, spikes)));
+      this.#series.set(keyInStream(one.tracker, one.profile), this.#judged(Series.fromJSON(one, solve, spikes)));
     for (const event of state?.spikes ?? []) this.#spikes.set(spikeKey(event), event);
     this.#restoreDormant(state?.dormant ?? [], state?.dormantIncidents ?? []);
     for (const event of state?.spikes ?? []) this.#gatherStored(event);
@@ -126,7 +125,7 @@ export class Stream implements RunningStream {
     incidents: NonNullable<StreamState['dormantIncidents']>,
   ): void {
     const names = new Map(
-      this.spikes().map(({ tracker, profile }) => [seriesKey(tracker, profile), { tracker, profile }]),
+      this.spikes().map(({ tracker, profile }) => [keyInStream(tracker, profile), { tracker, profile }]),
     );
     for (const [key, { tracker, profile }] of incidents) names.set(key, { tracker, profile });
     const [bySpikes, byIncidents] = [new Map(spikes), new Map(incidents.map(([key, , own]) => [key, own]))];
@@ -142,7 +141,7 @@ export class Stream implements RunningStream {
   /** A spike that lasts, of a version that had no incidents. */
   #gatherStored(event: SpikeEvent): void {
     const { tracker, profile, at, t, atMs } = event;
-    const key = seriesKey(tracker, profile);
+    const key = keyInStream(tracker, profile);
     const detector = this.#series.get(key)?.detector ?? this.#dormant.get(key)?.detector;
     detector?.adopt(event, { k: at, t, atMs });
   }
@@ -301,7 +300,7 @@ export class Stream implements RunningStream {
 
   /** A series that has ended starts anew when its tracker comes back. */
   #openSeries(tracker: string, profile: string): void {
-    const key = seriesKey(tracker, profile);
+    const key = keyInStream(tracker, profile);
     const known = this.#series.get(key);
     if (known && !known.ended) return;
     if (known) this.#companions.drop(tracker);
@@ -340,7 +339,7 @@ export class Stream implements RunningStream {
     this.#allowance.observe(step);
     const budgetMs = this.#allowance.budgetMs(tracker, this.#series.size);
     for (const profile of Object.keys(this.#plan.profiles)) {
-      const series = this.#series.get(seriesKey(tracker, profile));
+      const series = this.#series.get(keyInStream(tracker, profile));
       if (!series) continue;
       try {
         const pushed = series.push(step, budgetMs);
@@ -436,7 +435,7 @@ export class Stream implements RunningStream {
 
   #removeSeries(series: Series, news: readonly DetectorNews[]): void {
     const { tracker, profile } = series;
-    this.#series.delete(seriesKey(tracker, profile));
+    this.#series.delete(keyInStream(tracker, profile));
     this.#emitNews(series, news);
     series.dispose();
     this.#events.emit({ type: 'retired', stream: this.name, tracker, profile });
@@ -472,7 +471,7 @@ export class Stream implements RunningStream {
     const { tracker, profile, detector } = series;
     const news = detector?.retire(series.moment(this.#events.atMs)) ?? [];
     if (detector?.alarmed || detector?.open)
-      this.#dormant.set(seriesKey(tracker, profile), { tracker, profile, detector });
+      this.#dormant.set(keyInStream(tracker, profile), { tracker, profile, detector });
     this.#removeSeries(series, news);
   }
 
@@ -535,7 +534,7 @@ export class Stream implements RunningStream {
   }
 
   window(tracker: string, profile: string): WindowView | undefined {
-    const series = this.#series.get(seriesKey(tracker, profile));
+    const series = this.#series.get(keyInStream(tracker, profile));
     if (!series?.report || !series.mark) return undefined;
     const { params, mark, report } = series;
     return {
@@ -589,7 +588,7 @@ export class Stream implements RunningStream {
 }
 
 /** The key of a series within its stream. */
-export const seriesKey = (tracker: string, profile: string) => keyOfSeries('', tracker, profile);
+export const keyInStream = (tracker: string, profile: string) => seriesKey('', tracker, profile);
 
 const unjudgedWords = ({ k, count, over }: Unjudged) => ({
   message: over
@@ -597,4 +596,4 @@ const unjudgedWords = ({ k, count, over }: Unjudged) => ({
     : `frames from ${k} on are not judged: their windows could not be proven in time; evaluation.budgetMs and .threads give more`,
 });
 
-const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${seriesKey(tracker, profile)}\n${signal}`;
+const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${keyInStream(tracker, profile)}\n${signal}`;

@@ -17,7 +17,7 @@ import type { StreamPlan } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { receivedEvent, type SentEvent, type SentReport } from './sent-event.js';
 import { idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
-import { type StreamOptions, seriesKey } from './stream.js';
+import { keyInStream, type StreamOptions } from './stream.js';
 import type { Applied } from './stream-events.js';
 
 /** What the other thread is asked to do, in this order for one stream; a stream that is rebuilt gets another number. */
@@ -349,7 +349,7 @@ export class ThreadStream implements RunningStream {
 
   /** The newest report of a series; scores and numbers come at a stride, so the last ones stay. */
   #keep(event: ReportEvent): void {
-    const key = seriesKey(event.tracker, event.profile);
+    const key = keyInStream(event.tracker, event.profile);
     const before = this.#reports.get(key);
     const scores = event.scores ?? before?.scores;
     const performance = event.performance ?? before?.performance;
@@ -374,7 +374,7 @@ export class ThreadStream implements RunningStream {
 
   /** In the order of the stream's own, whichever series came to a report first. */
   reports(): ReportEvent[] {
-    const order = this.#status?.info.series.map(({ tracker, profile }) => seriesKey(tracker, profile)) ?? [];
+    const order = this.#status?.info.series.map(({ tracker, profile }) => keyInStream(tracker, profile)) ?? [];
     const inOrder = order.flatMap((key) => this.#reports.get(key) ?? []);
     return inOrder.length === this.#reports.size ? inOrder : [...this.#reports.values()];
   }

@@ -1,5 +1,5 @@
 /** The metrics of a series (stream, tracker, profile): its window, what is settled, its spikes, scores and audits. */
-import type { Audit, Count } from '../metric/evaluation.js';
+import { type Audit, COMPONENTS, type Count } from '../metric/evaluation.js';
 import type { ClassTotal, SpikeReading } from '../wire/events.js';
 import { seriesKey } from '../wire/series-key.js';
 import type { SeriesMeter } from './meters.js';
@@ -7,7 +7,6 @@ import type { Sample, Sampled, Scrape } from './spec.js';
 
 const SERIES = ['stream', 'tracker', 'profile'];
 const KINDS = ['proper', 'missed', 'false'] as const;
-const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
 
 const perSeries = (value: (meter: SeriesMeter) => number) =>
   function* ({ meters }: Scrape): Iterable<Sample> {

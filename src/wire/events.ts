@@ -161,6 +161,9 @@ export type LiveEvent = Numbered &
     | IncidentEvent
   );
 
+/** When it happened, in epoch milliseconds: events of several histories are sorted by it; 0 when it does not say. */
+export const timeOf = (event: LiveEvent): number => ('atMs' in event ? (event.atMs ?? 0) : 0);
+
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected', 'skipped'];
 
 /** Two events of the same kind about the same feed as one, or null when they must stay apart. */

@@ -5,7 +5,7 @@
 import type { Console } from '../console/console.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
 import { drawTable, screenOf } from '../console/table.js';
-import { type FrameCost, measureFrameCost } from './frame-cost.js';
+import { type FrameDemand, measureFrameDemand } from './frame-demand.js';
 
 const OPTIONS: OptionGroup = {
   options: {
@@ -52,7 +52,7 @@ export interface ClusterSize {
   streamsPerPartition: number;
 }
 
-export function clusterSize(streams: number, fps: number, cost: FrameCost): ClusterSize {
+export function clusterSize(streams: number, fps: number, cost: FrameDemand): ClusterSize {
   const framesPerSecond = streams * fps * FEEDS;
   const cores = (us: number) => (framesPerSecond * us) / 1e6;
   const logMegabytesPerSecond = (framesPerSecond * cost.logBytes) / 1e6;
@@ -89,7 +89,7 @@ export function concerns({ streamsPerPartition, diskMegabytesPerSecond, series }
 export async function runSize(
   args: string[],
   { out }: Pick<Console, 'out'>,
-  measure: (objects: number) => FrameCost = measureFrameCost,
+  measure: (objects: number) => FrameDemand = measureFrameDemand,
 ): Promise<void> {
   const line = new CommandLine('cluster size', [OPTIONS], args);
   if (line.has('help')) return void out.write(HELP);
@@ -103,7 +103,7 @@ export async function runSize(
   out.write(line.has('json') ? `${JSON.stringify({ streams, fps, objects, cost, size })}\n` : textOf(cost, size));
 }
 
-function textOf(cost: FrameCost, size: ClusterSize): string {
+function textOf(cost: FrameDemand, size: ClusterSize): string {
   const number = (value: number) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toPrecision(2));
   const rows: Array<[string, string, string]> = [
     ['frames a second', number(size.framesPerSecond), ''],

@@ -3,7 +3,7 @@
  * every event on the way. With the settings of then it is what the evaluator said; with others, what it would have
  * said.
  */
-import type { Count, FrameCost, Report } from '../../metric/evaluation.js';
+import { COMPONENTS, type Count, type FrameCost, type Report } from '../../metric/evaluation.js';
 import type { LogRecord } from '../../store/record.js';
 import type { StreamPlan } from '../../stream/plan.js';
 import { Stream } from '../../stream/stream.js';
@@ -25,7 +25,6 @@ export interface SeriesJudgement {
 
 /** nobody waits: what settles is what an endless budget settles */
 const BUDGET_MS = 600_000;
-const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
 const COUNTS = ['proper', 'missed', 'false', 'switches'] as const;
 
 export class Judgement {

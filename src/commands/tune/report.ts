@@ -2,8 +2,7 @@
  * The report on a tuning: one HTML file with the choice and what it means, the two increment plots with the intervals,
  * pairs to look at in order of distance, and what each tracker would score. Needs no script and no network.
  */
-
-import type { Box, FrameCost, Obj } from '../../metric/evaluation.js';
+import { type Box, COMPONENTS, type FrameCost, type Obj } from '../../metric/evaluation.js';
 import { drawChart, legend } from '../../report/chart.js';
 import { html, type Markup } from '../../report/markup.js';
 import { drawPage, section, table, tidy } from '../../report/page.js';
@@ -13,7 +12,6 @@ import type { Candidate, Tuning } from '../../tuning/tuning.js';
 import { digits, inUnit } from '../../tuning/words.js';
 import { exactness, percent, whole } from '../console/numbers.js';
 import {
-  COMPONENTS,
   choiceRows,
   choiceWords,
   digits5,

@@ -2,8 +2,7 @@
  * A tuning in text: the increments drawn in characters, the intervals, the choice and what it means, the scores, and
  * the profile as a section of the configuration.
  */
-
-import type { FrameCost } from '../../metric/evaluation.js';
+import { COMPONENTS } from '../../metric/evaluation.js';
 import type { IntervalName } from '../../tuning/intervals.js';
 import type { TuningScore } from '../../tuning/profile-scores.js';
 import { ADMISSIBLE_SHARE_MAX, type Candidate, type Choice, type Tuning } from '../../tuning/tuning.js';
@@ -25,7 +24,6 @@ const PLOT_CHARS_MAX = 80;
 const TEXT_CHARS_MAX = 100;
 const EIGHTHS = ' ▁▂▃▄▅▆▇█';
 const COLORS: Record<IntervalName, number> = { growth: 75, plateau: 114, distant: 221, none: 245 };
-export const COMPONENTS: Array<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
 /** The summary, ready to print. */
 export function drawSummary(tuning: Tuning, screen: Screen): string {

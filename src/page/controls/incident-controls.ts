@@ -2,10 +2,11 @@
  * What people do about an incident: acknowledge it, close it, or mute its series for a while. Each answer is shown
  * where the button is; what was said before is said beside it.
  */
+import type { SeriesId } from '../../wire/series-key.js';
 import { ApiError, type IncidentState, postIncident, type RateState } from '../data/api.js';
 import type { Board } from '../data/board.js';
 import { h, setText } from '../kit/dom.js';
-import { brief, clock, count, duration, keyOf, type SeriesId, seriesLink } from '../kit/format.js';
+import { brief, clock, count, duration, keyOf, seriesLink } from '../kit/format.js';
 
 const MUTES: Array<[text: string, minutes: number]> = [
   ['15 min', 15],

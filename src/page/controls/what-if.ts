@@ -4,11 +4,12 @@
  * Invariant: at most one question is with the worker; of those asked meanwhile only the last is sent.
  */
 import type { Evaluation } from '../../metric/evaluation.js';
+import { COMPONENTS } from '../../metric/evaluation.js';
 import type { Params } from '../../metric/params.js';
 import type { WindowState } from '../data/api.js';
 import type { Answer, Question } from '../data/what-if-worker.js';
 import { h, setText, toggle } from '../kit/dom.js';
-import { COMPONENTS, count, number } from '../kit/format.js';
+import { count, number } from '../kit/format.js';
 import { paramsOf, type SwitchNotion, tidy, type Wish, wishOf, yamlOf } from './profile-words.js';
 
 declare const WORKER_FILE: string;

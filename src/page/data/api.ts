@@ -1,7 +1,7 @@
 /** The HTTP interface of the evaluator, called with the reader's token. The shapes are those of the wire contract. */
-import type { Assigned, Evaluation, FrameEvaluation, Obj } from '../../metric/evaluation.js';
+import type { Assigned, Evaluation, FrameCost, FrameEvaluation, Obj } from '../../metric/evaluation.js';
 import type { Params } from '../../metric/params.js';
-import type { Costs, SeriesId } from '../kit/format.js';
+import type { SeriesId } from '../../wire/series-key.js';
 import type { SceneFacts } from '../scene/backdrop.js';
 
 const TOKEN_KEY = 'tgospa-token';
@@ -97,7 +97,7 @@ export interface StreamState {
   incidents: IncidentState[];
 }
 
-export type TrendColumns = SeriesId & Record<'k' | 'atMs' | 'distance' | 'exact' | keyof Costs, number[]>;
+export type TrendColumns = SeriesId & Record<'k' | 'atMs' | 'distance' | 'exact' | keyof FrameCost, number[]>;
 
 export interface WindowFrame {
   k: number;
@@ -131,7 +131,7 @@ export interface ReportMessage extends SeriesId {
   receivedMs: number;
   skipped?: number;
   window: Omit<Evaluation, 'perFrame'>;
-  newest: { cost: Costs; count: FrameEvaluation['count']; assignment: Assigned[] };
+  newest: { cost: FrameCost; count: FrameEvaluation['count']; assignment: Assigned[] };
   objects?: { reference: Obj[]; tracker: Obj[] };
 }
 

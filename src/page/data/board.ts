@@ -3,8 +3,9 @@
  * reads one paced connection to /v1/live, and /v1/streams every few seconds.
  * Invariant: events and sparklines are bounded; everything else is bounded by the number of series.
  */
-
-import { type Costs, keyOf, type SeriesId } from '../kit/format.js';
+import type { FrameCost } from '../../metric/evaluation.js';
+import type { SeriesId } from '../../wire/series-key.js';
+import { keyOf } from '../kit/format.js';
 import {
   ApiError,
   type EventMessage,
@@ -39,7 +40,7 @@ export interface SeriesState extends SeriesId {
   judged: boolean;
   k: number | null;
   distance: number;
-  cost: Costs;
+  cost: FrameCost;
   exact: boolean;
   receivedMs: number;
   spark: number[];
@@ -51,7 +52,7 @@ export interface Spike extends SeriesId {
   event: EventMessage;
 }
 
-const NO_COST: Costs = { localization: 0, missed: 0, false: 0, switch: 0 };
+const NO_COST: FrameCost = { localization: 0, missed: 0, false: 0, switch: 0 };
 
 export class Board {
   readonly series = new Map<string, SeriesState>();

@@ -4,7 +4,8 @@
  * somebody looks closely (pause, scrub): only then is every assignment that of the whole window.
  */
 import type { Evaluation } from '../../metric/evaluation.js';
-import { COMPONENTS, type Costs, type SeriesId } from '../kit/format.js';
+import { COMPONENTS, type FrameCost } from '../../metric/evaluation.js';
+import type { SeriesId } from '../../wire/series-key.js';
 import { FrameBuffer, type NewFrame } from '../scene/frames.js';
 import { ApiError, getTrend, getWindow, type ReportMessage, type TrendColumns, type WindowState } from './api.js';
 import type { Past } from './past.js';
@@ -106,7 +107,7 @@ export class LiveSeries {
   #pushTrend(
     k: number,
     atMs: number,
-    { distance, cost, exact }: Pick<Evaluation, 'distance' | 'exact'> & { cost: Costs },
+    { distance, cost, exact }: Pick<Evaluation, 'distance' | 'exact'> & { cost: FrameCost },
   ): void {
     const { trend } = this;
     if (k <= trend.k[trend.k.length - 1]) return;

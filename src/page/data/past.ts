@@ -2,8 +2,9 @@
  * A stretch of the past of one series: frames from the evaluator's log, judged again by the kernel in a worker of this
  * browser, so that looking back costs the evaluator nothing but reading.
  */
+import { COMPONENTS } from '../../metric/evaluation.js';
 import { MOMENT_FORMAT, MOMENT_VERSION, type SavedMoment } from '../../wire/moment.js';
-import type { SeriesId } from '../kit/format.js';
+import type { SeriesId } from '../../wire/series-key.js';
 import { FrameBuffer } from '../scene/frames.js';
 import { getPast, type PastState } from './api.js';
 import { emptyTrend, type Trend } from './trend.js';
@@ -68,7 +69,7 @@ function pastOf(state: PastState, judged: JudgedFrame[]): Past {
     trend.atMs.push(frame.atMs);
     trend.distance.push(distance);
     trend.exact.push(exact ? 1 : 0);
-    for (const name of ['localization', 'missed', 'false', 'switch'] as const) trend.cost[name].push(cost[name]);
+    for (const name of COMPONENTS) trend.cost[name].push(cost[name]);
   });
   // what only fills the window has no figures of its own
   frames.frames = frames.frames.slice(state.lead);

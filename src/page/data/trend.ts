@@ -1,5 +1,5 @@
 /** Distance and costs over time, in columns. */
-import type { Costs } from '../kit/format.js';
+import type { FrameCost } from '../../metric/evaluation.js';
 
 /** Columns of equal length in order of k: distance and costs of the window that ends there. */
 export interface Trend {
@@ -8,7 +8,7 @@ export interface Trend {
   distance: number[];
   /** 1 where distance and costs are proven */
   exact: number[];
-  cost: Record<keyof Costs, number[]>;
+  cost: Record<keyof FrameCost, number[]>;
 }
 
 export const emptyTrend = (): Trend => ({
@@ -22,7 +22,7 @@ export const emptyTrend = (): Trend => ({
 /** Distance and costs in row n. */
 export const pointAt = (trend: Trend, n: number) => ({ distance: trend.distance[n], cost: costAt(trend, n) });
 
-const costAt = ({ cost }: Trend, n: number): Costs => ({
+const costAt = ({ cost }: Trend, n: number): FrameCost => ({
   localization: cost.localization[n],
   missed: cost.missed[n],
   false: cost.false[n],

@@ -1,17 +1,7 @@
 /** Numbers, times and names as people read them, and the addresses of views. */
+import { type SeriesId, seriesKey } from '../../wire/series-key.js';
 
-export const COMPONENTS = ['localization', 'missed', 'false', 'switch'] as const;
-export type Component = (typeof COMPONENTS)[number];
-export type Costs = Record<Component, number>;
-
-export interface SeriesId {
-  stream: string;
-  tracker: string;
-  profile: string;
-}
-
-/** Names have no line breaks. */
-export const keyOf = ({ stream, tracker, profile }: SeriesId) => `${stream}\n${tracker}\n${profile}`;
+export const keyOf = ({ stream, tracker, profile }: SeriesId) => seriesKey(stream, tracker, profile);
 
 /** Three significant digits, thousands as k and M; never in exponents where people would not expect them. */
 export function number(value: number): string {

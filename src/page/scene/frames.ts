@@ -4,8 +4,7 @@
  * replaces it with the window's, which is the cheapest over all its frames together.
  * Invariant: frames are in order of k; at most FRAMES_MAX of them, and OBJECTS_MAX objects in all, the newest ones.
  */
-import type { Assigned, Count, Obj } from '../../metric/evaluation.js';
-import type { Costs } from '../kit/format.js';
+import type { Assigned, Count, FrameCost, Obj } from '../../metric/evaluation.js';
 
 export const FRAMES_MAX = 1200;
 const OBJECTS_MAX = 400_000;
@@ -33,7 +32,7 @@ export interface ShownFrame {
   reference: Side;
   tracker: Side;
   assignment: Assigned[];
-  cost: Costs;
+  cost: FrameCost;
   count: Count;
   /** of every truth: position of its track when they are a proper pair, -1 when it is missed, -2 when not judged */
   trackOf: Int32Array;
@@ -50,7 +49,7 @@ export interface Bounds {
   bottom: number;
 }
 
-type Judged = { assignment: Assigned[]; cost: Costs; count: Count };
+type Judged = { assignment: Assigned[]; cost: FrameCost; count: Count };
 export type NewFrame = { k: number; t?: number; reference: Obj[]; tracker: Obj[] } & Judged;
 
 export class FrameBuffer {

@@ -1,7 +1,7 @@
 /** `tgospa cluster size`: the model is arithmetic on what was measured, and what breaks first is told. */
 import { strict as assert } from 'node:assert';
 import { runCluster } from '../../../src/commands/cluster/cluster.js';
-import { measureFrameCost } from '../../../src/commands/cluster/frame-cost.js';
+import { measureFrameDemand } from '../../../src/commands/cluster/frame-demand.js';
 import { clusterSize, concerns, runSize } from '../../../src/commands/cluster/size.js';
 import { UsageError } from '../../../src/commands/console/options.js';
 
@@ -47,8 +47,8 @@ describe('tgospa cluster size', () => {
   });
 
   it('measures frames of the size asked for', () => {
-    const small = measureFrameCost(5, BRIEFLY);
-    const large = measureFrameCost(20, BRIEFLY);
+    const small = measureFrameDemand(5, BRIEFLY);
+    const large = measureFrameDemand(20, BRIEFLY);
     for (const cost of [small, large]) for (const [name, value] of Object.entries(cost)) assert.ok(value > 0, name);
     assert.ok(large.logBytes > 2 * small.logBytes && large.jsonBytes > 2 * small.jsonBytes);
     assert.ok(large.snapshotBytes > 1.5 * small.snapshotBytes);

@@ -2,11 +2,9 @@
  * Several trackers ranked under one profile: a table, best first, and one sentence per tracker on where its cost comes
  * from. Costs are to the power of the exponent and add up; the distance is the root of their sum.
  */
-
-import type { Evaluation, FrameCost } from '../../../metric/evaluation.js';
+import { COMPONENTS, type Evaluation, type FrameCost } from '../../../metric/evaluation.js';
 import { exactness, percent, whole } from '../../console/numbers.js';
 import { type Column, drawTable, type Screen, wrapText } from '../../console/table.js';
-import { COMPONENTS } from './verdict.js';
 
 export interface Contender {
   name: string;

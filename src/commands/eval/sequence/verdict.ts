@@ -2,9 +2,14 @@
  * What a study keeps of one tracker on one sequence: per profile the evaluation without its frames, its cost over time
  * and the assignment ribbon; and what the companion scores are made of. Small and plain, so that threads can send it.
  */
-
 import { pack, totalsOfPacked } from '../../../metric/evaluate.js';
-import type { Evaluation, Frame, FrameCost, FrameEvaluation } from '../../../metric/evaluation.js';
+import {
+  COMPONENTS,
+  type Evaluation,
+  type Frame,
+  type FrameCost,
+  type FrameEvaluation,
+} from '../../../metric/evaluation.js';
 import { framesFor, type PackedFrame } from '../../../metric/frame.js';
 import type { Params } from '../../../metric/params.js';
 import type { SolveOptions } from '../../../metric/solve-options.js';
@@ -16,8 +21,6 @@ import type { Beside } from '../../files/pair-reader.js';
 import type { EvalCoverage } from './coverage.js';
 import { evaluateCovered } from './coverage.js';
 import { eventsOf, type JudgedEvent } from './events.js';
-
-export const COMPONENTS: ReadonlyArray<keyof FrameCost> = ['localization', 'missed', 'false', 'switch'];
 
 export interface NamedProfile {
   name: string;

@@ -2,11 +2,11 @@
  * TGOSPA beside the other scores: the place of each tracker by each of them, and, in sentences, where they disagree and
  * what TGOSPA sees there.
  */
-
+import { COMPONENTS } from '../../../metric/evaluation.js';
 import { SCORE_NAMES, type ScoreName, type Scores } from '../../../scores/totals.js';
 import { short } from '../../console/numbers.js';
 import { type Column, drawTable, type Screen, wrapText } from '../../console/table.js';
-import { COMPONENTS, type NamedProfile, type Summary } from '../sequence/verdict.js';
+import type { NamedProfile, Summary } from '../sequence/verdict.js';
 import type { Study } from './study.js';
 
 export interface Compared {

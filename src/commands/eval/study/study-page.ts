@@ -2,8 +2,7 @@
  * A study as one HTML file: who is best under each profile and why, what the other scores say, every sequence, and for
  * each tracker its cost over time with the assignment ribbon.
  */
-
-import type { Obj } from '../../../metric/evaluation.js';
+import { COMPONENTS, type Obj } from '../../../metric/evaluation.js';
 import { drawChart, legend, stack } from '../../../report/chart.js';
 import { drawFilm, type FilmFrame, type FilmObject } from '../../../report/film.js';
 import { html, type Markup } from '../../../report/markup.js';
@@ -12,7 +11,7 @@ import { drawRibbon } from '../../../report/ribbon.js';
 import { SCORE_NAMES, type ScoreName } from '../../../scores/totals.js';
 import { MOMENT_FORMAT, MOMENT_VERSION, type SavedMoment } from '../../../wire/moment.js';
 import { sentenceOn } from '../sequence/ranking.js';
-import { COMPONENTS, describeParams, type NamedProfile, type WorstMoment } from '../sequence/verdict.js';
+import { describeParams, type NamedProfile, type WorstMoment } from '../sequence/verdict.js';
 import { disagreements, placesOf, printed, RANKING_SCORES, sequenceDisagreements } from './comparison.js';
 import type { CombinedResult, Study } from './study.js';
 

@@ -2,12 +2,12 @@
  * A study for people and programs that read text: rankings and tables for the terminal, rows for spreadsheets, entries
  * for JSON.
  */
-
+import { COMPONENTS } from '../../../metric/evaluation.js';
 import { SCORE_NAMES } from '../../../scores/totals.js';
 import { csvField } from '../../console/output-file.js';
 import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../../console/table.js';
 import { drawRanking, drawWarnings } from '../sequence/ranking.js';
-import { COMPONENTS, describeParams, type NamedProfile, type Summary } from '../sequence/verdict.js';
+import { describeParams, type NamedProfile, type Summary } from '../sequence/verdict.js';
 import { drawScores, sequenceDisagreements } from './comparison.js';
 import type { CombinedResult, Result, Study } from './study.js';
 

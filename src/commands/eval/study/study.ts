@@ -3,10 +3,10 @@
  * have. Costs add up over sequences as they do over frames (no switch happens between two of them); companion scores
  * are combined as TrackEval does.
  */
-
 import { statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
+import { COMPONENTS } from '../../../metric/evaluation.js';
 import { InputError, type Problem } from '../../../metric/input-error.js';
 import { addTotals, type Scores, scoresOf } from '../../../scores/totals.js';
 import type { Progress } from '../../console/progress.js';
@@ -15,7 +15,6 @@ import { type FilePair, PairReader, type PairReading } from '../../files/pair-re
 import { neighbourWarnings } from '../sequence/neighbours.js';
 import { warningsIn } from '../sequence/sequence.js';
 import {
-  COMPONENTS,
   judge,
   type NamedProfile,
   type ProfileVerdict,

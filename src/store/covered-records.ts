@@ -6,7 +6,7 @@
 /** streams named at a time */
 const OLDEST_MAX = 64;
 
-export class Coverage {
+export class CoveredRecords {
   /** stream: its first record that no snapshot covers */
   readonly #uncovered = new Map<string, number>();
   /** stream: its newest record, when no snapshot covers it */

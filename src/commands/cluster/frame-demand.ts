@@ -1,7 +1,7 @@
 /**
- * What a frame costs on this machine: the real code, on a seeded scene of the size asked for, by processor time and by
- * bytes. Two feeds, one profile, defaults otherwise. Calm: everybody keeps a distance; crowded: boxes overlap, and the
- * tracker swaps and misses.
+ * What a frame demands of this machine: the real code, on a seeded scene of the size asked for, by processor time and
+ * by bytes. Two feeds, one profile, defaults otherwise. Calm: everybody keeps a distance; crowded: boxes overlap, and
+ * the tracker swaps and misses.
  */
 import { defaultConfig, resolveStream } from '../../config/config.js';
 import { packSnapshot } from '../../store/formats.js';
@@ -11,7 +11,7 @@ import { Stream } from '../../stream/stream.js';
 import { pack, type WireObject } from '../../wire/objects.js';
 
 /** Of one part, that is one message of one feed; microseconds of processor time. */
-export interface FrameCost {
+export interface FrameDemand {
   parseUs: number;
   encodeUs: number;
   decodeUs: number;
@@ -93,7 +93,7 @@ function crowded(count: number, length: Length): number {
 }
 
 /** Measures for some seconds. */
-export function measureFrameCost(objectCount: number, length: Length = LENGTH): FrameCost {
+export function measureFrameDemand(objectCount: number, length: Length = LENGTH): FrameDemand {
   const inputs = records(objectCount, 3, length);
   const texts = inputs.map((_, n) =>
     JSON.stringify({ type: 'frame', seq: n, k: n, objects: objectsAt(n, objectCount, 3, true) }),
