@@ -5,7 +5,7 @@
  * of its truth, learned while it lives.
  */
 import type { Glance } from '../metric/evaluation.js';
-import { type Counts, noCounts } from './count-detector.js';
+import { type Counts, carry, clearRuns, noCounts } from './count-detector.js';
 import { type Errors, noErrors } from './error-detector.js';
 import { MEAN_SECONDS, OWN_LEVEL, type OwnLevel } from './own-level.js';
 
@@ -18,8 +18,13 @@ const LEVEL_SECONDS_MAX = 60;
 /** a level that was learned from so many seconds counts half */
 const TRUST_SECONDS = 6;
 const BATCH_SECONDS_MAX = 15;
-/** a run counts as young for so many seconds: what has lasted longer may last for ever */
-const YOUNG_RUN_SECONDS = 3;
+/**
+ * An object may be lost so often, or a track be false, before that is a habit of its own: then as often as rises that
+ * are looked for would bring it. Remembered over so many seconds that it was held, and since it was false.
+ */
+const REPEATS = 1;
+const HABIT_SECONDS = 600;
+const FALSE_AGAIN_SECONDS = 60;
 /** a truth that was away for longer is a newcomer */
 const AWAY_SECONDS = 10;
 /** Errors below this share of the cut-off are all the same: nothing is off. */
@@ -38,6 +43,9 @@ interface Known {
   /** seconds for which it was there before it was found, and for which it has been missed since; 0 while it is held */
   age: number;
   run: number;
+  /** runs that it has begun, in so many seconds for which it was held */
+  begins: number;
+  exposed: number;
   /** log error: its own level, seconds that was learned from, and the last one, with its frame */
   level: number;
   weight: number;
@@ -66,6 +74,8 @@ export interface CensusState {
   pairs: Array<[truth: string, track: string]>;
   /** tracks that are false: seconds for which they are tails, below 0 seconds for which they count */
   false: Array<[id: string, seconds: number]>;
+  /** tracks that were false lately: how often they have become so, and in which frame the last time */
+  risen: Array<[id: string, times: number, frame: number]>;
 }
 
 export class Census {
@@ -83,6 +93,7 @@ export class Census {
   #known = new Map<string, Known>();
   #falseFor = new Map<string, number>();
   #falseNow = new Map<string, number>();
+  #risenBefore = new Map<string, { times: number; frame: number }>();
   #truthsBefore: string[] = [];
   #tracksBefore: string[] = [];
   /** what is known of the pairs of the frame before: mostly those of the next one, in the same order */
@@ -112,12 +123,15 @@ export class Census {
     return this.#pendingHalves === UNKNOWN;
   }
 
-  /** Counts a frame that lasts `seconds`; without `learnLevels` only newcomers get a level. */
-  count(glance: Glance, seconds: number, persistence: number, learnLevels: boolean): void {
+  /**
+   * Counts a frame that lasts `seconds`; `lossPerSecond` is usual for an object that is held. Without `learnLevels`
+   * only newcomers get a level.
+   */
+  count(glance: Glance, seconds: number, persistence: number, lossPerSecond: number, learnLevels: boolean): void {
     this.#frame++;
     this.truths = glance.properTruths.length + glance.missed.length;
     this.pairs = glance.properTruths.length;
-    this.#countMissed(glance, seconds);
+    this.#countMissed(glance, seconds, lossPerSecond);
     this.#countHeld(glance, seconds, persistence, learnLevels);
     this.#countFalse(glance, seconds);
     this.#countSwitches(glance);
@@ -138,6 +152,8 @@ export class Census {
       mature: false,
       age: 0,
       run: 0,
+      begins: 0,
+      exposed: 0,
       level: 0,
       weight: 0,
       last: 0,
@@ -149,11 +165,12 @@ export class Census {
     return known;
   }
 
-  #countMissed({ missed }: Glance, seconds: number): void {
+  #countMissed({ missed }: Glance, seconds: number, lossPerSecond: number): void {
     const counts = this.missed;
     const { lost } = this;
     if (lost.length > 0) lost.length = 0;
-    counts.begun = counts.exposed = counts.matured = counts.unfound = counts.carried = counts.ended = 0;
+    clearRuns(counts);
+    counts.begun = counts.exposed = counts.matured = counts.unfound = 0;
     counts.level = missed.length;
     counts.objects = this.truths;
     for (const id of missed) {
@@ -164,11 +181,14 @@ export class Census {
         if (known.seen >= this.#frame - 1) {
           counts.begun++;
           lost.push(id);
+          if (known.begins >= REPEATS)
+            counts.repeated.push((known.begins - REPEATS) / (lossPerSecond * (known.exposed + seconds)));
+          noteBegin(known);
         }
         known.held = false;
         known.run = seconds;
       } else if (known.run > 0) {
-        if (known.run <= YOUNG_RUN_SECONDS) counts.carried++;
+        carry(counts, known.run, false);
         known.run += seconds;
       } else if (!known.mature && known.age > this.settings.newcomerSeconds) {
         known.mature = true;
@@ -200,6 +220,7 @@ export class Census {
       if (known.held) counts.exposed++;
       else this.#find(known);
       known.seen = frame;
+      known.exposed += seconds;
       const value = costs[n] > this.#leastCost ? power * Math.log(costs[n]) : leastValue;
       const { weight } = known;
       if (weight > 0 && known.lastFrame === frame - 1) {
@@ -246,10 +267,7 @@ export class Census {
       known.mature = true;
       counts.matured++;
     }
-    if (known.run > 0 && known.run <= YOUNG_RUN_SECONDS) {
-      counts.carried++;
-      counts.ended++;
-    }
+    if (known.run > 0) carry(counts, known.run, true);
     known.run = 0;
     known.held = true;
   }
@@ -260,32 +278,41 @@ export class Census {
     const before = this.#falseFor;
     const now = this.#falseNow;
     if (risen.length > 0) risen.length = 0;
-    counts.carried = counts.ended = 0;
+    clearRuns(counts);
     let tails = 0;
     for (const id of falseIds) {
       const known = before.get(id);
       let run = known ?? (this.#isTail(id) ? 0 : -seconds);
       if (run >= 0) run += seconds;
       else if (known !== undefined) {
-        if (-run <= YOUNG_RUN_SECONDS) counts.carried++;
+        carry(counts, -run, false);
         run -= seconds;
       }
       if (run > this.settings.tailSeconds) run = -seconds;
-      if (run < 0 && (known === undefined || known >= 0)) risen.push(id);
+      if (run < 0 && (known === undefined || known >= 0)) this.#rise(id);
       if (run >= 0) tails++;
       now.set(id, run);
     }
-    for (const [id, run] of before)
-      if (run < 0 && -run <= YOUNG_RUN_SECONDS && !now.has(id)) {
-        counts.carried++;
-        counts.ended++;
-      }
+    for (const [id, run] of before) if (run < 0 && !now.has(id)) carry(counts, -run, true);
     this.#falseFor = now;
     this.#falseNow = before;
     if (before.size > 0) before.clear();
     counts.begun = risen.length;
     counts.level = falseIds.length - tails;
     counts.objects = this.truths;
+  }
+
+  /** A track that flickers is one that is false, not many. */
+  #rise(id: string): void {
+    this.risen.push(id);
+    const before = this.#risenBefore.get(id);
+    if (!before) {
+      this.#risenBefore.set(id, { times: 1, frame: this.#frame });
+      return;
+    }
+    if (before.times >= REPEATS) this.false.repeated.push(Number.POSITIVE_INFINITY);
+    before.times++;
+    before.frame = this.#frame;
   }
 
   /** It was paired a frame ago, with a truth that has left. */
@@ -312,6 +339,8 @@ export class Census {
     this.#untilPurge = AWAY_SECONDS / 2;
     const oldest = this.#frame - AWAY_SECONDS / seconds;
     for (const [id, { seen }] of this.#known) if (seen < oldest) this.#known.delete(id);
+    const forgotten = this.#frame - FALSE_AGAIN_SECONDS / seconds;
+    for (const [id, { frame }] of this.#risenBefore) if (frame < forgotten) this.#risenBefore.delete(id);
   }
 
   toJSON(): CensusState {
@@ -327,6 +356,7 @@ export class Census {
       ]),
       pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
       false: [...this.#falseFor],
+      risen: [...this.#risenBefore].map(([id, { times, frame }]) => [id, times, frame]),
     };
   }
 
@@ -349,7 +379,15 @@ export class Census {
     this.#tracksBefore = state.pairs.map(([, track]) => track);
     this.#heldBefore = [];
     this.#falseFor = new Map(state.false);
+    this.#risenBefore = new Map(state.risen.map(([id, times, frame]) => [id, { times, frame }]));
   }
+}
+
+function noteBegin(known: Known): void {
+  known.begins++;
+  if (known.exposed < HABIT_SECONDS) return;
+  known.begins /= 2;
+  known.exposed /= 2;
 }
 
 /** The longer a truth is known, the longer its batches. */
@@ -373,7 +411,7 @@ function closeBatch(known: Known, learn: boolean): void {
 
 const NO_BATCH = { waiting: 0, waitingSeconds: 0, batch: 0, batchSeconds: 0 };
 const NUMBERS = [
-  ...(['seen', 'held', 'mature', 'age', 'run', 'level', 'weight', 'last', 'lastFrame'] as const),
+  ...(['seen', 'held', 'mature', 'age', 'run', 'begins', 'exposed', 'level', 'weight', 'last', 'lastFrame'] as const),
   ...(['waiting', 'waitingSeconds', 'batch', 'batchSeconds'] as const),
 ];
 

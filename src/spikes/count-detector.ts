@@ -25,9 +25,13 @@ export interface Counts {
   /** newcomers that were found or not in time, and those of them that were not */
   matured: number;
   unfound: number;
-  /** young runs that might have ended, and those of them that did */
+  /** of those that came, how high a rise must be to bring so many by one object; what is no repetition: 0 */
+  repeated: number[];
+  /** young runs that might have ended, and those of them that did; and by how old they are */
   carried: number;
   ended: number;
+  readonly carriedBy: Float64Array;
+  readonly endedBy: Float64Array;
   /** objects in a run */
   level: number;
   /** truths present */
@@ -39,11 +43,40 @@ export const noCounts = (): Counts => ({
   exposed: 0,
   matured: 0,
   unfound: 0,
+  repeated: [],
   carried: 0,
   ended: 0,
+  carriedBy: new Float64Array(RUN_AGES.length),
+  endedBy: new Float64Array(RUN_AGES.length),
   level: 0,
   objects: 0,
 });
+
+/** Runs end more rarely the older they are; seconds up to which they are of an age, and after which they are old. */
+export const RUN_AGES = [0.25, 1, 3, 10] as const;
+
+/** of the last age, per second, as long as nothing is known */
+const OLD_RUN_ENDS = 0.25;
+
+/** Counts a young run that goes on, or ends, at an age. */
+export function carry(counts: Counts, age: number, ends: boolean): void {
+  const at = RUN_AGES.findIndex((seconds) => age <= seconds);
+  if (at < 0) return;
+  counts.carried++;
+  counts.carriedBy[at]++;
+  if (!ends) return;
+  counts.ended++;
+  counts.endedBy[at]++;
+}
+
+/** Nothing was counted of runs. */
+export function clearRuns(counts: Counts): void {
+  if (counts.repeated.length > 0) counts.repeated.length = 0;
+  if (counts.carried === 0) return;
+  counts.carried = counts.ended = 0;
+  counts.carriedBy.fill(0);
+  counts.endedBy.fill(0);
+}
 
 export interface Rise {
   factor: number;
@@ -94,13 +127,14 @@ const SUM = {
   /** squares of what blocks differ from the usual level by, over their objects; number of blocks */
   squares: 9,
   blocks: 10,
-  carried: 11,
-  ended: 12,
   /** of minutes: squares of what their beginnings differ from those expected by, over these; number of minutes */
-  surprise: 13,
-  minutes: 14,
+  surprise: 11,
+  minutes: 12,
+  /** by age: young runs times seconds, those of them that ended */
+  carried: 13,
+  ended: 13 + RUN_AGES.length,
 } as const;
-const SUMS = 15;
+const SUMS = SUM.ended + RUN_AGES.length;
 const AT = {
   blockSeconds: 0,
   blockLevel: 1,
@@ -141,6 +175,8 @@ const LEVEL_CAUTION = 1.8;
 const AGED_SECONDS = 1800;
 /** evidence of a burst fades by so much in a second in which nothing tells */
 const FADING = 0.1;
+/** Repetitions by one object count as usual up to what a rise of so much would bring. */
+const REPEATED_MAX = 10;
 /** runs that make a shower */
 const SHOWER_MIN = 4;
 const Z_MAX = 4;
@@ -168,7 +204,7 @@ export class CountDetector extends Detector {
   /** how much evidence of each rise counts, given how much more the beginnings of minutes differ than by chance */
   readonly #scales: Float64Array;
   #newcomer = 0;
-  #endPerSecond = 0;
+  readonly #endPerSecond = new Float64Array(RUN_AGES.length);
   #level = 0;
   #blockVariance = 1;
   /** of each rise: log likelihood ratio of what came since it may have begun, until rates change; NaN when unknown */
@@ -200,17 +236,22 @@ export class CountDetector extends Detector {
       : Math.max(this.#perSecond, this.#perObjectSecond * objects);
   }
 
+  /** Runs that begin per second: of an object that might, or of the scene. */
+  get perSecond(): number {
+    return this.#perSecond;
+  }
+
   /** Adds a frame that lasts `seconds`. */
   update(counts: Counts, k: number, seconds: number): void {
     this.learned = this.usual.age > this.settings.learnSeconds;
     if (!this.learned) return;
     const { traits } = this;
-    const came = counts.begun + counts.unfound;
     for (let kind = 0; kind < traits.rises.length; kind++) {
+      const came = cameUnder(counts, traits.rises[kind].factor);
       if (traits.rises[kind].stay === undefined) this.#testRise(kind, came, counts, k, seconds);
       else this.#testBurst(kind, came, counts, k, seconds);
     }
-    this.#gatherMinute(came, this.#expectedOf(counts, seconds, 1), seconds);
+    this.#gatherMinute(cameUnder(counts, REPEATED_MAX), this.#expectedOf(counts, seconds, 1), seconds);
     if (traits.levelRises.length > 0) this.#gatherLevel(counts, k, seconds);
   }
 
@@ -295,10 +336,16 @@ export class CountDetector extends Detector {
   }
 
   /** log likelihood ratio of ends that are `stay` times as likely as usual. */
-  #staying({ carried, ended }: Counts, seconds: number, stay: number): number {
+  #staying({ carried, carriedBy, ended, endedBy }: Counts, seconds: number, stay: number): number {
     if (carried === 0) return 0;
-    const chance = Math.min(0.9, this.#endPerSecond * seconds);
-    return ended * Math.log(stay) - (carried - ended) * Math.log((1 - chance) / (1 - stay * chance));
+    let ratio = ended * Math.log(stay);
+    for (let age = 0; age < carriedBy.length; age++) {
+      const stayed = carriedBy[age] - endedBy[age];
+      if (stayed === 0) continue;
+      const chance = Math.min(0.9, this.#endPerSecond[age] * seconds);
+      ratio -= stayed * Math.log((1 - chance) / (1 - stay * chance));
+    }
+    return ratio;
   }
 
   #sceneRate(objects: number, seconds: number): number {
@@ -343,19 +390,19 @@ export class CountDetector extends Detector {
   }
 
   /** Adds a frame to what will be usual. */
-  learn(
-    { begun, exposed, matured, unfound, carried, ended, level, objects }: Counts,
-    seconds: number,
-    time: number,
-  ): void {
+  learn(counts: Counts, seconds: number, time: number): void {
+    const { exposed, matured, unfound, carried, carriedBy, endedBy, level, objects } = counts;
     const { block } = this.usual;
-    block[SUM.begun] += begun;
+    block[SUM.begun] += cameUnder(counts, REPEATED_MAX) - unfound;
     block[SUM.exposed] += exposed * seconds;
     block[SUM.exposedFrames] += exposed;
     block[SUM.matured] += matured;
     block[SUM.unfound] += unfound;
-    block[SUM.carried] += carried * seconds;
-    block[SUM.ended] += ended;
+    if (carried > 0)
+      for (let age = 0; age < carriedBy.length; age++) {
+        block[SUM.carried + age] += carriedBy[age] * seconds;
+        block[SUM.ended + age] += endedBy[age];
+      }
     block[SUM.level] += level * seconds;
     block[SUM.objects] += objects * seconds;
     block[SUM.seconds] += seconds;
@@ -378,7 +425,7 @@ export class CountDetector extends Detector {
     }
     const events = block[SUM.begun];
     const exposure = this.traits.per === 'object' ? block[SUM.exposed] : block[SUM.seconds];
-    const closed = this.usual.advance(seconds);
+    const closed = this.usual.advance(seconds, this.doubted);
     if (closed === 0) return;
     this.#day.add(time, events, exposure);
     state[AT.ratesTime] = time;
@@ -407,7 +454,7 @@ export class CountDetector extends Detector {
       this.#scales[kind] = clustering ** -clustered;
     });
     this.#ratios.fill(Number.NaN);
-    this.#endPerSecond = end ? plainRate(sums[SUM.ended], sums[SUM.carried], end) : 0;
+    if (end) this.#setEnds(end);
     const { memorySeconds, holdSeconds } = this.settings;
     const often = this.#often();
     this.usual.holdSeconds = Math.max(holdSeconds, Math.min(HOLD_SECONDS_MAX, HOLD_EVENTS / often));
@@ -419,10 +466,31 @@ export class CountDetector extends Detector {
       (sums[SUM.squares] + believed * SPREAD_PRIOR_BLOCKS) / (sums[SUM.blocks] + SPREAD_PRIOR_BLOCKS);
   }
 
+  /** Until it is known better, runs are believed to end alike at all ages but the last, which few come to. */
+  #setEnds(end: Prior): void {
+    const { sums } = this.usual;
+    const last = RUN_AGES.length - 1;
+    let [ended, carried] = [0, 0];
+    for (let age = 0; age < last; age++) {
+      ended += sums[SUM.ended + age];
+      carried += sums[SUM.carried + age];
+    }
+    const alike = plainRate(ended, carried, end);
+    for (let age = 0; age <= last; age++) {
+      const rate = age < last ? alike : Math.min(alike, OLD_RUN_ENDS);
+      this.#endPerSecond[age] = plainRate(sums[SUM.ended + age], sums[SUM.carried + age], { ...end, rate });
+    }
+  }
+
   /** Beginnings per second. */
   #often(): number {
     const { sums } = this.usual;
     return Math.max(1 / 300, (sums[SUM.begun] + 1) / (sums[SUM.seconds] + 1));
+  }
+
+  /** How long runs are is learned as they come: a burst alone, of a tracker whose runs are long, is no reason. */
+  protected override doubts(kind: number): boolean {
+    return this.traits.rises[kind]?.stay === undefined;
   }
 
   /** The threshold that the model promises: one false alarm among the beginnings of `falseAlarmSeconds`. */
@@ -446,3 +514,10 @@ export class CountDetector extends Detector {
 /** The chance of an event as it counts against one `rise` times as likely: less, where it could not be. */
 const raisedOdds = (chance: number, rise: number) =>
   rise === 1 ? chance : Math.log1p(chance * (rise - 1)) / (rise - 1);
+
+/** What came, without repetitions by one object that not even such a rise would bring: they are the object's own. */
+function cameUnder({ begun, unfound, repeated }: Counts, rise: number): number {
+  let came = begun + unfound;
+  for (let n = 0; n < repeated.length; n++) if (repeated[n] > rise) came--;
+  return came;
+}

@@ -6,6 +6,11 @@ import { Evidence, type Finding } from './evidence.js';
 import type { SpikeSettings } from './settings.js';
 import { Usual, usualSize } from './usual.js';
 
+/** Seconds of age from which to which a series learns nothing while there is evidence of so much of a threshold. */
+const DOUBTING_FROM_SECONDS = 8;
+const DOUBTING_SECONDS = 120;
+const DOUBT = 0.25;
+
 export abstract class Detector {
   readonly usual: Usual;
   protected readonly evidence: Evidence;
@@ -39,6 +44,19 @@ export abstract class Detector {
 
   protected advanceEvidence(seconds: number): void {
     this.evidence.advance(seconds, (kind) => this.least(kind));
+  }
+
+  /** What comes now may be a fault that began early. */
+  protected get doubted(): boolean {
+    const { age } = this.usual;
+    if (!this.learned || age < DOUBTING_FROM_SECONDS || age > DOUBTING_SECONDS) return false;
+    const thresholds = this.thresholds();
+    return this.sums().some((sum, kind) => sum > DOUBT * thresholds[kind] && this.doubts(kind));
+  }
+
+  /** Evidence of such a change is a reason to learn nothing. */
+  protected doubts(_kind: number): boolean {
+    return true;
   }
 
   get score(): number {

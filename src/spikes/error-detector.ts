@@ -318,7 +318,7 @@ export class ErrorDetector extends Detector {
     block[SUM.logError] += Math.log(level);
     block[SUM.frames]++;
     block[SUM.seconds] += seconds;
-    const closed = this.usual.advance(seconds);
+    const closed = this.usual.advance(seconds, this.doubted);
     if (closed === 0) return;
     this.setRates();
     this.advanceEvidence(closed);

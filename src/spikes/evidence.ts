@@ -37,8 +37,12 @@ const TOP_BELIEVED = 5;
 const HORIZON = 4;
 /** a tail says no more than so many times the largest peak */
 const BEYOND_TOP = 1.5;
-/** How far beyond the largest burst that was an alarm the threshold is, when there was only one like it. */
+/**
+ * How far beyond the largest burst that was an alarm the threshold is, times the bursts like it; when there was but
+ * one, just above it: that may have been a fault, and the next one that is worse is told.
+ */
 const MARGIN = 3;
+const MARGIN_ALONE = 1.05;
 /** An alarm that took longer to come to its peak was no burst: no more of it is learned than so many thresholds. */
 const BURST_SECONDS = 120;
 const SLOW_PEAK = 1.3;
@@ -179,7 +183,7 @@ export class Evidence {
       if (LOWEST * Math.exp((n + 1) * STEP) < 0.7 * burst) break;
       alike += state[at + TAIL + n];
     }
-    return burst * (1 + MARGIN / Math.max(1, alike));
+    return burst * (alike < 1.5 ? MARGIN_ALONE : 1 + MARGIN / alike);
   }
 
   get alarming(): boolean {

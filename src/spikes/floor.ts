@@ -1,9 +1,9 @@
 /**
- * What is bad whatever is usual: nothing has ever matched; more is missed than found for a minute; nearly all objects
- * change their tracks at once; the stream is worse than its objective. A new stream is judged by this at once, and slow
- * decay that nothing abrupt gives away is found. The objective is checked over two windows at once, a long one so that
- * it matters and a short one so that it is still so: an hour and five minutes at the objective itself, five minutes and
- * half a minute at three times it.
+ * What is bad whatever is usual: nothing has ever matched; nothing is found for longer than it happens; more is missed
+ * than found for a minute; nearly all objects change their tracks at once; the stream is worse than its objective. A
+ * new stream is judged by this at once, and slow decay that nothing abrupt gives away is found. The objective is
+ * checked over two windows at once, a long one so that it matters and a short one so that it is still so: an hour and
+ * five minutes at the objective itself, five minutes and half a minute at three times it.
  */
 import type { Census } from './census.js';
 import type { Objective, SpikeSettings } from './settings.js';
@@ -21,7 +21,14 @@ const BURNS = [
 /** of each window */
 const W = { seconds: 0, objects: 1, missed: 2, false: 3, switches: 4 } as const;
 const W_SIZE = 5;
-const AT = { matched: 0, unmatched: 1, mostly: 2, mostlyObjects: 3, smooth: 4, exchanged: 5, windows: 6 } as const;
+const AT = {
+  ...{ matched: 0, unmatched: 1, mostly: 2, mostlyObjects: 3, smooth: 4, exchanged: 5 },
+  windows: 6,
+  /** seconds for which nothing has been found, and the two longest times that passed so far, the longer one first */
+  blackout: 6 + WINDOWS.length * W_SIZE,
+  longest: 7 + WINDOWS.length * W_SIZE,
+  longestBut: 8 + WINDOWS.length * W_SIZE,
+} as const;
 /** a share is smoothed over so many seconds */
 const SMOOTH_SECONDS = 5;
 /** An objective is judged on at least so many seconds of objects, and events beyond what it allows. */
@@ -33,7 +40,17 @@ const OBJECTS_MIN = 2;
 const EXCHANGED_SHARE = 0.8;
 const EXCHANGED_MIN = 4;
 
-export const FLOOR_SIZE = AT.windows + WINDOWS.length * W_SIZE;
+/**
+ * Of so many objects none is found: for so many seconds, or so many times as long as has happened twice, that is a
+ * spike; once may have been a fault. Two objects count less, one nothing. What lasted for longer than the floor was a
+ * fault, and older times are forgotten.
+ */
+const BLACKOUT_OBJECTS = 3;
+const BLACKOUT_SECONDS = 4;
+const BLACKOUT_FACTOR = 1.5;
+const BLACKOUT_MEMORY_SECONDS = 7 * 86_400;
+
+export const FLOOR_SIZE = AT.longestBut + 1;
 
 export class Floor {
   constructor(
@@ -44,6 +61,7 @@ export class Floor {
   update(census: Census, seconds: number): void {
     const { truths, pairs } = census;
     this.#followMatches(truths, pairs, census.lost.length, seconds);
+    this.#followBlackout(truths, pairs, seconds);
     this.#fillWindows(census, seconds);
     const { begun } = census.switch;
     this.state[AT.exchanged] = begun >= EXCHANGED_MIN && begun >= EXCHANGED_SHARE * pairs ? 1 : 0;
@@ -60,6 +78,27 @@ export class Floor {
     if (mostly && state[AT.mostly] === 0) state[AT.mostlyObjects] = Math.max(lost, truths - pairs);
     else if (mostly) state[AT.mostlyObjects] += lost;
     state[AT.mostly] = mostly ? state[AT.mostly] + seconds : 0;
+  }
+
+  #followBlackout(truths: number, pairs: number, seconds: number): void {
+    const { state } = this;
+    const kept = 1 - seconds / BLACKOUT_MEMORY_SECONDS;
+    state[AT.longest] *= kept;
+    state[AT.longestBut] *= kept;
+    if (pairs === 0 && truths > 1) state[AT.blackout] += seconds * Math.min(1, truths / BLACKOUT_OBJECTS);
+    if (pairs === 0 || state[AT.blackout] === 0) return;
+    const lasted = state[AT.blackout];
+    state[AT.blackout] = 0;
+    if (lasted > this.settings.floorSeconds) return;
+    state[AT.longestBut] = Math.max(state[AT.longestBut], Math.min(lasted, state[AT.longest]));
+    state[AT.longest] = Math.max(lasted, state[AT.longest]);
+  }
+
+  /** Nothing has been found for longer than ever happens, of a tracker that has found something. */
+  get #isBlackout(): boolean {
+    const { state } = this;
+    const least = Math.max(BLACKOUT_SECONDS, BLACKOUT_FACTOR * state[AT.longestBut]);
+    return state[AT.matched] === 1 && state[AT.blackout] >= least;
   }
 
   #fillWindows({ truths, missed, false: falses, switch: switches }: Census, seconds: number): void {
@@ -81,6 +120,7 @@ export class Floor {
     const { floorSeconds, objective } = this.settings;
     if (signal === 'missed') {
       if (state[AT.matched] === 0 && state[AT.unmatched] >= floorSeconds / 2) return 'never_matched';
+      if (this.#isBlackout) return 'worse';
       if (state[AT.mostly] >= floorSeconds && state[AT.mostlyObjects] >= OBJECTS_MIN) return 'mostly_missed';
     }
     if (signal === 'switch' && state[AT.exchanged] === 1) return 'worse';

@@ -1,7 +1,7 @@
 /**
  * What is usual, learned: sums over the past with exponential forgetting. What is new is held back in blocks for a
  * while, and dropped when an alarm turns out to begin in it, so that a fault is not learned before it is found. A young
- * series holds back a third of its age.
+ * series holds back a third of its age, and learns nothing that is in doubt.
  */
 
 const BLOCKS = 12;
@@ -42,8 +42,8 @@ export class Usual {
     return this.state[AT.age];
   }
 
-  /** Closes the block when it is long enough: its seconds, or 0 while it is gathered. */
-  advance(seconds: number): number {
+  /** Closes the block when it is long enough: its seconds, or 0 while it is gathered. What is `doubted` stays back. */
+  advance(seconds: number, doubted: boolean): number {
     const { state } = this;
     state[AT.age] += seconds;
     state[AT.blockSeconds] += seconds;
@@ -51,13 +51,13 @@ export class Usual {
     if (state[AT.blockSeconds] < (state[AT.age] < 4 * length ? Math.min(YOUNG_BLOCK_SECONDS, length) : length))
       return 0;
     const closed = state[AT.blockSeconds];
-    if (state[AT.waiting] === BLOCKS) this.#release();
+    if (state[AT.waiting] === BLOCKS) this.#release(doubted);
     const at = state[AT.waiting]++;
     this.#held.set(this.block, at * this.values);
     this.#heldSeconds[at] = closed;
     this.block.fill(0);
     state[AT.blockSeconds] = 0;
-    while (this.#waitingSeconds() > state[AT.age] / 3 + 1e-9) this.#release();
+    while (!doubted && this.#waitingSeconds() > state[AT.age] / 3 + 1e-9) this.#release(false);
     return closed;
   }
 
@@ -67,11 +67,11 @@ export class Usual {
     return sum;
   }
 
-  /** The oldest block that is held back becomes part of what is usual. */
-  #release(): void {
+  /** The oldest block that is held back becomes part of what is usual, or is given up. */
+  #release(doubted: boolean): void {
     const { state, sums, values } = this;
     const kept = Math.exp(-this.#heldSeconds[0] / this.memorySeconds);
-    for (let n = 0; n < values; n++) sums[n] = sums[n] * kept + this.#held[n];
+    if (!doubted) for (let n = 0; n < values; n++) sums[n] = sums[n] * kept + this.#held[n];
     this.#held.copyWithin(0, values);
     this.#heldSeconds.copyWithin(0, 1);
     state[AT.waiting]--;

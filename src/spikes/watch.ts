@@ -186,7 +186,8 @@ export class SpikeWatch {
     const { k } = mark;
     const census = this.#census;
     const { interrupted } = census;
-    census.count(glance, seconds, this.#error.persistence(seconds), !this.#episodes.localization.active);
+    const learnsLevels = !this.#episodes.localization.active;
+    census.count(glance, seconds, this.#error.persistence(seconds), this.#missed.perSecond, learnsLevels);
     if (interrupted) return NONE;
     this.#missed.update(census.missed, k, seconds);
     this.#false.update(census.false, k, seconds);
@@ -247,17 +248,18 @@ export class SpikeWatch {
       if ((signal === 'missed' || signal === 'false') && this.#mayPass(signal, reason, k, seconds)) return undefined;
       return this.#start(signal, k, reason ?? 'worse', glance, switched);
     }
-    const ending = episode.follow(this.#momentOf(signal), seconds, this.#floor.reasonFor(signal) !== null);
+    const floor = this.#floor.reasonFor(signal);
+    const ending = episode.follow(this.#momentOf(signal), seconds, floor !== null);
     if (episode.calm) detector.subside();
     if (ending === 'recovered') return this.#end(signal, k, ending);
     if (ending === 'adopted') {
       detector.relearn();
       return this.#news('update', signal, k, 'adopted');
     }
-    if (!alarming) return undefined;
-    if (detector.score >= CERTAIN && episode.confirm() && this.#settings.critical.includes(signal))
+    const certain = (alarming && detector.score >= CERTAIN) || (floor !== null && floor !== 'worse');
+    if (certain && episode.confirm() && this.#settings.critical.includes(signal))
       return this.#news('update', signal, k, 'certain');
-    if (!episode.adopted) return undefined;
+    if (!alarming || !episode.adopted) return undefined;
     // what is worse than the spike itself is news, at most once an hour
     const worse = episode.observed > WORSE * this.#expected(signal) && episode.worsen();
     detector.reset();

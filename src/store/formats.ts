@@ -22,7 +22,7 @@ export const FORMATS = {
   lane: { version: 5, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 4, holds: 'what a spike detector has learned, and the spikes that last' },
+  spikes: { version: 5, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
     version: 3,
@@ -164,7 +164,7 @@ interface StoredSpikes {
   /** version 1 */
   numbers?: number[];
   pieces?: Record<string, number[]>;
-  census?: { truths: Array<[id: string, ...numbers: number[]]> };
+  census?: { truths: Array<[id: string, ...numbers: number[]]>; risen?: unknown[] };
 }
 
 interface StoredIncidents {
@@ -235,6 +235,7 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
     3: (state) => {
       for (const { census } of spikesOf(state)) census?.truths.forEach(addOwnLevel);
     },
+    4: (state) => spikesOf(state).forEach(addAges),
   },
   incidents: { 1: (state) => incidentsOf(state).forEach(renewTiming) },
 };
@@ -250,6 +251,31 @@ function addOwnLevel(truth: [id: string, ...numbers: number[]]): void {
 
 /** In version 4: nothing gathered, no means, nothing believed; two shifts, neither of them begun, show in full. */
 const OWN_LEVEL_ANEW = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1];
+
+/** In version 4: what a count detector has learned stands behind its own numbers, in so many vectors of sums. */
+const COUNTED = { at: 18, vectors: 15, sums: 15, kept: 11, carried: 11, ended: 12, surprise: 13 };
+/** and so many of the numbers of a truth stand before those that were added. */
+const TRUTH_NUMBERS_KEPT = 6;
+
+/** Version 5 knows runs by four ages, how often objects are lost and tracks are false, and times without any find. */
+function addAges({ pieces = {}, census }: StoredSpikes): void {
+  for (const name of ['missed', 'false', 'switch']) if (pieces[name]) pieces[name] = withAges(pieces[name]);
+  pieces.floor?.push(0, 0, 0);
+  if (!census) return;
+  for (const truth of census.truths) truth.splice(TRUTH_NUMBERS_KEPT, 0, 0, 0);
+  census.risen = [];
+}
+
+/** Runs were counted up to the third age, as if they ended alike. */
+function withAges(numbers: number[]): number[] {
+  const { at, vectors, sums, kept, carried, ended, surprise } = COUNTED;
+  const widened = Array.from({ length: vectors }, (_, n) => {
+    const old = numbers.slice(at + n * sums, at + (n + 1) * sums);
+    const byAge = (value: number) => [value / 3, value / 3, value / 3, 0];
+    return [...old.slice(0, kept), ...old.slice(surprise), ...byAge(old[carried]), ...byAge(old[ended])];
+  });
+  return [...numbers.slice(0, at), ...widened.flat(), ...numbers.slice(at + vectors * sums)];
+}
 
 /** Version 2 has another test for tracks that are a little late, which learns anew; that they are late is kept. */
 function renewTiming(incidents: StoredIncidents): void {

@@ -1,11 +1,11 @@
 /**
- * `npm run bench -- spikes [--days N] [--draws D] [--trials M] [--seed S] [--objects 5,20,60] [--parts alarms,…]`:
- * how far the spike detector can be trusted. `alarms`: false alarms per stationary day, by scene and signal, of
- * trackers whose habits are drawn from the whole range of real ones; `delays` in frames at 10 frames/s beside an
- * oracle, a CUSUM that knows both distributions, with a threshold that gives it one false alarm a day; `lasting`: what
- * is said of a fault that stays; `changes`: another frame rate, a restart, a region lost in a crowd; `real`: trackers
- * on MOT17 played to and fro, without a fault; `faults`: with one. Prints tables, and as the last line everything as
- * JSON.
+ * `npm run bench -- spikes [--days N] [--draws D] [--trials M] [--seed S] [--objects 5,20,60] [--parts alarms,…]
+ * [--scenes clean,…] [--changes missed,…]`: how far the spike detector can be trusted. `alarms`: false alarms per
+ * stationary day, by scene and signal, of trackers whose habits are drawn from the whole range of real ones; `delays`
+ * in frames at 10 frames/s beside an oracle, a CUSUM that knows both distributions, with a threshold that gives it one
+ * false alarm a day; `lasting`: what is said of a fault that stays; `changes`: another frame rate, a restart, a region
+ * lost in a crowd; `real`: trackers on MOT17 played to and fro, without a fault; `faults`: with one. Prints tables, and
+ * as the last line everything as JSON.
  */
 import { parseArgs } from 'node:util';
 import { incidentsIn, spikesIn } from '../../src/incidents/detector.js';
@@ -24,6 +24,8 @@ const { values } = parseArgs({
     trials: { type: 'string', default: '30' },
     seed: { type: 'string', default: '1' },
     objects: { type: 'string', default: '5,20,60' },
+    scenes: { type: 'string', default: 'clean,occluded,showered,heterogeneous,diurnal' },
+    changes: { type: 'string', default: SIGNALS.join(',') },
     parts: { type: 'string', default: 'alarms,delays,lasting,changes,real,faults' },
   },
 });
@@ -52,6 +54,11 @@ const PARAMS = { distance: 'euclidean', exponent: 1, cutoff: 0.5 } as const;
 /** How many incidents started, by cause; one that came with a spike or by itself is "unknown" until it is diagnosed. */
 class Causes {
   readonly #counts = new Map<string, number>();
+
+  constructor(all: readonly Causes[] = []) {
+    for (const one of all)
+      for (const [cause, count] of one.#counts) this.#counts.set(cause, (this.#counts.get(cause) ?? 0) + count);
+  }
 
   add(news: readonly IncidentNews[]): void {
     for (const { phase, cause } of news)
@@ -115,7 +122,9 @@ class Run {
 
 /** Alarms per day on days on which nothing changes: the mean over trackers, and the worst of them. */
 function falseAlarms() {
-  return Object.entries(SCENES).flatMap(([scene, options]) =>
+  const wanted = values.scenes.split(',');
+  const scenes = Object.entries(SCENES).filter(([scene]) => wanted.includes(scene));
+  return scenes.flatMap(([scene, options]) =>
     SIZES.map((objects) => {
       const began = performance.now();
       const runs = Array.from({ length: DRAWS }, (_, n) =>
@@ -194,8 +203,8 @@ function oracleThreshold(objects: number, signal: Signal, factor: number): numbe
   return peaks.sort((a, b) => b - a)[days - 1];
 }
 
-/** One change after an hour: frames until ours and the oracle find it. */
-function delay(objects: number, signal: Signal, factor: number, threshold: number, seed: number): [number, number] {
+/** One change after an hour: frames until ours and the oracle find it, and incidents before and after it. */
+function delay(objects: number, signal: Signal, factor: number, threshold: number, seed: number) {
   const run = new Run({ seed, objects, ...DELAY_SCENE });
   let sum = 0;
   for (let n = 0; n < FRAMES_PER_HOUR; n++) {
@@ -203,6 +212,8 @@ function delay(objects: number, signal: Signal, factor: number, threshold: numbe
     sum = Math.max(0, sum + oracle(run.scene, signal, factor));
     if (sum > threshold) sum = 0;
   }
+  const before = run.incidents;
+  run.incidents = new Causes();
   run.scene.fault = { [signal]: factor };
   let [ours, theirs] = [run.watch.gauge(signal).active ? 1 : 0, 0];
   for (let n = 1; n <= FRAMES_PER_HOUR && !(ours && theirs); n++) {
@@ -212,27 +223,33 @@ function delay(objects: number, signal: Signal, factor: number, threshold: numbe
     if (sum > threshold) theirs ||= n;
     if (run.watch.gauge(signal).active) ours ||= n;
   }
-  return [ours || FRAMES_PER_HOUR, theirs || FRAMES_PER_HOUR];
+  return { ours: ours || FRAMES_PER_HOUR, theirs: theirs || FRAMES_PER_HOUR, before, after: run.incidents };
 }
 
 function delays() {
+  const wanted = CHANGES.filter(([signal]) => values.changes.split(',').includes(signal));
   return SIZES.filter((objects) => objects <= 20).flatMap((objects) =>
-    CHANGES.map(([signal, factor]) => {
+    wanted.map(([signal, factor]) => {
       const threshold = oracleThreshold(objects, signal, factor);
-      const pairs = Array.from({ length: TRIALS }, (_, n) =>
+      const found = Array.from({ length: TRIALS }, (_, n) =>
         delay(objects, signal, factor, threshold, SEED + 1000 + n),
       );
-      const mean = (side: 0 | 1) => pairs.reduce((sum, pair) => sum + pair[side], 0) / TRIALS;
-      const middle = (side: 0 | 1) => pairs.map((pair) => pair[side]).sort((a, b) => a - b)[Math.floor(TRIALS / 2)];
-      return {
+      const mean = (side: 'ours' | 'theirs') => found.reduce((sum, one) => sum + one[side], 0) / TRIALS;
+      const middle = (side: 'ours' | 'theirs') =>
+        found.map((one) => one[side]).sort((a, b) => a - b)[Math.floor(TRIALS / 2)];
+      const row = {
         objects,
         change: `${signal} x${factor}`,
-        ours: Math.round(mean(0)),
-        oracle: Math.round(mean(1)),
-        ratio: Number((mean(0) / mean(1)).toFixed(2)),
-        'median ours': middle(0),
-        'median oracle': middle(1),
+        ours: Math.round(mean('ours')),
+        oracle: Math.round(mean('theirs')),
+        ratio: Number((mean('ours') / mean('theirs')).toFixed(2)),
+        'median ours': middle('ours'),
+        'median oracle': middle('theirs'),
+        'incidents in the hour before': found.reduce((sum, { before }) => sum + before.total, 0),
+        'causes named': `${new Causes(found.map(({ after }) => after))}`,
       };
+      console.log(JSON.stringify(row));
+      return row;
     }),
   );
 }

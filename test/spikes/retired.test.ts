@@ -18,7 +18,10 @@ const FEEDS = [
   { role: 'tracker', tracker: 'sort' },
 ] as const;
 
-const RETIRED_SPIKES_3 = new URL('../../../test/cases/snapshots/retired-spikes-3.gz', import.meta.url);
+/** where a detector that counts says how many seconds it has learned from */
+const USUAL_AGE = 15;
+const retiredSpikes = (format: number) =>
+  new URL(`../../../test/cases/snapshots/retired-spikes-${format}.gz`, import.meta.url);
 
 /** A stream of ten objects and one tracker, and what is said of its spikes. */
 class Gate {
@@ -88,20 +91,22 @@ describe('a tracker that is gone', () => {
     assert.equal(gate.stream.spikes().length, 0);
   });
 
-  it('is remembered from a snapshot with spikes of format 3', () => {
-    [gate.position, gate.k] = [663, 330];
-    gate.restore(gunzipSync(readFileSync(RETIRED_SPIKES_3)));
-    assert.deepEqual(
-      gate.stream.spikes().map(({ signal }) => signal),
-      ['missed'],
-    );
-    gate.open();
-    gate.send(200, true);
-    assert.deepEqual(gate.said, [['end', 'recovered']]);
-    const { series } = unpackSnapshot(packSnapshot(gate.stream.toJSON()), 'it') as { series: object[] };
-    assert.equal(series.length, 1);
-    // what is not a number is null in JSON
-    const learned = JSON.parse(JSON.stringify(series[0])).spikes;
-    assert.ok(!JSON.stringify([learned.pieces, learned.census]).includes('null'), 'everything learned is a number');
-  });
+  for (const format of [3, 4])
+    it(`is remembered from a snapshot with spikes of format ${format}`, () => {
+      [gate.position, gate.k] = [663, 330];
+      gate.restore(gunzipSync(readFileSync(retiredSpikes(format))));
+      assert.deepEqual(
+        gate.stream.spikes().map(({ signal }) => signal),
+        ['missed'],
+      );
+      gate.open();
+      gate.send(200, true);
+      assert.deepEqual(gate.said, [['end', 'recovered']]);
+      const { series } = unpackSnapshot(packSnapshot(gate.stream.toJSON()), 'it') as { series: object[] };
+      assert.equal(series.length, 1);
+      // what is not a number is null in JSON
+      const learned = JSON.parse(JSON.stringify(series[0])).spikes;
+      assert.ok(!JSON.stringify([learned.pieces, learned.census]).includes('null'), 'everything learned is a number');
+      assert.ok(learned.pieces.missed[USUAL_AGE] > 25, 'what was usual is so still');
+    });
 });

@@ -2,7 +2,7 @@
  * Alerts that people trust, on simulated traffic: what never becomes a spike, what stays one, and what is one at once.
  */
 import assert from 'node:assert/strict';
-import { emptyGlance } from '../../src/metric/evaluation.js';
+import { emptyGlance, type Glance } from '../../src/metric/evaluation.js';
 import { Evidence, evidenceSize } from '../../src/spikes/evidence.js';
 import type { SpikeKeys } from '../../src/spikes/settings.js';
 import type { Signal } from '../../src/spikes/signals.js';
@@ -24,12 +24,16 @@ class Shift {
     this.watch = new SpikeWatch(settings, 1, 0.5);
   }
 
-  play(minutes: number, fault: TrafficFault = {}): SpikeNews[] {
+  play(
+    minutes: number,
+    fault: TrafficFault = {},
+    change: (glance: Glance, n: number) => Glance = (glance) => glance,
+  ): SpikeNews[] {
     this.scene.fault = fault;
     const before = this.news.length;
     const end = this.scene.seconds + 60 * minutes;
     while (this.scene.seconds < end) {
-      const glance = this.scene.glance();
+      const glance = change(this.scene.glance(), this.#k);
       this.news.push(...this.watch.update(glance, { k: ++this.#k, t: EPOCH + this.scene.seconds }));
     }
     return this.news.slice(before);
@@ -159,6 +163,59 @@ describe('spikes that people trust', () => {
       const said = starts(shift.news, signal).length;
       assert.ok(said >= 1 && said <= 2, `${signal}: ${said}`);
       assert.equal(shift.watch.gauge(signal).active, true, signal);
+    }
+  });
+
+  it('takes one object that flickers for one, in misses and in false tracks', () => {
+    for (const seed of [5, 6]) {
+      const shift = new Shift({ seed, objects: 5 });
+      shift.play(30);
+      shift.news.length = 0;
+      // its error is on the brink of the cut-off, three frames of ten beyond it
+      shift.play(1, {}, (glance, n) => {
+        if (n % 10 < 3) return { ...glance, missed: [...glance.missed, 'brink'], false: [...glance.false, 'ybrink'] };
+        const { properTruths, properTracks, errors, localization } = glance;
+        return {
+          ...glance,
+          properTruths: [...properTruths, 'brink'],
+          properTracks: [...properTracks, 'ybrink'],
+          errors: [...errors, 0.4],
+          localization: localization + 0.4,
+        };
+      });
+      assert.deepEqual(words(shift.news), [], `seed ${seed}`);
+    }
+  });
+
+  it('is not blinded by one blackout: the next one that lasts longer is told', () => {
+    for (const objects of [8, 20]) {
+      const shift = new Shift({ objects });
+      shift.play(30);
+      const first = shift.play(3 / 60, { covered: true });
+      assert.deepEqual(words(starts(first)), [['start', 'missed', 'worse']], `${objects} objects`);
+      shift.play(10);
+      const next = [...shift.play(8 / 60, { covered: true }), ...shift.play(2 / 60)];
+      assert.deepEqual(words(starts(next)), [['start', 'missed', 'worse']], `${objects} objects`);
+    }
+  });
+
+  it('finds a camera that is covered in the first seconds, and clutter and misses ten seconds after the first frame', () => {
+    for (let seed = 0; seed < 8; seed++) {
+      const covered = new Shift({ seed, objects: 5 });
+      covered.play(5 / 60);
+      assert.equal(starts(covered.play(10 / 60, { covered: true }), 'missed').length, 1, `covered, seed ${seed}`);
+    }
+    // where what is usual is known from ten seconds, some are found
+    for (const [signal, fault, least] of [
+      ['false', { false: 20 }, 7],
+      ['missed', { missed: 20 }, 2],
+    ] as const) {
+      const found = Array.from({ length: 8 }, (_, seed) => {
+        const shift = new Shift({ seed, clutterPerSecond: 0.5 });
+        shift.play(10 / 60);
+        return starts(shift.play(2, fault), signal).length > 0;
+      });
+      assert.ok(found.filter(Boolean).length >= least, `${signal}: ${found}`);
     }
   });
 
