@@ -1,8 +1,8 @@
 /**
  * What the data folders in test/cases/data-folders are made of: streams that leave something of every kind behind when
- * they are cut (parts that wait, a numbering begun anew, learned spikes, a spike that lasts, scores, a heavy stream,
- * records behind the snapshots), and how they go on. It knows nothing of the program but these calls, so that any
- * version of it can write a folder.
+ * they are cut (parts that wait, a numbering begun anew, learned spikes, a spike that lasts, scores, reports without a
+ * frame, performance, classes, a heavy stream, records behind the snapshots), and how they go on. It knows nothing of
+ * the program but these calls, so that any version of it can write a folder.
  */
 
 export interface SceneFeed {
@@ -17,6 +17,8 @@ export interface SceneObject {
   point?: number[];
   class?: string;
   confidence?: number;
+  /** its own time, of a report */
+  t?: number;
 }
 
 export interface ScenePart {
@@ -24,6 +26,7 @@ export interface ScenePart {
   k?: number;
   t?: number;
   objects: SceneObject[];
+  reports?: true;
 }
 
 /** What a scene asks of a pipeline. */
@@ -58,6 +61,13 @@ export const sceneConfig = (dir: string, evaluation: Record<string, unknown> = {
     gate: { scores: { enabled: true, strideFrames: 5 } },
     field: { profiles: ['metres'], pairing: { by: 'time', reference: 'linear' } },
     belt: { pairing: { heldTrackers: ['slow'] } },
+    coast: {
+      profiles: ['metres'],
+      pairing: { by: 'time', latenessMs: 200 },
+      reports: { greatestGapMs: 2000 },
+      performance: { enabled: true, strideFrames: 5, latencyFrames: 16 },
+      classes: { apart: true },
+    },
   },
 });
 
@@ -81,6 +91,20 @@ function boxes(n: number, tracks: boolean, count = 4): SceneObject[] {
 const points = (n: number, tracks: boolean): SceneObject[] =>
   [0, 1, 2].map((i) => ({ id: `p${i}`, point: [40 * i + n + (tracks ? (n % 3) / 2 : 0), 10 * i] }));
 
+const ship = (i: number, n: number, track: boolean): SceneObject => ({
+  id: `s${i}`,
+  point: [60 * i + 1.5 * n + (track ? (n % 3) / 2 : 0), 20 * i],
+  class: i === 0 ? 'ferry' : 'cargo',
+});
+
+/** Ships that report themselves in turn, and a radar that sees all of them at once. */
+function* coastAt(n: number): Generator<{ feed: SceneFeed; part: ScenePart }> {
+  const t = clockAt(n) / 1000;
+  yield { feed: feed('coast'), part: { seq: n, reports: true, objects: [{ ...ship(n % 3, n, false), t }] } };
+  const objects = [0, 1, 2].filter((i) => (n + i) % 7 !== 0).map((i) => ship(i, n, true));
+  yield { feed: feed('coast', 'radar'), part: { seq: n, t, objects } };
+}
+
 /** the numbers of `gate` begin anew at this moment */
 const RENUMBERED = 31;
 const numberAt = (n: number) => (n < RENUMBERED ? n : n - RENUMBERED + 1);
@@ -101,6 +125,7 @@ function* partsAt(n: number): Generator<{ feed: SceneFeed; part: ScenePart }> {
   yield { feed: feed('field', 'radar'), part: { seq: n, t, objects: points(n, true) } };
   yield { feed: feed('belt'), part: { seq: n, k: n, objects: boxes(n, false, 2) } };
   if (n % 4 === 0) yield { feed: feed('belt', 'slow'), part: { seq: n, k: n, objects: boxes(n, true, 2) } };
+  yield* coastAt(n);
   // nobody answers before the cut: the tracker of the dock has said hello, that of the yard has not
   if (n > CUT - 5) {
     for (const stream of ['dock', 'yard']) {
@@ -128,6 +153,7 @@ export async function openFeeds(live: SceneTarget, afterCut: boolean): Promise<v
       feed('harbour'),
       feed('harbour', 'radar'),
     ],
+    ...[feed('coast'), feed('coast', 'radar')],
     ...(afterCut ? [feed('yard', 'late')] : []),
   ];
   for (const id of feeds) {
