@@ -395,6 +395,8 @@ export class Chaos {
       servers: this.#brokers.urls,
       connectTimeoutMs: 5000,
       heartbeatMs: 2000,
+      // after the last trouble one of them may not answer for a while
+      reconnectMs: 100,
     });
     try {
       const verdict = await judge(connection, this.#config, this.#acked as Acked, SERIES);
