@@ -19,7 +19,7 @@ import type { Trajectory } from './window/trajectory.js';
 export const STATES_MAX = 128;
 
 /** Windows that the program keeps what was handed over, at first and at most. */
-export const PATIENCE = 2;
+export const PATIENCE = 4;
 export const PATIENCE_MAX = 64;
 
 // work, in moves of the frontier, about 0.2 microseconds each on a machine of 2024

@@ -464,6 +464,8 @@ export class Solver implements WindowListener {
       this.accounts?.forgive(edge.truth);
       for (let n = 0; n < edge.size; n++) {
         const frame = contents.frame(edge.frameAt(n));
+        // the program goes on from there if the frontier fails
+        if (frame.number <= contents.solvedNumber) frame.remember();
         contents.touch(frame);
         frame.assign(edge.pairAt(n), 0);
       }

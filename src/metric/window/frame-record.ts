@@ -279,9 +279,9 @@ export class FrameRecord {
     this.assigned = null;
   }
 
-  /** Keeps what is assigned until it is added up again. */
+  /** Keeps what is assigned until it is added up again; what was kept before stays. */
   remember(): void {
-    this.remembered = this.values.slice(this.onAt, this.endsAt);
+    this.remembered ??= this.values.slice(this.onAt, this.endsAt);
   }
 
   forget(): void {
