@@ -23,6 +23,7 @@ import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import { Deadlines } from './deadlines.js';
 import { HeldAcks } from './held-acks.js';
+import type { Logger } from './logger.js';
 import { type Moment, type MomentQuery, Moments } from './moments.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
 import { type Clock, type Look, Pipeline } from './pipeline.js';
@@ -31,7 +32,7 @@ import { Quarantine } from './quarantine.js';
 import { type Opening, Recovery } from './recovery.js';
 import type { Refusal } from './refusal.js';
 import { Snapshots } from './snapshots.js';
-import { type Logger, type Published, Streams } from './streams.js';
+import { type Published, Streams } from './streams.js';
 
 export type { StreamInfo, WindowView } from '../stream/status.js';
 export type { Clock } from './pipeline.js';

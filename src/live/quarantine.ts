@@ -7,16 +7,11 @@ import { join } from 'node:path';
 import type { Folder } from '../store/folder.js';
 import type { Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
+import type { Logger } from './logger.js';
 
 /** the oldest go when there are more */
 const FILES_MAX = 1000;
 const FOLDER = 'quarantine';
-
-/** What it needs of a logger. */
-interface QuarantineLogger {
-  warn(event: string, fields?: Record<string, unknown>): void;
-  error(event: string, fields?: Record<string, unknown>): void;
-}
 
 /** What identifies a record: a folder whose log began anew counts positions from 1 again. */
 type RecordIdentity = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
@@ -31,7 +26,7 @@ export class Quarantine {
 
   constructor(
     readonly folder: Pick<Folder, 'dir' | 'names' | 'read' | 'write' | 'remove'>,
-    readonly logger: QuarantineLogger,
+    readonly logger: Pick<Logger, 'warn' | 'error'>,
     /** positions of records that have ended the process */
     readonly culprits: ReadonlySet<number> = new Set(),
   ) {

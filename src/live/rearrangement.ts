@@ -16,8 +16,8 @@ import { slotOf } from '../store/partition.js';
 import { asStorageFault } from '../store/storage-fault.js';
 import type { StreamEventsState } from '../stream/stream-events.js';
 import { type LiveEvent, timeOf } from '../wire/events.js';
+import type { Logger } from './logger.js';
 import { Quarantine } from './quarantine.js';
-import type { Logger } from './streams.js';
 
 /** The log of a slot as it is being written. */
 interface Target {

@@ -11,9 +11,10 @@ import type { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { Deadlines } from './deadlines.js';
+import type { Logger } from './logger.js';
 import type { OpenFeeds } from './open-feeds.js';
 import { completeRecord, completeState } from './restoration.js';
-import type { Logger, Published, Streams } from './streams.js';
+import type { Published, Streams } from './streams.js';
 
 /** What heavy streams make of the records that are applied to them. */
 interface Results {

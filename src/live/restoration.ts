@@ -8,10 +8,9 @@ import { packSnapshot } from '../store/formats.js';
 import type { DurableLog, Snapshot, Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { StreamPlan } from '../stream/plan.js';
-import type { RunningStream } from '../stream/running-stream.js';
+import { type RunningStream, reasonOf } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import { reasonOf } from '../stream/thread-duties.js';
 import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { Quarantine } from './quarantine.js';
 

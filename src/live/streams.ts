@@ -15,24 +15,18 @@ import type { DurableLog, Snapshot, Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { EventHistory } from '../stream/history.js';
 import type { StreamPlan } from '../stream/plan.js';
-import type { RunningStream } from '../stream/running-stream.js';
+import { type RunningStream, reasonOf } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import { reasonOf } from '../stream/thread-duties.js';
 import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
 import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
+import type { Logger } from './logger.js';
 import { ENDED_TWICE, type Quarantine } from './quarantine.js';
 import { isOutdated, isRetirement, type Rebuilt, RecordFailure, Restoration, ThreadFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
-
-export interface Logger {
-  info(event: string, fields?: Record<string, unknown>): void;
-  warn(event: string, fields?: Record<string, unknown>): void;
-  error(event: string, fields?: Record<string, unknown>): void;
-}
 
 /** Events of the record at this position. */
 export interface Published {

@@ -131,7 +131,7 @@ export class FeedLatency {
 
   /** Another scene from now on. */
   restart(): void {
-    if (this.#frames.length > 0) this.#work(this.#scene());
+    if (this.#frames.length > 0) this.#work(this.#keptFrames());
     this.#frames.length = 0;
     this.#objects = 0;
     this.#whole = false;
@@ -149,10 +149,10 @@ export class FeedLatency {
   /** The latency; looks for it where it is too large for the metric's pairs. Null when nobody can tell. */
   fit(): Fit | null {
     if (this.#frames.length >= FRAMES_MIN) {
-      const scene = this.#scene();
-      this.#work(scene);
-      if (this.terms.search) this.#review(scene);
-      if (!this.#delay) this.#settle(scene);
+      const kept = this.#keptFrames();
+      this.#work(kept);
+      if (this.terms.search) this.#review(kept);
+      if (!this.#delay) this.#refine(kept);
     }
     return this.#fit.fit();
   }
@@ -162,9 +162,9 @@ export class FeedLatency {
     return { ...state, waiting: this.#waiting, fit: this.#fit.toJSON() };
   }
 
-  #scene(): Scene {
+  #keptFrames(): KeptFrames {
     const { plane, truthsMax, search } = this.terms;
-    return new Scene(this.#frames, { gate: 0, bySize: false, framesMax: 0, ...search, plane, truthsMax });
+    return new KeptFrames(this.#frames, { gate: 0, bySize: false, framesMax: 0, ...search, plane, truthsMax });
   }
 
   #shorten(): void {
@@ -177,61 +177,61 @@ export class FeedLatency {
     )
       this.#objects -= sizeOf(this.#frames[excess++]);
     if (excess === 0) return;
-    if (this.#waiting > WAITING_SHARE * this.#frames.length) this.#work(this.#scene());
+    if (this.#waiting > WAITING_SHARE * this.#frames.length) this.#work(this.#keptFrames());
     this.#frames.splice(0, excess);
     this.#whole = false;
     this.#waiting = Math.min(this.#waiting, this.#frames.length);
   }
 
-  #review(scene: Scene): void {
+  #review(kept: KeptFrames): void {
     const none: Delay = { latency: 0, bias: [] };
-    const told = scene.converge(this.#delay ?? none);
-    const isForgiven = told.line !== null && scene.isForgiven(told.delay) && scene.pairedShare() >= PAIRED;
+    const told = kept.converge(this.#delay ?? none);
+    const isForgiven = told.line !== null && kept.isForgiven(told.delay) && kept.pairedShare() >= PAIRED;
     if (isForgiven) {
-      if (this.#delay) this.#change(null, scene);
+      if (this.#delay) this.#change(null, kept);
       return;
     }
-    const best = told.score >= PAIRED ? told : scene.search(told);
-    const isBetter = best.score >= SCORE_MIN && best.moving > BETTER * scene.trial(none).moving;
-    if (!isBetter || scene.isForgiven(best.delay)) return;
+    const best = told.score >= PAIRED ? told : kept.search(told);
+    const isBetter = best.score >= SCORE_MIN && best.moving > BETTER * kept.trial(none).moving;
+    if (!isBetter || kept.isForgiven(best.delay)) return;
     const change = Math.abs(best.delay.latency - (this.#delay?.latency ?? 0));
-    if (!this.#delay || change > SAME * scene.interval) this.#change(best.delay, scene);
+    if (!this.#delay || change > SAME * kept.interval) this.#change(best.delay, kept);
   }
 
   /** Takes out what is found, until nothing more is; what was dropped remains as it was added. */
-  #settle(scene: Scene): void {
+  #refine(kept: KeptFrames): void {
     for (let round = 0; round < ROUNDS_MAX; round++) {
       const found = this.#fit.fit();
-      if (!found || Math.abs(found.latency) > SHIFT_MAX * scene.time) return;
+      if (!found || Math.abs(found.latency) > SHIFT_MAX * kept.time) return;
       // what is not told from none is none
       const shift = Math.abs(found.latency) > 2 * found.latencyError ? found.latency : 0;
-      if (Math.abs(shift - this.#shift) < SHIFT_SAME * Math.abs(shift) + 1e-3 * scene.interval) return;
+      if (Math.abs(shift - this.#shift) < SHIFT_SAME * Math.abs(shift) + 1e-3 * kept.interval) return;
       this.#shift = shift;
       if (!this.#whole) return;
-      this.#again(scene);
+      this.#again(kept);
     }
   }
 
-  #change(delay: Delay | null, scene: Scene): void {
+  #change(delay: Delay | null, kept: KeptFrames): void {
     this.#delay = delay;
     this.#shift = 0;
-    this.#again(scene);
+    this.#again(kept);
   }
 
   /** Begins anew with the frames that are kept. */
-  #again(scene: Scene): void {
+  #again(kept: KeptFrames): void {
     this.#fit = new LatencyFit(this.terms.truthsMax);
     this.#waiting = this.#frames.length;
-    this.#work(scene);
+    this.#work(kept);
   }
 
   /** Adds frames whose truths are known around the time that they show. */
-  #work(scene: Scene): void {
+  #work(kept: KeptFrames): void {
     const { latency } = this.#delay ?? { latency: this.#shift };
     while (this.#waiting > 0) {
       const frame = this.#frames[this.#frames.length - this.#waiting];
-      if (frame.t - latency + FAR_MAX * scene.interval > scene.newest) return;
-      const pairs = this.#delay ? scene.neighbours(frame, this.#delay) : scene.asPaired(frame, latency);
+      if (frame.t - latency + FAR_MAX * kept.interval > kept.newest) return;
+      const pairs = this.#delay ? kept.neighbours(frame, this.#delay) : kept.asPaired(frame, latency);
       for (const pair of pairs) this.#fit.add(pair.truth, asLate(pair, latency));
       this.#waiting--;
     }
@@ -244,27 +244,27 @@ export class FeedLatency {
  */
 export function findDelay(
   frames: readonly Kept[],
-  terms: SceneTerms,
+  terms: DelayTerms,
 ): { latency: number; score: number; pairs: number; possible: number } | null {
   if (frames.length < FRAMES_MIN) return null;
-  const scene = new Scene(frames, terms);
-  const none = scene.trial({ latency: 0, bias: [] });
-  const { delay, score, pairs, possible, line } = scene.search(scene.converge(none.delay));
+  const kept = new KeptFrames(frames, terms);
+  const none = kept.trial({ latency: 0, bias: [] });
+  const { delay, score, pairs, possible, line } = kept.search(kept.converge(none.delay));
   const isBetter = line !== null && score >= SCORE_MIN && score > BETTER * none.score;
-  return isBetter && !scene.isForgiven(delay) ? { latency: line.latency, score, pairs, possible } : null;
+  return isBetter && !kept.isForgiven(delay) ? { latency: line.latency, score, pairs, possible } : null;
 }
 
-type SceneTerms = Omit<LatencyTerms, 'search'> & SearchTerms;
+type DelayTerms = Omit<LatencyTerms, 'search'> & SearchTerms;
 
-/** The frames that are kept, as ways of truths. */
-class Scene {
+/** The frames that are kept, as the ways of their truths. */
+class KeptFrames {
   readonly #ways = new Map<string, Way>();
   /** the usual time between two frames */
   readonly interval: number;
 
   constructor(
     readonly frames: readonly Kept[],
-    readonly terms: SceneTerms,
+    readonly terms: DelayTerms,
   ) {
     for (const { t, truths } of frames)
       for (const { id, place } of truths) {

@@ -71,3 +71,7 @@ export interface RunningStream {
   /** Frees what it holds elsewhere: memory outside of the heap, or its place in another thread. */
   dispose(): void;
 }
+
+/** Why a record could not be applied, with the place in the program. */
+export const reasonOf = (thrown: unknown): string =>
+  thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

@@ -6,6 +6,7 @@ import { MarkSlot } from '../store/apply-mark.js';
 import { packSnapshot, unpackSnapshot } from '../store/formats.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import type { StreamPlan } from './plan.js';
+import { reasonOf } from './running-stream.js';
 import { sentEvent, sentReport } from './sent-event.js';
 import { Stream } from './stream.js';
 import type { Adopted, PackedSnapshot, SentStep, ThreadAnswer, ThreadSetup, ThreadTask } from './threads.js';
@@ -137,7 +138,3 @@ export class ThreadDuties {
 function packedSnapshot(stream: Stream): PackedSnapshot {
   return { state: packSnapshot(stream.toJSON()), position: stream.position };
 }
-
-/** What went wrong, with the place where it did. */
-export const reasonOf = (thrown: unknown): string =>
-  thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

@@ -31,7 +31,7 @@ export const newSourceMeter = (source: string, kind: SourceKind): SourceMeter =>
   messages: 0,
   bytes: 0,
   faults: 0,
-  rejects: { payload_too_large: 0, message_invalid: 0, queue_full: 0 },
+  rejects: Object.fromEntries(SOURCE_REJECTS.map((reason) => [reason, 0])) as SourceMeter['rejects'],
   lastMs: 0,
   waiting: () => 0,
 });

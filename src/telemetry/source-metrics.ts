@@ -59,7 +59,7 @@ export const SOURCE_METRICS: readonly Sampled[] = [
     name: 'tgospa_source_rejected_total',
     type: 'counter',
     labels: [...LABELS, 'reason'],
-    help: 'Messages of a pull source given up before they reached a feed, by reason (payload_too_large, message_invalid, queue_full); what a feed refuses is in tgospa_frames_rejected_total.',
+    help: `Messages of a pull source given up before they reached a feed, by reason (${SOURCE_REJECTS.join(', ')}); what a feed refuses is in tgospa_frames_rejected_total.`,
     read: ({ meters }) =>
       [...meters.sources.values()].flatMap(({ source, kind, rejects }) =>
         SOURCE_REJECTS.map((reason): Sample => [{ source, kind, reason }, rejects[reason]]),

@@ -1,5 +1,5 @@
 /**
- * Sends a scene through a pipeline in a process of its own, so that the process can be killed: run by pipeline.test.ts
+ * Sends a scene through a pipeline in a process of its own, so that the process can be killed: run by live.test.ts
  * with a folder and a number of frames. Goes on where the store left off, tells what is acked, and at the end
  * everything that must not depend on how often it was killed.
  */
