@@ -46,6 +46,9 @@ export const data = section(
   'the embedded store',
 );
 
+/** threads of heavy streams, unless the configuration says how many */
+export const THREADS_MAX = 8;
+
 export const evaluation = section(
   {
     workers: field(
@@ -68,13 +71,13 @@ export const evaluation = section(
     inlineMs: field(
       z.number().min(0),
       4,
-      'a stream is evaluated in a thread once a solve has needed as much work as this',
+      'a stream is heavy, and evaluated in a thread beside the others, once a solve has needed as much work as this',
       'milliseconds',
     ),
     threads: field(
       count(0).nullable(),
       null,
-      'how many threads there may be for such streams; null: one per core but one, at most 8; 0: none',
+      `how many threads there may be for heavy streams, where there are no workers; null: one per core but one, at most ${THREADS_MAX}; 0: none`,
     ),
     auditEvery: field(
       count(0),

@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
+import { THREADS_MAX } from '../config/evaluator.js';
 import type { Stored } from '../store/log-port.js';
 import { type LogRecord, RecordWriter } from '../store/record.js';
 import { newestReport, type ReportEvent, type SpikeEvent } from '../wire/events.js';
@@ -104,8 +105,6 @@ export interface ThreadOwner {
 /** A stream as it was known where it ran until now. */
 type Known = Pick<RunningStream, 'status' | 'reports'>;
 
-/** unless told otherwise */
-const THREADS_MAX = 8;
 /**
  * Room for fresh objects in a thread. One that runs out of memory is given 16 MB by Node to end in: what survives a
  * collection of fresh objects, a third of this at most, must fit, or the whole process is aborted.

@@ -1,8 +1,8 @@
 /**
- * `tgospa eval`: which of its four modes a command line asks for. Feeds compared with each other (symmetric.ts),
- * folders (benchmark.ts), and one sequence: as a whole (one-sequence.ts) or by a sliding window (window-series.ts).
+ * `tgospa eval`: which of its modes a command line asks for. Feeds compared with each other (symmetric.ts), folders
+ * (benchmark.ts), one sequence as a whole (one-sequence.ts) or by a sliding window (window-series.ts), and the built-in
+ * scene (demonstration.ts).
  */
-
 import { shapeOf } from '../../wire/moment.js';
 import { type Console, write, writeNotes } from '../console/console.js';
 import { asTyped, UsageError } from '../console/options.js';

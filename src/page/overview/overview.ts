@@ -27,6 +27,7 @@ const HEIGHTS = {
 type Density = keyof typeof HEIGHTS;
 /** from so many series on, rows are low unless somebody wishes otherwise */
 const COMPACT_FROM = 60;
+/** a row of series-row.ts has a cell for each, in this order */
 const COLUMNS: Array<[text: string, title?: string]> = [
   ['Series'],
   ['Since'],
