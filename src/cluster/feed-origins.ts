@@ -2,7 +2,7 @@
  * Which process last stored something of each feed of a partition. When that process is gone, so is the connection of
  * the feed, and nobody is left to say so; while it is not heard, frames may wait there.
  */
-import type { LogRecord } from '../store/record.js';
+import type { LogRecord, PartHead } from '../store/record.js';
 
 type Part = Extract<LogRecord, { kind: 'part' }>;
 export type FeedOrigin = Pick<Part, 'stream' | 'role' | 'tracker'>;
@@ -13,7 +13,7 @@ export class FeedOrigins {
   readonly #feeds = new Map<string, { feed: FeedOrigin; process: string }>();
 
   /** A process has stored these records. */
-  note(process: string, records: Iterable<LogRecord>): void {
+  note(process: string, records: Iterable<LogRecord | PartHead>): void {
     for (const record of records)
       if (record.kind === 'part') {
         const known = this.#feeds.get(keyOf(record));

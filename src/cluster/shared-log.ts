@@ -71,11 +71,12 @@ export class SharedLog implements DurableLog {
   readonly #keys = new WeakMap<object, string>();
   #purge: NodeJS.Timeout | null = null;
   #floorRevision = 0;
+  #writtenFloor = 0;
   /** the owner has been told that it is none any more */
   #isLost = false;
   #bytes = 0;
   #links = 0;
-  /** records that were read to take the partition over */
+  /** records that were repeated to take the partition over */
   replayed = 0;
   /** milliseconds to claim it and to read its snapshots */
   openMs = 0;
@@ -165,18 +166,29 @@ export class SharedLog implements DurableLog {
       const batch = await this.#batches.next();
       if (batch.done) throw new StorageFault('storage_closed', 'the log was closed while it was read');
       this.#delivered = batch.value.sequence;
-      for (const stored of recordsIn(batch.value)) {
-        this.origins.note(batch.value.from, [stored.record]);
-        this.replayed++;
-        if (this.#isNeeded(stored)) yield stored;
-      }
+      yield* this.#uncovered(batch.value);
     }
   }
 
-  #isNeeded({ position, record }: Stored): boolean {
-    if (position <= this.cells.positionOf(record.stream)) return false;
-    this.#floor.add(record.stream, position);
-    return true;
+  /** Records that no snapshot covers; of the others only who brought them matters. */
+  *#uncovered({ sequence, bytes, from }: Batch): Generator<Stored> {
+    const reader = readerOf(bytes);
+    for (let index = 0; !reader.done; index++) {
+      const head = reader.head();
+      const position = positionOf(sequence, index);
+      const isCovered = position <= this.cells.positionOf(head.stream);
+      if (isCovered && head.kind === 'part') {
+        this.origins.note(from, [head]);
+        reader.skip();
+        continue;
+      }
+      const record = reader.read();
+      this.origins.note(from, [record]);
+      if (isCovered) continue;
+      this.replayed++;
+      this.#floor.add(record.stream, position);
+      yield { position, record };
+    }
   }
 
   follow(): void {
@@ -266,6 +278,7 @@ export class SharedLog implements DurableLog {
     const floor = this.#floor.floor(this.#delivered + 1);
     if (this.#delivered - floor > heldBatches)
       this.tellOwner.heldBack(this.#floor.holders(this.#delivered - heldBatches));
+    if (floor === this.#writtenFloor) return;
     await this.#writeFloor(floor);
     const { bytes } = await this.stream.state();
     this.#bytes = bytes;
@@ -277,6 +290,7 @@ export class SharedLog implements DurableLog {
     try {
       const bytes = Buffer.from(String(floor));
       this.#floorRevision = await this.floorCell.write(this.#floorRevision, bytes, this.#over.signal);
+      this.#writtenFloor = floor;
     } catch (error) {
       if (error instanceof FencedError) this.#lose(error);
       throw error;
@@ -362,7 +376,10 @@ async function claimFloor(cell: Cell): Promise<{ floor: number; revision: number
   }
 }
 
+const readerOf = (bytes: Uint8Array) =>
+  new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+
 function* recordsIn({ sequence, bytes }: Batch): Generator<Stored> {
-  const reader = new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  const reader = readerOf(bytes);
   for (let index = 0; !reader.done; index++) yield { position: positionOf(sequence, index), record: reader.read() };
 }

@@ -46,7 +46,7 @@ export const cluster = (context: Context) =>
       expiryMs: field(
         positive(),
         2500,
-        'an owner that has said nothing for so long is gone, and another takes its partitions',
+        'an owner that has said nothing for so long is gone, and another takes its partitions; half of it when the brokers have lost its connection',
         'milliseconds',
       ),
       moveMs: field(
@@ -88,11 +88,11 @@ export const cluster = (context: Context) =>
         'bytes',
       ),
       linksKept: field(count(100), 10_000, 'groups of events that are kept for each partition'),
-      purgeMs: field(positive(), 5000, 'how often records that snapshots cover are looked for', 'milliseconds'),
+      purgeMs: field(positive(), 1000, 'how often records that snapshots cover are looked for', 'milliseconds'),
       replayRecords: field(
         count(),
         40_000,
-        'frames of all streams of a partition that a takeover may have to repeat, as long as there are at most 200 streams: more snapshots for a shorter takeover',
+        'frames of all streams of a partition within which each is snapshotted, as long as there are at most 200 streams; a takeover repeats about half of them: more snapshots for a shorter takeover',
         'frames',
       ),
       heldBatches: field(

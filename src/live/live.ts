@@ -190,9 +190,8 @@ export class Live {
 
   /** Light streams first, then all are served while heavy ones are rebuilt; or, with `complete`, when all are there. */
   async #recover(complete: boolean): Promise<void> {
-    const past = this.#loadPast();
     // a log that others wait for is served before its past is read
-    if (!this.log.shared) await past;
+    if (!this.log.shared) await this.#loadPast();
     const unpublished = await this.#recovery.replay(this.#pipeline.results$, complete);
     if (this.#stopping) return;
     this.#wire();
@@ -208,6 +207,8 @@ export class Live {
     else setImmediate(publish);
     await this.#streams.restored();
     this.#recovering = false;
+    this.#snapshots.beginTurns();
+    if (this.log.shared) void this.#loadPast();
     this.#publication?.schedule();
     this.#recovery.finish();
   }

@@ -3,8 +3,9 @@
  * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves,
  * when the log is held back by it, and at the end. A retired stream leaves a mark instead.
  *
- * Where others wait for a recovery, all streams together are to be repeated in a bounded time: the one whose last
- * snapshot is the oldest has its turn when so many records of any stream have come since.
+ * Where others wait for a recovery, all streams together are to be repeated in a bounded time: while so many records of
+ * any stream come, each has its turn, the one whose last snapshot is the oldest first. Turns are evenly spaced: at any
+ * moment half of the streams have a snapshot of the second half of those records, and recovery repeats half of them.
  */
 import type { DurableLog } from '../store/log-port.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
@@ -33,6 +34,8 @@ export class Snapshots {
   #savedMs = Number.NEGATIVE_INFINITY;
   /** records of all streams so far */
   #applied = 0;
+  /** and when the last stream had its turn; infinite while nobody has one */
+  #turnAt = Number.POSITIVE_INFINITY;
   /** stream: how many there were when the first came that its snapshot lacks; the oldest first */
   readonly #uncovered = new Map<string, number>();
 
@@ -62,15 +65,23 @@ export class Snapshots {
     }
   }
 
-  /** Saves the stream with the oldest snapshot, when a recovery would have to repeat too much because of it. */
+  /** Recovery is over: from now on there is time for turns. */
+  beginTurns(): void {
+    this.#turnAt = this.#applied;
+  }
+
+  /** Saves the stream with the oldest snapshot, when it is its turn. */
   #saveOldest(): void {
     const { replayRecords } = this.settings;
-    if (replayRecords === Number.POSITIVE_INFINITY) return;
+    if (replayRecords === Number.POSITIVE_INFINITY || this.#turnAt > this.#applied) return;
     const [[name, since]] = this.#uncovered;
-    const most = Math.max(replayRecords, LEAST_RECORDS * this.#uncovered.size);
-    if (this.#applied - since < most) return;
+    // one more than wait: the last of them has its turn in time
+    const turns = this.#uncovered.size + 1;
+    const most = Math.max(replayRecords, LEAST_RECORDS * turns);
+    if (this.#applied - since < most && this.#applied - this.#turnAt < most / turns) return;
     const stream = this.find(name);
     if (stream?.inRecord) return;
+    this.#turnAt = this.#applied;
     if (stream) void this.save(stream);
     else this.#uncovered.delete(name);
   }

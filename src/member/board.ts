@@ -25,6 +25,8 @@ interface Heard {
   info: MemberInfo;
   revision: number;
   sinceMs: number;
+  /** nobody listens where it answered, since it was last heard */
+  absent: boolean;
 }
 
 const NOTHING: CellValue = { revision: 0, bytes: new Uint8Array(0) };
@@ -70,7 +72,7 @@ export class Board {
   #hearMember(info: MemberInfo, revision: number): void {
     if (revision <= (this.#members.get(info.id)?.revision ?? 0)) return;
     if (info.gone) this.#members.delete(info.id);
-    else this.#members.set(info.id, { info, revision, sinceMs: performance.now() });
+    else this.#members.set(info.id, { info, revision, sinceMs: performance.now(), absent: false });
   }
 
   #release(): void {
@@ -98,18 +100,28 @@ export class Board {
     return new Promise((resolve) => this.#waiting.push({ partition, position, resolve }));
   }
 
-  /** Those that have said something lately. */
+  /** Those that have said something lately, and are not known to be absent. */
   members(role?: ClusterRole): MemberInfo[] {
     const since = performance.now() - this.expiryMs;
-    return [...this.#members.values()].flatMap(({ info, sinceMs }) =>
-      sinceMs >= since && (role === undefined || info.roles.includes(role)) ? [info] : [],
+    return [...this.#members.values()].flatMap(({ info, sinceMs, absent }) =>
+      sinceMs >= since && !absent && (role === undefined || info.roles.includes(role)) ? [info] : [],
     );
   }
 
-  /** Ids of those that have said nothing for this long. */
-  silentSince(ms: number): string[] {
+  /** Nobody listens where a process answered that was not heard since this revision. */
+  noticeAbsent(id: string, revision: number): void {
+    const heard = this.#members.get(id);
+    if (heard?.revision === revision) heard.absent = true;
+  }
+
+  isAbsent(id: string | null): boolean {
+    return (id !== null && this.#members.get(id)?.absent) ?? false;
+  }
+
+  /** Those that have said nothing for this long, with the revision under which they last did. */
+  silent(ms: number): Array<{ id: string; revision: number }> {
     const since = performance.now() - ms;
-    return [...this.#members].flatMap(([id, { sinceMs }]) => (sinceMs < since ? [id] : []));
+    return [...this.#members].flatMap(([id, { sinceMs, revision }]) => (sinceMs < since ? [{ id, revision }] : []));
   }
 
   forget(id: string): void {
@@ -124,7 +136,8 @@ export class Board {
 
   /** The process with this id did not hear for a while: all others get their whole time again. */
   lookAnew(own: string): void {
-    for (const [id, heard] of this.#members) if (id !== own) heard.sinceMs = performance.now();
+    const fresh = { sinceMs: performance.now(), absent: false };
+    for (const [id, heard] of this.#members) if (id !== own) Object.assign(heard, fresh);
   }
 
   close(): void {

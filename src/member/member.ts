@@ -383,6 +383,8 @@ export class Member implements Cores {
   async #answer(asked: unknown): Promise<unknown> {
     const [question, ...about] = asked as [string, ...unknown[]];
     switch (question) {
+      case 'present':
+        return true;
       case 'streams':
         return this.ownStreams();
       case 'reports':

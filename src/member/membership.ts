@@ -75,7 +75,7 @@ export class Membership {
 
   /** A process that has said nothing for long leaves no trace. */
   #forgetSilent(): void {
-    for (const id of this.board.silentSince(FORGOTTEN_MS)) {
+    for (const { id } of this.board.silent(FORGOTTEN_MS)) {
       this.board.forget(id);
       void this.layout.memberCell(id).then((cell) => cell.clear().catch(() => {}));
     }

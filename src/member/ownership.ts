@@ -2,9 +2,13 @@
  * Which partitions this process owns. It takes those that nobody holds, up to its fair share, renews their leases, and
  * gives one up at a time when it has more than its share. A lease is lost when somebody else has written it; a
  * partition also when somebody else has claimed its chain of events.
+ *
+ * An owner that says nothing is given its whole time, for it may stand still; but when nobody listens any more where it
+ * answered, the brokers have lost its connection, and half of that time is enough for it to come back.
  */
 import type { Layout } from '../cluster/layout.js';
 import { Lease } from '../cluster/lease.js';
+import { AbsentError, ask } from '../cluster/nats/questions.js';
 import type { ClusterSettings } from '../config/cluster.js';
 import type { ClusterMeters } from '../telemetry/cluster-meters.js';
 import type { Logger } from '../telemetry/logger.js';
@@ -42,6 +46,9 @@ export class Ownership {
   #lookedMs = performance.now();
   #movedMs = performance.now();
   #stopping = false;
+  /** processes that are being asked whether they are there */
+  readonly #soughtAfter = new Set<string>();
+
   private constructor(readonly parts: OwnershipParts) {}
 
   static async start(parts: OwnershipParts): Promise<Ownership> {
@@ -73,16 +80,29 @@ export class Ownership {
     // who does not hear itself hears nobody: the brokers choose a leader, and everybody is silent
     if (nowMs - this.#lookedMs > settings.expiryMs / 2 || board.silenceMs(id) > settings.expiryMs / 2) this.lookAnew();
     this.#lookedMs = nowMs;
+    for (const silent of board.silent(settings.expiryMs / 2)) void this.#lookFor(silent);
     for (const owned of this.owned) owned.cutAway();
     const held = this.#places.filter(({ state }) => state !== 'free');
     for (const place of held) if (nowMs - place.renewedMs >= settings.renewMs) void this.#renew(place, nowMs);
     const free = this.#places.filter(
-      ({ state, lease, partition }) => state === 'free' && lease.isFree(board.lease(partition)),
+      ({ state, lease, partition }) =>
+        // asked each time: it must see the lease often
+        state === 'free' && (lease.isFree(board.lease(partition)) || board.isAbsent(board.ownerOf(partition))),
     );
     const others = board.members('evaluator').filter((member) => member.id !== id).length;
     const share = Math.ceil(settings.partitions / (others + 1));
     if (held.length > share) this.#releaseOne(nowMs);
     else this.#takeSome(free, share - held.length);
+  }
+
+  async #lookFor({ id, revision }: { id: string; revision: number }): Promise<void> {
+    const { board, layout, settings } = this.parts;
+    if (this.#soughtAfter.has(id) || board.isAbsent(id)) return;
+    this.#soughtAfter.add(id);
+    await ask(layout.connection, layout.processSubject(id), ['present'], settings.timeoutMs).catch((error) => {
+      if (error instanceof AbsentError) board.noticeAbsent(id, revision);
+    });
+    this.#soughtAfter.delete(id);
   }
 
   #takeSome(free: Place[], room: number): void {

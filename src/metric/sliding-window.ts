@@ -325,7 +325,7 @@ export class SlidingWindow {
     window.ended = snapshot.ended;
     const feed = ([ids, coordinates, alone, kinds]: FeedSnapshot): PackedFeed => ({
       ids,
-      coordinates: Float64Array.from(coordinates),
+      coordinates: new Float64Array(coordinates),
       ...(alone && { alone }),
       ...(kinds && { kinds }),
     });

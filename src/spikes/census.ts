@@ -365,14 +365,12 @@ export class Census {
     this.#pendingHalves = state.pendingHalves;
     this.#owedHalves = state.owedHalves;
     for (const [id, ...numbers] of state.truths) {
-      const known = Object.fromEntries(NUMBERS.map((key, n) => [key, numbers[n]])) as unknown as Known;
-      const own = Object.fromEntries(OWN_NUMBERS.map((key, n) => [key, numbers[NUMBERS.length + n]]));
-      this.#known.set(id, {
-        ...known,
-        held: numbers[1] === 1,
-        mature: numbers[2] === 1,
-        own: own as unknown as OwnLevel,
-      });
+      // made as all others are, so that frames read them as fast
+      const known = this.#knownOf(id);
+      for (const [n, key] of NUMBERS.entries())
+        if (key === 'held' || key === 'mature') known[key] = numbers[n] === 1;
+        else known[key] = numbers[n];
+      for (const [n, key] of OWN_NUMBERS.entries()) known.own[key] = numbers[NUMBERS.length + n];
       this.#untilPurge = numbers[NUMBERS.length + OWN_NUMBERS.length];
     }
     this.#truthsBefore = state.pairs.map(([truth]) => truth);

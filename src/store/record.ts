@@ -31,6 +31,9 @@ export interface PartRecord extends OfFeed {
   part: FeedPart;
 }
 
+/** Whose part it is. */
+export type PartHead = Pick<PartRecord, 'kind' | 'stream' | 'role' | 'tracker'>;
+
 /** A feed said hello. `settings` come with the first feed of a stream. */
 export interface OpenRecord extends OfFeed {
   kind: 'open';
@@ -310,12 +313,28 @@ export class RecordReader {
 
   /** The next record when it is of this stream; null otherwise, at the cost of a glance. */
   readOf(stream: string): LogRecord | null {
+    if (this.head().stream === stream) return this.read();
+    this.skip();
+    return null;
+  }
+
+  /** Whom the next record is about, at the cost of a glance; it is still to be read, or skipped. */
+  head(): PartHead | { kind: Exclude<LogRecord['kind'], 'part'>; stream: string } {
     const start = this.#at;
-    const end = start + 4 + this.bytes.readUInt32LE(start);
+    const kind = KINDS[this.bytes[start + 4]];
     this.#at += 13;
-    const isOf = this.#string() === stream;
-    this.#at = isOf ? start : end;
-    return isOf ? this.read() : null;
+    const stream = this.#string();
+    const tracker = kind === 'part' ? this.#string() : '';
+    const isReference = (this.bytes[this.#at] & IS_REFERENCE) !== 0;
+    this.#at = start;
+    if (kind !== 'part') return { kind, stream };
+    return isReference
+      ? { kind, stream, role: 'reference', tracker: tracker || null }
+      : { kind, stream, role: 'tracker', tracker };
+  }
+
+  skip(): void {
+    this.#at += 4 + this.bytes.readUInt32LE(this.#at);
   }
 
   #part(): Omit<PartRecord, 'kind' | 'stream' | 'atMs'> {

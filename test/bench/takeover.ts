@@ -2,7 +2,8 @@
  * `npm run bench -- takeover [--streams S] [--fps F] [--objects O] [--rounds R] [--brokers 1|3] [--replay N]`: a
  * partition with so many streams, its feeds through a gateway of their own, and two evaluators: the one that owns it is
  * killed, again and again. Seconds from the kill until the other one serves all streams, of which the first are the
- * lease's (`cluster.expiryMs`), and how many records it had to read. The last line is the whole result as JSON.
+ * lease's (`cluster.expiryMs`), the processor time that it took and how many records were repeated. Everybody shares the
+ * cores of this machine. The last line is the whole result as JSON.
  */
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
@@ -10,6 +11,7 @@ import { type ClientObject, connect } from '../../src/client.js';
 import { randomFrom } from '../kit/random.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
 import { NatsCluster } from '../kit/system/nats.js';
+import { mainThreadMs, processorMs } from '../kit/system/processor-time.js';
 import { until } from '../kit/system/system.js';
 import { crowd } from './crowd.js';
 
@@ -33,6 +35,8 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const random = randomFrom(1);
 /** calm: few overlap */
 const scene = crowd(number('objects'), 500, 7, 200_000);
+
+type Figure = 'seconds' | 'ms' | 'openMs' | 'replayed' | 'mainMs' | 'cpuMs';
 
 interface Taken {
   time: string;
@@ -95,11 +99,13 @@ const sending = (async () => {
 })();
 
 await sleep(1000 * number('calm'));
-const results: Array<{ seconds: number; ms: number; openMs: number; replayed: number }> = [];
+const results: Array<Record<Figure, number>> = [];
 for (let round = 0; round < rounds; round++) {
   // a busy machine may have moved it meanwhile
   if (!owns(owner)) [owner, other] = [other, owner];
   const killedMs = Date.now();
+  const { pid } = other;
+  const spent = [mainThreadMs(pid), processorMs(pid)];
   await owner.kill();
   const {
     time,
@@ -114,7 +120,8 @@ for (let round = 0; round < rounds; round++) {
   const seconds = (Date.parse(time) - killedMs) / 1000;
   if (taken !== streams)
     throw new Error(`${taken} of ${streams} streams were taken over: ${other.output.slice(-2000)}`);
-  results.push({ seconds, ms, openMs, replayed });
+  const [mainMs, cpuMs] = [mainThreadMs(pid) - spent[0], processorMs(pid) - spent[1]];
+  results.push({ seconds, ms, openMs, replayed, mainMs, cpuMs });
   console.log(JSON.stringify(results.at(-1)));
   [owner, other] = [other, owner];
   await other.start();
@@ -130,12 +137,11 @@ for (const one of [other, owner, gateway]) {
 }
 await brokers.close();
 
-const sorted = (key: 'seconds' | 'ms' | 'replayed') => results.map((one) => one[key]).sort((a, b) => a - b);
-const at = (key: 'seconds' | 'ms' | 'replayed', share: number) => {
-  const list = sorted(key);
+const at = (key: Figure, share: number) => {
+  const list = results.map((one) => one[key]).sort((a, b) => a - b);
   return list[Math.min(list.length - 1, Math.floor(share * list.length))];
 };
-const row = (key: 'seconds' | 'ms' | 'replayed') => ({ p50: at(key, 0.5), p99: at(key, 0.99) });
-const summary = { seconds: row('seconds'), takingMs: row('ms'), replayed: row('replayed') };
+const FIGURES: Figure[] = ['seconds', 'ms', 'openMs', 'replayed', 'mainMs', 'cpuMs'];
+const summary = Object.fromEntries(FIGURES.map((key) => [key, { p50: at(key, 0.5), p99: at(key, 0.99) }]));
 console.table(summary);
 console.log(JSON.stringify({ streams, fps, rounds, brokers: brokerCount, ...summary }));

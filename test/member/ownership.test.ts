@@ -2,9 +2,12 @@
 import { strict as assert } from 'node:assert';
 import { Layout } from '../../src/cluster/layout.js';
 import { tenureOf } from '../../src/cluster/lease.js';
+import type { Cell } from '../../src/cluster/nats/cell.js';
 import { connectNats, type NatsConnection } from '../../src/cluster/nats/connection.js';
+import { answer } from '../../src/cluster/nats/questions.js';
 import { readConfig } from '../../src/config/config.js';
 import { Board } from '../../src/member/board.js';
+import type { OwnedPartition } from '../../src/member/owned-partition.js';
 import { Ownership } from '../../src/member/ownership.js';
 import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
@@ -84,6 +87,50 @@ describe('ownership', () => {
     await ownership.stop();
     over = true;
     await living;
+    board.close();
+  });
+
+  it('takes what a silent owner had when nobody listens where it answered, and not while it may stand still', async () => {
+    const sizes = { logMaxBytes: 1 << 22, stateMaxBytes: 1 << 22, timeoutMs: 300, retryMs: 20 };
+    // nothing expires here
+    const cluster = { name: 'absence', servers: [broker.url], partitions: 1, renewMs: 60, expiryMs: 600_000, ...sizes };
+    const settings = readConfig({ text: JSON.stringify({ cluster }), env: {} }).config.cluster!;
+    const layout = new Layout(connection, settings);
+    await layout.make();
+    const write = async (cell: Cell, what: object) => cell.write(0, Buffer.from(JSON.stringify(what)));
+    await write(await layout.leaseCell(0), { owner: 'b', applied: 0 });
+    const info = { roles: ['evaluator'], url: '', readsReports: false };
+    const revision = await write(await layout.memberCell('b'), { id: 'b', ...info });
+    const board = new Board(layout, settings.expiryMs);
+    board.silent = () => [{ id: 'b', revision }];
+    await board.start(revision, (error) => assert.fail(String(error)));
+    let asked = 0;
+    const stopAnswering = answer(connection, layout.processSubject('b'), () => {
+      asked++;
+      // it hears, and does not get to answer
+      return new Promise(() => {});
+    });
+    const opened: number[] = [];
+    const meters = new ClusterMeters(
+      () => [],
+      () => 0,
+    );
+    const open = (partition: number) => {
+      opened.push(partition);
+      return new Promise<OwnedPartition>(() => {});
+    };
+    const notes = { gained() {}, lost() {} };
+    const ownership = await Ownership.start({ id: 'a', settings, layout, board, logger, meters, open, ...notes });
+    await until('it was asked again and again', () => asked > 2);
+    assert.equal(opened.length, 0);
+    assert.deepEqual(
+      board.members('evaluator').map(({ id }) => id),
+      ['b'],
+    );
+    stopAnswering();
+    await until('its partition is taken', () => opened.includes(0));
+    assert.deepEqual(board.members('evaluator'), []);
+    await ownership.stop();
     board.close();
   });
 });

@@ -13,6 +13,9 @@ const STATE = 'Tgospa-Answer';
 /** Nobody answers, or not in time. */
 export class UnansweredError extends Error {}
 
+/** Nobody listens there. Whoever did has closed its connection, or has ended: one that stands still listens on. */
+export class AbsentError extends UnansweredError {}
+
 /** Resolves with the answer; rejects with what the other process failed with, or an UnansweredError. */
 export function ask<T>(connection: NatsConnection, subject: string, about: unknown, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -30,7 +33,7 @@ export function ask<T>(connection: NatsConnection, subject: string, about: unkno
     );
     const hearPart = (error: Error | null, message: Msg) => {
       if (error) end(() => reject(error));
-      else if (message.headers?.code === 503) end(() => reject(new UnansweredError(`nobody answers ${subject}`)));
+      else if (message.headers?.code === 503) end(() => reject(new AbsentError(`nobody answers ${subject}`)));
       else {
         parts.push(message.data);
         const state = message.headers?.get(STATE);
