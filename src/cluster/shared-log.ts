@@ -9,7 +9,7 @@
 import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { eventKey } from '../store/commit.js';
-import type { DurableLog, LogGauges, LogOwner, Snapshot, Stored } from '../store/log-port.js';
+import type { DurableLog, LogGauges, LogOwner, SetAside, Snapshot, Stored } from '../store/log-port.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
 import { decodeLink, EventChain } from './event-chain.js';
@@ -70,8 +70,8 @@ export class SharedLog implements DurableLog {
   /** the key that the history has an event under */
   readonly #keys = new WeakMap<object, string>();
   #purge: NodeJS.Timeout | null = null;
-  #floorRevision = 0;
-  #writtenFloor = 0;
+  /** one write of the floor at a time */
+  #floorWrites: Promise<void> = Promise.resolve();
   /** the owner has been told that it is none any more */
   #isLost = false;
   #bytes = 0;
@@ -89,9 +89,11 @@ export class SharedLog implements DurableLog {
     readonly cells: SnapshotCells,
     readonly stored: Snapshot[],
     readonly floorCell: Cell,
-    first: number,
+    private base: Base,
+    private baseRevision: number,
     last: number,
   ) {
+    const { floor: first } = base;
     this.publishedUpTo = this.#publishedUpTo = chain.upTo;
     this.lastPosition = endOf(last);
     this.#delivered = Math.max(first - 1, 0);
@@ -106,11 +108,10 @@ export class SharedLog implements DurableLog {
     const stream = await layout.log(partition);
     const cells = new SnapshotCells(layout, partition);
     const floorCell = await layout.floorCell(partition);
-    const { floor: first, revision } = await claimFloor(floorCell);
+    const { base, revision } = await claimBase(floorCell);
     const stored = await cells.load(revision);
     const last = await stream.lastSequence();
-    const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, first, last);
-    log.#floorRevision = revision;
+    const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, base, revision, last);
     log.openMs = performance.now() - began;
     return log;
   }
@@ -226,6 +227,8 @@ export class SharedLog implements DurableLog {
     const stored = events.flatMap((event): StoredEvent[] =>
       isReport(event) ? [] : [{ key: this.#keys.get(event as object) ?? null, event }],
     );
+    // what is published follows from what was set aside
+    await this.#floorWrites;
     const isConfigured = configVersion > this.chain.configVersion;
     this.chain.configured(configVersion);
     if (stored.length > 0 || isConfigured) {
@@ -278,23 +281,37 @@ export class SharedLog implements DurableLog {
     const floor = this.#floor.floor(this.#delivered + 1);
     if (this.#delivered - floor > heldBatches)
       this.tellOwner.heldBack(this.#floor.holders(this.#delivered - heldBatches));
-    if (floor === this.#writtenFloor) return;
-    await this.#writeFloor(floor);
+    if (floor === this.base.floor) return;
+    await this.#writeBase(() => ({ floor, setAside: this.setAside }));
     const { bytes } = await this.stream.state();
     this.#bytes = bytes;
     if (bytes > logKeepBytes) await this.stream.purgeBelow(floor);
   }
 
-  /** Whoever takes a partition over writes its floor first: an owner before it drops nothing that it needs. */
-  async #writeFloor(floor: number): Promise<void> {
-    try {
-      const bytes = Buffer.from(String(floor));
-      this.#floorRevision = await this.floorCell.write(this.#floorRevision, bytes, this.#over.signal);
-      this.#writtenFloor = floor;
-    } catch (error) {
-      if (error instanceof FencedError) this.#lose(error);
-      throw error;
-    }
+  /** Whoever takes a partition over writes this first: an owner before it drops nothing, and sets nothing aside. */
+  #writeBase(next: () => Base): Promise<void> {
+    this.#floorWrites = this.#floorWrites.then(async () => {
+      const base = next();
+      const setAside = base.setAside.filter(({ position }) => sequenceOf(position) >= base.floor).slice(-SET_ASIDE_MAX);
+      try {
+        const bytes = encodeBase({ ...base, setAside });
+        this.baseRevision = await this.floorCell.write(this.baseRevision, bytes, this.#over.signal);
+        this.base = { ...base, setAside };
+      } catch (error) {
+        if (error instanceof FencedError) this.#lose(error);
+        throw error;
+      }
+    });
+    this.#floorWrites.catch(() => {});
+    return this.#floorWrites;
+  }
+
+  get setAside(): readonly SetAside[] {
+    return this.base.setAside;
+  }
+
+  saveSetAside(one: SetAside): void {
+    void this.#writeBase(() => ({ ...this.base, setAside: [...this.setAside, one] }));
   }
 
   saveEvent(key: string, event: unknown): void {
@@ -359,16 +376,36 @@ export class SharedLog implements DurableLog {
   }
 }
 
+/** What a takeover begins with, in the cell of the floor. */
+interface Base {
+  /** the first batch that is to be read */
+  floor: number;
+  /** records behind it that are left out */
+  setAside: readonly SetAside[];
+}
+
+/** the oldest are forgotten when there are more */
+const SET_ASIDE_MAX = 1000;
+
+/** A number alone where nothing is set aside. */
+const encodeBase = ({ floor, setAside }: Base): Uint8Array =>
+  Buffer.from(JSON.stringify(setAside.length === 0 ? floor : { floor, setAside }));
+
+function decodeBase(bytes: Uint8Array): Base {
+  const base: Base | number = bytes.length === 0 ? 1 : JSON.parse(Buffer.from(bytes).toString());
+  return typeof base === 'number' ? { floor: base, setAside: [] } : base;
+}
+
 /**
  * Where the log is to be read from. It is written again as it was: what was stored before that is then read whatever
  * copy of the snapshots answers, and the owner before can drop nothing any more.
  */
-async function claimFloor(cell: Cell): Promise<{ floor: number; revision: number }> {
+async function claimBase(cell: Cell): Promise<{ base: Base; revision: number }> {
   for (;;) {
     const { revision, bytes } = await cell.read();
-    const floor = bytes.length === 0 ? 1 : Number(Buffer.from(bytes).toString());
+    const base = decodeBase(bytes);
     try {
-      return { floor, revision: await cell.write(revision, Buffer.from(String(floor))) };
+      return { base, revision: await cell.write(revision, encodeBase(base)) };
     } catch (error) {
       // the owner before has written it meanwhile
       if (!(error instanceof FencedError)) throw error;
@@ -376,8 +413,7 @@ async function claimFloor(cell: Cell): Promise<{ floor: number; revision: number
   }
 }
 
-const readerOf = (bytes: Uint8Array) =>
-  new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+const readerOf = (bytes: Uint8Array) => new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 
 function* recordsIn({ sequence, bytes }: Batch): Generator<Stored> {
   const reader = readerOf(bytes);

@@ -108,7 +108,7 @@ export class Live {
     const { replayRecords } = opening;
     const turns = { everyRecords, pauseMs: evaluation.sliceMs * 3, flushBytes, replayRecords };
     this.#snapshots = new Snapshots(log, turns, (name) => this.#streams.evaluated(name));
-    this.#quarantine = new Quarantine(mark.folder, logger, mark.culprits);
+    this.#quarantine = new Quarantine(mark.folder, logger, mark.culprits, log);
     this.#streams = new Streams({
       evaluation,
       log,

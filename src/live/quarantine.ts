@@ -1,26 +1,23 @@
 /**
  * Records that were set aside because applying them failed: one file each in `quarantine` under data.dir, for people to
  * look at and for every later replay to leave out. Whoever deletes a file has its record tried again at the next start,
- * as long as the log still holds it.
+ * as long as the log still holds it. A log that others may take over holds what is set aside itself: all owners of a
+ * partition leave out the same records, and the files are for people only.
  */
 import { join } from 'node:path';
 import type { Folder } from '../store/folder.js';
-import type { Stored } from '../store/log-port.js';
-import type { LogRecord } from '../store/record.js';
+import type { DurableLog, SetAside, Stored } from '../store/log-port.js';
 import type { Logger } from './logger.js';
 
 /** the oldest go when there are more */
 const FILES_MAX = 1000;
 const FOLDER = 'quarantine';
 
-/** What identifies a record: a folder whose log began anew counts positions from 1 again. */
-type RecordIdentity = Pick<LogRecord, 'stream' | 'kind' | 'atMs'>;
-
 /** why a record is set aside that nobody lives to tell about */
 export const ENDED_TWICE = 'the process ended twice when it was applied';
 
 export class Quarantine {
-  readonly #setAside = new Map<number, RecordIdentity>();
+  readonly #setAside = new Map<number, SetAside>();
   /** stream: records set aside since the start */
   readonly counts = new Map<string, number>();
 
@@ -29,8 +26,10 @@ export class Quarantine {
     readonly logger: Pick<Logger, 'warn' | 'error'>,
     /** positions of records that have ended the process */
     readonly culprits: ReadonlySet<number> = new Set(),
+    readonly log: Pick<DurableLog, 'setAside' | 'saveSetAside'> = {},
   ) {
-    for (const name of this.#files()) this.#load(name);
+    if (log.setAside) for (const one of log.setAside) this.#setAside.set(one.position, one);
+    else for (const name of this.#files()) this.#load(name);
   }
 
   get size(): number {
@@ -55,7 +54,8 @@ export class Quarantine {
   /** Sets a record aside for good. */
   add({ position, record }: Stored, reason: string): void {
     const { stream, kind, atMs } = record;
-    this.#setAside.set(position, { stream, kind, atMs });
+    this.#setAside.set(position, { position, stream, kind, atMs });
+    this.log.saveSetAside?.({ position, stream, kind, atMs });
     this.counts.set(stream, (this.counts.get(stream) ?? 0) + 1);
     const name = `${FOLDER}/${String(position).padStart(15, '0')}.json`;
     const file = join(this.folder.dir, name);
@@ -76,7 +76,7 @@ export class Quarantine {
   #load(name: string): void {
     try {
       const { position, stream, kind, atMs } = JSON.parse(String(this.folder.read(`${FOLDER}/${name}`)));
-      this.#setAside.set(position, { stream, kind, atMs });
+      this.#setAside.set(position, { position, stream, kind, atMs });
     } catch (error) {
       this.logger.warn('quarantine_unreadable', { file: join(this.folder.dir, FOLDER, name), error });
     }

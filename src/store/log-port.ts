@@ -27,6 +27,11 @@ export interface Snapshot {
   state: unknown;
 }
 
+/** What identifies a record that is left out for good: a folder whose log began anew counts positions from 1 again. */
+export interface SetAside extends Pick<LogRecord, 'stream' | 'kind' | 'atMs'> {
+  position: number;
+}
+
 /** What the log tells its owner. */
 export interface LogOwner {
   now(): number;
@@ -93,6 +98,10 @@ export interface DurableLog {
    * again by the engine, until it is fenced: then this rejects. Absent: events are told at once.
    */
   publish?(upTo: number, events: readonly unknown[]): Promise<void>;
+  /** Records that owners before have set aside; absent where that is known beside the log. */
+  readonly setAside?: readonly SetAside[];
+  /** The owner leaves a record out: the next one does too. Nothing is published before that is stored. */
+  saveSetAside?(one: SetAside): void;
   /**
    * Stores the state of a stream, plain data, soon; null when the stream is retired. Where events are stored by
    * `publish`, a snapshot is written after those of the records it includes.

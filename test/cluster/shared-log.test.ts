@@ -85,6 +85,31 @@ describe('the log of a partition on a broker', () => {
     await log.kill();
   });
 
+  it('tells the next owner what was set aside, and nobody sets something aside who has been taken over from', async () => {
+    const { log, lost } = await open();
+    log.follow();
+    await log.append({ kind: 'tick', stream: 's', atMs: 5 });
+    const aside = (n: number) => ({
+      position: log.lastPosition + 65_536 + n,
+      stream: 's',
+      kind: 'tick' as const,
+      atMs: 5,
+    });
+    log.saveSetAside(aside(0));
+    log.saveSetAside(aside(1));
+    await log.publish(log.publishedUpTo, [{ type: 'quarantine' }]);
+    const next = await open();
+    assert.deepEqual(next.log.setAside, [aside(0), aside(1)]);
+    log.saveSetAside(aside(2));
+    await assert.rejects(log.publish(log.publishedUpTo, [{ type: 'quarantine' }]), FencedError);
+    assert.equal(lost.length, 1);
+    await next.log.kill();
+    const last = await open();
+    assert.deepEqual(last.log.setAside, [aside(0), aside(1)]);
+    await last.log.kill();
+    await log.kill();
+  });
+
   it('is flushed when what was appended here is delivered, also what was still gathered', async () => {
     const { log, delivered } = await open(60_000, 200);
     for await (const _ of log.records());
@@ -166,9 +191,14 @@ describe('the log of a partition on a broker', () => {
   });
 
   it('drops nothing any more when another has taken it over', async () => {
-    const { log, lost } = await open(10);
+    const { log, lost, delivered } = await open(10);
     const { log: next } = await open();
     log.follow();
+    await log.append({ kind: 'tick', stream: 's', atMs: 1 });
+    const { position } = delivered.at(-1)!;
+    // everything is covered now, and could be dropped
+    await log.publish(position, []);
+    log.saveSnapshot('s', position, { some: 'state' });
     await until('it hears of it', () => lost.length > 0);
     assert.match(lost[0], /has been written by somebody else/);
     await log.kill();

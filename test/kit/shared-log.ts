@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
-import type { DurableLog, LogOwner, Snapshot, Stored } from '../../src/store/log-port.js';
+import type { DurableLog, LogOwner, SetAside, Snapshot, Stored } from '../../src/store/log-port.js';
 import { type LogRecord, RecordReader, RecordWriter } from '../../src/store/record.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 
@@ -24,6 +24,7 @@ export class SharedPartition {
   owners = 0;
   readonly snapshots = new Map<string, StoredSnapshot>();
   readonly history = new Map<string, unknown>();
+  readonly setAside: SetAside[] = [];
   readonly #followers = new Set<() => void>();
 
   get records(): Stored[] {
@@ -131,6 +132,14 @@ class SharedLog implements DurableLog {
     const ready = this.#waiting.filter(({ position }) => position <= upTo);
     this.#waiting = this.#waiting.filter(({ position }) => position > upTo);
     for (const { stream, ...snapshot } of ready) this.partition.snapshots.set(stream, snapshot);
+  }
+
+  get setAside(): readonly SetAside[] {
+    return this.partition.setAside;
+  }
+
+  saveSetAside(one: SetAside): void {
+    this.partition.setAside.push(one);
   }
 
   saveSnapshot(stream: string, position: number, state: unknown): void {

@@ -38,6 +38,15 @@ export interface Verdict {
   windows: Map<string, unknown>;
 }
 
+/** The last part of a feed, and the batch it came with. */
+interface Seen {
+  seq: number;
+  sequence: number;
+  from: string;
+  atMs: number;
+  epoch?: number;
+}
+
 /** Nothing is due. */
 const STILL = { now: () => 0, ticks: () => NEVER };
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -54,11 +63,13 @@ export async function judge(
   const allOf = (stream: string, subject: string) =>
     until('the brokers answer', () => readAll(connection, stream, subject).catch(() => false as const));
   const verdict: Verdict = { records: 0, repeated: 0, events: 0, claims: 0, windows: new Map() };
-  const seen = new Map<string, number>();
+  const seen = new Map<string, Seen>();
   for (let p = 0; p < read.cluster!.partitions; p++) {
     await conclude(layout, p, read);
-    const batches = (await allOf(layout.logStream(p), layout.logSubject(p))).map(({ bytes }) => decode(bytes));
-    for (const record of batches.flat()) count(record, seen, verdict);
+    const stored = await allOf(layout.logStream(p), layout.logSubject(p));
+    const batches = stored.map(({ bytes }) => decode(bytes));
+    for (const [n, { sequence, from }] of stored.entries())
+      for (const record of batches[n]) count(record, { sequence, from }, seen, verdict);
     const links = (await allOf(layout.eventStream, layout.eventSubject(p))).map(({ bytes }) => decodeLink(bytes));
     checkChain(p, links, verdict);
     const replayed = await replay(config, batches, verdict.windows, series);
@@ -66,8 +77,10 @@ export async function judge(
     assert.deepEqual(published, replayed, `partition ${p}: the chain is that of an uninterrupted run`);
     verdict.events += published.length;
   }
-  for (const [feed, seq] of acked)
-    assert.ok((seen.get(feed) ?? 0) >= seq, `${feed}: ${seq} was acked, and the log has ${seen.get(feed) ?? 0}`);
+  for (const [feed, seq] of acked) {
+    const last = seen.get(feed)?.seq ?? 0;
+    assert.ok(last >= seq, `${feed}: ${seq} was acked, and the log has ${last}`);
+  }
   return verdict;
 }
 
@@ -102,18 +115,21 @@ function decode(bytes: Uint8Array): LogRecord[] {
 }
 
 /** Numbers of a feed follow each other without a hole; what comes again is told apart by its number. */
-function count(record: LogRecord, seen: Map<string, number>, verdict: Verdict): void {
-  verdict.records++;
+function count(record: LogRecord, batch: Pick<Seen, 'sequence' | 'from'>, all: Map<string, Seen>, sums: Verdict): void {
+  sums.records++;
   if (record.kind !== 'part') return;
+  const { atMs, epoch } = record;
   const feed = `${record.stream}/${record.tracker ?? ''}`;
-  const last = seen.get(feed) ?? 0;
+  const last = all.get(feed);
   const { seq } = record.part;
-  if (seq <= last) {
-    verdict.repeated++;
+  if (seq <= (last?.seq ?? 0)) {
+    sums.repeated++;
     return;
   }
-  assert.equal(seq, last + 1, `${feed}: ${seq} follows ${last} in the log`);
-  seen.set(feed, seq);
+  const now = { seq, ...batch, atMs, epoch };
+  const story = `${JSON.stringify(now)} follows ${JSON.stringify(last)}`;
+  assert.equal(seq, (last?.seq ?? 0) + 1, `${feed}: ${seq} follows ${last?.seq ?? 0} in the log (${story})`);
+  all.set(feed, now);
 }
 
 /** One claim begins each epoch, nobody adds to an epoch that is over, and what is out stays out. */
