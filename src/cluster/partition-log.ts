@@ -13,7 +13,7 @@ import { type PartitionStream, StreamFullError } from './nats/partition-stream.j
 export interface PartitionLogSettings {
   /** records that come within this time share a batch */
   gatherMs: number;
-  /** a batch of this size does not wait */
+  /** a batch of this size does not wait; while another is underway, it may become three times as large */
   batchBytes: number;
   /** more than this waiting is refused */
   queueMaxBytes: number;
@@ -39,14 +39,21 @@ export const BATCH_RECORDS = 65_536;
 export const positionOf = (sequence: number, index: number): number => sequence * BATCH_RECORDS + index;
 export const sequenceOf = (position: number): number => Math.floor(position / BATCH_RECORDS);
 
+/** in terms of `batchBytes`: so much may go at once while the one before is underway */
+const GROWTH = 3;
+/** of what a broker accepts in one message: headers need room, too */
+const PAYLOAD_SHARE = 0.9;
+const SPARE_WRITERS_MAX = 4;
+
 class Batch {
-  readonly writer = new RecordWriter();
   count = 0;
   readonly durable: Promise<number>;
   resolve!: (sequence: number) => void;
   reject!: (fault: StorageFault) => void;
 
-  constructor() {
+  /** `writer` may be one of a former batch. */
+  constructor(readonly writer = new RecordWriter()) {
+    writer.truncate(0);
     this.durable = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -58,6 +65,8 @@ class Batch {
 
 export class PartitionLog {
   #waiting: Batch[] = [];
+  /** buffers of former batches, to be filled again */
+  readonly #spareWriters: RecordWriter[] = [];
   #waitingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #underway: Promise<void> | null = null;
@@ -76,7 +85,7 @@ export class PartitionLog {
   stalled: ((ms: number) => void) | null = null;
 
   constructor(
-    readonly stream: Pick<PartitionStream, 'append'>,
+    readonly stream: Pick<PartitionStream, 'append' | 'payloadMax'>,
     readonly settings: PartitionLogSettings,
   ) {}
 
@@ -104,10 +113,8 @@ export class PartitionLog {
         'storage_behind',
         `${this.#waitingBytes} bytes wait for the broker; it is slow or out of reach`,
       );
-    const batch = this.#openBatch();
-    const before = batch.writer.length;
-    batch.writer.write(record);
-    this.#waitingBytes += batch.writer.length - before;
+    const last = this.#waiting.at(-1);
+    const batch = (last && this.#fill(last, record)) ?? this.#newBatch(record);
     const index = batch.count++;
     this.#arm(batch);
     return { durable: batch.durable, index };
@@ -123,10 +130,24 @@ export class PartitionLog {
     return this.#waitingBytes;
   }
 
-  #openBatch(): Batch {
-    const last = this.#waiting.at(-1);
-    if (last && last.writer.length < this.settings.batchBytes && last.count < BATCH_RECORDS) return last;
-    const batch = new Batch();
+  /** Adds a record to a batch, unless it would become larger than one may be: a broker would never take it. */
+  #fill(batch: Batch, record: LogRecord): Batch | null {
+    const most = Math.min(GROWTH * this.settings.batchBytes, PAYLOAD_SHARE * this.stream.payloadMax);
+    if (batch.count === BATCH_RECORDS || batch.writer.length >= most) return null;
+    const before = batch.writer.length;
+    batch.writer.write(record);
+    if (batch.writer.length > most) {
+      batch.writer.truncate(before);
+      return null;
+    }
+    this.#waitingBytes += batch.writer.length - before;
+    return batch;
+  }
+
+  #newBatch(record: LogRecord): Batch {
+    const batch = new Batch(this.#spareWriters.pop());
+    batch.writer.write(record);
+    this.#waitingBytes += batch.writer.length;
     this.#waiting.push(batch);
     return batch;
   }
@@ -161,6 +182,7 @@ export class PartitionLog {
         this.#waitingBytes -= bytes.length;
         this.#fault = null;
         batch.resolve(sequence);
+        if (this.#spareWriters.length < SPARE_WRITERS_MAX) this.#spareWriters.push(batch.writer);
         if (this.publishMs > this.settings.stallMs) this.stalled?.(this.publishMs);
         return;
       } catch (error) {

@@ -7,7 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
-import { type ClientObject, connect } from '../../src/client.js';
+import { type ClientObject, connect, type FeedClient } from '../../src/client.js';
 import { randomFrom } from '../kit/random.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
 import { NatsCluster } from '../kit/system/nats.js';
@@ -69,11 +69,22 @@ let [owner, other] = [
   await EvaluatorProcess.create(config('evaluator')),
   await EvaluatorProcess.create(config('evaluator')),
 ];
-await Promise.all([gateway.start(), owner.start()]);
-await until('there is an owner', () => takenBy(owner));
-await other.start();
+const clients: FeedClient[] = [];
+const results: Array<Record<Figure, number>> = [];
+let isOver = false;
 
-const clients = Array.from({ length: 2 * streams }, (_, n) =>
+async function send(): Promise<void> {
+  const beganMs = performance.now();
+  for (let k = 1; !isOver; k++) {
+    for (const [n, client] of clients.entries()) {
+      const { reference, tracker } = scene[(k + 7 * (n >> 1)) % scene.length];
+      client.send({ k, objects: (n % 2 === 0 ? reference : tracker) as unknown as ClientObject[] }).catch(() => {});
+    }
+    await sleep(Math.max(1, beganMs + (k * 1000) / fps - performance.now()));
+  }
+}
+
+const connectFeed = (n: number): FeedClient =>
   connect({
     url: `${gateway.http.replace('http', 'ws')}/v1/ingest`,
     stream: `s${n >> 1}`,
@@ -82,60 +93,51 @@ const clients = Array.from({ length: 2 * streams }, (_, n) =>
     WebSocket: WebSocket as never,
     retryForever: true,
     backoffMs: 100,
-  }),
-);
-let k = 0;
-let isOver = false;
-const sending = (async () => {
-  const beganMs = performance.now();
-  while (!isOver) {
-    k++;
-    for (const [n, client] of clients.entries()) {
-      const { reference, tracker } = scene[(k + 7 * (n >> 1)) % scene.length];
-      client.send({ k, objects: (n % 2 === 0 ? reference : tracker) as unknown as ClientObject[] }).catch(() => {});
-    }
-    await sleep(Math.max(1, beganMs + (k * 1000) / fps - performance.now()));
-  }
-})();
+  });
 
-await sleep(1000 * number('calm'));
-const results: Array<Record<Figure, number>> = [];
-for (let round = 0; round < rounds; round++) {
+/** Kills the owner, and waits until the other one serves. */
+async function takeOver(): Promise<void> {
   // a busy machine may have moved it meanwhile
   if (!owns(owner)) [owner, other] = [other, owner];
   const killedMs = Date.now();
   const { pid } = other;
   const spent = [mainThreadMs(pid), processorMs(pid)];
   await owner.kill();
-  const {
-    time,
-    ms,
-    openMs,
-    replayed,
-    streams: taken,
-  } = await until('another has it', () => {
-    const taken = takenBy(other);
-    return taken && Date.parse(taken.time) > killedMs ? taken : undefined;
+  const taken = await until('another has it', () => {
+    const last = takenBy(other);
+    return last && Date.parse(last.time) > killedMs ? last : undefined;
   });
+  const { time, ms, openMs, replayed } = taken;
   const seconds = (Date.parse(time) - killedMs) / 1000;
-  if (taken !== streams)
-    throw new Error(`${taken} of ${streams} streams were taken over: ${other.output.slice(-2000)}`);
+  if (taken.streams !== streams)
+    throw new Error(`${taken.streams} of ${streams} streams were taken over: ${other.output.slice(-2000)}`);
   const [mainMs, cpuMs] = [mainThreadMs(pid) - spent[0], processorMs(pid) - spent[1]];
   results.push({ seconds, ms, openMs, replayed, mainMs, cpuMs });
   console.log(JSON.stringify(results.at(-1)));
   [owner, other] = [other, owner];
   await other.start();
-  // at any phase of the leases and of the snapshots
-  await sleep(2000 + 3000 * random());
 }
-isOver = true;
-await sending;
-await Promise.all(clients.map((client) => client.close({ flush: false })));
-for (const one of [other, owner, gateway]) {
-  await one.end();
-  await one.dispose();
+
+try {
+  await Promise.all([gateway.start(), owner.start()]);
+  await until('there is an owner', () => takenBy(owner));
+  await other.start();
+  for (let n = 0; n < 2 * streams; n++) clients.push(connectFeed(n));
+  const sending = send();
+  await sleep(1000 * number('calm'));
+  for (let round = 0; round < rounds; round++) {
+    await takeOver();
+    // at any phase of the leases and of the snapshots
+    await sleep(2000 + 3000 * random());
+  }
+  isOver = true;
+  await sending;
+} finally {
+  isOver = true;
+  await Promise.all(clients.map((client) => client.close({ flush: false }).catch(() => {})));
+  await Promise.all([other, owner, gateway].map((one) => one.dispose()));
+  await brokers.close();
 }
-await brokers.close();
 
 const at = (key: Figure, share: number) => {
   const list = results.map((one) => one[key]).sort((a, b) => a - b);

@@ -29,6 +29,9 @@ export interface StreamSettings {
 /** There is no room: nothing is stored until something is purged, or the brokers have more. */
 export class StreamFullError extends Error {}
 
+/** of a broker that is not told otherwise */
+const PAYLOAD_MAX = 1024 ** 2;
+
 /** limit of messages or bytes, storage of the account, resources of the server */
 const FULL_CODES = [10077, 10047, 10023];
 
@@ -104,6 +107,11 @@ export class PartitionStream {
   ): Promise<PartitionStream> {
     const manager = await jetstreamManager(connection, { checkAPI: false, timeout: patience.timeoutMs });
     return new PartitionStream(connection, name, subject, patience, manager);
+  }
+
+  /** bytes that the broker accepts in one message */
+  get payloadMax(): number {
+    return this.connection.info?.max_payload ?? PAYLOAD_MAX;
   }
 
   /** One attempt to append; resolves with the sequence number once a majority has it on disk. */
