@@ -2,8 +2,8 @@
  * `npm run bench -- takeover [--streams S] [--fps F] [--objects O] [--rounds R] [--brokers 1|3] [--replay N]`: a
  * partition with so many streams, its feeds through a gateway of their own, and two evaluators: the one that owns it is
  * killed, again and again. Seconds from the kill until the other one serves all streams, of which the first are the
- * lease's (`cluster.expiryMs`), the processor time that it took and how many records were repeated. Everybody shares the
- * cores of this machine. The last line is the whole result as JSON.
+ * lease's (`cluster.expiryMs`), the processor time that it took, and how many records were repeated. Everybody shares
+ * the cores of this machine. The last line is the whole result as JSON.
  */
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
@@ -11,9 +11,9 @@ import { type ClientObject, connect, type FeedClient } from '../../src/client.js
 import { randomFrom } from '../kit/random.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
 import { NatsCluster } from '../kit/system/nats.js';
-import { mainThreadMs, processorMs } from '../kit/system/processor-time.js';
 import { until } from '../kit/system/system.js';
 import { crowd } from './crowd.js';
+import { mainThreadMs, processorMs } from './processor-time.js';
 
 const { values } = parseArgs({
   options: {
