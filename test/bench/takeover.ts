@@ -8,12 +8,12 @@
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../src/client.js';
+import { mainThreadMs, processorMs } from '../kit/processor-time.js';
 import { randomFrom } from '../kit/random.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
 import { NatsCluster } from '../kit/system/nats.js';
 import { until } from '../kit/system/system.js';
 import { crowd } from './crowd.js';
-import { mainThreadMs, processorMs } from './processor-time.js';
 
 const { values } = parseArgs({
   options: {
