@@ -105,6 +105,21 @@ export class Program {
   }
 }
 
+/** of the kernel's clock, on every Linux that Node runs on */
+const TICK_MS = 10;
+
+/** Milliseconds of processor time of all threads of a process so far, as the kernel counts it. */
+export const processorMs = (pid: number): number => readTicks(`/proc/${pid}/stat`) * TICK_MS;
+
+/** Milliseconds of the thread that runs its event loop. */
+export const mainThreadMs = (pid: number): number => readTicks(`/proc/${pid}/task/${pid}/stat`) * TICK_MS;
+
+/** User and system time; the name of a program may have spaces, and ends with the last parenthesis. */
+function readTicks(path: string): number {
+  const [user, system] = readFileSync(path, 'utf8').split(') ').at(-1)!.split(' ').slice(11, 13).map(Number);
+  return user + system;
+}
+
 /** The system's Python, which runs the client of adapters/python. */
 export const PYTHON = '/usr/bin/python3';
 export const PYTHON_FOLDER = fileURLToPath(new URL('../../../../adapters/python/', import.meta.url));
