@@ -79,11 +79,12 @@ export function packFrame(
       wantsBoxes,
       expected,
       distance,
-      `${place}.reference`,
+      place,
+      'reference',
       problems,
       before?.reference,
     ),
-    tracker: packFeed(frame.tracker, wantsBoxes, expected, distance, `${place}.tracker`, problems, before?.tracker),
+    tracker: packFeed(frame.tracker, wantsBoxes, expected, distance, place, 'tracker', problems, before?.tracker),
     stride: empty ? 0 : expected,
   };
   if (problems.length > 0) throw new InputError(problems);
@@ -137,7 +138,8 @@ function packFeed(
   wantsBoxes: boolean,
   stride: number,
   distance: DistanceName,
-  place: string,
+  frame: string,
+  side: 'reference' | 'tracker',
   problems: Problem[],
   before?: PackedFeed,
 ): PackedFeed {
@@ -160,14 +162,18 @@ function packFeed(
   for (let n = 0; n < count; n++) {
     const object = objects[n] as { id: string; box?: number[]; point?: number[]; alone?: number; kind?: string };
     if (typeof object !== 'object' || object === null || typeof object.id !== 'string') {
-      problems.push({ path: `${place}[${n}].id`, value: object?.id, message: 'every object needs an id, a string' });
+      problems.push({
+        path: `${frame}.${side}[${n}].id`,
+        value: object?.id,
+        message: 'every object needs an id, a string',
+      });
       continue;
     }
     if (seen) {
       const size = seen.size;
       if (seen.add(object.id).size === size) {
         problems.push({
-          path: `${place}[${n}].id`,
+          path: `${frame}.${side}[${n}].id`,
           value: object.id,
           message: 'this id stands twice in the frame; ids must be unique within a feed',
         });
@@ -175,11 +181,11 @@ function packFeed(
     }
     if (object.alone !== undefined) {
       alone ??= new Float64Array(count).fill(Number.POSITIVE_INFINITY);
-      alone[n] = aloneOf(object.alone, `${place}[${n}].alone`, problems);
+      alone[n] = aloneOf(object.alone, `${frame}.${side}[${n}].alone`, problems);
     }
     if (object.kind !== undefined) {
       kinds ??= new Array(count).fill(null);
-      kinds[n] = kindOf(object.kind, `${place}[${n}].kind`, problems);
+      kinds[n] = kindOf(object.kind, `${frame}.${side}[${n}].kind`, problems);
     }
     if (wantsBoxes && putBox(object, coordinates, n)) continue;
     const list = wantsBoxes ? object.box : object.point;
@@ -198,7 +204,7 @@ function packFeed(
       )
         continue;
     }
-    objectProblems(object, wantsBoxes, stride, distance, `${place}[${n}]`, problems);
+    objectProblems(object, wantsBoxes, stride, distance, `${frame}.${side}[${n}]`, problems);
   }
   return packed(ids ?? [], coordinates, alone, kinds && sameKinds(kinds, before));
 }

@@ -39,6 +39,8 @@ export interface WindowListener {
   trajectoryVanishes(trajectory: Trajectory): void;
 }
 
+const NO_EDGES: readonly Edge[] = [];
+
 /** frames from which on a window keeps its frames in shelves, and about how many those are */
 const SHELVED_FROM = 512;
 const SHELVES = 32;
@@ -77,7 +79,8 @@ export class WindowContents {
   private readonly trajectorySlots = new Slots();
   private readonly edgeSlots = new Slots();
   /** lists of ids of the newest frame */
-  private newestIds: { reference: string[]; tracker: string[] } | null = null;
+  private truthIds: string[] | undefined;
+  private trackIds: string[] | undefined;
 
   constructor(
     readonly terms: Terms,
@@ -157,10 +160,12 @@ export class WindowContents {
   append(packed: PackedFrame, found: FoundPairs, hasEdges = !this.framewise): FrameRecord {
     const { count, truth, track } = found;
     const newest = this.size > 0 ? this.frame(this.newestNumber) : null;
-    const truths = this.appearAll(this.truths, packed.reference.ids, this.newestIds?.reference, newest?.truths);
-    const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.newestIds?.tracker, newest?.tracks);
-    this.newestIds = { reference: packed.reference.ids, tracker: packed.tracker.ids };
-    const edges: Edge[] = hasEdges ? new Array(count) : [];
+    const truths = this.appearAll(this.truths, packed.reference.ids, this.truthIds, newest?.truths);
+    const tracks = this.appearAll(this.tracks, packed.tracker.ids, this.trackIds, newest?.tracks);
+    this.truthIds = packed.reference.ids;
+    this.trackIds = packed.tracker.ids;
+    // in a calm scene one list is that of many frames
+    const edges = hasEdges ? (newest?.edges ?? NO_EDGES) : NO_EDGES;
     const number = this.firstNumber + this.size;
     const frame = new FrameRecord(number, packed, truths, tracks, edges, found, this.tariff);
     this.frames.push(frame);
@@ -168,9 +173,15 @@ export class WindowContents {
     this.tally.enter(frame);
     this.touch(frame);
     if (!hasEdges) return frame;
-    for (let pair = 0; pair < count; pair++) this.appendPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
-    // in a calm scene one list is that of many frames
-    if (newest && sameEdges(edges, newest.edges)) frame.edges = newest.edges;
+    let isShared = edges.length === count;
+    if (!isShared) frame.edges = edges.slice(0, count);
+    for (let pair = 0; pair < count; pair++) {
+      const edge = this.appendPair(frame, pair, truths[truth[pair]], tracks[track[pair]]);
+      if (isShared && edges[pair] === edge) continue;
+      if (isShared) frame.edges = edges.slice();
+      isShared = false;
+      (frame.edges as Edge[])[pair] = edge;
+    }
     return frame;
   }
 
@@ -209,12 +220,12 @@ export class WindowContents {
     return trajectory;
   }
 
-  private appendPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): void {
+  private appendPair(frame: FrameRecord, pair: number, truth: Trajectory, track: Trajectory): Edge {
     const edge = truth.edgeWith(track) ?? this.addEdge(truth, track);
     truth.latest = edge;
-    frame.edges[pair] = edge;
     edge.add(frame.number, pair);
     this.listener.pairEnters(frame, edge, pair);
+    return edge;
   }
 
   private addEdge(truth: Trajectory, track: Trajectory): Edge {
@@ -335,10 +346,4 @@ export function placeOf(id: string, ids: readonly string[], from: number): numbe
   const end = Math.min(from + AHEAD_MAX, ids.length);
   for (let at = from; at < end; at++) if (ids[at] === id) return at;
   return -1;
-}
-
-function sameEdges(edges: readonly Edge[], others: readonly Edge[]): boolean {
-  if (edges.length !== others.length) return false;
-  for (let n = 0; n < edges.length; n++) if (edges[n] !== others[n]) return false;
-  return true;
 }

@@ -95,7 +95,7 @@ export class FrameRecord {
     readonly truths: Trajectory[],
     readonly tracks: Trajectory[],
     /** of each pair; none in per-frame GOSPA; not changed once the frame has entered */
-    public edges: Edge[],
+    public edges: readonly Edge[],
     found: FoundPairs,
     readonly tariff: Tariff,
   ) {
