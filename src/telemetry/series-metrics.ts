@@ -1,6 +1,7 @@
 /** The metrics of a series (stream, tracker, profile): its window, what is settled, its spikes, scores and audits. */
 import { type Audit, COMPONENTS, type Count } from '../metric/evaluation.js';
 import type { ClassTotal, SpikeReading } from '../wire/events.js';
+import type { IncidentSignal } from '../wire/incidents.js';
 import { seriesKey } from '../wire/series-key.js';
 import type { SeriesMeter } from './meters.js';
 import type { Sample, Sampled, Scrape } from './spec.js';
@@ -43,15 +44,20 @@ function* falseTracks({ meters }: Scrape): Iterable<Sample> {
     if (spikes?.signals.includes('false')) yield [labels, spikes.gauge('false').begun];
 }
 
-/** Signals of incidents whose tracker is gone: its spikes are not over. */
-function* spikesActive(scrape: Scrape): Iterable<Sample> {
-  yield* perSignal((gauge) => Number(gauge.active))(scrape);
-  for (const { stream, tracker, profile, signals } of scrape.surroundings.incidents()) {
-    if (scrape.meters.series.has(seriesKey(stream, tracker, profile))) continue;
-    for (const { signal, over } of signals)
-      if (COMPONENTS.some((one) => one === signal)) yield [{ stream, tracker, profile, signal }, Number(!over)];
-  }
-}
+/** Of every signal, and of those of incidents whose tracker is gone: its spikes are not over. */
+const perSpike = (
+  value: (gauge: ReturnType<SpikeReading['gauge']>) => boolean,
+  retired: (signal: IncidentSignal) => boolean,
+) =>
+  function* (scrape: Scrape): Iterable<Sample> {
+    yield* perSignal((gauge) => Number(value(gauge)))(scrape);
+    for (const { stream, tracker, profile, signals } of scrape.surroundings.incidents()) {
+      if (scrape.meters.series.has(seriesKey(stream, tracker, profile))) continue;
+      for (const one of signals)
+        if (COMPONENTS.some((name) => name === one.signal))
+          yield [{ stream, tracker, profile, signal: one.signal }, Number(retired(one))];
+    }
+  };
 
 function* objectives({ surroundings }: Scrape): Iterable<Sample> {
   for (const { stream, objective, value } of surroundings.objectives()) yield [{ stream, objective }, value];
@@ -264,14 +270,20 @@ export const SERIES_METRICS: readonly Sampled[] = [
     type: 'gauge',
     labels: [...SERIES, 'signal'],
     help: '1 while a signal (missed, false, switch, localization) is worse than usual: a spike.',
-    read: spikesActive,
+    read: perSpike(
+      ({ active }) => active,
+      ({ over }) => !over,
+    ),
   },
   {
     name: 'tgospa_spike_certain',
     type: 'gauge',
     labels: [...SERIES, 'signal'],
     help: '1 while there is a spike that is beyond doubt: its evidence came to 1.5 times the threshold, or it is bad whatever is usual.',
-    read: perSignal((gauge) => Number(gauge.certain)),
+    read: perSpike(
+      ({ certain }) => certain,
+      ({ over, certain }) => !over && certain === true,
+    ),
   },
   {
     name: 'tgospa_incident_open',

@@ -53,7 +53,7 @@ const SURROUNDINGS: Surroundings = {
       },
       ...{ severity: 'warning', lasting: 'retired', cause: 'silent', message: 'nothing comes from it', evidence: {} },
       signals: [
-        { signal: 'missed', expected: 0, observed: 4, objects: [], over: false },
+        { signal: 'missed', expected: 0, observed: 4, objects: [], certain: true, over: false },
         { signal: 'silence', expected: 0, observed: 1, objects: [], over: false },
       ],
     },
