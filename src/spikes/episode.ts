@@ -57,10 +57,13 @@ export interface Moment {
   proves: boolean;
 }
 
-/** Calm is settled at this ratio, e^6 to 1; the ratio goes no further, so that a relapse is seen at once. */
-const SETTLED = 6;
+/**
+ * Calm is settled at this ratio, e^10 to 1: it is looked at every second of an hour. It goes no further, so that a
+ * relapse is seen at once.
+ */
+const SETTLED = 10;
 /** One second counts no more than this. */
-const SECOND_MAX = 3;
+const SECOND_MAX = 5;
 /** seconds that a missed object is missed for: seconds are not independent */
 const RUN_SECONDS = 2;
 /** after a spike that was short, this share of the calm will do, or so many times as long as it was: it pages nobody */
@@ -200,7 +203,8 @@ export class Episode {
     if (state[AT.proof] > 0) {
       const ratio = Math.max(-SECOND_MAX, Math.min(SECOND_MAX, this.#ratio()));
       state[AT.relief] = Math.max(0, Math.min(SETTLED, state[AT.relief] + ratio));
-      if (ratio < 0) this.#addBad();
+      // good seconds too, as long as it is not over: a spike has some, and without them what is left looks like calm
+      if (ratio < 0 || state[AT.relief] < SETTLED / 2) this.#addBad();
       if (state[AT.relief] >= SETTLED || (state[AT.calm] > 0 && ratio > 0)) state[AT.calm] += gathered;
       else if (state[AT.relief] < SETTLED / 2) state[AT.calm] = Math.max(0, state[AT.calm] - BACKWARDS * gathered);
     }

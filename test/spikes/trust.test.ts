@@ -166,6 +166,27 @@ describe('spikes that people trust', () => {
     }
   });
 
+  it('says of a constant fault of few objects that it is there and beyond doubt, and never that it is over', function () {
+    skipInFastRun(this);
+    for (const [seed, missed] of [
+      [8, 10],
+      [10, 10],
+      [10, 3],
+    ]) {
+      const shift = new Shift({ seed, objects: 5 });
+      shift.play(60);
+      const news = shift.play(60, { missed }).filter(({ signal }) => signal === 'missed');
+      assert.deepEqual(
+        words(news),
+        [
+          ['start', 'missed', 'worse'],
+          ['update', 'missed', 'certain'],
+        ],
+        `x${missed}, seed ${seed}`,
+      );
+    }
+  });
+
   it('takes one object that flickers for one, in misses and in false tracks', () => {
     for (const seed of [5, 6]) {
       const shift = new Shift({ seed, objects: 5 });
