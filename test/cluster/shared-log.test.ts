@@ -194,7 +194,7 @@ describe('the log of a partition on a broker', () => {
     const { log, lost, delivered } = await open(10);
     const { log: next } = await open();
     log.follow();
-    await log.append({ kind: 'tick', stream: 's', atMs: 1 });
+    for (const atMs of [1, 2]) await log.append({ kind: 'tick', stream: 's', atMs });
     const { position } = delivered.at(-1)!;
     // everything is covered now, and could be dropped
     await log.publish(position, []);

@@ -122,7 +122,11 @@ async function* readOnce(manager: JetStreamManager, settings: Reading, signal: A
   const info = await manager.consumers.add(stream, configOf(name, settings));
   const consumer = manager.jetstream().consumers.getConsumerFromInfo(info);
   const messages = await consumer.consume({ max_messages: messagesAhead, bind: true, ...PULLS });
-  const stop = () => void messages.close();
+  // whoever reads may have left off, and never come to the end of this
+  const stop = () => {
+    clearInterval(comparing);
+    void messages.close();
+  };
   signal.addEventListener('abort', stop);
   void stopWhenOdd(messages, stop);
   const comparing = stopWhenBehind(manager, messages, settings, stop);
@@ -135,7 +139,6 @@ async function* readOnce(manager: JetStreamManager, settings: Reading, signal: A
     }
   } finally {
     signal.removeEventListener('abort', stop);
-    clearInterval(comparing);
     stop();
     // a broker that does not hear this forgets it by itself
     manager.consumers.delete(stream, name).catch(() => {});
