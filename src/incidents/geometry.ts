@@ -157,14 +157,14 @@ export function regionLost(scene: Scene): Evidence | null {
   };
 }
 
-/** Where each truth was seen, and whether it was missed there. */
+/** Where each truth was that is judged, and whether it was missed there. */
 function spotsOf(scene: Scene): Spot[] {
   return scene.paired().flatMap(({ n, missed }) => {
     const truths = scene.truths(n);
     const lost = new Set(missed);
-    return truths.ids.map((id, i) => {
+    return truths.ids.flatMap((id, i) => {
       const [x, y = 0] = centreOf(truths, i);
-      return { x, y, id, missed: lost.has(i) };
+      return scene.isJudged('reference', n, i) ? [{ x, y, id, missed: lost.has(i) }] : [];
     });
   });
 }

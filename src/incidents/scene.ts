@@ -18,7 +18,7 @@ export interface SceneSettings {
 export interface PairedFrame {
   n: number;
   pairs: Pair[];
-  /** numbers of truths and tracks without a partner */
+  /** numbers of truths and tracks without a partner, of those that are judged */
   missed: number[];
   false: number[];
 }
@@ -86,6 +86,11 @@ export class Scene {
     return this.reference[n].objects;
   }
 
+  /** Whether an object counts when it has no partner: outside the coverage it does not. */
+  isJudged(feed: 'reference' | 'tracker', n: number, at: number): boolean {
+    return this.views[n][feed].alone?.[at] !== 0;
+  }
+
   tracks(n: number): ReceivedPart['objects'] {
     return this.tracker[n].objects;
   }
@@ -126,8 +131,8 @@ export class Scene {
     return {
       n,
       pairs,
-      missed: truths.ids.flatMap((_, i) => (found.has(i) ? [] : [i])),
-      false: tracks.ids.flatMap((_, j) => (taken.has(j) ? [] : [j])),
+      missed: truths.ids.flatMap((_, i) => (found.has(i) || !this.isJudged('reference', n, i) ? [] : [i])),
+      false: tracks.ids.flatMap((_, j) => (taken.has(j) || !this.isJudged('tracker', n, j) ? [] : [j])),
     };
   }
 }

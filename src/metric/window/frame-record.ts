@@ -446,6 +446,8 @@ export interface FeedView {
   readonly coordinates: ArrayLike<number>;
   /** absent where nobody has one */
   readonly kinds?: Kinds | null;
+  /** what each costs alone; absent where everybody costs the full price */
+  readonly alone?: ArrayLike<number> | null;
 }
 
 /** A frame, to be read. */
@@ -467,8 +469,18 @@ export function viewFrames(records: readonly FrameRecord[]): FrameView[] {
     truths = record.truths;
     tracks = record.tracks;
     return {
-      reference: { ids: truthIds, coordinates: record.truthNumbers(), kinds: record.truthKinds },
-      tracker: { ids: trackIds, coordinates: record.trackNumbers(), kinds: record.trackKinds },
+      reference: {
+        ids: truthIds,
+        coordinates: record.truthNumbers(),
+        kinds: record.truthKinds,
+        alone: record.truthAlone(),
+      },
+      tracker: {
+        ids: trackIds,
+        coordinates: record.trackNumbers(),
+        kinds: record.trackKinds,
+        alone: record.trackAlone(),
+      },
       stride: record.stride,
     };
   });
