@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import { FORMATS, requireReadable } from './formats.js';
 import { Inventory, seal, unseal } from './integrity.js';
-import { asStorageFault, StorageFault } from './storage-fault.js';
+import { asStorageFault, damaged, StorageFault } from './storage-fault.js';
 
 /** A store of keys. What is written with `sync` is on the disk when it resolves, a batch as a whole or not at all. */
 export interface Database {
@@ -74,11 +74,7 @@ export async function openDatabase(dir: string): Promise<Database> {
         { cause: error },
       );
     if (/corrupt|invalid|missing files|no such file/i.test(String(cause?.message)))
-      throw new StorageFault(
-        'storage_failed',
-        `the store in ${dir} is damaged (${cause?.message}); run: tgospa repair --data ${dir}`,
-        { cause: error },
-      );
+      throw damaged(dir, cause?.message, error);
     throw asStorageFault(error, dir);
   }
   return new LevelDatabase(db);

@@ -22,7 +22,14 @@ export function asStorageFault(error: unknown, dir: string): StorageFault {
   if (error instanceof StorageFault) return error;
   const cause = (error as Error).cause ?? error;
   const text = (cause as Error).message;
-  return /no space|ENOSPC|quota/i.test(text)
-    ? new StorageFault('storage_full', `the disk of ${dir} is full; free some space (${text})`, { cause })
-    : new StorageFault('storage_failed', `${dir} cannot be written: ${text}`, { cause });
+  if (/no space|ENOSPC|quota/i.test(text))
+    return new StorageFault('storage_full', `the disk of ${dir} is full; free some space (${text})`, { cause });
+  // it was opened, and stumbled later, while it put its files in order
+  if (/corrupt/i.test(text)) return damaged(dir, text, cause);
+  return new StorageFault('storage_failed', `${dir} cannot be written: ${text}`, { cause });
 }
+
+export const damaged = (dir: string, text: string | undefined, cause: unknown): StorageFault =>
+  new StorageFault('storage_failed', `the store in ${dir} is damaged (${text}); run: tgospa repair --data ${dir}`, {
+    cause,
+  });

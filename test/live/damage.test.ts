@@ -90,7 +90,8 @@ describe('a data folder with a flipped bit', () => {
       try {
         live = await open(folder, errors);
       } catch (error) {
-        assert.match((error as Error).message, /damaged|repair|format/, place);
+        const { message } = error as Error;
+        assert.match(message, /damaged|repair|format/, `${place}: ${message}`);
         counts.refused++;
       }
       if (live) {

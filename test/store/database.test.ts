@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { EVENTS, openDatabase } from '../../src/store/database.js';
+import { asStorageFault } from '../../src/store/storage-fault.js';
 
 const KEYS = 8;
 
@@ -31,4 +32,11 @@ describe('database', () => {
       await once(writer, 'exit');
       assert.deepEqual(await stored(), Array(KEYS).fill('before'));
     });
+
+  it('says how to repair what it stumbles over later, and what else is wrong with the disk', () => {
+    const told = (message: string) => asStorageFault(new Error(message), '/data').message;
+    assert.match(told('Corruption: bad block type'), /damaged \(Corruption: bad block type\); run: tgospa repair/);
+    assert.match(told('IO error: No space left on device'), /is full; free some space/);
+    assert.match(told('IO error: Input/output error'), /cannot be written: IO error/);
+  });
 });
