@@ -86,7 +86,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
     const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications, desk });
     cleanUp.push(() => edge.quiesce());
     const http = await edge.listen();
-    if (member) member.url = http;
+    member?.announce(http);
     logger.info('listening', { url: http, dataDir: config.data.dir });
     await live.recovered;
     const startNotifier = async (one: Notifier) => {

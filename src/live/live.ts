@@ -26,7 +26,7 @@ import { HeldAcks } from './held-acks.js';
 import type { Logger } from './logger.js';
 import { type Moment, type MomentQuery, Moments } from './moments.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
-import { type Clock, type Look, Pipeline } from './pipeline.js';
+import { Channels, type Clock, type Look, wirePipeline } from './pipeline.js';
 import { Publication } from './publication.js';
 import { Quarantine } from './quarantine.js';
 import { type Opening, Recovery } from './recovery.js';
@@ -71,7 +71,9 @@ export class Live {
   readonly #moments: Moments | null;
   /** null where events are told at once */
   readonly #publication: Publication | null;
-  readonly #pipeline = new Pipeline();
+  readonly #channels = new Channels();
+  /** null before the streams are recovered, and at the end */
+  #wiring: ReturnType<typeof wirePipeline> | null = null;
   /** undone from the last to the first */
   readonly #cleanUp: Array<() => unknown>;
   /** streams that are resuming, as far as that was published */
@@ -120,7 +122,7 @@ export class Live {
       logger,
       lastPosition: log.lastPosition,
       onApplied: (record) => this.#applied(record),
-      onResult: (published) => this.#pipeline.result(published),
+      onResult: (published) => this.#channels.results$.next(published),
       onRestored: (stream, recovering) => this.#restored(stream, recovering),
     });
     this.#heldAcks = new HeldAcks(this.#streams);
@@ -137,7 +139,7 @@ export class Live {
       () => this.liftBackpressure(),
       () => this.#feeds.close(),
       () => this.#publication?.close(),
-      () => this.#pipeline.close(),
+      () => this.#unwire(),
     ];
   }
 
@@ -172,7 +174,7 @@ export class Live {
       now: () => clock.now(),
       // what recovery repeats is published when it is over
       applied: () => live.appliedPosition,
-      committed: (first, records) => live.#pipeline.committed(first, records),
+      committed: (first, records) => live.#channels.committed$.next({ first, records }),
       heldBack: (names) => live.#snapshots.saveHolders(names.flatMap((name) => live.#streams.get(name) ?? [])),
       faultChanged: (fault) => live.#recovery.faultChanged(fault, clock.now()),
       fenced: (reason) => live.#lose(reason),
@@ -192,13 +194,13 @@ export class Live {
   async #recover(complete: boolean): Promise<void> {
     // a log that others wait for is served before its past is read
     if (!this.log.shared) await this.#loadPast();
-    const unpublished = await this.#recovery.replay(this.#pipeline.results$, complete);
+    const unpublished = await this.#recovery.replay(this.#channels.results$, complete);
     if (this.#stopping) return;
     this.#wire();
     this.log.follow?.();
     this.#serving = true;
     this.#recovery.resume(this.clock.now());
-    for (const stream of this.#streams) if (!stream.info().restoring) this.#pipeline.restored(stream);
+    for (const stream of this.#streams) if (!stream.info().restoring) this.#channels.restored$.next(stream);
     const publish = () => {
       for (const published of unpublished) this.#publish(published);
     };
@@ -227,14 +229,14 @@ export class Live {
     const publish = log.publish?.bind(log);
     if (!publish) return null;
     const failed = (error: unknown) => this.#lose(String((error as Error).message ?? error));
-    const tell = (event: LiveEvent) => this.#pipeline.tell(event);
+    const tell = (event: LiveEvent) => this.#channels.told$.next(event);
     return new Publication({ publish, publishedUpTo: log.publishedUpTo }, () => this.appliedPosition, tell, failed);
   }
 
   #publish({ position, events }: Published): void {
     for (const event of events)
       if (this.#publication) this.#publication.add(position, event);
-      else this.#pipeline.tell(event);
+      else this.#channels.told$.next(event);
   }
 
   /** Somebody else owns the log. */
@@ -257,12 +259,12 @@ export class Live {
   #restored(stream: RunningStream, recovering: boolean): void {
     if (!recovering || !this.#serving || this.#stopping) return;
     this.#recovery.resumeStream(stream, this.clock.now());
-    this.#pipeline.restored(stream);
+    this.#channels.restored$.next(stream);
   }
 
   /** Streams as they come back after a start, before their next event. */
-  get restored$(): Pipeline['restored$'] {
-    return this.#pipeline.restored$;
+  get restored$(): Channels['restored$'] {
+    return this.#channels.restored$;
   }
 
   #wire(): void {
@@ -270,7 +272,14 @@ export class Live {
     const publication = this.#publication;
     const { publishedUpTo } = this.log;
     const look = () => this.#look();
-    this.#pipeline.wire({ ...parts, publication, publishedUpTo, look }, this.clock, this.config.evaluation);
+    const all = { ...parts, publication, publishedUpTo, look };
+    this.#wiring = wirePipeline(this.#channels, all, this.clock, this.config.evaluation);
+  }
+
+  #unwire(): void {
+    this.#wiring?.unsubscribe();
+    this.#wiring = null;
+    this.#channels.events$.complete();
   }
 
   /**
@@ -304,7 +313,7 @@ export class Live {
    */
   #publishResuming(stream: string, atMs: number): void {
     const resuming = this.#streams.get(stream)?.resuming ?? false;
-    if (resuming === this.#resuming.has(stream) || !this.#pipeline.isWired) return;
+    if (resuming === this.#resuming.has(stream) || !this.#wiring) return;
     if (resuming) this.#resuming.add(stream);
     else this.#resuming.delete(stream);
     const message = resuming
@@ -312,7 +321,7 @@ export class Live {
       : 'waits for no feed any longer; the usual lateness counts again';
     const event = { type: 'resuming' as const, stream, tracker: null, over: !resuming, message, atMs };
     this.#history.addUnlogged(event, this.#streams.handledPosition);
-    this.#pipeline.tell(event);
+    this.#channels.told$.next(event);
   }
 
   /** The process was suspended, or stuck: the time it stood still counts for nobody. */
@@ -331,8 +340,8 @@ export class Live {
   }
 
   /** What happens, as it happens; never fails. After a crash the last events may come again, with the same `n`. */
-  get events$(): Pipeline['events$'] {
-    return this.#pipeline.events$;
+  get events$(): Channels['events$'] {
+    return this.#channels.events$;
   }
 
   hasStream(stream: string): boolean {
@@ -403,7 +412,7 @@ export class Live {
   reportRefused(feed: FeedId, type: Refused['type'], what: Pick<Refused, 'code' | 'path' | 'message'>): void {
     const event: Refused = { type, ...feed, ...what, count: 1, atMs: this.clock.now() };
     this.#history.addRejected(event, this.#streams.handledPosition);
-    this.#pipeline.tell(event);
+    this.#channels.told$.next(event);
   }
 
   streams(): StreamInfo[] {

@@ -41,82 +41,50 @@ export interface PipelineParts {
   look(): Promise<Look | null>;
 }
 
-export class Pipeline {
-  readonly #committed$ = new Subject<{ first: number; records: LogRecord[] }>();
-  readonly #results$ = new Subject<Published>();
-  readonly #direct$ = new Subject<LiveEvent>();
-  readonly #events$ = new Subject<LiveEvent>();
-  readonly #restored$ = new Subject<RunningStream>();
-  #wiring: Subscription | null = null;
+/** What flows into the pipeline and out of it. There from the first moment: recovery has results before the wiring. */
+export class Channels {
+  readonly committed$ = new Subject<{ first: number; records: LogRecord[] }>();
+  /** what has come of a record elsewhere, or later */
+  readonly results$ = new Subject<Published>();
+  /** events that are told as they are */
+  readonly told$ = new Subject<LiveEvent>();
+  /** streams as they come back after a start, before their next event */
+  readonly restored$ = new Subject<RunningStream>();
+  /** what happens, as it happens; never fails */
+  readonly events$ = new Subject<LiveEvent>();
+}
 
-  /** The whole topology. */
-  wire(parts: PipelineParts, clock: Clock, { sliceMs, tickMs }: { sliceMs: number; tickMs: number }): void {
-    const { feeds, streams, deadlines, publication, publishedUpTo } = parts;
-    const applied$ = this.#committed$.pipe(
-      map(({ first, records }) => {
-        feeds.committed(records);
-        return streams.enqueue(first, records);
-      }),
-      concatMap((queue) => inSlices(streams.apply(queue), sliceMs)),
-    );
-    const results$ = this.#results$.pipe(
-      filter(({ position }) => position > publishedUpTo),
-      mergeMap(({ events }) => events),
-    );
-    const due$ = (clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
-      mergeMap(() => parts.look()),
-      mergeMap((look) => (look ? deadlines.due(look.atMs, look.unread) : EMPTY)),
-    );
-    const told$ = publication ? EMPTY : merge(applied$, results$);
-    const wiring = merge(told$, this.#direct$).subscribe(this.#events$);
-    if (publication) {
-      wiring.add(applied$.subscribe((event) => publication.add(streams.applyingPosition, event)));
-      wiring.add(this.#results$.subscribe(({ position, events }) => publication.add(position, ...events)));
-    }
-    wiring.add(due$.subscribe((record) => deadlines.append(record)));
-    this.#wiring = wiring;
+/** The whole topology. Whoever unsubscribes stops it. */
+export function wirePipeline(
+  channels: Channels,
+  parts: PipelineParts,
+  clock: Clock,
+  { sliceMs, tickMs }: { sliceMs: number; tickMs: number },
+): Subscription {
+  const { feeds, streams, deadlines, publication, publishedUpTo } = parts;
+  const applied$ = channels.committed$.pipe(
+    map(({ first, records }) => {
+      feeds.committed(records);
+      return streams.enqueue(first, records);
+    }),
+    concatMap((queue) => inSlices(streams.apply(queue), sliceMs)),
+  );
+  const results$ = channels.results$.pipe(
+    filter(({ position }) => position > publishedUpTo),
+    mergeMap(({ events }) => events),
+  );
+  const due$ = (clock.ticks?.(tickMs) ?? interval(tickMs)).pipe(
+    mergeMap(() => parts.look()),
+    mergeMap((look) => (look ? deadlines.due(look.atMs, look.unread) : EMPTY)),
+  );
+  const direct$ = publication ? EMPTY : merge(applied$, results$);
+  const wiring = merge(direct$, channels.told$).subscribe(channels.events$);
+  if (publication) {
+    wiring.add(applied$.subscribe((event) => publication.add(streams.applyingPosition, event)));
+    wiring.add(channels.results$.subscribe(({ position, events }) => publication.add(position, ...events)));
   }
-
-  get isWired(): boolean {
-    return this.#wiring !== null;
-  }
-
-  /** What happens, as it happens; never fails. */
-  get events$(): Observable<LiveEvent> {
-    return this.#events$;
-  }
-
-  /** Streams as they come back after a start, before their next event. */
-  get restored$(): Observable<RunningStream> {
-    return this.#restored$;
-  }
-
-  committed(first: number, records: LogRecord[]): void {
-    this.#committed$.next({ first, records });
-  }
-
-  get results$(): Observable<Published> {
-    return this.#results$;
-  }
-
-  /** What has come of a record elsewhere, or later. */
-  result(published: Published): void {
-    this.#results$.next(published);
-  }
-
-  tell(event: LiveEvent): void {
-    this.#direct$.next(event);
-  }
-
-  restored(stream: RunningStream): void {
-    this.#restored$.next(stream);
-  }
-
-  close(): void {
-    this.#wiring?.unsubscribe();
-    this.#wiring = null;
-    this.#events$.complete();
-  }
+  wiring.add(due$.subscribe((record) => deadlines.append(record)));
+  return wiring;
 }
 
 /** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */

@@ -332,8 +332,8 @@ export class Member implements Cores {
     }
   }
 
-  /** Where the page of this process is, for people. */
-  set url(url: string) {
+  /** Tells the others where the page of this process is, for people, now that its port is open. */
+  announce(url: string): void {
     this.#url = url;
   }
 
