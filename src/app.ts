@@ -17,7 +17,7 @@ import {
 } from './config/config.js';
 import type { Cores } from './cores/cores.js';
 import { startCores } from './cores/start.js';
-import { Edge } from './edge/edge.js';
+import { EdgeServer } from './edge/edge.js';
 import { Access } from './edge/peers/access.js';
 import { Sockets } from './edge/sockets.js';
 import { SteadyClock } from './live/clock.js';
@@ -83,7 +83,7 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
 
     const build = { version: version(), node: process.version };
     const notifications = () => notifier?.counts() ?? [];
-    const edge = new Edge({ config, live, sockets, access, meters, logger, build, notifications, desk });
+    const edge = new EdgeServer({ config, live, sockets, access, meters, logger, build, notifications, desk });
     cleanUp.push(() => edge.quiesce());
     const http = await edge.listen();
     member?.announce(http);

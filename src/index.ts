@@ -3,11 +3,11 @@
 export {
   Coverage,
   type CoverageRules,
+  type CoverageVerdict,
   countReasons,
-  type Judgement,
   type Knowledge,
   type Moving,
-  type Reason,
+  type NotJudgedReason,
 } from './coverage/coverage.js';
 export type { Place, Region, Sector } from './coverage/region.js';
 export {
@@ -18,7 +18,7 @@ export {
   type DiagnosisNews,
   SpikeDetector,
 } from './incidents/detector.js';
-export { type IncidentState, IncidentWatch } from './incidents/incident.js';
+export { IncidentWatch, type IncidentWatchState } from './incidents/incident.js';
 export { evaluate } from './metric/evaluate.js';
 export type * from './metric/evaluation.js';
 export { InputError, type Problem } from './metric/input-error.js';
@@ -31,7 +31,7 @@ export { addTotals, type ScoreName, type Scores, scoresOf, type Totals } from '.
 export type { Objective, SpikeKeys, SpikeSettings } from './spikes/settings.js';
 export type { Signal } from './spikes/signals.js';
 export type { FrameTime, SpikeGauge, SpikeNews, SpikeState } from './spikes/watch.js';
-export type { Histogram, Interval, IntervalName } from './tuning/intervals.js';
+export type { IncrementHistogram, Interval, IntervalName } from './tuning/intervals.js';
 export type { ExamplePair, TuningSample, TuningWatch } from './tuning/pairs.js';
 export type { TuningScore } from './tuning/profile-scores.js';
 export {

@@ -213,6 +213,26 @@ describe('the layering', () => {
   });
 });
 
+/** Types that a file shows to others, with the files that have one of that name. */
+function shownTypes(): Map<string, string[]> {
+  const homes = new Map<string, string[]>();
+  for (const file of sources)
+    for (const [, name] of read(file).matchAll(/^export (?:abstract )?(?:class|interface|type) (\w+)/gm))
+      homes.set(name, [...(homes.get(name) ?? []), file]);
+  return homes;
+}
+
+describe('words', () => {
+  it('name one thing each: no two files export a type of the same name', () => {
+    const homes = shownTypes();
+    assert.ok(homes.size > 500, `${homes.size} types`);
+    const twice = [...homes]
+      .filter(([, files]) => files.length > 1)
+      .map(([name, files]) => `${name}: ${files.join(', ')}`);
+    assert.deepEqual(twice, [], 'name what each of them is, or write a shape that both mean once');
+  });
+});
+
 describe('comments', () => {
   it('fit 120 columns, but for formulas and commands, which are indented', () => {
     const isWide = (line: string) => [...line].length > 120 && /^\s*(\/\/|\/\*|\* ? ?\S)/.test(line);

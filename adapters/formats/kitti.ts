@@ -7,7 +7,7 @@
 import type { Box } from '../../src/metric/evaluation.js';
 import type { Role } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { type Decoded, type Decoder, defineAdapter, type Judging, type Part } from '../kit/adapter.js';
+import { type Decoded, type Decoder, defineAdapter, type JudgingOptions, type Part } from '../kit/adapter.js';
 import { refuseStamp } from '../kit/fields.js';
 import { collect, Gathering, linesOf, type Sighting } from '../kit/gathering.js';
 import { BOX_OPTIONS, objectOf, Placement, type PlacementOptions } from '../kit/placement.js';
@@ -163,7 +163,12 @@ function boxOf(rows: Rows): Box {
 }
 
 /** A whole file: as message by message, and how many rows only the benchmark's preprocessing understands. */
-function readKittiText(text: string, values: KittiOptions, role: Role, { rules, class: kind }: Judging): Decoded {
+function readKittiText(
+  text: string,
+  values: KittiOptions,
+  role: Role,
+  { rules, class: kind }: JudgingOptions,
+): Decoded {
   if (rules === 'kitti') {
     if (kind === 'car' || kind === 'pedestrian') return readClass(text, kind, role);
     const message = 'the benchmark judges cars and pedestrians, each by themselves: say --classes car, or pedestrian';

@@ -96,11 +96,11 @@ export type MappingOptions = OptionValues<typeof MAPPING_OPTIONS>;
 const STEP = /\.?([A-Za-z_$][\w$-]*)|\[(\d+)\]|\["([^"\\]+)"\]/y;
 
 /** A key, or an index. */
-export type Step = string | number;
+export type PathStep = string | number;
 
 /** The keys of a path, or null when it is none. */
-export function stepsOf(path: string): Step[] | null {
-  const steps: Step[] = [];
+export function stepsOf(path: string): PathStep[] | null {
+  const steps: PathStep[] = [];
   STEP.lastIndex = 0;
   if (path === '.') return steps;
   while (STEP.lastIndex < path.length) {

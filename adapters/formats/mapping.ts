@@ -8,7 +8,7 @@
  */
 
 import type { Box } from '../../src/metric/evaluation.js';
-import type { Report, WireObject } from '../../src/wire/objects.js';
+import type { ObjectReport, WireObject } from '../../src/wire/objects.js';
 import {
   attempt,
   type Decoded,
@@ -36,7 +36,7 @@ import { Gathering } from '../kit/gathering.js';
 import { placeOnEarth } from '../kit/local-plane.js';
 import { imageScale, objectOf, Placement, untrackedId } from '../kit/placement.js';
 import { Rows } from '../kit/rows.js';
-import { checkMapping, MAPPING_OPTIONS, type MappingOptions, type Step, stepsOf } from './mapping-options.js';
+import { checkMapping, MAPPING_OPTIONS, type MappingOptions, type PathStep, stepsOf } from './mapping-options.js';
 
 const UNITS = { s: 1, ms: 1e3, us: 1e6, ns: 1e9 };
 /** Finds a value; undefined when it is not there. */
@@ -54,9 +54,9 @@ function finder(path: string): Find {
   };
 }
 
-function stepInto(value: unknown, key: Step): unknown {
+function stepInto(value: unknown, key: PathStep): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-  return (value as Record<Step, unknown>)[key];
+  return (value as Record<PathStep, unknown>)[key];
 }
 
 function numeric(value: unknown, path: string): number {
@@ -179,17 +179,17 @@ class MappingDecoder implements Decoder {
 
   #reports(message: unknown, beside: Stamp | undefined): Part[] {
     refuseStamp(beside);
-    const objects: Report[] = [];
+    const objects: ObjectReport[] = [];
     const read = (item: unknown) => {
       const report = this.#complete(() => this.#report(item));
-      if (report) objects.push(report as Report);
+      if (report) objects.push(report as ObjectReport);
     };
     if (this.#list) this.#eachListed(message, read);
     else read(message);
     return objects.length === 0 ? [] : [{ t: Math.max(...objects.map(({ t }) => t)), objects, reports: true }];
   }
 
-  #report(item: unknown): Report | null {
+  #report(item: unknown): ObjectReport | null {
     const { time, timeUnit, timeOffset, id: path } = this.options;
     const t = secondsOf(this.#time!(item), time!, timeUnit!, timeOffset);
     if (isMarked(this.#ended?.(item))) return { id: identity(this.#id(item), path), t, end: true };

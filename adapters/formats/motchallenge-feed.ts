@@ -9,7 +9,7 @@ import {
   type Decoded,
   type Decoder,
   defineAdapter,
-  type Judging,
+  type JudgingOptions,
   Mistake,
   type Part,
   PROBLEMS_MAX,
@@ -137,7 +137,7 @@ function objectOf({ object, position, line }: MotRow, placement: Placement, { ob
 }
 
 /** Rows of a file may stand in any order, and an id twice in a frame is told with both lines. */
-function readMotText(text: string, options: MotOptions, kind: MotReading['kind'], judging: Judging): Decoded {
+function readMotText(text: string, options: MotOptions, kind: MotReading['kind'], judging: JudgingOptions): Decoded {
   try {
     const chosen = judging.class !== undefined && kind === 'reference' ? { classes: [Number(judging.class)] } : {};
     const feed = readMotChallenge(text, { ...readingOf(options, kind), ...chosen });
@@ -195,7 +195,7 @@ function keepClasses(feed: MotFeed, classes: readonly number[]): void {
   }
 }
 
-function referenceNotes(feed: MotFeed, { rules, class: kind }: Judging): string[] {
+function referenceNotes(feed: MotFeed, { rules, class: kind }: JudgingOptions): string[] {
   const { rowCount, countedCount, emptyCount } = feed;
   const notes: string[] = [];
   if (rowCount === 0) notes.push('warning: {file} is empty: everything tracked is false');
@@ -214,7 +214,7 @@ function referenceNotes(feed: MotFeed, { rules, class: kind }: Judging): string[
 }
 
 /** What makes most of a tracker's rows false although nobody meant it. */
-function trackerNotes(feed: MotFeed, { symmetric, class: kind, classes }: Judging): string[] {
+function trackerNotes(feed: MotFeed, { symmetric, class: kind, classes }: JudgingOptions): string[] {
   const { columns, rowCount, countedCount, emptyCount, rows } = feed;
   const notes: string[] = [];
   let others = 0;

@@ -6,7 +6,7 @@
 
 import { Fault } from '../../src/wire/fault.js';
 import { checkFrame, checkReports, type FrameRules } from '../../src/wire/frame-check.js';
-import type { Report, Shape, WireObject } from '../../src/wire/objects.js';
+import type { ObjectReport, Shape, WireObject } from '../../src/wire/objects.js';
 import { attempt, defineAdapter, Mistake, type Part } from '../kit/adapter.js';
 import { fieldsOf, jsonOf, refuseStamp } from '../kit/fields.js';
 import { ORIGIN_OPTIONS, originProblem, placeOnEarth } from '../kit/local-plane.js';
@@ -23,10 +23,14 @@ const rulesFor = (shape: Shape): FrameRules => ({
   strict: true,
 });
 
-function reportsOf(raw: Record<string, unknown>, rules: FrameRules, placed: (reports: Report[]) => Report[]): Part[] {
+function reportsOf(
+  raw: Record<string, unknown>,
+  rules: FrameRules,
+  placed: (reports: ObjectReport[]) => ObjectReport[],
+): Part[] {
   const part = checkReports({ ...raw, seq: 1 }, rules);
   if (part instanceof Fault) throw new Mistake(part.path, part.value, part.message, part.code);
-  const objects = placed(raw.reports as Report[]);
+  const objects = placed(raw.reports as ObjectReport[]);
   return objects.length === 0 ? [] : [{ t: Math.max(...objects.map(({ t }) => t)), objects, reports: true }];
 }
 

@@ -8,7 +8,7 @@ import type { Role } from '../../src/wire/feed.js';
 import {
   type Decoded,
   defineAdapter,
-  type Judging,
+  type JudgingOptions,
   Mistake,
   type Part,
   type Stamp,
@@ -85,7 +85,7 @@ function boxOf(reader: XmlReader, placement: Placement): Box {
   return placement.box(reader.number('left'), reader.number('top'), width, height);
 }
 
-function readText(text: string, options: PlacementOptions, role: Role, { rules }: Judging): Decoded {
+function readText(text: string, options: PlacementOptions, role: Role, { rules }: JudgingOptions): Decoded {
   try {
     const { parts, regions } = documentOf(text, options);
     if (rules === 'ua-detrac' && role === 'reference')

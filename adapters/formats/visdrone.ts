@@ -7,7 +7,7 @@
 import { InputError } from '../../src/metric/input-error.js';
 import type { Role } from '../../src/wire/feed.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { type Decoded, defineAdapter, type Judging, type Part } from '../kit/adapter.js';
+import { type Decoded, defineAdapter, type JudgingOptions, type Part } from '../kit/adapter.js';
 import { BOX_OPTIONS, Placement, type PlacementOptions } from '../kit/placement.js';
 import type { Aside } from '../kit/preprocessing.js';
 import { type MotReading, type MotRow, readMotChallenge } from './motchallenge.js';
@@ -43,7 +43,7 @@ function objectOf({ object: { id, box }, class: category }: MotRow, placement: P
   return object;
 }
 
-function readText(text: string, options: PlacementOptions, kind: Role, { rules }: Judging): Decoded {
+function readText(text: string, options: PlacementOptions, kind: Role, { rules }: JudgingOptions): Decoded {
   try {
     const placement = new Placement(options);
     const feed = readMotChallenge(text, readingOf(options, kind));

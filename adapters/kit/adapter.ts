@@ -34,7 +34,7 @@ export interface Part {
 }
 
 /** How a file is going to be judged, where that decides which rows count. */
-export interface Judging {
+export interface JudgingOptions {
   /** the benchmark whose preprocessing is applied */
   rules?: Rules;
   /** only objects of this class are judged */
@@ -118,7 +118,7 @@ export interface Adapter<T extends OptionTable = OptionTable> {
   /** The classes in the text of a reference, for formats whose objects do not carry them. */
   classesIn?(text: string): Iterable<string>;
   /** Reads the whole text of a file, where that is more than its messages one after the other; else undefined. */
-  readText?(text: string, values: OptionValues<T>, role: Role, judging: Judging): Decoded | undefined;
+  readText?(text: string, values: OptionValues<T>, role: Role, judging: JudgingOptions): Decoded | undefined;
   /** For formats with one file per frame: the frame a file stands for, by its name, and which of several recordings it
    * belongs to; null when it is none of the chosen ones. */
   frameOfFile?(name: string, values: OptionValues<T>): (Stamp & { group: string }) | null;

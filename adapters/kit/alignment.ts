@@ -13,7 +13,7 @@ import type { Recording } from './recording.js';
 const FRAMES_MAX = 1_000_000;
 
 /** One step of several recordings: what each has there; absent where it has nothing. */
-export interface Step {
+export interface AlignedStep {
   k?: number;
   t?: number;
   parts: Array<Part | undefined>;
@@ -23,7 +23,7 @@ export interface Step {
  * Lays recordings side by side: by frame number when all have one, with every number from the first to the last; else
  * by time, where times within the tolerance are one step. Throws InputError when they do not fit together.
  */
-export function alignRecordings(recordings: readonly Recording[], toleranceSeconds = 0.02): Step[] {
+export function alignRecordings(recordings: readonly Recording[], toleranceSeconds = 0.02): AlignedStep[] {
   const problems = baseProblems(recordings);
   const all = recordings.flatMap(({ parts }) => parts);
   const byFrame = all.every(({ k }) => k !== undefined);
@@ -55,7 +55,7 @@ function kindProblem(file: string, parts: readonly Part[]): Problem[] {
   return parts.length === 0 ? [] : [{ path: file, value: parts.length, message }];
 }
 
-function byNumber(recordings: readonly Recording[]): Step[] {
+function byNumber(recordings: readonly Recording[]): AlignedStep[] {
   let first = Number.POSITIVE_INFINITY;
   let last = Number.NEGATIVE_INFINITY;
   for (const { parts, format } of recordings) {
@@ -79,16 +79,16 @@ function byNumber(recordings: readonly Recording[]): Step[] {
 }
 
 /** Only the numbers that are there: they are keys, and those between them mean nothing. */
-function bySameNumber(recordings: readonly Recording[]): Step[] {
+function bySameNumber(recordings: readonly Recording[]): AlignedStep[] {
   const maps = recordings.map(({ parts }) => new Map(parts.map((part) => [part.k!, part])));
   const numbers = [...new Set(maps.flatMap((frames) => [...frames.keys()]))].sort((a, b) => a - b);
   return numbers.map((k) => ({ k, parts: maps.map((frames) => frames.get(k)) }));
 }
 
-function byTime(recordings: readonly Recording[], toleranceSeconds: number): Step[] {
+function byTime(recordings: readonly Recording[], toleranceSeconds: number): AlignedStep[] {
   const times = recordings.flatMap(({ parts }, feed) => parts.map((part) => ({ t: part.t!, feed, part })));
   times.sort((a, b) => a.t - b.t || a.feed - b.feed);
-  const steps: Step[] = [];
+  const steps: AlignedStep[] = [];
   for (const { t, feed, part } of times) {
     const step = steps.at(-1);
     if (step && t - step.t! <= toleranceSeconds && step.parts[feed] === undefined) step.parts[feed] = part;
@@ -102,4 +102,4 @@ function byTime(recordings: readonly Recording[], toleranceSeconds: number): Ste
 }
 
 /** What a feed shows at a step. */
-export const objectsAt = ({ parts }: Step, feed: number): WireObject[] => parts[feed]?.objects ?? [];
+export const objectsAt = ({ parts }: AlignedStep, feed: number): WireObject[] => parts[feed]?.objects ?? [];

@@ -14,7 +14,7 @@ import {
   type Decoded,
   type Decoder,
   type Format,
-  type Judging,
+  type JudgingOptions,
   type Part,
   PROBLEMS_MAX,
   type Stamp,
@@ -58,7 +58,7 @@ export function readRecording(
   sources: readonly RecordedText[],
   format: Format,
   role: Role,
-  judging: Judging = {},
+  judging: JudgingOptions = {},
 ): Recording {
   const problems: Problem[] = [];
   const parts: Part[] = [];

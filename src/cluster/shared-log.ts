@@ -18,9 +18,9 @@ import type { Layout } from './layout.js';
 import { LogFloor } from './log-floor.js';
 import { type Cell, FencedError } from './nats/cell.js';
 import { readAll } from './nats/follow.js';
-import type { Batch, PartitionStream } from './nats/partition-stream.js';
+import type { PartitionStream, StoredBatch } from './nats/partition-stream.js';
 import { type PartitionLog, positionOf, sequenceOf } from './partition-log.js';
-import { type PackedSnapshot, packed, SnapshotCells } from './snapshot-cells.js';
+import { type OutgoingSnapshot, packed, SnapshotCells } from './snapshot-cells.js';
 
 export interface SharedLogSettings {
   /** covered records are kept while the log is not larger than this */
@@ -60,11 +60,11 @@ export class SharedLog implements DurableLog {
   readonly origins = new FeedOrigins();
   readonly #floor = new LogFloor();
   readonly #over = new AbortController();
-  readonly #batches: AsyncGenerator<Batch>;
+  readonly #batches: AsyncGenerator<StoredBatch>;
   /** everything up to this batch was handed over */
   #delivered: number;
   #deliveryWaiters: Array<{ sequence: number; resolve: () => void }> = [];
-  #snapshots: PackedSnapshot[] = [];
+  #snapshots: OutgoingSnapshot[] = [];
   #saving: Promise<void> | null = null;
   #publishedUpTo: number;
   /** the key that the history has an event under */
@@ -172,7 +172,7 @@ export class SharedLog implements DurableLog {
   }
 
   /** Records that no snapshot covers; of the others only who brought them matters. */
-  *#uncovered({ sequence, bytes, from }: Batch): Generator<Stored> {
+  *#uncovered({ sequence, bytes, from }: StoredBatch): Generator<Stored> {
     const reader = readerOf(bytes);
     for (let index = 0; !reader.done; index++) {
       const head = reader.head();
@@ -415,7 +415,7 @@ async function claimBase(cell: Cell): Promise<{ base: Base; revision: number }> 
 
 const readerOf = (bytes: Uint8Array) => new RecordReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 
-function* recordsIn({ sequence, bytes }: Batch): Generator<Stored> {
+function* recordsIn({ sequence, bytes }: StoredBatch): Generator<Stored> {
   const reader = readerOf(bytes);
   for (let index = 0; !reader.done; index++) yield { position: positionOf(sequence, index), record: reader.read() };
 }

@@ -17,29 +17,29 @@ interface Head {
 }
 
 /** A snapshot on its way. */
-export interface PackedSnapshot extends Head {
+export interface OutgoingSnapshot extends Head {
   packed: Uint8Array;
 }
 
-export function packed(stream: string, position: number, state: unknown): PackedSnapshot {
+export function packed(stream: string, position: number, state: unknown): OutgoingSnapshot {
   const bytes = state === null ? Buffer.alloc(0) : state instanceof Uint8Array ? state : packSnapshot(state);
   return { stream, position, retired: state === null, packed: Uint8Array.from(bytes) };
 }
 
-function encode({ packed, ...head }: PackedSnapshot): Uint8Array {
+function encode({ packed, ...head }: OutgoingSnapshot): Uint8Array {
   const text = Buffer.from(JSON.stringify(head));
   const length = Buffer.alloc(4);
   length.writeUInt32LE(text.length);
   return Buffer.concat([length, text, deflateRawSync(packed, { level: 1 })]);
 }
 
-export function decodeSnapshot(bytes: Uint8Array): PackedSnapshot {
+export function decodeSnapshot(bytes: Uint8Array): OutgoingSnapshot {
   const buffer = Buffer.from(bytes);
   const end = 4 + buffer.readUInt32LE(0);
   return { ...(JSON.parse(buffer.toString('utf8', 4, end)) as Head), packed: inflateRawSync(buffer.subarray(end)) };
 }
 
-const unpacked = ({ stream, position, retired, packed }: PackedSnapshot): Snapshot => ({
+const unpacked = ({ stream, position, retired, packed }: OutgoingSnapshot): Snapshot => ({
   stream,
   position,
   state: retired ? null : unpackSnapshot(packed, stream),
@@ -88,7 +88,7 @@ export class SnapshotCells {
   }
 
   /** Stores it, unless there is a newer one. */
-  async save(snapshot: PackedSnapshot, signal: AbortSignal): Promise<void> {
+  async save(snapshot: OutgoingSnapshot, signal: AbortSignal): Promise<void> {
     const { stream, position } = snapshot;
     let known = this.#known.get(stream);
     if (!known) {

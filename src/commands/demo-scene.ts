@@ -1,12 +1,12 @@
 /** A scene of `tgospa demo`: how it is judged, what is wrong with one of its trackers, and how it is sent. */
 import type { FeedClient } from '../client.js';
-import type { Fault } from '../simulation/walkers.js';
+import type { PlantedFault } from '../simulation/walkers.js';
 import type { Pace } from './player.js';
 
 export type DemoFeeds = Record<'reference' | 'good' | 'faulty', FeedClient>;
 
 /** A fault, by frames of one round, 1-based; `round`: only in that one of a cycle, after those without faults. */
-export interface DemoFault extends Fault {
+export interface DemoFault extends PlantedFault {
   round?: number;
 }
 

@@ -17,7 +17,7 @@ const SWITCHES_NAMED = 2;
 
 type SwitchEvent = Extract<LiveEvent, { type: 'switch' }>;
 
-export class Summary {
+export class DemoSummary {
   readonly #newest = new Map<string, ReportEvent>();
   readonly #switches = new Map<string, number>();
   /** causes of open incidents, as they were told */

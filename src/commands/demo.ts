@@ -14,7 +14,7 @@ import { CommandLine, type OptionGroup, optionHelp } from './console/options.js'
 import { wrapText } from './console/table.js';
 import { radarDemo } from './demo-radar.js';
 import type { DemoFault, DemoScene } from './demo-scene.js';
-import { Summary } from './demo-summary.js';
+import { DemoSummary } from './demo-summary.js';
 import { crossingDemo, plazaDemo } from './demo-walkers.js';
 import { Pace } from './player.js';
 import { asStartError, StartError } from './start-error.js';
@@ -122,7 +122,7 @@ function start({ config: own }: DemoScene, port: number, host: string, name: str
 
 /** Sends the scene and draws the summary until asked to stop. */
 async function show(app: App, { scene, fps, calm }: Job, console: Console, signal: AbortSignal): Promise<void> {
-  const summary = new Summary(scene.trackers, console);
+  const summary = new DemoSummary(scene.trackers, console);
   const subscription = app.live.events$.subscribe((event) => summary.apply(event));
   app.live.readReports(true);
   const feeds = scene.open(app.urls.ingest);

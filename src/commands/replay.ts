@@ -4,7 +4,7 @@
  * Invariant: every frame of every feed is sent once and in order; the command ends when all are stored and settled.
  */
 import { basename, extname } from 'node:path';
-import { alignRecordings, objectsAt, type Step } from '../../adapters/kit/alignment.js';
+import { type AlignedStep, alignRecordings, objectsAt } from '../../adapters/kit/alignment.js';
 import { ClientError, type ClientObject, type FeedClient, type Reject } from '../client.js';
 import { defaultConfig } from '../config/config.js';
 import { InputError, type Problem } from '../index.js';
@@ -108,7 +108,7 @@ export async function runReplay(args: string[], console: Console, signal = stopS
   await new Replay(job, steps, console, signal).play();
 }
 
-async function fileSteps({ reference, trackers, formats }: Files, console: Console): Promise<Step[]> {
+async function fileSteps({ reference, trackers, formats }: Files, console: Console): Promise<AlignedStep[]> {
   const recordings = readRecordings([
     { file: reference, format: formats.reference, role: 'reference' },
     ...trackers.map((file) => ({
@@ -123,13 +123,13 @@ async function fileSteps({ reference, trackers, formats }: Files, console: Conso
 }
 
 /** The frames of a moment, by their numbers. */
-function momentSteps({ frames }: SavedMoment): Step[] {
+function momentSteps({ frames }: SavedMoment): AlignedStep[] {
   // what an object costs alone follows from the settings of the stream
   const sent = (objects: MomentFrame['reference']) =>
     objects.map(({ alone: _, ...object }) => object as unknown as ClientObject);
   return frames.map(({ k, reference, tracker }) => ({
     k,
-    parts: [reference, tracker].map((objects) => ({ k, objects: sent(objects) })) as Step['parts'],
+    parts: [reference, tracker].map((objects) => ({ k, objects: sent(objects) })) as AlignedStep['parts'],
   }));
 }
 
@@ -145,7 +145,7 @@ class Replay {
 
   constructor(
     readonly job: Job,
-    readonly steps: Step[],
+    readonly steps: AlignedStep[],
     readonly console: Console,
     readonly signal: AbortSignal,
   ) {
@@ -211,7 +211,7 @@ class Replay {
   }
 
   /** By number every step is a frame, if an empty one; by time a feed is silent where it has nothing. */
-  async #sendStep(client: FeedClient, step: Step, feed: number, lap: number): Promise<void> {
+  async #sendStep(client: FeedClient, step: AlignedStep, feed: number, lap: number): Promise<void> {
     const objects = objectsAt(step, feed).map((object) => inLap(object, lap));
     const part = step.parts[feed];
     if (part?.reports)
@@ -265,7 +265,7 @@ const inLap = (object: ClientObject, lap: number): ClientObject =>
   lap === 0 ? object : { ...object, id: `${object.id}~${lap + 1}` };
 
 /** From the first frame of a round to the first of the next. */
-function spanOf(steps: Step[]): number {
+function spanOf(steps: AlignedStep[]): number {
   const first = steps[0];
   const last = steps.at(-1);
   if (!first || !last) return 0;

@@ -19,7 +19,7 @@ import {
   type ConfigProblem,
   formatPath,
   locate,
-  type Problem,
+  type Misplaced,
   problemsOf,
   syntaxProblem,
   valueAt,
@@ -221,9 +221,9 @@ export function resolveStream(
 }
 
 /** What is wrong with streams as wholes; each is looked at alone, so that a mistake elsewhere does not hide it. */
-function streamProblems(raw: Record<string, unknown>, context: Context): Problem[] {
+function streamProblems(raw: Record<string, unknown>, context: Context): Misplaced[] {
   const streams = isRecord(raw.streams) ? raw.streams : {};
-  return Object.keys(streams).flatMap((stream): Problem[] => {
+  return Object.keys(streams).flatMap((stream): Misplaced[] => {
     if (!NAME_PATTERN.test(stream))
       return [{ keys: ['streams', stream], message: `is no name for a stream: it ${NAME_RULE}` }];
     const alone = rootSchema(context).safeParse({
@@ -237,7 +237,7 @@ function streamProblems(raw: Record<string, unknown>, context: Context): Problem
   });
 }
 
-function windowWarnings(config: Config): Problem[] {
+function windowWarnings(config: Config): Misplaced[] {
   return Object.keys(config.streams).flatMap((stream) => {
     const resolved = resolveStream(config, stream);
     if ('message' in resolved) return [];

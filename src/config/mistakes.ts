@@ -37,7 +37,7 @@ export function syntaxProblem(error: { message: string; pos: [number, number] },
 
 export type Path = PropertyKey[];
 
-export function problemsOf(error: z.ZodError, raw: unknown): Problem[] {
+export function problemsOf(error: z.ZodError, raw: unknown): Misplaced[] {
   return error.issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys'
       ? issue.keys.map((key) => ({ keys: [...issue.path, key], message: unknownKey(issue.path) }))
@@ -77,7 +77,7 @@ function hint(path: Path): string {
   return `; ${path.at(-1) === undefined ? 'configuration' : String(path.at(-1))} is: ${found.description}${standard}`;
 }
 
-export interface Problem {
+export interface Misplaced {
   keys: Path;
   message: string;
 }
@@ -87,7 +87,7 @@ export const formatPath = (path: Path): string =>
   'configuration';
 
 /** Finds the line of a path: the key itself, or the nearest one around it that stands in the file. */
-export function locate(problem: Problem, document: Document, lines: LineCounter): ConfigProblem {
+export function locate(problem: Misplaced, document: Document, lines: LineCounter): ConfigProblem {
   const found: ConfigProblem = { path: formatPath(problem.keys), message: problem.message };
   for (let length = problem.keys.length; length > 0; length--) {
     const offset = offsetOf(document, problem.keys.slice(0, length));

@@ -6,7 +6,7 @@
 import type { Config } from '../config/config.js';
 import type { FeedConversation, FeedRefusal } from '../edge/feeds/feed-port.js';
 import { StreamShares } from '../edge/limits/stream-shares.js';
-import type { Health, MomentQuery, Readings } from '../edge/live-port.js';
+import type { FeedReadings, Readiness } from '../edge/live-port.js';
 import type { Identity } from '../edge/peers/access.js';
 import type { Peer } from '../edge/peers/peer.js';
 import type { RateView } from '../edge/rates.js';
@@ -22,6 +22,7 @@ import type { Logger } from '../telemetry/logger.js';
 import { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
 import { type LiveEvent, type ReportEvent, timeOf } from '../wire/events.js';
+import type { MomentQuery } from '../wire/series-key.js';
 import type { Cores } from './cores.js';
 import type { Questions } from './messages.js';
 import { addMeters, addSums, goOn, type MeterReadings, NO_SUMS, readMeters, withoutStream } from './meter-readings.js';
@@ -29,7 +30,7 @@ import { type HelloDesk, RoutedConversation } from './routed-conversation.js';
 import { shareOf } from './share.js';
 import { type StreamChanges, WorkerCore } from './worker-core.js';
 
-type SentReadings = Omit<Readings, 'meters'> & { meters: MeterReadings };
+type SentReadings = Omit<FeedReadings, 'meters'> & { meters: MeterReadings };
 
 /** milliseconds: what a worker has counted since may be lost with it */
 const LOOK_MS = 1000;
@@ -270,7 +271,7 @@ export class Host implements Cores, HelloDesk {
     return addGauges(await this.#askAll<StorageGauges>('storage'));
   }
 
-  async health(): Promise<Health> {
+  async health(): Promise<Readiness> {
     const each = await Promise.all(this.#workers.map((worker) => worker.health()));
     return {
       ready: each.every(({ ready }) => ready),
@@ -279,7 +280,7 @@ export class Host implements Cores, HelloDesk {
     };
   }
 
-  async readings(): Promise<Readings> {
+  async readings(): Promise<FeedReadings> {
     const { meters: own } = this.#parts;
     const meters = new Meters(own.seriesMax);
     for (const [name, source] of own.sources) meters.sources.set(name, source);

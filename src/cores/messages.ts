@@ -1,10 +1,10 @@
 /** What the thread with the sockets and a worker say to each other. Everything here is plain data, sent in order. */
 import type { Config } from '../config/config.js';
 import type { FeedRefusal } from '../edge/feeds/feed-port.js';
-import type { MomentQuery } from '../edge/live-port.js';
 import type { SharedClock } from '../live/clock.js';
 import type { SentEvent, SentReport } from '../stream/sent-event.js';
 import type { CloseCode } from '../wire/codes.js';
+import type { MomentQuery } from '../wire/series-key.js';
 
 /** What a worker starts with. */
 export interface WorkerSetup {

@@ -6,7 +6,7 @@
 import { Worker } from 'node:worker_threads';
 import type { Config } from '../config/config.js';
 import type { FeedRefusal } from '../edge/feeds/feed-port.js';
-import type { Health } from '../edge/live-port.js';
+import type { Readiness } from '../edge/live-port.js';
 import { type Peer, SLOW_PATIENCE_MS } from '../edge/peers/peer.js';
 import type { SteadyClock } from '../live/clock.js';
 import { StorageFault } from '../store/storage-fault.js';
@@ -44,7 +44,7 @@ export interface WorkerListener {
 }
 
 /** What is needed of a thread. */
-export interface Thread {
+export interface WorkerThread {
   postMessage(message: ToWorker, transfer?: ArrayBuffer[]): void;
   on(event: 'message', listener: (message: FromWorker) => void): unknown;
   on(event: 'error', listener: (error: unknown) => void): unknown;
@@ -72,7 +72,7 @@ const RESTART_MAX_MS = 10_000;
 /** milliseconds that a worker must live for its deaths before to be forgotten */
 const STEADY_MS = 60_000;
 
-const startThread = (setup: WorkerSetup): Thread =>
+const startThread = (setup: WorkerSetup): WorkerThread =>
   new Worker(new URL('./worker.js', import.meta.url), { workerData: setup });
 
 /** The error of a worker in the words of this thread. */
@@ -82,7 +82,7 @@ function faultOf({ code, message }: Extract<FromWorker, { type: 'failed' }>): Er
 
 export class WorkerCore {
   readonly #parts: WorkerCoreParts;
-  #thread: Thread | null = null;
+  #thread: WorkerThread | null = null;
   #read = new BigInt64Array(new SharedArrayBuffer(8));
   #sent = 0n;
   readonly #batch = new MessageBatch();
@@ -311,8 +311,8 @@ export class WorkerCore {
   }
 
   /** Whether it accepts frames; also while it is away. */
-  async health(): Promise<Health> {
-    return this.ask<Health>('health').catch(() => ({ ready: false, reasons: [this.#away], degraded: [] }));
+  async health(): Promise<Readiness> {
+    return this.ask<Readiness>('health').catch(() => ({ ready: false, reasons: [this.#away], degraded: [] }));
   }
 
   readReports(wanted: boolean): void {

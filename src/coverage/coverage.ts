@@ -48,13 +48,13 @@ export interface Moving {
 
 /** Why an object is not judged; `gap`: its reports are too far apart. */
 export const REASONS = ['outside', 'ignored', 'dont_care', 'unequipped', 'gap'] as const;
-export type Reason = (typeof REASONS)[number];
+export type NotJudgedReason = (typeof REASONS)[number];
 
-export interface Judgement {
+export interface CoverageVerdict {
   /** of each object; absent where all cost the full price */
   alone?: number[];
   /** of each object why it is not judged; null for those that are */
-  reasons: ReadonlyArray<Reason | null>;
+  reasons: ReadonlyArray<NotJudgedReason | null>;
 }
 
 /** A region that is compiled: its border with its band of altitude, or its edges. */
@@ -101,7 +101,7 @@ export class Coverage {
   }
 
   /** What the objects of one feed cost alone at most; `most` is the admissible error, c / 2^(1/p). */
-  judge(side: Side, objects: PackedObjects, most: number, moving: Moving = {}): Judgement {
+  judge(side: Side, objects: PackedObjects, most: number, moving: Moving = {}): CoverageVerdict {
     const count = objects.ids.length;
     const ignore = (moving.ignore ?? nobody).map((region) => this.#compile(region));
     const { dontCare } = moving;
@@ -110,7 +110,7 @@ export class Coverage {
     if (this.isComplete && ignore.length === 0 && !dontCare?.ids.length && !unclear?.ids.length)
       return { reasons: new Array(count).fill(null) };
     const alone: number[] = new Array(count);
-    const reasons: Array<Reason | null> = new Array(count).fill(null);
+    const reasons: Array<NotJudgedReason | null> = new Array(count).fill(null);
     for (let n = 0; n < count; n++) {
       let [least, reason] = this.#byRegions(side, objects, n, most, ignore);
       const near = dontCare ? this.#toNearest(objects, n, dontCare) : most;
@@ -123,11 +123,17 @@ export class Coverage {
     return { alone, reasons };
   }
 
-  #byRegions(side: Side, objects: PackedObjects, n: number, most: number, moving: Compiled[]): [number, Reason] {
+  #byRegions(
+    side: Side,
+    objects: PackedObjects,
+    n: number,
+    most: number,
+    moving: Compiled[],
+  ): [number, NotJudgedReason] {
     const limits = this.#limitsOf(side);
     if (this.#byArea) return this.#byShare(objects, n, most, moving, limits);
     const spot = this.#spotOf(objects, n);
-    let [least, reason]: [number, Reason] = [most, 'ignored'];
+    let [least, reason]: [number, NotJudgedReason] = [most, 'ignored'];
     for (const [regions, outside] of limits) {
       const depth = regions.reduce((deepest, region) => Math.max(deepest, this.#depth(region, spot, most)), 0);
       if (depth < least) [least, reason] = [depth, outside];
@@ -140,8 +146,8 @@ export class Coverage {
   }
 
   /** Regions outside of which an object of this feed is not judged, and why. */
-  #limitsOf(side: Side): Array<[Compiled[], Reason]> {
-    const limits: Array<[Compiled[], Reason]> = [];
+  #limitsOf(side: Side): Array<[Compiled[], NotJudgedReason]> {
+    const limits: Array<[Compiled[], NotJudgedReason]> = [];
     if (this.#within.length > 0) limits.push([this.#within, 'outside']);
     if (this.rules.knows === 'coverage') limits.push([this.#regions, 'outside']);
     if (this.rules.knows === 'transponder' && side === 'tracker') limits.push([this.#regions, 'unequipped']);
@@ -153,12 +159,12 @@ export class Coverage {
     n: number,
     most: number,
     moving: Compiled[],
-    limits: Array<[Compiled[], Reason]>,
-  ): [number, Reason] {
+    limits: Array<[Compiled[], NotJudgedReason]>,
+  ): [number, NotJudgedReason] {
     const box = coordinates.slice(4 * n, 4 * n + 4);
     const edgesOf = (regions: Compiled[]) => regions.map(({ edges }) => edges);
     const ignored = edgesOf([...this.#ignore, ...moving]);
-    let [least, reason]: [number, Reason] = [Math.min(most, judgedShare(box, null, ignored)), 'ignored'];
+    let [least, reason]: [number, NotJudgedReason] = [Math.min(most, judgedShare(box, null, ignored)), 'ignored'];
     for (const [regions, outside] of limits) {
       if (judgedShare(box, edgesOf(regions), []) <= 0) return [0, outside];
       least = Math.min(least, judgedShare(box, edgesOf(regions), ignored));
@@ -229,8 +235,8 @@ export function weighAltitudes(coordinates: ArrayLike<number>, stride: number, w
 }
 
 /** How many objects are not judged, by reason; nothing for reasons that did not occur. */
-export function countReasons({ reasons }: Judgement): Partial<Record<Reason, number>> {
-  const counts: Partial<Record<Reason, number>> = {};
+export function countReasons({ reasons }: CoverageVerdict): Partial<Record<NotJudgedReason, number>> {
+  const counts: Partial<Record<NotJudgedReason, number>> = {};
   for (const reason of reasons) if (reason) counts[reason] = (counts[reason] ?? 0) + 1;
   return counts;
 }

@@ -27,6 +27,18 @@ export interface Region {
   altitude?: readonly [number, number];
 }
 
+/** What the settings of a stream say about its scene. */
+export interface SceneFacts {
+  /** address of a picture or floor plan */
+  picture?: string;
+  /** the reference is complete only inside these */
+  regions?: readonly Region[];
+  /** the tracker sees only inside these */
+  within?: readonly Region[];
+  /** nothing is judged inside these */
+  ignore?: readonly Region[];
+}
+
 /** A place in a direction from another one, so far away. */
 type Destination = (from: Place, azimuth: number, range: number) => Place;
 

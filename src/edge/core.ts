@@ -6,9 +6,10 @@ import type { Config } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
+import type { MomentQuery } from '../wire/series-key.js';
 import { FeedDesk, type Shares } from './feeds/feed-desk.js';
 import { Session } from './feeds/session.js';
-import type { LivePort, MomentQuery, PipelinePort, Readings, RestoredStream } from './live-port.js';
+import type { FeedReadings, LivePort, PipelinePort, RestoredStream } from './live-port.js';
 import type { Identity } from './peers/access.js';
 import type { Peer } from './peers/peer.js';
 import { Rates, type RateView } from './rates.js';
@@ -153,7 +154,7 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
     return this.#parts.live.health();
   }
 
-  readings(): Readings {
+  readings(): FeedReadings {
     const { desk } = this;
     const { meters, live } = this.#parts;
     const applied = new Set(live.streams().map(({ stream }) => stream));

@@ -6,12 +6,12 @@ import type { Config } from '../config/config.js';
 import { Exposition } from '../telemetry/exposition.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
-import type { Scrape, Surroundings } from '../telemetry/spec.js';
+import type { ProgramFacts, Scrape } from '../telemetry/spec.js';
 import type { LiveEvent } from '../wire/events.js';
 import type { FindingEvent } from '../wire/findings.js';
 import type { IncidentEvent } from '../wire/incidents.js';
 import { Http } from './http.js';
-import type { Health, IncidentPort, LivePort, StreamView } from './live-port.js';
+import type { IncidentPort, LivePort, Readiness, StreamView } from './live-port.js';
 import { builtPage } from './page-files.js';
 import { type Access, readerRefusal } from './peers/access.js';
 import { ServerFaults } from './peers/server-faults.js';
@@ -26,14 +26,14 @@ export interface EdgeParts {
   meters: Meters;
   logger: Logger;
   build: { version: string; node: string };
-  notifications: Surroundings['notifications'];
+  notifications: ProgramFacts['notifications'];
   /** nobody may say anything about incidents without it */
   desk?: IncidentPort;
   /** metrics of the process itself besides; true unless given */
   processMetrics?: boolean;
 }
 
-export class Edge {
+export class EdgeServer {
   readonly subscribers: Subscribers;
   readonly faults: ServerFaults;
   readonly #parts: EdgeParts;
@@ -117,7 +117,7 @@ export class Edge {
     else this.#parts.logger.warn('incident', fields);
   }
 
-  async #health(): Promise<Health> {
+  async #health(): Promise<Readiness> {
     const health = await this.#parts.live.health();
     if (!this.#parts.sockets.stopping) return health;
     return { ...health, ready: false, reasons: [...health.reasons, 'the server is stopping'] };
@@ -132,7 +132,7 @@ export class Edge {
       this.#health(),
       live.readings(),
     ]);
-    const surroundings: Surroundings = {
+    const surroundings: ProgramFacts = {
       connections: () => sockets.counts(),
       pausedConnections: () => readings.pausedConnections,
       waitingFrames: () => readings.waitingFrames,

@@ -14,7 +14,7 @@ import { SUBPROTOCOL } from '../wire/messages.js';
 import { HttpFault } from './http-fault.js';
 import { handleIncident } from './incident-actions.js';
 import { RequestRates } from './limits/request-rates.js';
-import type { Health, IncidentPort, LivePort } from './live-port.js';
+import type { IncidentPort, LivePort, Readiness } from './live-port.js';
 import type { PageFiles } from './page-files.js';
 import { type Access, type Identity, readerRefusal, targetOf } from './peers/access.js';
 import type { ServerFaults } from './peers/server-faults.js';
@@ -30,7 +30,7 @@ export interface HttpParts {
   meters: Meters;
   faults: ServerFaults;
   version: string;
-  health(): Health | Promise<Health>;
+  health(): Readiness | Promise<Readiness>;
   desk?: IncidentPort;
 }
 

@@ -7,7 +7,7 @@ import type { StorageGauges } from '../telemetry/spec.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { Finding } from '../wire/findings.js';
 import type { Mute, OpenIncident, Remark } from '../wire/incidents.js';
-import type { SeriesId } from '../wire/series-key.js';
+import type { MomentQuery, SeriesId } from '../wire/series-key.js';
 import type { FeedConversation, FeedPort } from './feeds/feed-port.js';
 import type { Identity } from './peers/access.js';
 import type { Peer } from './peers/peer.js';
@@ -26,7 +26,7 @@ export interface IncidentPort {
 }
 
 /** Whether frames are accepted and judged. */
-export interface Health {
+export interface Readiness {
   ready: boolean;
   /** why not */
   reasons: string[];
@@ -38,13 +38,6 @@ export interface Health {
 export interface RestoredStream {
   info(): { stream: string; dimensions: number };
   reports(): ReportEvent[];
-}
-
-/** A moment of a series, by frame or by time (epoch milliseconds), and how many frames around it are wanted. */
-export interface MomentQuery extends SeriesId {
-  k?: number;
-  atMs?: number;
-  frames: number;
 }
 
 /** Somebody who hears of something as it happens. */
@@ -77,11 +70,11 @@ export interface PipelinePort extends FeedPort {
   /** a stretch of the past around a moment; a text says why there is none */
   moment(wanted: MomentQuery): Promise<object | string>;
   recentEvents(stream?: string): LiveEvent[];
-  health(): Health;
+  health(): Readiness;
 }
 
 /** What feeds have on their way, and everything that is counted. */
-export interface Readings {
+export interface FeedReadings {
   pausedConnections: number;
   waitingFrames: number;
   meters: Meters;
@@ -115,6 +108,6 @@ export interface LivePort {
   trends(filter: Filter, points: number): Awaitable<TrendView[]>;
   rates(filter: Filter): Awaitable<RateView[]>;
   storage(): Awaitable<StorageGauges>;
-  health(): Awaitable<Health>;
-  readings(): Awaitable<Readings>;
+  health(): Awaitable<Readiness>;
+  readings(): Awaitable<FeedReadings>;
 }

@@ -10,7 +10,7 @@ import type { Signal } from '../spikes/signals.js';
 import { type SpikeGauge, type SpikeNews, type SpikeState, SpikeWatch } from '../spikes/watch.js';
 import type { Evidence } from '../wire/findings.js';
 import type { Diagnosis, Incident, IncidentNews, IncidentSignalName } from '../wire/incidents.js';
-import { type IncidentState, type IncidentTime, IncidentWatch, type Surroundings } from './incident.js';
+import { type IncidentContext, type IncidentTime, IncidentWatch, type IncidentWatchState } from './incident.js';
 
 /** What the spikes of a series are put down to; `incident` says whether that starts, changes or ends. */
 export interface DiagnosisNews extends Diagnosis {
@@ -29,14 +29,14 @@ export type DetectorNews = SpikeNews | DiagnosisNews;
 export type DetectorParams = Pick<Params, 'distance' | 'exponent' | 'cutoff'>;
 
 /** A sliding window, or what stands for one. */
-export interface DetectorSource extends Surroundings {
+export interface DetectorSource extends IncidentContext {
   glance(): Glance;
 }
 
 /** Everything a SpikeDetector knows. Plain JSON. */
 export interface DetectorState {
   spikes?: SpikeState;
-  incidents?: IncidentState;
+  incidents?: IncidentWatchState;
 }
 
 export class SpikeDetector {

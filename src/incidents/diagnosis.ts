@@ -11,7 +11,7 @@ import { wordsOf } from './cause-words.js';
 import { classLost, misread, regionLost, shifted } from './geometry.js';
 import { doubled, exchanged, risen } from './identities.js';
 import { framesSkipped, frozen, lag, silent } from './motion.js';
-import type { Scene } from './scene.js';
+import type { IncidentScene } from './scene.js';
 
 /** How far an examination is. Plain data. */
 export interface Examination {
@@ -21,10 +21,10 @@ export interface Examination {
 }
 
 type Cause = { cause: CauseName; evidence: Evidence } | null;
-type Stage = (scene: Scene, examination: Examination) => Cause;
+type Stage = (scene: IncidentScene, examination: Examination) => Cause;
 
 const named =
-  (cause: CauseName, test: (scene: Scene) => Evidence | null): Stage =>
+  (cause: CauseName, test: (scene: IncidentScene) => Evidence | null): Stage =>
   (scene) => {
     const evidence = test(scene);
     return evidence && { cause, evidence };
@@ -80,7 +80,7 @@ export const newExamination = (): Examination => ({ stage: 0, late: null });
 export const isDone = ({ stage }: Examination): boolean => stage >= STAGES.length;
 
 /** One more stage; an examination that has found something is done. */
-export function examine(scene: Scene, signals: readonly string[], examination: Examination): Diagnosis | null {
+export function examine(scene: IncidentScene, signals: readonly string[], examination: Examination): Diagnosis | null {
   const asked = (signal?: Signal) => signal === undefined || signals.includes(signal);
   while (!isDone(examination) && !asked(STAGES[examination.stage][1])) examination.stage++;
   if (isDone(examination)) return null;
@@ -91,7 +91,7 @@ export function examine(scene: Scene, signals: readonly string[], examination: E
 }
 
 /** What is behind a spike of these signals, all stages at once; null when nothing explains it. */
-export function diagnose(scene: Scene, signals: readonly string[]): Diagnosis | null {
+export function diagnose(scene: IncidentScene, signals: readonly string[]): Diagnosis | null {
   const examination = newExamination();
   let found: Diagnosis | null = null;
   while (!found && !isDone(examination)) found = examine(scene, signals, examination);

@@ -7,15 +7,15 @@ import {
   type Agreement,
   AS_THEY_ARE,
   agreement,
-  type Moment,
+  type FeedSample,
   median,
   momentsOf,
+  type PartPair,
   type Reading,
-  type Sample,
 } from '../wiring/agreement.js';
 import { explainCoordinates, rounded } from '../wiring/hypotheses.js';
 import { centreOf } from '../wiring/lag.js';
-import type { Scene } from './scene.js';
+import type { IncidentScene } from './scene.js';
 import {
   AS_IT_IS_MAX,
   CELLS,
@@ -37,8 +37,8 @@ export interface Explained {
 }
 
 /** The reading of the coordinates that explains most of what does not fit as it is. */
-export function misread(scene: Scene): Explained | null {
-  const sample: Sample = { reference: scene.reference, tracker: scene.tracker.slice(scene.first) };
+export function misread(scene: IncidentScene): Explained | null {
+  const sample: FeedSample = { reference: scene.reference, tracker: scene.tracker.slice(scene.first) };
   const moments = momentsOf(sample, scene.judge, AS_THEY_ARE);
   if (moments.length < MOMENTS_MIN) return null;
   const asItIs = agreement(moments, scene.judge).share;
@@ -58,8 +58,8 @@ export function misread(scene: Scene): Explained | null {
 }
 
 /** Everything is off by the same distance. */
-export function shifted(scene: Scene): Explained | null {
-  const sample: Sample = { reference: scene.reference, tracker: scene.tracker.slice(scene.first) };
+export function shifted(scene: IncidentScene): Explained | null {
+  const sample: FeedSample = { reference: scene.reference, tracker: scene.tracker.slice(scene.first) };
   const moments = momentsOf(sample, scene.judge, AS_THEY_ARE).filter(
     ({ reference, tracker }) => reference.objects.stride === tracker.objects.stride,
   );
@@ -75,7 +75,7 @@ export function shifted(scene: Scene): Explained | null {
 }
 
 /** By how much tracks lie off: as those that pair say, where that is clear, or as most pairs of objects say. */
-function commonShift(scene: Scene, moments: readonly Moment[]): number[] | null {
+function commonShift(scene: IncidentScene, moments: readonly PartPair[]): number[] | null {
   const near: number[][] = [];
   for (const { n, pairs } of scene.paired())
     for (const { i, j } of pairs) near.push(difference(centreOf(scene.tracks(n), j), centreOf(scene.truths(n), i)));
@@ -93,7 +93,7 @@ function commonShift(scene: Scene, moments: readonly Moment[]): number[] | null 
 }
 
 /** The difference that most pairs of a truth and a track of one moment have in common. */
-function votedShift(moments: readonly Moment[]): number[] | null {
+function votedShift(moments: readonly PartPair[]): number[] | null {
   const differences = moments
     .slice(0, 4)
     .flatMap(({ reference: { objects: truths }, tracker: { objects: tracks } }) =>
@@ -125,7 +125,7 @@ interface Spot {
 }
 
 /** The rectangle in which objects are missed, while others are found: the one that is least likely to be chance. */
-export function regionLost(scene: Scene): Evidence | null {
+export function regionLost(scene: IncidentScene): Evidence | null {
   const spots = spotsOf(scene);
   const truths = new Set(spots.map(({ id }) => id)).size;
   if (truths < TRUTHS_MIN) return null;
@@ -158,7 +158,7 @@ export function regionLost(scene: Scene): Evidence | null {
 }
 
 /** Where each truth was that is judged, and whether it was missed there. */
-function spotsOf(scene: Scene): Spot[] {
+function spotsOf(scene: IncidentScene): Spot[] {
   return scene.paired().flatMap(({ n, missed }) => {
     const truths = scene.truths(n);
     const lost = new Set(missed);
@@ -217,7 +217,7 @@ function likelihoodRatio([missed, all]: Tally, [missedAll, everything]: Tally): 
 const xlogx = (value: number) => (value > 0 ? value * Math.log(value) : 0);
 
 /** A class of which nearly everything is missed, while others are found. */
-export function classLost(scene: Scene): Evidence | null {
+export function classLost(scene: IncidentScene): Evidence | null {
   const counts = new Map<string, Tally>();
   const all: Tally = [0, 0];
   for (const { id, missed } of spotsOf(scene)) {

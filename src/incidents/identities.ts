@@ -6,7 +6,7 @@ import { distances } from '../metric/distance.js';
 import type { Evidence } from '../wire/findings.js';
 import { rounded } from '../wiring/hypotheses.js';
 import { centreOf } from '../wiring/lag.js';
-import type { PairedFrame, Scene } from './scene.js';
+import type { IncidentScene, PairedFrame } from './scene.js';
 import {
   AT_ONCE_MIN,
   AT_ONCE_SHARE,
@@ -27,7 +27,7 @@ export interface Exchanged {
 }
 
 /** Objects that are followed by another track than before, many at once or again and again. */
-export function exchanged(scene: Scene): Exchanged | null {
+export function exchanged(scene: IncidentScene): Exchanged | null {
   const partner = new Map<string, string>();
   const known = new Set<string>();
   const changes = { before: 0, since: 0, pairsBefore: 0, pairsSince: 0, fresh: 0, atOnce: 0, of: 0 };
@@ -53,7 +53,7 @@ export function exchanged(scene: Scene): Exchanged | null {
 }
 
 /** How many objects have another track than when they last had one, and how many of these tracks are new. */
-function changesIn(scene: Scene, { n, pairs }: PairedFrame, partner: Map<string, string>, known: Set<string>) {
+function changesIn(scene: IncidentScene, { n, pairs }: PairedFrame, partner: Map<string, string>, known: Set<string>) {
   const [truths, tracks] = [scene.truths(n), scene.tracks(n)];
   let [changed, could, fresh] = [0, 0, 0];
   for (const { i, j } of pairs) {
@@ -71,7 +71,7 @@ function changesIn(scene: Scene, { n, pairs }: PairedFrame, partner: Map<string,
 }
 
 /** Objects of one feed without a partner that lie on one of the other feed that has another. */
-export function doubled(scene: Scene, feed: 'reference' | 'tracker'): Evidence | null {
+export function doubled(scene: IncidentScene, feed: 'reference' | 'tracker'): Evidence | null {
   const [since, before] = [scene.paired(), scene.pairedBefore()].map((frames) => countDoubles(scene, frames, feed));
   const rate = (counts: typeof since) => counts.doubles / Math.max(1, counts.pairs);
   if (since.doubles < DOUBLE_SHARE * since.alone || rate(since) < DOUBLE_PER_PAIR) return null;
@@ -80,7 +80,7 @@ export function doubled(scene: Scene, feed: 'reference' | 'tracker'): Evidence |
   return { doubles: Math.round(since.doubles / frames), objects: Math.round(since.pairs / frames) };
 }
 
-function countDoubles(scene: Scene, frames: readonly PairedFrame[], feed: 'reference' | 'tracker') {
+function countDoubles(scene: IncidentScene, frames: readonly PairedFrame[], feed: 'reference' | 'tracker') {
   const { distance, cutoff } = scene.judge;
   const measure = distances[distance];
   const counts = { doubles: 0, alone: 0, pairs: 0 };
@@ -107,7 +107,7 @@ export interface Risen {
 }
 
 /** Tracks where no object is that were not false before: those that stay, or many that do not. */
-export function risen(scene: Scene): Risen | null {
+export function risen(scene: IncidentScene): Risen | null {
   const before = scene.pairedBefore();
   const frames = scene.paired();
   const old = new Set(before.flatMap(({ n, false: extra }) => extra.map((j) => scene.tracks(n).ids[j])));

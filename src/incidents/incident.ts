@@ -21,7 +21,7 @@ import type {
 import { wordsOf } from './cause-words.js';
 import { type Examination, examine, isDone, newExamination } from './diagnosis.js';
 import { slightLag } from './motion.js';
-import { Scene, type SceneSettings } from './scene.js';
+import { IncidentScene, type SceneSettings } from './scene.js';
 import { BACK_FRAMES, FIRST_LOOK, LOOKS_MAX, TIMING_FRAMES } from './thresholds.js';
 import { lookAt, NEW_TIMING, type Timing } from './timing.js';
 
@@ -31,7 +31,7 @@ export interface IncidentTime extends FrameTime {
 }
 
 /** Where the frames of the window come from, when a diagnosis asks. */
-export interface Surroundings {
+export interface IncidentContext {
   frames(): readonly FrameView[];
   /** of truths, where they have one */
   classes?(): ReadonlyMap<string, string>;
@@ -44,7 +44,7 @@ export type IncidentRules = Pick<
 >;
 
 /** Everything an IncidentWatch knows. Plain JSON; its version stands in store/formats.ts. */
-export interface IncidentState {
+export interface IncidentWatchState {
   count: number;
   open: Open | null;
   /** the last one, while it may come back */
@@ -67,7 +67,7 @@ interface Open extends Incident {
 const UNKNOWN: Diagnosis = { cause: 'unknown', message: wordsOf('unknown', {}), evidence: {} };
 const LOWER: Record<Severity, Severity> = { critical: 'warning', warning: 'info', info: 'info' };
 const NONE: IncidentNews[] = [];
-const NEW_STATE: IncidentState = {
+const NEW_STATE: IncidentWatchState = {
   count: 0,
   open: null,
   last: null,
@@ -83,11 +83,11 @@ const CAUSE_OF_FINDING: Record<string, CauseName> = {
 
 export class IncidentWatch {
   readonly #settings: SceneSettings;
-  #state: IncidentState;
+  #state: IncidentWatchState;
 
   constructor(
     settings: SceneSettings,
-    state: IncidentState = NEW_STATE,
+    state: IncidentWatchState = NEW_STATE,
     private readonly rules: IncidentRules = SPIKE_DEFAULTS,
   ) {
     this.#settings = settings;
@@ -105,7 +105,7 @@ export class IncidentWatch {
   }
 
   /** A frame, with the spikes that started, changed or ended with it. */
-  update(spikes: readonly SpikeNews[], mark: IncidentTime, around: Surroundings): IncidentNews[] {
+  update(spikes: readonly SpikeNews[], mark: IncidentTime, around: IncidentContext): IncidentNews[] {
     const { open, last } = this.#state;
     if (open) open.frames++;
     else if (last) this.#forget(last, mark);
@@ -118,7 +118,7 @@ export class IncidentWatch {
   }
 
   /** A slight delay is no spike of anything: it is looked for by itself, and joins what else is there. */
-  #lookForLag(mark: IncidentTime, around: Surroundings): IncidentNews[] {
+  #lookForLag(mark: IncidentTime, around: IncidentContext): IncidentNews[] {
     const { timing, open } = this.#state;
     timing.frames = 0;
     const known = open?.signals.some(({ signal, over }) => signal === 'timing' && !over) ?? false;
@@ -132,8 +132,8 @@ export class IncidentWatch {
     return this.#join(signal, mark, frames > 0 ? 'late' : 'early', frames === 0 ? {} : seen.evidence(frames));
   }
 
-  #scene(around: Surroundings, badFrames: number): Scene {
-    return new Scene(around.frames(), badFrames, this.#settings, around.classes?.(), this.#state.timing.usual);
+  #scene(around: IncidentContext, badFrames: number): IncidentScene {
+    return new IncidentScene(around.frames(), badFrames, this.#settings, around.classes?.(), this.#state.timing.usual);
   }
 
   /** What ended or changed without a frame: the series is over, its settings are others, its tracker is gone. */
@@ -158,7 +158,7 @@ export class IncidentWatch {
     return [this.#end(open, mark, 'closed')];
   }
 
-  #gather(spikes: readonly SpikeNews[], mark: IncidentTime, around: Surroundings | null): IncidentNews[] {
+  #gather(spikes: readonly SpikeNews[], mark: IncidentTime, around: IncidentContext | null): IncidentNews[] {
     const started = spikes.filter(({ phase }) => phase === 'start');
     const isNew = this.#state.open === null;
     if (isNew && started.length === 0) return NONE;
@@ -240,7 +240,7 @@ export class IncidentWatch {
   }
 
   /** Looks for the cause, a stage with each frame; true when another one is likelier than what was known. */
-  #look(open: Open, around: Surroundings): boolean {
+  #look(open: Open, around: IncidentContext): boolean {
     if (!open.examination && open.frames >= open.nextLook && !open.lasting) this.#lookAgain(open);
     const { examination } = open;
     if (!examination) return false;
@@ -287,7 +287,7 @@ export class IncidentWatch {
       this.#state.last = null;
   }
 
-  toJSON(): IncidentState {
+  toJSON(): IncidentWatchState {
     return structuredClone(this.#state);
   }
 }

@@ -3,10 +3,10 @@
  * of a scene; each gives the figures of its cause, or null.
  */
 import type { Evidence } from '../wire/findings.js';
-import { agreementAt, type Sample } from '../wiring/agreement.js';
+import { agreementAt, type FeedSample } from '../wiring/agreement.js';
 import { bestFrameShift, rounded } from '../wiring/hypotheses.js';
 import { type Lag, lagOf } from '../wiring/lag.js';
-import type { Scene } from './scene.js';
+import type { IncidentScene } from './scene.js';
 import {
   BEFORE_MIN,
   ERROR_MAX,
@@ -24,7 +24,7 @@ import {
 } from './thresholds.js';
 
 /** No tracks at all, lately. */
-export function silent(scene: Scene): Evidence | null {
+export function silent(scene: IncidentScene): Evidence | null {
   let [frames, empty, truths] = [0, 0, 0];
   for (const n of scene.bad()) {
     if (scene.truths(n).ids.length === 0) continue;
@@ -36,7 +36,7 @@ export function silent(scene: Scene): Evidence | null {
 }
 
 /** Frames without any track between others, or frames that repeat the one before, while the objects move. */
-export function framesSkipped(scene: Scene): Evidence | null {
+export function framesSkipped(scene: IncidentScene): Evidence | null {
   const frames = [...scene.bad()].filter((n) => scene.truths(n).ids.length > 0);
   if (frames.length < 2 * FRAMES_MIN) return null;
   const isEmpty = (n: number) => scene.tracks(n).ids.length === 0;
@@ -55,7 +55,7 @@ export function framesSkipped(scene: Scene): Evidence | null {
 }
 
 /** One feed repeats itself while the other does not. */
-export function frozen(scene: Scene, feed: 'reference' | 'tracker'): Evidence | null {
+export function frozen(scene: IncidentScene, feed: 'reference' | 'tracker'): Evidence | null {
   const other = feed === 'tracker' ? 'reference' : 'tracker';
   let [frames, still, others] = [0, 0, 0];
   for (const n of scene.bad()) {
@@ -69,7 +69,7 @@ export function frozen(scene: Scene, feed: 'reference' | 'tracker'): Evidence | 
 }
 
 /** Nearly everything of a feed is exactly where it was in the frame before. */
-function isStill(scene: Scene, feed: 'reference' | 'tracker', n: number): boolean {
+function isStill(scene: IncidentScene, feed: 'reference' | 'tracker', n: number): boolean {
   const [now, before] = [scene[feed][n].objects, scene[feed][n - 1].objects];
   if (now.ids.length === 0 || before.ids.length === 0) return false;
   const places = new Map(before.ids.map((id, at) => [id, at]));
@@ -85,7 +85,7 @@ function isStill(scene: Scene, feed: 'reference' | 'tracker', n: number): boolea
 }
 
 /** By how many frames more than usual the tracks are late, or with a minus early. */
-export function lag(scene: Scene): Evidence | null {
+export function lag(scene: IncidentScene): Evidence | null {
   const sample = sampleOf(scene);
   const best = bestFrameShift(sample, scene.judge);
   if (!best || best.agreement.share < SHARE_MIN) return null;
@@ -108,7 +108,7 @@ export interface SlightLag {
  * The same from what pairs as it is: cheap, and enough for a frame or two, which costs hardly any accuracy where
  * objects move slowly, so that no spike tells of it. Null when nobody can tell.
  */
-export function slightLag(scene: Scene): SlightLag | null {
+export function slightLag(scene: IncidentScene): SlightLag | null {
   // velocities are taken from the frames beside the one that is looked at, which are as far away as elsewhere
   const lag = lagOf(scene.thinned(VELOCITY_REACH), scene.judge);
   if (!lag || lag.truths < LAG_TRUTHS_MIN || lag.error > ERROR_MAX) return null;
@@ -122,27 +122,27 @@ export function slightLag(scene: Scene): SlightLag | null {
   };
 }
 
-const sampleOf = (scene: Scene): Sample => ({
+const sampleOf = (scene: IncidentScene): FeedSample => ({
   reference: scene.reference,
   tracker: scene.tracker.slice(scene.first),
 });
 
 /** The lag in the frames before the trouble, of the same objects; null when nobody can tell. */
-function lagBefore({ began, reference, tracker, judge }: Scene): number | null {
+function lagBefore({ began, reference, tracker, judge }: IncidentScene): number | null {
   if (began < BEFORE_MIN) return null;
   const fine = lagOf({ reference, tracker: tracker.slice(0, began) }, judge, 0, VELOCITY_REACH);
   return fine && fine.truths >= LAG_TRUTHS_MIN && fine.error <= ERROR_MAX ? fine.offset : null;
 }
 
 /** The offset beyond the usual one, to a part of a frame; 0 when it may be chance; null when too little moves. */
-function offsetOf(sample: Sample, { judge }: Scene, shift: number, usual: number): number | null {
+function offsetOf(sample: FeedSample, { judge }: IncidentScene, shift: number, usual: number): number | null {
   const fine = lagOf(sample, judge, shift, VELOCITY_REACH);
   if (!fine || fine.truths < LAG_TRUTHS_MIN) return null;
   const more = fine.offset - usual;
   return Math.abs(more) - 2 * fine.error < LAG_MIN ? 0 : more;
 }
 
-function lateBy({ judge }: Scene, sample: Sample, offset: number): Evidence | null {
+function lateBy({ judge }: IncidentScene, sample: FeedSample, offset: number): Evidence | null {
   const frames = Math.round(offset);
   if (frames === 0) return null;
   const [as, at] = [agreementAt(sample, judge, 0), agreementAt(sample, judge, frames)];

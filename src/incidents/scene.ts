@@ -5,7 +5,7 @@
  */
 import { BOX_DISTANCES, type DistanceName } from '../metric/params.js';
 import type { FrameView } from '../metric/window/frame-record.js';
-import { type Judge, type Pair, pairUp, type ReceivedPart, type Sample } from '../wiring/agreement.js';
+import { type FeedSample, type Judge, type Pair, pairUp, type ReceivedPart } from '../wiring/agreement.js';
 import { BAD_MAX, COMPARED_MAX, PAIRED_MIN } from './thresholds.js';
 
 /** What a diagnosis needs to know of a series. */
@@ -23,7 +23,7 @@ export interface PairedFrame {
   false: number[];
 }
 
-export class Scene {
+export class IncidentScene {
   /** number of the first frame that is looked at, and of the first that belongs to the trouble */
   readonly first: number;
   readonly began: number;
@@ -62,7 +62,7 @@ export class Scene {
   }
 
   /** One in so many frames, those of the trouble from its first on: enough for healthy scenes, looked at all day. */
-  thinned(stride: number): Sample {
+  thinned(stride: number): FeedSample {
     const sample: { reference: ReceivedPart[]; tracker: ReceivedPart[] } = { reference: [], tracker: [] };
     for (let n = this.first % stride; n < this.views.length; n += stride) {
       sample.reference.push(this.#part('reference', n));

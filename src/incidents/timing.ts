@@ -19,7 +19,7 @@ import {
 } from './thresholds.js';
 
 /** What speaks for a lag to one side since it may have begun. Plain data. */
-export interface Side {
+export interface LagEvidence {
   evidence: number;
   /** looks since, and the sum of what they saw more than usual */
   looks: number;
@@ -45,11 +45,11 @@ export interface Timing {
   blockLooks: number;
   blockMore: number;
   /** for a lag, and for its contrary while there is one */
-  behind: Side;
-  ahead: Side;
+  behind: LagEvidence;
+  ahead: LagEvidence;
 }
 
-const NO_SIDE: Side = { evidence: 0, looks: 0, more: 0 };
+const NO_SIDE: LagEvidence = { evidence: 0, looks: 0, more: 0 };
 
 export const NEW_TIMING: Timing = {
   frames: 0,
@@ -88,7 +88,7 @@ export function lookAt(timing: Timing, seen: SlightLag, rules: TimingRules, isHe
 }
 
 /** What is usual, and from how many looks that is known: those held back count that came before what may be a lag. */
-function usualBefore({ usual, known, seen }: Timing, { looks }: Side): { usual: number; known: number } {
+function usualBefore({ usual, known, seen }: Timing, { looks }: LagEvidence): { usual: number; known: number } {
   const learned = Math.min(known, USUAL_LOOKS_MAX);
   const held = seen.slice(0, Math.max(0, seen.length - looks));
   const all = learned + held.length;
@@ -108,14 +108,14 @@ function evidenceOf(timing: Timing, more: number, lag: SlightLag['lag'], frames:
   return Math.max(-most, Math.min(most, ratio));
 }
 
-function add(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: number): Side {
+function add(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: number): LagEvidence {
   const { evidence, looks, more: sum } = timing[name];
   timing[name] = evidence + ratio <= 0 ? NO_SIDE : { evidence: evidence + ratio, looks: looks + 1, more: sum + more };
   return timing[name];
 }
 
 /** What is usual is known from a few looks, too: those compared with it, however many, tell no more than it allows. */
-function sure(timing: Timing, { evidence, looks, more }: Side, known: number, frames: number): number {
+function sure(timing: Timing, { evidence, looks, more }: LagEvidence, known: number, frames: number): number {
   const together = looks / (1 + looks / (known + 1));
   const mean = Math.abs(more) / Math.max(1, looks);
   return Math.min(evidence, (together * (mean - frames / 2) * frames) / varianceOf(timing));

@@ -13,7 +13,7 @@ import type { Applied } from '../stream/stream-events.js';
 import type { ReportEvent, SpikeEvent } from '../wire/events.js';
 
 /** What was known of a stream when it was detached. */
-export interface Known {
+export interface LastKnown {
   status: StreamStatus;
   reports: ReportEvent[];
 }
@@ -22,7 +22,7 @@ const NOTHING: readonly Applied[] = [];
 const UNHEARD = { lastReceivedMs: 0, silent: false, ended: false, awaited: false };
 
 /** What a stream still knows of itself, also when it was left half changed. */
-export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' | 'reports'>): Known {
+export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' | 'reports'>): LastKnown {
   try {
     return { status: structuredClone(stream.status()), reports: stream.reports() };
   } catch {
@@ -69,7 +69,7 @@ export class DetachedStream implements RunningStream {
 
   constructor(
     readonly name: string,
-    readonly known: Known,
+    readonly known: LastKnown,
     readonly readsUpTo: number,
     queue: readonly Stored[],
     /** keeps the last snapshot for the position given, so that the log may shrink */

@@ -21,10 +21,11 @@ import { type StartThread, Threads } from '../stream/threads.js';
 import type { LiveEvent, Refused, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
+import type { MomentQuery } from '../wire/series-key.js';
 import { Deadlines } from './deadlines.js';
 import { HeldAcks } from './held-acks.js';
-import type { Logger } from './logger.js';
-import { type Moment, type MomentQuery, Moments } from './moments.js';
+import type { LiveLogger } from './logger.js';
+import { type Moment, Moments } from './moments.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
 import { Channels, type Clock, type Look, wirePipeline } from './pipeline.js';
 import { Publication } from './publication.js';
@@ -97,7 +98,7 @@ export class Live {
   private constructor(
     readonly config: Config,
     readonly clock: Clock,
-    readonly logger: Logger,
+    readonly logger: LiveLogger,
     readonly log: DurableLog,
     readonly threads: Threads,
     readonly mark: ApplyMark,
@@ -144,14 +145,14 @@ export class Live {
   }
 
   /** Opens the store; resolves when every stream is recovered. Events not yet published follow at once. */
-  static async open(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
+  static async open(config: Config, clock: Clock, logger: LiveLogger, machine: Machine = {}): Promise<Live> {
     const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(true);
     return live.#orKilled();
   }
 
   /** Opens the store and resolves at once: streams are served as they are recovered, until `recovered` resolves. */
-  static async start(config: Config, clock: Clock, logger: Logger, machine: Machine = {}): Promise<Live> {
+  static async start(config: Config, clock: Clock, logger: LiveLogger, machine: Machine = {}): Promise<Live> {
     const live = await Live.#create(config, clock, logger, machine);
     live.recovered = live.#recover(false);
     // whoever waits for it hears of a failure
@@ -169,7 +170,7 @@ export class Live {
     return this;
   }
 
-  static async #create(config: Config, clock: Clock, logger: Logger, machine: Machine): Promise<Live> {
+  static async #create(config: Config, clock: Clock, logger: LiveLogger, machine: Machine): Promise<Live> {
     const owner: LogOwner = {
       now: () => clock.now(),
       // what recovery repeats is published when it is over

@@ -8,16 +8,9 @@ import type { LogRecord, PartRecord } from '../store/record.js';
 import { type JudgedStep, Judging } from '../stream/judging.js';
 import { Pairing } from '../stream/pairing/pairing.js';
 import type { Step } from '../stream/pairing/step.js';
-import { isGeodetic, type SceneFacts, type StreamPlan, sceneOf, windowParams } from '../stream/plan.js';
+import { isGeodetic, type StreamPlan, sceneOf, windowParams } from '../stream/plan.js';
 import { type PackedList, unpack, type WireObject } from '../wire/objects.js';
-import type { SeriesId } from '../wire/series-key.js';
-
-export interface MomentQuery extends SeriesId {
-  k?: number;
-  /** epoch milliseconds */
-  atMs?: number;
-  frames: number;
-}
+import type { MomentQuery, SeriesId } from '../wire/series-key.js';
 
 interface PastFrame {
   k: number;
@@ -33,7 +26,7 @@ type PastObject = WireObject & { alone?: number };
 /** Frames in order; the first `lead` of them only fill the window. `k` is the frame that was asked for. */
 export interface Moment extends SeriesId {
   params: ReturnType<typeof windowParams>;
-  scene?: SceneFacts;
+  scene?: ReturnType<typeof sceneOf>['scene'];
   k: number;
   lead: number;
   frames: PastFrame[];

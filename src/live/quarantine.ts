@@ -7,7 +7,7 @@
 import { join } from 'node:path';
 import type { Folder } from '../store/folder.js';
 import type { DurableLog, SetAside, Stored } from '../store/log-port.js';
-import type { Logger } from './logger.js';
+import type { LiveLogger } from './logger.js';
 
 /** the oldest go when there are more */
 const FILES_MAX = 1000;
@@ -23,7 +23,7 @@ export class Quarantine {
 
   constructor(
     readonly folder: Pick<Folder, 'dir' | 'names' | 'read' | 'write' | 'remove'>,
-    readonly logger: Pick<Logger, 'warn' | 'error'>,
+    readonly logger: Pick<LiveLogger, 'warn' | 'error'>,
     /** positions of records that have ended the process */
     readonly culprits: ReadonlySet<number> = new Set(),
     readonly log: Pick<DurableLog, 'setAside' | 'saveSetAside'> = {},

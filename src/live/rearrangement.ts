@@ -16,7 +16,7 @@ import { slotOf } from '../store/partition.js';
 import { asStorageFault } from '../store/storage-fault.js';
 import type { StreamEventsState } from '../stream/stream-events.js';
 import { type LiveEvent, timeOf } from '../wire/events.js';
-import type { Logger } from './logger.js';
+import type { LiveLogger } from './logger.js';
 import { Quarantine } from './quarantine.js';
 
 /** The log of a slot as it is being written. */
@@ -38,7 +38,7 @@ interface Kept {
 const POSITION_DIGITS = 14;
 
 /** The folders of so many slots, once everything that is stored is in its place; or a StorageFault. */
-export async function arrangeSlots(data: Config['data'], slots: number, logger: Logger): Promise<string[]> {
+export async function arrangeSlots(data: Config['data'], slots: number, logger: LiveLogger): Promise<string[]> {
   try {
     return await arrange(data, slots, logger);
   } catch (error) {
@@ -46,7 +46,7 @@ export async function arrangeSlots(data: Config['data'], slots: number, logger: 
   }
 }
 
-async function arrange(data: Config['data'], slots: number, logger: Logger): Promise<string[]> {
+async function arrange(data: Config['data'], slots: number, logger: LiveLogger): Promise<string[]> {
   const before = slotsOf(data.dir);
   const isNew = !slotFolders(data.dir, before).some((folder) => existsSync(join(folder, 'store')));
   if (before !== slots && !isNew) {
@@ -77,7 +77,7 @@ class Rearrangement {
     readonly data: Config['data'],
     before: number,
     readonly slots: number,
-    readonly logger: Logger,
+    readonly logger: LiveLogger,
   ) {
     this.#sources = slotFolders(data.dir, before);
     this.#moved = this.#sources.map(() => new Map());

@@ -11,7 +11,7 @@ import type { StorageFault } from '../store/storage-fault.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { Deadlines } from './deadlines.js';
-import type { Logger } from './logger.js';
+import type { LiveLogger } from './logger.js';
 import type { OpenFeeds } from './open-feeds.js';
 import { completeRecord, completeState } from './restoration.js';
 import type { Published, Streams } from './streams.js';
@@ -42,7 +42,7 @@ export class Recovery {
     readonly streams: Streams,
     readonly feeds: OpenFeeds,
     readonly deadlines: Deadlines,
-    readonly logger: Logger,
+    readonly logger: LiveLogger,
     readonly opening: Required<Opening>,
   ) {}
 

@@ -21,8 +21,8 @@ import type { Applied } from '../stream/stream-events.js';
 import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
-import { DetachedStream, type Known, knownOf, statusIn } from './detached-stream.js';
-import type { Logger } from './logger.js';
+import { DetachedStream, knownOf, type LastKnown, statusIn } from './detached-stream.js';
+import type { LiveLogger } from './logger.js';
 import { ENDED_TWICE, type Quarantine } from './quarantine.js';
 import { isOutdated, isRetirement, type Rebuilt, RecordFailure, Restoration, ThreadFailure } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
@@ -48,7 +48,7 @@ interface StreamsParts {
   threads: Threads;
   history: EventHistory;
   snapshots: Snapshots;
-  logger: Logger;
+  logger: LiveLogger;
   /** position of the newest durable record */
   lastPosition: number;
   /** a record has taken effect */
@@ -310,7 +310,7 @@ export class Streams implements ThreadOwner {
 
   #addDetached(
     name: string,
-    known: Known,
+    known: LastKnown,
     upTo: number,
     queue: readonly Stored[],
     recovering: boolean,

@@ -13,8 +13,8 @@ import { StorageFault } from '../store/storage-fault.js';
 import type { Refused } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
-import type { Board } from './board.js';
-import type { Lag } from './lag.js';
+import type { Directory } from './directory.js';
+import type { PartitionLag } from './lag.js';
 import type { Admitted } from './owned-partition.js';
 import type { Writers } from './writers.js';
 
@@ -24,8 +24,8 @@ export type AskOwner = <T>(partition: number, question: string, ...about: unknow
 export interface GatewayParts {
   config: Config;
   writers: Writers;
-  board: Pick<Board, 'appliedAtLeast'>;
-  lag: Lag;
+  directory: Pick<Directory, 'appliedAtLeast'>;
+  lag: PartitionLag;
   askOwner: AskOwner;
   partitionOf(stream: string): number;
   now(): number;
@@ -168,7 +168,7 @@ export class Gateway implements FeedPort {
     const { partition, epoch } = feed;
     const position = await this.parts.writers.of(partition).append({ kind: 'end', ...id, atMs: this.now(), epoch });
     feed.stale = true;
-    await this.parts.board.appliedAtLeast(partition, position);
+    await this.parts.directory.appliedAtLeast(partition, position);
   }
 
   cut(id: FeedId): void {

@@ -3,19 +3,19 @@
  * acks of those behind them wait too: clients run out of credit, and nothing grows without bound.
  */
 import { positionOf } from '../cluster/partition-log.js';
-import type { Board } from './board.js';
+import type { Directory } from './directory.js';
 
 interface Stored {
   sequence: number;
   sinceMs: number;
 }
 
-export class Lag {
+export class PartitionLag {
   /** by partition: batches of this process that were not applied when we last looked, oldest first */
   readonly #stored = new Map<number, Stored[]>();
 
   constructor(
-    readonly board: Pick<Board, 'applied' | 'appliedAtLeast'>,
+    readonly directory: Pick<Directory, 'applied' | 'appliedAtLeast'>,
     readonly maxMs: number,
     readonly now: () => number = () => performance.now(),
   ) {}
@@ -26,11 +26,11 @@ export class Lag {
     const stored = this.#unapplied(partition);
     if (stored.at(-1)?.sequence !== sequence) stored.push({ sequence, sinceMs: nowMs });
     if (nowMs - stored[0].sinceMs <= this.maxMs) return Promise.resolve();
-    return this.board.appliedAtLeast(partition, positionOf(sequence, 0));
+    return this.directory.appliedAtLeast(partition, positionOf(sequence, 0));
   }
 
   #unapplied(partition: number): Stored[] {
-    const applied = this.board.applied(partition);
+    const applied = this.directory.applied(partition);
     const stored = this.#stored.get(partition) ?? [];
     const at = stored.findIndex(({ sequence }) => positionOf(sequence, 0) > applied);
     const left = at < 0 ? [] : at === 0 ? stored : stored.slice(at);

@@ -18,7 +18,7 @@ import type { Cores } from '../cores/cores.js';
 import { FeedDesk } from '../edge/feeds/feed-desk.js';
 import type { FeedConversation } from '../edge/feeds/feed-port.js';
 import { Session } from '../edge/feeds/session.js';
-import type { Health, MomentQuery, Readings } from '../edge/live-port.js';
+import type { FeedReadings, Readiness } from '../edge/live-port.js';
 import type { Identity } from '../edge/peers/access.js';
 import type { Peer } from '../edge/peers/peer.js';
 import type { RateView } from '../edge/rates.js';
@@ -35,11 +35,12 @@ import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
 import { type LiveEvent, type ReportEvent, timeOf } from '../wire/events.js';
 import type { OpenIncident } from '../wire/incidents.js';
-import { Board, type MemberInfo } from './board.js';
+import type { MomentQuery } from '../wire/series-key.js';
 import { checkBrokers, connectBrokers, untilServed } from './brokers.js';
+import { Directory, type MemberInfo } from './directory.js';
 import { Election } from './election.js';
 import { type AskOwner, Gateway } from './gateway.js';
-import { Lag } from './lag.js';
+import { PartitionLag } from './lag.js';
 import { Membership } from './membership.js';
 import { OwnedPartition } from './owned-partition.js';
 import { Ownership } from './ownership.js';
@@ -76,9 +77,9 @@ const NAMES_MS = 10_000;
 export class Member implements Cores {
   readonly #parts: MemberParts;
   readonly #layout: Layout;
-  readonly #board: Board;
+  readonly #directory: Directory;
   readonly #writers: Writers;
-  readonly #lag: Lag;
+  readonly #lag: PartitionLag;
   readonly #meters: ClusterMeters;
   readonly #gateway: Gateway;
   readonly #desk: FeedDesk;
@@ -118,12 +119,12 @@ export class Member implements Cores {
     this.#writers = writers;
     const { config, meters, logger } = parts;
     const { name, expiryMs, lagMaxMs } = config.cluster!;
-    this.#board = new Board(layout, expiryMs);
-    this.#lag = new Lag(this.#board, lagMaxMs);
+    this.#directory = new Directory(layout, expiryMs);
+    this.#lag = new PartitionLag(this.#directory, lagMaxMs);
     this.#gateway = new Gateway({
       config,
       writers,
-      board: this.#board,
+      directory: this.#directory,
       lag: this.#lag,
       askOwner: this.#askOwner,
       partitionOf: (stream) => this.#partitionOf(stream),
@@ -132,7 +133,7 @@ export class Member implements Cores {
     });
     this.#meters = new ClusterMeters(
       () => this.#partitionReadings(),
-      () => this.#board.members().length,
+      () => this.#directory.members().length,
     );
     meters.cluster = this.#meters;
     for (const writer of writers) {
@@ -177,10 +178,10 @@ export class Member implements Cores {
   async #join(): Promise<void> {
     const layout = this.#layout;
     onReconnect(this.connection, () => this.#ownership?.lookAnew());
-    const membership = new Membership(layout, this.#board, this.#parts.config.cluster!, () => this.#info);
+    const membership = new Membership(layout, this.#directory, this.#parts.config.cluster!, () => this.#info);
     const revision = await membership.start(this.#over.signal);
     this.#cleanUp.push(() => membership.stop());
-    await this.#board.start(revision, (error) => this.#failed('board', error));
+    await this.#directory.start(revision, (error) => this.#failed('directory', error));
     this.#cleanUp.push(
       answer(this.connection, layout.processSubject(this.id), (asked) => this.#answer(asked)),
       hear(this.connection, layout.newsSubject('events'), (news) => this.#hearNews(news)),
@@ -206,12 +207,12 @@ export class Member implements Cores {
     const { config, clock, logger, meters } = this.#parts;
     const [layout, writers, id] = [this.#layout, this.#writers, this.id];
     const onEvent = (event: LiveEvent) => this.#ownEvent(event);
-    const silenceMs = (process: string) => (process === id ? 0 : this.#board.silenceMs(process));
+    const silenceMs = (process: string) => (process === id ? 0 : this.#directory.silenceMs(process));
     return Ownership.start({
       id,
       settings: config.cluster!,
       layout,
-      board: this.#board,
+      directory: this.#directory,
       logger,
       meters: this.#meters,
       open: (partition) =>
@@ -247,7 +248,8 @@ export class Member implements Cores {
     if (!UNSTORED.has(event.type)) return;
     this.#publish(event);
     const wanted =
-      event.type !== 'report' || this.#board.members().some(({ id, readsReports }) => readsReports && id !== this.id);
+      event.type !== 'report' ||
+      this.#directory.members().some(({ id, readsReports }) => readsReports && id !== this.id);
     if (!wanted) return;
     this.#news.push(sentEvent(event));
     this.#newsTimer ??= setImmediate(() => {
@@ -371,7 +373,7 @@ export class Member implements Cores {
   /** What every owner answers, put together; one that does not answer is left out. */
   async #askAll<T>(question: string, ...about: unknown[]): Promise<T[]> {
     const { timeoutMs } = this.#parts.config.cluster!;
-    const others = this.#board.members('evaluator').filter(({ id }) => id !== this.id);
+    const others = this.#directory.members('evaluator').filter(({ id }) => id !== this.id);
     const asks = others.map(({ id }) =>
       ask<T>(this.connection, this.#layout.processSubject(id), [question, ...about], timeoutMs),
     );
@@ -482,7 +484,7 @@ export class Member implements Cores {
     };
   }
 
-  health(): Health {
+  health(): Readiness {
     const reasons = [
       ...(this.#fault ? [this.#fault] : []),
       ...(this.connection.isClosed() ? ['the connection to the brokers is closed'] : []),
@@ -494,11 +496,11 @@ export class Member implements Cores {
 
   #unowned(): string[] {
     const { partitions } = this.#parts.config.cluster!;
-    const free = Array.from({ length: partitions }, (_, p) => p).filter((p) => this.#board.ownerOf(p) === null);
+    const free = Array.from({ length: partitions }, (_, p) => p).filter((p) => this.#directory.ownerOf(p) === null);
     return free.length === 0 ? [] : [`${free.length} of ${partitions} partitions have no owner yet`];
   }
 
-  readings(): Readings {
+  readings(): FeedReadings {
     const { meters } = this.#parts;
     const streams = new Set([...this.names(), ...this.#gateway.streams()]);
     meters.retain((stream) => streams.has(stream));
@@ -510,8 +512,8 @@ export class Member implements Cores {
     const { partitions } = this.#parts.config.cluster!;
     return Array.from({ length: partitions }, (_, partition) => ({
       partition,
-      owner: this.#board.ownerOf(partition),
-      appliedSequence: sequenceOf(this.#board.applied(partition)),
+      owner: this.#directory.ownerOf(partition),
+      appliedSequence: sequenceOf(this.#directory.applied(partition)),
       lagSeconds: this.#lag.seconds(partition),
     }));
   }
@@ -543,7 +545,7 @@ export class Member implements Cores {
     for (let undo = this.#cleanUp.pop(); undo; undo = this.#cleanUp.pop()) await undo();
     await this.#writers.close(this.#parts.config.limits.stopMs);
     this.#over.abort();
-    this.#board.close();
+    this.#directory.close();
     await this.connection.close();
   }
 }

@@ -6,7 +6,7 @@ import type { Layout } from '../cluster/layout.js';
 import { type Cell, FencedError } from '../cluster/nats/cell.js';
 import type { ClusterSettings } from '../config/cluster.js';
 import { within } from '../edge/sockets.js';
-import type { Board, MemberInfo } from './board.js';
+import type { Directory, MemberInfo } from './directory.js';
 
 /** milliseconds after which a process that has said nothing is no longer listed */
 const FORGOTTEN_MS = 60_000;
@@ -20,7 +20,7 @@ export class Membership {
 
   constructor(
     readonly layout: Layout,
-    readonly board: Board,
+    readonly directory: Directory,
     readonly settings: ClusterSettings,
     readonly info: () => MemberInfo,
   ) {}
@@ -75,8 +75,8 @@ export class Membership {
 
   /** A process that has said nothing for long leaves no trace. */
   #forgetSilent(): void {
-    for (const { id } of this.board.silent(FORGOTTEN_MS)) {
-      this.board.forget(id);
+    for (const { id } of this.directory.silent(FORGOTTEN_MS)) {
+      this.directory.forget(id);
       void this.layout.memberCell(id).then((cell) => cell.clear().catch(() => {}));
     }
   }

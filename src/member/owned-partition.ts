@@ -10,7 +10,6 @@ import { SharedLog } from '../cluster/shared-log.js';
 import type { Config, SettingsPatch } from '../config/config.js';
 import { Core } from '../edge/core.js';
 import type { FeedRefusal } from '../edge/feeds/feed-port.js';
-import type { MomentQuery } from '../edge/live-port.js';
 import { type Clock, Live } from '../live/live.js';
 import { DataFolder } from '../store/folder.js';
 import type { StreamPlan } from '../stream/plan.js';
@@ -20,6 +19,7 @@ import type { LiveEvent, Refused } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
 import type { Shape } from '../wire/objects.js';
+import type { MomentQuery } from '../wire/series-key.js';
 import type { Writers } from './writers.js';
 
 /** A feed that an owner has admitted. */

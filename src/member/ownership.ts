@@ -12,14 +12,14 @@ import { AbsentError, ask } from '../cluster/nats/questions.js';
 import type { ClusterSettings } from '../config/cluster.js';
 import type { ClusterMeters } from '../telemetry/cluster-meters.js';
 import type { Logger } from '../telemetry/logger.js';
-import type { Board } from './board.js';
+import type { Directory } from './directory.js';
 import type { OwnedPartition } from './owned-partition.js';
 
 export interface OwnershipParts {
   id: string;
   settings: ClusterSettings;
   layout: Layout;
-  board: Board;
+  directory: Directory;
   logger: Logger;
   meters: ClusterMeters;
   open(partition: number): Promise<OwnedPartition>;
@@ -70,37 +70,39 @@ export class Ownership {
   /** This process did not hear for a while. */
   lookAnew(): void {
     for (const { lease } of this.#places) lease.lookAnew();
-    this.parts.board.lookAnew(this.parts.id);
+    this.parts.directory.lookAnew(this.parts.id);
   }
 
   #look(): void {
     if (this.#stopping) return;
-    const { settings, board, id } = this.parts;
+    const { settings, directory, id } = this.parts;
     const nowMs = performance.now();
     // who does not hear itself hears nobody: the brokers choose a leader, and everybody is silent
-    if (nowMs - this.#lookedMs > settings.expiryMs / 2 || board.silenceMs(id) > settings.expiryMs / 2) this.lookAnew();
+    if (nowMs - this.#lookedMs > settings.expiryMs / 2 || directory.silenceMs(id) > settings.expiryMs / 2)
+      this.lookAnew();
     this.#lookedMs = nowMs;
-    for (const silent of board.silent(settings.expiryMs / 2)) void this.#lookFor(silent);
+    for (const silent of directory.silent(settings.expiryMs / 2)) void this.#lookFor(silent);
     for (const owned of this.owned) owned.cutAway();
     const held = this.#places.filter(({ state }) => state !== 'free');
     for (const place of held) if (nowMs - place.renewedMs >= settings.renewMs) void this.#renew(place, nowMs);
     const free = this.#places.filter(
       ({ state, lease, partition }) =>
         // asked each time: it must see the lease often
-        state === 'free' && (lease.isFree(board.lease(partition)) || board.isAbsent(board.ownerOf(partition))),
+        state === 'free' &&
+        (lease.isFree(directory.lease(partition)) || directory.isAbsent(directory.ownerOf(partition))),
     );
-    const others = board.members('evaluator').filter((member) => member.id !== id).length;
+    const others = directory.members('evaluator').filter((member) => member.id !== id).length;
     const share = Math.ceil(settings.partitions / (others + 1));
     if (held.length > share) this.#releaseOne(nowMs);
     else this.#takeSome(free, share - held.length);
   }
 
   async #lookFor({ id, revision }: { id: string; revision: number }): Promise<void> {
-    const { board, layout, settings } = this.parts;
-    if (this.#soughtAfter.has(id) || board.isAbsent(id)) return;
+    const { directory, layout, settings } = this.parts;
+    if (this.#soughtAfter.has(id) || directory.isAbsent(id)) return;
     this.#soughtAfter.add(id);
     await ask(layout.connection, layout.processSubject(id), ['present'], settings.timeoutMs).catch((error) => {
-      if (error instanceof AbsentError) board.noticeAbsent(id, revision);
+      if (error instanceof AbsentError) directory.noticeAbsent(id, revision);
     });
     this.#soughtAfter.delete(id);
   }
@@ -114,13 +116,13 @@ export class Ownership {
   }
 
   async #claim(place: Place): Promise<void> {
-    const { board, logger, meters, open, gained } = this.parts;
+    const { directory, logger, meters, open, gained } = this.parts;
     const { lease, partition } = place;
-    const before = board.ownerOf(partition);
+    const before = directory.ownerOf(partition);
     const began = performance.now();
     place.state = 'taking';
     try {
-      if (!(await lease.claim(board.lease(partition)))) {
+      if (!(await lease.claim(directory.lease(partition)))) {
         place.state = 'free';
         return;
       }
@@ -156,7 +158,7 @@ export class Ownership {
     place.renewedMs = nowMs;
     const { lease, partition } = place;
     try {
-      const applied = place.owned?.live.appliedPosition ?? this.parts.board.applied(partition);
+      const applied = place.owned?.live.appliedPosition ?? this.parts.directory.applied(partition);
       const isOurs = await lease.renew(applied);
       if (!isOurs && place.owned) this.#lose(place, place.owned, 'another process has its lease');
     } catch (error) {

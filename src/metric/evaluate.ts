@@ -9,7 +9,7 @@ import { FramePacker, type PackedFrame } from './frame.js';
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, DISTANCES, type Params } from './params.js';
-import { isFractional, readFrames, type Totals } from './read-out.js';
+import { isFractional, readFrames, type WindowTotals } from './read-out.js';
 import { solveWindow } from './refinement.js';
 import { budgetOf, type SolveOptions, solveSettings } from './solve-options.js';
 import { Solver } from './solver.js';
@@ -84,7 +84,7 @@ export function evaluatePacked(packed: PackedFrame[], params: Params, options: S
 }
 
 /** All frames enter, each for its share of the budget; then they are solved. */
-function solveAll(solver: Solver, packed: readonly PackedFrame[], options: SolveOptions): Totals {
+function solveAll(solver: Solver, packed: readonly PackedFrame[], options: SolveOptions): WindowTotals {
   const { budgetMs = Number.POSITIVE_INFINITY } = options;
   for (const frame of packed) solver.append(frame, budgetOf({ budgetMs: budgetMs / packed.length }));
   return solveWindow(solver, budgetOf(options));

@@ -20,9 +20,9 @@ const CHEAP_ALONE = 2 ** -10;
 const LAST_DIGITS = 2 ** -48;
 
 /** What is said of a window as a whole. */
-export type Totals = Omit<Evaluation, 'perFrame'>;
+export type WindowTotals = Omit<Evaluation, 'perFrame'>;
 
-export function readWindow(solver: Solver): Totals {
+export function readWindow(solver: Solver): WindowTotals {
   const contents = solver.contents;
   const price = contents.prices;
   const tallied = solver.isTallied && !isFractional(solver);

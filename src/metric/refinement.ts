@@ -7,7 +7,7 @@
  * finer. What is found replaces the assignment in the frames; the window's engines never learn of it.
  */
 
-import { isFractional, readWindow, type Totals } from './read-out.js';
+import { isFractional, readWindow, type WindowTotals } from './read-out.js';
 import { Solver } from './solver.js';
 import type { Budget } from './window/budget.js';
 import type { FrameAssignment, FrameRecord } from './window/frame-record.js';
@@ -16,7 +16,7 @@ import type { FrameAssignment, FrameRecord } from './window/frame-record.js';
 const FINER = 1.25;
 
 /** Brings the assignment of the whole window up to date and says what it costs. */
-export function solveWindow(solver: Solver, budget: Budget): Totals {
+export function solveWindow(solver: Solver, budget: Budget): WindowTotals {
   solver.solve(budget);
   let window = readWindow(solver);
   if (!isBlurred(solver, window)) return window;
@@ -40,7 +40,7 @@ export function solveWindow(solver: Solver, budget: Budget): Totals {
 }
 
 /** Whether nothing but rounding stands between the cost and its bound. */
-function isBlurred(solver: Solver, { exact, solver: counts }: Totals): boolean {
+function isBlurred(solver: Solver, { exact, solver: counts }: WindowTotals): boolean {
   const { weighted, framewise } = solver.contents;
   return !(exact || weighted || framewise || solver.isThinned || counts.open > 0 || isFractional(solver));
 }
@@ -51,7 +51,7 @@ function unitFor({ params: { missShare = 0.5 } }: Solver, cost: number): number 
 }
 
 /** Solves the window's frames under a lower cut-off and adopts what is assigned; null when the budget is too small. */
-function refine(solver: Solver, unit: number, budget: Budget): Totals | null {
+function refine(solver: Solver, unit: number, budget: Budget): WindowTotals | null {
   const { contents, params, settings } = solver;
   const frames = contents.frameList();
   const work = frames.reduce((sum, { truths, tracks }) => sum + truths.length + tracks.length, 0);

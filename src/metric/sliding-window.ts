@@ -23,7 +23,7 @@ import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from '.
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
-import { isFractional, readFrames, readGlance, readNewest, readWindow, type Totals } from './read-out.js';
+import { isFractional, readFrames, readGlance, readNewest, readWindow, type WindowTotals } from './read-out.js';
 import { solveWindow } from './refinement.js';
 import { heldBy, isSettled, restoreHeld, Settlement, type SettlementSnapshot } from './settlement.js';
 import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
@@ -84,7 +84,7 @@ export class SlidingWindow {
   private readonly audit: Audit = { checked: 0, disagreements: 0, worstDifference: 0 };
   private ended = false;
   /** of the last push */
-  private totals: Totals | null = null;
+  private totals: WindowTotals | null = null;
   private readonly seen: Glance = emptyGlance();
   /** changes with every push; tells a report whether it is still the newest */
   private edition = 0;
@@ -182,7 +182,7 @@ export class SlidingWindow {
   /** There is nothing to free any more that garbage collection would not; windows of earlier versions had to be. */
   dispose(): void {}
 
-  private enter(packed: PackedFrame, budgetMs: number | undefined): Totals {
+  private enter(packed: PackedFrame, budgetMs: number | undefined): WindowTotals {
     const { newestNumber } = this.contents;
     try {
       if (this.contents.size === this.windowFrames) this.solver.dropOldest();
@@ -195,14 +195,14 @@ export class SlidingWindow {
     }
   }
 
-  private solve(budget: Budget): Totals {
+  private solve(budget: Budget): WindowTotals {
     this.totals = solveWindow(this.solver, budget);
     this.workDone = budget.done;
     return this.totals;
   }
 
   /** Whether what a window says may be final: it is proven, or the linear program's optimum is what was asked for. */
-  private isCertified({ exact }: Pick<Totals, 'exact'>): boolean {
+  private isCertified({ exact }: Pick<WindowTotals, 'exact'>): boolean {
     return exact || this.settings.solver === 'lp';
   }
 
@@ -218,11 +218,11 @@ export class SlidingWindow {
     restoreHeld(heldBy(before), this.contents);
   }
 
-  private settleUpTo(number: number, window: Pick<Totals, 'exact'>): SwitchEvent[] {
+  private settleUpTo(number: number, window: Pick<WindowTotals, 'exact'>): SwitchEvent[] {
     return this.settlement.settleUpTo(this.contents, number, this.isCertified(window));
   }
 
-  private report(window: Totals, events: SwitchEvent[]): Report {
+  private report(window: WindowTotals, events: SwitchEvent[]): Report {
     const { solver, contents, params, options } = this;
     const edition = ++this.edition;
     const frames = contents.keepFrames();
@@ -360,7 +360,7 @@ class WindowReport implements Report {
   #newest: FrameEvaluation | null = null;
 
   constructor(
-    window: Totals,
+    window: WindowTotals,
     readonly frame: number,
     readonly settled: Settled,
     readonly lifetime: Report['lifetime'],

@@ -3,7 +3,8 @@
  * and why, and how much of it was judged; beside that what is wrong with how the feeds fit together, with the remedy
  * to copy.
  */
-import type { EventMessage, FeedState, FindingState, StreamState } from './data/api.js';
+import type { Finding } from '../wire/findings.js';
+import type { EventMessage, FeedSummary, StreamSummary } from './data/api.js';
 import type { Board } from './data/board.js';
 import { h, setText } from './kit/dom.js';
 import { duration, type Route } from './kit/format.js';
@@ -23,10 +24,10 @@ type Counted = keyof typeof COUNTED;
 /** What went wrong with one feed: how often, and the newest example. */
 type Complaints = Partial<Record<Counted, { count: number; message: string }>>;
 
-const isOf = (event: EventMessage, stream: string, feed: FeedState) =>
+const isOf = (event: EventMessage, stream: string, feed: FeedSummary) =>
   event.stream === stream && (feed.role === 'reference' ? event.role === 'reference' : event.tracker === feed.tracker);
 
-function complaintsOf(events: EventMessage[], stream: string, feed: FeedState): Complaints {
+function complaintsOf(events: EventMessage[], stream: string, feed: FeedSummary): Complaints {
   const complaints: Complaints = {};
   for (const event of events) {
     if (!(event.type in COUNTED) || !isOf(event, stream, feed)) continue;
@@ -77,7 +78,7 @@ export class StreamDoctor {
     this.#findings.replaceChildren(...state.findings.map(findingCard));
   }
 
-  #facts(state: StreamState, feed: FeedState): Facts {
+  #facts(state: StreamSummary, feed: FeedSummary): Facts {
     const judged = state.series.filter(({ tracker }) => tracker === feed.tracker);
     const complaints = complaintsOf(this.board.events, this.stream, feed);
     return {
@@ -123,7 +124,7 @@ const feedRow = ({ name, state, last, stored, judged, complaints }: Facts): HTML
     h('td', {}, ...complaints.map((text) => h('p', {}, text))),
   );
 
-function findingCard({ finding, message, remedy }: FindingState): HTMLElement {
+function findingCard({ finding, message, remedy }: Finding): HTMLElement {
   const status = h('span', { class: 'note', role: 'status' });
   const remedyText = h('code', {}, remedy);
   const copy = async () => {
@@ -232,7 +233,7 @@ export class SetupView {
 }
 
 /** How much is wrong with the wiring of a stream. */
-const trouble = ({ findings, feeds, suspended }: StreamState) =>
+const trouble = ({ findings, feeds, suspended }: StreamSummary) =>
   findings.length * 4 +
   (suspended === undefined ? 0 : 4) +
   feeds.filter(({ silent, awaited }) => silent || awaited).length +

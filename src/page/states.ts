@@ -2,8 +2,9 @@
  * What is wrong when figures do not simply arrive, and what to do about it. One banner at a time, the most serious
  * first.
  */
+import type { Finding } from '../wire/findings.js';
 import type { SeriesId } from '../wire/series-key.js';
-import type { FindingState, StreamState } from './data/api.js';
+import type { StreamSummary } from './data/api.js';
 import type { Board } from './data/board.js';
 import type { LiveSeries } from './data/live-series.js';
 import { h, setText } from './kit/dom.js';
@@ -65,7 +66,7 @@ function emptyState(): State {
   };
 }
 
-function halfState({ stream, feeds }: StreamState): State {
+function halfState({ stream, feeds }: StreamSummary): State {
   const hasReference = feeds.some(({ role }) => role === 'reference');
   return {
     name: 'half',
@@ -150,7 +151,7 @@ export function seriesState(board: Board, series: LiveSeries, id: SeriesId): Sta
   return null;
 }
 
-function resumingState({ stream, feeds }: StreamState): State {
+function resumingState({ stream, feeds }: StreamSummary): State {
   const absent = feeds.filter(({ awaited }) => awaited);
   const names = absent.map(({ role, tracker }) => (role === 'reference' ? 'its reference' : `tracker ${tracker}`));
   return {
@@ -162,7 +163,7 @@ function resumingState({ stream, feeds }: StreamState): State {
 }
 
 /** Figures that arrive and mean nothing, because the feeds are connected wrongly. */
-function findingState({ finding, message, remedy }: FindingState): State {
+function findingState({ finding, message, remedy }: Finding): State {
   return {
     name: 'finding',
     grave: true,
@@ -175,7 +176,11 @@ function sentence(text: string, capital = true): string {
   return `${capital ? text[0].toUpperCase() + text.slice(1) : text}.`;
 }
 
-function missingState(fault: { code: string; message: string }, stream: StreamState | undefined, id: SeriesId): State {
+function missingState(
+  fault: { code: string; message: string },
+  stream: StreamSummary | undefined,
+  id: SeriesId,
+): State {
   if (fault.code !== 'not_found')
     return { name: 'fault', grave: true, title: 'The evaluator refused this request.', text: fault.message };
   const known = stream?.series.some(({ tracker, profile }) => tracker === id.tracker && profile === id.profile);

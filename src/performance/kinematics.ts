@@ -36,7 +36,7 @@ export interface Fit {
 export type Line = Pick<Fit, 'latency' | 'bias'>;
 
 /** How one pair lies: velocities of the truth from places close by and farther away, and where its track lies. */
-export interface Motion {
+export interface PairMotion {
   v: readonly number[];
   w: readonly number[];
   e: readonly number[];
@@ -62,7 +62,7 @@ export class LatencyFit {
     this.#truths = new Map(state.truths);
   }
 
-  add(truth: string, { v, w, e }: Motion): void {
+  add(truth: string, { v, w, e }: PairMotion): void {
     const state = this.#state;
     const D = v.length;
     let own = this.#truths.get(truth);

@@ -10,7 +10,7 @@
  */
 
 import type { Located, PerformanceFrame } from './frame.js';
-import { type Fit, type FitState, LatencyFit, type Line, type Motion } from './kinematics.js';
+import { type Fit, type FitState, LatencyFit, type Line, type PairMotion } from './kinematics.js';
 import { displacement, type Plane, placeBetween, velocityAt } from './place.js';
 
 export interface LatencyTerms {
@@ -51,7 +51,7 @@ interface Delay {
 }
 
 /** A truth and a track close to where it was: its velocities then, and where the track lies from there. */
-interface Neighbours extends Motion {
+interface Neighbours extends PairMotion {
   truth: string;
 }
 
@@ -403,7 +403,7 @@ class KeptFrames {
   }
 
   /** Where a truth is at a time, and its velocities, as places before and after tell, close by and farther away. */
-  #at(truth: string, way: Way, t: number): Array<Omit<Motion, 'e'> & { truth: string; at: number[] }> {
+  #at(truth: string, way: Way, t: number): Array<Omit<PairMotion, 'e'> & { truth: string; at: number[] }> {
     const at = this.#placeAt(way, t);
     const v = at && this.#velocity(way, at, t, 1);
     if (!v) return [];
@@ -442,7 +442,7 @@ class KeptFrames {
 type Found = Array<Neighbours & { closeness: number }> & { possible: number; moves: number };
 
 /** A pair as it would lie if nothing had been taken out. */
-const asLate = ({ v, w, e }: Motion, latency: number): Motion => ({
+const asLate = ({ v, w, e }: PairMotion, latency: number): PairMotion => ({
   v,
   w,
   e: e.map((value, d) => value - latency * v[d]),

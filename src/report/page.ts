@@ -52,7 +52,7 @@ ${content}
 `;
 }
 
-export interface Column<Row> {
+export interface PageColumn<Row> {
   heading: string;
   value: (row: Row) => Content;
   /** words are set to the left, numbers to the right */
@@ -64,12 +64,12 @@ export interface Column<Row> {
 /** A table; rows that are `best` stand out. */
 export function table<Row>(
   rows: readonly Row[],
-  columns: ReadonlyArray<Column<Row>>,
+  columns: ReadonlyArray<PageColumn<Row>>,
   options: { caption?: Content; best?: (row: Row) => boolean } = {},
 ): Markup {
   const { caption, best } = options;
-  const kind = (column: Column<Row>) => (column.text ? html` class="text"` : '');
-  const hint = (column: Column<Row>) => (column.hint ? html` title="${column.hint}"` : '');
+  const kind = (column: PageColumn<Row>) => (column.text ? html` class="text"` : '');
+  const hint = (column: PageColumn<Row>) => (column.hint ? html` title="${column.hint}"` : '');
   return html`<div class="scroll"><table>
 ${caption ? html`<caption>${caption}</caption>` : ''}
 <thead><tr>${columns.map((column) => html`<th${kind(column)}${hint(column)}>${column.heading}</th>`)}</tr></thead>

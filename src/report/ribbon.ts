@@ -9,11 +9,13 @@ import { type Content, html, type Markup } from './markup.js';
 import { tidy } from './page.js';
 import { trackClass } from './style.js';
 
+/** Who follows a truth, over time. */
 export interface RibbonRow {
   truth: string;
   tracks: string[];
-  /** from, to (0-based frames, both included), index into `tracks` or -1 for missed */
+  /** from, to (0-based frames, both included), index into `tracks` or -1 for missed; one after the other */
   segments: number[];
+  /** times it went from one track to another */
   changes: number;
 }
 

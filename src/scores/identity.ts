@@ -7,7 +7,7 @@
 import { Matcher } from './matching.js';
 import type { Roster } from './roster.js';
 
-export class Identity {
+export class IdentityScores {
   readonly #matcher = new Matcher();
   #row = new Int32Array(64);
   #column = new Int32Array(64);

@@ -47,7 +47,7 @@ export class ScoredFrame {
 const NOBODY = '\u0000free';
 
 /** The trajectories of one feed. */
-export class Side {
+export class RosterSide {
   /** present in the window now */
   readonly numbers = new Map<string, number>();
   /** numbers ever given out are below this */
@@ -116,8 +116,8 @@ export class Side {
 }
 
 export class Roster {
-  readonly truths = new Side();
-  readonly tracks = new Side();
+  readonly truths = new RosterSide();
+  readonly tracks = new RosterSide();
   /** instances in the window */
   truthTotal = 0;
   trackTotal = 0;

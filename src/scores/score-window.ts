@@ -10,7 +10,7 @@ import { InputError } from '../metric/input-error.js';
 import type { FrameView } from '../metric/window/frame-record.js';
 import { Clear, ClearFrame } from './clear.js';
 import { Hota } from './hota.js';
-import { Identity } from './identity.js';
+import { IdentityScores } from './identity.js';
 import { Roster, ScoredFrame } from './roster.js';
 import type { SimilarityRule } from './similarity.js';
 import { emptyTotals, type Scores, scoresOf, type Totals } from './totals.js';
@@ -22,7 +22,7 @@ export class ScoreWindow {
   readonly #clearFrames: ClearFrame[] = [];
   readonly #roster: Roster;
   readonly #clear: Clear;
-  readonly #identity = new Identity();
+  readonly #identity = new IdentityScores();
   readonly #hota = new Hota();
 
   constructor(

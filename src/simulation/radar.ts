@@ -5,7 +5,7 @@
  * same on every machine; the faults built in are listed, so that what is found can be compared with them.
  */
 import { type Random, randomFrom } from './random.js';
-import type { Fault } from './walkers.js';
+import type { PlantedFault } from './walkers.js';
 
 /** Where the radar stands, in degrees, how far it sees, and how far around it everybody must have a transponder. */
 export const RADAR = { at: [51.15, -0.19] as [number, number], nearest: 1000, range: 60_000, mandatory: 25_000 };
@@ -41,7 +41,7 @@ export type RadarTracker = 'sharp' | 'blunt';
 export interface RadarRound {
   scans: Scan[];
   /** of `blunt`; scans, 1-based */
-  faults: Array<Fault & { ids: string[] }>;
+  faults: Array<PlantedFault & { ids: string[] }>;
 }
 
 /** Metres east and north of the radar. */

@@ -9,7 +9,7 @@ import type { Box, Frame, Obj } from '../metric/evaluation.js';
 import { type Random, randomFrom } from './random.js';
 
 /** One fault put into the scene on purpose. */
-export interface Fault {
+export interface PlantedFault {
   /** first and last frame, 1-based */
   from: number;
   to: number;
@@ -19,7 +19,7 @@ export interface Fault {
 /** What three trackers make of the same walkers; the reference is the same in the frames of each. */
 export interface SimulatedScene {
   name: string;
-  trackers: Array<{ name: string; frames: Frame[]; faults: Fault[] }>;
+  trackers: Array<{ name: string; frames: Frame[]; faults: PlantedFault[] }>;
 }
 
 interface Walker {
@@ -49,7 +49,7 @@ const WALKERS: Walker[] = [
   { id: '7', from: 1, to: 90, start: [640, 240], end: [1240, 210], size: 130 },
 ];
 
-const FAULTS: Fault[] = [
+const FAULTS: PlantedFault[] = [
   { from: 80, to: 104, what: 'walker 1 is lost for 25 frames' },
   { from: 122, to: 122, what: 'walkers 2 and 3 meet and exchange their tracks' },
   { from: 150, to: 189, what: 'a ghost track stands where nobody is' },

@@ -2,7 +2,7 @@
  * What the detectors of all signals share: what is usual, the evidence against it, and how a spike acts on both. Their
  * numbers are pieces of one flat array, so that a detector resumes exactly where it was.
  */
-import { Evidence, type Finding } from './evidence.js';
+import { type Change, SequentialTest } from './evidence.js';
 import type { SpikeSettings } from './settings.js';
 import { Usual, usualSize } from './usual.js';
 
@@ -13,7 +13,7 @@ const DOUBT = 0.25;
 
 export abstract class Detector {
   readonly usual: Usual;
-  protected readonly evidence: Evidence;
+  protected readonly evidence: SequentialTest;
   /** the series is old enough to be compared with what is usual */
   protected learned = false;
 
@@ -27,7 +27,7 @@ export abstract class Detector {
   ) {
     const own = state.subarray(at, at + usualSize(sums));
     this.usual = new Usual(own, sums, settings.memorySeconds, settings.holdSeconds);
-    this.evidence = new Evidence(state.subarray(evidenceAt), settings.falseAlarmSeconds);
+    this.evidence = new SequentialTest(state.subarray(evidenceAt), settings.falseAlarmSeconds);
   }
 
   /** Puts in force what was learned. */
@@ -67,7 +67,7 @@ export abstract class Detector {
     return this.learned && this.evidence.alarming;
   }
 
-  finding(): Finding {
+  finding(): Change {
     return this.evidence.finding();
   }
 

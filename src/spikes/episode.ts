@@ -47,7 +47,7 @@ export interface EpisodeSettings {
 export type Ending = 'recovered' | 'adopted';
 
 /** What an episode looks at in a frame. */
-export interface Moment {
+export interface EpisodeFrame {
   level: number;
   /** truths, or pairs */
   objects: number;
@@ -168,7 +168,7 @@ export class Episode {
   }
 
   /** One more frame of the spike, which cannot end while it is `floored`; how it ended, when it did. */
-  follow({ level, objects, begun, proves }: Moment, seconds: number, floored: boolean): Ending | null {
+  follow({ level, objects, begun, proves }: EpisodeFrame, seconds: number, floored: boolean): Ending | null {
     const { state } = this;
     state[AT.lasted] += seconds;
     state[AT.sum] += level * seconds;

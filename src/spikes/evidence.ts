@@ -57,12 +57,12 @@ const KINDS = 2;
 export const evidenceSize = (kinds: number) => KINDS + kinds * KIND;
 
 /** What the test says about a change: its first frame, and the mean level since. */
-export interface Finding {
+export interface Change {
   firstFrame: number;
   observed: number;
 }
 
-export class Evidence {
+export class SequentialTest {
   readonly #kinds: number;
 
   constructor(
@@ -213,7 +213,7 @@ export class Evidence {
     return (this.#best() - KINDS) / KIND;
   }
 
-  finding(): Finding {
+  finding(): Change {
     const at = this.#best();
     const { state } = this;
     const frames = state[at + AT.frames];

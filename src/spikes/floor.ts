@@ -10,7 +10,7 @@ import type { Objective, SpikeSettings } from './settings.js';
 import type { Signal } from './signals.js';
 
 /** Why something is a spike. */
-export type Reason = 'worse' | 'never_matched' | 'mostly_missed' | 'objective';
+export type SpikeReason = 'worse' | 'never_matched' | 'mostly_missed' | 'objective';
 
 /** seconds; sums over them fade exponentially */
 const WINDOWS = [30, 300, 3600] as const;
@@ -115,7 +115,7 @@ export class Floor {
   }
 
   /** Why the signal is a spike whatever is usual; null when it is none. */
-  reasonFor(signal: Signal): Reason | null {
+  reasonFor(signal: Signal): SpikeReason | null {
     const { state } = this;
     const { floorSeconds, objective } = this.settings;
     if (signal === 'missed') {

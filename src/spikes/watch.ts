@@ -7,9 +7,9 @@
 import type { Glance } from '../metric/evaluation.js';
 import { Census, type CensusState } from './census.js';
 import { CountDetector, countDetectorSize } from './count-detector.js';
-import { type Ending, EPISODE_SIZE, Episode, type Moment } from './episode.js';
+import { type Ending, EPISODE_SIZE, Episode, type EpisodeFrame } from './episode.js';
 import { ErrorDetector, errorDetectorSize } from './error-detector.js';
-import { FLOOR_SIZE, Floor, type Reason } from './floor.js';
+import { FLOOR_SIZE, Floor, type SpikeReason } from './floor.js';
 import { type SpikeKeys, type SpikeSettings, spikeSettings } from './settings.js';
 import { SIGNALS, type Signal } from './signals.js';
 import { FALSE, MISSED, SWITCH } from './traits.js';
@@ -35,7 +35,7 @@ export interface SpikeNews {
   concerned?: number;
   of?: number;
   /** why it is one: worse than usual, or bad whatever is usual */
-  why?: Reason;
+  why?: SpikeReason;
   /** it is beyond doubt: the evidence is half as much again as an alarm asks for, or it is bad whatever is usual */
   certain: boolean;
   /** how it ended; of an update, that it is beyond doubt, lasts at a level that is learned by now, or got worse */
@@ -119,7 +119,7 @@ const [MISSED_AT, FALSE_AT, SWITCH_AT] = (['missed', 'false', 'switch'] as const
 const STATE_SIZE = PIECES.reduce((sum, piece) => sum + SIZES[piece], 0);
 /** Seconds over which what is observed is smoothed; switches are rare and need more. */
 const SMOOTH_SECONDS: Record<Signal, number> = { missed: 1, false: 1, switch: 5, localization: 1 };
-const REASONS: readonly Reason[] = ['worse', 'never_matched', 'mostly_missed', 'objective'];
+const REASONS: readonly SpikeReason[] = ['worse', 'never_matched', 'mostly_missed', 'objective'];
 /** Frames without any time are taken to come so fast; a gap longer than this is nobody's. */
 const INTERVAL_SECONDS = 1 / 30;
 const GAP_SECONDS = 10;
@@ -145,7 +145,7 @@ export class SpikeWatch {
   #objects: Partial<Record<Signal, string[]>> = {};
   #begun!: Float64Array;
   #held!: Float64Array;
-  readonly #moment: Moment = { level: 0, objects: 0, begun: 0, proves: false };
+  readonly #moment: EpisodeFrame = { level: 0, objects: 0, begun: 0, proves: false };
 
   constructor(
     settings: SpikeKeys,
@@ -267,7 +267,7 @@ export class SpikeWatch {
   }
 
   /** A burst that may pass by itself, in a series that has not seen many: when it does it is learned, and not told. */
-  #mayPass(signal: 'missed' | 'false', reason: Reason | null, k: number, seconds: number): boolean {
+  #mayPass(signal: 'missed' | 'false', reason: SpikeReason | null, k: number, seconds: number): boolean {
     const detector = signal === 'missed' ? this.#missed : this.#false;
     const at = SIGNALS.indexOf(signal) * HELD_SIZE;
     const held = this.#held.subarray(at, at + HELD_SIZE);
@@ -332,7 +332,7 @@ export class SpikeWatch {
     return this.#held[SIGNALS.indexOf(signal) * HELD_SIZE + HELD.seconds] > 0;
   }
 
-  #momentOf(signal: Signal): Moment {
+  #momentOf(signal: Signal): EpisodeFrame {
     const moment = this.#moment;
     const census = this.#census;
     if (signal === 'localization') {
@@ -349,7 +349,7 @@ export class SpikeWatch {
     return moment;
   }
 
-  #start(signal: Signal, k: number, why: Reason, glance: Glance, switched: () => string[]): SpikeNews {
+  #start(signal: Signal, k: number, why: SpikeReason, glance: Glance, switched: () => string[]): SpikeNews {
     const episode = this.#episodes[signal];
     const detector = this.#detector(signal);
     const finding = detector.finding();
@@ -367,7 +367,7 @@ export class SpikeWatch {
   }
 
   /** What is usual and what is bad, as a share of objects, a rate per second, or a log error. */
-  #levels(signal: Signal, why: Reason, observed: number): [usual: number, bad: number] {
+  #levels(signal: Signal, why: SpikeReason, observed: number): [usual: number, bad: number] {
     if (signal === 'localization') return [this.#error.mean, Math.log(Math.max(1e-9, observed))];
     const { truths } = this.#census;
     if (signal === 'missed') {

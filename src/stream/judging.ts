@@ -3,7 +3,7 @@
  * object gets what it costs alone at most, and its class where only objects of one class are pairs; truths that are not
  * to be judged leave the step. A tracker has no say in it.
  */
-import { Coverage, type Moving, type Reason, weighAltitudes } from '../coverage/coverage.js';
+import { Coverage, type Moving, type NotJudgedReason, weighAltitudes } from '../coverage/coverage.js';
 import type { Params } from '../metric/params.js';
 import type { NotJudgedCounts } from '../wire/events.js';
 import { NO_OBJECTS, type PackedList, pickFrom } from '../wire/objects.js';
@@ -15,7 +15,7 @@ export interface JudgedStep {
   reference: PackedList;
   tracks: PackedList;
   /** of each track why it is not judged unless it has a pair; null for those that are; absent where all are */
-  reasons?: ReadonlyArray<Reason | null>;
+  reasons?: ReadonlyArray<NotJudgedReason | null>;
   notJudged: NotJudgedCounts | null;
 }
 
@@ -82,7 +82,7 @@ export class Judging {
 const placesOf = (flags: ReadonlyArray<boolean | null>, { ids }: PackedList, wanted: boolean): number[] =>
   ids.map((_, n) => n).filter((n) => (flags[n] === true) === wanted);
 
-function add(counts: Partial<Record<Reason, number>>, reason: Reason, count: number): void {
+function add(counts: Partial<Record<NotJudgedReason, number>>, reason: NotJudgedReason, count: number): void {
   if (count > 0) counts[reason] = (counts[reason] ?? 0) + count;
 }
 
@@ -113,5 +113,5 @@ export function addUnpaired(
 /** Adds what a step did not judge to what was not judged before. */
 export function addNotJudged(totals: NotJudgedCounts, more: NotJudgedCounts): void {
   for (const side of ['reference', 'tracker'] as const)
-    for (const [reason, count] of Object.entries(more[side])) add(totals[side], reason as Reason, count);
+    for (const [reason, count] of Object.entries(more[side])) add(totals[side], reason as NotJudgedReason, count);
 }

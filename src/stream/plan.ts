@@ -4,7 +4,7 @@
  * it.
  */
 import type { ResolvedStream, SettingsPatch } from '../config/config.js';
-import type { Region } from '../coverage/region.js';
+import type { SceneFacts } from '../coverage/region.js';
 import type { WindowParams } from '../metric/sliding-window.js';
 import type { Role } from '../wire/feed.js';
 import { type FeedPart, select } from '../wire/objects.js';
@@ -49,13 +49,6 @@ export const isGeodetic = ({ profiles }: StreamPlan) =>
   Object.values(profiles).some(({ distance }) => distance === 'geodesic');
 
 /** What the page draws behind the objects; absent where there is nothing. */
-export interface SceneFacts {
-  picture?: string;
-  regions?: readonly Region[];
-  within?: readonly Region[];
-  ignore?: readonly Region[];
-}
-
 export function sceneOf({ settings }: StreamPlan): { scene?: SceneFacts } {
   const { regions, within, ignore } = settings.coverage;
   const facts = { picture: settings.picture, regions, within, ignore };

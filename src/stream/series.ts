@@ -5,7 +5,7 @@
 
 import type { StreamSettings } from '../config/schema.js';
 import { type DetectorNews, type DetectorSource, SpikeDetector } from '../incidents/detector.js';
-import type { IncidentState, IncidentTime } from '../incidents/incident.js';
+import type { IncidentTime, IncidentWatchState } from '../incidents/incident.js';
 import { evaluate } from '../metric/evaluate.js';
 import type { Obj, Report } from '../metric/evaluation.js';
 import { BOX_DISTANCES, type Params } from '../metric/params.js';
@@ -95,7 +95,7 @@ export interface SeriesState {
   /** the newest report; null before the first */
   report: ReportState | null;
   spikes?: SpikeState;
-  incidents?: IncidentState;
+  incidents?: IncidentWatchState;
   /** while frames stay unjudged: how many others did before them */
   unjudgedBefore?: number;
   /** objects that were not judged so far */

@@ -2,6 +2,7 @@
  * A stream as it is shown to people, programs and other threads. Everything here is plain data: it can be sent to
  * another thread as it is.
  */
+import type { SceneFacts } from '../coverage/region.js';
 import type { Evaluation, Report } from '../metric/evaluation.js';
 import type { WindowParams } from '../metric/sliding-window.js';
 import type { Objective } from '../spikes/settings.js';
@@ -11,7 +12,7 @@ import type { Finding } from '../wire/findings.js';
 import type { OpenIncident } from '../wire/incidents.js';
 import type { Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
-import type { SceneFacts, StreamPlan } from './plan.js';
+import type { StreamPlan } from './plan.js';
 import type { RetainedFrame, SeriesInfo } from './series.js';
 
 export interface FeedInfo {

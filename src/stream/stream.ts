@@ -3,7 +3,7 @@
  * its log records: `apply` is the only way to change it, and the same records give the same events.
  */
 import { type DetectorNews, incidentsIn, SpikeDetector, spikesIn } from '../incidents/detector.js';
-import type { IncidentState } from '../incidents/incident.js';
+import type { IncidentWatchState } from '../incidents/incident.js';
 import { InputError } from '../metric/input-error.js';
 import type { SolveOptions } from '../metric/solve-options.js';
 import type { FrameView } from '../metric/window/frame-record.js';
@@ -56,7 +56,7 @@ interface StreamState extends StreamEventsState {
   /** detectors of trackers that are gone while a spike of theirs lasts, by series */
   dormant?: Array<[series: string, state: SpikeState]>;
   /** and their incidents */
-  dormantIncidents?: Array<[series: string, id: SeriesName, state: IncidentState]>;
+  dormantIncidents?: Array<[series: string, id: SeriesName, state: IncidentWatchState]>;
   findings?: FindingsState;
   heavy?: boolean;
   allowance?: AllowanceState;

@@ -7,12 +7,12 @@ import type { LiveEvent } from '../wire/events.js';
 import { Meters } from './meters.js';
 import { PERFORMANCE_METRICS } from './performance-metrics.js';
 import { SERIES_METRICS } from './series-metrics.js';
-import type { Labels, Sampled, Scrape, Surroundings } from './spec.js';
+import type { Labels, ProgramFacts, Sampled, Scrape } from './spec.js';
 
 const FAMILIES: readonly Sampled[] = [...SERIES_METRICS, ...PERFORMANCE_METRICS];
 
 /** Nothing of a process that is not there. */
-const NOBODY = { incidents: () => [], objectives: () => [] } as Partial<Surroundings> as Surroundings;
+const NOBODY = { incidents: () => [], objectives: () => [] } as Partial<ProgramFacts> as ProgramFacts;
 
 export class Backfill {
   readonly #meters = new Meters(Number.POSITIVE_INFINITY);

@@ -41,7 +41,7 @@ export interface NotificationCounts {
 }
 
 /** What the rest of the program says about itself when it is asked. */
-export interface Surroundings {
+export interface ProgramFacts {
   connections(): { ingest: number; live: number };
   pausedConnections(): number;
   waitingFrames(): number;
@@ -65,7 +65,7 @@ export interface Surroundings {
 /** Everything that samples are made of. */
 export interface Scrape {
   meters: Meters;
-  surroundings: Surroundings;
+  surroundings: ProgramFacts;
   build: Labels;
 }
 

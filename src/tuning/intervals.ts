@@ -13,7 +13,7 @@
  */
 
 /** Increments by step: step n covers distances from n * width up to (n + 1) * width. */
-export interface Histogram {
+export interface IncrementHistogram {
   /** of one step, in the unit of the distance */
   width: number;
   /** N(c): pairs */
@@ -55,13 +55,13 @@ const HILL_TIMES = 2;
 const NEIGHBOURS = 1;
 
 /** An empty histogram over distances from 0 to `reach`. */
-export function emptyHistogram(reach: number, steps: number): Histogram {
+export function emptyHistogram(reach: number, steps: number): IncrementHistogram {
   const zeros = () => new Array<number>(steps).fill(0);
   return { width: reach / steps, pairs: zeros(), localization: zeros() };
 }
 
 /** Adds one assigned pair; returns its step. */
-export function addPair({ width, pairs, localization }: Histogram, distance: number): number {
+export function addPair({ width, pairs, localization }: IncrementHistogram, distance: number): number {
   const step = Math.min(pairs.length - 1, Math.floor(distance / width));
   pairs[step]++;
   localization[step] += distance;
@@ -69,7 +69,7 @@ export function addPair({ width, pairs, localization }: Histogram, distance: num
 }
 
 /** The boundaries the increments propose; null when growth does not end before the reach: there is no plateau. */
-export function proposeBoundaries(histogram: Histogram, shares: IntervalShares): Boundaries | null {
+export function proposeBoundaries(histogram: IncrementHistogram, shares: IntervalShares): Boundaries | null {
   const { width, pairs } = histogram;
   const level = smooth(pairs);
   const peak = pairs.indexOf(Math.max(...pairs));
@@ -122,7 +122,7 @@ function firstStep(start: number, values: number[], holds: (value: number) => bo
   return found < 0 ? values.length : found;
 }
 
-export function lastEdge({ width, pairs }: Histogram): number {
+export function lastEdge({ width, pairs }: IncrementHistogram): number {
   return tidyEdge((pairs.findLastIndex((count) => count > 0) + 1) * width);
 }
 

@@ -9,7 +9,7 @@ import type { Frame, Obj } from '../metric/evaluation.js';
 import { framesFor, type PackedFeed, type PackedFrame, packFrame } from '../metric/frame.js';
 import { InputError, type Problem } from '../metric/input-error.js';
 import type { DistanceName } from '../metric/params.js';
-import { addPair, emptyHistogram, type Histogram } from './intervals.js';
+import { addPair, emptyHistogram, type IncrementHistogram } from './intervals.js';
 
 /** One tracker on one sequence. */
 export interface TuningSample {
@@ -45,7 +45,7 @@ export interface TrackerPairs {
   tracker: string;
   /** of its assigned pairs, rising */
   distances: Float64Array;
-  histogram: Histogram;
+  histogram: IncrementHistogram;
   truths: number;
   tracks: number;
   /** detections without identities: its tracks live for about one frame */
@@ -56,7 +56,7 @@ export interface Pairs {
   reach: number;
   /** of all assigned pairs, rising */
   distances: Float64Array;
-  histogram: Histogram;
+  histogram: IncrementHistogram;
   trackers: TrackerPairs[];
   /** at most one for each step of the histogram, nearest first */
   examples: ExamplePair[];
@@ -256,7 +256,7 @@ function objectOf(objects: Obj[], id: string): Obj {
 /** What is known of one tracker while its samples are gone through. */
 class TrackerTally {
   readonly #distances: number[] = [];
-  readonly #histogram: Histogram;
+  readonly #histogram: IncrementHistogram;
   #truths = 0;
   #tracks = 0;
   #trajectories = 0;
@@ -312,7 +312,7 @@ function together(lists: Float64Array[]): Float64Array {
   return all;
 }
 
-function sumOf(reach: number, steps: number, histograms: Histogram[]): Histogram {
+function sumOf(reach: number, steps: number, histograms: IncrementHistogram[]): IncrementHistogram {
   const sum = emptyHistogram(reach, steps);
   for (const { pairs, localization } of histograms) {
     for (let step = 0; step < steps; step++) {

@@ -14,7 +14,7 @@ import { DISTANCES, type DistanceName, type Params, type ProfileWords, presets, 
 import {
   type Boundaries,
   countBelow,
-  type Histogram,
+  type IncrementHistogram,
   type Interval,
   intervalsBetween,
   lastEdge,
@@ -108,7 +108,7 @@ export interface Tuning {
   kind: 'box' | 'point';
   reach: number;
   pairs: number;
-  histogram: Histogram;
+  histogram: IncrementHistogram;
   /** growth, plateau, distant, none: from 0 to the reach */
   intervals: Interval[];
   /** null when there is none; then nothing is proposed unless a cut-off was given */

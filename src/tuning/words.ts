@@ -7,7 +7,7 @@
 import { type DistanceName, type Params, windowWarning } from '../metric/params.js';
 
 /** What else is known when parameters are explained. */
-export interface Surroundings {
+export interface TuningContext {
   /** of the sliding window they are meant for */
   windowFrames: number;
   /** a usual distance of a right pair */
@@ -64,7 +64,7 @@ export function interimDistance({ cutoff, exponent, switchPenalty }: Params): nu
 }
 
 /** Sentences, in the order: pairs, errors, switches, window. */
-export function explain(params: Params, surroundings: Surroundings): string[] {
+export function explain(params: Params, surroundings: TuningContext): string[] {
   return [...pairWords(params), ...switchWords(params, surroundings), ...windowWords(params, surroundings)];
 }
 
@@ -81,7 +81,7 @@ function pairWords({ distance, cutoff, exponent, missShare = 0.5 }: Params): str
   return words;
 }
 
-function switchWords(params: Params, { usualError }: Surroundings): string[] {
+function switchWords(params: Params, { usualError }: TuningContext): string[] {
   const { distance, cutoff, exponent, switchPenalty } = params;
   if (switchPenalty === 0)
     return ['Identities do not count: every frame is judged on its own, and a track may change its name as it likes.'];
@@ -114,7 +114,7 @@ function times(price: number): string {
   return `${digits(price)} ${price === 1 ? 'miss' : 'misses'}`;
 }
 
-function windowWords(params: Params, { windowFrames, usualError }: Surroundings): string[] {
+function windowWords(params: Params, { windowFrames, usualError }: TuningContext): string[] {
   if (params.switchPenalty === 0) return [];
   const warning = windowWarning(params, windowFrames);
   if (warning) return [`Too short a window: ${warning}.`];

@@ -2,7 +2,7 @@
  * Everything the pipeline publishes, as one union, and a report as subscribers see it. Whoever counts, shows, stores or
  * passes events on takes its types from here; the fields of a report are written down once, in `summarize`.
  */
-import type { Reason } from '../coverage/coverage.js';
+import type { NotJudgedReason } from '../coverage/coverage.js';
 import type { Count, Evaluation, FrameCost, Report, SwitchEvent } from '../metric/evaluation.js';
 import type { PerformanceReading } from '../performance/recent.js';
 import type { ScoreReading } from '../scores/companion.js';
@@ -65,8 +65,8 @@ export type Readings = Pick<ReportEvent, 'spikes' | 'notJudged' | 'scores' | 'pe
 
 /** How many objects of both feeds were not judged, by reason. */
 export interface NotJudgedCounts {
-  reference: Partial<Record<Reason, number>>;
-  tracker: Partial<Record<Reason, number>>;
+  reference: Partial<Record<NotJudgedReason, number>>;
+  tracker: Partial<Record<NotJudgedReason, number>>;
 }
 
 /** The state of a spike detector, by signal. */

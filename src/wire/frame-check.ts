@@ -7,7 +7,7 @@
 import { regionProblem } from '../coverage/region.js';
 import type { SkipRule } from './codes.js';
 import { Fault, fault } from './fault.js';
-import { type FeedPart, pack, packReports, type Report, type Shape, type WireObject } from './objects.js';
+import { type FeedPart, type ObjectReport, pack, packReports, type Shape, type WireObject } from './objects.js';
 
 /** What a frame of a session must satisfy. */
 export interface FrameRules {
@@ -25,7 +25,7 @@ export interface FrameRules {
 }
 
 /** An object that was left out of its frame: the rule it breaks, and what was found. */
-export interface Skipped {
+export interface SkippedObject {
   rule: SkipRule;
   fault: Fault;
 }
@@ -47,7 +47,7 @@ export const isPlainObject = (value: unknown): value is Record<string, unknown> 
  * number as id, a field that does not exist, points among boxes) is a mistake of the sender rather than of one object
  * and refuses the frame; so do objects of which none is left, because they are no empty scene.
  */
-export function checkFrame(raw: unknown, rules: FrameRules, skipped: Skipped[] = []): FeedPart | Fault {
+export function checkFrame(raw: unknown, rules: FrameRules, skipped: SkippedObject[] = []): FeedPart | Fault {
   if (!isPlainObject(raw))
     return fault('frame_invalid', '', raw, 'a frame is an object with seq, k and/or t, and objects');
   const { seq, k, t, objects } = raw;
@@ -72,13 +72,13 @@ export function checkFrame(raw: unknown, rules: FrameRules, skipped: Skipped[] =
 export function checkReports(
   raw: Record<string, unknown>,
   rules: FrameRules,
-  skipped: Skipped[] = [],
+  skipped: SkippedObject[] = [],
 ): FeedPart | Fault {
   const { seq, reports } = raw;
   const wrong = reportsFault(raw, rules);
   if (wrong) return Number.isSafeInteger(seq) ? numbered(wrong, seq as number) : wrong;
-  const kept: Report[] = [];
-  const own: Skipped[] = [];
+  const kept: ObjectReport[] = [];
+  const own: SkippedObject[] = [];
   let { dimensions } = rules;
   for (const [n, report] of (reports as unknown[]).entries()) {
     const found = reportFault(report, `reports[${n}]`, rules, dimensions);
@@ -87,9 +87,9 @@ export function checkReports(
       own.push(found);
       continue;
     }
-    const { point } = report as Report;
+    const { point } = report as ObjectReport;
     if (point) dimensions ||= point.length;
-    kept.push(report as Report);
+    kept.push(report as ObjectReport);
   }
   skipped.push(...own);
   const stride = rules.shape === 'box' ? 4 : dimensions || 1;
@@ -118,7 +118,7 @@ function reportsFault(raw: Record<string, unknown>, { objectsMax }: FrameRules):
 }
 
 /** Why a report is left out; null when it is not. */
-function reportFault(report: unknown, path: string, rules: FrameRules, dimensions: number): Skipped | null {
+function reportFault(report: unknown, path: string, rules: FrameRules, dimensions: number): SkippedObject | null {
   const { t, end, box, point } = isPlainObject(report) ? report : ({} as Record<string, unknown>);
   if (isPlainObject(report) && t === undefined) {
     const message = 'give the time of the object itself in seconds';
@@ -191,7 +191,7 @@ const seen = new Set<string>();
 
 interface Checked {
   kept: WireObject[];
-  skipped: Skipped[];
+  skipped: SkippedObject[];
 }
 
 function objectsFault(objects: unknown, rules: FrameRules, { kept, skipped }: Checked): Fault | undefined {

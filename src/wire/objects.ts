@@ -26,7 +26,7 @@ export interface WireObject {
 }
 
 /** One object at its own time. Without a place it only says that the object has ended. */
-export interface Report extends WireObject {
+export interface ObjectReport extends WireObject {
   t: number;
   end?: boolean;
 }
@@ -107,7 +107,7 @@ export function putExtra<K extends 'classes' | 'confidences' | 'times' | 'veloci
 const coordinatesOf = ({ box, point }: WireObject): readonly number[] => box ?? point!;
 
 /** Reports of one shape and dimension; those without a place get NaN. */
-export function packReports(reports: readonly Report[], shape: Shape, stride: number): PackedList {
+export function packReports(reports: readonly ObjectReport[], shape: Shape, stride: number): PackedList {
   const nowhere = new Array<number>(stride).fill(Number.NaN);
   return pack(
     reports.map((report) => (report.box || report.point ? report : { ...report, [shape]: nowhere }) as WireObject),

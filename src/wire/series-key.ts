@@ -10,6 +10,13 @@ export interface SeriesId {
   profile: string;
 }
 
+/** A moment of a series, by frame or by time (epoch milliseconds), and how many frames around it are wanted. */
+export interface MomentQuery extends SeriesId {
+  k?: number;
+  atMs?: number;
+  frames: number;
+}
+
 /** more are forgotten and made again */
 const KEYS_MAX = 20_000;
 let keys = new Map<string, Map<string, Map<string, string>>>();

@@ -16,7 +16,7 @@ export interface ReceivedPart {
 }
 
 /** The last parts of both feeds, in the order in which they came. */
-export interface Sample {
+export interface FeedSample {
   reference: readonly ReceivedPart[];
   tracker: readonly ReceivedPart[];
 }
@@ -45,7 +45,7 @@ export type Coordinates = readonly number[];
 /** Reads one object otherwise; null when it cannot be read so. */
 export type Reading = (c: Coordinates, at: number, stride: number) => number[] | null;
 
-export interface Moment {
+export interface PartPair {
   reference: ReceivedPart;
   tracker: ReceivedPart;
 }
@@ -82,17 +82,17 @@ export function median(values: readonly number[]): number {
 }
 
 /** How well the feeds agree as they are paired. */
-export const agreementAsPaired = (sample: Sample, judge: Judge): Agreement =>
+export const agreementAsPaired = (sample: FeedSample, judge: Judge): Agreement =>
   agreement(
     momentsOf(sample, judge, AS_THEY_ARE).filter((moment) => meets(moment, judge)),
     judge,
   );
 
 /** How well they agree when the tracker is taken to be ahead by a number of frames or seconds. */
-export const agreementAt = (sample: Sample, judge: Judge, shift: number): Agreement =>
+export const agreementAt = (sample: FeedSample, judge: Judge, shift: number): Agreement =>
   agreement(momentsOf(sample, judge, { shift, factor: 1 }), judge);
 
-const meets = ({ reference, tracker }: Moment, { by, exact, toleranceMs }: Judge) =>
+const meets = ({ reference, tracker }: PartPair, { by, exact, toleranceMs }: Judge) =>
   !exact || by === 'frame' || Math.abs(placeOf(reference, by)! - placeOf(tracker, by)!) * 1000 <= toleranceMs + 1e-3;
 
 /** How well both feeds agree on one step. */
@@ -101,14 +101,14 @@ export const agreementOfStep = (reference: PackedList, tracks: PackedList, judge
 
 /** The parts that belong together, spread over the sample. */
 export function momentsOf(
-  { reference, tracker }: Sample,
+  { reference, tracker }: FeedSample,
   { by, toleranceMs }: Judge,
   { shift, factor }: Alignment,
   most = MOMENTS_MAX,
-): Moment[] {
+): PartPair[] {
   const places = reference.map((one) => placeOf(one, by));
   const reach = Math.max(usualGap(places) / 2, by === 'time' ? toleranceMs / 1000 : 0);
-  const moments: Moment[] = [];
+  const moments: PartPair[] = [];
   for (const part of tracker) {
     const place = placeOf(part, by);
     if (place === undefined || part.objects.ids.length === 0) continue;
@@ -135,7 +135,7 @@ function nearest(places: readonly (number | undefined)[], wanted: number, reach:
 export const asItIs: Reading = (c, at, stride) => c.slice(at, at + stride);
 
 export function agreement(
-  moments: readonly Moment[],
+  moments: readonly PartPair[],
   judge: Judge,
   tracks = asItIs,
   truths = asItIs,

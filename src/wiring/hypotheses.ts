@@ -13,16 +13,16 @@ import {
   agreement,
   agreementAsPaired,
   asItIs,
+  type FeedSample,
   type Judge,
-  type Moment,
   median,
   momentsOf,
+  type PartPair,
   pairUp,
   placeOf,
   type Reading,
   type ReceivedPart,
   readAll,
-  type Sample,
   TRACKS_MAX,
   TRUTHS_MAX,
   usualGap,
@@ -72,14 +72,14 @@ const SPAN_MIN = 4;
  * The hypothesis that explains most; null when none explains enough, or the feeds agree as they are by more than a
  * share of what they would.
  */
-export const explain = (sample: Sample, judge: Judge, identityShareMax = IDENTITY_SHARE_MAX): Explanation | null =>
+export const explain = (sample: FeedSample, judge: Judge, identityShareMax = IDENTITY_SHARE_MAX): Explanation | null =>
   best([...explainTiming(sample, judge), ...explainCoordinates(sample, judge)], sample, judge, identityShareMax);
 
 /** The same, of frames that are numbered or timed otherwise: slow scenes agree with themselves a few frames later. */
-export const explainByTime = (sample: Sample, judge: Judge, identityShareMax: number): Explanation | null =>
+export const explainByTime = (sample: FeedSample, judge: Judge, identityShareMax: number): Explanation | null =>
   best(explainTiming(sample, judge), sample, judge, identityShareMax);
 
-function best(found: Explanation[], sample: Sample, judge: Judge, identityShareMax: number): Explanation | null {
+function best(found: Explanation[], sample: FeedSample, judge: Judge, identityShareMax: number): Explanation | null {
   const paired = agreementAsPaired(sample, judge);
   // a few parts that meet by chance are no agreement
   const identity = paired.moments < MOMENTS_MIN ? 0 : paired.share;
@@ -94,7 +94,7 @@ function best(found: Explanation[], sample: Sample, judge: Judge, identityShareM
   );
 }
 
-function explainTiming(sample: Sample, judge: Judge): Explanation[] {
+function explainTiming(sample: FeedSample, judge: Judge): Explanation[] {
   if (sample.reference.length === 0 || sample.tracker.length === 0) return [];
   if (judge.by === 'frame') return explainFrameOffset(sample, judge);
   const unit = explainTimeUnit(sample, judge);
@@ -102,17 +102,17 @@ function explainTiming(sample: Sample, judge: Judge): Explanation[] {
 }
 
 /** The number of frames by which the tracker is ahead when the feeds agree best. */
-export const bestFrameShift = (sample: Sample, judge: Judge): Shifted | null =>
+export const bestFrameShift = (sample: FeedSample, judge: Judge): Shifted | null =>
   bestShift(sample, judge, [0, Math.round(apartByArrival(sample, 'frame'))], 1, 1);
 
-function explainFrameOffset(sample: Sample, judge: Judge): Explanation[] {
+function explainFrameOffset(sample: FeedSample, judge: Judge): Explanation[] {
   const best = bestFrameShift(sample, judge);
   if (!best || best.shift === 0) return [];
   const { shift: frames, agreement } = best;
   return [{ cause: 'frame_offset', feed: null, agreement, evidence: { frames } }];
 }
 
-function explainClockOffset(sample: Sample, judge: Judge): Explanation[] {
+function explainClockOffset(sample: FeedSample, judge: Judge): Explanation[] {
   const step = usualGap(sample.reference.map((one) => placeOf(one, 'time'))) / 2;
   const start = (role: Role) => placeOf(sample[role][0], 'time')!;
   const likely = [0, apartByArrival(sample, 'time'), start('tracker') - start('reference')];
@@ -124,7 +124,7 @@ function explainClockOffset(sample: Sample, judge: Judge): Explanation[] {
 }
 
 /** Times whose intervals differ by a thousand, while parts come equally often, or match when that is taken out. */
-function explainTimeUnit(sample: Sample, judge: Judge): Explanation | null {
+function explainTimeUnit(sample: FeedSample, judge: Judge): Explanation | null {
   const gap = (role: Role) => usualGap(sample[role].map(({ t }) => t));
   const ratio = gap('tracker') / gap('reference');
   const unit = TIME_FACTORS.find((one) => ratio > one / 2 && ratio < one * 2);
@@ -140,7 +140,7 @@ function explainTimeUnit(sample: Sample, judge: Judge): Explanation | null {
 }
 
 /** By how much the places of the tracker are ahead, as far as the times of arrival tell. */
-function apartByArrival({ reference, tracker }: Sample, by: Judge['by']): number {
+function apartByArrival({ reference, tracker }: FeedSample, by: Judge['by']): number {
   if (by === 'time') {
     const ahead = (list: readonly ReceivedPart[]) =>
       median(list.map((one) => placeOf(one, by)! - one.receivedMs / 1000));
@@ -158,7 +158,7 @@ function apartByArrival({ reference, tracker }: Sample, by: Judge['by']): number
  * objects, and only those that do best there with all: the main thread must not stand still for this.
  */
 function bestShift(
-  sample: Sample,
+  sample: FeedSample,
   judge: Judge,
   likely: readonly number[],
   step: number,
@@ -205,7 +205,7 @@ const sized = (left: number, top: number, width: number, height: number) =>
   width > 0 && height > 0 ? [left, top, width, height] : null;
 
 /** Other readings of the coordinates, with how well the feeds agree under each. */
-export function explainCoordinates(sample: Sample, judge: Judge): Explanation[] {
+export function explainCoordinates(sample: FeedSample, judge: Judge): Explanation[] {
   const moments = momentsOf(sample, judge, AS_THEY_ARE);
   if (moments.length < MOMENTS_MIN) return [];
   const { shape, stride } = moments[0].tracker.objects;
@@ -237,7 +237,7 @@ export function explainCoordinates(sample: Sample, judge: Judge): Explanation[] 
 }
 
 /** Whether what a reading makes of a feed is larger than a few cut-offs. */
-function isWide(moments: readonly Moment[], { distance, cutoff }: Judge, reading: Reading, feed: Role): boolean {
+function isWide(moments: readonly PartPair[], { distance, cutoff }: Judge, reading: Reading, feed: Role): boolean {
   if (distance === 'iou' || distance === 'geodesic') return true;
   return [0, 1].some((axis) => {
     const values = moments.flatMap(({ [feed]: { objects } }) =>
@@ -248,7 +248,7 @@ function isWide(moments: readonly Moment[], { distance, cutoff }: Judge, reading
 }
 
 /** Boxes of one feed scaled to the other: roughly first, then by where those that pair lie. */
-function explainScale(moments: readonly Moment[], judge: Judge): Explanation | null {
+function explainScale(moments: readonly PartPair[], judge: Judge): Explanation | null {
   const scaled = roughScales(moments).map(([roughX, roughY]) => {
     let [x, y] = [roughX, roughY];
     for (let round = 0; round < 4; round++) [x, y] = refitted(moments, x, y);
@@ -277,7 +277,7 @@ function explainScale(moments: readonly Moment[], judge: Judge): Explanation | n
 }
 
 /** By usual sizes, and, for a tracker that sees the large ones only, by how far the scene reaches. */
-function roughScales(moments: readonly Moment[]): Array<[x: number, y: number]> {
+function roughScales(moments: readonly PartPair[]): Array<[x: number, y: number]> {
   const values = (role: Role, axis: number) =>
     moments.flatMap((one) => column(one[role].objects, axis).slice(0, TRUTHS_MAX));
   const reach = (role: Role, axis: number) => quantile(values(role, axis), 0.95) - quantile(values(role, axis), 0.05);
@@ -296,7 +296,7 @@ const column = ({ coordinates, stride }: PackedList, d: number): number[] =>
   coordinates.filter((_, n) => n % stride === d);
 
 /** Scales that put the centres of overlapping boxes on top of each other. */
-function refitted(moments: readonly Moment[], x: number, y: number): [number, number] {
+function refitted(moments: readonly PartPair[], x: number, y: number): [number, number] {
   const sums = [0, 0, 0, 0];
   for (const { reference, tracker } of moments) {
     const a = readAll(reference.objects, TRUTHS_MAX, asItIs);

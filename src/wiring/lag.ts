@@ -5,13 +5,13 @@
 import type { PackedList } from '../wire/objects.js';
 import {
   asItIs,
+  type FeedSample,
   type Judge,
   momentsOf,
   pairUp,
   placeOf,
   type ReceivedPart,
   readAll,
-  type Sample,
   TRACKS_MAX,
   TRUTHS_MAX,
   usualGap,
@@ -63,17 +63,17 @@ export interface LagSums {
  * the residual over the velocity of each pair, weighted by the velocity. Null when nothing moves. `reach` is how many
  * parts to both sides a velocity is taken from: more make it better where many parts come in a second.
  */
-export function lagOf(sample: Sample, judge: Judge, shift = 0, reach = 1): Lag | null {
+export function lagOf(sample: FeedSample, judge: Judge, shift = 0, reach = 1): Lag | null {
   const sums = lagSums(sample, judge, shift, reach);
   return sums && { ...fitted(sums), gap: gapOf(sample, judge) };
 }
 
 /** The usual distance of two parts of the reference. */
-export const gapOf = ({ reference }: Sample, { by }: Judge): number =>
+export const gapOf = ({ reference }: FeedSample, { by }: Judge): number =>
   usualGap(reference.map((one) => placeOf(one, by)));
 
 /** What the pairs of a sample say; null when they are few, or nothing moves. */
-export function lagSums(sample: Sample, judge: Judge, shift = 0, reach = 1): LagSums | null {
+export function lagSums(sample: FeedSample, judge: Judge, shift = 0, reach = 1): LagSums | null {
   const moments = momentsOf(sample, judge, { shift, factor: 1 }, sample.tracker.length);
   const ways = waysOf(sample.reference, judge.by);
   const seen: Seen = { ids: [], dimensions: 0, r: [], v: [] };

@@ -1,7 +1,7 @@
 /** What the demo shows on a terminal of 80 columns: events scroll, the line of figures stays, nothing is wider. */
 import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
-import { Summary } from '../../src/commands/demo-summary.js';
+import { DemoSummary } from '../../src/commands/demo-summary.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 
 /** What stands on a terminal: lines that were cleared are gone. */
@@ -61,7 +61,7 @@ const events = [
 describe('the terminal of the demo', () => {
   it('keeps what happened, and the newest figures in the last line, within 80 columns', () => {
     const { console, lines } = terminal(80, true);
-    const summary = new Summary(['steady', 'faulty'], console);
+    const summary = new DemoSummary(['steady', 'faulty'], console);
     for (const event of events) summary.apply(event);
     summary.stop();
     const shown = lines();
@@ -81,7 +81,7 @@ describe('the terminal of the demo', () => {
 
   it('is never cut: large figures are short, and marked where they are not proven', () => {
     const { console, lines } = terminal(80, true);
-    const summary = new Summary(['sharp', 'blunt'], console);
+    const summary = new DemoSummary(['sharp', 'blunt'], console);
     summary.apply(report('sharp', 123_456, 2561, 1234));
     summary.apply({ type: 'silence', ...series, tracker: 'blunt', over: false } as unknown as LiveEvent);
     summary.apply(report('blunt', 123_456, 998, 12_345));
@@ -92,7 +92,7 @@ describe('the terminal of the demo', () => {
 
   it('has the switches too where there is room', () => {
     const { console, lines } = terminal(120, true);
-    const summary = new Summary(['steady', 'faulty'], console);
+    const summary = new DemoSummary(['steady', 'faulty'], console);
     for (const event of events) summary.apply(event);
     summary.stop();
     assert.match(lines().at(-2)!, /\| faulty 12\.4: 34 missed, 0 false, 1 switches$/);
@@ -100,7 +100,7 @@ describe('the terminal of the demo', () => {
 
   it('clears nothing where output is no terminal', () => {
     const { console, lines } = terminal(80, false);
-    const summary = new Summary(['steady', 'faulty'], console);
+    const summary = new DemoSummary(['steady', 'faulty'], console);
     for (const event of events) summary.apply(event);
     summary.stop();
     assert.equal(lines().filter((line) => line.includes('frame 1234')).length, 0);

@@ -1,7 +1,7 @@
 /** What is wrong with a tracker is found and named, in a made-up scene; where nothing is wrong nothing is said. */
 import assert from 'node:assert/strict';
 import { diagnose } from '../../src/incidents/diagnosis.js';
-import { Scene } from '../../src/incidents/scene.js';
+import { IncidentScene } from '../../src/incidents/scene.js';
 import type { Frame, Obj } from '../../src/index.js';
 import type { FrameView } from '../../src/metric/window/frame-record.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
@@ -52,7 +52,7 @@ const viewOf = ({ reference, tracker }: Frame): FrameView => ({
 function causeOf(change: (frame: Frame, n: number) => Frame, signals: string[], classes?: Map<string, string>) {
   const frames = FRAMES.slice(0, 60).map((frame, n) => (n < 20 ? frame : change(frame, n)));
   const settings = { distance: 'iou', cutoff: 0.5 } as const;
-  return diagnose(new Scene(frames.map(viewOf), 40, settings, classes), signals);
+  return diagnose(new IncidentScene(frames.map(viewOf), 40, settings, classes), signals);
 }
 
 describe('a diagnosis', () => {

@@ -5,7 +5,7 @@ import { connect as connectTcp } from 'node:net';
 import WebSocket from 'ws';
 import { type Config, readConfig } from '../../src/config/config.js';
 import { Core } from '../../src/edge/core.js';
-import { Edge } from '../../src/edge/edge.js';
+import { EdgeServer } from '../../src/edge/edge.js';
 import type { FeedDesk } from '../../src/edge/feeds/feed-desk.js';
 import { Access } from '../../src/edge/peers/access.js';
 import { Sockets } from '../../src/edge/sockets.js';
@@ -42,7 +42,7 @@ export async function startEdge(
   const build = { version: '1.2.3', node: 'v20' };
   const core = new Core({ config, live, meters, logger });
   const parts = { config, live: core, sockets, access, meters, logger, build, notifications: () => [] };
-  const edge = new Edge({ ...parts, processMetrics: false });
+  const edge = new EdgeServer({ ...parts, processMetrics: false });
   const url = await edge.listen();
   const stop = async () => {
     await edge.quiesce();

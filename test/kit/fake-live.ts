@@ -1,7 +1,7 @@
 /** A pipeline for tests of the edge: keeps what it is given in memory, and stores when the test lets it. */
 import { type ResolvedStream, readConfig, resolveStream, type SettingsPatch } from '../../src/config/config.js';
 import type { FeedRefusal, OpenedFeed } from '../../src/edge/feeds/feed-port.js';
-import type { Health, PipelinePort } from '../../src/edge/live-port.js';
+import type { PipelinePort, Readiness } from '../../src/edge/live-port.js';
 import type { Report } from '../../src/metric/evaluation.js';
 import type { LiveEvent, Refused, ReportEvent } from '../../src/wire/events.js';
 import type { FeedId } from '../../src/wire/feed.js';
@@ -30,7 +30,7 @@ export class FakeLive implements PipelinePort {
   diskFull = false;
   /** how often a frame was to be stored */
   attempts = 0;
-  health_: Health = { ready: true, reasons: [], degraded: [] };
+  health_: Readiness = { ready: true, reasons: [], degraded: [] };
   streamsMax = 100;
   past: LiveEvent[] = [];
   /** a stream that is being rebuilt */

@@ -6,7 +6,7 @@ import type { Cell } from '../../src/cluster/nats/cell.js';
 import { connectNats, type NatsConnection } from '../../src/cluster/nats/connection.js';
 import { answer } from '../../src/cluster/nats/questions.js';
 import { readConfig } from '../../src/config/config.js';
-import { Board } from '../../src/member/board.js';
+import { Directory } from '../../src/member/directory.js';
 import type { OwnedPartition } from '../../src/member/owned-partition.js';
 import { Ownership } from '../../src/member/ownership.js';
 import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
@@ -56,14 +56,14 @@ describe('ownership', () => {
     const living = (async () => {
       while (!over) await live();
     })();
-    const board = new Board(layout, settings.expiryMs);
-    await board.start(ownRevision, (error) => assert.fail(String(error)));
+    const directory = new Directory(layout, settings.expiryMs);
+    await directory.start(ownRevision, (error) => assert.fail(String(error)));
     const opened: number[] = [];
     const ownership = await Ownership.start({
       id: 'a',
       settings,
       layout,
-      board,
+      directory,
       logger,
       meters: new ClusterMeters(
         () => [],
@@ -78,16 +78,16 @@ describe('ownership', () => {
     });
     await until('it takes what nobody has', () => opened.includes(1));
     broker.suspend();
-    await until('everybody was silent for long', () => board.silenceMs('a') > 2 * settings.expiryMs);
+    await until('everybody was silent for long', () => directory.silenceMs('a') > 2 * settings.expiryMs);
     broker.resume();
     const before = renewals;
-    await until('they go on', () => renewals > before + 20 && board.silenceMs('a') < settings.expiryMs);
+    await until('they go on', () => renewals > before + 20 && directory.silenceMs('a') < settings.expiryMs);
     assert.deepEqual(opened, [1]);
-    assert.equal(tenureOf(board.lease(0).bytes).owner, 'b');
+    assert.equal(tenureOf(directory.lease(0).bytes).owner, 'b');
     await ownership.stop();
     over = true;
     await living;
-    board.close();
+    directory.close();
   });
 
   it('takes what a silent owner had when nobody listens where it answered, and not while it may stand still', async () => {
@@ -103,9 +103,9 @@ describe('ownership', () => {
     // who does not hear itself judges nobody
     await write(await layout.memberCell('a'), { id: 'a', ...info });
     const revision = await write(await layout.memberCell('b'), { id: 'b', ...info });
-    const board = new Board(layout, settings.expiryMs);
-    board.silent = () => [{ id: 'b', revision }];
-    await board.start(revision, (error) => assert.fail(String(error)));
+    const directory = new Directory(layout, settings.expiryMs);
+    directory.silent = () => [{ id: 'b', revision }];
+    await directory.start(revision, (error) => assert.fail(String(error)));
     let asked = 0;
     const stopAnswering = answer(connection, layout.processSubject('b'), () => {
       asked++;
@@ -122,17 +122,17 @@ describe('ownership', () => {
       return new Promise<OwnedPartition>(() => {});
     };
     const notes = { gained() {}, lost() {} };
-    const ownership = await Ownership.start({ id: 'a', settings, layout, board, logger, meters, open, ...notes });
+    const ownership = await Ownership.start({ id: 'a', settings, layout, directory, logger, meters, open, ...notes });
     await until('it was asked again and again', () => asked > 2);
     assert.equal(opened.length, 0);
     assert.deepEqual(
-      board.members('evaluator').map(({ id }) => id),
+      directory.members('evaluator').map(({ id }) => id),
       ['a', 'b'],
     );
     stopAnswering();
     await until('its partition is taken', () => opened.includes(0));
-    assert.equal(board.members('evaluator').length, 1);
+    assert.equal(directory.members('evaluator').length, 1);
     await ownership.stop();
-    board.close();
+    directory.close();
   });
 });

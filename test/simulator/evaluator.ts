@@ -5,7 +5,7 @@
  */
 import type { Config } from '../../src/config/config.js';
 import { Core } from '../../src/edge/core.js';
-import { Edge } from '../../src/edge/edge.js';
+import { EdgeServer } from '../../src/edge/edge.js';
 import { Access } from '../../src/edge/peers/access.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
@@ -28,7 +28,7 @@ export interface Complaint {
 
 export class Evaluator {
   live: Live | null = null;
-  edge: Edge | null = null;
+  edge: EdgeServer | null = null;
   meters: Meters | null = null;
   process: Process | null = null;
   /** published in any of its lives */
@@ -93,7 +93,7 @@ export class Evaluator {
       reader?.published(event);
       this.onEvent(event);
     });
-    const edge = new Edge({ ...parts, processMetrics: false });
+    const edge = new EdgeServer({ ...parts, processMetrics: false });
     await edge.listen();
     reader = new Reader(world, process, edge);
     this.readers.push(reader);

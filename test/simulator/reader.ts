@@ -2,7 +2,7 @@
  * A reader of /v1/live in a simulated world. Whatever the evaluator has published while the reader was there comes, in
  * order: every event once, and of the reports of a series the newest, with the number of those left out.
  */
-import type { Edge } from '../../src/edge/edge.js';
+import type { EdgeServer } from '../../src/edge/edge.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { Process, World } from './world.js';
 
@@ -27,7 +27,7 @@ export class Reader {
   #unsentBytes = 0;
   readonly violations: string[] = [];
 
-  constructor(world: World, process: Process, edge: Edge) {
+  constructor(world: World, process: Process, edge: EdgeServer) {
     let lastMs = 0;
     let isGreeting = true;
     const peer = {

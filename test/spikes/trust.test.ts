@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { emptyGlance, type Glance } from '../../src/metric/evaluation.js';
-import { Evidence, evidenceSize } from '../../src/spikes/evidence.js';
+import { evidenceSize, SequentialTest } from '../../src/spikes/evidence.js';
 import type { SpikeKeys } from '../../src/spikes/settings.js';
 import type { Signal } from '../../src/spikes/signals.js';
 import { type SpikeNews, SpikeWatch } from '../../src/spikes/watch.js';
@@ -46,7 +46,7 @@ const words = (news: SpikeNews[]) => news.map(({ phase, signal, reason, why }) =
 
 describe('spikes that people trust', () => {
   it('raises a threshold to just above what recurs, and lets what lasts pass it', () => {
-    const evidence = new Evidence(new Float64Array(evidenceSize(1)), 86_400);
+    const evidence = new SequentialTest(new Float64Array(evidenceSize(1)), 86_400);
     const play = (gain: number, seconds: number) => {
       for (let n = 0; n < seconds; n++) {
         evidence.update(0, gain, gain, n, 1, 1);

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { evaluate, presets } from '../../src/index.js';
 import { reportMessage } from '../../src/wire/events.js';
 import type { WireObject } from '../../src/wire/objects.js';
-import { pack, packReports, type Report } from '../../src/wire/objects.js';
+import { type ObjectReport, pack, packReports } from '../../src/wire/objects.js';
 import { type Random, randomFrom } from '../kit/random.js';
 import { NAME, StreamRun } from '../kit/stream-run.js';
 import { skipInFastRun, skipUnless } from '../kit/system/system.js';
@@ -21,7 +21,7 @@ const SCANS = 30;
 const GAP_S = 190;
 const DEGREE_M = 111_195;
 
-function aisReports(): Report[] {
+function aisReports(): ObjectReport[] {
   const [, ...lines] = readFileSync(FILE, 'utf8').trim().split('\n');
   return lines.map((line) => {
     const [time, id, latitude, longitude] = line.split(',');
@@ -30,8 +30,8 @@ function aisReports(): Report[] {
 }
 
 /** Where ships with a transponder are, between two reports. */
-function shipsAt(reports: readonly Report[]): (t: number) => WireObject[] {
-  const ways = new Map<string, Report[]>();
+function shipsAt(reports: readonly ObjectReport[]): (t: number) => WireObject[] {
+  const ways = new Map<string, ObjectReport[]>();
   for (const report of reports) {
     const way = ways.get(report.id) ?? [];
     ways.set(report.id, way);

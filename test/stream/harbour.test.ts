@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { displacement } from '../../src/performance/place.js';
-import { pack, packReports, type Report, type WireObject } from '../../src/wire/objects.js';
+import { type ObjectReport, pack, packReports, type WireObject } from '../../src/wire/objects.js';
 import { type Random, randomFrom } from '../kit/random.js';
 import { NAME, StreamRun } from '../kit/stream-run.js';
 import { skipInFastRun } from '../kit/system/system.js';
@@ -28,10 +28,10 @@ const APART_M = 600;
 const DEGREES = [1 / 111_250, 1 / 70_500];
 
 /** All reports in the order of their times. */
-function record(): Report[] {
+function record(): ObjectReport[] {
   if (!existsSync(AIS)) return seeded();
   const lines = readFileSync(AIS, 'utf8').trim().split('\n').slice(1);
-  const reports = lines.map((line): Report => {
+  const reports = lines.map((line): ObjectReport => {
     const [when, id, latitude, longitude] = line.split(',');
     return { id, t: Date.parse(`${when.replace(' ', 'T')}Z`) / 1000, point: [Number(latitude), Number(longitude)] };
   });
@@ -39,11 +39,11 @@ function record(): Report[] {
 }
 
 /** Ships on straight ways, half of them out of sight, that report every two to twelve seconds. */
-function seeded(): Report[] {
+function seeded(): ObjectReport[] {
   const random = randomFrom(8);
   const ships = Array.from({ length: 40 }, (_, n) => ({ id: `${n}`, way: course(random, 60_000) }));
   const reports = ships.flatMap(({ id, way }) => {
-    const list: Report[] = [];
+    const list: ObjectReport[] = [];
     for (let t = 10 * random(); t < SCANS * SCAN_S + 400; t += 2 + 10 * random())
       list.push({ id, t: 1_452_603_731 + t, point: way(t) });
     return list;
@@ -58,8 +58,8 @@ function course(random: Random, width: number): (t: number) => number[] {
 }
 
 /** Where everybody is who is known of at a time; written for this test alone. */
-function known(reports: readonly Report[]): (t: number) => WireObject[] {
-  const ways = new Map<string, Report[]>();
+function known(reports: readonly ObjectReport[]): (t: number) => WireObject[] {
+  const ways = new Map<string, ObjectReport[]>();
   for (const report of reports) {
     const way = ways.get(report.id) ?? [];
     ways.set(report.id, way);
@@ -97,7 +97,7 @@ const settings = (coverage: object) => ({
  * Without ships that come so close to another ship or a boat that a track could be that of either, where the metric may
  * leave one out rather than switch; and without those that cross the border, where a pair is worth less than its error.
  */
-function apart(reports: Report[], boats: ReadonlyArray<(t: number) => number[]>, first: number): Report[] {
+function apart(reports: ObjectReport[], boats: ReadonlyArray<(t: number) => number[]>, first: number): ObjectReport[] {
   const left = new Set<string>();
   const truthsAt = known(reports);
   for (let scan = 0; scan < SCANS; scan += 4) {

@@ -5,7 +5,7 @@ import { METRICS } from '../../src/telemetry/catalogue.js';
 import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
 import { Exposition, prefersOpenMetrics } from '../../src/telemetry/exposition.js';
 import { Meters } from '../../src/telemetry/meters.js';
-import type { Surroundings } from '../../src/telemetry/spec.js';
+import type { ProgramFacts } from '../../src/telemetry/spec.js';
 import type { LiveEvent, PerformanceReading } from '../../src/wire/events.js';
 import { fakeReport, fakeReportEvent } from '../kit/fake-live.js';
 
@@ -29,7 +29,7 @@ function assertGolden(text: string, name: string): void {
   assert.equal(text, readFileSync(file, 'utf8'));
 }
 
-const SURROUNDINGS: Surroundings = {
+const SURROUNDINGS: ProgramFacts = {
   connections: () => ({ ingest: 2, live: 1 }),
   pausedConnections: () => 1,
   waitingFrames: () => 12,

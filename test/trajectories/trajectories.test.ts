@@ -3,20 +3,24 @@ import assert from 'node:assert/strict';
 import geographic from 'geographiclib-geodesic';
 import { between, type Motion, onwards } from '../../src/trajectories/motion.js';
 import { type ReportLimits, Trajectories } from '../../src/trajectories/trajectories.js';
-import { packReports, type Report } from '../../src/wire/objects.js';
+import { type ObjectReport, packReports } from '../../src/wire/objects.js';
 import { close } from '../kit/metric/verifier.js';
 
 const LIMITS: ReportLimits = { greatestGapMs: 30_000, idsMax: 100, reportsPerIdMax: 50 };
 
-const partOf = (reports: Report[]) => ({ seq: 1, objects: packReports(reports, 'point', 2), reports: true as const });
-const at = (id: string, t: number, x: number, more: Partial<Report> = {}): Report => ({
+const partOf = (reports: ObjectReport[]) => ({
+  seq: 1,
+  objects: packReports(reports, 'point', 2),
+  reports: true as const,
+});
+const at = (id: string, t: number, x: number, more: Partial<ObjectReport> = {}): ObjectReport => ({
   id,
   t,
   point: [x, 0],
   ...more,
 });
 
-function trajectories(reports: Report[], limits: Partial<ReportLimits> = {}): Trajectories {
+function trajectories(reports: ObjectReport[], limits: Partial<ReportLimits> = {}): Trajectories {
   const all = new Trajectories({ ...LIMITS, ...limits }, false);
   for (const report of reports) all.add('', partOf([report]), 0);
   return all;

@@ -5,7 +5,7 @@ import { helloReader } from '../../src/config/config.js';
 import { CLOSE_CODES, HTTP_CODES, REJECT_CODES, SKIP_RULES } from '../../src/wire/codes.js';
 import { Fault } from '../../src/wire/fault.js';
 import { FINDINGS } from '../../src/wire/findings.js';
-import { checkFrame, type FrameRules, type Skipped } from '../../src/wire/frame-check.js';
+import { checkFrame, type FrameRules, type SkippedObject } from '../../src/wire/frame-check.js';
 import { CAUSES } from '../../src/wire/incidents.js';
 import { checkHello, parseMessage } from '../../src/wire/messages.js';
 import { NO_OBJECTS, unpack } from '../../src/wire/objects.js';
@@ -52,7 +52,7 @@ const withObject = (object: unknown) => frame(1, { objects: [object] });
 
 /** The rule by which an object is left out beside a good one, or what becomes of the frame. */
 function fateOf(object: unknown, good: unknown, rules: FrameRules): string {
-  const skipped: Skipped[] = [];
+  const skipped: SkippedObject[] = [];
   const result = checkFrame(frame(1, { objects: [object, good] }), rules, skipped);
   if (result instanceof Fault) return `${result.code} ${result.path}`;
   if (skipped.length === 0) return 'kept';
@@ -319,7 +319,7 @@ describe('protocol', () => {
     it('that passes holds only finite numbers, unique ids and known fields', () => {
       fc.assert(
         fc.property(anyFrame, (raw) => {
-          const skipped: Skipped[] = [];
+          const skipped: SkippedObject[] = [];
           const part = checkFrame(raw, boxes, skipped);
           if (part instanceof Fault) return;
           const objects = unpack(part.objects);

@@ -15,7 +15,7 @@ import { headers } from '@nats-io/transport-node';
 import { type NatsConnection, noticeUnanswered } from './connection.js';
 import { FROM_HEADER, follow, isAbsent } from './follow.js';
 
-export interface StreamSettings {
+export interface JetStreamSettings {
   name: string;
   subjects: string[];
   /** brokers that keep a copy */
@@ -36,7 +36,7 @@ const PAYLOAD_MAX = 1024 ** 2;
 const FULL_CODES = [10077, 10047, 10023];
 
 /** Makes a stream unless it is there. */
-export async function makeStream(connection: NatsConnection, settings: StreamSettings): Promise<void> {
+export async function makeStream(connection: NatsConnection, settings: JetStreamSettings): Promise<void> {
   const manager = await jetstreamManager(connection, { checkAPI: false });
   const { name, subjects, replicas, maxBytes, keepPerSubject } = settings;
   try {
@@ -73,7 +73,7 @@ export async function subjectsOf(connection: NatsConnection, stream: string, fil
   return Object.keys(state.subjects ?? {}).sort();
 }
 
-export interface Batch {
+export interface StoredBatch {
   sequence: number;
   bytes: Uint8Array;
   /** the process that stored it */
@@ -151,7 +151,7 @@ export class PartitionStream {
   }
 
   /** Every batch from a sequence number on, in order, without end; over cuts and elections. `last` is there by now. */
-  read(first: number, signal: AbortSignal, last?: number): AsyncGenerator<Batch> {
+  read(first: number, signal: AbortSignal, last?: number): AsyncGenerator<StoredBatch> {
     const { name, subject, patience } = this;
     const from = Math.max(1, first);
     return follow(this.connection, { stream: name, subject, from, upTo: last, ...patience }, signal);

@@ -35,7 +35,7 @@ export interface ResumableSettings {
   pendingMax: number;
 }
 
-export interface Delivery {
+export interface ReceivedMessage {
   payload: Uint8Array;
   /** Tells the broker that it need not come again. */
   conclude(): void;
@@ -95,7 +95,7 @@ export class ReadingProgress {
   }
 }
 
-export class ResumableReader implements AsyncIterable<Delivery> {
+export class ResumableReader implements AsyncIterable<ReceivedMessage> {
   #delivered = 0;
 
   private constructor(
@@ -118,7 +118,7 @@ export class ResumableReader implements AsyncIterable<Delivery> {
   }
 
   /** Ends with an error when the broker has lost the consumer or something on the way. */
-  async *[Symbol.asyncIterator](): AsyncIterator<Delivery> {
+  async *[Symbol.asyncIterator](): AsyncIterator<ReceivedMessage> {
     for await (const message of this.messages) {
       const { deliverySequence, streamSequence } = message.info;
       if (deliverySequence !== ++this.#delivered)

@@ -3,9 +3,9 @@
  * code 0 when every partition has an owner that lives, 1 when not, or when the brokers cannot be asked.
  */
 import { existsSync } from 'node:fs';
-import { type Census, takeCensus } from '../../cluster/census.js';
 import { Layout } from '../../cluster/layout.js';
 import { checkServerVersion, connectNats, type NatsConnection } from '../../cluster/nats/connection.js';
+import { type ClusterStatus, readClusterStatus } from '../../cluster/status.js';
 import { type ClusterSettings, clusterPassword } from '../../config/cluster.js';
 import { readConfigFile } from '../../config/config.js';
 import type { Console } from '../console/console.js';
@@ -53,31 +53,31 @@ export async function runStatus(args: string[], { out, err }: Pick<Console, 'out
   const { cluster } = readConfigFile(file).config;
   if (!cluster) return complain(`${file} has no section cluster; this evaluator is alone`);
   try {
-    const census = await censusOf(cluster);
-    out.write(line.has('json') ? `${JSON.stringify(census)}\n` : statusText(census, line.has('partitions')));
-    return isWell(census) ? 0 : 1;
+    const status = await clusterStatus(cluster);
+    out.write(line.has('json') ? `${JSON.stringify(status)}\n` : statusText(status, line.has('partitions')));
+    return isWell(status) ? 0 : 1;
   } catch (error) {
     return complain(`the brokers ${cluster.servers.join(', ')} cannot be asked: ${(error as Error).message}`);
   }
 }
 
-async function censusOf(settings: ClusterSettings): Promise<Census> {
+async function clusterStatus(settings: ClusterSettings): Promise<ClusterStatus> {
   const password = clusterPassword(settings, process.env);
   const access = { name: 'tgospa cluster status', connectTimeoutMs: CONNECT_MS, heartbeatMs: CONNECT_MS };
   const connection: NatsConnection = await connectNats({ ...settings, password, ...access });
   try {
     checkServerVersion(connection.info?.version ?? '0');
     const patience = AbortSignal.timeout(CONNECT_MS + settings.expiryMs + 10 * settings.timeoutMs);
-    return await takeCensus(new Layout(connection, settings), settings.expiryMs, patience);
+    return await readClusterStatus(new Layout(connection, settings), settings.expiryMs, patience);
   } finally {
     await connection.close();
   }
 }
 
 /** Every partition is served. */
-export const isWell = ({ partitions }: Census): boolean => partitions.every(({ lives }) => lives);
+export const isWell = ({ partitions }: ClusterStatus): boolean => partitions.every(({ lives }) => lives);
 
-export function statusText({ processes, partitions }: Census, all: boolean): string {
+export function statusText({ processes, partitions }: ClusterStatus, all: boolean): string {
   const screen = { ...screenOf(process.stdout), colors: false };
   const owners = processes.map(({ id, lives, roles, url }) => ({
     cells: [

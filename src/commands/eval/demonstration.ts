@@ -1,6 +1,6 @@
 /** `tgospa eval --demo`: the built-in scene judged and drawn, beside the faults that were put into it. */
 
-import type { Fault } from '../../simulation/walkers.js';
+import type { PlantedFault } from '../../simulation/walkers.js';
 import { type Console, write } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
 import { wrapText } from '../console/table.js';
@@ -44,7 +44,7 @@ const NEXT_STEPS = [
   '  npx tgospa eval --help',
 ];
 
-function faultLine({ from, to, what }: Fault): string {
+function faultLine({ from, to, what }: PlantedFault): string {
   const when = from === to ? `frame ${from}` : `frames ${from} to ${to}`;
   return `  ${when.padEnd(17)}  ${what}`;
 }

@@ -16,7 +16,7 @@ import { MOMENT_FILE, readMomentFile } from '../files/moments.js';
 import { CLASS_OPTIONS, type PairReading, readingOf } from '../files/pair-reader.js';
 import { PAIRING_OPTIONS } from '../files/pairing.js';
 import { readCoverage } from './sequence/coverage.js';
-import type { NamedProfile, Terms } from './sequence/verdict.js';
+import type { JudgingTerms, NamedProfile } from './sequence/verdict.js';
 
 /** What is to be done. */
 export interface Job {
@@ -49,7 +49,7 @@ export function checkOutputs({ html, csv, events }: Job): void {
 }
 
 /** How a job judges. */
-export const termsOf = ({ profiles, solve, scores, events, html, coverage }: Job): Terms => ({
+export const termsOf = ({ profiles, solve, scores, events, html, coverage }: Job): JudgingTerms => ({
   profiles,
   coverage: coverage === null ? null : readCoverage(coverage, profiles[0].params.distance),
   solve,

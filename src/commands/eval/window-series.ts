@@ -71,7 +71,7 @@ type Sample = Pick<Report, 'frames' | 'distance' | 'cost' | 'count' | 'meanLocal
   scores: Scores | null;
 };
 
-export interface Series {
+export interface WindowSeries {
   samples: Sample[];
   events: Report['events'];
 }
@@ -84,14 +84,14 @@ export function slideWindow(
   windowFrames: number,
   progress: Progress,
   position: { step: number; steps: number },
-): Series {
+): WindowSeries {
   const frames = framesFor(params.distance, tracker.frames);
   progress.begin({ label: `${tracker.name}, ${name}`, ...position, total: frames.length, unit: 'frames' });
   const window = new SlidingWindow({ ...params, windowFrames }, solve);
   const rule = similarityRule(tracker.frames, profiles);
   const companion = scores ? new ScoreWindow(windowFrames, rule) : null;
   try {
-    const series: Series = { samples: [], events: [] };
+    const series: WindowSeries = { samples: [], events: [] };
     for (const [index, frame] of frames.entries()) {
       const report = window.push(frame);
       companion?.push(packFrame(tracker.frames[index], rule.kind, 0, 'frame'));
@@ -117,7 +117,7 @@ export function slideWindow(
   }
 }
 
-function csvRows(tracker: SequenceTracker, profile: NamedProfile, { samples }: Series): string {
+function csvRows(tracker: SequenceTracker, profile: NamedProfile, { samples }: WindowSeries): string {
   const prefix = `${csvField(tracker.name)},${csvField(profile.name)}`;
   let text = '';
   samples.forEach(({ frames, distance, cost, count, meanLocalizationError, newest, exact, gap, scores }, index) => {
@@ -135,7 +135,7 @@ export function drawSeries(
   tracker: SequenceTracker,
   profile: NamedProfile,
   windowFrames: number,
-  series: Series,
+  series: WindowSeries,
   screen: Screen,
 ): string {
   const { samples, events } = series;

@@ -10,7 +10,7 @@ import type { Recording } from '../../../adapters/kit/recording.js';
 import type { DistanceName } from '../../metric/params.js';
 import type { Evidence } from '../../wire/findings.js';
 import { type PackedList, pack } from '../../wire/objects.js';
-import { agreementAsPaired, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
+import { agreementAsPaired, type FeedSample, type Judge, type ReceivedPart } from '../../wiring/agreement.js';
 import { bestFrameShift, type Explanation, explain, explainByTime } from '../../wiring/hypotheses.js';
 import { lagOf } from '../../wiring/lag.js';
 
@@ -75,7 +75,7 @@ export function examine(reference: Recording, tracker: Recording, yardstick: Yar
 const ORDERS = ['xyxy', 'cxcywh'] as const;
 
 /** What is wrong with a tracker's file whose boxes are in another order as well. */
-function explainInOtherOrder(sample: Sample, judge: Judge): { order: BoxOrder; cause: Explanation } | null {
+function explainInOtherOrder(sample: FeedSample, judge: Judge): { order: BoxOrder; cause: Explanation } | null {
   for (const order of ORDERS) {
     const tracker = sample.tracker.map((part) => ({ ...part, objects: inOrder(part.objects, order) }));
     if (tracker.some(({ objects }) => objects === null)) continue;
@@ -127,7 +127,7 @@ function sampleOf(
   { parts }: Recording,
   around: number,
   runParts = RUN_PARTS,
-): Sample | null {
+): FeedSample | null {
   const tracks = parts.filter(({ objects }) => objects.length > 0);
   if (tracks.length === 0 || truths.length === 0) return null;
   const stride = Math.max(runParts, Math.floor(tracks.length / RUNS));
@@ -168,7 +168,7 @@ const sighting = ({ k, t, objects }: Part, n: number): ReceivedPart => ({
 });
 
 /** Objects match, but lie off along their own ways, by a frame or more. */
-function lagWarnings(sample: Sample, judge: Judge, reference: Recording, tracker: Recording): string[] {
+function lagWarnings(sample: FeedSample, judge: Judge, reference: Recording, tracker: Recording): string[] {
   const offset = lagIn(sample, judge, reference, tracker);
   if (offset === null) return [];
   const byFrame = judge.by === 'frame';
@@ -188,7 +188,7 @@ function framesOff(offset: number, judge: Judge, reference: Recording, tracker: 
 }
 
 /** By how much a tracker is off in time beyond doubt; null when it is not. */
-function lagIn(sample: Sample, judge: Judge, reference: Recording, tracker: Recording): number | null {
+function lagIn(sample: FeedSample, judge: Judge, reference: Recording, tracker: Recording): number | null {
   const lag = lagOf(sample, judge);
   if (lag === null || lag.truths < LAG_TRUTHS_MIN || Math.abs(lag.offset) < LAG_DOUBT * lag.gap) return null;
   if (Math.abs(lag.offset) - LAG_ERRORS * lag.error > LAG_MIN * lag.gap) return lag.offset;

@@ -7,7 +7,7 @@
 
 import { KITTI_CLASSES, KITTI_HEIGHT_MAX } from '../../../adapters/formats/kitti.js';
 import { fileFormat } from '../../../adapters/index.js';
-import type { Format, Judging, Part } from '../../../adapters/kit/adapter.js';
+import type { Format, JudgingOptions, Part } from '../../../adapters/kit/adapter.js';
 import { type Aside, judgedTracks, type Rules } from '../../../adapters/kit/preprocessing.js';
 import type { Recording } from '../../../adapters/kit/recording.js';
 import type { Box, Frame, Obj } from '../../metric/evaluation.js';
@@ -17,7 +17,7 @@ import type { WireObject } from '../../wire/objects.js';
 import type { CommandLine, Option } from '../console/options.js';
 import { examine, examineClosely, type Yardstick } from './doctor.js';
 import { type FileFormats, type FormatSpec, specOf } from './formats.js';
-import { EXACT_PAIRING, type Pairing, pairRecordings, readPairing } from './pairing.js';
+import { EXACT_PAIRING, type PairingRules, pairRecordings, readPairing } from './pairing.js';
 import { readRecordedFile, readText } from './recordings.js';
 import { isReporting, sampleReports } from './sampled-reports.js';
 
@@ -40,7 +40,7 @@ export interface PairReading {
   classMap?: Readonly<Record<string, string>>;
   /** only this class is judged, in a table of its own */
   class?: string;
-  pairing?: Pairing;
+  pairing?: PairingRules;
   /** what counts as a match, for whoever wants to know why hardly anything does */
   yardstick?: Yardstick;
 }
@@ -200,7 +200,7 @@ export class PairReader {
 
   #file(file: string, spec: FormatSpec, role: Role): Recording {
     const { class: kind, symmetric } = this.reading;
-    const judging: Judging = { rules: rulesOf(this.reading), class: kind, symmetric: symmetric !== undefined };
+    const judging: JudgingOptions = { rules: rulesOf(this.reading), class: kind, symmetric: symmetric !== undefined };
     // those of the reference are among its options
     const { name, options } = this.reading.formats.reference;
     if (role === 'tracker' && name === spec.name && Array.isArray(options.classes)) judging.classes = options.classes;

@@ -5,7 +5,7 @@
  */
 
 import type { Part } from '../../../adapters/kit/adapter.js';
-import { alignRecordings, objectsAt, type Step } from '../../../adapters/kit/alignment.js';
+import { type AlignedStep, alignRecordings, objectsAt } from '../../../adapters/kit/alignment.js';
 import type { Recording } from '../../../adapters/kit/recording.js';
 import { pack, unpack, type WireObject } from '../../wire/objects.js';
 import { median, usualGap } from '../../wiring/agreement.js';
@@ -13,7 +13,7 @@ import { interpolate } from '../../wiring/resampling.js';
 import type { CommandLine, Option } from '../console/options.js';
 
 /** How moments of both files are brought together. Plain. */
-export interface Pairing {
+export interface PairingRules {
   toleranceMs: number;
   /** what the reference says between two of its parts */
   reference: 'exact' | 'hold' | 'linear';
@@ -30,7 +30,7 @@ export interface Pairing {
 }
 
 /** As live, unless said otherwise. */
-export const EXACT_PAIRING: Pairing = {
+export const EXACT_PAIRING: PairingRules = {
   toleranceMs: 20,
   reference: 'exact',
   tracker: 'exact',
@@ -67,14 +67,14 @@ export const PAIRING_OPTIONS = {
 } as const satisfies Record<string, Option>;
 
 /** What the command line says on pairing; null: nothing. */
-export function readPairing(line: CommandLine): Pairing | null {
+export function readPairing(line: CommandLine): PairingRules | null {
   if (!Object.keys(PAIRING_OPTIONS).some((name) => line.has(name))) return null;
   const atLeast0 = (value: number) => value >= 0;
   const number = (name: string, standard: number) => line.numberWhere(name, standard, atLeast0, 'a number from 0');
-  const pairing: Pairing = {
+  const pairing: PairingRules = {
     toleranceMs: number('tolerance-ms', EXACT_PAIRING.toleranceMs),
-    reference: (line.text('between-references') ?? 'exact') as Pairing['reference'],
-    tracker: (line.text('between-tracks') ?? 'exact') as Pairing['tracker'],
+    reference: (line.text('between-references') ?? 'exact') as PairingRules['reference'],
+    tracker: (line.text('between-tracks') ?? 'exact') as PairingRules['tracker'],
     holdMaxMs: number('hold-max-ms', EXACT_PAIRING.holdMaxMs),
     holdMaxFrames: number('hold-max-frames', EXACT_PAIRING.holdMaxFrames),
     annotatedOnly: line.has('annotated-only'),
@@ -107,7 +107,7 @@ export interface PairedRecordings {
   notes: string[];
 }
 
-export function pairRecordings(reference: Recording, tracker: Recording, pairing: Pairing): PairedRecordings {
+export function pairRecordings(reference: Recording, tracker: Recording, pairing: PairingRules): PairedRecordings {
   const steps = alignRecordings([reference, tracker], pairing.toleranceMs / 1000);
   const sampled = sampledSteps(steps, pairing);
   const kept = pairing.annotatedOnly ? sampled.filter(({ parts }) => parts[0] !== undefined) : sampled;
@@ -123,7 +123,12 @@ export function pairRecordings(reference: Recording, tracker: Recording, pairing
 }
 
 /** Which moments are judged, where the reference has fewer than the tracker. */
-function samplingNotes({ file }: Recording, steps: readonly Step[], kept: readonly Step[], pairing: Pairing): string[] {
+function samplingNotes(
+  { file }: Recording,
+  steps: readonly AlignedStep[],
+  kept: readonly AlignedStep[],
+  pairing: PairingRules,
+): string[] {
   const own = steps.filter(({ parts }) => parts[0] !== undefined).length;
   if (own === steps.length || steps.length === 0) return [];
   if (pairing.annotatedOnly)
@@ -137,7 +142,7 @@ function samplingNotes({ file }: Recording, steps: readonly Step[], kept: readon
 }
 
 /** One feed may be sampled where the other has its moments. */
-function sampledSteps(steps: Step[], pairing: Pairing): Step[] {
+function sampledSteps(steps: AlignedStep[], pairing: PairingRules): AlignedStep[] {
   const feed = pairing.reference !== 'exact' ? 0 : 1;
   const how = feed === 0 ? pairing.reference : pairing.tracker;
   if (how === 'exact' || steps.length === 0) return steps;
@@ -148,8 +153,13 @@ function sampledSteps(steps: Step[], pairing: Pairing): Step[] {
 }
 
 /** Where a feed has no part, what its neighbours say. */
-function filledSteps(steps: readonly Step[], feed: number, how: 'hold' | 'linear', ageMax: number): Step[] {
-  const placeOf = ({ k, t }: Step) => k ?? t!;
+function filledSteps(
+  steps: readonly AlignedStep[],
+  feed: number,
+  how: 'hold' | 'linear',
+  ageMax: number,
+): AlignedStep[] {
+  const placeOf = ({ k, t }: AlignedStep) => k ?? t!;
   const own = steps.filter(({ parts }) => parts[feed] !== undefined);
   let next = 0;
   return steps.map((step) => {
@@ -172,7 +182,12 @@ function between(before: Part, after: Part | undefined, part: number): Part {
 }
 
 /** What makes most objects missed or false although nobody meant it, and what to do about it. */
-function meetingNotes(reference: Recording, tracker: Recording, steps: readonly Step[], pairing: Pairing): string[] {
+function meetingNotes(
+  reference: Recording,
+  tracker: Recording,
+  steps: readonly AlignedStep[],
+  pairing: PairingRules,
+): string[] {
   if (reference.parts.length === 0 || tracker.parts.length === 0) return [];
   const sparse = sparsenessNotes(reference, tracker, pairing);
   const apart = sparse.length > 0 ? [] : distanceNotes(reference, tracker, steps);
@@ -193,7 +208,7 @@ function countingNotes(reference: Recording, tracker: Recording): string[] {
   ];
 }
 
-function lengthNotes(reference: Recording, tracker: Recording, { annotatedOnly }: Pairing): string[] {
+function lengthNotes(reference: Recording, tracker: Recording, { annotatedOnly }: PairingRules): string[] {
   const last = reference.parts.at(-1)?.k;
   const end = tracker.parts.at(-1)?.k;
   if (last === undefined || end === undefined || end <= last || annotatedOnly) return [];
@@ -203,7 +218,7 @@ function lengthNotes(reference: Recording, tracker: Recording, { annotatedOnly }
 }
 
 /** One of the feeds has parts far less often, and is not asked what it says in between. */
-function sparsenessNotes(reference: Recording, tracker: Recording, pairing: Pairing): string[] {
+function sparsenessNotes(reference: Recording, tracker: Recording, pairing: PairingRules): string[] {
   if (pairing.annotatedOnly || pairing.reference !== 'exact' || pairing.tracker !== 'exact') return [];
   if (Math.min(reference.parts.length, tracker.parts.length) < PARTS_MIN) return [];
   const byFrame = reference.parts[0].k !== undefined && tracker.parts[0].k !== undefined;
@@ -223,7 +238,7 @@ function sparsenessNotes(reference: Recording, tracker: Recording, pairing: Pair
 }
 
 /** By time, moments that lie farther apart than the tolerance never meet. */
-function distanceNotes(reference: Recording, tracker: Recording, steps: readonly Step[]): string[] {
+function distanceNotes(reference: Recording, tracker: Recording, steps: readonly AlignedStep[]): string[] {
   if (steps.length === 0 || steps[0].k !== undefined) return [];
   const met = steps.filter(({ parts }) => parts.every((part) => part !== undefined)).length;
   const fewer = Math.min(reference.parts.length, tracker.parts.length);

@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Format, Judging } from '../../../adapters/kit/adapter.js';
+import type { Format, JudgingOptions } from '../../../adapters/kit/adapter.js';
 import { type RecordedText, type Recording, readRecording } from '../../../adapters/kit/recording.js';
 import { HEAD_CHARS, recognize } from '../../../adapters/recognition.js';
 import { InputError, together } from '../../metric/input-error.js';
@@ -19,7 +19,7 @@ export interface RecordedFile {
   file: string;
   format: Format;
   role: Role;
-  judging?: Judging;
+  judging?: JudgingOptions;
 }
 
 /** Reads all files, or throws one InputError with the mistakes of all of them. */

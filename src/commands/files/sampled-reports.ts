@@ -7,7 +7,7 @@ import type { Part } from '../../../adapters/kit/adapter.js';
 import type { Recording } from '../../../adapters/kit/recording.js';
 import { InputError } from '../../metric/input-error.js';
 import { Trajectories } from '../../trajectories/trajectories.js';
-import { packReports, type Report, unpack, type WireObject } from '../../wire/objects.js';
+import { type ObjectReport, packReports, unpack, type WireObject } from '../../wire/objects.js';
 
 export interface SamplingRules {
   /** milliseconds between two reports beyond which nothing is known in between */
@@ -17,7 +17,7 @@ export interface SamplingRules {
   onEarth: boolean;
 }
 
-export interface Sampled {
+export interface SampledPair {
   reference: Recording;
   tracker: Recording;
   /** by time, truths that may be there */
@@ -27,7 +27,7 @@ export interface Sampled {
 
 export const isReporting = ({ parts }: Recording): boolean => parts.some(({ reports }) => reports);
 
-export function sampleReports(reference: Recording, tracker: Recording, rules: SamplingRules): Sampled {
+export function sampleReports(reference: Recording, tracker: Recording, rules: SamplingRules): SampledPair {
   const [truths, tracks] = [reference, tracker].map((one) => (isReporting(one) ? new Reporter(one, rules) : null));
   const all = timesOf(reference, tracker, truths, tracks, rules);
   const reporters = [truths, tracks].flatMap((one) => one ?? []);
@@ -73,7 +73,7 @@ function framesOf({ file, parts }: Recording): number[] {
 /** One file of reports. */
 class Reporter {
   readonly file: string;
-  readonly #reports: Report[];
+  readonly #reports: ObjectReport[];
   readonly #stride: number;
   readonly #shape: 'box' | 'point';
 
@@ -83,7 +83,7 @@ class Reporter {
   ) {
     this.file = file;
     this.#shape = format.shape;
-    this.#reports = parts.flatMap(({ objects }) => objects as Report[]).sort((a, b) => a.t - b.t);
+    this.#reports = parts.flatMap(({ objects }) => objects as ObjectReport[]).sort((a, b) => a.t - b.t);
     const placed = this.#reports.find(({ box, point }) => box ?? point);
     this.#stride = (placed?.box ?? placed?.point)?.length ?? 1;
   }

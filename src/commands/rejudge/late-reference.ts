@@ -5,7 +5,7 @@
  */
 import type { Part } from '../../../adapters/kit/adapter.js';
 import type { LogRecord, PartRecord } from '../../store/record.js';
-import { type FeedPart, pack, packReports, type Report } from '../../wire/objects.js';
+import { type FeedPart, type ObjectReport, pack, packReports } from '../../wire/objects.js';
 
 export class LateReference {
   #next = 0;
@@ -66,7 +66,7 @@ export class LateReference {
     const placed = objects.find(({ box, point }) => box ?? point);
     const stride = (placed?.box ?? placed?.point)?.length ?? 1;
     const part: FeedPart = reports
-      ? { seq, objects: packReports(objects as Report[], placed?.box ? 'box' : 'point', stride), reports: true }
+      ? { seq, objects: packReports(objects as ObjectReport[], placed?.box ? 'box' : 'point', stride), reports: true }
       : { seq, ...own, objects: pack(objects) };
     return { kind: 'part', stream: this.stream, atMs, role: 'reference', tracker: null, part };
   }

@@ -8,7 +8,13 @@
 import type { Decoded, Decoder, Format, MessageProblem, Part, Stamp } from '../../../adapters/kit/adapter.js';
 import { Fault, fault, show } from '../../wire/fault.js';
 import type { Role } from '../../wire/feed.js';
-import { checkFrame, checkReports, type FrameRules, type Skipped, TIME_MAX_SECONDS } from '../../wire/frame-check.js';
+import {
+  checkFrame,
+  checkReports,
+  type FrameRules,
+  type SkippedObject,
+  TIME_MAX_SECONDS,
+} from '../../wire/frame-check.js';
 import type { FeedPart } from '../../wire/objects.js';
 import { jumpFault, SEQ_JUMP_MAX } from './feed-queue.js';
 
@@ -17,7 +23,7 @@ export interface ForeignFrames {
   /** frames to be stored, with their numbers */
   parts: FeedPart[];
   /** objects that were left out */
-  skipped: Skipped[];
+  skipped: SkippedObject[];
   /** first mistake; the message is used up */
   fault: Fault | null;
   /** everything up to this number is emitted, but for what is held */
@@ -119,7 +125,7 @@ export class ForeignMessages {
     });
   }
 
-  #check(part: Part, skipped: Skipped[]): FeedPart | Fault {
+  #check(part: Part, skipped: SkippedObject[]): FeedPart | Fault {
     if (part.reports) return checkReports({ seq: 1, reports: part.objects }, this.rules, skipped);
     return checkFrame({ ...part, seq: 1 }, this.rules, skipped);
   }

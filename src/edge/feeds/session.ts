@@ -9,7 +9,13 @@ import type { SettingsPatch } from '../../config/config.js';
 import { CLOSE_CODES, type CloseCode, REJECT_CODES, type RejectCode } from '../../wire/codes.js';
 import { Fault } from '../../wire/fault.js';
 import type { FeedId } from '../../wire/feed.js';
-import { checkFrame, checkReports, type FrameRules, isPlainObject, type Skipped } from '../../wire/frame-check.js';
+import {
+  checkFrame,
+  checkReports,
+  type FrameRules,
+  isPlainObject,
+  type SkippedObject,
+} from '../../wire/frame-check.js';
 import { type AckMessage, checkHello, type Hello, type Outgoing, parseMessage } from '../../wire/messages.js';
 import { dimensionsOf, type FeedPart } from '../../wire/objects.js';
 import { RateLimit } from '../limits/rate-limit.js';
@@ -325,7 +331,7 @@ export class Session implements FeedSession, FeedConversation {
   }
 
   #admitFrame(raw: unknown, receivedMs: number, prefix: string): void {
-    const skipped: Skipped[] = [];
+    const skipped: SkippedObject[] = [];
     const check = isReports(raw) ? checkReports : checkFrame;
     const part = check(raw as Record<string, unknown>, this.#rules!, skipped);
     if (part instanceof Fault) {
@@ -446,7 +452,7 @@ export class Session implements FeedSession, FeedConversation {
   }
 
   /** Says of objects that were left out of a frame: in the next ack, as events and in the log. */
-  #skip(skipped: Skipped[], seq: number): void {
+  #skip(skipped: SkippedObject[], seq: number): void {
     const { feed } = this.#queue!;
     for (const { rule, fault } of skipped) {
       const { path, message } = fault;

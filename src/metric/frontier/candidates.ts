@@ -1,7 +1,7 @@
 /**
  * What the frontier hands from frame to frame. Candidates say which matchings of a few trajectories can still win; a
  * Decision is the work of one frame that made candidates out of earlier ones, with the way back from each state to what
- * it came from. A Member is what the frontier knows of a trajectory, a FrameWork what it has done on a frame: the
+ * it came from. A Participant is what the frontier knows of a trajectory, a FrameWork what it has done on a frame: the
  * window itself knows nothing of them.
  */
 
@@ -12,7 +12,7 @@ import type { Edge, Trajectory } from '../window/trajectory.js';
 export const FRESH = -2;
 /** Assigned before, not now. */
 export const FREE = -1;
-export const NOBODY: readonly Member[] = [];
+export const NOBODY: readonly Participant[] = [];
 // what all candidates of one or two trajectories share
 const HELD: readonly number[] = [0, 0];
 export const FRESH_OR_HELD: readonly number[] = [FRESH, FRESH, 0, 0];
@@ -44,8 +44,8 @@ export class Candidates {
   readonly lone: boolean;
 
   constructor(
-    readonly truths: readonly Member[],
-    readonly tracks: readonly Member[],
+    readonly truths: readonly Participant[],
+    readonly tracks: readonly Participant[],
     /** state by state, of each truth, then each track: index of its partner on the other side, FREE or FRESH */
     readonly states: readonly number[],
     /** state by state, its worth */
@@ -76,14 +76,14 @@ export interface Decision {
   readonly frame: FrameRecord;
   readonly pairs: readonly number[];
   readonly inputs: readonly Candidates[];
-  readonly truths: readonly Member[];
-  readonly tracks: readonly Member[];
+  readonly truths: readonly Participant[];
+  readonly tracks: readonly Participant[];
   /**
    * state by state: its half-switches; of each input the state it follows from; of each pair 1 where it is assigned
    */
   readonly ways: readonly number[];
-  /** members still fresh in every state; the others are in candidates */
-  fresh: readonly Member[];
+  /** participants still fresh in every state; the others are in candidates */
+  fresh: readonly Participant[];
   outcomes: Candidates[];
   /** the state that is part of the optimum now; -1 before it is known */
   choice: number;
@@ -91,7 +91,7 @@ export interface Decision {
 }
 
 /** What the frontier knows of a trajectory. */
-export class Member {
+export class Participant {
   /** its candidates; null while it is fresh or not the frontier's */
   candidates: Candidates | null = null;
   /** its past is worked again, from these candidates on; `place` is that in the list of all such, or -1 */
@@ -118,7 +118,7 @@ export class Member {
   taken = false;
   reachStamp = 0;
   /** a list of itself only, shared by all who need one */
-  readonly self: readonly Member[] = [this];
+  readonly self: readonly Participant[] = [this];
   /** its own candidates after a release, made once */
   private released: Candidates | null = null;
 
@@ -129,7 +129,7 @@ export class Member {
     return this.place >= 0;
   }
 
-  releasedAs(truths: readonly Member[], tracks: readonly Member[]): Candidates {
+  releasedAs(truths: readonly Participant[], tracks: readonly Participant[]): Candidates {
     this.released ??= new Candidates(truths, tracks, RELEASED, NOTHING, null);
     return this.released;
   }
@@ -148,7 +148,7 @@ const APART = 6;
 export class FrameWork {
   /** of each pair its decision, the candidates of both ends, or those of either */
   private readonly done: (Decision | Candidates | (Candidates | null)[] | null)[];
-  /** decisions that a change may reach by members without a pair in this frame */
+  /** decisions that a change may reach by participants without a pair in this frame */
   readonly hidden: Decision[] = [];
 
   constructor(
@@ -202,22 +202,22 @@ export class FrameWork {
 const nothing: null[] = [];
 
 /** What the frontier knows of a trajectory. */
-export function memberOf(trajectory: Trajectory): Member {
-  trajectory.annex ??= new Member(trajectory);
-  return trajectory.annex as Member;
+export function participantOf(trajectory: Trajectory): Participant {
+  trajectory.annex ??= new Participant(trajectory);
+  return trajectory.annex as Participant;
 }
 
-export function truthOf(frame: FrameRecord, pair: number): Member {
-  return memberOf(frame.edges[pair].truth);
+export function truthOf(frame: FrameRecord, pair: number): Participant {
+  return participantOf(frame.edges[pair].truth);
 }
 
-export function trackOf(frame: FrameRecord, pair: number): Member {
-  return memberOf(frame.edges[pair].track);
+export function trackOf(frame: FrameRecord, pair: number): Participant {
+  return participantOf(frame.edges[pair].track);
 }
 
 /** The candidates of two that are decided to be held; there is one for each edge. */
 export function heldBy(edge: Edge): Candidates {
-  edge.annex ??= new Candidates(memberOf(edge.truth).self, memberOf(edge.track).self, HELD, NOTHING, null);
+  edge.annex ??= new Candidates(participantOf(edge.truth).self, participantOf(edge.track).self, HELD, NOTHING, null);
   return edge.annex as Candidates;
 }
 

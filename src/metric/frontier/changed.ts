@@ -1,16 +1,16 @@
 /**
- * The members whose past is worked again, and in which frames that may concern anybody: few of many, so that a crowd
- * does not cost more for being one.
+ * The participants whose past is worked again, and in which frames that may concern anybody: few of many, so that a
+ * crowd does not cost more for being one.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
-import { type Candidates, type Member, memberOf, trackOf, truthOf } from './candidates.js';
+import { type Candidates, type Participant, participantOf, trackOf, truthOf } from './candidates.js';
 import { Roll } from './roll.js';
 
 export class ChangedMembers {
   /** those that later frames may hear of, and the others */
-  private readonly heard = new Roll<Member>();
-  private readonly parked = new Roll<Member>();
+  private readonly heard = new Roll<Participant>();
+  private readonly parked = new Roll<Participant>();
 
   /** The first frame after one that may have a changed trajectory in it; Infinity when there is none. */
   nextFrame(number: number): number {
@@ -24,24 +24,24 @@ export class ChangedMembers {
     return next;
   }
 
-  mark(member: Member, candidates: Candidates | null): void {
-    if (!member.changed) {
-      member.nextNumber = 0;
-      this.heard.add(member);
+  mark(participant: Participant, candidates: Candidates | null): void {
+    if (!participant.changed) {
+      participant.nextNumber = 0;
+      this.heard.add(participant);
     }
-    member.changedTo = candidates;
+    participant.changedTo = candidates;
   }
 
-  unmark(member: Member): void {
-    (member.parked ? this.parked : this.heard).delete(member);
-    member.parked = false;
-    member.changedTo = null;
+  unmark(participant: Participant): void {
+    (participant.parked ? this.parked : this.heard).delete(participant);
+    participant.parked = false;
+    participant.changedTo = null;
   }
 
-  private park(member: Member): void {
-    this.heard.delete(member);
-    this.parked.add(member);
-    member.parked = true;
+  private park(participant: Participant): void {
+    this.heard.delete(participant);
+    this.parked.add(participant);
+    participant.parked = true;
   }
 
   /** Finds the pairs of a frame with a changed end: the first so many of `found`. */
@@ -51,8 +51,8 @@ export class ChangedMembers {
     let count = 0;
     let edgeCount = 0;
     for (let n = 0; n < heard.size; n++) {
-      const member = heard.at(n);
-      if (member.nextNumber <= number) edgeCount += member.trajectory.edges.length;
+      const participant = heard.at(n);
+      if (participant.nextNumber <= number) edgeCount += participant.trajectory.edges.length;
     }
     if (edgeCount > frame.edges.length) {
       for (let pair = 0; pair < frame.edges.length; pair++)
@@ -62,10 +62,10 @@ export class ChangedMembers {
     // few of many: by their edges, so that a crowd does not cost more for being one; from the last on, because the last
     // takes the place of one that goes
     for (let n = heard.size - 1; n >= 0; n--) {
-      const member = heard.at(n);
-      if (member.nextNumber > number) continue;
+      const participant = heard.at(n);
+      if (participant.nextNumber > number) continue;
       let next = Number.POSITIVE_INFINITY;
-      const { trajectory } = member;
+      const { trajectory } = participant;
       const { edges } = trajectory;
       for (let m = 0; m < edges.length; m++) {
         const edge = edges[m];
@@ -73,22 +73,22 @@ export class ChangedMembers {
         if (at < 0) continue;
         const nextOf = edge.frameAt(at);
         if (nextOf < next) next = nextOf;
-        if (nextOf === number && (edge.truth === trajectory || !memberOf(edge.truth).changed))
+        if (nextOf === number && (edge.truth === trajectory || !participantOf(edge.truth).changed))
           found[count++] = edge.pairAt(at);
       }
-      member.nextNumber = next;
-      if (next === Number.POSITIVE_INFINITY && member.hiddenUntil < number) this.park(member);
+      participant.nextNumber = next;
+      if (next === Number.POSITIVE_INFINITY && participant.hiddenUntil < number) this.park(participant);
     }
     return count;
   }
 
   /** Takes them out one by one, the last first. */
-  forEachOut(visit: (member: Member) => void): void {
+  forEachOut(visit: (participant: Participant) => void): void {
     for (const roll of [this.heard, this.parked])
       while (roll.size > 0) {
-        const member = roll.at(roll.size - 1);
-        visit(member);
-        this.unmark(member);
+        const participant = roll.at(roll.size - 1);
+        visit(participant);
+        this.unmark(participant);
       }
   }
 }

@@ -5,17 +5,25 @@
 
 import { Basket } from '../window/basket.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { BEGINS, type Candidates, type Decision, type FrameWork, type Member, trackOf, truthOf } from './candidates.js';
+import {
+  BEGINS,
+  type Candidates,
+  type Decision,
+  type FrameWork,
+  type Participant,
+  trackOf,
+  truthOf,
+} from './candidates.js';
 
 export class Comparison {
   /** those who are concerned; they carry `stamp`, which no other rework of this thread has */
-  readonly members = new Basket<Member>();
+  readonly participants = new Basket<Participant>();
   stamp = 0;
 
   begin(): void {
     this.stamp++;
     // what failed halfway left somebody
-    this.members.clear();
+    this.participants.clear();
   }
 
   /**
@@ -38,14 +46,14 @@ export class Comparison {
     }
   }
 
-  /** Notes what a member was in before and after the frame that is reworked. */
-  private note(member: Member, before: Candidates | null, after: Candidates | null | undefined): void {
-    if (member.reworkStamp !== this.stamp) {
-      member.reworkStamp = this.stamp;
-      this.members.add(member);
+  /** Notes what a participant was in before and after the frame that is reworked. */
+  private note(participant: Participant, before: Candidates | null, after: Candidates | null | undefined): void {
+    if (participant.reworkStamp !== this.stamp) {
+      participant.reworkStamp = this.stamp;
+      this.participants.add(participant);
     }
-    member.before = before;
-    member.after = after;
+    participant.before = before;
+    participant.after = after;
   }
 
   noteDecision({ fresh, outcomes, inputs }: Decision): void {
@@ -62,7 +70,7 @@ export class Comparison {
     }
   }
 
-  private noteCalm(end: Member, leaves: Candidates | null): void {
+  private noteCalm(end: Participant, leaves: Candidates | null): void {
     if (leaves === null) {
       this.note(end, null, null);
       return;
@@ -71,21 +79,22 @@ export class Comparison {
     for (let n = 0; n < leaves.tracks.length; n++) this.note(leaves.tracks[n], leaves, leaves);
   }
 
-  noteMade(member: Member, outcome: Candidates | null): void {
-    if (member.reworkStamp !== this.stamp) this.note(member, null, undefined);
-    member.now = outcome;
+  noteMade(participant: Participant, outcome: Candidates | null): void {
+    if (participant.reworkStamp !== this.stamp) this.note(participant, null, undefined);
+    participant.now = outcome;
   }
 
-  /** What a member comes into the frame with that is reworked. */
-  comeIn(member: Member): void {
-    if (member.changed) member.now = member.changedTo;
-    else member.now = member.reworkStamp === this.stamp ? member.before : null;
+  /** What a participant comes into the frame with that is reworked. */
+  comeIn(participant: Participant): void {
+    if (participant.changed) participant.now = participant.changedTo;
+    else participant.now = participant.reworkStamp === this.stamp ? participant.before : null;
   }
 
   /** Keeps nothing: what they were in leads back to frames that are long gone. */
   end(): void {
-    const { members } = this;
-    for (let n = 0; n < members.size; n++) members.at(n).now = members.at(n).before = members.at(n).after = null;
-    members.clear();
+    const { participants } = this;
+    for (let n = 0; n < participants.size; n++)
+      participants.at(n).now = participants.at(n).before = participants.at(n).after = null;
+    participants.clear();
   }
 }

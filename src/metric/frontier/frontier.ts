@@ -37,11 +37,11 @@ import {
   FrameWork,
   halvesOf,
   heldBy,
-  type Member,
-  memberOf,
   NO_INPUTS,
   NOBODY,
   originOf,
+  type Participant,
+  participantOf,
   sameCandidates,
   trackOf,
   truthOf,
@@ -88,7 +88,7 @@ export class Frontier {
     private readonly h: number,
     private readonly statesMax: number,
     /** is told the truths of every knot and how many moves it took */
-    private readonly charge: (truths: readonly Member[], moves: number) => void,
+    private readonly charge: (truths: readonly Participant[], moves: number) => void,
     private readonly touch: (frame: FrameRecord) => void,
     /** whether an edge is solved otherwise */
     private readonly isForeign: (edge: Edge) => boolean,
@@ -132,10 +132,10 @@ export class Frontier {
     this.advance(frame, work, found, foundCount);
     for (let d = 0; d < this.made.size; d++) {
       const { fresh, outcomes } = this.made.at(d);
-      for (const member of fresh) member.candidates = null;
+      for (const participant of fresh) participant.candidates = null;
       for (const outcome of outcomes) {
-        for (const member of outcome.truths) member.candidates = outcome;
-        for (const member of outcome.tracks) member.candidates = outcome;
+        for (const participant of outcome.truths) participant.candidates = outcome;
+        for (const participant of outcome.tracks) participant.candidates = outcome;
       }
     }
     this.made.clear();
@@ -152,13 +152,13 @@ export class Frontier {
 
   /** Says that what is known about a trajectory no longer holds: it begins fresh at the next `rework`. */
   restart(trajectory: Trajectory): void {
-    this.changed.mark(memberOf(trajectory), null);
+    this.changed.mark(participantOf(trajectory), null);
   }
 
   /** A pair that was alone in all of its frames, and always assigned, gets company: works those before `end`. */
   takeUp(edge: Edge, end: number): void {
-    const truth = memberOf(edge.truth);
-    const track = memberOf(edge.track);
+    const truth = participantOf(edge.truth);
+    const track = participantOf(edge.track);
     if (truth.changed || track.changed || !isForegone(edge, edge.frameAt(0), end, this.frameOf, this.h)) {
       this.changed.mark(truth, null);
       this.changed.mark(track, null);
@@ -183,26 +183,26 @@ export class Frontier {
       worked();
     }
     // what has changed up to the newest frame holds from now on
-    changed.forEachOut((member) => {
-      const { candidates, changedTo } = member;
+    changed.forEachOut((participant) => {
+      const { candidates, changedTo } = participant;
       if (candidates && candidates !== changedTo) this.open.delete(candidates);
-      member.candidates = changedTo;
+      participant.candidates = changedTo;
     });
   }
 
   /** A trajectory has left the window; those it was tied to begin anew. */
   forget(trajectory: Trajectory): void {
-    const member = memberOf(trajectory);
-    if (member.candidates) this.open.delete(member.candidates);
+    const participant = participantOf(trajectory);
+    if (participant.candidates) this.open.delete(participant.candidates);
   }
 
   /** An edge is solved otherwise from now on: takes back what was decided about its pairs, and forgets its ends. */
   release(edge: Edge): void {
     for (const trajectory of [edge.truth, edge.track]) {
-      const member = memberOf(trajectory);
-      if (member.candidates) this.open.delete(member.candidates);
-      member.candidates = null;
-      this.changed.unmark(member);
+      const participant = participantOf(trajectory);
+      if (participant.candidates) this.open.delete(participant.candidates);
+      participant.candidates = null;
+      this.changed.unmark(participant);
     }
     for (let n = 0; n < edge.size; n++) {
       const work = this.frameOf(edge.frameAt(n)).annex as FrameWork | null;
@@ -287,7 +287,7 @@ export class Frontier {
 
   /** Works again what a change reaches. */
   private reworkKnots(frame: FrameRecord, work: FrameWork): void {
-    const { members } = comparison;
+    const { participants } = comparison;
     reach.spread(frame, work);
     const { pairs, pairCount, decisions, decisionCount } = reach;
     comparison.begin();
@@ -296,7 +296,7 @@ export class Frontier {
     comparison.notePairs(frame, work, pairs, pairCount, true);
     for (let n = 0; n < decisionCount; n++) this.discard(decisions[n]!, work);
     // whoever took part before and does not now goes on as it came in
-    for (let n = 0; n < members.size; n++) comparison.comeIn(members.at(n));
+    for (let n = 0; n < participants.size; n++) comparison.comeIn(participants.at(n));
     for (let n = 0; n < pairCount; n++) {
       comparison.comeIn(truthOf(frame, pairs[n]));
       comparison.comeIn(trackOf(frame, pairs[n]));
@@ -312,7 +312,7 @@ export class Frontier {
       }
     }
     this.made.clear();
-    for (let n = 0; n < members.size; n++) this.compareMember(members.at(n));
+    for (let n = 0; n < participants.size; n++) this.compareParticipant(participants.at(n));
     comparison.end();
     for (let n = 0; n < pairCount; n++) truthOf(frame, pairs[n]).now = trackOf(frame, pairs[n]).now = null;
   }
@@ -355,12 +355,12 @@ export class Frontier {
   }
 
   /** Ends the rework for what came out as it was, and carries on with what did not. */
-  private compareMember(member: Member): void {
+  private compareParticipant(participant: Participant): void {
     const { stamp } = comparison;
-    const { now, after: old } = member;
+    const { now, after: old } = participant;
     if (now === null) {
-      if (old === null) this.changed.unmark(member);
-      else this.changed.mark(member, null);
+      if (old === null) this.changed.unmark(participant);
+      else this.changed.mark(participant, null);
       return;
     }
     if (now.reworkStamp === stamp) return;
@@ -373,10 +373,10 @@ export class Frontier {
     if (present.taker === null && !present.decided) this.open.add(present);
   }
 
-  private carry(members: readonly Member[], candidates: Candidates, same: boolean): void {
-    for (let n = 0; n < members.length; n++) {
-      if (same) this.changed.unmark(members[n]);
-      else this.changed.mark(members[n], candidates);
+  private carry(participants: readonly Participant[], candidates: Candidates, same: boolean): void {
+    for (let n = 0; n < participants.length; n++) {
+      if (same) this.changed.unmark(participants[n]);
+      else this.changed.mark(participants[n], candidates);
     }
   }
 
@@ -454,8 +454,8 @@ export class Frontier {
     decided: boolean,
   ): Candidates {
     const edge = frame.edges[pair];
-    const truths = memberOf(edge.truth).self;
-    const tracks = memberOf(edge.track).self;
+    const truths = participantOf(edge.truth).self;
+    const tracks = participantOf(edge.track).self;
     const rank = frame.rank(pair);
     const ranks = (input ? input.worth[2] : 0) - rank;
     const lateRanks = (input ? input.worth[3] : 0) - rank * frame.number;
@@ -564,12 +564,12 @@ export class Frontier {
   }
 }
 
-const isUndecided = ({ now }: Member) => now !== null && !now.decided;
+const isUndecided = ({ now }: Participant) => now !== null && !now.decided;
 
 /** Notes who has no pair in a frame. */
-function hide(members: readonly Member[], endStamp: number, number: number): void {
-  for (let n = 0; n < members.length; n++) {
-    const member = members[n];
-    if (member.endStamp !== endStamp && member.hiddenUntil < number) member.hiddenUntil = number;
+function hide(participants: readonly Participant[], endStamp: number, number: number): void {
+  for (let n = 0; n < participants.length; n++) {
+    const participant = participants[n];
+    if (participant.endStamp !== endStamp && participant.hiddenUntil < number) participant.hiddenUntil = number;
   }
 }

@@ -3,12 +3,12 @@
  * move that earns more now than staying, and what cannot win any more is dropped. The rules and D are in frontier.ts.
  *
  * A knot that meets more states or moves than it may, or is met when the time is up, overflows: it goes on with any one
- * state, and whoever calls solves its members otherwise.
+ * state, and whoever calls solves its participants otherwise.
  */
 
 import type { Budget } from '../window/budget.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { type Candidates, FREE, FRESH, type Member, NO_INPUTS, trackOf, truthOf, WORTH } from './candidates.js';
+import { type Candidates, FREE, FRESH, NO_INPUTS, type Participant, trackOf, truthOf, WORTH } from './candidates.js';
 import { StateTable } from './state-table.js';
 
 /** moves tried in one knot, per state that may be met */
@@ -69,15 +69,15 @@ export class Knot {
   }
 
   /**
-   * Takes up another knot: pairs of a frame, the candidates that they tie together, and the members of these by their
-   * index.
+   * Takes up another knot: pairs of a frame, the candidates that they tie together, and the participants of these by
+   * their index.
    */
   begin(
     frame: FrameRecord,
     pairs: readonly number[],
     inputs: readonly Candidates[],
-    truths: readonly Member[],
-    tracks: readonly Member[],
+    truths: readonly Participant[],
+    tracks: readonly Participant[],
   ): void {
     this.pairs = pairs;
     this.inputs = inputs;
@@ -105,7 +105,7 @@ export class Knot {
     this.heldEarns = new Float64Array(room);
     this.origin = new Int16Array(room);
     this.next = new Int16Array(room);
-    // no more inputs than members
+    // no more inputs than participants
     this.originFrom = new Int32Array(room);
   }
 

@@ -4,7 +4,7 @@
  */
 
 import { Basket } from '../window/basket.js';
-import { Candidates, type Decision, FREE, FRESH, heldBy, type Member, NOBODY, WORTH } from './candidates.js';
+import { Candidates, type Decision, FREE, FRESH, heldBy, NOBODY, type Participant, WORTH } from './candidates.js';
 import type { StateTable } from './state-table.js';
 
 /** The states that a knot keeps: rows of its table, the first `keptCount`. */
@@ -15,7 +15,7 @@ export interface KeptStates {
 }
 
 const outcomeBasket = new Basket<Candidates>();
-const freshBasket = new Basket<Member>();
+const freshBasket = new Basket<Participant>();
 const truthBasket = new Basket<number>();
 const trackBasket = new Basket<number>();
 
@@ -50,7 +50,7 @@ function isDecided({ kept, keptCount, states: { rows, size } }: KeptStates, x: n
   return true;
 }
 
-/** The candidates of the members of a knot that are not decided. */
+/** The candidates of the participants of a knot that are not decided. */
 function undecided(
   decision: Decision,
   { kept, keptCount, states: table }: KeptStates,

@@ -6,7 +6,7 @@
 
 import type { FrameRecord } from '../window/frame-record.js';
 import type { Edge } from '../window/trajectory.js';
-import { type Decision, type FrameWork, type Member, trackOf, truthOf } from './candidates.js';
+import { type Decision, type FrameWork, type Participant, trackOf, truthOf } from './candidates.js';
 
 const NOT_FOREIGN = () => false;
 
@@ -17,7 +17,7 @@ export class Reach {
   /** the decisions that are reached; the first `decisionCount` */
   readonly decisions: (Decision | null)[] = [];
   decisionCount = 0;
-  private readonly members: (Member | null)[] = [];
+  private readonly participants: (Participant | null)[] = [];
   private memberCount = 0;
   /** by pair: the stamp of the last search that met it */
   private seen = new Float64Array(32);
@@ -59,15 +59,15 @@ export class Reach {
     this.decisions[this.decisionCount++] = decision;
   }
 
-  private addMember(member: Member): void {
-    if (member.reachStamp === stamp) return;
-    member.reachStamp = stamp;
-    this.members[this.memberCount++] = member;
+  private addParticipant(participant: Participant): void {
+    if (participant.reachStamp === stamp) return;
+    participant.reachStamp = stamp;
+    this.participants[this.memberCount++] = participant;
   }
 
   /** Goes on from what was added until nothing more is reached. */
   spread(frame: FrameRecord, work: FrameWork): void {
-    const { decisions, members } = this;
+    const { decisions, participants } = this;
     let pairsDone = 0;
     let decisionsDone = 0;
     let membersDone = 0;
@@ -76,21 +76,21 @@ export class Reach {
         const pair = this.pairs[pairsDone++];
         const decision = work.decision(pair);
         if (decision) this.addDecision(decision);
-        this.addMember(truthOf(frame, pair));
-        this.addMember(trackOf(frame, pair));
+        this.addParticipant(truthOf(frame, pair));
+        this.addParticipant(trackOf(frame, pair));
       } else if (decisionsDone < this.decisionCount) {
         const { pairs, truths, tracks } = decisions[decisionsDone++]!;
         for (let n = 0; n < pairs.length; n++) this.addPair(frame, pairs[n]);
-        for (let n = 0; n < truths.length; n++) this.addMember(truths[n]);
-        for (let n = 0; n < tracks.length; n++) this.addMember(tracks[n]);
-      } else if (membersDone < this.memberCount) this.addPairsOf(frame, members[membersDone++]!);
+        for (let n = 0; n < truths.length; n++) this.addParticipant(truths[n]);
+        for (let n = 0; n < tracks.length; n++) this.addParticipant(tracks[n]);
+      } else if (membersDone < this.memberCount) this.addPairsOf(frame, participants[membersDone++]!);
       else break;
     }
-    while (this.memberCount > 0) members[--this.memberCount] = null;
+    while (this.memberCount > 0) participants[--this.memberCount] = null;
     sortUp(this.pairs, this.pairCount);
   }
 
-  private addPairsOf(frame: FrameRecord, { trajectory }: Member): void {
+  private addPairsOf(frame: FrameRecord, { trajectory }: Participant): void {
     const { edges, number } = frame;
     if (trajectory.edges.length > edges.length) {
       for (let pair = 0; pair < edges.length; pair++)

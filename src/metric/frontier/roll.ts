@@ -1,6 +1,6 @@
 /**
- * A set whose members know their place in it: neither adding nor removing costs memory or a search. Nobody is in two of
- * a kind.
+ * A set whose members know their place in it: neither adding nor removing costs memory or a search. Nobody is in two
+ * of a kind.
  */
 export class Roll<T extends { place: number }> {
   private readonly items: (T | undefined)[] = [];

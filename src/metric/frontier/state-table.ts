@@ -13,7 +13,7 @@ const SORTED_BY_HAND_MAX = 24;
 
 export class StateTable {
   rows = new Int16Array(256);
-  /** members of the knot: length of a row */
+  /** participants of the knot: length of a row */
   size = 0;
   count = 0;
   /** row by row: see `WORTH` */
@@ -122,7 +122,8 @@ export class StateTable {
   }
 
   /**
-   * Rows by value, highest first, then by fresh members: the first `count` of the list, good until it is asked again.
+   * Rows by value, highest first, then by fresh participants: the first `count` of the list, good until it is asked
+   * again.
    */
   byValue(): Int32Array {
     const { order, count } = this;

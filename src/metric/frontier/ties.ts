@@ -5,7 +5,7 @@
 
 import { Basket } from '../window/basket.js';
 import type { FrameRecord } from '../window/frame-record.js';
-import { type Candidates, type Decision, type Member, NO_INPUTS, trackOf, truthOf } from './candidates.js';
+import { type Candidates, type Decision, NO_INPUTS, type Participant, trackOf, truthOf } from './candidates.js';
 import { sortFew } from './state-table.js';
 
 /** knots with more pairs are worked without asking whether they are calm */
@@ -16,7 +16,7 @@ const benefit = new Float64Array(CALM_PAIRS_MAX);
 
 let stamps = 0;
 
-/** A number that no member or candidates carry as its `knotStamp`. */
+/** A number that no participant or candidates carry as its `knotStamp`. */
 function newStamp(): number {
   return ++stamps;
 }
@@ -36,8 +36,8 @@ function rootOf(n: number): number {
 }
 
 /** Ties the n-th pair to those before it that have one of its ends, or candidates of it. */
-function tie(n: number, member: Member, stamp: number): void {
-  const key: Member | Candidates = member.now ?? member;
+function tie(n: number, participant: Participant, stamp: number): void {
+  const key: Participant | Candidates = participant.now ?? participant;
   if (key.knotStamp === stamp) root[rootOf(n)] = rootOf(key.knot);
   key.knotStamp = stamp;
   key.knot = n;
@@ -86,17 +86,17 @@ export function pairsOf(knot: number): number[] {
   return pairs;
 }
 
-/** Everybody whom a knot concerns: its members, each with its index, and the candidates that they come in with. */
+/** Everybody whom a knot concerns: its participants, each with its index, and the candidates that they come in with. */
 export interface Gathered {
-  readonly truths: Member[];
-  readonly tracks: Member[];
+  readonly truths: Participant[];
+  readonly tracks: Participant[];
   readonly inputs: readonly Candidates[];
-  /** members that have a pair in the frame, who carry the stamp as their `endStamp` */
+  /** participants that have a pair in the frame, who carry the stamp as their `endStamp` */
   readonly endCount: number;
   readonly stamp: number;
 }
 
-/** Finds the members of a knot. */
+/** Finds the participants of a knot. */
 export function gather(frame: FrameRecord, pairs: readonly number[]): Gathered {
   const stamp = newStamp();
   let endCount = 0;
@@ -118,16 +118,16 @@ export function gather(frame: FrameRecord, pairs: readonly number[]): Gathered {
 }
 
 const inputBasket = new Basket<Candidates>();
-const truthBasket = new Basket<Member>();
-const trackBasket = new Basket<Member>();
+const truthBasket = new Basket<Participant>();
+const trackBasket = new Basket<Participant>();
 
-/** Takes up a member, with everybody whom its candidates hold. */
-function collect(member: Member, side: Basket<Member>, stamp: number): void {
-  if (member.knotStamp === stamp) return;
-  member.knotStamp = stamp;
-  const { now } = member;
+/** Takes up a participant, with everybody whom its candidates hold. */
+function collect(participant: Participant, side: Basket<Participant>, stamp: number): void {
+  if (participant.knotStamp === stamp) return;
+  participant.knotStamp = stamp;
+  const { now } = participant;
   if (now === null) {
-    side.add(member);
+    side.add(participant);
     return;
   }
   inputBasket.add(now);
@@ -141,13 +141,14 @@ function collect(member: Member, side: Basket<Member>, stamp: number): void {
   }
 }
 
-/** Puts members in order and gives each its index in the knot. */
-function number(list: Member[]): void {
+/** Puts participants in order and gives each its index in the knot. */
+function number(list: Participant[]): void {
   if (list.length > 1) sortFew(list, list.length, byId);
   for (let n = 0; n < list.length; n++) list[n].knot = n;
 }
 
-const byId = ({ trajectory: a }: Member, { trajectory: b }: Member) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+const byId = ({ trajectory: a }: Participant, { trajectory: b }: Participant) =>
+  a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
 
 /** Whether everything is decided and no exchange earns more in this frame than staying does. */
 export function isCalm(frame: FrameRecord, knot: number): boolean {
@@ -192,7 +193,7 @@ function bestEarning(frame: FrameRecord, first: number, length: number): number 
   }
 }
 
-/** Whether a decision must be made again: a member has changed. */
+/** Whether a decision must be made again: a participant has changed. */
 export function isChanged({ truths, tracks }: Decision): boolean {
   for (let i = 0; i < truths.length; i++) if (truths[i].changed) return true;
   for (let j = 0; j < tracks.length; j++) if (tracks[j].changed) return true;

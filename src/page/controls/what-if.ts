@@ -7,7 +7,7 @@ import type { Evaluation } from '../../metric/evaluation.js';
 import { COMPONENTS } from '../../metric/evaluation.js';
 import type { Params } from '../../metric/params.js';
 import type { WindowState } from '../data/api.js';
-import type { Answer, Question } from '../data/what-if-worker.js';
+import type { WhatIfAnswer, WhatIfQuestion } from '../data/what-if-worker.js';
 import { h, setText, toggle } from '../kit/dom.js';
 import { count, number } from '../kit/format.js';
 import { paramsOf, type SwitchNotion, tidy, type Wish, wishOf, yamlOf } from './profile-words.js';
@@ -101,7 +101,7 @@ export class WhatIf {
     this.#window = window;
     if (first) this.#reset();
     this.#start();
-    this.#worker!.postMessage({ frames: window.frames } satisfies Question);
+    this.#worker!.postMessage({ frames: window.frames } satisfies WhatIfQuestion);
     this.#ask();
   }
 
@@ -112,7 +112,7 @@ export class WhatIf {
   #start(): void {
     if (this.#worker) return;
     this.#worker = new Worker(WORKER_FILE, { type: 'module' });
-    this.#worker.onmessage = ({ data }: MessageEvent<Answer>) => this.#receive(data);
+    this.#worker.onmessage = ({ data }: MessageEvent<WhatIfAnswer>) => this.#receive(data);
   }
 
   #slider(key: SliderKey, label: string, describe: (value: number) => string): HTMLElement {
@@ -214,10 +214,10 @@ export class WhatIf {
   #send(params: Params): void {
     this.#busy = true;
     this.#next = null;
-    this.#worker?.postMessage({ number: ++this.#asked, params } satisfies Question);
+    this.#worker?.postMessage({ number: ++this.#asked, params } satisfies WhatIfQuestion);
   }
 
-  #receive(answer: Answer): void {
+  #receive(answer: WhatIfAnswer): void {
     this.#busy = false;
     if (this.#next) {
       this.#send(this.#next);

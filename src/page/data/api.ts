@@ -1,12 +1,15 @@
 /** The HTTP interface of the evaluator, called with the reader's token. The shapes are those of the wire contract. */
+
+import type { SceneFacts } from '../../coverage/region.js';
 import type { Assigned, Evaluation, FrameCost, FrameEvaluation, Obj } from '../../metric/evaluation.js';
 import type { Params } from '../../metric/params.js';
+import type { Finding } from '../../wire/findings.js';
+import type { Mute, OpenIncident, Remark } from '../../wire/incidents.js';
 import type { SeriesId } from '../../wire/series-key.js';
-import type { SceneFacts } from '../scene/backdrop.js';
 
 const TOKEN_KEY = 'tgospa-token';
 
-export interface FeedState {
+export interface FeedSummary {
   role: 'reference' | 'tracker';
   tracker: string | null;
   lastReceivedMs: number;
@@ -18,55 +21,8 @@ export interface FeedState {
   seq: number;
 }
 
-/** What is wrong with how a tracker, or with null the whole stream, is wired. */
-export interface FindingState {
-  finding: string;
-  tracker: string | null;
-  sinceMs: number;
-  message: string;
-  remedy: string;
-}
-
-/** One respect in which an incident is bad; figures are per frame, or the mean error. */
-export interface IncidentSignal {
-  signal: string;
-  expected: number;
-  observed: number;
-  concerned?: number;
-  of?: number;
-  over: boolean;
-}
-
-export interface Remark {
-  action: 'acknowledge' | 'close';
-  by: string;
-  atMs: number;
-  note?: string;
-}
-
-/** Everything that is wrong with one series at a time. */
-export interface IncidentState extends SeriesId {
-  id: number;
-  times: number;
-  k: number;
-  at: number;
-  sinceMs: number;
-  severity: 'critical' | 'warning' | 'info';
-  lasting: 'adopted' | 'retired' | null;
-  cause: string;
-  message: string;
-  signals: IncidentSignal[];
-  remark?: Remark | null;
-}
-
-export interface MuteState {
-  id: number;
-  stream: string;
-  tracker: string;
-  untilMs: number;
-  by: string;
-  note?: string;
-}
+/** An incident, and what was said of it last. */
+export type IncidentState = OpenIncident & { remark?: Remark | null };
 
 /** What settled within `seconds`; `usual` is per frame, by signal. */
 export interface RateState extends SeriesId {
@@ -80,7 +36,7 @@ export interface RateState extends SeriesId {
   error: number;
 }
 
-export interface StreamState {
+export interface StreamSummary {
   stream: string;
   shape: 'box' | 'point';
   windowFrames: number;
@@ -91,9 +47,9 @@ export interface StreamState {
   restoring?: boolean;
   /** why it is not judged */
   suspended?: string;
-  feeds: FeedState[];
+  feeds: FeedSummary[];
   series: Array<{ tracker: string; profile: string; k: number | null; frames: number; ended: boolean }>;
-  findings: FindingState[];
+  findings: Finding[];
   incidents: IncidentState[];
 }
 
@@ -190,9 +146,9 @@ const get = <T>(path: string, query: Record<string, string> = {}) =>
 const series = ({ stream, tracker, profile }: SeriesId) => ({ stream, tracker, profile });
 
 export const getStreams = () =>
-  get<{ nowMs: number; ready: boolean; reasons: string[]; streams: StreamState[] }>('streams');
+  get<{ nowMs: number; ready: boolean; reasons: string[]; streams: StreamSummary[] }>('streams');
 export const getEvents = () => get<{ events: EventMessage[] }>('events', { limit: '2000' });
-export const getIncidents = () => get<{ nowMs: number; incidents: IncidentState[]; mutes: MuteState[] }>('incidents');
+export const getIncidents = () => get<{ nowMs: number; incidents: IncidentState[]; mutes: Mute[] }>('incidents');
 export const getRates = () => get<{ series: RateState[] }>('rates');
 /** Acknowledges, closes, mutes or unmutes; needs a token with the role operate where there are tokens. */
 export const postIncident = (body: Record<string, unknown>) =>

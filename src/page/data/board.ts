@@ -3,13 +3,15 @@
  * reads one paced connection to /v1/live, and /v1/streams every few seconds.
  * Invariant: events and sparklines are bounded; everything else is bounded by the number of series.
  */
+
 import type { FrameCost } from '../../metric/evaluation.js';
+import type { Finding } from '../../wire/findings.js';
+import type { Mute } from '../../wire/incidents.js';
 import type { SeriesId } from '../../wire/series-key.js';
 import { keyOf } from '../kit/format.js';
 import {
   ApiError,
   type EventMessage,
-  type FindingState,
   getConfig,
   getEvents,
   getIncidents,
@@ -17,13 +19,12 @@ import {
   getSparklines,
   getStreams,
   type IncidentState,
-  type MuteState,
   type RateState,
   type ReportMessage,
   type ReportsMessage,
-  type StreamState,
+  type StreamSummary,
 } from './api.js';
-import { type Verdict, verdictOf } from './health.js';
+import { type HealthVerdict, verdictOf } from './health.js';
 import { LiveSocket, type SocketState } from './socket.js';
 
 export const EVENTS_MAX = 3000;
@@ -33,7 +34,7 @@ const STREAMS_MS = 3000;
 const STREAMS_MS_PER_SERIES = 10;
 const NEWS_MS = 300;
 
-export interface SeriesState extends SeriesId {
+export interface BoardSeries extends SeriesId {
   /** as keyOf gives it */
   readonly key: string;
   /** a frame of it has been judged, whether or not its report is here */
@@ -55,13 +56,13 @@ export interface Spike extends SeriesId {
 const NO_COST: FrameCost = { localization: 0, missed: 0, false: 0, switch: 0 };
 
 export class Board {
-  readonly series = new Map<string, SeriesState>();
-  readonly streams = new Map<string, StreamState>();
+  readonly series = new Map<string, BoardSeries>();
+  readonly streams = new Map<string, StreamSummary>();
   readonly spikes = new Map<string, Spike>();
   /** open incidents, by series */
   readonly incidents = new Map<string, IncidentState>();
   readonly rates = new Map<string, RateState>();
-  mutes: MuteState[] = [];
+  mutes: Mute[] = [];
   /** base distance by profile, as far as the token may know */
   readonly distances = new Map<string, string>();
   /** oldest first */
@@ -122,7 +123,7 @@ export class Board {
   }
 
   /** What is wrong with how a series is wired. */
-  findingsOf({ stream, tracker }: SeriesId): FindingState[] {
+  findingsOf({ stream, tracker }: SeriesId): Finding[] {
     const { findings = [] } = this.streams.get(stream) ?? {};
     return findings.filter((finding) => (finding.tracker ?? tracker) === tracker);
   }
@@ -132,11 +133,11 @@ export class Board {
   }
 
   /** The mute under which nobody is told of this series. */
-  muteOf({ stream, tracker }: SeriesId): MuteState | undefined {
+  muteOf({ stream, tracker }: SeriesId): Mute | undefined {
     return this.mutes.find((mute) => matches(mute.stream, stream) && matches(mute.tracker, tracker));
   }
 
-  verdictOf(series: SeriesState): Verdict {
+  verdictOf(series: BoardSeries): HealthVerdict {
     const { tracker, judged, ended } = series;
     const known = {
       tracker,
@@ -246,7 +247,7 @@ export class Board {
     this.tokenFault = error.code === 'token_missing' ? '' : error.message;
   }
 
-  #replaceStreams(streams: StreamState[]): void {
+  #replaceStreams(streams: StreamSummary[]): void {
     this.streams.clear();
     const present = new Set<string>();
     for (const state of streams) {
@@ -261,7 +262,7 @@ export class Board {
     for (const key of this.series.keys()) if (!present.has(key)) this.series.delete(key);
   }
 
-  #entry(id: SeriesId): SeriesState {
+  #entry(id: SeriesId): BoardSeries {
     const key = keyOf(id);
     let entry = this.series.get(key);
     if (!entry) {

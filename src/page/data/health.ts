@@ -3,8 +3,9 @@
  * comes first. Pure: everything is handed in.
  */
 
+import type { Finding } from '../../wire/findings.js';
 import { duration } from '../kit/format.js';
-import type { FeedState, FindingState, IncidentState, StreamState } from './api.js';
+import type { FeedSummary, IncidentState, StreamSummary } from './api.js';
 
 /** In order of urgency. */
 export const HEALTH = {
@@ -20,7 +21,7 @@ export const HEALTH = {
 export type Health = keyof typeof HEALTH;
 export const HEALTH_ORDER = Object.keys(HEALTH) as Health[];
 
-export interface Verdict {
+export interface HealthVerdict {
   health: Health;
   sentence: string;
   /** epoch milliseconds by the server's clock; 0: not known */
@@ -28,14 +29,14 @@ export interface Verdict {
 }
 
 /** What is known about a series. */
-export interface Known {
+export interface SeriesFacts {
   tracker: string;
   judged: boolean;
   ended: boolean;
-  stream: StreamState | undefined;
+  stream: StreamSummary | undefined;
   incident: IncidentState | undefined;
   /** of this tracker, or of the stream as a whole */
-  findings: FindingState[];
+  findings: Finding[];
   /** signals that are worse than usual, with the time since when */
   spikes: Array<{ signal: string; sinceMs: number }>;
 }
@@ -56,7 +57,7 @@ const MISFITS: ReadonlySet<string> = new Set([
   'tracker_never_came',
 ]);
 
-export function verdictOf(known: Known, ageMs: (serverMs: number) => number): Verdict {
+export function verdictOf(known: SeriesFacts, ageMs: (serverMs: number) => number): HealthVerdict {
   const { stream, incident, findings, spikes } = known;
   if (stream?.suspended !== undefined) return { health: 'suspended', sentence: capital(stream.suspended), sinceMs: 0 };
   const misfit = findings.find(({ finding }) => MISFITS.has(finding));
@@ -71,7 +72,7 @@ export function verdictOf(known: Known, ageMs: (serverMs: number) => number): Ve
   return calm(known);
 }
 
-function incidentVerdict(incident: IncidentState): Verdict {
+function incidentVerdict(incident: IncidentState): HealthVerdict {
   const grave = incident.severity === 'critical' && incident.lasting === null;
   const share = shareOf(incident);
   const sentence = `${capital(incident.message)}${share ? ` (${share})` : ''}`;
@@ -87,8 +88,8 @@ function shareOf({ signals }: IncidentState): string {
 }
 
 /** A feed that should be heard and is not. */
-function silence({ stream, tracker }: Known, ageMs: (serverMs: number) => number): Verdict | null {
-  const quiet = (feed: FeedState, who: string, what: string): Verdict => ({
+function silence({ stream, tracker }: SeriesFacts, ageMs: (serverMs: number) => number): HealthVerdict | null {
+  const quiet = (feed: FeedSummary, who: string, what: string): HealthVerdict => ({
     health: 'silent',
     sentence: `${who} silent for ${duration(ageMs(feed.lastReceivedMs))}: ${what}`,
     sinceMs: feed.lastReceivedMs,
@@ -100,8 +101,8 @@ function silence({ stream, tracker }: Known, ageMs: (serverMs: number) => number
   return null;
 }
 
-function calm({ ended, judged, stream }: Known): Verdict {
-  const verdict = (health: Health, sentence: string): Verdict => ({ health, sentence, sinceMs: 0 });
+function calm({ ended, judged, stream }: SeriesFacts): HealthVerdict {
+  const verdict = (health: Health, sentence: string): HealthVerdict => ({ health, sentence, sinceMs: 0 });
   if (!stream) return verdict('waiting', 'Not heard of yet');
   if (stream.restoring) return verdict('waiting', 'Being rebuilt from the log');
   if (stream.resuming) return verdict('waiting', 'Waiting for its feeds to come back');

@@ -8,7 +8,7 @@ import type { SeriesId } from '../../wire/series-key.js';
 import { FrameBuffer } from '../scene/frames.js';
 import { getPast, type PastState } from './api.js';
 import { emptyTrend, type Trend } from './trend.js';
-import type { JudgedFrame, PastAnswer, Question } from './what-if-worker.js';
+import type { JudgedFrame, PastAnswer, WhatIfQuestion } from './what-if-worker.js';
 
 declare const WORKER_FILE: string;
 
@@ -53,7 +53,7 @@ function judge({ frames, params }: PastState): Promise<JudgedFrame[]> {
     worker.onmessage = ({ data }: MessageEvent<PastAnswer>) =>
       'past' in data ? resolve(data.past) : reject(new Error(data.mistake));
     worker.onerror = () => reject(new Error('the kernel could not be started'));
-    worker.postMessage({ past: frames, params } satisfies Question);
+    worker.postMessage({ past: frames, params } satisfies WhatIfQuestion);
   }).finally(() => worker.terminate());
 }
 

@@ -7,7 +7,7 @@ import type { Evaluation, Frame, FrameEvaluation } from '../../metric/evaluation
 import type { Params } from '../../metric/params.js';
 import { SlidingWindow } from '../../metric/sliding-window.js';
 
-export type Question =
+export type WhatIfQuestion =
   | { frames: Frame[] }
   | { number: number; params: Params }
   | { past: Frame[]; params: Params & { windowFrames: number } };
@@ -18,7 +18,7 @@ export interface JudgedFrame {
   evaluation: Omit<Evaluation, 'perFrame'>;
   newest: FrameEvaluation;
 }
-export type Answer =
+export type WhatIfAnswer =
   | { number: number; evaluation: Omit<Evaluation, 'perFrame'>; ms: number }
   | { number: number; mistake: string };
 
@@ -28,7 +28,7 @@ const PUSH_BUDGET_MS = 100;
 
 let frames: Frame[] = [];
 
-function answer({ number, params }: { number: number; params: Params }): Answer {
+function answer({ number, params }: { number: number; params: Params }): WhatIfAnswer {
   const startMs = performance.now();
   try {
     const { perFrame: _, ...evaluation } = evaluate(frames, params, { budgetMs: BUDGET_MS });
@@ -53,7 +53,7 @@ function judgePast(past: Frame[], params: Params & { windowFrames: number }): Pa
   }
 }
 
-self.addEventListener('message', ({ data }: MessageEvent<Question>) => {
+self.addEventListener('message', ({ data }: MessageEvent<WhatIfQuestion>) => {
   if ('frames' in data) frames = data.frames;
   else if ('past' in data) self.postMessage(judgePast(data.past, data.params));
   else self.postMessage(answer(data));

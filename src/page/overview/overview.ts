@@ -2,8 +2,8 @@
  * All series by health: what is broken first, each with its verdict in one sentence, since when, and usual beside now.
  * Only the rows that can be seen exist in the document; a thousand series cost no more than a screenful.
  */
-import type { Board, SeriesState } from '../data/board.js';
-import { HEALTH, HEALTH_ORDER, type Health, type Verdict } from '../data/health.js';
+import type { Board, BoardSeries } from '../data/board.js';
+import { HEALTH, HEALTH_ORDER, type Health, type HealthVerdict } from '../data/health.js';
 import { h, setText } from '../kit/dom.js';
 import type { Route } from '../kit/format.js';
 import { SeriesRow, saying } from './series-row.js';
@@ -42,8 +42,8 @@ const COLUMNS: Array<[text: string, title?: string]> = [
 ];
 
 interface Judged {
-  series: SeriesState;
-  verdict: Verdict;
+  series: BoardSeries;
+  verdict: HealthVerdict;
   /** what its row says; empty when all is well */
   text: string;
 }

@@ -3,8 +3,8 @@
 import { IncidentControls, remarkOf } from '../controls/incident-controls.js';
 import { stackBar } from '../controls/what-if.js';
 import type { RateState } from '../data/api.js';
-import type { Board, SeriesState } from '../data/board.js';
-import type { Verdict } from '../data/health.js';
+import type { Board, BoardSeries } from '../data/board.js';
+import type { HealthVerdict } from '../data/health.js';
 import { h, setText } from '../kit/dom.js';
 import { brief, duration, number, seriesLink, unitOf } from '../kit/format.js';
 import { theme } from '../kit/theme.js';
@@ -26,7 +26,7 @@ export class SeriesRow {
 
   constructor(
     readonly board: Board,
-    readonly series: SeriesState,
+    readonly series: BoardSeries,
   ) {
     const { stream, tracker, profile } = series;
     const several = (board.streams.get(stream)?.profiles.length ?? 0) > 1;
@@ -59,7 +59,7 @@ export class SeriesRow {
   }
 
   /** `text`: what there is to say of it. */
-  fill(verdict: Verdict, text: string, height: number): void {
+  fill(verdict: HealthVerdict, text: string, height: number): void {
     const { series, board, element } = this;
     element.style.height = `${height}px`;
     element.dataset.k = String(series.k ?? '');
@@ -116,7 +116,7 @@ export class SeriesRow {
 }
 
 /** What is wrong with a series, and what people said of it; empty when there is nothing to say. */
-export function saying(board: Board, series: SeriesState, { sentence, health }: Verdict): string {
+export function saying(board: Board, series: BoardSeries, { sentence, health }: HealthVerdict): string {
   const remark = remarkOf(board, series);
   const parts = [health === 'fine' ? '' : sentence, series.exact ? '' : 'Not proven in time.', remark && `[${remark}]`];
   return parts.filter(Boolean).join(' ');

@@ -3,25 +3,13 @@
  * a graticule and range rings. Painted once into a layer of its own, and again only when the view has moved or
  * something of it has changed.
  */
-import { type Place, type Region, ringsOf } from '../../coverage/region.js';
+import { type Place, type Region, ringsOf, type SceneFacts } from '../../coverage/region.js';
 import type { Theme } from '../kit/theme.js';
 import type { Camera } from './camera.js';
 import type { FrameBuffer } from './frames.js';
-import { lengthOf, type Units } from './map-units.js';
+import { type DistanceUnits, lengthOf } from './map-units.js';
 
-/** What the settings of a stream say about its scene. */
-export interface SceneFacts {
-  /** address of a picture or floor plan */
-  picture?: string;
-  /** the reference is complete only inside these */
-  regions?: Region[];
-  /** the tracker sees only inside these */
-  within?: Region[];
-  /** nothing is judged inside these */
-  ignore?: Region[];
-}
-
-export interface Picture {
+export interface BackdropPicture {
   image: CanvasImageSource;
   width: number;
   height: number;
@@ -48,7 +36,7 @@ export class Backdrop {
   #context = this.canvas.getContext('2d')!;
   #painted = '';
   #changes = 0;
-  #picture: Picture | null = null;
+  #picture: BackdropPicture | null = null;
   #coast: CoastLine[] = [];
   #facts: SceneFacts = {};
   /** middle of the range rings, as the scene has it; null: none */
@@ -60,7 +48,7 @@ export class Backdrop {
     return this.#picture !== null;
   }
 
-  set picture(picture: Picture | null) {
+  set picture(picture: BackdropPicture | null) {
     this.#picture = picture;
     this.#changes++;
   }
@@ -89,7 +77,7 @@ export class Backdrop {
   }
 
   /** Brings the layer up to date; false when there is nothing on it. */
-  update(buffer: FrameBuffer, camera: Camera, theme: Theme, ratio: number, units: Units): boolean {
+  update(buffer: FrameBuffer, camera: Camera, theme: Theme, ratio: number, units: DistanceUnits): boolean {
     const { regions, within, ignore } = this.#facts;
     const hasRegions = this.regions && [regions, within, ignore].some((list) => list && list.length > 0);
     if (!buffer.geodesic && !this.#picture && !hasRegions && !this.rings) return false;
@@ -184,7 +172,7 @@ export class Backdrop {
     { scale, left, top }: Camera,
     theme: Theme,
     ratio: number,
-    units: Units,
+    units: DistanceUnits,
   ): void {
     const context = this.#context;
     const [cx, cy] = [(x - left) * scale, (y - top) * scale];

@@ -11,7 +11,7 @@ const OBJECTS_MAX = 400_000;
 const METRES_PER_DEGREE = 111_195;
 
 /** One feed's objects at one frame, ready to draw: x to the right, y down. */
-export interface Side {
+export interface DrawnSide {
   ids: string[];
   /** left, top, width, height; points have no size */
   at: Float32Array;
@@ -29,8 +29,8 @@ interface Extras {
 export interface ShownFrame {
   k: number;
   t?: number;
-  reference: Side;
-  tracker: Side;
+  reference: DrawnSide;
+  tracker: DrawnSide;
   assignment: Assigned[];
   cost: FrameCost;
   count: Count;
@@ -130,7 +130,7 @@ export class FrameBuffer {
     return { k, t, reference, tracker, assignment, cost, count, trackOf, isFalse, switched: [] };
   }
 
-  #side(objects: Array<Obj & Extras & { judged?: boolean }>, extras: Map<string, Extras>): Side {
+  #side(objects: Array<Obj & Extras & { judged?: boolean }>, extras: Map<string, Extras>): DrawnSide {
     const ids = new Array<string>(objects.length);
     const at = new Float32Array(objects.length * 4);
     const index = new Map<string, number>();

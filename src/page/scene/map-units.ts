@@ -1,12 +1,12 @@
 /** Lengths and places on Earth as people read them: metres and kilometres, or nautical miles. */
 
-export type Units = 'metres' | 'nautical miles';
+export type DistanceUnits = 'metres' | 'nautical miles';
 
 const METRES_PER_MILE = 1852;
 
 const tidy = (value: number) => String(Number(value.toPrecision(3)));
 
-export function lengthOf(metres: number, units: Units): string {
+export function lengthOf(metres: number, units: DistanceUnits): string {
   if (units === 'nautical miles') return `${tidy(metres / METRES_PER_MILE)} nmi`;
   return metres >= 1000 ? `${tidy(metres / 1000)} km` : `${tidy(metres)} m`;
 }

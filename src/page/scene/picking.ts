@@ -1,6 +1,6 @@
 /** Objects of a scene that somebody points at: which one, and what the loaded frames say of it. */
 import type { Camera } from './camera.js';
-import type { FrameBuffer, ShownFrame, Side } from './frames.js';
+import type { DrawnSide, FrameBuffer, ShownFrame } from './frames.js';
 
 /** An object that somebody has chosen. */
 export interface Chosen {
@@ -52,7 +52,14 @@ export function objectAt(frame: ShownFrame, camera: Camera, x: number, y: number
 }
 
 /** Area of a box that holds the place, squared distance of a point that is near; else infinity. */
-function sizeAt({ at }: Side, n: number, { scale, left, top }: Camera, x: number, y: number, reach: number): number {
+function sizeAt(
+  { at }: DrawnSide,
+  n: number,
+  { scale, left, top }: Camera,
+  x: number,
+  y: number,
+  reach: number,
+): number {
   const o = n * 4;
   const [dx, dy] = [x - (at[o] - left) * scale, y - (at[o + 1] - top) * scale];
   const [width, height] = [at[o + 2] * scale, at[o + 3] * scale];

@@ -9,8 +9,8 @@ import { h, setText } from '../kit/dom.js';
 import { type Theme, theme } from '../kit/theme.js';
 import { Backdrop } from './backdrop.js';
 import type { Camera } from './camera.js';
-import type { FrameBuffer, ShownFrame, Side } from './frames.js';
-import { bearingOf, lengthOf, placeOf, type Units } from './map-units.js';
+import type { DrawnSide, FrameBuffer, ShownFrame } from './frames.js';
+import { bearingOf, type DistanceUnits, lengthOf, placeOf } from './map-units.js';
 import { type Chosen, objectAt, pathOf, placesOf } from './picking.js';
 import { Atlas, type Word } from './sprites.js';
 import { Trails } from './trails.js';
@@ -25,7 +25,7 @@ export interface SceneOptions {
   marks: boolean;
   regions: boolean;
   rings: boolean;
-  units: Units;
+  units: DistanceUnits;
   /** clicked, and whether all others are hidden */
   chosen: Chosen | null;
   isolated: boolean;
@@ -293,7 +293,7 @@ export class Scene {
   }
 
   /** Solid boxes one by one, dashed ones as thin lines in one path: the fastest of each in software rendering. */
-  #objects(side: Side, colours: Theme, line: number, dashed: boolean): void {
+  #objects(side: DrawnSide, colours: Theme, line: number, dashed: boolean): void {
     const { scale, left, top } = this.camera;
     const context = this.#context;
     const colour = dashed ? colours.tracker : colours.reference;
@@ -363,7 +363,7 @@ export class Scene {
     context.stroke();
   }
 
-  #middle({ at }: Side, n: number): [number, number] {
+  #middle({ at }: DrawnSide, n: number): [number, number] {
     const { scale, left, top } = this.camera;
     const o = n * 4;
     return [Math.round((at[o] + at[o + 2] / 2 - left) * scale), Math.round((at[o + 1] + at[o + 3] / 2 - top) * scale)];
@@ -396,7 +396,7 @@ export class Scene {
     }
   }
 
-  #label({ at }: Side, n: number, key: string, words: () => Word[], halo: string, below: boolean): void {
+  #label({ at }: DrawnSide, n: number, key: string, words: () => Word[], halo: string, below: boolean): void {
     const { scale, left, top } = this.camera;
     const o = n * 4;
     const shift = at[o + 2] === 0 && at[o + 3] === 0 ? Math.round(5 * this.#ratio) : 0;
@@ -420,7 +420,7 @@ export class Scene {
       }
   }
 
-  #mark(kind: 'missed' | 'false' | 'switch', colours: Theme, side: Side, n: number): void {
+  #mark(kind: 'missed' | 'false' | 'switch', colours: Theme, side: DrawnSide, n: number): void {
     const [x, y] = this.#middle(side, n);
     const size = Math.round(22 * this.#ratio) | 1;
     this.#atlas.mark(

@@ -6,7 +6,7 @@
 
 import type { Theme } from '../kit/theme.js';
 import type { Camera } from './camera.js';
-import type { ShownFrame, Side } from './frames.js';
+import type { DrawnSide, ShownFrame } from './frames.js';
 
 const LENGTH = 42;
 const BUCKETS = 6;
@@ -97,7 +97,12 @@ export class Trails {
   }
 }
 
-function addSteps(context: CanvasRenderingContext2D, from: Side, to: Side, { scale, left, top }: Camera): void {
+function addSteps(
+  context: CanvasRenderingContext2D,
+  from: DrawnSide,
+  to: DrawnSide,
+  { scale, left, top }: Camera,
+): void {
   for (let n = 0; n < to.ids.length; n++) {
     const m = from.index.get(to.ids[n]);
     if (m === undefined) continue;

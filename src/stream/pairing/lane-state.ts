@@ -8,7 +8,7 @@ import type { Role } from '../../wire/feed.js';
 import type { Arrived, Placed } from '../../wiring/resampling.js';
 
 /** One feed as a lane sees it. */
-export interface Side {
+export interface LaneSide {
   pending: Placed[];
   /** numbering the feed is in; grows with restarts of the reference */
   epoch: number;
@@ -37,7 +37,7 @@ export interface Suspect extends Arrived {
 }
 
 /** A feed was cut off, or the evaluator was away: nobody is late until all are back. */
-export interface Resuming {
+export interface Resumption {
   sinceMs: number;
   /** feeds that have not been heard since */
   absent: Role[];
@@ -52,8 +52,8 @@ export interface Resuming {
 
 export interface LaneState {
   by: 'frame' | 'time' | null;
-  reference: Side;
-  tracker: Side;
+  reference: LaneSide;
+  tracker: LaneSide;
   /** parts that came before it was known what to pair by */
   undecided: Array<Arrived & { role: Role }>;
   /** what to add to a number of each epoch */
@@ -65,7 +65,7 @@ export interface LaneState {
   /** its parts that may still be needed, the first at or before the place up to which steps are closed */
   history: Placed[];
   silent: boolean;
-  resuming: Resuming | null;
+  resuming: Resumption | null;
   /** lateness counts from here at the earliest */
   countsFromMs: number;
   steps: number;
@@ -93,7 +93,7 @@ export interface ReportingState {
 /** before every place */
 export const LOWEST = -Number.MAX_VALUE;
 
-const newSide = (): Side => ({
+const newSide = (): LaneSide => ({
   pending: [],
   epoch: 0,
   raw: LOWEST,
@@ -134,9 +134,9 @@ export function resetPlaces(state: LaneState): void {
   state.givenUpTo = {};
 }
 
-export function closeUpTo(side: Side, x: number): void {
+export function closeUpTo(side: LaneSide, x: number): void {
   side.closedUpTo = Math.max(side.closedUpTo, x);
 }
 
-export const hasReached = (side: Side, x: number) => side.ended || side.horizon >= x;
-export const hasPassed = (side: Side, x: number) => side.ended || side.horizon > x;
+export const hasReached = (side: LaneSide, x: number) => side.ended || side.horizon >= x;
+export const hasPassed = (side: LaneSide, x: number) => side.ended || side.horizon > x;

@@ -26,11 +26,11 @@ import {
   closeUpTo,
   hasPassed,
   hasReached,
+  type LaneSide,
   type LaneState,
   LOWEST,
   newLane,
   resetPlaces,
-  type Side,
   type Suspect,
 } from './lane-state.js';
 import { agreesWithDoubted, isDoubtful, placeOf, refutesDoubted } from './numbering.js';
@@ -359,7 +359,7 @@ export class Lane {
     }
   }
 
-  #follows(side: Side, x: number): boolean {
+  #follows(side: LaneSide, x: number): boolean {
     return this.state.by === 'frame' && x === side.horizon + 1;
   }
 

@@ -9,7 +9,7 @@
  * same. So one wrong number costs one frame.
  */
 import type { Role } from '../../wire/feed.js';
-import { type LaneState, LOWEST, resetPlaces, type Side } from './lane-state.js';
+import { type LaneSide, type LaneState, LOWEST, resetPlaces } from './lane-state.js';
 
 /** between two numberings; no feed runs further ahead than this */
 const EPOCH_GAP = { frame: 1e6, time: 1e9 };
@@ -35,7 +35,7 @@ export function agreesWithDoubted(state: LaneState, role: Role, raw: number, jum
 }
 
 /** Whether a number continues from the one before the doubted one: then that was wrong. */
-export const refutesDoubted = ({ raw: before }: Side, raw: number, jump: number) => Math.abs(raw - before) <= jump;
+export const refutesDoubted = ({ raw: before }: LaneSide, raw: number, jump: number) => Math.abs(raw - before) <= jump;
 
 const otherOf = (role: Role): Role => (role === 'reference' ? 'tracker' : 'reference');
 
@@ -113,7 +113,7 @@ function dropEpochs({ reference, tracker, offsets, givenUpTo }: LaneState): void
 }
 
 /** Enters a numbering that the other feed may already be in. */
-function enter(state: LaneState, side: Side, epoch: number, raw: number): void {
+function enter(state: LaneState, side: LaneSide, epoch: number, raw: number): void {
   const { reference, tracker } = state;
   const other = side === reference ? tracker : reference;
   if (!(epoch in state.offsets) || other.epoch !== epoch) {
@@ -127,7 +127,7 @@ function enter(state: LaneState, side: Side, epoch: number, raw: number): void {
   join(state, side, epoch, raw);
 }
 
-function join(state: LaneState, side: Side, epoch: number, raw: number): void {
+function join(state: LaneState, side: LaneSide, epoch: number, raw: number): void {
   side.epoch = epoch;
   side.raw = raw;
   side.high = raw + state.offsets[epoch];

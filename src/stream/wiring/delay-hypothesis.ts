@@ -7,12 +7,12 @@ import type { Located } from '../../performance/frame.js';
 import { findDelay } from '../../performance/latency.js';
 import { planeOf, searchOf } from '../../performance/sequence.js';
 import type { PackedList } from '../../wire/objects.js';
-import { type Judge, type Sample, TRACKS_MAX, TRUTHS_MAX } from '../../wiring/agreement.js';
+import { type FeedSample, type Judge, TRACKS_MAX, TRUTHS_MAX } from '../../wiring/agreement.js';
 import { type Explanation, milli } from '../../wiring/hypotheses.js';
 import { centreOf } from '../../wiring/lag.js';
 
 /** Parts of both feeds with the same times. */
-export function explainByDelay({ reference, tracker }: Sample, judge: Judge): Explanation | null {
+export function explainByDelay({ reference, tracker }: FeedSample, judge: Judge): Explanation | null {
   const truthsAt = new Map(reference.map(({ t, objects }) => [t, objects]));
   const frames = tracker.flatMap(({ t, objects }) => {
     const truths = truthsAt.get(t);

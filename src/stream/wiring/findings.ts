@@ -10,7 +10,13 @@ import { Coverage } from '../../coverage/coverage.js';
 import type { Role } from '../../wire/feed.js';
 import { type Evidence, type Finding, type FindingName, WIRING_MISTAKES } from '../../wire/findings.js';
 import { type FeedPart, NO_OBJECTS, type PackedList, pickFrom } from '../../wire/objects.js';
-import { agreementAt, agreementOfStep, type Judge, type ReceivedPart, type Sample } from '../../wiring/agreement.js';
+import {
+  agreementAt,
+  agreementOfStep,
+  type FeedSample,
+  type Judge,
+  type ReceivedPart,
+} from '../../wiring/agreement.js';
 import { type Explanation, explain, explainByTime, milli } from '../../wiring/hypotheses.js';
 import { addLag, fitted, gapOf, type Lag, type LagSums, lagOf, lagSums, NO_LAG } from '../../wiring/lag.js';
 import type { Step } from '../pairing/step.js';
@@ -398,7 +404,7 @@ export class Findings {
     if (wiring.sampled) wiring.sampled = [];
   }
 
-  #sampleOf({ seen, sampled }: Wiring): Sample {
+  #sampleOf({ seen, sampled }: Wiring): FeedSample {
     return { reference: sampled ?? this.#reference.seen, tracker: seen };
   }
 
@@ -421,7 +427,7 @@ export class Findings {
   }
 
   /** Why feeds whose parts may meet do not agree. */
-  #explained(tracker: string, wiring: Wiring, sample: Sample, judge: Judge, found: Found, atMs: number): Found {
+  #explained(tracker: string, wiring: Wiring, sample: FeedSample, judge: Judge, found: Found, atMs: number): Found {
     const { possible, pairs, paired, unpaired } = wiring;
     const unrelated = possible >= ENOUGH && pairs <= WEAK_SHARE * possible;
     const apart = unpaired >= ENOUGH && paired < PAIRED_SHARE * (paired + unpaired);
@@ -433,7 +439,7 @@ export class Findings {
   }
 
   /** Why nothing matches or pairs, as far as one hypothesis explains it; what was found before stands until then. */
-  #cause(tracker: string, { sampled }: Wiring, sample: Sample, judge: Judge): Found {
+  #cause(tracker: string, { sampled }: Wiring, sample: FeedSample, judge: Judge): Found {
     const why = (sampled && explainByDelay(sample, judge)) ?? explain(sample, judge);
     if (!why) {
       // one that was found stays while nothing matches
@@ -450,7 +456,7 @@ export class Findings {
   }
 
   /** Objects match, but lie off along their own ways, by a frame or more. */
-  #lag(tracker: string, wiring: Wiring, sample: Sample, judge: Judge): Found {
+  #lag(tracker: string, wiring: Wiring, sample: FeedSample, judge: Judge): Found {
     if (Math.min(wiring.seen.length, sample.reference.length) < LAG_PARTS) return {};
     const name = judge.by === 'frame' ? 'frame_offset' : 'clock_offset';
     const known = this.#findings.has(keyOf(tracker, name));
@@ -473,7 +479,7 @@ export class Findings {
   }
 
   /** So far off that others than those who belong together pair. */
-  #farOff({ possible, pairs, sampled }: Wiring, sample: Sample, judge: Judge): Found {
+  #farOff({ possible, pairs, sampled }: Wiring, sample: FeedSample, judge: Judge): Found {
     if (possible < ENOUGH || pairs > POOR_SHARE * possible) return {};
     const why = sampled ? explainByDelay(sample, judge) : explainByTime(sample, judge, POOR_SHARE);
     return why ? foundBy(why) : {};
@@ -600,14 +606,14 @@ function judgeOf({ profiles, settings }: StreamPlan): Judge {
   return { distance, cutoff, by: 'frame', toleranceMs: settings.pairing.toleranceMs, exact: true };
 }
 
-function axisOf({ reference, tracker }: Sample, by: 'auto' | 'frame' | 'time'): Judge['by'] {
+function axisOf({ reference, tracker }: FeedSample, by: 'auto' | 'frame' | 'time'): Judge['by'] {
   if (by !== 'auto') return by;
   return [...reference, ...tracker].every(({ k }) => k !== undefined) ? 'frame' : 'time';
 }
 
 function unpairedEvidence(
   { paired, unpaired, ahead }: Wiring,
-  sample: Sample,
+  sample: FeedSample,
   judge: Judge,
   referenceAhead: number | undefined,
 ): Evidence {

@@ -7,12 +7,12 @@ import type { PairingSettings } from '../../config/config.js';
 import type { Role } from '../../wire/feed.js';
 import type { Evidence } from '../../wire/findings.js';
 import {
+  type FeedSample,
   gapsOf,
   type Judge,
   median,
   placeOf,
   type ReceivedPart,
-  type Sample,
   usualGap,
 } from '../../wiring/agreement.js';
 import { rounded } from '../../wiring/hypotheses.js';
@@ -32,7 +32,7 @@ const TURNING_MIN = 3;
 const RETURNS_MIN = 24;
 
 /** Frames of one feed take turns: whoever is in one of them is not in the next, and comes back after as many. */
-export function partialFrames({ reference, tracker }: Sample): Evidence | null {
+export function partialFrames({ reference, tracker }: FeedSample): Evidence | null {
   const frames = turnOf(reference);
   if (frames > 1) return { feed: 'reference', frames };
   const others = turnOf(tracker);
@@ -62,7 +62,7 @@ function turnOf(seen: readonly ReceivedPart[]): number {
 }
 
 /** The feeds have no key in common. */
-export function mixedKeys({ reference, tracker }: Sample): Evidence | null {
+export function mixedKeys({ reference, tracker }: FeedSample): Evidence | null {
   if (Math.min(reference.length, tracker.length) < KEYED_MIN) return null;
   const keys = [onlyKey(reference), onlyKey(tracker)] as const;
   return keys[0] && keys[1] && keys[0] !== keys[1] ? { reference: keys[0], tracker: keys[1] } : null;
@@ -74,7 +74,12 @@ function onlyKey(seen: readonly ReceivedPart[]): 'k' | 't' | null {
 }
 
 /** One feed is slower than the other, and is not held or interpolated in between. */
-export function rateFault(sample: Sample, by: Judge['by'], pairing: PairingSettings, tracker: string): Evidence | null {
+export function rateFault(
+  sample: FeedSample,
+  by: Judge['by'],
+  pairing: PairingSettings,
+  tracker: string,
+): Evidence | null {
   if (sampledOf(pairing, tracker) !== null || isShort(sample)) return null;
   const gap = { reference: gapOf(sample.reference, by), tracker: gapOf(sample.tracker, by) };
   const feed = gap.tracker > gap.reference ? 'tracker' : 'reference';
@@ -99,7 +104,7 @@ export function rateFault(sample: Sample, by: Judge['by'], pairing: PairingSetti
 
 /** A feed is held or interpolated, but not for as long as its parts are apart. */
 export function interpolationFault(
-  sample: Sample,
+  sample: FeedSample,
   by: Judge['by'],
   pairing: PairingSettings,
   tracker: string,
@@ -127,7 +132,7 @@ export function interpolationFault(
 /**
  * By how much the reference arrives after the tracker, for the same moment, in milliseconds; 0 when nobody can tell.
  */
-export function referenceBehindMs({ reference, tracker }: Sample, by: Judge['by']): number {
+export function referenceBehindMs({ reference, tracker }: FeedSample, by: Judge['by']): number {
   const arrived = new Map(reference.map((one) => [placeOf(one, by), one.receivedMs]));
   const behind = tracker.flatMap((one) => {
     const atMs = arrived.get(placeOf(one, by));
@@ -142,7 +147,7 @@ export function sampledOf({ heldTrackers, reference }: PairingSettings, tracker:
   return reference === 'exact' ? null : 'reference';
 }
 
-const isShort = ({ reference, tracker }: Sample) => Math.min(reference.length, tracker.length) < TIMED_MIN;
+const isShort = ({ reference, tracker }: FeedSample) => Math.min(reference.length, tracker.length) < TIMED_MIN;
 
 /** Usual distance of two parts: frames, or milliseconds. */
 const gapOf = (seen: readonly ReceivedPart[], by: Judge['by']) =>

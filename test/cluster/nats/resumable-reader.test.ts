@@ -2,7 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
 import { connectNats, type NatsConnection } from '../../../src/cluster/nats/connection.js';
-import { type Delivery, ReadingProgress, ResumableReader } from '../../../src/cluster/nats/resumable-reader.js';
+import { ReadingProgress, type ReceivedMessage, ResumableReader } from '../../../src/cluster/nats/resumable-reader.js';
 import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
 import { until } from '../../kit/system/system.js';
 
@@ -52,7 +52,7 @@ describe('a resumable reader', () => {
   };
   /** The next `count` messages; those that `concluded` names are concluded. */
   const read = async (reader: ResumableReader, count: number, concluded: (n: number) => boolean) => {
-    const read: Delivery[] = [];
+    const read: ReceivedMessage[] = [];
     for await (const delivery of reader) {
       read.push(delivery);
       if (concluded(textOf(delivery))) delivery.conclude();
@@ -60,8 +60,8 @@ describe('a resumable reader', () => {
     }
     return read;
   };
-  const textOf = ({ payload }: Delivery) => Number(new TextDecoder().decode(payload));
-  const numbers = (deliveries: Delivery[]) => deliveries.map(textOf);
+  const textOf = ({ payload }: ReceivedMessage) => Number(new TextDecoder().decode(payload));
+  const numbers = (deliveries: ReceivedMessage[]) => deliveries.map(textOf);
   const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
   it('gets what its predecessor did not conclude before anything newer', async () => {

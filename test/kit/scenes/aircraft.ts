@@ -5,7 +5,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Report, WireObject } from '../../../src/wire/objects.js';
+import type { ObjectReport, WireObject } from '../../../src/wire/objects.js';
 import { type Random, randomFrom } from '../random.js';
 
 const FILE = fileURLToPath(new URL('../../../../../shared/data/adsb-ais/OpenSky_Plane_States.csv', import.meta.url));
@@ -20,7 +20,7 @@ const DETECTED = 0.9;
 /** One state as it was sent: the time of the message, and that of the position. */
 interface Sent {
   sentS: number;
-  report: Report;
+  report: ObjectReport;
 }
 
 /** All states in the order of their messages; those without a position are left out. */
@@ -45,7 +45,7 @@ export function states(): Sent[] {
  * Where everybody is at a time, between two reports no farther apart than the greatest gap; written for tests alone.
  */
 export function resampled(sent: readonly Sent[]): (t: number) => WireObject[] {
-  const ways = new Map<string, Report[]>();
+  const ways = new Map<string, ObjectReport[]>();
   for (const { report } of sent) {
     const way = ways.get(report.id) ?? [];
     ways.set(report.id, way);

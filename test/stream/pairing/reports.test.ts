@@ -3,7 +3,7 @@
  * hand, on real aircraft; with other clocks, several references, settings that do not allow it, and interruptions.
  */
 import assert from 'node:assert/strict';
-import type { Report, WireObject } from '../../../src/wire/objects.js';
+import type { ObjectReport, WireObject } from '../../../src/wire/objects.js';
 import { pack, packReports } from '../../../src/wire/objects.js';
 import { GAP_S, hasAircraft, scans, states } from '../../kit/scenes/aircraft.js';
 import { NAME, StreamRun } from '../../kit/stream-run.js';
@@ -105,7 +105,7 @@ describe('aircraft that report themselves', () => {
 });
 
 const point = (id: string, x: number): WireObject => ({ id, point: [x, 0] });
-const report = (id: string, t: number, x: number, more: Partial<Report> = {}): Report => ({
+const report = (id: string, t: number, x: number, more: Partial<ObjectReport> = {}): ObjectReport => ({
   ...point(id, x),
   t,
   ...more,
@@ -126,7 +126,7 @@ const plain = (own: object = {}, pairing: object = {}) => ({
 
 /** Feeds that say hello, and what each says at a time in seconds. */
 class Feeds extends StreamRun {
-  say(role: 'reference' | 'tracker', name: string | null, t: number, ...reports: Report[]): void {
+  say(role: 'reference' | 'tracker', name: string | null, t: number, ...reports: ObjectReport[]): void {
     this.part(role, name, t * 1000, { objects: packReports(reports, 'point', 2), reports: true });
   }
 

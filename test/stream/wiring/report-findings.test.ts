@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Finding } from '../../../src/wire/findings.js';
-import { pack, packReports, type Report } from '../../../src/wire/objects.js';
+import { type ObjectReport, pack, packReports } from '../../../src/wire/objects.js';
 import { type Random, randomFrom } from '../../kit/random.js';
 import { NAME, StreamRun } from '../../kit/stream-run.js';
 
@@ -46,7 +46,7 @@ function watch(run: StreamRun, airspace: Airspace = {}): StreamRun {
   run.open('reference', '@adsb', START_S * 1000);
   run.open('tracker', 'radar', START_S * 1000);
   for (let s = 0; s <= SECONDS; s += scanS) {
-    const reports: Report[] = [];
+    const reports: ObjectReport[] = [];
     for (const [n, at] of craft.entries())
       for (; next[n] <= s; next[n] += 1.6 + 0.8 * random())
         reports.push({ id: `a${n}`, t: START_S + next[n], point: at(next[n]) });

@@ -11,7 +11,7 @@ import {
   countReasons,
   KNOWLEDGE,
   type Moving,
-  type Reason,
+  type NotJudgedReason,
   type Side,
   weighAltitudes,
 } from '../../../coverage/coverage.js';
@@ -27,12 +27,12 @@ import type { Progress } from '../../console/progress.js';
 import type { Beside } from '../../files/pair-reader.js';
 import { readText } from '../../files/recordings.js';
 
-export type NotJudged = Record<Side, Partial<Record<Reason, number>>>;
+export type NotJudged = Record<Side, Partial<Record<NotJudgedReason, number>>>;
 
 /** Frames whose objects carry what they cost alone, and of each why it is not judged. */
 export interface CoveredFrames {
   frames: Frame[];
-  reasons: Array<Record<Side, ReadonlyArray<Reason | null>>>;
+  reasons: Array<Record<Side, ReadonlyArray<NotJudgedReason | null>>>;
 }
 
 /** What a file of regions may say: also what a unit of altitude counts for. */
@@ -212,24 +212,24 @@ function unpaired(
   { assignment }: Pick<FrameEvaluation, 'assignment'>,
   n: number,
   side: Side,
-): Array<Reason | null> {
+): Array<NotJudgedReason | null> {
   const end = side === 'reference' ? 'truth' : 'track';
   const paired = new Set(assignment.flatMap((one) => (one.distance === null ? [] : [one[end]])));
   return reasons[n][side].filter((_, at) => !paired.has(frames[n][side][at].id));
 }
 
-function addReasons(counts: Partial<Record<Reason, number>>, reasons: Array<Reason | null>): void {
-  for (const [reason, count] of Object.entries(countReasons({ reasons })) as Array<[Reason, number]>)
+function addReasons(counts: Partial<Record<NotJudgedReason, number>>, reasons: Array<NotJudgedReason | null>): void {
+  for (const [reason, count] of Object.entries(countReasons({ reasons })) as Array<[NotJudgedReason, number]>)
     counts[reason] = (counts[reason] ?? 0) + count;
 }
 
-const totalOf = (counts: Partial<Record<Reason, number>>): number =>
+const totalOf = (counts: Partial<Record<NotJudgedReason, number>>): number =>
   Object.values(counts).reduce((sum, count) => sum + count, 0);
 
 /** What was not judged in words; nothing when everything was. */
 export function describeNotJudged(name: string, notJudged: NotJudged | undefined): string[] {
   if (!notJudged) return [];
-  const side = (what: string, counts: Partial<Record<Reason, number>>) => {
+  const side = (what: string, counts: Partial<Record<NotJudgedReason, number>>) => {
     const reasons = Object.entries(counts).map(([reason, count]) => `${whole(count)} ${reason.replace('_', ' ')}`);
     return reasons.length === 0 ? [] : [`${whole(totalOf(counts))} ${what} (${reasons.join(', ')})`];
   };

@@ -3,7 +3,7 @@
 import type { Evaluation, Frame } from '../../../metric/evaluation.js';
 import type { PerformanceNumbers } from '../../../performance/performance.js';
 import type { Totals } from '../../../scores/totals.js';
-import { crossingScene, type Fault } from '../../../simulation/walkers.js';
+import { crossingScene, type PlantedFault } from '../../../simulation/walkers.js';
 import { type SavedMoment, windowFramesOf } from '../../../wire/moment.js';
 import { shortNames } from '../../files/names.js';
 import { type Beside, type PairFrames, PairReader, type PairReading } from '../../files/pair-reader.js';
@@ -22,7 +22,7 @@ export interface SequenceTracker {
   /** what the reference sets aside in each of them, where that is asked for */
   asides?: Beside[][];
   /** what a simulated tracker does wrong on purpose */
-  faults: Fault[];
+  faults: PlantedFault[];
   /** what makes its numbers doubtful */
   warnings: string[];
   /** looks for a cause when it matches far less than the others */

@@ -13,6 +13,7 @@ import {
 import { framesFor, type PackedFrame } from '../../../metric/frame.js';
 import type { Params } from '../../../metric/params.js';
 import type { SolveOptions } from '../../../metric/solve-options.js';
+import type { RibbonRow } from '../../../report/ribbon.js';
 import { scorePacked, scoreTotals } from '../../../scores/score-window.js';
 import type { SimilarityRule } from '../../../scores/similarity.js';
 import type { Totals } from '../../../scores/totals.js';
@@ -45,17 +46,7 @@ export interface CostTimeline {
   cost: Record<keyof FrameCost, number[]>;
 }
 
-/** Who follows a truth, over time. */
-export interface RibbonRow {
-  truth: string;
-  tracks: string[];
-  /** from, to (0-based frames, both included), index into `tracks` or -1 for missed; one after the other */
-  segments: number[];
-  /** times it went from one track to another */
-  changes: number;
-}
-
-export interface Ribbon {
+export interface SequenceRibbon {
   rows: RibbonRow[];
   /** truths in all; `rows` are those with most changes */
   truthCount: number;
@@ -76,7 +67,7 @@ export interface ProfileVerdict {
   evaluation: Summary;
   /** where details are asked for */
   timeline?: CostTimeline;
-  ribbon?: Ribbon;
+  ribbon?: SequenceRibbon;
   worst?: WorstMoment[];
   /** where they are asked for */
   events?: JudgedEvent[];
@@ -97,7 +88,7 @@ const AROUND = 20;
 const NEAR = 5;
 
 /** How everything is judged. */
-export interface Terms {
+export interface JudgingTerms {
   profiles: NamedProfile[];
   solve: SolveOptions;
   /** the companion scores too */
@@ -113,7 +104,7 @@ export interface Terms {
 /** Judges one sequence under all profiles. */
 export function judge(
   { frames, places, asides }: { frames: Frame[]; places: number[]; asides?: Beside[][] },
-  { profiles, solve, scores, events, details, coverage }: Terms,
+  { profiles, solve, scores, events, details, coverage }: JudgingTerms,
 ): Verdict {
   // packed once for all who compare boxes by their overlap: the scores, and most profiles
   let packed: PackedFrame[] | null = null;
@@ -200,7 +191,7 @@ function worstOf(perFrame: Evaluation['perFrame'], frames: Frame[]): WorstMoment
   });
 }
 
-function ribbonOf(perFrame: Evaluation['perFrame'], frames: Frame[]): Ribbon {
+function ribbonOf(perFrame: Evaluation['perFrame'], frames: Frame[]): SequenceRibbon {
   const rows = new Map<string, RibbonRow>();
   const held = new Map<string, string>();
   const partners = new Map<string, string>();

@@ -6,7 +6,7 @@ import { COMPONENTS, type Obj } from '../../../metric/evaluation.js';
 import { drawChart, legend, stack } from '../../../report/chart.js';
 import { drawFilm, type FilmFrame, type FilmObject } from '../../../report/film.js';
 import { html, type Markup } from '../../../report/markup.js';
-import { type Column, drawPage, section, table, tidy } from '../../../report/page.js';
+import { drawPage, type PageColumn, section, table, tidy } from '../../../report/page.js';
 import { drawRibbon } from '../../../report/ribbon.js';
 import { SCORE_NAMES, type ScoreName } from '../../../scores/totals.js';
 import { MOMENT_FORMAT, MOMENT_VERSION, type SavedMoment } from '../../../wire/moment.js';
@@ -66,7 +66,7 @@ const warningsOf = (combined: CombinedResult[]) => [...new Set(combined.flatMap(
 
 function verdictTable(combined: CombinedResult[], over: string): Markup {
   const most = Math.max(...combined.map(({ evaluation }) => evaluation.cost.total), 1e-12);
-  const columns: Array<Column<CombinedResult>> = [
+  const columns: Array<PageColumn<CombinedResult>> = [
     { heading: 'tracker', value: ({ tracker }) => tracker, text: true },
     { heading: 'distance', value: ({ evaluation }) => tidy(evaluation.distance, 5), hint: 'smaller is better' },
     { heading: 'cost', value: ({ evaluation }) => costBar(evaluation.cost, most), text: true },
@@ -120,7 +120,7 @@ function scoresPart(combined: CombinedResult[], profile: NamedProfile): Markup |
     const place = places.get(name)![index];
     return place === distancePlaces[index] ? place : html`<strong class="bad">${place}</strong>`;
   };
-  const columns: Array<Column<Row>> = [
+  const columns: Array<PageColumn<Row>> = [
     { heading: 'tracker', value: ({ name }) => name, text: true },
     { heading: 'by TGOSPA', value: (row) => distancePlaces[scored.indexOf(row)] },
     ...RANKING_SCORES.map((name) => ({ heading: `by ${name}`, value: (row: Row) => placeCell(name, row) })),
@@ -135,7 +135,7 @@ ${table(scored, columns, { caption: 'Places by each score; bold where it differs
 function sequenceTable(study: Study, profile: NamedProfile): Markup {
   const resultOf = (sequence: string, tracker: string) =>
     study.results.find((one) => one.sequence === sequence && one.tracker === tracker && one.profile === profile);
-  const columns: Array<Column<string>> = [
+  const columns: Array<PageColumn<string>> = [
     { heading: 'sequence', value: (sequence) => sequence, text: true },
     ...study.trackers.map((tracker) => ({
       heading: tracker,

@@ -15,16 +15,16 @@ import { type FilePair, PairReader, type PairReading } from '../../files/pair-re
 import { neighbourWarnings } from '../sequence/neighbours.js';
 import { warningsIn } from '../sequence/sequence.js';
 import {
+  type JudgingTerms,
   judge,
   type NamedProfile,
   type ProfileVerdict,
   type Summary,
-  type Terms,
   type Verdict,
 } from '../sequence/verdict.js';
 
 /** What all pairs of a study have in common. */
-export interface StudyTerms extends Terms {
+export interface StudyTerms extends JudgingTerms {
   reading: PairReading;
 }
 
@@ -61,7 +61,7 @@ export interface Task {
   index: number;
   pair: FilePair;
 }
-export type Answer = { index: number } & (
+export type TaskAnswer = { index: number } & (
   | { verdict: Verdict; notes: string[]; problems?: undefined }
   | { problems: Problem[] }
 );
@@ -95,7 +95,7 @@ export async function runStudy(
   const answers = await answersTo(cells, terms, threads ?? threadsFor(cells), watch);
   const problems = answers.flatMap((answer) => answer.problems ?? []);
   if (problems.length > 0) throw new InputError(withoutRepeats(problems));
-  const verdicts = answers as Array<Extract<Answer, { verdict: Verdict }>>;
+  const verdicts = answers as Array<Extract<TaskAnswer, { verdict: Verdict }>>;
   const common = files.sequences
     .filter(({ trackers }) => trackers.every((one) => one !== null))
     .map(({ name }) => name);
@@ -211,8 +211,13 @@ export function sumOf(parts: Summary[], exponent: number): Summary {
 }
 
 /** Assigns the cells to threads, one at a time each, and collects their answers in the order of the cells. */
-async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, watch?: StudyWatch): Promise<Answer[]> {
-  const answers: Answer[] = new Array(cells.length);
+async function answersTo(
+  cells: Cell[],
+  terms: StudyTerms,
+  threadsMax: number,
+  watch?: StudyWatch,
+): Promise<TaskAnswer[]> {
+  const answers: TaskAnswer[] = new Array(cells.length);
   const tasks = cells.map(({ pair }, index): Task => ({ index, pair })).values();
   watch?.begin({ label: 'tracker on sequence', step: 1, steps: 1, total: cells.length, unit: 'pairs' });
   const length = Math.max(1, Math.min(threadsMax, cells.length));
@@ -225,7 +230,7 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
     return answers;
   }
   const workers = Array.from({ length }, () => startThread(terms));
-  const collect = (answer: Answer) => {
+  const collect = (answer: TaskAnswer) => {
     answers[answer.index] = answer;
     watch?.tick();
   };
@@ -238,7 +243,7 @@ async function answersTo(cells: Cell[], terms: StudyTerms, threadsMax: number, w
 }
 
 /** What reads and judges one pair of files after the other, in any thread. */
-export function answering(terms: StudyTerms): (task: Task) => Answer {
+export function answering(terms: StudyTerms): (task: Task) => TaskAnswer {
   const reader = new PairReader(terms.reading);
   return ({ index, pair }) => {
     try {
@@ -260,14 +265,14 @@ function startThread(terms: StudyTerms): Worker {
 }
 
 /** Gives a thread one task after the other until there are none left. */
-function runTasks(worker: Worker, tasks: Iterator<Task>, collect: (answer: Answer) => void): Promise<void> {
+function runTasks(worker: Worker, tasks: Iterator<Task>, collect: (answer: TaskAnswer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const assign = () => {
       const { value, done } = tasks.next();
       if (done) resolve();
       else worker.postMessage(value);
     };
-    worker.on('message', (answer: Answer) => {
+    worker.on('message', (answer: TaskAnswer) => {
       collect(answer);
       assign();
     });

@@ -31,7 +31,7 @@ interface Heard {
 
 const NOTHING: CellValue = { revision: 0, bytes: new Uint8Array(0) };
 
-export class Board {
+export class Directory {
   readonly #leases = new Map<string, CellValue>();
   readonly #members = new Map<string, Heard>();
   readonly #over = new AbortController();

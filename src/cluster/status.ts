@@ -24,13 +24,13 @@ export interface ProcessStanding {
   url: string;
 }
 
-export interface Census {
+export interface ClusterStatus {
   processes: ProcessStanding[];
   partitions: PartitionStanding[];
 }
 
 /** `pauseMs`: between the two looks; whoever lives has written in this time. */
-export async function takeCensus(layout: Layout, pauseMs: number, signal: AbortSignal): Promise<Census> {
+export async function readClusterStatus(layout: Layout, pauseMs: number, signal: AbortSignal): Promise<ClusterStatus> {
   const { partitions } = layout.settings;
   const numbers = Array.from({ length: partitions }, (_, partition) => partition);
   const ids = (await subjectsOf(layout.connection, layout.leaseStream, layout.memberSubject('*'))).map(
