@@ -14,7 +14,7 @@ import { crowd } from '../bench/crowd.js';
 import { randomCase } from '../kit/metric/scenes.js';
 import { close, verify } from '../kit/metric/verifier.js';
 import { randomFrom } from '../kit/random.js';
-import { skipInFastRun } from '../kit/system/system.js';
+import { drawn, skipInFastRun } from '../kit/system/system.js';
 import { quarry } from './hunt/hunt.js';
 
 const knownCases = (file: string): { frames: Frame[]; params: Params }[] =>
@@ -26,9 +26,14 @@ const ENDLESS = Number.POSITIVE_INFINITY;
 const isRounding = ({ solver, gap }: Evaluation) => solver.open === 0 && gap < 1e-8;
 
 /** Whether the report keeps what it says; returns the optimum. */
-function isBetweenBounds(report: Evaluation, held: Frame[], params: Params, place: string): Evaluation {
+function isBetweenBounds(
+  report: Evaluation,
+  held: Frame[],
+  params: Params,
+  place: string,
+  optimum = evaluate(held, params, { exactness: 'force' }),
+): Evaluation {
   verify(report, held, params, place);
-  const optimum = evaluate(held, params, { exactness: 'force' });
   assert.ok(
     report.lowerBound <= optimum.cost.total * (1 + 1e-9) + 1e-12,
     `${place}: bound ${report.lowerBound} above the optimum ${optimum.cost.total}`,
@@ -77,20 +82,20 @@ describe('a push that is out of time', () => {
   });
   it('reports an assignment, a bound below the optimum and a gap, and recovers', () => {
     let open = 0;
-    for (let seed = 1; seed <= 40; seed++) {
+    for (let seed = 1; seed <= drawn(40); seed++) {
       const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 24 });
       open += cutAtRandom(frames, params, [5, 9, 16][seed % 3], seed);
     }
-    assert.ok(open > 100, `only ${open} reports were cut`);
+    assert.ok(open > drawn(100), `only ${open} reports were cut`);
   });
 
   it('does so where everything ties', () => {
     let open = 0;
-    for (let seed = 500; seed < 530; seed++) {
+    for (let seed = 500; seed < 500 + drawn(30); seed++) {
       const { frames, params, windowFrames } = quarry(seed);
       open += cutAtRandom(frames.slice(0, 25), params, windowFrames, seed);
     }
-    assert.ok(open > 50, `only ${open} reports were cut`);
+    assert.ok(open > drawn(50), `only ${open} reports were cut`);
   });
 
   it('does so for detections without identities', () => {
@@ -114,16 +119,16 @@ describe('a push that is out of time', () => {
 
   it('does so under time weights', () => {
     let open = 0;
-    for (let seed = 1; seed <= 20; seed++) {
+    for (let seed = 1; seed <= drawn(20); seed++) {
       const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 24 });
       open += cutAtRandom(frames, { ...params, weights: { forgetting: 0.9 } }, 9, seed, 10);
     }
-    assert.ok(open > 20, `only ${open} reports were cut`);
+    assert.ok(open > drawn(20), `only ${open} reports were cut`);
   });
 
   it('does so by the program alone, sliding and from scratch, with time weights and without', () => {
     let open = 0;
-    for (let seed = 1; seed <= 12; seed++) {
+    for (let seed = 1; seed <= drawn(12); seed++) {
       const { frames, params } = randomCase(seed, { truthCount: 5, frameCount: 24 });
       const judged = seed % 3 === 0 ? { ...params, weights: { forgetting: 0.9 } } : params;
       const options: SolveOptions = { exactness: 'force', solver: 'lp' };
@@ -135,14 +140,14 @@ describe('a push that is out of time', () => {
         options.budgetMs = patient ? ENDLESS : (k % 7) / 50;
         const report = window.push(frame);
         const whole = evaluate(held, judged, options);
-        isBetweenBounds(report, held, judged, place);
-        isBetweenBounds(whole, held, judged, place);
+        const optimum = isBetweenBounds(report, held, judged, place);
+        isBetweenBounds(whole, held, judged, place, optimum);
         if (patient) assert.ok(report.exact && whole.exact, `${place}: there was enough`);
         else if (!report.exact) open++;
       });
       window.dispose();
     }
-    assert.ok(open > 20, `only ${open} reports were cut`);
+    assert.ok(open > drawn(20), `only ${open} reports were cut`);
   });
 
   it('does so when branch and bound has no nodes', () => {

@@ -45,7 +45,7 @@ describe('what has settled', () => {
   });
 
   it('is the offline metric at the end when the window holds everything and nothing settles before', () => {
-    for (let seed = 50; seed < 75; seed++) {
+    for (let seed = 50; seed < 50 + drawn(25); seed++) {
       const { frames, params: own } = randomCase(seed);
       const window = new SlidingWindow({ ...own, windowFrames: frames.length + 3, settleFrames: frames.length });
       const early = new SlidingWindow({ ...own, windowFrames: frames.length });
@@ -69,7 +69,7 @@ describe('what has settled', () => {
 
   it('is bounded from below and above by the lifetime bounds', function () {
     skipInFastRun(this);
-    for (let seed = 100; seed < 160; seed++) {
+    for (let seed = 100; seed < 100 + drawn(60); seed++) {
       // no id returns that was in none of the last 5 frames: then it would be a new trajectory
       const { frames, params: own } = randomCase(seed, { frameCount: 20 });
       const window = new SlidingWindow({ ...own, windowFrames: 6 });

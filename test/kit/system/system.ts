@@ -31,8 +31,11 @@ export function skipInFastRun(test: Mocha.Context): void {
 export const seedsTo = (all: number, inFastRun: number): number[] =>
   Array.from({ length: isFastRun ? inFastRun : all }, (_, n) => n + 1);
 
-/** How many of `all` draws a test makes: `npm test` all of them, `npm run test:fast` a quarter. */
-export const drawn = (all: number): number => (isFastRun ? Math.ceil(all / 4) : all);
+/** Part of the draws that tests make: `npm test` half, `test:fast` a quarter, TGOSPA_TEST_DRAWS=all all of them. */
+const SHARE = isFastRun ? 1 / 4 : process.env.TGOSPA_TEST_DRAWS === 'all' ? 1 : 1 / 2;
+
+/** How many of `all` draws a test makes. */
+export const drawn = (all: number): number => Math.ceil(all * SHARE);
 
 /** Of many cases of one kind, those a test looks at: `npm test` all, `npm run test:fast` every fourth. */
 export const someOf = <T>(cases: readonly T[]): readonly T[] =>
