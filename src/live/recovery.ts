@@ -15,6 +15,7 @@ import type { LiveLogger } from './logger.js';
 import type { OpenFeeds } from './open-feeds.js';
 import { completeRecord, completeState } from './restoration.js';
 import type { Published, Streams } from './streams.js';
+import { costOf } from './turns.js';
 
 /** What heavy streams make of the records that are applied to them. */
 interface Results {
@@ -30,6 +31,9 @@ export interface Opening {
   /** records of all streams that the next one who opens it may have to repeat; as many as come unless given */
   replayRecords?: number;
 }
+
+/** objects that are read before they are applied, stream by stream: some ten megabytes */
+const GATHERED_OBJECTS = 200_000;
 
 export class Recovery {
   readonly #startedMs = performance.now();
@@ -61,7 +65,8 @@ export class Recovery {
     await this.#replayRecords(keep);
     if (complete) await this.streams.restored();
     subscription.unsubscribe();
-    return unpublished;
+    // streams were worked off one after the other; the order is that of the log
+    return unpublished.sort((a, b) => a.position - b.position);
   }
 
   async #restoreSnapshots(): Promise<void> {
@@ -73,17 +78,30 @@ export class Recovery {
   }
 
   async #replayRecords(publish: (published: Published) => void): Promise<void> {
-    const { streams } = this;
+    let gathered = 0;
     for await (const stored of this.log.records()) {
       const { position, record } = completeRecord(stored);
       this.#position = position;
-      if (streams.readsItself(record.stream, position)) continue;
-      for (const events of streams.apply(streams.enqueue(position, [record]))) publish({ position, events });
-      await streams.caughtUp(record.stream);
+      if (this.streams.readsItself(record.stream, position)) continue;
+      this.streams.enqueue(position, [record]);
+      gathered += costOf(record);
+      if (gathered < GATHERED_OBJECTS) continue;
+      await this.#applyGathered(publish);
+      gathered = 0;
+    }
+    await this.#applyGathered(publish);
+    for (const damage of this.log.damage) this.logger.error('data_damaged', { ...damage });
+    await this.streams.drained();
+  }
+
+  /** Nobody waits for a single record here, so each stream has all of its own at once. */
+  async #applyGathered(publish: (published: Published) => void): Promise<void> {
+    const { streams } = this;
+    for (const events of streams.apply(streams.byStream())) {
+      publish({ position: streams.applyingPosition, events });
       await this.#pause();
     }
-    for (const damage of this.log.damage) this.logger.error('data_damaged', { ...damage });
-    await streams.drained();
+    for (const { name } of streams) await streams.caughtUp(name);
   }
 
   /** Others have their turn after each slice: the port is open. */

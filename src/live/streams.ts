@@ -168,6 +168,11 @@ export class Streams implements ThreadOwner {
     return this.#turns;
   }
 
+  /** All that waits, one stream after the other: what a stream knows is then in the processor's cache. */
+  byStream(): Iterable<Queued> {
+    return this.#turns.inTurnsOf(Number.POSITIVE_INFINITY);
+  }
+
   /** Applies records, those of a stream in order, and yields the events of each step. */
   *apply(queue: Iterable<Queued>): Generator<LiveEvent[]> {
     const { mark } = this.#parts;

@@ -53,11 +53,18 @@ export class Turns<T extends Waiting> implements Iterable<T> {
     return line?.records[line.head]?.position ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Gives out what waits, also what comes meanwhile. Whoever asks for the next one has applied the one before. */
-  *[Symbol.iterator](): Generator<T> {
+  [Symbol.iterator](): Generator<T> {
+    return this.inTurnsOf(TURN_OBJECTS);
+  }
+
+  /**
+   * Gives out what waits, also what comes meanwhile, so many objects of a stream at a time. Whoever asks for the next
+   * one has applied the one before.
+   */
+  *inTurnsOf(objects: number): Generator<T> {
     for (let next = this.#lines.entries().next(); !next.done; next = this.#lines.entries().next()) {
       const [stream, line] = next.value;
-      line.deficit += TURN_OBJECTS;
+      line.deficit += objects;
       while (line.head < line.records.length && line.deficit > 0) {
         this.#current = line.records[line.head++];
         line.deficit -= costOf(this.#current.record);
@@ -71,6 +78,6 @@ export class Turns<T extends Waiting> implements Iterable<T> {
   }
 }
 
-/** Whatever is wrong with a record shows when it is applied, and is dealt with there. */
-const costOf = (record: LogRecord): number =>
+/** In objects. Whatever is wrong with a record shows when it is applied, and is dealt with there. */
+export const costOf = (record: LogRecord): number =>
   1 + (record.kind === 'part' ? (record.part?.objects?.ids?.length ?? 0) : 0);
