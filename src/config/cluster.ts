@@ -95,6 +95,12 @@ export const cluster = (context: Context) =>
         'frames of all streams of a partition within which each is snapshotted, as long as there are at most 200 streams; a takeover repeats about half of them: more snapshots for a shorter takeover',
         'frames',
       ),
+      warmUpFrames: field(
+        count(0),
+        2000,
+        'frames of a made-up stream that an evaluator judges while it owns nothing, so that its code is compiled when it takes something over; 0: none',
+        'frames',
+      ),
       heldBatches: field(
         count(),
         5000,

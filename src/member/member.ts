@@ -45,6 +45,7 @@ import { Membership } from './membership.js';
 import { OwnedPartition } from './owned-partition.js';
 import { Ownership } from './ownership.js';
 import type { SharedNote } from './shared-note.js';
+import { warmUp } from './warm-up.js';
 import { Writers } from './writers.js';
 
 export interface MemberParts {
@@ -208,6 +209,9 @@ export class Member implements Cores {
     const [layout, writers, id] = [this.#layout, this.#writers, this.id];
     const onEvent = (event: LiveEvent) => this.#ownEvent(event);
     const silenceMs = (process: string) => (process === id ? 0 : this.#directory.silenceMs(process));
+    const idle = new AbortController();
+    this.#cleanUp.push(() => idle.abort());
+    void this.#warmUp(idle.signal);
     return Ownership.start({
       id,
       settings: config.cluster!,
@@ -215,11 +219,27 @@ export class Member implements Cores {
       directory: this.#directory,
       logger,
       meters: this.#meters,
-      open: (partition) =>
-        OwnedPartition.open(partition, { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs }),
+      open: (partition) => {
+        idle.abort();
+        const parts = { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs };
+        return OwnedPartition.open(partition, parts);
+      },
       gained: (owned) => this.#gained(owned),
       lost: ({ partition }) => this.#lost(partition),
     });
+  }
+
+  /** While it owns nothing. */
+  async #warmUp(signal: AbortSignal): Promise<void> {
+    const { config, logger } = this.#parts;
+    const began = performance.now();
+    try {
+      const frames = await warmUp(config, config.cluster!.warmUpFrames, signal);
+      if (!signal.aborted) logger.info('evaluator_warm', { frames, ms: Math.round(performance.now() - began) });
+    } catch (error) {
+      // it is only slower
+      logger.warn('evaluator_cold', { error });
+    }
   }
 
   #gained({ live }: OwnedPartition): void {

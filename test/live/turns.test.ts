@@ -41,6 +41,18 @@ describe('turns', () => {
     assert.equal(count, position);
   });
 
+  it('gives out one stream after the other where nobody waits', () => {
+    const turns = new Turns();
+    for (let position = 1; position <= 60; position++) turns.add(part(`s${position % 3}`, position));
+    const order = [...turns.inTurnsOf(Number.POSITIVE_INFINITY)];
+    const streams = order.map(({ record }) => record.stream);
+    assert.equal(streams.filter((stream, n) => stream !== streams[n - 1]).length, 3);
+    assert.deepEqual(
+      order.filter(({ record }) => record.stream === 's1').map(({ position }) => position),
+      Array.from({ length: 20 }, (_, n) => 3 * n + 1),
+    );
+  });
+
   it('shares objects, not records', () => {
     const turns = new Turns();
     for (let position = 1; position <= 100; position++) turns.add(part('large', position, 199));
