@@ -4,15 +4,13 @@
  * written down as firing before it is sent. Whoever goes on from what was written down sends again what was not known
  * to have arrived: an alert may come twice when its sender is killed at that moment, but is not lost.
  */
-import { type Config, matchesPattern, type Receiver } from '../config/config.js';
+import { type Config, matchesPattern, RECEIVER_SIGNALS, type Receiver } from '../config/config.js';
 import type { Logger } from '../telemetry/logger.js';
 import type { NotificationCounts } from '../telemetry/spec.js';
 import type { OpenIncident } from '../wire/incidents.js';
-import { type Alert, alertmanagerMessage, groupLabelsOf, resolved, webhookMessage } from './alert.js';
+import { type Alert, resolved } from './alert.js';
 import type { Wanted } from './announcer.js';
-
-/** Signals that a receiver chooses from; it hears of the others whatever it chose. */
-const SPIKE_SIGNALS: readonly string[] = ['missed', 'false', 'switch', 'localization'];
+import { RECEIVER_KINDS, type ReceiverKind } from './receiver-kinds.js';
 
 export interface DeliveryParts {
   settings: Config['notify'];
@@ -28,18 +26,20 @@ export class Delivery {
   #queue: Alert[] = [];
   /** firing alerts that the receiver knows of, or may know of */
   readonly #firing = new Map<string, Alert>();
-  /** when a webhook was last told of what fires, epoch milliseconds */
+  /** when it was last told of what fires, epoch milliseconds */
   readonly #toldMs = new Map<string, number>();
   #failures = 0;
   #retry: NodeJS.Timeout | null = null;
   #sending: Promise<void> | null = null;
   readonly #abort = new AbortController();
+  readonly #kind: ReceiverKind;
 
   constructor(
     readonly receiver: Receiver,
     readonly parts: DeliveryParts,
     firing: Alert[],
   ) {
+    this.#kind = RECEIVER_KINDS[receiver.type];
     for (const alert of firing) this.#firing.set(alert.key, alert);
   }
 
@@ -48,8 +48,9 @@ export class Delivery {
   }
 
   wants({ stream, signals }: OpenIncident): boolean {
-    const wanted: readonly string[] = this.receiver.signals;
-    const telling = signals.some(({ signal }) => wanted.includes(signal) || !SPIKE_SIGNALS.includes(signal));
+    const chosen: readonly string[] = this.receiver.signals;
+    const notChosen: readonly string[] = RECEIVER_SIGNALS.filter((signal) => !chosen.includes(signal));
+    const telling = signals.some(({ signal }) => !notChosen.includes(signal));
     return telling && this.receiver.streams.some((pattern) => matchesPattern(pattern, stream));
   }
 
@@ -78,11 +79,11 @@ export class Delivery {
     return this.#queue.findLast((alert) => alert.key === key) ?? this.#firing.get(key);
   }
 
-  /** Words that have changed go out with the next repetition; a webhook is reminded now and then. */
+  /** Words that have changed go out with the next repetition; who does not forget is reminded now and then. */
   #renew(known: Alert, alert: Alert, silently: boolean, nowMs: number): void {
     known.annotations = alert.annotations;
     if (known.unsure && !silently && !this.#queue.includes(known)) this.#enqueue(known);
-    if (this.receiver.type === 'alertmanager' || silently) return;
+    if (this.#kind.forgets || silently) return;
     const toldMs = this.#toldMs.get(alert.key);
     if (toldMs === undefined) this.#toldMs.set(alert.key, nowMs);
     else if (nowMs - toldMs >= this.parts.settings.remindMs && !this.#queue.includes(known)) {
@@ -97,9 +98,8 @@ export class Delivery {
     this.#toldMs.delete(key);
   }
 
-  /** An Alertmanager forgets what is not sent again. */
   repeat(): void {
-    if (this.receiver.type !== 'alertmanager') return;
+    if (!this.#kind.forgets) return;
     const waiting = new Set(this.#queue.map(({ key }) => key));
     for (const [key, alert] of this.#firing) if (!waiting.has(key)) this.#enqueue(alert);
   }
@@ -145,11 +145,10 @@ export class Delivery {
   #nextBatch(): Alert[] {
     const batch: Alert[] = [];
     const keys = new Set<string>();
-    const groupOf = (alert: Alert) => JSON.stringify(groupLabelsOf(alert));
-    const first = groupOf(this.#queue[0]);
+    const group = this.#kind.groupOf(this.#queue[0]);
     for (const alert of this.#queue) {
       const { key } = alert;
-      const fits = this.receiver.type === 'alertmanager' || groupOf(alert) === first;
+      const fits = this.#kind.groupOf(alert) === group;
       if (!fits || keys.has(key) || batch.length === this.parts.settings.batchAlerts) break;
       keys.add(key);
       batch.push(alert);
@@ -198,18 +197,16 @@ export class Delivery {
     } catch (error) {
       return { message: `it cannot be written down: ${(error as Error).message}`, temporary: true };
     }
-    const { url, type, name, token } = this.receiver;
-    const isAlertmanager = type === 'alertmanager';
-    const message = isAlertmanager ? alertmanagerMessage(batch) : webhookMessage(name, batch, this.parts.pageUrl);
+    const { url, name, token } = this.receiver;
     try {
-      const response = await fetch(isAlertmanager ? `${url.replace(/\/+$/, '')}/api/v2/alerts` : url, {
+      const response = await fetch(this.#kind.address(url), {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
           'user-agent': 'tgospa-live',
           ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         },
-        body: JSON.stringify(message),
+        body: JSON.stringify(this.#kind.message(batch, name, this.parts.pageUrl)),
         redirect: 'manual',
         signal: AbortSignal.any([this.#abort.signal, AbortSignal.timeout(this.parts.settings.timeoutMs)]),
       });

@@ -32,7 +32,7 @@ export { isLoopback, matchesPattern, type TokenRole, tokenSecrets } from './acce
 export { clusterPassword } from './cluster.js';
 export { exampleYaml } from './example.js';
 export { ConfigError, type ConfigProblem, describeProblem, formatPath } from './mistakes.js';
-export { notifyReceivers, notifySecrets, type Receiver } from './notify.js';
+export { notifyReceivers, notifySecrets, RECEIVER_SIGNALS, type Receiver } from './notify.js';
 export {
   type Config,
   type CoverageSettings,

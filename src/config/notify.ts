@@ -7,6 +7,9 @@ import { z } from 'zod';
 import { SIGNALS } from '../spikes/signals.js';
 import { type Context, count, faultOf, field, name, positive, section } from './fields.js';
 
+/** What a receiver chooses from; it is told of other signals whatever it chose. */
+export const RECEIVER_SIGNALS = SIGNALS;
+
 const LABEL_PATTERN = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
 const text = (description: string) => z.string().min(1).optional().meta({ description });
@@ -32,7 +35,7 @@ const receiver = (context: Context) =>
       tokenEnv: text('environment variable that holds a bearer token for the receiver'),
       tokenFile: text('file that holds a bearer token on its first line'),
       streams: field(patterns(), ['*'], 'streams it is told about; * stands for any characters'),
-      signals: field(z.array(z.enum(SIGNALS)).min(1), [...SIGNALS], 'signals it is told about'),
+      signals: field(z.array(z.enum(RECEIVER_SIGNALS)).min(1), [...RECEIVER_SIGNALS], 'signals it is told about'),
       labels: field(labels(), {}, 'labels added to every alert, for routing'),
     })
     .superRefine((entry, issue) => {

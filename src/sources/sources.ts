@@ -17,30 +17,32 @@ interface SourcesParts {
   meters: Meters;
 }
 
+type Settings = Config['sources'];
+/** the sections of `sources` that are lists */
+type ConfiguredKind = {
+  [Key in keyof Settings]: Settings[Key] extends readonly unknown[] ? Key : never;
+}[keyof Settings];
+type SourceClass<Kind extends ConfiguredKind> = new (settings: Settings[Kind][number], parts: SourceParts) => Source;
+
+/** The compiler asks for an entry when the configuration has another kind. */
+const KINDS: { [Kind in ConfiguredKind]: () => Promise<SourceClass<Kind>> } = {
+  mqtt: async () => (await import('./mqtt.js')).MqttSource,
+  nats: async () => (await import('./nats.js')).NatsSource,
+  rosbridge: async () => (await import('./rosbridge.js')).RosbridgeSource,
+  tail: async () => (await import('./tail.js')).TailSource,
+};
+
 /** Starts every source; none waits for its connection. */
 export async function startSources({ meters, ...rest }: SourcesParts): Promise<Source> {
-  const { mqtt, nats, rosbridge, tail } = rest.config.sources;
-  const parts = (name: string, kind: SourceKind): SourceParts => ({
-    ...rest,
-    meter: meters.openSource(name, kind),
-  });
   const running: Source[] = [];
-  if (mqtt.length > 0) {
-    const { MqttSource } = await import('./mqtt.js');
-    running.push(...mqtt.map((settings) => new MqttSource(settings, parts(settings.name, 'mqtt'))));
-  }
-  if (nats.length > 0) {
-    const { NatsSource } = await import('./nats.js');
-    running.push(...nats.map((settings) => new NatsSource(settings, parts(settings.name, 'nats'))));
-  }
-  if (rosbridge.length > 0) {
-    const { RosbridgeSource } = await import('./rosbridge.js');
-    running.push(...rosbridge.map((settings) => new RosbridgeSource(settings, parts(settings.name, 'rosbridge'))));
-  }
-  if (tail.length > 0) {
-    const { TailSource } = await import('./tail.js');
-    running.push(...tail.map((settings) => new TailSource(settings, parts(settings.name, 'tail'))));
-  }
+  const start = async <Kind extends ConfiguredKind & SourceKind>(kind: Kind) => {
+    const configured: readonly Settings[Kind][number][] = rest.config.sources[kind];
+    if (configured.length === 0) return;
+    const KindOfSource: SourceClass<Kind> = await KINDS[kind]();
+    for (const settings of configured)
+      running.push(new KindOfSource(settings, { ...rest, meter: meters.openSource(settings.name, kind) }));
+  };
+  for (const kind of Object.keys(KINDS) as ConfiguredKind[]) await start(kind);
   return {
     stop: async () => {
       await Promise.all(running.map((source) => source.stop()));
