@@ -20,7 +20,7 @@ const WITH_PROGRAMS = ['system', 'docker'];
 /** What takes longest, file by file: in turn those that mostly wait for other programs, and those that compute. */
 const LONGEST = [
   ...['system/alerts/alerting', 'stream/wiring/findings', 'system/recovery', 'cores/cores'],
-  ...['system/wiring', 'system/crash', 'system/outages', 'stream/thread-trouble'],
+  ...['system/wiring', 'system/crash', 'system/outages', 'live/life-cycle'],
   ...['system/page/page', 'commands/demo-walkers', 'commands/demo', 'stream/pairing/reports'],
   ...['system/cluster/cluster', 'simulator/simulation', 'docker/docker', 'system/misfortune', 'cores/view'],
 ];

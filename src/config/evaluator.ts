@@ -46,9 +46,6 @@ export const data = section(
   'the embedded store',
 );
 
-/** threads of heavy streams, unless the configuration says how many */
-export const THREADS_MAX = 8;
-
 export const evaluation = section(
   {
     workers: field(
@@ -68,16 +65,11 @@ export const evaluation = section(
       'a solve is cut after so much work; its report is then marked, and nothing of it is counted or alarmed upon; null: half of the time between two frames, shared with the other streams of its thread',
       'milliseconds',
     ),
-    inlineMs: field(
+    heavyMs: field(
       z.number().min(0),
       4,
-      'a stream is heavy, and evaluated in a thread beside the others, once a solve has needed as much work as this',
+      'a stream is heavy once a solve has needed more work than this; heavy streams share the time of their thread equally',
       'milliseconds',
-    ),
-    threads: field(
-      count(0).nullable(),
-      null,
-      `how many threads there may be for heavy streams, where there are no workers; null: one per core but one, at most ${THREADS_MAX}; 0: none`,
     ),
     auditEvery: field(
       count(0),

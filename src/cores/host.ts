@@ -332,7 +332,7 @@ function addGauges(each: StorageGauges[]): StorageGauges {
     damagedPlaces: sum('damagedPlaces'),
     queuedRecords: sum('queuedRecords'),
     backlogRecords: sum('backlogRecords'),
-    threadStreams: sum('threadStreams'),
+    heavyStreams: sum('heavyStreams'),
     commitMs: Math.max(0, ...of('commitMs')),
     oldestMs:
       Math.min(...of('oldestMs').filter((ms) => ms > 0), Number.POSITIVE_INFINITY) % Number.POSITIVE_INFINITY || 0,

@@ -10,6 +10,6 @@ export function shareOf(config: Config, dir: string, workers: number): Config {
   return {
     ...config,
     data: { ...data, dir, maxBytes: divided(data.maxBytes), queueMaxBytes: divided(data.queueMaxBytes) },
-    evaluation: { ...evaluation, threads: 0, backlogFrames: divided(evaluation.backlogFrames) },
+    evaluation: { ...evaluation, backlogFrames: divided(evaluation.backlogFrames) },
   };
 }

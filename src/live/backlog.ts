@@ -1,7 +1,7 @@
 /**
  * Durable records that are not applied yet, and the acks that wait until there are fewer of them: that is how a slow
- * evaluation slows its senders down. Streams in this thread share one backlog; a heavy stream has its own, so that it
- * holds up nobody but itself.
+ * evaluation slows its senders down. All streams share one backlog but for those that
+ * are being rebuilt: such a one holds up nobody but itself.
  */
 
 /** acks released for each record that is applied: senders must not come back all at once */

@@ -46,7 +46,7 @@ export class Deadlines {
   readonly #heldUntilMs = new Map<string, number>();
 
   constructor(
-    readonly streams: Iterable<RunningStream> & Pick<Streams, 'holdsAcks'>,
+    readonly streams: Iterable<RunningStream> & Pick<Streams, 'holdsAcks' | 'heavy'>,
     readonly feeds: OpenFeeds,
     readonly log: DurableLog,
     readonly settings: Pick<Config['evaluation'], 'idleCheckMs' | 'tickMs' | 'unreadMaxMs'>,
@@ -85,7 +85,7 @@ export class Deadlines {
     const checkIdle = nowMs - this.#idleCheckedMs >= this.settings.idleCheckMs;
     if (checkIdle) this.#idleCheckedMs = nowMs;
     const records: LogRecord[] = [];
-    const share = this.#shareHere();
+    const share = this.#fairShare();
     const isSlow = this.#isDiskSlow(nowMs);
     for (const stream of this.streams) {
       const isHeld = this.#areAcksHeld(stream.name, nowMs);
@@ -120,11 +120,9 @@ export class Deadlines {
     return nowMs < (this.#heldUntilMs.get(stream) ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Streams that need much share this thread equally, in powers of two, so that one more changes little. */
-  #shareHere(): number {
-    let count = 0;
-    for (const { shareHere } of this.streams) if (shareHere !== undefined) count++;
-    return count === 0 ? 1 : 2 ** -Math.ceil(Math.log2(count));
+  /** Heavy streams share this thread equally, in powers of two, so that one more changes little. */
+  #fairShare(): number {
+    return 2 ** -Math.ceil(Math.log2(Math.max(1, this.streams.heavy)));
   }
 
   /** A feed that always sends as much as it may must not keep the others of its stream from being missed. */
@@ -163,7 +161,7 @@ function dueOf(stream: RunningStream, nowMs: number, checkIdle: boolean, fair: n
   const common = { stream: stream.name, atMs: nowMs };
   const tracker = checkIdle ? stream.idle(nowMs) : undefined;
   if (tracker !== undefined) return { kind: 'retire', ...common, tracker };
-  const { shareHere = fair, newShare: share = shareHere === fair ? undefined : fair } = stream;
-  if (share !== undefined) return { kind: 'tick', ...common, share };
+  const { share = fair } = stream;
+  if (share !== fair) return { kind: 'tick', ...common, share: fair };
   return stream.deadline() <= nowMs ? { kind: 'tick', ...common } : undefined;
 }

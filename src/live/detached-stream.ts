@@ -8,13 +8,15 @@ import type { LogRecord } from '../store/record.js';
 import { FeedLedger } from '../stream/feed-ledger.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
-import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus } from '../stream/status.js';
+import { type FeedInfo, idleAmong, type StreamInfo } from '../stream/status.js';
 import type { Applied } from '../stream/stream-events.js';
 import type { ReportEvent, SpikeEvent } from '../wire/events.js';
 
 /** What was known of a stream when it was detached. */
 export interface LastKnown {
-  status: StreamStatus;
+  plan: StreamPlan;
+  info: StreamInfo;
+  spikes: SpikeEvent[];
   reports: ReportEvent[];
 }
 
@@ -22,45 +24,42 @@ const NOTHING: readonly Applied[] = [];
 const UNHEARD = { lastReceivedMs: 0, silent: false, ended: false, awaited: false };
 
 /** What a stream still knows of itself, also when it was left half changed. */
-export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'status' | 'reports'>): LastKnown {
+export function knownOf(stream: Pick<RunningStream, 'name' | 'plan' | 'info' | 'spikes' | 'reports'>): LastKnown {
+  const { name, plan } = stream;
   try {
-    return { status: structuredClone(stream.status()), reports: stream.reports() };
+    return { plan, info: structuredClone(stream.info()), spikes: stream.spikes(), reports: stream.reports() };
   } catch {
-    return { status: bareStatus(stream.name, stream.plan, []), reports: [] };
+    return bare(name, plan, []);
   }
 }
 
 /** What a snapshot says of a stream that has not been rebuilt from it. */
-export function statusIn(name: string, state: unknown): StreamStatus {
+export function knownIn(name: string, state: unknown): LastKnown {
   const { plan, feeds = [] } = state as {
     plan: StreamPlan;
     feeds?: Array<Pick<FeedInfo, 'role' | 'tracker' | 'seq' | 'epoch'>>;
   };
-  return bareStatus(
+  return bare(
     name,
     plan,
     feeds.map((feed) => ({ ...feed, ...UNHEARD })),
   );
 }
 
-function bareStatus(name: string, plan: StreamPlan, feeds: FeedInfo[]): StreamStatus {
+function bare(name: string, plan: StreamPlan, feeds: FeedInfo[]): LastKnown {
   const { shape, settings, profiles } = plan;
   const { windowFrames } = settings;
   const common = { stream: name, shape, dimensions: 0, windowFrames, profiles: Object.keys(profiles) };
   const info = { ...common, resuming: false, feeds, series: [], findings: [], incidents: [] };
-  return { plan, info, spikes: [], deadlineMs: Number.POSITIVE_INFINITY, quiet: [], ahead: [], share: 1 };
+  return { plan, info, spikes: [], reports: [] };
 }
 
 export class DetachedStream implements RunningStream {
   readonly evaluated = false;
-  readonly heavy = false;
-  readonly unanswered: readonly never[] = [];
-  readonly newShare = undefined;
-  readonly shareHere = undefined;
+  readonly share = undefined;
+  readonly workMs = 0;
   readonly inRecord = false;
   readonly resuming = false;
-  /** nobody may wait for a snapshot of it */
-  readonly queuedAhead = 1;
   /** records that came after `readsUpTo`, in order; empty once it is suspended */
   readonly queue: Stored[];
   /** why nobody evaluates it any more; null while it is restoring */
@@ -82,14 +81,12 @@ export class DetachedStream implements RunningStream {
   }
 
   get plan(): StreamPlan {
-    return this.known.status.plan;
+    return this.known.plan;
   }
 
   get firstPending(): number {
     return this.queue[0]?.position ?? Number.POSITIVE_INFINITY;
   }
-
-  expect(_record: LogRecord): void {}
 
   apply(record: LogRecord, position: number): Iterable<Applied> | null {
     this.#position = position;
@@ -101,7 +98,7 @@ export class DetachedStream implements RunningStream {
 
   /** A record of this stream that is stored, whether or not it is ever judged. */
   observe(record: LogRecord): void {
-    if (new FeedLedger(this.known.status.info.feeds).isRepeated(record)) return;
+    if (new FeedLedger(this.known.info.feeds).isRepeated(record)) return;
     if (record.kind === 'open') Object.assign(this.#feed(record), { ended: false, epoch: record.epoch });
     else if (record.kind === 'end') this.#feed(record).ended = true;
     else if (record.kind === 'part')
@@ -109,7 +106,7 @@ export class DetachedStream implements RunningStream {
   }
 
   #feed({ role, tracker }: Pick<FeedInfo, 'role' | 'tracker'>): FeedInfo {
-    const { feeds } = this.known.status.info;
+    const { feeds } = this.known.info;
     const known = feeds.find((feed) => feed.tracker === tracker);
     if (known) return known;
     feeds.push({ role, tracker, seq: 0, ...UNHEARD });
@@ -133,13 +130,9 @@ export class DetachedStream implements RunningStream {
 
   info(): StreamInfo {
     // it may have been detached before
-    const { restoring: _restoring, suspended: _suspended, ...info } = this.known.status.info;
+    const { restoring: _restoring, suspended: _suspended, ...info } = this.known.info;
     const own = { ...info, resuming: false };
     return this.suspended === null ? { ...own, restoring: true } : { ...own, suspended: this.suspended };
-  }
-
-  status(): StreamStatus {
-    return { ...this.known.status, info: this.info(), deadlineMs: this.deadline() };
   }
 
   reports(): ReportEvent[] {
@@ -147,7 +140,7 @@ export class DetachedStream implements RunningStream {
   }
 
   spikes(): SpikeEvent[] {
-    return this.known.status.spikes;
+    return this.known.spikes;
   }
 
   window(): undefined {

@@ -17,7 +17,6 @@ import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
-import { type StartThread, Threads } from '../stream/threads.js';
 import type { LiveEvent, Refused, ReportEvent, SpikeEvent } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
@@ -44,13 +43,12 @@ export interface Machine extends Opening {
   folder?: Folder;
   /** opens the log, where it is not the embedded one */
   openLog?: (settings: Config['data'], owner: LogOwner, folder: Folder) => Promise<DurableLog>;
-  startThread?: StartThread;
   /** resolves once everything that had come has been read, with the streams for which it has not */
   afterReading?: () => Promise<Iterable<string>>;
 }
 
-/** milliseconds: at the end heavy streams get this long to finish; what is left is in the log */
-const WORKERS_STOP_MS = 2000;
+/** milliseconds: at the end streams that are being rebuilt get this long; what is left is in the log */
+const REBUILD_STOP_MS = 2000;
 
 /** Sockets of this thread are read once a turn. */
 async function nextTurn(): Promise<Iterable<string>> {
@@ -100,7 +98,6 @@ export class Live {
     readonly clock: Clock,
     readonly logger: LiveLogger,
     readonly log: DurableLog,
-    readonly threads: Threads,
     readonly mark: ApplyMark,
     readonly afterReading: () => Promise<Iterable<string>>,
     readonly opening: Required<Opening>,
@@ -117,7 +114,6 @@ export class Live {
       log,
       quarantine: this.#quarantine,
       mark,
-      threads,
       history: this.#history,
       snapshots: this.#snapshots,
       logger,
@@ -134,7 +130,6 @@ export class Live {
     this.#moments = isPastLog(log) ? new Moments(log, limits) : null;
     this.#cleanUp = [
       () => mark.close(this.#isClean),
-      () => threads.stop(),
       () => log.kill(),
       () => this.#streams.close(),
       () => this.liftBackpressure(),
@@ -183,15 +178,14 @@ export class Live {
     const { folder = new DataFolder(config.data.dir), openLog = Log.open } = machine;
     const log = await openLog(config.data, owner, folder);
     const mark = new ApplyMark(folder, log.lastPosition);
-    const threads = new Threads(config.evaluation, logger, { markPath: mark.path, startThread: machine.startThread });
     const { afterReading = nextTurn, resumes = true, configures = true } = machine;
     const { replayRecords = Number.POSITIVE_INFINITY } = machine;
     const opening = { resumes, configures, replayRecords };
-    const live = new Live(config, clock, logger, log, threads, mark, afterReading, opening);
+    const live = new Live(config, clock, logger, log, mark, afterReading, opening);
     return live;
   }
 
-  /** Light streams first, then all are served while heavy ones are rebuilt; or, with `complete`, when all are there. */
+  /** All are served once their records are applied, but for those that are being rebuilt; with `complete`, all are there. */
   async #recover(complete: boolean): Promise<void> {
     // a log that others wait for is served before its past is read
     if (!this.log.shared) await this.#loadPast();
@@ -448,9 +442,10 @@ export class Live {
     return this.#history.list(stream);
   }
 
-  /** Sizes and times of the log, durable records that are not applied yet, and how many streams have a thread. */
-  storage(): LogGauges & { backlogRecords: number; threadStreams: number } {
-    return { ...this.log.gauges, backlogRecords: this.#streams.unapplied, threadStreams: this.threads.streams };
+  /** Sizes and times of the log, durable records that are not applied yet, and how many streams are heavy. */
+  storage(): LogGauges & { backlogRecords: number; heavyStreams: number } {
+    const { unapplied: backlogRecords, heavy: heavyStreams } = this.#streams;
+    return { ...this.log.gauges, backlogRecords, heavyStreams };
   }
 
   /** Whether frames are accepted; streams that are not judged are named beside that. */
@@ -480,7 +475,7 @@ export class Live {
     this.#stopping = true;
     await this.log.flush().catch(() => {});
     await this.#streams.drainedHere();
-    await Promise.race([this.#streams.drained(), delay(WORKERS_STOP_MS, undefined, { ref: false })]);
+    await Promise.race([this.#streams.drained(), delay(REBUILD_STOP_MS, undefined, { ref: false })]);
     await this.#publication?.drained();
     await this.#snapshots.saveLast(this.#streams);
     await this.log.close();

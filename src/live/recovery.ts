@@ -17,7 +17,7 @@ import { completeRecord, completeState } from './restoration.js';
 import type { Published, Streams } from './streams.js';
 import { costOf } from './turns.js';
 
-/** What heavy streams make of the records that are applied to them. */
+/** What streams that are rebuilt make of their records. */
 interface Results {
   subscribe(next: (published: Published) => void): { unsubscribe(): void };
 }
@@ -38,6 +38,7 @@ const GATHERED_OBJECTS = 200_000;
 export class Recovery {
   readonly #startedMs = performance.now();
   #position = 0;
+  #repeated = 0;
   #sliceEnd = 0;
 
   constructor(
@@ -51,7 +52,7 @@ export class Recovery {
   ) {}
 
   /**
-   * Restores the streams of this thread, and with `complete` the heavy ones too, which else go on by themselves.
+   * Restores the streams, and with `complete` waits for those that have to be rebuilt, which else go on by themselves.
    * Returns the events so far that the process before may not have published.
    */
   async replay(results: Results, complete: boolean): Promise<Published[]> {
@@ -83,6 +84,7 @@ export class Recovery {
       const { position, record } = completeRecord(stored);
       this.#position = position;
       if (this.streams.readsItself(record.stream, position)) continue;
+      this.#repeated++;
       this.streams.enqueue(position, [record]);
       gathered += costOf(record);
       if (gathered < GATHERED_OBJECTS) continue;
@@ -113,10 +115,11 @@ export class Recovery {
 
   /** How far it is, for people. */
   progress(): string {
-    const { restoring } = this.streams;
+    const { restoring, unapplied } = this.streams;
     const last = this.log.lastPosition;
-    const records = this.#position < last ? `record ${this.#position} of ${last}` : `all ${last} records read`;
-    return `recovering: ${records}${restoring > 0 ? `, ${restoring} heavy streams are being rebuilt` : ''}`;
+    const done = this.#position - unapplied;
+    const records = done < last ? `record ${done} of ${last}` : `all ${last} records read`;
+    return `recovering: ${records}${restoring > 0 ? `, ${restoring} streams are being rebuilt` : ''}`;
   }
 
   /** Recovered streams go on, under the configuration of this start. */
@@ -137,7 +140,7 @@ export class Recovery {
   /** Every stream is there. */
   finish(): void {
     const ms = Math.round(performance.now() - this.#startedMs);
-    if (this.streams.size > 0) this.logger.info('recovered', { streams: this.streams.size, ms });
+    if (this.streams.size > 0) this.logger.info('recovered', { streams: this.streams.size, records: this.#repeated, ms });
   }
 
   /** The plan of a stream under the present configuration; the old one where that does not fit the stream. */

@@ -1,23 +1,18 @@
 /**
- * One stream rebuilt from its last snapshot and the log, in this thread or in another, without the records that were
- * set aside. What it gives equals the stream as it would be had those records never come.
+ * One stream rebuilt from its last snapshot and the log, without the records that were set aside. What it gives equals the stream as it would be had those records never come.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { completeSettings } from '../config/config.js';
-import { packSnapshot } from '../store/formats.js';
 import type { DurableLog, Snapshot, Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { StreamPlan } from '../stream/plan.js';
 import { type RunningStream, reasonOf } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { Quarantine } from './quarantine.js';
 
 /** milliseconds: so often the work so far is kept, so that a start that is cut short is no start from scratch */
 const SNAPSHOT_MS = 2000;
-/** records that another thread may have ahead of it while a stream is rebuilt there */
-const AHEAD_MAX = 8;
 
 /** A record could not be applied. */
 export class RecordFailure extends Error {
@@ -31,21 +26,8 @@ export class RecordFailure extends Error {
   }
 }
 
-/** The thread died in which a stream was being rebuilt, of no record of it. */
-export class ThreadFailure extends Error {
-  override readonly name = 'ThreadFailure';
-
-  constructor(
-    message: string,
-    readonly guilty: boolean,
-  ) {
-    super(message);
-  }
-}
-
 export interface RestorationParts {
   log: Pick<DurableLog, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
-  threads: Threads;
   quarantine: Quarantine;
   options: StreamOptions;
   /** milliseconds of work after which others have their turn */
@@ -55,140 +37,58 @@ export interface RestorationParts {
 /** What has come of a record that was applied again. */
 type OnApplied = (position: number, steps: Applied[]) => void;
 
-/** A stream that has been rebuilt. */
-export interface Rebuilt {
-  readonly stream: RunningStream;
-  /** the same where it runs in another thread: results go to its owner; null when it runs in this thread */
-  readonly inThread: ThreadStream | null;
-}
-
-/** Where a stream is rebuilt. */
-interface Target extends Rebuilt {
-  /** Resolves when the next record may come; rejects with a RecordFailure, perhaps one of an earlier record. */
-  apply(stored: Stored): Promise<void> | void;
-  /** Resolves when all records have been applied. */
-  finished(): Promise<void>;
-}
-
 export class Restoration {
   constructor(readonly parts: RestorationParts) {}
 
   /** The stream after its records up to a position; null when it does not exist then. */
-  async rebuild(name: string, upTo: number, onApplied: OnApplied): Promise<Rebuilt | null> {
+  async rebuild(name: string, upTo: number, onApplied: OnApplied): Promise<Stream | null> {
     const { log, quarantine, sliceMs } = this.parts;
     const snapshot = await log.snapshotOf(name);
-    let target = snapshot && snapshot.state !== null ? await this.#restore(snapshot, onApplied) : null;
+    let stream = snapshot && snapshot.state !== null ? this.#restore(snapshot) : null;
     let end = performance.now() + sliceMs;
     let savedMs = performance.now();
     try {
       for await (const stored of log.recordsOf(name, snapshot?.position ?? 0, upTo)) {
-        if (quarantine.excludes(stored) || (target && isOutdated(stored.record, target.stream))) continue;
-        target ??= this.#open(stored.record, onApplied);
-        await target?.apply(completeRecord(stored));
+        if (quarantine.excludes(stored) || (stream && isOutdated(stored.record, stream))) continue;
+        stream ??= this.#open(stored.record);
+        if (stream) applyAgain(stream, completeRecord(stored), onApplied);
         if (isRetirement(stored.record)) {
-          await target?.finished();
-          target?.stream.dispose();
-          target = null;
+          stream?.dispose();
+          stream = null;
         }
         if (performance.now() < end) continue;
-        if (target && performance.now() - savedMs > SNAPSHOT_MS) {
-          await target.stream.snapshot(({ position, state }) => log.saveSnapshot(name, position, state));
+        if (stream && performance.now() - savedMs > SNAPSHOT_MS) {
+          stream.snapshot(({ position, state }) => log.saveSnapshot(name, position, state));
           savedMs = performance.now();
         }
         await turn();
         end = performance.now() + sliceMs;
       }
-      await target?.finished();
     } catch (error) {
-      target?.stream.dispose();
+      stream?.dispose();
       throw error;
     }
-    return target;
+    return stream;
   }
 
-  async #restore({ stream: name, state, position }: Snapshot, onApplied: OnApplied): Promise<Target> {
-    const { threads, options } = this.parts;
-    const known = completeState(state);
-    if (threads.count === 0 || !Stream.isHeavy(known))
-      return new LocalTarget(Stream.fromJSON(name, { state: known, position }, options), onApplied);
-    const thread = new ThreadTarget(threads, name, { state: packSnapshot(known), position }, onApplied);
-    const fault = await thread.stream.ready;
-    if (fault !== null) throw thread.failure ?? new Error(fault);
-    return thread;
+  #restore({ stream: name, state, position }: Snapshot): Stream {
+    return Stream.fromJSON(name, { state: completeState(state), position }, this.parts.options);
   }
 
-  #open(record: LogRecord, onApplied: OnApplied): Target | null {
+  #open(record: LogRecord): Stream | null {
     if (record.kind !== 'open' || !record.settings) return null;
-    const plan = completePlan(record.settings as StreamPlan);
-    return new LocalTarget(new Stream(record.stream, plan, this.parts.options), onApplied);
+    return new Stream(record.stream, completePlan(record.settings as StreamPlan), this.parts.options);
   }
 }
 
-class LocalTarget implements Target {
-  readonly inThread = null;
-
-  constructor(
-    readonly stream: Stream,
-    readonly onApplied: OnApplied,
-  ) {}
-
-  apply(stored: Stored): void {
-    try {
-      this.onApplied(stored.position, [...this.stream.apply(stored.record, stored.position)]);
-    } catch (error) {
-      throw new RecordFailure(stored, reasonOf(error));
-    }
+function applyAgain(stream: Stream, stored: Stored, onApplied: OnApplied): void {
+  let steps: Applied[];
+  try {
+    steps = [...stream.apply(stored.record, stored.position)];
+  } catch (error) {
+    throw new RecordFailure(stored, reasonOf(error));
   }
-
-  async finished(): Promise<void> {}
-}
-
-class ThreadTarget implements Target, ThreadOwner {
-  readonly stream: ThreadStream;
-  failure: Error | null = null;
-  #wake = () => {};
-
-  constructor(
-    threads: Threads,
-    name: string,
-    snapshot: PackedSnapshot,
-    readonly onApplied: OnApplied,
-  ) {
-    this.stream = threads.adopt(name, snapshot, this);
-  }
-
-  get inThread(): ThreadStream {
-    return this.stream;
-  }
-
-  async apply({ record, position }: Stored): Promise<void> {
-    this.stream.apply(record, position);
-    await this.#until(AHEAD_MAX);
-  }
-
-  finished(): Promise<void> {
-    return this.#until(0);
-  }
-
-  async #until(pendingMax: number): Promise<void> {
-    while (!this.failure && this.stream.pending > pendingMax)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    if (this.failure) throw this.failure;
-  }
-
-  received({ position, record, steps, error }: ThreadResult): void {
-    if (error) this.failure ??= new RecordFailure({ position, record }, error);
-    else this.onApplied(position, steps);
-    this.#wake();
-  }
-
-  lost(stream: ThreadStream, { reason, guilty, position }: Death): void {
-    const failed = stream.unanswered.find((stored) => stored.position === position);
-    this.failure ??= failed ? new RecordFailure(failed, reason) : new ThreadFailure(reason, guilty);
-    this.#wake();
-  }
+  onApplied(stored.position, steps);
 }
 
 export const isRetirement = (record: LogRecord): boolean => record.kind === 'retire' && record.tracker === null;

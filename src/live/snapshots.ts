@@ -1,7 +1,7 @@
 /**
  * When streams are snapshotted. A record is dropped from the log only when a snapshot covers it, and recovery replays
- * what came after the last one: so a stream is snapshotted every so many records or seconds of work, when it moves,
- * when the log is held back by it, and at the end. A retired stream leaves a mark instead.
+ * what came after the last one: so a stream is snapshotted every so many records or so much work, when the log is held
+ * back by it, and at the end. A retired stream leaves a mark instead.
  *
  * Where others wait for a recovery, all streams together are to be repeated in a bounded time: while so many records of
  * any stream come, each has its turn, the one whose last snapshot is the oldest first. Turns are evenly spaced: at any
@@ -10,7 +10,7 @@
 import type { DurableLog } from '../store/log-port.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
 
-/** milliseconds of work in another thread: recovery repeats no more of it than about this much */
+/** milliseconds of counted work: recovery repeats no more of it than about this much */
 const WORK_MS = 3000;
 /** records of a stream between two snapshots, at least: one takes as long as about a hundred records */
 const LEAST_RECORDS = 200;
@@ -18,7 +18,7 @@ const LEAST_RECORDS = 200;
 export interface SnapshotSettings {
   /** a stream is snapshotted after so many records */
   everyRecords: number;
-  /** milliseconds between two snapshots of streams in this thread, as far as their turn can wait */
+  /** milliseconds between two snapshots, as far as their turn can wait */
   pauseMs: number;
   /** at the end, so much may wait for the disk */
   flushBytes: number;
@@ -29,7 +29,7 @@ export interface SnapshotSettings {
 export class Snapshots {
   /** stream: records since its last snapshot */
   readonly #records = new Map<string, number>();
-  /** stream: milliseconds of work since its last snapshot, in another thread */
+  /** stream: its work when it was last snapshotted */
   readonly #workMs = new Map<string, number>();
   #savedMs = Number.NEGATIVE_INFINITY;
   /** records of all streams so far */
@@ -46,18 +46,15 @@ export class Snapshots {
     readonly find: (stream: string) => RunningStream | undefined = () => undefined,
   ) {}
 
-  /** A record of this stream was applied; `workMs` is what it took in another thread. */
-  count(stream: RunningStream, workMs = 0): void {
+  /** A record of this stream was applied. */
+  count(stream: RunningStream): void {
     const records = (this.#records.get(stream.name) ?? 0) + 1;
     this.#records.set(stream.name, records);
     this.#applied++;
     if (!this.#uncovered.has(stream.name)) this.#uncovered.set(stream.name, this.#applied);
-    if (workMs > 0 && this.#addWork(stream.name, workMs) >= WORK_MS) {
-      void this.save(stream);
-      return;
-    }
     const { everyRecords, pauseMs } = this.settings;
-    if (records < everyRecords) this.#saveOldest();
+    if (stream.workMs - (this.#workMs.get(stream.name) ?? 0) >= WORK_MS) this.save(stream);
+    else if (records < everyRecords) this.#saveOldest();
     else {
       // streams of the same age take turns: a snapshot takes milliseconds
       const soon = performance.now() < this.#savedMs + pauseMs;
@@ -86,17 +83,10 @@ export class Snapshots {
     else this.#uncovered.delete(name);
   }
 
-  #addWork(name: string, workMs: number): number {
-    const sum = (this.#workMs.get(name) ?? 0) + workMs;
-    this.#workMs.set(name, sum);
-    return sum;
-  }
-
-  /** Resolves when the log has it; at once unless the stream runs in another thread. */
   save(stream: RunningStream): void | Promise<void> {
     this.#records.set(stream.name, 0);
     this.#uncovered.delete(stream.name);
-    this.#workMs.delete(stream.name);
+    if (stream.workMs > 0) this.#workMs.set(stream.name, stream.workMs);
     return stream.snapshot((snapshot) => this.store(stream.name, snapshot));
   }
 
@@ -115,8 +105,7 @@ export class Snapshots {
   /** The end: what has changed, one after the other, because a thousand snapshots are a hundred megabytes. */
   async saveLast(streams: Iterable<RunningStream>): Promise<void> {
     for (const stream of streams) {
-      // an answer would come too late
-      if (stream.queuedAhead > 0 || this.#records.get(stream.name) === 0) continue;
+      if (!stream.evaluated || this.#records.get(stream.name) === 0) continue;
       await this.save(stream);
       if (this.log.gauges.queuedBytes > this.settings.flushBytes) await this.log.flush().catch(() => {});
     }

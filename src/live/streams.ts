@@ -1,7 +1,7 @@
 /**
- * The streams of one log, by name, wherever they run. Durable records are applied to them in the order of the log; a
- * heavy stream moves to another thread and a retired one goes. What has come of a record is published in order: that of
- * this thread is yielded by `apply`, that of another is given to `onResult`.
+ * The streams of one log, by name. Durable records are applied to them, those of a stream in the order of the log, and
+ * streams take turns. What has come of a record is yielded by `apply`; that of a stream which has to be rebuilt first is
+ * given to `onResult`.
  *
  * A record that fails is set aside and its stream rebuilt without it, while all others go on; one that fails again and
  * again is suspended.
@@ -10,7 +10,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Config } from '../config/config.js';
 import type { ApplyMark } from '../store/apply-mark.js';
 import { eventKey } from '../store/commit.js';
-import { packSnapshot } from '../store/formats.js';
 import type { DurableLog, Snapshot, Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import type { EventHistory } from '../stream/history.js';
@@ -18,13 +17,12 @@ import type { StreamPlan } from '../stream/plan.js';
 import { type RunningStream, reasonOf } from '../stream/running-stream.js';
 import { Stream, type StreamOptions } from '../stream/stream.js';
 import type { Applied } from '../stream/stream-events.js';
-import type { Death, PackedSnapshot, ThreadOwner, ThreadResult, ThreadStream, Threads } from '../stream/threads.js';
 import type { LiveEvent } from '../wire/events.js';
 import { Backlog } from './backlog.js';
-import { DetachedStream, knownOf, type LastKnown, statusIn } from './detached-stream.js';
+import { DetachedStream, knownIn, knownOf, type LastKnown } from './detached-stream.js';
 import type { LiveLogger } from './logger.js';
 import { ENDED_TWICE, type Quarantine } from './quarantine.js';
-import { isOutdated, isRetirement, type Rebuilt, RecordFailure, Restoration, ThreadFailure } from './restoration.js';
+import { isOutdated, isRetirement, RecordFailure, Restoration } from './restoration.js';
 import type { Snapshots } from './snapshots.js';
 import { Turns } from './turns.js';
 
@@ -43,9 +41,8 @@ interface StreamsParts {
   evaluation: Config['evaluation'];
   log: Pick<DurableLog, 'snapshotOf' | 'recordsOf' | 'saveSnapshot'>;
   quarantine: Quarantine;
-  /** of what is being applied in this thread */
+  /** of what is being applied */
   mark: Pick<ApplyMark, 'at'>;
-  threads: Threads;
   history: EventHistory;
   snapshots: Snapshots;
   logger: LiveLogger;
@@ -53,7 +50,7 @@ interface StreamsParts {
   lastPosition: number;
   /** a record has taken effect */
   onApplied(record: LogRecord): void;
-  /** what has come of a record in another thread, or in a stream that was rebuilt */
+  /** what has come of a record in a stream that was rebuilt */
   onResult(published: Published): void;
   /** a stream that was being rebuilt is there again, or suspended */
   onRestored(stream: RunningStream, recovering: boolean): void;
@@ -78,7 +75,7 @@ interface Entry {
   backlog: Backlog;
 }
 
-export class Streams implements ThreadOwner {
+export class Streams {
   readonly #parts: StreamsParts;
   readonly #options: StreamOptions;
   readonly #restoration: Restoration;
@@ -87,7 +84,7 @@ export class Streams implements ThreadOwner {
   /** those that are being rebuilt */
   readonly #restoring = new Map<DetachedStream, Promise<void>>();
   #closed = false;
-  /** of the streams in this thread, and of those that nobody knows */
+  /** of the streams that are evaluated, and of those that nobody knows */
   readonly #shared: Backlog;
   readonly #turns = new Turns<Queued>();
   #backlogMax: number;
@@ -96,13 +93,13 @@ export class Streams implements ThreadOwner {
   constructor(parts: StreamsParts) {
     this.#parts = parts;
     this.#handledPosition = parts.lastPosition;
-    const { budgetMs, inlineMs, auditEvery, backlogFrames } = parts.evaluation;
+    const { budgetMs, heavyMs, auditEvery, backlogFrames } = parts.evaluation;
     this.#backlogMax = backlogFrames;
     this.#shared = new Backlog(backlogFrames);
-    this.#options = { budgetMs, auditEvery, heavyMs: inlineMs };
-    const { log, threads, quarantine } = parts;
+    this.#options = { budgetMs, auditEvery, heavyMs: heavyMs };
+    const { log, quarantine } = parts;
     const { sliceMs } = parts.evaluation;
-    this.#restoration = new Restoration({ log, threads, quarantine, options: this.#options, sliceMs });
+    this.#restoration = new Restoration({ log, quarantine, options: this.#options, sliceMs });
   }
 
   *[Symbol.iterator](): Generator<RunningStream> {
@@ -123,12 +120,12 @@ export class Streams implements ThreadOwner {
     return stream?.evaluated ? stream : undefined;
   }
 
-  /** Of the last record that was applied, or sent to another thread. */
+  /** Of the last record that was applied, or waits for its stream. */
   get handledPosition(): number {
     return this.#handledPosition;
   }
 
-  /** Of the record that is being applied in this thread. */
+  /** Of the record that is being applied. */
   get applyingPosition(): number {
     return this.#turns.currentPosition;
   }
@@ -136,9 +133,16 @@ export class Streams implements ThreadOwner {
   /** Everything up to here has been applied, and its events given out. */
   get appliedPosition(): number {
     let position = Math.min(this.#handledPosition, this.#turns.firstPosition - 1);
-    if (this.#parts.threads.pending === 0 && this.#restoring.size === 0) return position;
+    if (this.#restoring.size === 0) return position;
     for (const { firstPending } of this) position = Math.min(position, firstPending - 1);
     return position;
+  }
+
+  /** How many need so much that they share their thread. */
+  get heavy(): number {
+    let count = 0;
+    for (const { share } of this) if (share !== undefined) count++;
+    return count;
   }
 
   /** Durable records that are not applied yet. */
@@ -178,7 +182,7 @@ export class Streams implements ThreadOwner {
     const { mark } = this.#parts;
     for (const { position, record, backlog: counted } of queue) {
       mark.at(position);
-      const { stream, backlog } = this.#prepare(this.#entries.get(record.stream) ?? this.#open(record), record);
+      const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
       if (backlog !== counted) recount(counted, backlog);
       const applied = stream ? yield* this.#applyTo(stream, record, position) : this.#skip(record, position);
       if (position > this.#handledPosition) this.#handledPosition = position;
@@ -187,7 +191,7 @@ export class Streams implements ThreadOwner {
     mark.at(0);
   }
 
-  /** False when what comes of the record is known later: in another thread, or when its stream has been rebuilt. */
+  /** False when what comes of the record is known later, when its stream has been rebuilt. */
   *#applyTo(stream: RunningStream, record: LogRecord, position: number): Generator<LiveEvent[], boolean> {
     const retired = isRetirement(record);
     const { quarantine } = this.#parts;
@@ -210,7 +214,6 @@ export class Streams implements ThreadOwner {
     }
     if (retired || !stream.evaluated) return true;
     this.#parts.snapshots.count(stream);
-    if (stream.heavy && this.#parts.threads.count > 0) this.#moveToThread(stream);
     return true;
   }
 
@@ -218,42 +221,6 @@ export class Streams implements ThreadOwner {
   #skip({ stream }: LogRecord, position: number): boolean {
     this.#parts.snapshots.retire(stream, position);
     return true;
-  }
-
-  /** What follows a record that another thread has applied. */
-  received({ stream, position, record, steps, gone, error, workMs }: ThreadResult): void {
-    const backlog = this.#backlogOf(stream.name);
-    const events = steps.flatMap((applied) => this.#publish(applied));
-    if (error) events.push(...this.#fail(stream, { position, record }, error));
-    else if (!gone) this.#parts.snapshots.count(stream, workMs);
-    else if (stream.pending > 0) this.#parts.snapshots.retire(stream.name, position);
-    else {
-      stream.dispose();
-      backlog.lift();
-      this.#remove(stream.name, position);
-    }
-    this.#finish(record, backlog);
-    this.#parts.onResult({ position, events });
-  }
-
-  /** The thread of a stream died: of its record, or of that of another stream. */
-  lost(stream: ThreadStream, { reason, guilty, position }: Death): void {
-    const failed = stream.unanswered.find((stored) => stored.position === position);
-    if (failed) {
-      const { backlog } = this.#entries.get(stream.name)!;
-      const events = this.#fail(stream, failed, reason);
-      this.#finish(failed.record, backlog);
-      this.#parts.onResult({ position, events });
-      return;
-    }
-    const [first] = stream.unanswered;
-    // died of nothing that could be left out, it must not die for ever
-    const struckOut = guilty && this.#strike(stream.name) >= STRIKES_MAX;
-    const next = first?.position ?? this.#turns.firstOf(stream.name);
-    const upTo = Math.min(next - 1, this.#handledPosition);
-    const detached = this.#detach(stream, upTo, stream.unanswered);
-    if (struckOut) this.#suspend(detached, reason);
-    else this.#rebuild(detached);
   }
 
   #publish({ events, history }: Applied): LiveEvent[] {
@@ -272,10 +239,7 @@ export class Streams implements ThreadOwner {
     this.#parts.quarantine.add(failed, reason);
     const suspended = this.#strike(stream.name) >= STRIKES_MAX;
     if (this.#entries.get(stream.name)?.stream === stream) {
-      // answers to earlier ones may have been lost with the thread
-      const queue = stream.unanswered.filter((stored) => stored !== failed);
-      const upTo = Math.min(failed.position, (queue[0]?.position ?? Number.POSITIVE_INFINITY) - 1);
-      const detached = this.#detach(stream, upTo, queue);
+      const detached = this.#detach(stream, failed.position, []);
       if (suspended) this.#suspend(detached, reason);
       else this.#rebuild(detached);
     }
@@ -346,7 +310,7 @@ export class Streams implements ThreadOwner {
     try {
       const rebuilt = await this.#restoration.rebuild(name, readsUpTo, onApplied);
       if (this.#closed) {
-        rebuilt?.stream.dispose();
+        rebuilt?.dispose();
         return;
       }
       this.#parts.logger.info('stream_rebuilt', { stream: name, records });
@@ -355,22 +319,13 @@ export class Streams implements ThreadOwner {
     } catch (error) {
       if (this.#closed) return;
       if (error instanceof RecordFailure) this.#failedAgain(detached, error);
-      else if (error instanceof ThreadFailure && !(error.guilty && this.#strike(name) >= STRIKES_MAX))
-        this.#rebuild(detached);
       else this.#suspend(detached, reasonOf(error));
     }
   }
 
   /** A rebuilt stream takes over once nothing waits any more. */
-  async #attach(detached: DetachedStream, { stream, inThread }: Rebuilt): Promise<void> {
+  async #attach(detached: DetachedStream, stream: Stream): Promise<void> {
     const { name, queue } = detached;
-    if (inThread) {
-      inThread.owner = this;
-      this.#entries.get(name)!.stream = stream;
-      for (const { record, position } of queue.splice(0)) stream.apply(record, position);
-      this.#parts.onRestored(stream, detached.recovering);
-      return;
-    }
     for (let end = performance.now() + this.#parts.evaluation.sliceMs; queue.length > 0; ) {
       this.#applyWaiting(detached, stream, queue[0]);
       if (this.get(name) !== detached) return;
@@ -384,12 +339,12 @@ export class Streams implements ThreadOwner {
     this.#parts.onRestored(stream, detached.recovering);
   }
 
-  #applyWaiting(detached: DetachedStream, stream: RunningStream, stored: Stored): void {
+  #applyWaiting(detached: DetachedStream, stream: Stream, stored: Stored): void {
     const { record, position } = stored;
     const { backlog } = this.#entries.get(stream.name)!;
     let events: LiveEvent[] = [];
     try {
-      for (const applied of stream.apply(record, position) ?? []) events.push(...this.#publish(applied));
+      for (const applied of stream.apply(record, position)) events.push(...this.#publish(applied));
       detached.queue.shift();
     } catch (error) {
       stream.dispose();
@@ -473,16 +428,6 @@ export class Streams implements ThreadOwner {
     for (const { record } of queue) this.#finish(record, backlog);
   }
 
-  /** A stream that a record is too large for in this thread goes to another before it is applied. */
-  #prepare<E extends Entry | { stream: null; backlog: Backlog }>(entry: E, record: LogRecord): E | Entry {
-    const { stream } = entry;
-    if (!stream || this.#parts.threads.count === 0) return entry;
-    stream.expect(record);
-    if (!stream.heavy) return entry;
-    this.#moveToThread(stream);
-    return this.#entries.get(stream.name)!;
-  }
-
   /** The stream that a record opens; none when it opens nothing. */
   #open(record: LogRecord): Entry | { stream: null; backlog: Backlog } {
     if (record.kind !== 'open' || !record.settings) return { stream: null, backlog: this.#shared };
@@ -500,34 +445,12 @@ export class Streams implements ThreadOwner {
     this.#parts.snapshots.retire(name, position);
   }
 
-  /** From now on, and after a restart, the stream runs in another thread. */
-  #moveToThread(stream: RunningStream): void {
-    stream.snapshot(({ state, position }) => {
-      const snapshot = { state: packSnapshot(state), position };
-      this.#parts.snapshots.store(stream.name, snapshot);
-      this.#adopt(stream.name, snapshot, stream);
-    });
-    stream.dispose();
-    const { inlineMs } = this.#parts.evaluation;
-    this.#parts.logger.info('stream_in_thread', { stream: stream.name, inlineMs });
-  }
-
-  #adopt(name: string, snapshot: PackedSnapshot, known?: RunningStream): ThreadStream {
-    const stream = this.#parts.threads.adopt(name, snapshot, this, known);
-    return this.#add(stream, new Backlog(this.#backlogMax)).stream;
-  }
-
-  /** A stream as a snapshot has it; a heavy one is rebuilt beside the others, with its records up to `upTo`. */
+  /** A stream as a snapshot has it; one that cannot be read is suspended, with its records up to `upTo`. */
   restore({ stream: name, state, position }: Snapshot, upTo: number): void {
-    const detached = () => this.#addDetached(name, { status: statusIn(name, state), reports: [] }, upTo, [], true);
-    if (this.#parts.threads.count > 0 && Stream.isHeavy(state)) {
-      this.#rebuild(detached());
-      return;
-    }
     try {
       this.#add(Stream.fromJSON(name, { state, position }, this.#options), this.#shared);
     } catch (error) {
-      this.#suspend(detached(), reasonOf(error));
+      this.#suspend(this.#addDetached(name, knownIn(name, state), upTo, [], true), reasonOf(error));
     }
   }
 
@@ -556,12 +479,12 @@ export class Streams implements ThreadOwner {
     return this.#backlogOf(name).shrunk(this.#backlogMax);
   }
 
-  /** Resolves when this thread has nothing left to apply. */
+  /** Resolves when nothing is left to apply but for streams that are being rebuilt. */
   async drainedHere(): Promise<void> {
     while (this.#shared.count > 0) await this.#shared.shrunk(0);
   }
 
-  /** Resolves when everything durable is applied, in other threads too. */
+  /** Resolves when everything durable is applied. */
   async drained(): Promise<void> {
     for (const backlog of this.#backlogs()) await backlog.shrunk(0);
   }

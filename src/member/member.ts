@@ -496,7 +496,7 @@ export class Member implements Cores {
       damagedPlaces: 0,
       queuedRecords: 0,
       backlogRecords: sum('backlogRecords'),
-      threadStreams: 0,
+      heavyStreams: 0,
       commitMs,
       oldestMs: 0,
       freeBytes: 1,

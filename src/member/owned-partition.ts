@@ -75,8 +75,8 @@ export class OwnedPartition {
     const settings = parts.config.cluster!;
     const dir = join(parts.config.data.dir, 'partitions', String(partition));
     mkdirSync(dir, { recursive: true });
-    const { data, evaluation } = parts.config;
-    const config = { ...parts.config, data: { ...data, dir }, evaluation: { ...evaluation, threads: 0 } };
+    const { data } = parts.config;
+    const config = { ...parts.config, data: { ...data, dir } };
     let log!: SharedLog;
     let owned: OwnedPartition | null = null;
     const live: Live = await Live.start(config, clock, logger, {

@@ -139,7 +139,7 @@ export function seriesState(board: Board, series: LiveSeries, id: SeriesId): Sta
       name: 'uncertified',
       grave: false,
       title: 'The figures are not proven.',
-      text: `The solve was cut, and the true cost may be up to ${number(series.report.window.gap * 100)} % lower. Frames whose time comes meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.threads give more time.`,
+      text: `The solve was cut, and the true cost may be up to ${number(series.report.window.gap * 100)} % lower. Frames whose time comes meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.workers give more time.`,
     };
   if (tracker?.ended)
     return {

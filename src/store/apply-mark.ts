@@ -1,13 +1,12 @@
 /**
- * The records that are being applied, one for each thread, in a file beside the store that outlives the process: a
- * record that has ended it twice is known at the next start. Being killed from outside once, or at two different
+ * The record that is being applied, in a file beside the store that outlives the process: a record that has ended it
+ * twice is known at the next start. Being killed from outside once, or at two different
  * records, proves nothing. The file is gone after a clean end; where there is one, the records that were stored by then
  * are marked one by one when they are applied again, and no others: a mark costs a tenth of what a frame does.
  *
- * Layout, all float64: a slot for each thread with a position, 0 in between; then positions and how often the process
- * has died at each of them.
+ * Layout, all float64: its position, 0 in between, and unused slots, which earlier versions had for further threads;
+ * then positions and how often the process has died at each of them.
  */
-import { openSync, writeSync } from 'node:fs';
 import type { Folder, MarkFile } from './folder.js';
 
 /** deaths at the same record after which the record is to blame */
@@ -17,7 +16,8 @@ const FILE = 'applying';
 
 export class ApplyMark {
   readonly #file: MarkFile;
-  readonly #slot = new MarkSlot((bytes) => this.#file.write(bytes));
+  readonly #bytes = Buffer.alloc(8);
+  #position = 0;
   /** positions of records that have ended the process again and again */
   readonly culprits: ReadonlySet<number>;
   readonly #watchedUpTo: number;
@@ -36,14 +36,13 @@ export class ApplyMark {
     this.#file.write(Buffer.from(numbers.buffer));
   }
 
-  /** Where other threads write their own slots; undefined where that cannot be. */
-  get path(): string | undefined {
-    return this.#file.path;
-  }
-
-  /** This record is about to be applied in the main thread; 0: none is. */
+  /** This record is about to be applied; 0: none is. */
   at(position: number): void {
-    this.#slot.at(position <= this.#watchedUpTo ? position : 0);
+    const watched = position <= this.#watchedUpTo ? position : 0;
+    if (watched === this.#position) return;
+    this.#position = watched;
+    this.#bytes.writeDoubleLE(watched);
+    this.#file.write(this.#bytes);
   }
 
   /** The process ends, with nothing being applied. */
@@ -65,27 +64,5 @@ export class ApplyMark {
     const running = numbers.subarray(0, SLOTS).filter((position) => position > 0);
     if (running.length === 0) return before;
     return new Map([...running].map((position) => [position, (before.get(position) ?? 0) + 1]));
-  }
-}
-
-/** The slot of one thread. */
-export class MarkSlot {
-  readonly #bytes = Buffer.alloc(8);
-  #position = 0;
-
-  constructor(readonly write: (bytes: Buffer) => void) {}
-
-  /** That of another thread; they are numbered from 1. */
-  static ofThread(path: string, thread: number): MarkSlot {
-    const fd = openSync(path, 'r+');
-    const offset = (thread % SLOTS) * 8;
-    return new MarkSlot((bytes) => void writeSync(fd, bytes, 0, bytes.length, offset));
-  }
-
-  at(position: number): void {
-    if (position === this.#position) return;
-    this.#position = position;
-    this.#bytes.writeDoubleLE(position);
-    this.write(this.#bytes);
   }
 }

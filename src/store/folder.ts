@@ -24,8 +24,6 @@ export interface Space {
 
 /** A small file that is written in place, again and again; it outlives the process, not the machine. */
 export interface MarkFile {
-  /** for other threads; absent where there is no real file */
-  readonly path?: string;
   write(bytes: Uint8Array): void;
   close(): void;
 }
@@ -84,8 +82,7 @@ export class DataFolder implements Folder {
   }
 
   mark(name: string): MarkFile {
-    const path = join(this.dir, name);
-    const fd = openSync(path, 'w');
-    return { path, write: (bytes) => void writeSync(fd, bytes, 0, bytes.length, 0), close: () => closeSync(fd) };
+    const fd = openSync(join(this.dir, name), 'w');
+    return { write: (bytes) => void writeSync(fd, bytes, 0, bytes.length, 0), close: () => closeSync(fd) };
   }
 }

@@ -6,7 +6,7 @@ import type { SceneFacts } from '../coverage/region.js';
 import type { Evaluation, Report } from '../metric/evaluation.js';
 import type { WindowParams } from '../metric/sliding-window.js';
 import type { Objective } from '../spikes/settings.js';
-import type { FrameMark, SpikeEvent } from '../wire/events.js';
+import type { FrameMark } from '../wire/events.js';
 import type { Role } from '../wire/feed.js';
 import type { Finding } from '../wire/findings.js';
 import type { OpenIncident } from '../wire/incidents.js';
@@ -64,22 +64,7 @@ export interface WindowView extends SeriesId, FrameMark {
   frames: RetainedFrame[];
 }
 
-/** What others want to know of a stream at any time. */
-export interface StreamStatus {
-  plan: StreamPlan;
-  info: StreamInfo;
-  spikes: SpikeEvent[];
-  /** epoch milliseconds at which a tick has something to do */
-  deadlineMs: number;
-  /** since when nothing was heard of each feed, epoch milliseconds, time away not counted */
-  quiet: QuietFeed[];
-  /** feeds that must not send more until another one is back */
-  ahead: Array<string | null>;
-  /** of a thread, as far as a record has told it */
-  share: number;
-}
-
-/** A feed, and since when nothing was heard of it. */
+/** A feed, and since when nothing was heard of it: epoch milliseconds, time away not counted. */
 export interface QuietFeed {
   role: Role;
   tracker: string | null;

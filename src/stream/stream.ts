@@ -22,18 +22,17 @@ import { Allowance, type AllowanceState } from './allowance.js';
 import { type CompanionStates, Companions } from './companions.js';
 import { FeedLedger, type FeedState } from './feed-ledger.js';
 import { Judging } from './judging.js';
-import { Load } from './load.js';
 import { Pairing, type PairingState } from './pairing/pairing.js';
 import type { Outcome, Step, UntakenReports } from './pairing/step.js';
 import { admitted, isGeodetic, keepsWindow, type StreamPlan, sceneOf, windowParams } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { type Pushed, Series, type SeriesState, type Unjudged } from './series.js';
-import { type FeedInfo, idleAmong, type StreamInfo, type StreamStatus, type WindowView } from './status.js';
+import { type FeedInfo, idleAmong, type StreamInfo, type WindowView } from './status.js';
 import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
 import { Findings, type FindingsState } from './wiring/findings.js';
 
 export interface StreamOptions extends Omit<SolveOptions, 'budgetMs'> {
-  /** milliseconds: a stream is heavy when one in ten solves takes longer, or one more work; never when absent */
+  /** milliseconds of work: a stream is heavy, and shares its thread, once a solve has needed more; always when absent */
   heavyMs?: number;
   /** milliseconds of work for one solve; null or absent: as allowance.ts says */
   budgetMs?: number | null;
@@ -58,7 +57,6 @@ interface StreamState extends StreamEventsState {
   /** and their incidents */
   dormantIncidents?: Array<[series: string, id: SeriesName, state: IncidentWatchState]>;
   findings?: FindingsState;
-  heavy?: boolean;
   allowance?: AllowanceState;
 }
 
@@ -70,15 +68,11 @@ export class Stream implements RunningStream {
   readonly evaluated = true;
   readonly readsUpTo = 0;
   readonly firstPending = Number.POSITIVE_INFINITY;
-  readonly unanswered: readonly never[] = [];
-  readonly newShare = undefined;
-  readonly queuedAhead = 0;
   readonly #solve: SolveOptions;
   readonly #events: StreamEvents;
   readonly #pairing: Pairing;
   readonly #companions: Companions;
   readonly #findings: Findings;
-  readonly #load: Load;
   readonly #allowance: Allowance;
   readonly #series = new Map<string, Series>();
   readonly #feeds: FeedLedger;
@@ -90,6 +84,7 @@ export class Stream implements RunningStream {
   #dimensions: number;
   #position: number;
   #inRecord = false;
+  #workMs = 0;
 
   constructor(
     readonly name: string,
@@ -104,7 +99,6 @@ export class Stream implements RunningStream {
     this.#events = new StreamEvents(state);
     this.#companions = new Companions(plan, state?.companions);
     this.#findings = new Findings(plan, state?.findings);
-    this.#load = new Load(heavyMs, state?.heavy);
     this.#allowance = new Allowance(budgetMs, heavyMs, state?.allowance);
     this.#dimensions = state?.dimensions ?? 0;
     this.#feeds = new FeedLedger(state?.feeds);
@@ -152,11 +146,6 @@ export class Stream implements RunningStream {
     return new Stream(name, known.plan, options, { state: known, position });
   }
 
-  /** Whether a state is that of a heavy stream. */
-  static isHeavy(state: unknown): boolean {
-    return (state as StreamState).heavy === true;
-  }
-
   get plan(): StreamPlan {
     return this.#plan;
   }
@@ -166,16 +155,12 @@ export class Stream implements RunningStream {
     return this.#position;
   }
 
-  get shareHere(): number | undefined {
+  get share(): number | undefined {
     return this.#allowance.demanding ? this.#allowance.share : undefined;
   }
 
-  get heavy(): boolean {
-    return this.#load.heavy;
-  }
-
-  expect(record: LogRecord): void {
-    if (record.kind === 'part') this.#load.expect(record.part?.objects?.ids?.length ?? 0);
+  get workMs(): number {
+    return this.#workMs;
   }
 
   get inRecord(): boolean {
@@ -376,7 +361,7 @@ export class Stream implements RunningStream {
     objects?: ReportEvent['objects'],
     scores?: ScoreReading | null,
   ): void {
-    this.#load.add(workMs);
+    this.#workMs += workMs;
     this.#allowance.add(workMs);
     const { name: stream } = this;
     const { tracker, profile } = series;
@@ -516,14 +501,6 @@ export class Stream implements RunningStream {
     };
   }
 
-  status(): StreamStatus {
-    const info = this.info();
-    const ahead = info.feeds.flatMap(({ tracker }) => (info.resuming && this.isAhead(tracker) ? [tracker] : []));
-    const quiet = this.#pairing.feeds().map(({ role, tracker, quietMs }) => ({ role, tracker, quietMs }));
-    const { share } = this.#allowance;
-    return { plan: this.#plan, info, spikes: this.spikes(), deadlineMs: this.deadline(), quiet, ahead, share };
-  }
-
   reports(): ReportEvent[] {
     return [...this.#series.values()].flatMap((series): ReportEvent[] => {
       const { tracker, profile, report, mark } = series;
@@ -565,7 +542,6 @@ export class Stream implements RunningStream {
       spikes: this.spikes(),
       ...(this.#dormant.size > 0 ? this.#dormantStates() : {}),
       findings: this.#findings.toJSON(),
-      ...(this.heavy ? { heavy: true } : {}),
       allowance: this.#allowance.toJSON(),
     };
   }
@@ -593,7 +569,7 @@ export const keyInStream = (tracker: string, profile: string) => seriesKey('', t
 const unjudgedWords = ({ k, count, over }: Unjudged) => ({
   message: over
     ? `frames are judged again; ${count} up to frame ${k} were not, because their windows were not proven`
-    : `frames from ${k} on are not judged: their windows could not be proven in time; evaluation.budgetMs and .threads give more`,
+    : `frames from ${k} on are not judged: their windows could not be proven in time; evaluation.budgetMs and .workers give more`,
 });
 
 const spikeKey = ({ tracker, profile, signal }: SpikeEvent) => `${keyInStream(tracker, profile)}\n${signal}`;

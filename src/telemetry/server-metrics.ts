@@ -199,11 +199,11 @@ export const LOG_METRICS: readonly Spec[] = [
     read: stored((storage) => storage.backlogRecords),
   },
   {
-    name: 'tgospa_thread_streams',
+    name: 'tgospa_heavy_streams',
     type: 'gauge',
     labels: [],
-    help: 'Streams that are evaluated in threads because their solves take longer than evaluation.inlineMs.',
-    read: stored((storage) => storage.threadStreams),
+    help: 'Streams whose solves need more work than evaluation.heavyMs: they share the time of their thread.',
+    read: stored((storage) => storage.heavyStreams),
   },
   {
     name: 'tgospa_log_last_commit_seconds',

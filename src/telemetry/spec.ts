@@ -21,8 +21,8 @@ export interface StorageGauges {
   queuedRecords: number;
   /** durable and not applied yet */
   backlogRecords: number;
-  /** streams that are evaluated in threads */
-  threadStreams: number;
+  /** streams whose solves need so much that they share their thread */
+  heavyStreams: number;
   /** duration of the last commit */
   commitMs: number;
   /** epoch milliseconds of the oldest record; 0 when there is none */

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
+import { writeHeapSnapshot } from 'node:v8';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { startApp } from '../../src/app.js';
 import { readConfig } from '../../src/config/config.js';
@@ -47,6 +48,7 @@ const url = role === 'floor' ? await startFloor() : await startEvaluator();
 process.on('message', (question) => {
   if (question === 'reset') reset();
   else if (question === 'measure') process.send!({ measured: measure() });
+  else if (question === 'heap') process.send!({ file: writeHeapSnapshot() });
 });
 process.on('disconnect', () => process.exit(0));
 reset();

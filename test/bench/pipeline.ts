@@ -8,6 +8,7 @@
  *   --only NAME   one part: throughput, cores, heavy, readers, memory or growth
  *   --scene NAME  throughput of one scene: calm or crowd
  *   --scores      with the companion scores on
+ *   --heap N      write a heap snapshot of the evaluator with so many calm streams to the current folder, and no more
  *   --prof        write CPU profiles of the evaluator to the current folder
  */
 import { type ChildProcess, fork } from 'node:child_process';
@@ -31,6 +32,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     scene: { type: 'string' },
     scores: { type: 'boolean', default: false },
+    heap: { type: 'string' },
     prof: { type: 'boolean', default: false },
   },
 });
@@ -73,6 +75,11 @@ class Far {
     this.child.send('measure');
     const [{ measured }] = (await once(this.child, 'message')) as [{ measured: Measured }];
     return measured;
+  }
+
+  async heap(): Promise<void> {
+    this.child.send('heap');
+    console.log(await once(this.child, 'message'));
   }
 
   async stop(): Promise<void> {
@@ -396,6 +403,7 @@ async function memoryAt(scene: SceneName, streamCount: number) {
     await sendAll(streams.slice(first, first + FILLED_TOGETHER), WINDOW_FRAMES + 20);
   let full = await far.measure();
   while (full.reports < streamCount * (WINDOW_FRAMES + 20)) full = await far.measure();
+  if (options.heap) await far.heap();
   const steady = await steadyLoad(far, streams);
   await far.stop();
   const bytesPerStream = (full.heapBytes - empty.heapBytes) / streamCount;
@@ -434,6 +442,7 @@ const steadyColumns = ({ latencyMs, loopDelayMs, load }: Awaited<ReturnType<type
 
 async function memory() {
   const rows = [];
+  if (options.heap) return memoryAt('calm', Number(options.heap));
   for (const count of [1, 100, 1000]) rows.push(await memoryAt('calm', count));
   rows.push(await memoryAt('crowd', 1000));
   console.log(

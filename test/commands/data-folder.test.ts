@@ -21,7 +21,7 @@ describe('check and repair', () => {
   let dir: string;
 
   const open = () => {
-    const text = JSON.stringify({ data: { dir, groupCommitMs: 0, snapshotFrames: 10 }, evaluation: { threads: 0 } });
+    const text = JSON.stringify({ data: { dir, groupCommitMs: 0, snapshotFrames: 10 }, evaluation: {} });
     return Live.open(readConfig({ text, env: {} }).config, new TestClock(), quiet);
   };
 

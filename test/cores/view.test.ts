@@ -50,7 +50,7 @@ describe('workers seen from outside', () => {
     const text = JSON.stringify({
       streams: { defaults: { windowFrames: 10, pairing: UNTIMED_PAIRING } },
       ...settings,
-      evaluation: { ...UNTIMED_EVALUATION, workers, threads: 0 },
+      evaluation: { ...UNTIMED_EVALUATION, workers },
       data: { dir: join(folder, `data-${open.length}`) },
       listen: { port: 0 },
     });

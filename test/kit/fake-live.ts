@@ -139,7 +139,7 @@ export class FakeLive implements PipelinePort {
       damagedPlaces: 0,
       queuedRecords: 0,
       backlogRecords: 0,
-      threadStreams: 0,
+      heavyStreams: 0,
       commitMs: 0,
       oldestMs: 0,
       freeBytes: 5e9,

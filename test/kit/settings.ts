@@ -14,7 +14,7 @@ export const reportSettings = (): ReportSettings => streams.defaults.reports;
 export const logSettings = (own: Partial<LogSettings> & { dir: string }): LogSettings => ({ ...data, ...own });
 
 /** Nothing depends on how fast the machine is: no solve is cut by the clock, in the main thread or in a worker. */
-export const UNTIMED_EVALUATION = { budgetMs: 600_000, inlineMs: 600_000 };
+export const UNTIMED_EVALUATION = { budgetMs: 600_000, heavyMs: 600_000 };
 
 /** The same where a test reaches into the pipeline: it must be in the thread of the test. */
 export const IN_THIS_THREAD = { ...UNTIMED_EVALUATION, workers: 0 };

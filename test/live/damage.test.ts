@@ -21,7 +21,7 @@ describe('a data folder with a flipped bit', () => {
   const open = async (folder: string, errors: string[] = [], snapshotFrames = 20): Promise<Live> => {
     const settings = {
       data: { dir: folder, groupCommitMs: 0, snapshotFrames },
-      evaluation: { threads: 0, budgetMs: 60_000 },
+      evaluation: { budgetMs: 60_000 },
       streams: { defaults: { windowFrames: 10, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
     };
     const { config } = readConfig({ text: JSON.stringify(settings), env: {} });

@@ -11,12 +11,13 @@ const NOBODY = new Set<string>();
 describe('deadlines', () => {
   const held = new Set<string>();
   const streamOf = (name: string) =>
-    ({ name, idle: () => undefined, deadline: () => 0, shareHere: undefined }) as unknown as RunningStream;
+    ({ name, idle: () => undefined, deadline: () => 0, share: undefined }) as unknown as RunningStream;
 
   function newDeadlines(): Deadlines {
     held.clear();
     const streams = Object.assign([streamOf('behind'), streamOf('other')], {
       holdsAcks: (stream: string) => held.has(stream),
+      heavy: 0,
     });
     const log = { gauges: { commits: 0, queuedRecords: 0 } } as unknown as DurableLog;
     const settings = { idleCheckMs: 1e9, tickMs: 50, unreadMaxMs: UNREAD_MAX_MS };

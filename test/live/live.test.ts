@@ -468,67 +468,63 @@ describe('live', () => {
     assert.deepEqual(frames, { 'online-surveillance': 31, 'detector-training': 1 });
   });
 
-  for (const [where, evaluation] of [
-    ['the main thread', { threads: 0 }],
-    ['a thread', { threads: 1, inlineMs: 0 }],
-  ] as const)
-    it(`rejects with a StorageFault while the disk is full, is not ready, and goes on afterwards, in ${where}`, async function () {
-      skipInFastRun(this);
-      const disk = mountSmallDisk(dir, 16);
-      if (disk === null) {
-        assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', 'mounting a small disk needs root');
-        return this.skip();
+  it('rejects with a StorageFault while the disk is full, is not ready, and goes on afterwards', async function () {
+    skipInFastRun(this);
+    const disk = mountSmallDisk(dir, 16);
+    if (disk === null) {
+      assert.notEqual(process.env.TGOSPA_REQUIRE_SYSTEM, '1', 'mounting a small disk needs root');
+      return this.skip();
+    }
+    try {
+      const clock = new TestClock();
+      const live = await start(
+        configure(
+          { evaluation: { budgetMs: 60_000 } },
+          { dir: disk, minFreeBytes: 0, storageRetryMs: 10 },
+        ),
+        clock,
+      );
+      const events = collect(live);
+      const scene = makeScene(13, 400);
+      openBoth(live, 's');
+      await send(live, 's', scene.slice(0, 10));
+      fillDisk(disk, 100_000);
+      let sent = 10;
+      let fault: Error | null = null;
+      while (!fault && sent < scene.length) {
+        await send(live, 's', scene.slice(sent, sent + 10), 't', sent + 1).catch((error) => {
+          fault = error;
+        });
+        if (!fault) sent += 10;
       }
-      try {
-        const clock = new TestClock();
-        const live = await start(
-          configure(
-            { evaluation: { ...evaluation, budgetMs: 60_000 } },
-            { dir: disk, minFreeBytes: 0, storageRetryMs: 10 },
-          ),
-          clock,
-        );
-        const events = collect(live);
-        const scene = makeScene(13, 400);
-        openBoth(live, 's');
-        await send(live, 's', scene.slice(0, 10));
-        fillDisk(disk, 100_000);
-        let sent = 10;
-        let fault: Error | null = null;
-        while (!fault && sent < scene.length) {
-          await send(live, 's', scene.slice(sent, sent + 10), 't', sent + 1).catch((error) => {
-            fault = error;
-          });
-          if (!fault) sent += 10;
-        }
-        assert.equal((fault as Error | null)?.name, 'StorageFault');
-        assert.equal(live.health().ready, false);
-        assert.match(live.health().reasons[0], /full|are free/);
-        await assert.rejects(
-          live.ingest(feed('s'), { seq: 999, k: 999, objects: pack([]) }, START_MS),
-          /full|are free/,
-        );
-        // time goes by, but that is nobody's fault
-        clock.nowMs += 3_600_000 / 2;
-        unlinkSync(join(disk, 'filler'));
-        while (!live.health().ready) await firstValueFrom(interval(5));
-        const from = Math.min(nextSeq(await live.openFeed(feed('s'))), nextSeq(await live.openFeed(feed('s', 't'))));
-        assert.ok(from > 10 && from <= sent + 11);
-        const done = until(live, reportOf(scene.length));
-        await send(live, 's', scene.slice(from - 1), 't', from);
-        const { report } = (await done) as { report: PublishedReport };
-        assert.equal(report.frame, scene.length - 1);
-        const expected = evaluate(scene.slice(-60).map(asFrame), presets['online-surveillance']);
-        assert.deepEqual(report.count, expected.count);
-        assert.deepEqual(
-          events.filter((e) => e.type !== 'report' && e.type !== 'switch'),
-          [],
-        );
-      } finally {
-        for (const live of open.splice(0)) await live.kill();
-        execFileSync('umount', [disk]);
-      }
-    });
+      assert.equal((fault as Error | null)?.name, 'StorageFault');
+      assert.equal(live.health().ready, false);
+      assert.match(live.health().reasons[0], /full|are free/);
+      await assert.rejects(
+        live.ingest(feed('s'), { seq: 999, k: 999, objects: pack([]) }, START_MS),
+        /full|are free/,
+      );
+      // time goes by, but that is nobody's fault
+      clock.nowMs += 3_600_000 / 2;
+      unlinkSync(join(disk, 'filler'));
+      while (!live.health().ready) await firstValueFrom(interval(5));
+      const from = Math.min(nextSeq(await live.openFeed(feed('s'))), nextSeq(await live.openFeed(feed('s', 't'))));
+      assert.ok(from > 10 && from <= sent + 11);
+      const done = until(live, reportOf(scene.length));
+      await send(live, 's', scene.slice(from - 1), 't', from);
+      const { report } = (await done) as { report: PublishedReport };
+      assert.equal(report.frame, scene.length - 1);
+      const expected = evaluate(scene.slice(-60).map(asFrame), presets['online-surveillance']);
+      assert.deepEqual(report.count, expected.count);
+      assert.deepEqual(
+        events.filter((e) => e.type !== 'report' && e.type !== 'switch'),
+        [],
+      );
+    } finally {
+      for (const live of open.splice(0)) await live.kill();
+      execFileSync('umount', [disk]);
+    }
+  });
 
   it('leaves the event loop to others while it works, also when one part closes many steps', async () => {
     const live = await start(configure({ evaluation: { sliceMs: 1 } }));
@@ -642,7 +638,6 @@ describe('live', () => {
       history: live.recentEvents().filter(isLasting).map(plainEvent),
       streams: live.streams(),
       gauges: live.reports().map(({ spikes }) => spikes?.signals.map((signal) => spikes.gauge(signal))),
-      inThreads: live.storage().threadStreams,
     };
     await live.kill();
     return result;
@@ -653,7 +648,7 @@ describe('live', () => {
       if (seed > 1) skipInFastRun(this);
       const settings = {
         // nothing that depends on how fast the machine is
-        evaluation: { threads: 0, budgetMs: 60_000 },
+        evaluation: { budgetMs: 60_000 },
         streams: {
           defaults: {
             windowFrames: 20,
@@ -677,33 +672,6 @@ describe('live', () => {
       assert.deepEqual(crashed.history, calm.history);
     });
   }
-
-  it('comes to the same in threads, with crashes and without', async function () {
-    skipInFastRun(this);
-    const defaults = {
-      windowFrames: 20,
-      profiles: ['online-surveillance', 'offline-scene-understanding'],
-      pairing: { latenessMs: 1e6, silenceMs: 1e6 },
-      scores: { enabled: true, strideFrames: 3 },
-    };
-    const inputs = script(1, 120);
-    const here = await run(inputs, [], { streams: { defaults }, evaluation: { threads: 0, budgetMs: 60_000 } });
-    const next = randomFrom(201);
-    const crashAt = Array.from({ length: 2 }, () => 1 + Math.floor(next() * (inputs.length - 1)));
-    for (const crashes of [[], crashAt]) {
-      rmSync(dir, { recursive: true, force: true });
-      const evaluation = { threads: 2, inlineMs: 0, budgetMs: 60_000 };
-      const away = await run(inputs, crashes, { streams: { defaults }, evaluation });
-      assert.equal(away.inThreads, 2);
-      for (const [key, event] of here.events) assert.deepEqual(away.events.get(key), event);
-      assert.equal(away.events.size, here.events.size);
-      assert.deepEqual(away.reports, here.reports);
-      assert.deepEqual(away.windows, here.windows);
-      assert.deepEqual(away.streams, here.streams);
-      assert.deepEqual(away.gauges, here.gauges);
-      assert.deepEqual(away.history, here.history);
-    }
-  });
 
   it('loses nothing to kill -9 of the process, and ends as if nothing had happened', async function () {
     skipInFastRun(this);

@@ -36,7 +36,7 @@ describe('quarantine', () => {
   const start = async (snapshotFrames = 25): Promise<Live> => {
     const settings = {
       data: { dir, groupCommitMs: 1, snapshotFrames },
-      evaluation: { threads: 0, budgetMs: 60_000 },
+      evaluation: { budgetMs: 60_000 },
       streams: { defaults: { windowFrames: 20, pairing: { latenessMs: 1e7, silenceMs: 1e7, resumeMs: 0 } } },
     };
     const { config } = readConfig({ text: JSON.stringify(settings), env: {} });

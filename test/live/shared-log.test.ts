@@ -40,7 +40,7 @@ describe('a log that others append to', () => {
   const own = async (partition: SharedPartition, streams: object = {}) => {
     const settings = {
       data: { dir: join(dir, String(owners++)), snapshotFrames: 9 },
-      evaluation: { ...UNTIMED_EVALUATION, threads: 0 },
+      evaluation: { ...UNTIMED_EVALUATION },
       streams: { defaults: { windowFrames: 10, pairing: UNTIMED_PAIRING, ...streams } },
     };
     const { config } = readConfig({ text: JSON.stringify(settings), env: {} });

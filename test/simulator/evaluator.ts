@@ -10,13 +10,11 @@ import { Access } from '../../src/edge/peers/access.js';
 import type { Site, Sockets } from '../../src/edge/sockets.js';
 import { SteadyClock } from '../../src/live/clock.js';
 import { Live } from '../../src/live/live.js';
-import type { ThreadSetup } from '../../src/stream/threads.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import type { Disk } from './disk.js';
 import type { Network } from './network.js';
 import { Reader } from './reader.js';
-import { SimulatedThread } from './thread.js';
 import type { Process, World } from './world.js';
 
 /** A line of the log. */
@@ -39,8 +37,6 @@ export class Evaluator {
   lives = 0;
   /** one for each of its lives */
   readonly readers: Reader[] = [];
-  /** threads of the evaluation, in any of its lives */
-  readonly threads: SimulatedThread[] = [];
   #stopping = false;
   onEvent: (event: LiveEvent) => void = () => {};
   /** the port is open */
@@ -75,10 +71,7 @@ export class Evaluator {
   async #start(process: Process): Promise<void> {
     const { config, world } = this;
     const logger = this.#logger();
-    const live = await Live.start(config, new SteadyClock(), logger, {
-      folder: this.disk.folder(process),
-      startThread: (setup) => this.#startThread(process, setup),
-    });
+    const live = await Live.start(config, new SteadyClock(), logger, { folder: this.disk.folder(process) });
     const meters = new Meters(config.limits.series);
     const access = new Access(config, {});
     const sockets = this.#sockets(process);
@@ -105,12 +98,6 @@ export class Evaluator {
       this.refusal = error;
       this.kill();
     });
-  }
-
-  #startThread(process: Process, setup: ThreadSetup): SimulatedThread {
-    const thread = new SimulatedThread(this.world, process, setup);
-    this.threads.push(thread);
-    return thread;
   }
 
   #logger() {

@@ -16,8 +16,7 @@ export type Fault =
   | { kind: 'cut'; feed: number; clientHearsMs: number; serverHearsMs: number; deadMs: number }
   | { kind: 'stall'; feed: number; forMs: number }
   | { kind: 'suspend'; feed: number | null; forMs: number }
-  | { kind: 'clock'; byMs: number }
-  | { kind: 'thread' };
+  | { kind: 'clock'; byMs: number };
 
 export interface Plan {
   seed: number;
@@ -45,16 +44,12 @@ export function planOf(seed: number, chosen?: RunKind): Plan {
   if (kind === 'damaged')
     faults.push({ atMs: (0.3 + random() * 0.6) * lengthMs, ...restart(random, 1 + Math.floor(random() * 3)) });
   faults.sort((a, b) => a.atMs - b.atMs);
-  // a stream whose thread dies a third time is suspended
-  const thread = faults.findIndex(({ kind: one }) => one === 'thread');
-  const few = faults.filter(({ kind: one }, n) => one !== 'thread' || n === thread);
   const hiccups = random() < 0.2 ? { share: 0.002, mostMs: 60 } : { share: 0, mostMs: 0 };
-  return { seed, kind, scene, config: configOf(random, kind, scene), hiccups, faults: few };
+  return { seed, kind, scene, config: configOf(random, kind, scene), hiccups, faults };
 }
 
 /** The same scene and settings, and nothing goes wrong. */
 export function calm(plan: Plan): Plan {
-  // the first frame of a stream that runs in a thread is cut, with or without an interruption
   const { evaluation } = plan.config;
   const config = { ...configOf(() => 0, 'patient', plan.scene), evaluation };
   return { ...plan, config, faults: [], hiccups: { share: 0, mostMs: 0 } };
@@ -68,16 +63,12 @@ function configOf(random: Random, kind: RunKind, scene: Scene): Config {
       groupCommitMs: pick(random, [0, 3, 10]),
       storageRetryMs: pick(random, [50, 500]),
     },
-    evaluation: { ...threadsOf(random), budgetMs: 600_000, sliceMs: pick(random, [1, 8]) },
+    evaluation: { heavyMs: random() < 0.7 ? 600_000 : 0, budgetMs: 600_000, sliceMs: pick(random, [1, 8]) },
     limits: { creditFrames: pick(random, [16, 64, 256]) },
     streams: { defaults: { windowFrames: scene.windowFrames, profiles: scene.profiles, pairing } },
   };
   return readConfig({ text: JSON.stringify(settings), env: {} }).config;
 }
-
-/** All streams here, or all in threads from their second frame on. */
-const threadsOf = (random: Random) =>
-  random() < 0.7 ? { threads: 0, inlineMs: 600_000 } : { threads: 1 + Math.floor(random() * 2), inlineMs: 0 };
 
 const restart = (random: Random, damages = 0): Fault => ({
   kind: random() < 0.75 ? 'kill' : 'stop',
@@ -90,7 +81,7 @@ function faultOf(random: Random, kind: RunKind, scene: Scene): Fault {
   const patient = kind !== 'usual';
   const upTo = (usualMs: number, patientMs: number) => random() * (patient ? patientMs : usualMs);
   const feed = Math.floor(random() * scene.feeds.length);
-  switch (pick(random, ['restart', 'restart', 'disk', 'cut', 'cut', 'stall', 'suspend', 'clock', 'thread'] as const)) {
+  switch (pick(random, ['restart', 'restart', 'disk', 'cut', 'cut', 'stall', 'suspend', 'clock'] as const)) {
     case 'restart':
       return restart(random);
     case 'disk':
@@ -109,8 +100,6 @@ function faultOf(random: Random, kind: RunKind, scene: Scene): Fault {
       };
     case 'stall':
       return { kind: 'stall', feed, forMs: upTo(1000, 30_000) };
-    case 'thread':
-      return { kind: 'thread' };
     case 'suspend':
       return random() < 0.5
         ? { kind: 'suspend', feed: null, forMs: upTo(8000, 30_000) }

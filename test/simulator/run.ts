@@ -56,7 +56,7 @@ export const simulate = (seed: number): Promise<Run> => playPlan(planOf(seed));
 
 export async function playPlan(plan: Plan): Promise<Run> {
   const run = await new Player(plan).play();
-  const key = `${plan.scene.seed} ${plan.config.evaluation.inlineMs}`;
+  const key = `${plan.scene.seed} ${plan.config.evaluation.heavyMs}`;
   let expected = baselines.get(key);
   if (!expected) {
     const baseline = await new Player(calm(plan)).play();
@@ -263,11 +263,6 @@ class Player {
       case 'suspend': {
         const process = fault.feed === null ? this.#evaluator.process : this.#senders[fault.feed].process;
         if (process) world.suspend(process, fault.forMs);
-        return;
-      }
-      case 'thread': {
-        const alive = this.#evaluator.threads.filter(({ process }) => process.alive);
-        alive[Math.floor(world.random() * alive.length)]?.die();
         return;
       }
       case 'clock':

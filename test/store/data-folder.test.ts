@@ -144,8 +144,8 @@ describe('a data folder of an earlier version, or of this one', () => {
         BEFORE_REPORTS.includes(name) ? ['coast'] : [],
       );
       // on a busy machine another one may be so, too
-      const { threadStreams } = live.storage();
-      assert.ok(threadStreams >= 1, `the harbour was heavy: ${threadStreams} in threads`);
+      const { heavyStreams } = live.storage();
+      assert.ok(heavyStreams >= 1, `the harbour was heavy: ${heavyStreams} in threads`);
       if (withSpikes) {
         const lasting = live.spikes().map(({ tracker, signal }) => `${tracker} ${signal}`);
         assert.ok(lasting.includes('deep missed'), `a spike lasts: ${lasting}`);

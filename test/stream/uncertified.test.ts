@@ -114,12 +114,12 @@ describe('a stream without time', () => {
     }
   });
 
-  it('does so in a worker, over a crash, and when all of it is told again', async function () {
+  it('does so over a crash, and when all of it is told again', async function () {
     skipInFastRun(this);
     const dir = mkdtempSync(join(tmpdir(), 'tgospa-uncertified-'));
     const text = JSON.stringify({
       data: { dir, groupCommitMs: 1, snapshotFrames: 10 },
-      evaluation: { budgetMs: 0.5, inlineMs: 0, threads: 1 },
+      evaluation: { budgetMs: 0.5, heavyMs: 0 },
       ...HARBOUR,
     });
     const { config } = readConfig({ text, env: {} });
@@ -145,7 +145,7 @@ describe('a stream without time', () => {
       live = await open();
       await send(live, 30, SCANS);
       await until('all is judged', () => live.reports()[0]?.report.frame === SCANS - 1);
-      assert.equal(live.storage().threadStreams, 1);
+      assert.equal(live.storage().heavyStreams, 1);
     } finally {
       await live.kill();
       rmSync(dir, { recursive: true, force: true });

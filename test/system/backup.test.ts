@@ -11,7 +11,7 @@ import { EvaluatorProcess, timeless } from '../kit/system/evaluator-process.js';
 
 const CONFIG = {
   data: { snapshotFrames: 50 },
-  evaluation: { budgetMs: 10_000, threads: 0 },
+  evaluation: { budgetMs: 10_000 },
   streams: { defaults: { windowFrames: 20, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
 };
 const WINDOW = '/v1/window?stream=gate&tracker=sort&profile=online-surveillance';

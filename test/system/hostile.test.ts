@@ -299,7 +299,7 @@ describe('a hostile peer', () => {
   describe('where everything runs in the main thread', () => {
     before(async () => {
       await program.stop();
-      await start({ evaluation: { workers: 0, threads: 0 } });
+      await start({ evaluation: { workers: 0 } });
     });
 
     for (const [count, frames] of CROWDS)

@@ -12,7 +12,7 @@ import { until } from '../kit/system/system.js';
 const FRAMES = 300;
 const BUFFER = 100;
 const configOf = (latenessMs: number) => ({
-  evaluation: { budgetMs: 10_000, threads: 0 },
+  evaluation: { budgetMs: 10_000 },
   streams: { defaults: { windowFrames: 20, pairing: { latenessMs, silenceMs: 1e7, bufferFrames: BUFFER } } },
 });
 

@@ -65,7 +65,7 @@ const SURROUNDINGS: ProgramFacts = {
     bytes: 4096,
     queuedRecords: 3,
     backlogRecords: 4,
-    threadStreams: 1,
+    heavyStreams: 1,
     commits: 77,
     faults: 0,
     damagedPlaces: 0,

@@ -17,11 +17,12 @@ export const POISON = {
   kills: 'poison-kills',
   /** takes long, and much work */
   slow: 'poison-slow',
-  /** takes TGOSPA_TEST_SLOW_MS milliseconds */
+  /** takes TGOSPA_TEST_SLOW_MS milliseconds, and as much work */
   slowLater: 'poison-slow-later',
 } as const;
 
 const SLOW_MS = 80;
+const slowLaterMs = () => Number(process.env.TGOSPA_TEST_SLOW_MS ?? 0);
 
 const { push } = SlidingWindow.prototype;
 const workMs = Object.getOwnPropertyDescriptor(SlidingWindow.prototype, 'workMs')!;
@@ -31,7 +32,7 @@ const slowedMs = new WeakMap<SlidingWindow, number>();
 SlidingWindow.prototype.push = function (frame: LooseFrame, ...rest) {
   const report = push.call(this, frame, ...rest);
   const { ids = [] } = frame.tracker as unknown as { ids?: readonly string[] };
-  slowedMs.set(this, ids.includes(POISON.slow) ? SLOW_MS : 0);
+  slowedMs.set(this, ids.includes(POISON.slow) ? SLOW_MS : ids.includes(POISON.slowLater) ? slowLaterMs() : 0);
   for (const id of ids) act(id);
   return report;
 };
@@ -45,7 +46,7 @@ Object.defineProperty(SlidingWindow.prototype, 'workMs', {
 function act(id: string): void {
   if (id === POISON.throws) throw new RangeError('Maximum call stack size exceeded');
   if (id === POISON.slow) wait(SLOW_MS);
-  if (id === POISON.slowLater) wait(Number(process.env.TGOSPA_TEST_SLOW_MS ?? 0));
+  if (id === POISON.slowLater) wait(slowLaterMs());
   if (id === POISON.kills) process.kill(process.pid, 'SIGKILL');
   if (isMainThread) return;
   if (id === POISON.exits) process.exit(7);

@@ -45,11 +45,11 @@ export const LENGTH = 110;
 
 export const clockAt = (moment: number) => SCENE_START_MS + moment * FRAME_MS;
 
-/** The configuration; a heavy stream is one that is so with `inlineMs` 0. */
+/** The configuration; a heavy stream is one that is so with `heavyMs` 0. */
 export const sceneConfig = (dir: string, evaluation: Record<string, unknown> = {}) => ({
   data: { dir, groupCommitMs: 1, snapshotFrames: 100_000 },
   profiles: { metres: { distance: 'euclidean', cutoff: 30, exponent: 2, switchPenalty: 5 } },
-  evaluation: { threads: 1, ...evaluation },
+  evaluation: { ...evaluation },
   streams: {
     defaults: {
       windowFrames: 10,
@@ -194,7 +194,7 @@ export async function writeDataFolder(
   await openFeeds(light, false);
   await sendScene(light, clock, 1, CUT - 4, 'others');
   await light.stop();
-  const heavy = await open(sceneConfig(dir, { inlineMs: 0 }));
+  const heavy = await open(sceneConfig(dir, { heavyMs: 0 }));
   await sendScene(heavy, clock, 1, CUT - 4, 'harbour');
   await heavy.stop();
   const cut = await open(sceneConfig(dir));

@@ -95,7 +95,7 @@ async function conclude(layout: Layout, partition: number, { cluster, ...config 
   const writer = new PartitionLog(await layout.log(partition), writing);
   const settings = { logKeepBytes, purgeMs, heldBatches, configVersion: 0 };
   const dir = mkdtempSync(join(tmpdir(), 'tgospa-judge-'));
-  const evaluation = { ...config.evaluation, threads: 0 };
+  const evaluation = { ...config.evaluation };
   const live = await Live.open({ ...config, cluster: null, data: { ...config.data, dir }, evaluation }, STILL, quiet, {
     openLog: (_data, owner) => SharedLog.open({ layout, partition, owner: 'judge', writer, settings }, owner),
     resumes: false,
@@ -163,7 +163,7 @@ async function replay(
     ...config,
     cluster: null,
     data: { dir },
-    evaluation: { threads: 0, budgetMs: 600_000 },
+    evaluation: { budgetMs: 600_000 },
   });
   const live = await Live.open(readConfig({ text, env: {} }).config, STILL, quiet, {
     openLog: partition.openLog,

@@ -32,7 +32,7 @@ const AHEAD = 16;
 const configOf = (dir: string, port: number, workers: number) => ({
   listen: { port },
   data: { dir, groupCommitMs: 3, snapshotFrames: 60 },
-  evaluation: { workers, threads: 0, budgetMs: 600_000 },
+  evaluation: { workers, budgetMs: 600_000 },
   streams: { defaults: { windowFrames: WINDOW_FRAMES, pairing: { latenessMs: 1e7, silenceMs: 1e7 } } },
 });
 

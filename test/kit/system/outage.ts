@@ -86,7 +86,7 @@ export const sender = { lagMs: 0 };
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const configOf = (pairing: Record<string, unknown>) => ({
-  evaluation: { budgetMs: 10_000, threads: 0 },
+  evaluation: { budgetMs: 10_000 },
   streams: { defaults: { windowFrames: 30, pairing } },
 });
 

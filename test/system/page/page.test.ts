@@ -808,7 +808,7 @@ describe('page states', () => {
     const scan = { distance: 'geodesic', cutoff: 200, admissibleError: 136, shortSwitchDistance: 68 };
     const evaluator = await start({
       text: JSON.stringify({ profiles: { scan } }),
-      evaluation: { budgetMs: 0.2, threads: 0 },
+      evaluation: { budgetMs: 0.2 },
     });
     await evaluator.open('port', ['radar'], { profiles: ['scan'], windowFrames: 14, pairing: UNTIMED_PAIRING });
     // every echo is a track of its own
