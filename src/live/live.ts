@@ -185,7 +185,7 @@ export class Live {
     return live;
   }
 
-  /** All are served once their records are applied, but for those that are being rebuilt; with `complete`, all are there. */
+  /** All are served once their records are applied, but for those that must be rebuilt; with `complete`, all. */
   async #recover(complete: boolean): Promise<void> {
     // a log that others wait for is served before its past is read
     if (!this.log.shared) await this.#loadPast();

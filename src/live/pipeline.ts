@@ -1,6 +1,6 @@
 /**
- * The pipeline, as wiring: durable records, in order and in slices, become events; so does what
- * waited for a stream that was rebuilt; what is due becomes records. State lives in plain classes: OpenFeeds (accepted), Log (durable),
+ * The pipeline, as wiring: durable records, in order and in slices, become events; so does what waited for a stream
+ * that was rebuilt; what is due becomes records. State lives in plain classes: OpenFeeds (accepted), Log (durable),
  * Streams (applied), EventHistory (published). This file owns the library rxjs.
  */
 import { concatMap, EMPTY, filter, interval, map, merge, mergeMap, Observable, Subject, type Subscription } from 'rxjs';

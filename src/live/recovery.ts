@@ -140,7 +140,8 @@ export class Recovery {
   /** Every stream is there. */
   finish(): void {
     const ms = Math.round(performance.now() - this.#startedMs);
-    if (this.streams.size > 0) this.logger.info('recovered', { streams: this.streams.size, records: this.#repeated, ms });
+    if (this.streams.size > 0)
+      this.logger.info('recovered', { streams: this.streams.size, records: this.#repeated, ms });
   }
 
   /** The plan of a stream under the present configuration; the old one where that does not fit the stream. */

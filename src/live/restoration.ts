@@ -1,5 +1,6 @@
 /**
- * One stream rebuilt from its last snapshot and the log, without the records that were set aside. What it gives equals the stream as it would be had those records never come.
+ * One stream rebuilt from its last snapshot and the log, without the records that were set aside. What it gives
+ * equals the stream as it would be had those records never come.
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import { completeSettings } from '../config/config.js';

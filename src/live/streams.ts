@@ -1,7 +1,7 @@
 /**
  * The streams of one log, by name. Durable records are applied to them, those of a stream in the order of the log, and
- * streams take turns. What has come of a record is yielded by `apply`; that of a stream which has to be rebuilt first is
- * given to `onResult`.
+ * streams take turns. What has come of a record is yielded by `apply`; that of a stream which is rebuilt first is given
+ * to `onResult`.
  *
  * A record that fails is set aside and its stream rebuilt without it, while all others go on; one that fails again and
  * again is suspended.

@@ -1,5 +1,5 @@
 /**
- * A stream that is evaluated (Stream), or by nobody for now (DetachedStream of live/). Whoever holds one applies records
+ * A stream that is evaluated (Stream), or is not for now (DetachedStream of live/). Whoever holds one applies records
  * to it in the order of the log and reads what has become of them; only `apply` tells whether the work is done yet, and
  * nobody asks which of the two it is.
  */
@@ -22,7 +22,7 @@ export interface RunningStream {
   readonly evaluated: boolean;
   /** up to this position it reads its records from the log by itself, being rebuilt; 0 when it does not */
   readonly readsUpTo: number;
-  /** the share it has of its thread, when it is heavy: when its solves need so much that it shares it; else undefined */
+  /** the share it has of its thread, when its solves need so much that it is heavy; undefined when it is not */
   readonly share: number | undefined;
   /** milliseconds of counted work of its solves, since it was made or rebuilt */
   readonly workMs: number;
@@ -53,7 +53,10 @@ export interface RunningStream {
   /** The window of a series as it is now; undefined when there is none. */
   window(tracker: string, profile: string): WindowView | undefined;
 
-  /** Hands its snapshot to `save`, before this returns; not while it is being rebuilt. The state must be packed before the next record is applied. */
+  /**
+   * Hands its snapshot to `save`, before this returns; not while it is being rebuilt. The state must be packed before
+   * the next record is applied.
+   */
   snapshot(save: (snapshot: StreamSnapshot) => void): void | Promise<void>;
   /** Frees what it holds outside of the heap. */
   dispose(): void;

@@ -108,7 +108,7 @@ export interface SeriesState {
 /** A feed of a frame as the window or a snapshot of it has it. */
 type LooseFeed = Omit<PackedFeed, 'coordinates'> & { coordinates: ArrayLike<number> };
 
-/** milliseconds: what took longer is not solved again after a restart */
+/** milliseconds of work: what needed more is not solved again after a restart */
 const QUICK_MS = 1;
 
 /** milliseconds of work for the first solve of a window that was stored */
@@ -128,8 +128,8 @@ export class Series {
   /** of the newest frame: for a diagnosis */
   #reference: PackedList | null = null;
   #ended = false;
-  /** of the newest report */
-  #solveMs = 0;
+  /** that the newest report needed */
+  #workMs = 0;
   /** while frames stay unjudged: how many others did before them; null while they are judged */
   #unjudgedBefore: number | null = null;
   #drawn: ReportEvent['objects'] | null = null;
@@ -290,7 +290,7 @@ export class Series {
     const classes = this.#classes?.reading ?? null;
     const { workMs } = this.#window;
     this.#report = report;
-    this.#solveMs = solveMs;
+    this.#workMs = workMs;
     const pushed = { mark, report, news, notJudged, performance, classes, unjudged, solveMs, workMs };
     if (report.events.length === 0) return { ...pushed, switches: NO_SWITCHES };
     const switches = report.events.map(({ frame, truth, from, to, switches: count }) => ({
@@ -385,7 +385,7 @@ export class Series {
     const state = { tracker, profile, window: this.#window.snapshot(), marks: this.#marks };
     return {
       ...state,
-      report: this.#report && stateOf(this.#report, this.#solveMs <= QUICK_MS),
+      report: this.#report && stateOf(this.#report, this.#workMs <= QUICK_MS),
       ...this.#detector?.toJSON(),
       ...(this.#unjudgedBefore === null ? {} : { unjudgedBefore: this.#unjudgedBefore }),
       ...(isEmpty(this.#notJudged) ? {} : { notJudged: this.#notJudged }),
@@ -417,7 +417,7 @@ export class Series {
     const { options } = this;
     let { perFrame } = report;
     // as it was for the next snapshot
-    this.#solveMs = perFrame ? Number.POSITIVE_INFINITY : 0;
+    this.#workMs = perFrame ? Number.POSITIVE_INFINITY : 0;
     const read = () => {
       perFrame ??= evaluate(this.#unpack(window), params as Params, options).perFrame;
       return perFrame;

@@ -32,7 +32,7 @@ import { type Applied, StreamEvents, type StreamEventsState } from './stream-eve
 import { Findings, type FindingsState } from './wiring/findings.js';
 
 export interface StreamOptions extends Omit<SolveOptions, 'budgetMs'> {
-  /** milliseconds of work: a stream is heavy, and shares its thread, once a solve has needed more; always when absent */
+  /** milliseconds of work: a stream is heavy, and shares its thread, once a solve needed more; at once when absent */
   heavyMs?: number;
   /** milliseconds of work for one solve; null or absent: as allowance.ts says */
   budgetMs?: number | null;

@@ -48,11 +48,18 @@ const url = role === 'floor' ? await startFloor() : await startEvaluator();
 process.on('message', (question) => {
   if (question === 'reset') reset();
   else if (question === 'measure') process.send!({ measured: measure() });
+  else if ((question as { judged?: number }).judged !== undefined)
+    void whenJudged((question as { judged: number }).judged);
   else if (question === 'heap') process.send!({ file: writeHeapSnapshot() });
 });
 process.on('disconnect', () => process.exit(0));
 reset();
 process.send!({ url });
+
+async function whenJudged(count: number): Promise<void> {
+  while (reports < count) await new Promise((resolve) => setTimeout(resolve, 20));
+  process.send!({ judged: reports });
+}
 
 function reset(): void {
   loopDelay.enable();

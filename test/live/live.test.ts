@@ -478,10 +478,7 @@ describe('live', () => {
     try {
       const clock = new TestClock();
       const live = await start(
-        configure(
-          { evaluation: { budgetMs: 60_000 } },
-          { dir: disk, minFreeBytes: 0, storageRetryMs: 10 },
-        ),
+        configure({ evaluation: { budgetMs: 60_000 } }, { dir: disk, minFreeBytes: 0, storageRetryMs: 10 }),
         clock,
       );
       const events = collect(live);
@@ -500,10 +497,7 @@ describe('live', () => {
       assert.equal((fault as Error | null)?.name, 'StorageFault');
       assert.equal(live.health().ready, false);
       assert.match(live.health().reasons[0], /full|are free/);
-      await assert.rejects(
-        live.ingest(feed('s'), { seq: 999, k: 999, objects: pack([]) }, START_MS),
-        /full|are free/,
-      );
+      await assert.rejects(live.ingest(feed('s'), { seq: 999, k: 999, objects: pack([]) }, START_MS), /full|are free/);
       // time goes by, but that is nobody's fault
       clock.nowMs += 3_600_000 / 2;
       unlinkSync(join(disk, 'filler'));

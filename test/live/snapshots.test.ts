@@ -16,12 +16,20 @@ class FakeLog {
 interface Progress {
   position?: number;
   inRecord?: boolean;
-  queuedAhead?: number;
+  evaluated?: boolean;
+  workMs?: number;
 }
 
-const streamAt = (name: string, { position = 1, inRecord = false, queuedAhead = 0 }: Progress = {}): RunningStream => {
+const streamAt = (name: string, { position = 1, ...progress }: Progress = {}): RunningStream => {
   const snapshot = (save: (snapshot: StreamSnapshot) => void) => save({ state: {}, position });
-  return { name, inRecord, queuedAhead, snapshot } as Partial<RunningStream> as RunningStream;
+  return {
+    name,
+    inRecord: false,
+    evaluated: true,
+    workMs: 0,
+    ...progress,
+    snapshot,
+  } as Partial<RunningStream> as RunningStream;
 };
 
 function start(
@@ -39,6 +47,13 @@ describe('snapshots', () => {
   it('are made after so many records of a stream', () => {
     const { log, snapshots } = start(3, 0);
     for (let position = 1; position <= 7; position++) snapshots.count(streamAt('a', { position }));
+    assert.deepEqual(log.saved, ['a@3', 'a@6']);
+  });
+
+  it('are made after so much work, whatever the records', () => {
+    const { log, snapshots } = start(1e6, 0);
+    for (let position = 1; position <= 8; position++)
+      snapshots.count(streamAt('a', { position, workMs: 1000 * position }));
     assert.deepEqual(log.saved, ['a@3', 'a@6']);
   });
 
@@ -104,12 +119,12 @@ describe('snapshots', () => {
     assert.deepEqual(log.saved, ['a@1']);
   });
 
-  it('are made at the end of what has changed and need not be waited for', async () => {
+  it('are made at the end of what has changed and is evaluated', async () => {
     const { log, snapshots } = start(3, 0);
-    const [changed, saved, busy] = [streamAt('changed'), streamAt('saved'), streamAt('busy', { queuedAhead: 1 })];
-    for (const stream of [changed, saved, busy]) snapshots.count(stream);
+    const [changed, saved, gone] = [streamAt('changed'), streamAt('saved'), streamAt('gone', { evaluated: false })];
+    for (const stream of [changed, saved, gone]) snapshots.count(stream);
     snapshots.save(saved);
-    await snapshots.saveLast([changed, saved, busy]);
+    await snapshots.saveLast([changed, saved, gone]);
     assert.deepEqual(log.saved, ['saved@1', 'changed@1']);
   });
 

@@ -24,7 +24,8 @@ const CONFIG = {
 };
 
 /** A name in this of two slots. */
-const nameIn = (slot: number) => ['light', 'lamp', 'lark', 'lane', 'lake', 'leaf'].find((one) => slotOf(one, 2) === slot)!;
+const nameIn = (slot: number) =>
+  ['light', 'lamp', 'lark', 'lane', 'lake', 'leaf'].find((one) => slotOf(one, 2) === slot)!;
 
 describe('recovery after kill -9', () => {
   let folder: string;
@@ -107,7 +108,8 @@ describe('recovery after kill -9', () => {
     assert.match(body.reasons[0], /^recovering: record \d+ of \d+$/);
 
     // whoever is killed again and again gets there all the same
-    const least = (KEPT_WORK_MS / SLOW_LATER_MS) * 2 + 20;
+    // three times as much as is kept at once: a busy disk may be seconds behind
+    const least = (KEPT_WORK_MS / SLOW_LATER_MS) * 2 * 3 + 20;
     await until('some of the work is kept', async () => {
       const [, record] = /record (\d+) of/.exec((await ready()).body.reasons[0]) ?? [];
       return Number(record) > least;
