@@ -1,8 +1,7 @@
 /**
  * Durable records that wait to be applied, in fair turns: deficit round robin over streams, where a record costs as
  * much as it has objects. Records of one stream keep their order, so that a stream with a few frames does not wait
- * behind all frames of a busy one. Invariant: everything below `firstPosition` has been applied, or sent to another
- * thread.
+ * behind all frames of a busy one. Invariant: everything below `firstPosition` has been applied.
  */
 import type { LogRecord } from '../store/record.js';
 
@@ -45,12 +44,6 @@ export class Turns<T extends Waiting> implements Iterable<T> {
     for (const { records, head } of this.#lines.values())
       if (head < records.length) position = Math.min(position, records[head].position);
     return position;
-  }
-
-  /** Position of the first record of a stream that waits; infinite when there is none. */
-  firstOf(stream: string): number {
-    const line = this.#lines.get(stream);
-    return line?.records[line.head]?.position ?? Number.POSITIVE_INFINITY;
   }
 
   [Symbol.iterator](): Generator<T> {

@@ -30,8 +30,8 @@ export async function warmUp(config: Config, frames: number, signal: AbortSignal
   if ('message' in plan || frames === 0) return 0;
   // what has run once is forgotten after a while of idleness otherwise
   setFlagsFromString('--no-flush-bytecode');
-  const { auditEvery, inlineMs, sliceMs } = config.evaluation;
-  const scene = new MadeUpStream({ ...plan, patch: {} }, { auditEvery, heavyMs: inlineMs });
+  const { auditEvery, heavyMs, sliceMs } = config.evaluation;
+  const scene = new MadeUpStream({ ...plan, patch: {} }, { auditEvery, heavyMs });
   let [workMs, sliceBegan] = [0, performance.now()];
   for (let frame = 1; frame <= frames; frame++) {
     scene.judge(frame);
