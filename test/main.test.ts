@@ -61,7 +61,8 @@ describe('tgospa', () => {
     for (const asked of ['--version', '-V']) assert.equal(tgospa(asked).stdout, `${version}\n`);
   });
 
-  it('has a remedy for an unknown command', () => {
+  it('has a remedy for an unknown command', function () {
+    skipInFastRun(this);
     const said = (name: string) => {
       const { status, stderr, stdout } = tgospa(name);
       assert.deepEqual([status, stdout], [2, '']);
@@ -73,7 +74,8 @@ describe('tgospa', () => {
     assert.match(said('frobnicate'), /there are eval, tune, /);
   });
 
-  it('does not repeat the same mistake thousands of times', () => {
+  it('does not repeat the same mistake thousands of times', function () {
+    skipInFastRun(this);
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-main-'));
     try {
       const file = join(folder, 'many.txt');
@@ -114,7 +116,8 @@ describe('the bundle of the commands about files', () => {
     return stdout.trim();
   };
 
-  it('is what eval and tune of an installed package run, and nothing else does', () => {
+  it('is what eval and tune of an installed package run, and nothing else does', function () {
+    skipInFastRun(this);
     const names = ['eval', 'tune', 'serve', 'help'];
     assert.deepEqual(
       names.map((name) => ran(name)),
@@ -126,7 +129,8 @@ describe('the bundle of the commands about files', () => {
     assert.equal(ran('eval', '--import data:text/javascript,'), 'modules');
   });
 
-  it('is passed over when the compiler has run since it was made, or when there is none', () => {
+  it('is passed over when the compiler has run since it was made, or when there is none', function () {
+    skipInFastRun(this);
     writeFileSync(join(folder, 'dist/.tsbuildinfo'), '');
     const now = Date.now() / 1000;
     utimesSync(join(folder, 'dist/.tsbuildinfo'), now, now);
@@ -146,6 +150,7 @@ describe('the bundle of the commands about files', () => {
   });
 
   it('comes with code that the engine of the build takes, for both ways to start it', async function () {
+    skipInFastRun(this);
     const { v8 } = JSON.parse(readFileSync(new URL('../bundle/package.json', import.meta.url), 'utf8'));
     if (v8 !== process.versions.v8) this.skip();
     const { codeFile, FLAGS } = await import('../src/bundle.js');

@@ -158,7 +158,8 @@ describe('replay', () => {
     assert.ok(window.frames.at(-1)!.reference.every(({ id }) => /~([3-9]|\d\d+)$/.test(id)));
   });
 
-  it('judges under the profiles it is told', async () => {
+  it('judges under the profiles it is told', async function () {
+    skipInFastRun(this);
     const args = [...files(), '--url', app.urls.ingest, '--fps', 'max', '--profile', 'detector-training'];
     await replay(args);
     assert.deepEqual((await app.live.streams())[0].profiles, ['detector-training']);

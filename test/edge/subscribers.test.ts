@@ -5,6 +5,7 @@ import type { Report } from '../../src/index.js';
 import type { LiveEvent } from '../../src/wire/events.js';
 import { configOf, get, Probe, type RunningEdge, startEdge, untilTurn } from '../kit/edge.js';
 import { FakeLive, fakeReportEvent } from '../kit/fake-live.js';
+import { skipInFastRun } from '../kit/system/system.js';
 
 describe('subscribers', () => {
   let edge: RunningEdge;
@@ -92,7 +93,8 @@ describe('subscribers', () => {
     assert.match(String((await get(`${edge.url}/metrics`)).body), /tgospa_frames_total\{stream="gate-7"[^}]*\} 70/);
   });
 
-  it('coalesces reports for a slow reader, keeps every event, and says how many reports are left out', async () => {
+  it('coalesces reports for a slow reader, keeps every event, and says how many reports are left out', async function () {
+    skipInFastRun(this);
     edge = await startEdge('limits: { liveShare: 1, liveBufferBytes: 1000 }');
     const reader = await Probe.open(`${edge.ws}/v1/live`);
     reader.socket.pause();
@@ -125,7 +127,8 @@ describe('subscribers', () => {
     assert.equal(edge.meters.counts.coalesced, skipped);
   });
 
-  it('closes a reader that takes nothing for limits.liveStallMs', async () => {
+  it('closes a reader that takes nothing for limits.liveStallMs', async function () {
+    skipInFastRun(this);
     edge = await startEdge('limits: { liveShare: 1, liveBufferBytes: 1000, liveStallMs: 20 }');
     const reader = await Probe.open(`${edge.ws}/v1/live`);
     reader.socket.pause();

@@ -520,7 +520,8 @@ describe('live', () => {
     }
   });
 
-  it('leaves the event loop to others while it works, also when one part closes many steps', async () => {
+  it('leaves the event loop to others while it works, also when one part closes many steps', async function () {
+    skipInFastRun(this);
     const live = await start(configure({ evaluation: { sliceMs: 1 } }));
     openBoth(live, 's');
     const scene = makeScene(21, 800, 15);
@@ -639,7 +640,7 @@ describe('live', () => {
 
   for (const seed of [1, 2]) {
     it(`goes on after crashes exactly as if there had been none, seed ${seed}`, async function () {
-      if (seed > 1) skipInFastRun(this);
+      skipInFastRun(this);
       const settings = {
         // nothing that depends on how fast the machine is
         evaluation: { budgetMs: 60_000 },

@@ -37,7 +37,8 @@ describe('simulation', () => {
   });
 
   for (const seed of someOf([1, 2]))
-    it(`acks a commit that was in doubt and turned out to be stored, seed ${seed}`, async () => {
+    it(`acks a commit that was in doubt and turned out to be stored, seed ${seed}`, async function () {
+      skipInFastRun(this);
       const failing = { kind: 'disk' as const, fault: 'failing' as const, forMs: 300 };
       const plan = scripted(seed, 'usual', [
         { atMs: 300, ...failing },
@@ -60,7 +61,8 @@ describe('simulation', () => {
     });
 
   for (const seed of someOf([2, 9, 29]))
-    it(`notices that it stood still before it hears of a cut, seed ${seed}`, async () => {
+    it(`notices that it stood still before it hears of a cut, seed ${seed}`, async function () {
+      skipInFastRun(this);
       const plan = scripted(seed, 'usual', [
         { atMs: 500, kind: 'cut', feed: 1, clientHearsMs: 40, serverHearsMs: 60, deadMs: 1300 },
         { atMs: 530, kind: 'suspend', feed: null, forMs: 6500 },

@@ -7,7 +7,7 @@ import { pipelineOf } from '../kit/live.js';
 import { IN_THIS_THREAD } from '../kit/settings.js';
 import { frameText } from '../kit/sources.js';
 import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
-import { skipUnless, until } from '../kit/system/system.js';
+import { skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 
 /** What is published is acknowledged to us, and kept for a source that was here before. */
 class MqttBroker implements Broker {
@@ -64,6 +64,7 @@ describe('MQTT', () => {
   let bench: BrokerBench;
 
   before(function () {
+    skipInFastRun(this);
     skipUnless(this, hasMosquitto, 'mosquitto is not here; install the Debian package mosquitto');
   });
   beforeEach(() => {

@@ -6,7 +6,7 @@ import { type Broker, BrokerBench, keepsItsPromises } from '../kit/broker-source
 import { pipelineOf } from '../kit/live.js';
 import { IN_THIS_THREAD } from '../kit/settings.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { until } from '../kit/system/system.js';
+import { skipInFastRun, until } from '../kit/system/system.js';
 
 /** Core NATS keeps nothing; JetStream does, in the stream SITE. */
 class NatsBroker implements Broker {
@@ -71,6 +71,7 @@ describe('NATS', () => {
   let bench: BrokerBench;
 
   before(function () {
+    skipInFastRun(this);
     skipUnlessNats(this);
   });
   beforeEach(() => {

@@ -82,7 +82,8 @@ describe('spikes that people trust', () => {
     assert.ok(shift.watch.gauge('missed').expected < 2, 'the old usual is back');
   });
 
-  it('never ends a spike without objects to prove it', () => {
+  it('never ends a spike without objects to prove it', function () {
+    skipInFastRun(this);
     const shift = new Shift({ lifeSeconds: 5 });
     shift.play(30);
     shift.play(2, { covered: true });
@@ -187,7 +188,8 @@ describe('spikes that people trust', () => {
     }
   });
 
-  it('takes one object that flickers for one, in misses and in false tracks', () => {
+  it('takes one object that flickers for one, in misses and in false tracks', function () {
+    skipInFastRun(this);
     for (const seed of [5, 6]) {
       const shift = new Shift({ seed, objects: 5 });
       shift.play(30);
@@ -208,7 +210,8 @@ describe('spikes that people trust', () => {
     }
   });
 
-  it('is not blinded by one blackout: the next one that lasts longer is told', () => {
+  it('is not blinded by one blackout: the next one that lasts longer is told', function () {
+    skipInFastRun(this);
     for (const objects of [8, 20]) {
       const shift = new Shift({ objects });
       shift.play(30);
@@ -220,7 +223,8 @@ describe('spikes that people trust', () => {
     }
   });
 
-  it('finds a camera that is covered in the first seconds, and clutter and misses ten seconds after the first frame', () => {
+  it('finds a camera that is covered in the first seconds, and clutter and misses ten seconds after the first frame', function () {
+    skipInFastRun(this);
     for (let seed = 0; seed < 8; seed++) {
       const covered = new Shift({ seed, objects: 5 });
       covered.play(5 / 60);

@@ -128,7 +128,7 @@ describe('a data folder of an earlier version, or of this one', () => {
 
   for (const name of [...readdirSync(FOLDERS).filter((entry) => !entry.endsWith('.md')), TODAY])
     it(`${name} opens and goes on`, async function () {
-      if (name === TODAY) skipInFastRun(this);
+      if (name !== 'snapshot-1') skipInFastRun(this);
       const withSpikes = name === TODAY;
       const expected = byStream(whole, withSpikes);
       assert.deepEqual([...expected.keys()].sort(), ['belt', 'coast', 'dock', 'field', 'gate', 'harbour', 'yard']);

@@ -106,6 +106,7 @@ describe('performance of a live series', () => {
 
   for (const latencyS of [1, 18])
     it(`finds them of real aircraft too, ${latencyS} s late`, function () {
+      skipInFastRun(this);
       skipUnless(this, hasAircraft, 'OpenSky_Plane_States.csv is not in ../shared/data/adsb-ais');
       const run = new StreamRun(settings({}, { profiles: ['radar'], windowFrames: 20 }));
       const all = scans(states(), 140, latencyS);
@@ -151,7 +152,8 @@ describe('performance of a live series', () => {
     }
   });
 
-  it('forgets how it was: a clock that jumps is found as it is now, however far', () => {
+  it('forgets how it was: a clock that jumps is found as it is now, however far', function () {
+    skipInFastRun(this);
     for (const [before, after] of [
       [0, 1],
       [0, 12],

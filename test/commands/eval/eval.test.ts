@@ -126,7 +126,8 @@ describe('tgospa eval', () => {
       assert.match(out, /mean error/);
     });
 
-    it('fits 80 columns where it is pasted, with the scores', () => {
+    it('fits 80 columns where it is pasted, with the scores', function () {
+      skipInFastRun(this);
       const { status, stdout } = spawnSync(process.execPath, [main, 'eval', ...files, '--scores'], {
         encoding: 'utf8',
       });
@@ -251,7 +252,8 @@ describe('tgospa eval', () => {
     const start = (args: string[], env = {}) =>
       spawnSync(process.execPath, [main, ...args], { encoding: 'utf8', env: { ...process.env, ...env } });
 
-    it('ends with 0 when done, 1 for a bad file, 2 for wrong options', () => {
+    it('ends with 0 when done, 1 for a bad file, 2 for wrong options', function () {
+      skipInFastRun(this);
       assert.equal(start(['eval', ...files]).status, 0);
       const bad = start(['eval', '--reference', folder.at('nowhere'), '--tracker', folder.at('steady.txt')]);
       assert.equal(bad.status, 1);
@@ -263,7 +265,8 @@ describe('tgospa eval', () => {
       assert.equal(start(['evaluate']).status, 2);
     });
 
-    it('cannot write the series where there is no folder, and says so', () => {
+    it('cannot write the series where there is no folder, and says so', function () {
+      skipInFastRun(this);
       const { status, stderr } = start(['eval', ...files, '--window', '5', '--csv', folder.at('no', 'where.csv')]);
       assert.equal(status, 1);
       assert.match(stderr, /^tgospa eval: .*where\.csv: cannot be written; name a file in a folder that exists/m);
@@ -278,7 +281,8 @@ describe('tgospa eval', () => {
       }
     });
 
-    it('writes one row for one tracker on one sequence, and lists at most 20 mistakes with the number of all', () => {
+    it('writes one row for one tracker on one sequence, and lists at most 20 mistakes with the number of all', function () {
+      skipInFastRun(this);
       const csv = folder.at('one.csv');
       assert.equal(start(['eval', ...files.slice(0, 4), '--csv', csv]).status, 0);
       assert.equal(readFileSync(csv, 'utf8').trimEnd().split('\n').length, 2);
@@ -293,7 +297,8 @@ describe('tgospa eval', () => {
       assert.equal(lines.length + Number(more), Number(all));
     });
 
-    it('helps: every option is explained', () => {
+    it('helps: every option is explained', function () {
+      skipInFastRun(this);
       const { status, stdout } = start(['eval', '--help']);
       assert.equal(status, 0);
       assert.equal(stdout.trimEnd(), evalHelp());
@@ -308,7 +313,8 @@ describe('tgospa eval', () => {
       assert.doesNotMatch(start(['eval', ...files], { NO_COLOR: '' }).stdout, ESCAPES);
     });
 
-    it('ends quietly when the reader of a pipe has seen enough', async () => {
+    it('ends quietly when the reader of a pipe has seen enough', async function () {
+      skipInFastRun(this);
       const child = spawn(process.execPath, [main, 'eval', ...files, '--json'], { stdio: ['ignore', 'pipe', 'pipe'] });
       const err = text(child.stderr);
       child.stdout.once('data', () => child.stdout.destroy());

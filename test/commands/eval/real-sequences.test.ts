@@ -119,6 +119,7 @@ describe('tgospa eval on real sequences', () => {
   });
 
   it('has the numbers of TrackEval for KITTI, class by class, with its preprocessing', async function () {
+    skipInFastRun(this);
     skipUnless(this, existsSync(data('KITTI')), 'the KITTI sequences are needed here');
     const rows: Array<{ tracker: string; class: string; sequence: string; scores: Record<string, number> }> =
       known('trackeval-kitti.json');

@@ -16,6 +16,7 @@ import { destination } from '../../../src/coverage/earth.js';
 import { createLogger } from '../../../src/telemetry/logger.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../../kit/settings.js';
 import { outputOf } from '../../kit/system/command-line.js';
+import { skipInFastRun } from '../../kit/system/system.js';
 
 const START_S = 1_452_603_600;
 const SCANS = 30;
@@ -114,7 +115,8 @@ describe('files of reports', () => {
     assert.ok(row.notJudged.reference.gap > 10 && row.notJudged.tracker.gap > 10, JSON.stringify(row.notJudged));
   });
 
-  it('are sent as reports by replay, and judged by rejudge as truth that came late', async () => {
+  it('are sent as reports by replay, and judged by rejudge as truth that came late', async function () {
+    skipInFastRun(this);
     const data = join(folder, 'data');
     const { config: settings } = readConfig({ text: JSON.stringify({ ...config, data: { dir: data } }), env: {} });
     const app = await startApp(settings, { env: {}, logger: createLogger({ level: 'silent' }) });

@@ -16,7 +16,7 @@ import type { WireObject } from '../../../src/wire/objects.js';
 import { randomFrom } from '../../kit/random.js';
 import { UNTIMED_EVALUATION, UNTIMED_PAIRING } from '../../kit/settings.js';
 import { outputOf } from '../../kit/system/command-line.js';
-import { hasProgram, skipUnless } from '../../kit/system/system.js';
+import { hasProgram, skipInFastRun, skipUnless } from '../../kit/system/system.js';
 
 const FRAMES = 90;
 const KINDS = ['car', 'person'];
@@ -117,7 +117,8 @@ describe('tgospa rejudge', () => {
     assert.equal(readFileSync(join(data, 'store', 'CURRENT'), 'utf8'), before);
   });
 
-  it('judges against truth that came late, frames that are not stored excepted', async () => {
+  it('judges against truth that came late, frames that are not stored excepted', async function () {
+    skipInFastRun(this);
     const rows = await rejudge(
       '--stream',
       'late',
@@ -160,6 +161,7 @@ describe('tgospa rejudge', () => {
   });
 
   it('writes what promtool makes blocks of, with the numbers that were told', async function () {
+    skipInFastRun(this);
     skipUnless(this, hasProgram('promtool'), 'promtool is absent (Debian package prometheus)');
     const file = join(folder, 'past.om');
     const name = 'second "look"';

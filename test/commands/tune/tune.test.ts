@@ -331,7 +331,8 @@ describe('tgospa tune', () => {
       skipUnless(this, existsSync(data), `${fileURLToPath(data)} is needed here`);
     });
 
-    it('comes close to the published choice for trackers', async () => {
+    it('comes close to the published choice for trackers', async function () {
+      skipInFastRun(this);
       const path = (name: string) => fileURLToPath(new URL(name, data));
       const trackers = ['BoT-SORT-ReTrack-Botsort_baseline', 'DeepSORT-AxelBogos', 'Lif_T', 'MPNTrack'];
       const args = ['02', '09', '13'].flatMap((sequence) => [

@@ -3,6 +3,7 @@ import { strict as assert } from 'node:assert';
 import { pointProfileLines } from '../../../src/config/config.js';
 import { frame, hello, openFeed, Probe, type RunningEdge, startEdge, untilTurn } from '../../kit/edge.js';
 import type { FakeLive } from '../../kit/fake-live.js';
+import { skipInFastRun } from '../../kit/system/system.js';
 
 const gateOf = (live: FakeLive): (() => void) => {
   let open = () => {};
@@ -251,7 +252,8 @@ describe('session', () => {
     );
   });
 
-  it('does not read from a client that ignores its credit, and loses nothing', async () => {
+  it('does not read from a client that ignores its credit, and loses nothing', async function () {
+    skipInFastRun(this);
     edge = await startEdge('limits: { creditFrames: 8 }');
     const store = gateOf(edge.live);
     const { probe } = await openFeed(edge);

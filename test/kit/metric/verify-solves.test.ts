@@ -171,7 +171,8 @@ describe('the check of every solve', () => {
     }
   });
 
-  it('goes along into processes and threads of a test', () => {
+  it('goes along into processes and threads of a test', function () {
+    skipInFastRun(this);
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-solves-test-'));
     try {
       const [index, seat] = ['../../../src/index.js', '../../../src/metric/inspector.js'].map(

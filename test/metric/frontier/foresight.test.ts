@@ -10,6 +10,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { alignMotChallenge, readMotChallenge } from '../../../adapters/formats/motchallenge.js';
 import { evaluate, type Frame, type Obj, presets, SlidingWindow } from '../../../src/index.js';
 import { pick, type Random, randomFrom } from '../../kit/random.js';
+import { skipInFastRun } from '../../kit/system/system.js';
 import { slidesLikeBatch } from '../hunt/hunt.js';
 
 const MOT17 = '../shared/data/MOT17/';
@@ -35,6 +36,7 @@ function row(random: Random, count: number): Frame[] {
 
 describe('foresight', () => {
   it('settles nobody beside one who is undecided', function () {
+    skipInFastRun(this);
     if (!existsSync(MOT17)) return this.skip();
     const read = (kind: 'reference' | 'tracker', path: string) =>
       readMotChallenge(readFileSync(MOT17 + path, 'utf8'), { kind, file: path });

@@ -19,7 +19,8 @@ describe('a window under every preset and distance', () => {
     for (let seed = 1; seed <= drawn(SCENES); seed++) slidesAsFromScratch(slideOf(seed, WINDOW_MAX), 'auto');
   });
 
-  it('does so by the program alone', () => {
+  it('does so by the program alone', function () {
+    skipInFastRun(this);
     for (let seed = 1; seed <= drawn(SCENES); seed++) slidesAsFromScratch(slideOf(seed, WINDOW_MAX), 'lp');
   });
 

@@ -328,7 +328,8 @@ describe('a stream of reports', () => {
     assert.ok(!enough.stream.info().findings.some(({ finding }) => finding === 'interpolation_impossible'));
   });
 
-  it('advises a lateness that does, however reports are mixed, and does not take it back', () => {
+  it('advises a lateness that does, however reports are mixed, and does not take it back', function () {
+    skipInFastRun(this);
     // each has moved on by the time of its batch, the more the later it is in it
     const mixed = (latenessMs: number) => {
       const run = feeds(plain({ reports: { greatestGapMs: 60_000 } }, { latenessMs }));

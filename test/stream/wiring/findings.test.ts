@@ -281,7 +281,8 @@ describe('findings', () => {
       assert.deepEqual(rehearse({ reference: feed(0), tracker: feed(4) }).names, []);
     });
 
-    it('of a few slow things in whole pixels', () => {
+    it('of a few slow things in whole pixels', function () {
+      skipInFastRun(this);
       for (const seed of seedsTo(60, 10)) {
         const random = randomFrom(seed);
         const things = Array.from({ length: 3 + (seed % 5) }, () => [random(), random(), random(), random()]);

@@ -8,6 +8,7 @@ import type { Finding } from '../../../src/wire/findings.js';
 import { type ObjectReport, pack, packReports } from '../../../src/wire/objects.js';
 import { type Random, randomFrom } from '../../kit/random.js';
 import { NAME, StreamRun } from '../../kit/stream-run.js';
+import { skipInFastRun } from '../../kit/system/system.js';
 
 const START_S = 1_763_251_200;
 const SECONDS = 400;
@@ -92,7 +93,8 @@ describe('findings about reports', () => {
     assert.equal(run.reports.length, 0);
   });
 
-  it('are a function of the records, also over snapshots', () => {
+  it('are a function of the records, also over snapshots', function () {
+    skipInFastRun(this);
     const told = (run: StreamRun) =>
       run.of('finding').map(({ n, finding, phase, evidence }) => [n, finding, phase, evidence]);
     const whole = told(watch(new StreamRun(radar()), { lateS: 18 }));
