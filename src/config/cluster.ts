@@ -91,7 +91,7 @@ export const cluster = (context: Context) =>
       purgeMs: field(positive(), 1000, 'how often records that snapshots cover are looked for', 'milliseconds'),
       replayRecords: field(
         count(),
-        40_000,
+        20_000,
         'frames of all streams of a partition within which each is snapshotted, as long as there are at most 200 streams; a takeover repeats about half of them: more snapshots for a shorter takeover',
         'frames',
       ),
