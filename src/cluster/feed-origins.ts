@@ -13,7 +13,7 @@ export class FeedOrigins {
   readonly #feeds = new Map<string, { feed: FeedOrigin; process: string }>();
 
   /** A process has stored these records. */
-  note(process: string, records: Iterable<LogRecord | PartHead>): void {
+  record(process: string, records: Iterable<LogRecord | PartHead>): void {
     for (const record of records)
       if (record.kind === 'part') {
         const known = this.#feeds.get(keyOf(record));

@@ -179,12 +179,12 @@ export class SharedLog implements DurableLog {
       const position = positionOf(sequence, index);
       const isCovered = position <= this.cells.positionOf(head.stream);
       if (isCovered && head.kind === 'part') {
-        this.origins.note(from, [head]);
+        this.origins.record(from, [head]);
         reader.skip();
         continue;
       }
       const record = reader.read();
-      this.origins.note(from, [record]);
+      this.origins.record(from, [record]);
       if (isCovered) continue;
       this.replayed++;
       this.#floor.add(record.stream, position);
@@ -205,7 +205,7 @@ export class SharedLog implements DurableLog {
       const stored = [...recordsIn(batch)];
       for (const { position, record } of stored) this.#floor.add(record.stream, position);
       const records = stored.map(({ record }) => record);
-      this.origins.note(batch.from, records);
+      this.origins.record(batch.from, records);
       this.tellOwner.committed(positionOf(batch.sequence, 0), records);
       this.#delivered = batch.sequence;
       const waiting = this.#deliveryWaiters;

@@ -200,7 +200,7 @@ class Replay {
     const pace = new Pace(fps, this.signal);
     for (let lap = 0; lap === 0 || loop; lap++) {
       const label = loop ? `${stream}, round ${lap + 1}` : stream;
-      progress.begin({ label, step: 1, steps: 1, total: this.steps.length, unit: 'frames' });
+      progress.start({ label, step: 1, steps: 1, total: this.steps.length, unit: 'frames' });
       for (const step of this.steps) {
         if (!(await pace.due())) return;
         await Promise.all(this.#feeds.map(({ client }, feed) => this.#sendStep(client, step, feed, lap)));

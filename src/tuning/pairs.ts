@@ -23,7 +23,7 @@ export interface TuningSample {
 
 /** Is told how far the work has got; the progress line of a terminal fits. */
 export interface TuningWatch {
-  begin(step: { label: string; step: number; steps: number; total: number; unit: string }): void;
+  start(step: { label: string; step: number; steps: number; total: number; unit: string }): void;
   tick(): void;
 }
 
@@ -198,7 +198,7 @@ export function findPairs(
   const examples = new Array<ExamplePair | undefined>(steps);
   eachSample(samples, (sample) => {
     const frames = framesFor(distance, sample.frames);
-    watch?.begin({
+    watch?.start({
       label: labelOf(sample),
       step: ++position.step,
       steps: position.steps,

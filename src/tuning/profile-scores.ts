@@ -48,7 +48,7 @@ export function scoreSamples(
       for (const sample of samples) {
         if (sample.tracker !== tracker) continue;
         const frames = framesFor(params.distance, sample.frames);
-        watch?.begin({
+        watch?.start({
           label: `${labelOf(sample)}, ${name}`,
           step: ++position.step,
           steps: position.steps,

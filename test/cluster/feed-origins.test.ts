@@ -16,20 +16,20 @@ describe('origins of feeds', () => {
     origins.of((one) => one === process).map(({ stream, tracker }) => `${stream} ${tracker}`);
 
   it('are the processes that stored their last part', () => {
-    origins.note('p', [part('s', null), part('s', 't'), part('other', 't')]);
-    origins.note('q', [part('s', 't')]);
+    origins.record('p', [part('s', null), part('s', 't'), part('other', 't')]);
+    origins.record('q', [part('s', 't')]);
     assert.deepEqual(of('p'), ['s null', 'other t']);
     assert.deepEqual(of('q'), ['s t']);
   });
 
   it('are forgotten with a cut, an end, and what is retired', () => {
-    origins.note('owner', [{ kind: 'cut', ...feed('s', null), atMs: 2 }]);
+    origins.record('owner', [{ kind: 'cut', ...feed('s', null), atMs: 2 }]);
     assert.deepEqual(of('p'), ['other t']);
     assert.ok(origins.has(feed('s', 't')), 'of that feed alone');
-    origins.note('p', [part('s', null)]);
-    origins.note('owner', [{ kind: 'retire', stream: 's', tracker: null, atMs: 3 }]);
+    origins.record('p', [part('s', null)]);
+    origins.record('owner', [{ kind: 'retire', stream: 's', tracker: null, atMs: 3 }]);
     assert.deepEqual([of('p'), of('q')], [['other t'], []]);
-    origins.note('p', [{ kind: 'end', ...feed('other', 't'), atMs: 4 }]);
+    origins.record('p', [{ kind: 'end', ...feed('other', 't'), atMs: 4 }]);
     assert.deepEqual(of('p'), []);
   });
 });

@@ -309,7 +309,7 @@ describe('tune', () => {
     const steps: string[] = [];
     let frames = 0;
     const watch = {
-      begin: ({ label, step, steps: all, total }: { label: string; step: number; steps: number; total: number }) => {
+      start: ({ label, step, steps: all, total }: { label: string; step: number; steps: number; total: number }) => {
         steps.push(`${step}/${all} ${label} ${total}`);
       },
       tick: () => {

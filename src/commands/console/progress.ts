@@ -31,7 +31,7 @@ export class Progress {
     this.#worker?.unref();
   }
 
-  begin(step: ProgressStep): void {
+  start(step: ProgressStep): void {
     Atomics.store(this.#done, 0, 0);
     this.#worker?.postMessage(step);
   }

@@ -113,7 +113,7 @@ export function* evaluateTrackers(
     for (const [index, tracker] of trackers.entries()) {
       const frames = framesFor(profile.params.distance, tracker.frames);
       const label = `${tracker.name}, ${profile.name}`;
-      progress.begin({ label, step: ++step, steps, total: frames.length, unit: 'frames' });
+      progress.start({ label, step: ++step, steps, total: frames.length, unit: 'frames' });
       const covered = evaluateCovered(frames, profile.params, solve, rules, tracker.asides, progress);
       const judged = { tracker, profile, evaluation: covered.evaluation, totals: totals[index] };
       yield performance ? { ...judged, numbers: numbersOf(judged, covered.frames, performance.frameRate) } : judged;

@@ -86,7 +86,7 @@ export function slideWindow(
   position: { step: number; steps: number },
 ): WindowSeries {
   const frames = framesFor(params.distance, tracker.frames);
-  progress.begin({ label: `${tracker.name}, ${name}`, ...position, total: frames.length, unit: 'frames' });
+  progress.start({ label: `${tracker.name}, ${name}`, ...position, total: frames.length, unit: 'frames' });
   const window = new SlidingWindow({ ...params, windowFrames }, solve);
   const rule = similarityRule(tracker.frames, profiles);
   const companion = scores ? new ScoreWindow(windowFrames, rule) : null;

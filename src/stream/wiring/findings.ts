@@ -18,12 +18,13 @@ import {
   type ReceivedPart,
 } from '../../wiring/agreement.js';
 import { type Explanation, explain, explainByTime, milli } from '../../wiring/hypotheses.js';
-import { addLag, fitted, gapOf, type Lag, type LagSums, lagOf, lagSums, NO_LAG } from '../../wiring/lag.js';
+import { fitted, gapOf, lagOf, lagSums } from '../../wiring/lag.js';
 import type { Step } from '../pairing/step.js';
 import type { StreamPlan } from '../plan.js';
-import { type ClassCounts, countClasses, unlikeClass } from './class-agreement.js';
+import { countClasses, unlikeClass } from './class-agreement.js';
 import { explainByDelay } from './delay-hypothesis.js';
 import { wordsOf } from './finding-words.js';
+import { addSample, isOff, isOffAltogether, LAG_PARTS, LAG_SAMPLES, lagOfAll } from './lag-evidence.js';
 import {
   interpolationFault,
   mixedKeys,
@@ -33,54 +34,11 @@ import {
   sampledOf,
   TIMED_MIN,
 } from './pairing-hypotheses.js';
+import { FIRST_CHECK, keep, newWiring, remember, restart, startSampling, type Wiring } from './tracker-wiring.js';
 
 /** A finding that starts or ends. */
 export interface FindingChange extends Finding {
   phase: 'start' | 'end';
-}
-
-/** What is known about how a tracker is wired. Plain data. */
-interface Wiring {
-  parts: number;
-  openedMs: number;
-  firstMs: number | null;
-  /** its last parts, while it is examined; of feeds that report one by one, its side of the last steps */
-  seen: ReceivedPart[];
-  /** the reference's side of those steps; absent where both feeds send frames */
-  sampled?: ReceivedPart[];
-  /** how far its times are ahead of their arrival, seconds, where a feed reports one by one */
-  ahead?: number;
-  /** by class of a truth: with what its close tracks are labelled, where classes are kept apart */
-  kinds?: ClassCounts;
-  /** number of parts at which it is examined next */
-  nextCheck: number;
-  healthy: boolean;
-  steps: number;
-  /** steps looked at: pairs there could have been, and pairs there were; older ones count less */
-  looked: number;
-  possible: number;
-  pairs: number;
-  /** when objects of both feeds were first in one step, epoch milliseconds */
-  metMs: number | null;
-  /** steps with both feeds, and with one only; older ones count less */
-  paired: number;
-  unpaired: number;
-  /** a step that the tracker did not answer follows */
-  missing: boolean;
-  /** examinations in a row that found the tracker ahead or behind */
-  lagging: number;
-  /** what was seen of a lag so far; absent before anything was */
-  lag?: LagHistory;
-  /** glances in a row at which nothing matched */
-  unmatched: number;
-}
-
-/** Samples that do not overlap, added up; older ones count less. */
-interface LagHistory {
-  sums: LagSums;
-  samples: number;
-  /** parts of the tracker after which the next sample is new */
-  nextParts: number;
 }
 
 /** Everything Findings knows. Plain data. */
@@ -101,19 +59,12 @@ type Found = Partial<Record<FindingName, Evidence>>;
 
 /** milliseconds: a feed that has not come when the other has been there for this long never came */
 const NEVER_MS = 10_000;
-const SEEN_MAX = 64;
-/** objects of the parts that are kept of a feed, unless they are few parts */
-const SEEN_OBJECTS_MAX = 4096;
-const SEEN_MIN = 16;
-const FIRST_CHECK = 10;
 const CHECK_EVERY_MAX = 200;
 /** one in so many steps is looked at: examined for long, and healthy */
 const LOOK_EVERY = 8;
 const GLANCE_EVERY = 64;
 const UNMATCHED_MAX = 8;
 const EVERY_STEP_UP_TO = 64;
-/** possible pairs, or steps, beyond which older ones count half */
-const REMEMBERED = 400;
 /** possible pairs, or steps, without which nothing is said */
 const ENOUGH = 20;
 /** shares of possible pairs */
@@ -125,28 +76,10 @@ const PAIRED_SHARE = 0.1;
 /** nothing matches, without a cause: said after so many steps or so long */
 const NEVER_STEPS = 200;
 const NEVER_MATCH_MS = 20_000;
-const LAG_PARTS = 48;
+/** samples in a row that show a lag */
+const LAGGING_MIN = 2;
 /** what is advised, of what would just do: otherwise it would be found again and again */
 const AMPLE = 1.2;
-/** intervals: what one sample must show, twice in a row */
-const LAG_MIN = 0.65;
-const LAG_TRUTHS_MIN = 5;
-const LAGGING_MIN = 2;
-/** samples that together tell more than each of them, and what an older one counts then */
-const LAG_SAMPLES = 4;
-const LAG_MEMORY = 0.75;
-/**
- * Intervals that all of them must show. Trackers smooth, and lie up to 0.8 frames behind without anybody having
- * numbered anything wrongly; none is ahead of what is there.
- */
-const LATE_MIN = 0.85;
-const EARLY_MIN = 0.35;
-/** standard errors that both must be beyond */
-const LAG_ERRORS = 5;
-/** and as many more, divided by the truths */
-const LAG_FEW = 30;
-/** of those, what ends a finding when it is not reached any more */
-const LAG_KEPT_SHARE = 0.5;
 /** seconds between two steps that are kept where a feed reports one by one: a clock may be far off */
 const SAMPLED_EVERY_S = 1;
 /** how much a new part counts for how far a clock is ahead */
@@ -516,87 +449,7 @@ function foundBy({ cause, feed, agreement: { pairs, possible }, evidence }: Expl
   return { [cause]: { ...evidence, ...(feed ? { feed } : {}), pairs, possible } };
 }
 
-/** Adds a sample to those before, unless they share half of it. */
-function addSample(wiring: Wiring, sums: LagSums | null): void {
-  const { sums: before, samples, nextParts } = wiring.lag ?? { sums: NO_LAG, samples: 0, nextParts: 0 };
-  if (wiring.parts < nextParts) return;
-  const share = samples < LAG_SAMPLES ? 1 : LAG_MEMORY;
-  wiring.lag = {
-    sums: addLag(before, sums ?? NO_LAG, share),
-    samples: samples + 1,
-    nextParts: wiring.parts + LAG_PARTS,
-  };
-}
-
-/** The lag that all samples together show; null while they are few, or nothing moves. */
-function lagOfAll({ lag }: Wiring, gap: number): Lag | null {
-  return !lag || lag.samples < LAG_SAMPLES || !(lag.sums.vv > 0) ? null : { ...fitted(lag.sums), gap };
-}
-
-/** Whether one sample shows a lag of so many intervals when chance is taken off; few truths hardly know their error. */
-const isOff = ({ offset, error, gap, truths }: Lag): boolean =>
-  truths >= LAG_TRUTHS_MIN && Math.abs(offset) - (2 + LAG_FEW / truths) * error > LAG_MIN * gap;
-
-/** Whether a tracker is behind or ahead by all that was seen; one that is known to be ends when hardly any is left. */
-function isOffAltogether({ offset, error, gap, truths }: Lag, known: boolean): boolean {
-  const [far, min] = [Math.abs(offset), (offset > 0 ? LATE_MIN : EARLY_MIN) * gap];
-  if (known) return far > LAG_KEPT_SHARE * min;
-  return truths >= LAG_TRUTHS_MIN * LAG_SAMPLES && far > Math.max(min, (LAG_ERRORS + LAG_FEW / truths) * error);
-}
-
 const keyOf = (tracker: string | null, finding: FindingName) => `${finding}\n${tracker ?? ''}`;
-
-const newWiring = (openedMs: number): Wiring => ({
-  parts: 0,
-  openedMs,
-  firstMs: null,
-  seen: [],
-  nextCheck: FIRST_CHECK,
-  healthy: false,
-  steps: 0,
-  looked: 0,
-  possible: 0,
-  pairs: 0,
-  metMs: null,
-  paired: 0,
-  unpaired: 0,
-  missing: false,
-  lagging: 0,
-  unmatched: 0,
-});
-
-/** Examined from the beginning; that it has been heard is not forgotten. */
-function restart(wiring: Wiring): void {
-  const { openedMs, firstMs, parts, sampled } = wiring;
-  Object.assign(wiring, newWiring(openedMs), { firstMs, parts: Math.min(parts, 1) });
-  delete wiring.kinds;
-  if (sampled) wiring.sampled = [];
-}
-
-function remember<K extends 'possible' | 'pairs' | 'paired' | 'unpaired'>(
-  wiring: Wiring,
-  first: K,
-  second: K,
-  more: number,
-  andMore: number,
-): void {
-  wiring[first] += more;
-  wiring[second] += andMore;
-  if (wiring[first] < REMEMBERED) return;
-  wiring[first] = Math.round(wiring[first] / 2);
-  wiring[second] = Math.round(wiring[second] / 2);
-}
-
-function keep(seen: ReceivedPart[], { k, t, objects }: FeedPart, receivedMs: number): void {
-  const received: ReceivedPart = { receivedMs, objects };
-  if (k !== undefined) received.k = k;
-  if (t !== undefined) received.t = t;
-  seen.push(received);
-  let count = 0;
-  for (const one of seen) count += one.objects.ids.length;
-  while (seen.length > SEEN_MAX || (count > SEEN_OBJECTS_MAX && seen.length > SEEN_MIN))
-    count -= seen.shift()!.objects.ids.length;
-}
 
 /** What counts as a pair: the distance of the first profile, with the largest cut-off there is for it. */
 function judgeOf({ profiles, settings }: StreamPlan): Judge {
@@ -622,13 +475,6 @@ function unpairedEvidence(
       ? referenceBehindMs(sample, judge.by)
       : Math.round(1000 * (ahead - referenceAhead));
   return { unpaired, steps: paired + unpaired, ...(behindMs > 0 ? { referenceBehindMs: behindMs } : {}) };
-}
-
-/** What was kept of single parts is of no use any more. */
-function startSampling(wiring: Wiring): ReceivedPart[] {
-  wiring.seen = [];
-  wiring.nextCheck = wiring.steps + FIRST_CHECK;
-  return [];
 }
 
 /** How far the newest time of a part is ahead of its arrival, seconds; null where it has none. */

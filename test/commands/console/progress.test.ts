@@ -19,7 +19,7 @@ function drawn(visible: boolean, busyMsMax: number): string {
     import { fstatSync } from 'node:fs';
     const { Progress } = await import(${JSON.stringify(module)});
     const progress = new Progress(${visible});
-    progress.begin({ label: 'the work', step: 2, steps: 3, total: 4, unit: 'frames' });
+    progress.start({ label: 'the work', step: 2, steps: 3, total: 4, unit: 'frames' });
     for (const frame of progress.counting([1, 2])) frame;
     const end = performance.now() + ${busyMsMax};
     while (fstatSync(2).size === 0 && performance.now() < end);

@@ -81,7 +81,7 @@ interface Cell {
 }
 
 /** Sees a study advance, pair by pair. */
-export type StudyWatch = Pick<Progress, 'begin' | 'tick'>;
+export type StudyWatch = Pick<Progress, 'start' | 'tick'>;
 
 /** Runs a study. Throws one InputError with the mistakes of all files. */
 export async function runStudy(
@@ -219,7 +219,7 @@ async function answersTo(
 ): Promise<TaskAnswer[]> {
   const answers: TaskAnswer[] = new Array(cells.length);
   const tasks = cells.map(({ pair }, index): Task => ({ index, pair })).values();
-  watch?.begin({ label: 'tracker on sequence', step: 1, steps: 1, total: cells.length, unit: 'pairs' });
+  watch?.start({ label: 'tracker on sequence', step: 1, steps: 1, total: cells.length, unit: 'pairs' });
   const length = Math.max(1, Math.min(threadsMax, cells.length));
   if (length === 1) {
     const answer = answering(terms);
