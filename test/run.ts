@@ -2,10 +2,9 @@
  * Runs tests: `npm test` all of them, `npm test -- edge commands/eval metric/ties` those of the folders and files
  * named, and `npm run test:fast` everything that answers within a minute: no other programs, and none of the tests that
  * are long (`kit/system/system.ts`). Files run side by side, two more than there are processors, for many wait for
- * other programs; those that take longest start first. What comes after the first word with a dash goes to mocha: `npm
- * test
- * -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run; with TGOSPA_TEST_WORKERS=2
- * evaluators have two workers where a test does not say how many (`kit/workers-by-default.ts`).
+ * other programs; those that take longest start first. What comes after the first word with a dash goes to mocha:
+ * `npm test -- metric --grep weights`. With TGOSPA_TEST_LIST=1 the files are listed, not run; with
+ * TGOSPA_TEST_WORKERS=2 evaluators have two workers where a test does not say how many (`kit/workers-by-default.ts`).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,10 +18,17 @@ const FAST = '--fast';
 const WITH_PROGRAMS = ['system', 'docker'];
 /** What takes longest, file by file: in turn those that mostly wait for other programs, and those that compute. */
 const LONGEST = [
-  ...['system/alerts/alerting', 'stream/wiring/findings', 'system/recovery', 'cores/cores'],
-  ...['system/wiring', 'system/crash', 'system/outages', 'live/life-cycle'],
-  ...['system/page/page', 'commands/demo-walkers', 'commands/demo', 'stream/pairing/reports'],
-  ...['system/cluster/cluster', 'simulator/simulation', 'docker/docker', 'system/misfortune', 'cores/view'],
+  ...['system/alerts/alerting', 'system/page/page', 'docker/docker', 'stream/wiring/findings'],
+  ...['system/cluster/cluster', 'system/crash', 'dashboards/rules', 'metric/crowds', 'system/recovery', 'cores/cores'],
+  ...[
+    'simulator/simulation',
+    'commands/demo',
+    'system/cluster/roles',
+    'metric/budget',
+    'system/cluster/takeover-metrics',
+  ],
+  ...['live/live', 'system/hostile', 'system/misfortune', 'edge/limits', 'system/outages', 'metric/properties'],
+  ...['spikes/spikes-live', 'system/page/setup', 'system/python', 'commands/demo-walkers', 'stream/pairing/reports'],
 ];
 /** Folders, likewise. */
 const NEXT = ['system', 'docker', 'stream', 'commands', 'cluster', 'cores', 'spikes', 'metric', 'live', 'store'];
