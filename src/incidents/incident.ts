@@ -22,8 +22,8 @@ import { wordsOf } from './cause-words.js';
 import { type Examination, examine, isDone, newExamination } from './diagnosis.js';
 import { slightLag } from './motion.js';
 import { IncidentScene, type SceneSettings } from './scene.js';
-import { BACK_FRAMES, FIRST_LOOK, LOOKS_MAX, TIMING_FRAMES } from './thresholds.js';
-import { lookAt, NEW_TIMING, type Timing } from './timing.js';
+import { BACK_FRAMES, FIRST_LOOK, LOOKS_MAX } from './thresholds.js';
+import { lookAfter, lookAt, NEW_TIMING, type Timing } from './timing.js';
 
 /** When a frame was; `atMs` is when it came, epoch milliseconds. */
 export interface IncidentTime extends FrameTime {
@@ -112,7 +112,7 @@ export class IncidentWatch {
     if (spikes.length > 0) return this.#gather(spikes, mark, around);
     // one thing with each frame
     const { timing } = this.#state;
-    if (this.rules.lateFrames > 0 && ++timing.frames >= TIMING_FRAMES && !open?.examination)
+    if (this.rules.lateFrames > 0 && ++timing.frames >= lookAfter(timing) && !open?.examination)
       return this.#lookForLag(mark, around);
     return open && this.#look(open, around) ? [this.#news('update', 'diagnosis', mark.k)] : NONE;
   }

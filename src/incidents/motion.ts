@@ -14,6 +14,7 @@ import {
   GAIN_MIN,
   LAG_MIN,
   LAG_TRUTHS_MIN,
+  LOOK_ERROR_MAX,
   RUNS_SHARE,
   SHARE_MIN,
   SILENT_SHARE,
@@ -111,7 +112,7 @@ export interface SlightLag {
 export function slightLag(scene: IncidentScene): SlightLag | null {
   // velocities are taken from the frames beside the one that is looked at, which are as far away as elsewhere
   const lag = lagOf(scene.thinned(VELOCITY_REACH), scene.judge);
-  if (!lag || lag.truths < LAG_TRUTHS_MIN || lag.error > ERROR_MAX) return null;
+  if (!lag || lag.truths < LAG_TRUTHS_MIN || lag.error > LOOK_ERROR_MAX) return null;
   return {
     offset: lag.offset,
     lag,

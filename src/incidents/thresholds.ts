@@ -39,8 +39,9 @@ export const STILL_TRUTHS_MAX = 0.6;
 
 /** frames that a tracker is off by at least, beyond twice the standard error */
 export const LAG_MIN = 0.45;
-/** a standard error above this says nothing of a frame */
+/** a standard error above this says nothing of a frame; many looks together say something, each by its own error */
 export const ERROR_MAX = 0.25;
+export const LOOK_ERROR_MAX = 0.5;
 /** frames before the trouble from which the usual lag is taken, and truths that must tell of it */
 export const BEFORE_MIN = 12;
 export const LAG_TRUTHS_MIN = 3;
@@ -51,22 +52,32 @@ export const LAG_TRUTHS_MIN = 3;
 export const VELOCITY_REACH = 4;
 /** what a shift in time must explain beyond what is there without it */
 export const GAIN_MIN = 1.04;
-/** frames after which a slight lag is looked for */
-export const TIMING_FRAMES = 64;
+/** frames after which a slight lag is looked for; more once so many looks know what is usual and nothing is in doubt */
+export const TIMING_FRAMES = 40;
+export const TIMING_FRAMES_CALM = 80;
+export const KNOWN_LOOKS = 30;
+export const DOUBT = 1;
+/** before any look tracks are believed to be in time, as if from so many */
+export const USUAL_PRIOR_LOOKS = 8;
 /** looks from which it is known how late the tracks usually are, over which that is learned, and that are held back */
 export const USUAL_LOOKS = 2;
 export const USUAL_LOOKS_MAX = 200;
 export const HELD_LOOKS = 4;
 export const HELD_LOOKS_MAX = 48;
 /** of the lag in one look: the variance that is believed, with the weight of so many looks, and looks of a block */
-export const VARIANCE_PRIOR = 0.1;
+export const VARIANCE_PRIOR = 0.06;
 export const VARIANCE_LOOKS = 8;
 export const BLOCK_LOOKS = 16;
 /** what looks before tell of that variance counts as much as so many truths of this one */
 export const VARIANCE_FREEDOM = 8;
+/** more evidence is asked for in an old series, by this share; and so many times the most that ever came to nothing */
+export const AGED = 0.25;
+export const PEAK_FACTOR = 2;
+/** of which so much is kept from one time to the next */
+export const PEAK_KEPT = 0.99995;
 /** log likelihood ratio that one look may come to, and that one truth in it may */
 export const LOOK_EVIDENCE_MAX = 6;
-export const TELLER_EVIDENCE = 0.5;
+export const TELLER_EVIDENCE = 1;
 
 // coordinates that are read otherwise, scaled or moved
 

@@ -6,13 +6,21 @@
  */
 import type { SlightLag } from './motion.js';
 import {
+  AGED,
   BLOCK_LOOKS,
+  DOUBT,
   HELD_LOOKS,
   HELD_LOOKS_MAX,
+  KNOWN_LOOKS,
   LOOK_EVIDENCE_MAX,
+  PEAK_FACTOR,
+  PEAK_KEPT,
   TELLER_EVIDENCE,
+  TIMING_FRAMES,
+  TIMING_FRAMES_CALM,
   USUAL_LOOKS,
   USUAL_LOOKS_MAX,
+  USUAL_PRIOR_LOOKS,
   VARIANCE_FREEDOM,
   VARIANCE_LOOKS,
   VARIANCE_PRIOR,
@@ -44,6 +52,8 @@ export interface Timing {
   /** the block that is gathered: looks, and the sum of what they saw more than usual */
   blockLooks: number;
   blockMore: number;
+  /** the most evidence of a lag that came to nothing */
+  peak: number;
   /** for a lag, and for its contrary while there is one */
   behind: LagEvidence;
   ahead: LagEvidence;
@@ -62,6 +72,7 @@ export const NEW_TIMING: Timing = {
   blocks: 0,
   blockLooks: 0,
   blockMore: 0,
+  peak: 0,
   behind: NO_SIDE,
   ahead: NO_SIDE,
 };
@@ -87,12 +98,26 @@ export function lookAt(timing: Timing, seen: SlightLag, rules: TimingRules, isHe
   return timing.late;
 }
 
+/** Frames from a look to the next: fewer while little is known, or something speaks for a lag. */
+export const lookAfter = ({ known, late, behind, ahead }: Timing): number =>
+  late === 0 && known >= KNOWN_LOOKS && Math.max(behind.evidence, ahead.evidence) < DOUBT
+    ? TIMING_FRAMES_CALM
+    : TIMING_FRAMES;
+
 /** What is usual, and from how many looks that is known: those held back count that came before what may be a lag. */
-function usualBefore({ usual, known, seen }: Timing, { looks }: LagEvidence): { usual: number; known: number } {
+function usualBefore(
+  { usual, known, seen }: Timing,
+  { looks }: LagEvidence,
+): { usual: number; looked: number; known: number } {
   const learned = Math.min(known, USUAL_LOOKS_MAX);
   const held = seen.slice(0, Math.max(0, seen.length - looks));
   const all = learned + held.length;
-  return { usual: all === 0 ? 0 : (usual * learned + held.reduce((sum, one) => sum + one, 0)) / all, known: all };
+  const believed = all + USUAL_PRIOR_LOOKS;
+  return {
+    usual: (usual * learned + held.reduce((sum, one) => sum + one, 0)) / believed,
+    looked: all,
+    known: believed,
+  };
 }
 
 const varianceOf = ({ variance, blockVariance }: Timing) => Math.max(variance, blockVariance);
@@ -122,20 +147,32 @@ function sure(timing: Timing, { evidence, looks, more }: LagEvidence, known: num
 }
 
 function test(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
-  const { usual, known } = usualBefore(timing, timing[name]);
+  const { usual, looked, known } = usualBefore(timing, timing[name]);
   const more = offset - usual;
   const ratio = evidenceOf(timing, more, lag, rules.lateFrames, name === 'behind' ? 1 : -1);
+  const before = timing[name].evidence;
   const side = add(timing, name, ratio, more);
-  if (known < USUAL_LOOKS || sure(timing, side, known, rules.lateFrames) < rules.evidence) return;
+  if (side === NO_SIDE) cameToNothing(timing, before, rules);
+  if (looked < USUAL_LOOKS || sure(timing, side, known, rules.lateFrames) < asked(timing, rules)) return;
   const frames = Math.round(side.more / side.looks);
   if (Math.abs(frames) >= rules.lateFrames) set(timing, frames);
 }
+
+function cameToNothing(timing: Timing, evidence: number, rules: TimingRules): void {
+  timing.peak = Math.max(timing.peak * PEAK_KEPT, Math.min(evidence, rules.evidence));
+}
+
+/** What is asked for: more in an old series, whose false alarms count by the day, and after some for nothing. */
+const asked = ({ known, peak }: Timing, { evidence }: TimingRules): number =>
+  Math.max(evidence * (1 + (AGED * Math.min(known, USUAL_LOOKS_MAX)) / USUAL_LOOKS_MAX), PEAK_FACTOR * peak);
 
 /** Whether it is over. */
 function follow(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
   const more = offset - timing.usual;
   const ratio = -evidenceOf(timing, more, lag, rules.lateFrames, name === 'ahead' ? 1 : -1);
-  if (add(timing, name, ratio, more).evidence >= rules.evidence) set(timing, 0);
+  if (add(timing, name, ratio, more).evidence < rules.evidence) return;
+  cameToNothing(timing, rules.evidence, rules);
+  set(timing, 0);
 }
 
 function set(timing: Timing, late: number): void {

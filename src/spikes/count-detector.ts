@@ -27,11 +27,9 @@ export interface Counts {
   unfound: number;
   /** of those that came, how high a rise must be to bring so many by one object; what is no repetition: 0 */
   repeated: number[];
-  /** young runs that might have ended, and those of them that did; and by how old they are */
-  carried: number;
-  ended: number;
-  readonly carriedBy: Float64Array;
-  readonly endedBy: Float64Array;
+  /** how old the young runs are that might have ended: those that go on, and those that ended */
+  readonly stayed: number[];
+  readonly ended: number[];
   /** objects in a run */
   level: number;
   /** truths present */
@@ -44,10 +42,8 @@ export const noCounts = (): Counts => ({
   matured: 0,
   unfound: 0,
   repeated: [],
-  carried: 0,
-  ended: 0,
-  carriedBy: new Float64Array(RUN_AGES.length),
-  endedBy: new Float64Array(RUN_AGES.length),
+  stayed: [],
+  ended: [],
   level: 0,
   objects: 0,
 });
@@ -58,24 +54,25 @@ export const RUN_AGES = [0.25, 1, 3, 10] as const;
 /** of the last age, per second, as long as nothing is known */
 const OLD_RUN_ENDS = 0.25;
 
-/** Counts a young run that goes on, or ends, at an age. */
+const OLDEST_RUN = RUN_AGES[RUN_AGES.length - 1];
+
+/** Counts a run that goes on, or ends, at an age; unless it is old. */
 export function carry(counts: Counts, age: number, ends: boolean): void {
-  const at = RUN_AGES.findIndex((seconds) => age <= seconds);
-  if (at < 0) return;
-  counts.carried++;
-  counts.carriedBy[at]++;
-  if (!ends) return;
-  counts.ended++;
-  counts.endedBy[at]++;
+  if (age <= OLDEST_RUN) (ends ? counts.ended : counts.stayed).push(age);
 }
 
 /** Nothing was counted of runs. */
-export function clearRuns(counts: Counts): void {
-  if (counts.repeated.length > 0) counts.repeated.length = 0;
-  if (counts.carried === 0) return;
-  counts.carried = counts.ended = 0;
-  counts.carriedBy.fill(0);
-  counts.endedBy.fill(0);
+export function clearRuns({ repeated, stayed, ended }: Counts): void {
+  if (repeated.length > 0) repeated.length = 0;
+  if (stayed.length > 0) stayed.length = 0;
+  if (ended.length > 0) ended.length = 0;
+}
+
+/** Which of the ages a run is of. */
+function ageOf(seconds: number): number {
+  let age = 0;
+  while (seconds > RUN_AGES[age]) age++;
+  return age;
 }
 
 export interface Rise {
@@ -89,8 +86,9 @@ export interface Rise {
   young: number;
   /** by which power of how much beginnings cluster over minutes it is less certain: the longer it takes, the higher */
   clustered: number;
-  /** only in its first frame, after which runs end so much more rarely */
+  /** only in its first frame, after which runs end so much more rarely: all runs, or those that began with it */
   stay?: number;
+  atOnce?: boolean;
 }
 
 export interface CountTraits {
@@ -147,7 +145,7 @@ const AT = {
   minuteCame: 6,
   minuteExpected: 7,
   surprise: 8,
-  /** of each rise, since it may have begun: runs that came, runs that were expected */
+  /** of each rise, since it may have begun: runs that came, runs that were expected; of a burst, those that began it */
   changes: 9,
 } as const;
 /** Levels are compared in blocks of so many seconds: longer than a run of misses, so that blocks hardly depend. */
@@ -173,6 +171,10 @@ const KNOWN_EVENTS_MAX = 400;
 const LEVEL_CAUTION = 1.8;
 /** a series is half old after so long */
 const AGED_SECONDS = 1800;
+/** what begins within so many seconds begins at once; what else comes and goes says nothing of it */
+const AT_ONCE_SECONDS = 0.2;
+/** so many runs that begin at once are not learned while they are in doubt */
+const DOUBTED_RUNS = 3;
 /** evidence of a burst fades by so much in a second in which nothing tells */
 const FADING = 0.1;
 /** Repetitions by one object count as usual up to what a rise of so much would bring. */
@@ -281,14 +283,18 @@ export class CountDetector extends Detector {
 
   /** Many runs that begin in one frame, and then do not end. */
   #testBurst(kind: number, came: number, counts: Counts, k: number, seconds: number): void {
-    if (came === 0 && counts.carried === 0 && !this.evidence.has(kind)) {
+    const { factor, stay = 1, atOnce = false } = this.traits.rises[kind];
+    if (came === 0 && (atOnce || counts.stayed.length + counts.ended.length === 0) && !this.evidence.has(kind)) {
       this.evidence.elapse(kind, seconds);
       return;
     }
-    const { factor, stay = 1 } = this.traits.rises[kind];
-    const staying = this.#staying(counts, seconds, stay);
-    const fresh = this.#ratio(kind, came, this.#expectedOf(counts, seconds, factor));
-    this.evidence.update(kind, staying - FADING * seconds, fresh + staying, k, seconds, counts.level);
+    const ago = this.evidence.secondsSince(kind);
+    const [youngest, oldest] = atOnce ? [ago - AT_ONCE_SECONDS, ago + seconds / 2] : [0, OLDEST_RUN];
+    const staying = this.#staying(counts, seconds, stay, youngest, oldest);
+    const expected = this.#expectedOf(counts, seconds, factor);
+    const fresh = atOnce ? this.#likeliestRatio(came, expected, factor) : this.#ratio(kind, came, expected) + staying;
+    const old = this.evidence.update(kind, staying - FADING * seconds, fresh, k, seconds, counts.level);
+    if (!old) this.state[AT.changes + 2 * kind] = came;
   }
 
   /** The alarm is of more and more runs that begin, so many of them, and not of many at once that stay. */
@@ -335,15 +341,22 @@ export class CountDetector extends Detector {
     return came * this.#logFactors[kind] - (known + came) * less;
   }
 
-  /** log likelihood ratio of ends that are `stay` times as likely as usual. */
-  #staying({ carried, carriedBy, ended, endedBy }: Counts, seconds: number, stay: number): number {
-    if (carried === 0) return 0;
-    let ratio = ended * Math.log(stay);
-    for (let age = 0; age < carriedBy.length; age++) {
-      const stayed = carriedBy[age] - endedBy[age];
-      if (stayed === 0) continue;
-      const chance = Math.min(0.9, this.#endPerSecond[age] * seconds);
-      ratio -= stayed * Math.log((1 - chance) / (1 - stay * chance));
+  /** The same of the rise that explains it best: where much comes all the time, a few at once are no hundredfold. */
+  #likeliestRatio(came: number, expected: number, most: number): number {
+    const factor = Math.min(most, came / expected);
+    if (!(factor > 1)) return 0;
+    const known = this.#knownEvents;
+    return came * Math.log(factor) - (known + came) * Math.log((known + factor * expected) / (known + expected));
+  }
+
+  /** log likelihood ratio of ends that are `stay` times as likely as usual, of runs of so many seconds. */
+  #staying({ stayed, ended }: Counts, seconds: number, stay: number, youngest: number, oldest: number): number {
+    let ratio = 0;
+    for (const run of ended) if (run > youngest && run <= oldest) ratio += Math.log(stay);
+    for (const run of stayed) {
+      if (run <= youngest || run > oldest) continue;
+      const chance = Math.min(0.9, this.#endPerSecond[ageOf(run)] * seconds);
+      ratio -= Math.log((1 - chance) / (1 - stay * chance));
     }
     return ratio;
   }
@@ -391,18 +404,18 @@ export class CountDetector extends Detector {
 
   /** Adds a frame to what will be usual. */
   learn(counts: Counts, seconds: number, time: number): void {
-    const { exposed, matured, unfound, carried, carriedBy, endedBy, level, objects } = counts;
+    const { exposed, matured, unfound, stayed, ended, level, objects } = counts;
     const { block } = this.usual;
     block[SUM.begun] += cameUnder(counts, REPEATED_MAX) - unfound;
     block[SUM.exposed] += exposed * seconds;
     block[SUM.exposedFrames] += exposed;
     block[SUM.matured] += matured;
     block[SUM.unfound] += unfound;
-    if (carried > 0)
-      for (let age = 0; age < carriedBy.length; age++) {
-        block[SUM.carried + age] += carriedBy[age] * seconds;
-        block[SUM.ended + age] += endedBy[age];
-      }
+    for (const run of stayed) block[SUM.carried + ageOf(run)] += seconds;
+    for (const run of ended) {
+      block[SUM.carried + ageOf(run)] += seconds;
+      block[SUM.ended + ageOf(run)]++;
+    }
     block[SUM.level] += level * seconds;
     block[SUM.objects] += objects * seconds;
     block[SUM.seconds] += seconds;
@@ -488,9 +501,10 @@ export class CountDetector extends Detector {
     return Math.max(1 / 300, (sums[SUM.begun] + 1) / (sums[SUM.seconds] + 1));
   }
 
-  /** How long runs are is learned as they come: a burst alone, of a tracker whose runs are long, is no reason. */
+  /** How long runs are is learned as they come: one or two that are long are no reason. */
   protected override doubts(kind: number): boolean {
-    return this.traits.rises[kind]?.stay === undefined;
+    const { stay, atOnce } = this.traits.rises[kind] ?? {};
+    return stay === undefined || (atOnce === true && this.state[AT.changes + 2 * kind] >= DOUBTED_RUNS);
   }
 
   /** The threshold that the model promises: one false alarm among the beginnings of `falseAlarmSeconds`. */

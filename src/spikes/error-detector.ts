@@ -62,6 +62,10 @@ const MINUTE_SECONDS = 60;
 const SLOW_Z_MAX = 4;
 /** A small shift takes minutes to be found: it is not learned before. */
 const SLOW_HOLD_SECONDS = 1200;
+const SLOW_HOLD_SECONDS_MAX = 3600;
+const HOLD_NEWCOMERS = 100;
+const MEMORY_NEWCOMERS = 400;
+const MEMORY_SECONDS_MAX = 7200;
 const IDLE_SECONDS_MAX = 1200;
 /** Noise has longer tails than the model. */
 const NOISE_CAUTION = 1.05;
@@ -146,7 +150,6 @@ export class ErrorDetector extends Detector {
 
   constructor(state: Float64Array, settings: SpikeSettings) {
     super(state, settings, USUAL_AT, SUMS, EVIDENCE_AT);
-    this.usual.holdSeconds = Math.max(settings.holdSeconds, SLOW_HOLD_SECONDS);
     this.resume();
   }
 
@@ -339,6 +342,17 @@ export class ErrorDetector extends Detector {
     this.#slowScale = 1 / Math.max(1, spread);
     this.#setMeans();
     this.#setNewcomers();
+    this.#setMemory();
+  }
+
+  /** Where newcomers are rare, a small shift takes as many of them to be found, and longer. */
+  #setMemory(): void {
+    const { sums } = this.usual;
+    const { memorySeconds, holdSeconds } = this.settings;
+    const often = (sums[SUM.newcomers] + NEWCOMERS_MIN) / (sums[SUM.seconds] + MINUTE_SECONDS);
+    const hold = Math.max(SLOW_HOLD_SECONDS, Math.min(SLOW_HOLD_SECONDS_MAX, HOLD_NEWCOMERS / often));
+    this.usual.holdSeconds = Math.max(holdSeconds, hold);
+    this.usual.memorySeconds = Math.max(memorySeconds, Math.min(MEMORY_SECONDS_MAX, MEMORY_NEWCOMERS / often));
   }
 
   /**
@@ -368,6 +382,6 @@ export class ErrorDetector extends Detector {
     const caution = young(this.usual.age);
     if (kind >= SHIFTS.length)
       return caution ** 2 * SLOW_CAUTION * Math.log((SHIFTS_WATCHED * falseAlarmSeconds) / SLOW_SECONDS);
-    return caution ** 0.7 * NOISE_CAUTION * Math.log((SHIFTS.length * falseAlarmSeconds) / NOISE_SECONDS);
+    return caution * NOISE_CAUTION * Math.log((SHIFTS.length * falseAlarmSeconds) / NOISE_SECONDS);
   }
 }

@@ -110,6 +110,11 @@ export class SequentialTest {
     return this.state[KINDS + kind * KIND + AT.sum] > 0;
   }
 
+  /** Seconds since change `kind` may have begun. */
+  secondsSince(kind: number): number {
+    return this.state[KINDS + kind * KIND + AT.seconds];
+  }
+
   /** A frame that says nothing of change `kind` has passed. */
   elapse(kind: number, seconds: number): void {
     if (kind === 0 && this.state[COMMON.alarm] > 0) this.state[COMMON.alarm] += seconds;

@@ -7,7 +7,8 @@ import type { CountTraits, Rise } from './count-detector.js';
 const RISES: Rise[] = [
   { factor: 3, weight: 0.25, caution: 1, young: 3, clustered: 1 },
   { factor: 10, weight: 0.55, caution: 1, young: 2.2, clustered: 0.5 },
-  { factor: 100, weight: 0.2, caution: 1, young: 0, clustered: 0, stay: 0.1 },
+  { factor: 100, weight: 0.2, caution: 1, young: 0.5, clustered: 0, stay: 0.1 },
+  { factor: 100, weight: 0.2, caution: 1, young: 0, clustered: 0, stay: 0.1, atOnce: true },
 ];
 
 /** Switches do not last. */
@@ -18,6 +19,7 @@ const MISSED_RISES: Rise[] = [
   { ...RISES[0], caution: 1.3, aged: 0.12 },
   { ...RISES[1], caution: 1.08, aged: 0.12 },
   RISES[2],
+  RISES[3],
 ];
 
 /** What comes in runs. Real ones last half a second to three; if believed shorter, one that lasts looks like many. */

@@ -36,7 +36,7 @@ export interface SpikeNews {
   of?: number;
   /** why it is one: worse than usual, or bad whatever is usual */
   why?: SpikeReason;
-  /** it is beyond doubt: the evidence is half as much again as an alarm asks for, or it is bad whatever is usual */
+  /** beyond doubt: half as much evidence again as an alarm asks for, missed and false at once, or bad as such */
   certain: boolean;
   /** how it ended; of an update, that it is beyond doubt, lasts at a level that is learned by now, or got worse */
   reason?: Ending | 'closed' | 'certain' | 'worse' | 'retired';
@@ -256,7 +256,7 @@ export class SpikeWatch {
       detector.relearn();
       return this.#news('update', signal, k, 'adopted');
     }
-    const certain = (alarming && detector.score >= CERTAIN) || (floor !== null && floor !== 'worse');
+    const certain = (alarming && this.#isCertain(signal)) || (floor !== null && floor !== 'worse');
     if (certain && episode.confirm() && this.#settings.critical.includes(signal))
       return this.#news('update', signal, k, 'certain');
     if (!alarming || !episode.adopted) return undefined;
@@ -328,6 +328,12 @@ export class SpikeWatch {
     return this.#census.pairs > 0 && other.score < JOINT_SCORE;
   }
 
+  /** An alarm that is beyond doubt: by far, or because objects are lost and tracks are false at once. */
+  #isCertain(signal: Signal): boolean {
+    const both = (signal === 'missed' || signal === 'false') && this.#missed.alarming && this.#false.alarming;
+    return both || this.#detector(signal).score >= CERTAIN;
+  }
+
   #isHeld(signal: Signal): boolean {
     return this.#held[SIGNALS.indexOf(signal) * HELD_SIZE + HELD.seconds] > 0;
   }
@@ -358,7 +364,7 @@ export class SpikeWatch {
     const firstFrame = why === 'worse' ? Math.min(finding.firstFrame, k) : k;
     const [usual, bad] = this.#levels(signal, why, observed);
     episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
-    if (why !== 'worse' || detector.score >= CERTAIN) episode.confirm();
+    if (why !== 'worse' || this.#isCertain(signal)) episode.confirm();
     this.#state[COMMON.why + SIGNALS.indexOf(signal)] = REASONS.indexOf(why);
     detector.open();
     this.#piece('counts')[SIGNALS.indexOf(signal)]++;

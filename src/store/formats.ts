@@ -22,7 +22,7 @@ export const FORMATS = {
   lane: { version: 5, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 5, holds: 'what a spike detector has learned, and the spikes that last' },
+  spikes: { version: 6, holds: 'what a spike detector has learned, and the spikes that last' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
     version: 3,
@@ -31,7 +31,7 @@ export const FORMATS = {
   },
   findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
   incidents: {
-    version: 2,
+    version: 3,
     holds: 'what is wrong with a series, what is behind it, and how late its tracks usually are',
   },
   layout: { version: 1, holds: 'how many slots a data folder has' },
@@ -236,8 +236,12 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
       for (const { census } of spikesOf(state)) census?.truths.forEach(addOwnLevel);
     },
     4: (state) => spikesOf(state).forEach(addAges),
+    5: (state) => spikesOf(state).forEach(addAtOnce),
   },
-  incidents: { 1: (state) => incidentsOf(state).forEach(renewTiming) },
+  incidents: {
+    1: (state) => incidentsOf(state).forEach(renewTiming),
+    2: (state) => incidentsOf(state).forEach(addPeak),
+  },
 };
 
 function migrate(name: SnapshotFormat, from: number, state: SnapshotState): void {
@@ -277,10 +281,27 @@ function withAges(numbers: number[]): number[] {
   return [...numbers.slice(0, at), ...widened.flat(), ...numbers.slice(at + vectors * sums)];
 }
 
+/** In version 5: where the changes that are tested end, and how many numbers there are of each kind of evidence. */
+const TESTED = { at: 15, numbers: 84, levels: 2 };
+
+/** Version 6 tests runs that begin at once by themselves: without evidence so far. */
+function addAtOnce({ pieces = {} }: StoredSpikes): void {
+  const { at, numbers, levels } = TESTED;
+  for (const own of [pieces.missed, pieces.false]) {
+    own?.splice(own.length - levels * numbers, 0, ...new Array<number>(numbers).fill(0));
+    own?.splice(at, 0, 0, 0);
+  }
+}
+
 /** Version 2 has another test for tracks that are a little late, which learns anew; that they are late is kept. */
 function renewTiming(incidents: StoredIncidents): void {
   const late = incidents.open?.signals.find(({ signal, over }) => signal === 'timing' && !over);
   incidents.timing = { ...TIMING_ANEW, late: late?.observed ?? 0, seen: [] };
+}
+
+/** Version 3 remembers what looked like a lag and came to nothing: nothing so far. */
+function addPeak({ timing }: StoredIncidents): void {
+  timing.peak = 0;
 }
 
 /** In version 2: nothing looked at, nothing known, and the variance of a look that is believed before. */

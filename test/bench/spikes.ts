@@ -24,7 +24,7 @@ const { values } = parseArgs({
     trials: { type: 'string', default: '30' },
     seed: { type: 'string', default: '1' },
     objects: { type: 'string', default: '5,20,60' },
-    scenes: { type: 'string', default: 'clean,occluded,showered,heterogeneous,diurnal' },
+    scenes: { type: 'string', default: 'clean,occluded,showered,heterogeneous,diurnal,rare' },
     changes: { type: 'string', default: SIGNALS.join(',') },
     parts: { type: 'string', default: 'alarms,delays,lasting,changes,real,faults' },
   },
@@ -46,6 +46,7 @@ const SCENES: Record<string, Partial<TrafficOptions>> = {
   showered: { showers: true },
   heterogeneous: { errorSpread: 0.47, missSpread: 0.8 },
   diurnal: { diurnal: true },
+  rare: { missShare: 0.005 },
 };
 
 /** Points, and errors as they are. */

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { readConfig, resolveStream } from '../../src/config/config.js';
+import { NEW_TIMING } from '../../src/incidents/timing.js';
 import { packSnapshot, unpackSnapshot } from '../../src/store/formats.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
@@ -19,7 +20,7 @@ const FEEDS = [
 ] as const;
 
 /** where a detector that counts says how many seconds it has learned from */
-const USUAL_AGE = 15;
+const USUAL_AGE = 17;
 const retiredSpikes = (format: number) =>
   new URL(`../../../test/cases/snapshots/retired-spikes-${format}.gz`, import.meta.url);
 
@@ -91,7 +92,7 @@ describe('a tracker that is gone', () => {
     assert.equal(gate.stream.spikes().length, 0);
   });
 
-  for (const format of [3, 4])
+  for (const format of [3, 4, 5])
     it(`is remembered from a snapshot with spikes of format ${format}`, () => {
       [gate.position, gate.k] = [663, 330];
       gate.restore(gunzipSync(readFileSync(retiredSpikes(format))));
@@ -108,5 +109,7 @@ describe('a tracker that is gone', () => {
       const learned = JSON.parse(JSON.stringify(series[0])).spikes;
       assert.ok(!JSON.stringify([learned.pieces, learned.census]).includes('null'), 'everything learned is a number');
       assert.ok(learned.pieces.missed[USUAL_AGE] > 25, 'what was usual is so still');
+      const { timing } = (series[0] as { incidents: { timing: object } }).incidents;
+      assert.deepEqual(Object.keys(timing).sort(), Object.keys(NEW_TIMING).sort());
     });
 });

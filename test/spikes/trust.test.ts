@@ -210,6 +210,20 @@ describe('spikes that people trust', () => {
     }
   });
 
+  it('finds a few tracks that came at once and stay, among many that come and go', () => {
+    for (const minutes of [0.3, 5]) {
+      const shift = new Shift({ clutterPerSecond: 2 });
+      const healthy = shift.play(minutes);
+      const ghosts = (glance: Glance) => {
+        glance.false.push('ghost 1', 'ghost 2', 'ghost 3');
+        return glance;
+      };
+      const [found] = starts(shift.play(0.25, {}, ghosts), 'false');
+      assert.deepEqual(words(healthy), [], `${minutes} minutes`);
+      assert.ok(found, `within 15 s, after ${minutes} minutes`);
+    }
+  });
+
   it('is not blinded by one blackout: the next one that lasts longer is told', function () {
     skipInFastRun(this);
     for (const objects of [8, 20]) {
