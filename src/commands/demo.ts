@@ -114,7 +114,9 @@ async function startSomewhere({ scene, port, host, name }: Job, dir: string, { e
 function start({ config: own }: DemoScene, port: number, host: string, name: string | null, dir: string): Promise<App> {
   // tokens in the environment are meant for a real evaluator
   const listen = { port, host, insecure: true, names: name === null ? [] : [name] };
-  const { config } = readConfig({ text: JSON.stringify(own), overrides: { listen, data: { dir } }, env: {} });
+  // one stream has no use for workers, whose start takes half a second
+  const overrides = { listen, data: { dir }, evaluation: { workers: 0 } };
+  const { config } = readConfig({ text: JSON.stringify(own), overrides, env: {} });
   return startApp(config, { env: {}, logger: createLogger({ level: 'error' }) }).catch((error) => {
     throw (error as NodeJS.ErrnoException).code === 'EADDRINUSE' ? error : asStartError(error, config);
   });

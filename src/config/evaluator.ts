@@ -46,11 +46,14 @@ export const data = section(
   'the embedded store',
 );
 
+/** one for each partition */
+export const WORKERS_MAX = 64;
+
 export const evaluation = section(
   {
     workers: field(
-      z.union([z.literal('auto'), count(0).max(64)]),
-      0,
+      z.union([z.literal('auto'), count(0).max(WORKERS_MAX)]),
+      'auto',
       'threads that evaluate streams, each with its share of them and a store of its own; auto: one per core but one; 0: everything in the thread of the sockets',
     ),
     workerQueueBytes: field(

@@ -1,6 +1,7 @@
 /** Starts the evaluation: in this thread, or in as many workers as the configuration says. */
 import { availableParallelism } from 'node:os';
 import type { Config } from '../config/config.js';
+import { WORKERS_MAX } from '../config/evaluator.js';
 import { arrangeSlots } from '../live/rearrangement.js';
 import type { Cores } from './cores.js';
 import { Host, type HostParts } from './host.js';
@@ -8,7 +9,7 @@ import { LocalCore } from './local-core.js';
 
 /** How many workers there are to be. */
 export const workersOf = ({ workers }: Pick<Config['evaluation'], 'workers'>): number =>
-  workers === 'auto' ? availableParallelism() - 1 : workers;
+  workers === 'auto' ? Math.min(WORKERS_MAX, availableParallelism() - 1) : workers;
 
 /** Resolves when the stores are open; streams are served as they are recovered. */
 export async function startCores(parts: HostParts): Promise<Cores> {

@@ -184,7 +184,9 @@ export class Streams {
       mark.at(position);
       const { stream, backlog } = this.#entries.get(record.stream) ?? this.#open(record);
       if (backlog !== counted) recount(counted, backlog);
+      const workMs = stream?.workMs ?? 0;
       const applied = stream ? yield* this.#applyTo(stream, record, position) : this.#skip(record, position);
+      if (stream && stream.workMs > workMs) this.#turns.charge(stream.workMs - workMs);
       if (position > this.#handledPosition) this.#handledPosition = position;
       if (applied) this.#finish(record, backlog);
     }

@@ -1,7 +1,7 @@
 /**
  * Durable records that wait to be applied, in fair turns: deficit round robin over streams, where a record costs as
- * much as it has objects. Records of one stream keep their order, so that a stream with a few frames does not wait
- * behind all frames of a busy one. Invariant: everything below `firstPosition` has been applied.
+ * much as it has objects, and more once it has shown to be more work than those are. Records of one stream keep their
+ * order, so that a stream with a few frames does not wait behind all frames of a busy or heavy one. Invariant: everything below `firstPosition` has been applied.
  */
 import type { LogRecord } from '../store/record.js';
 
@@ -20,17 +20,26 @@ interface Line<T> {
 
 /** objects that a stream may have applied in one turn */
 const TURN_OBJECTS = 100;
+/** objects of light streams that are judged with a millisecond of work */
+const OBJECTS_PER_MS = 500;
 
 export class Turns<T extends Waiting> implements Iterable<T> {
   /** by stream; the first one is next */
   readonly #lines = new Map<string, Line<T>>();
   #current: T | null = null;
+  /** that of the current record */
+  #line: Line<T> | null = null;
 
   add(waiting: T): void {
     const { stream } = waiting.record;
     const line = this.#lines.get(stream);
     if (line) line.records.push(waiting);
     else this.#lines.set(stream, { records: [waiting], head: 0, deficit: 0 });
+  }
+
+  /** The record that is being applied was so much work, which was counted: others have their turn first. */
+  charge(workMs: number): void {
+    if (this.#line) this.#line.deficit -= workMs * OBJECTS_PER_MS;
   }
 
   /** Of the record that is being applied; 0 when none is. */
@@ -57,16 +66,19 @@ export class Turns<T extends Waiting> implements Iterable<T> {
   *inTurnsOf(objects: number): Generator<T> {
     for (let next = this.#lines.entries().next(); !next.done; next = this.#lines.entries().next()) {
       const [stream, line] = next.value;
-      line.deficit += objects;
+      // who is alone keeps nobody waiting
+      line.deficit = objects + (this.#lines.size === 1 ? Math.max(0, line.deficit) : line.deficit);
+      this.#line = line;
       while (line.head < line.records.length && line.deficit > 0) {
         this.#current = line.records[line.head++];
         line.deficit -= costOf(this.#current.record);
         yield this.#current;
         this.#current = null;
       }
+      this.#line = null;
       this.#lines.delete(stream);
-      if (line.head < line.records.length)
-        this.#lines.set(stream, { ...line, records: line.records.slice(line.head), head: 0 });
+      if (line.head === line.records.length) continue;
+      this.#lines.set(stream, line.head === 0 ? line : { ...line, records: line.records.slice(line.head), head: 0 });
     }
   }
 }

@@ -5,7 +5,8 @@
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --rounds N    rounds of the table by workers (3)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
- *   --only NAME   one part: throughput, cores, heavy, readers, memory or growth
+ *   --only NAME   one part: throughput, cores, heavy, readers, memory, recovery or growth
+ *   --streams N   streams of the parts about memory and recovery (1000)
  *   --scene NAME  throughput of one scene: calm or crowd
  *   --scores      with the companion scores on
  *   --heap N      write a heap snapshot of the evaluator with so many calm streams to the current folder, and no more
@@ -29,6 +30,7 @@ const { values: options } = parseArgs({
     steps: { type: 'string', default: '4000' },
     rounds: { type: 'string', default: '3' },
     objects: { type: 'string', default: '400000' },
+    streams: { type: 'string', default: '1000' },
     only: { type: 'string' },
     scene: { type: 'string' },
     scores: { type: 'boolean', default: false },
@@ -57,8 +59,14 @@ class Far {
     readonly folder: string,
   ) {}
 
-  static async start(role: 'floor' | 'evaluator', prof = false, evaluation = {}, other = {}): Promise<Far> {
-    const folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-'));
+  /** Everything in one thread unless `evaluation` says otherwise; in a new folder unless one is given. */
+  static async start(
+    role: 'floor' | 'evaluator',
+    prof = false,
+    evaluation: object = { workers: 0 },
+    other = {},
+    folder = mkdtempSync(join(tmpdir(), 'tgospa-bench-')),
+  ): Promise<Far> {
     // floor and evaluator alike, as `tgospa` is started
     const execArgv = ['--expose-gc', '--max-semi-space-size=64', ...(prof ? ['--cpu-prof'] : [])];
     const settings = { evaluation, streams: { defaults: { scores: { enabled: options.scores } } }, ...other };
@@ -86,6 +94,14 @@ class Far {
   async heap(): Promise<void> {
     this.child.send('heap');
     console.log(await once(this.child, 'message'));
+  }
+
+  /** As a crash: the folder stays. */
+  async kill(): Promise<string> {
+    const gone = once(this.child, 'exit');
+    this.child.kill('SIGKILL');
+    await gone;
+    return this.folder;
   }
 
   async stop(): Promise<void> {
@@ -231,7 +247,7 @@ async function race(
   scene: SceneName,
   steps: number,
   prof = false,
-  evaluation = {},
+  evaluation: object = { workers: 0 },
   other = {},
 ) {
   const far = await Far.start(role, prof, evaluation, other);
@@ -450,8 +466,9 @@ const steadyColumns = ({ latencyMs, loopDelayMs, load }: Awaited<ReturnType<type
 async function memory() {
   const rows = [];
   if (options.heap) return memoryAt('calm', Number(options.heap));
-  for (const count of [1, 100, 1000]) rows.push(await memoryAt('calm', count));
-  rows.push(await memoryAt('crowd', 1000));
+  const most = Number(options.streams);
+  for (const scene of ['calm', 'crowd'] as const)
+    if (options.scene === undefined || options.scene === scene) rows.push(await memoryAt(scene, most));
   console.log(
     `\nmemory per stream (${OBJECTS} objects, ${WINDOW_FRAMES} frames, two open connections; below 300 kB), and a steady ` +
       `load of ${STEADY_FRAMES_PER_SECOND} frames/s of both feeds over all streams`,
@@ -465,6 +482,46 @@ async function memory() {
       ...steadyColumns(steady),
     })),
   );
+  return rows;
+}
+
+/** kill -9 with all windows full and no snapshot yet: how long until everything is there again? */
+async function recovery() {
+  const streamCount = Number(options.streams);
+  const frames = WINDOW_FRAMES + 20;
+  const bodies = [1, 2, 3, 4].map((seed) => bodiesOf('calm', seed));
+  const rows: Record<string, object> = {};
+  for (const workers of [0, 1, 2]) {
+    const before = await Far.start('evaluator', false, { workers });
+    const streams: Feed[][] = [];
+    for (let n = 0; n < streamCount; n++) streams.push(await openStream(before.url, `stream-${n}`, bodies[n % 4]));
+    for (let first = 0; first < streamCount; first += FILLED_TOGETHER)
+      await sendAll(streams.slice(first, first + FILLED_TOGETHER), frames);
+    for (const { socket } of streams.flat())
+      socket
+        .removeAllListeners()
+        .on('error', () => {})
+        .terminate();
+    const folder = await before.kill();
+    const began = performance.now();
+    const after = await Far.start('evaluator', false, { workers }, {}, folder);
+    const openMs = performance.now() - began;
+    const readyUrl = after.url.replace(/^ws(.*)\/v1\/ingest$/, 'http$1/readyz');
+    while ((await fetch(readyUrl)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+    const readyMs = performance.now() - began;
+    const { cpuSeconds } = await after.measure();
+    await after.stop();
+    rows[`${workers} workers`] = {
+      'port open s': (openMs / 1000).toFixed(1),
+      'all there s': (readyMs / 1000).toFixed(1),
+      'CPU s': cpuSeconds.toFixed(1),
+      'CPU µs/record': ((cpuSeconds * 1e6) / (2 * frames * streamCount)).toFixed(0),
+    };
+  }
+  console.log(
+    `\nrecovery of ${streamCount} calm streams of ${2 * frames} records each, none in a snapshot, after kill -9`,
+  );
+  console.table(rows);
   return rows;
 }
 
@@ -572,7 +629,7 @@ async function readers() {
   return { alone, read, ratio, mixed, mixedRatio };
 }
 
-const parts = { throughput, cores, heavy, readers, memory, growth };
+const parts = { throughput, cores, heavy, readers, memory, recovery, growth };
 const results: Record<string, unknown> = {};
 for (const [name, part] of Object.entries(parts))
   if (options.only === undefined || options.only === name) results[name] = await part();

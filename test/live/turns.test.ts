@@ -80,4 +80,16 @@ describe('turns', () => {
     ]);
     assert.equal(turns.firstPosition, Number.POSITIVE_INFINITY);
   });
+
+  it('count the work that a record was: a heavy stream has one record, then the others all of theirs', () => {
+    const turns = new Turns();
+    for (let position = 1; position <= 4; position++) turns.add(part('heavy', position, 20));
+    for (let position = 5; position <= 12; position++) turns.add(part('light', position, 20));
+    const order: number[] = [];
+    for (const { position, record } of turns) {
+      order.push(position);
+      if (record.stream === 'heavy') turns.charge(20);
+    }
+    assert.deepEqual(order, [1, 5, 6, 7, 8, 9, 10, 11, 12, 2, 3, 4]);
+  });
 });

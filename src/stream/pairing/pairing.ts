@@ -347,7 +347,9 @@ export class Pairing {
         out.push(outcome);
       }
     }
-    if (this.#othersMayCome) this.#early.push({ ...arrived, optional: true });
+    // spread, each of them would have a shape of its own, larger than itself
+    const { part, receivedMs, sinceMs } = arrived;
+    if (this.#othersMayCome) this.#early.push({ part, receivedMs, sinceMs, optional: true });
     if (this.#early.length > 0) this.#dropEarly();
   }
 
