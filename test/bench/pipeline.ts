@@ -5,7 +5,7 @@
  *   --steps N     frames of each stream in the race against the floor (4000)
  *   --rounds N    rounds of the table by workers (3)
  *   --objects N   objects with ever-new ids in the test of growth (400000; the issue asks for 10000000)
- *   --only NAME   one part: throughput, cores, heavy, readers, memory, recovery or growth
+ *   --only NAME   one part: throughput, cores, layers, heavy, readers, memory, recovery or growth
  *   --streams N   streams of the parts about memory and recovery (1000)
  *   --scene NAME  throughput of one scene: calm or crowd
  *   --scores      with the companion scores on
@@ -195,6 +195,12 @@ async function openStream(url: string, stream: string, bodies: Bodies): Promise<
   return feeds;
 }
 
+/** The same frames as two references: stored, and judged against nobody. */
+const openUnjudged: typeof openStream = async (url, stream, bodies) => [
+  await Feed.open(url, `${stream}-a`, undefined, bodies.reference),
+  await Feed.open(url, `${stream}-b`, undefined, bodies.tracker),
+];
+
 interface Bodies {
   reference: (n: number) => string;
   tracker: (n: number) => string;
@@ -249,10 +255,11 @@ async function race(
   prof = false,
   evaluation: object = { workers: 0 },
   other = {},
+  open = openStream,
 ) {
   const far = await Far.start(role, prof, evaluation, other);
   const streams = await Promise.all(
-    Array.from({ length: STREAMS }, (_, n) => openStream(far.url, `stream-${n}`, bodiesOf(scene, n))),
+    Array.from({ length: STREAMS }, (_, n) => open(far.url, `stream-${n}`, bodiesOf(scene, n))),
   );
   // warm up, and fill the windows
   const warm = WARM_STEPS;
@@ -368,6 +375,37 @@ async function coresOf(scene: SceneName) {
   );
   console.table(table);
   return table;
+}
+
+/** What each layer adds to the processor time of a frame. */
+async function layers() {
+  const steps = Number(options.steps);
+  const results: Record<string, unknown> = {};
+  for (const scene of ['calm', 'crowd'] as const) {
+    if (options.scene !== undefined && options.scene !== scene) continue;
+    const noDetector = { streams: { defaults: { spikes: { signals: [] } } } };
+    const rows = {
+      'parsed and checked (floor)': () => race('floor', scene, steps),
+      'stored, acked and paired with nobody': () =>
+        race('evaluator', scene, steps, false, { workers: 0 }, {}, openUnjudged),
+      'judged, without spikes': () => race('evaluator', scene, steps, false, { workers: 0 }, noDetector),
+      'all of it': () => race('evaluator', scene, steps, false, { workers: 0 }),
+    };
+    const spent: Record<string, number[]> = Object.fromEntries(Object.keys(rows).map((name) => [name, []]));
+    for (let round = 0; round < Number(options.rounds); round++)
+      for (const [name, run] of Object.entries(rows))
+        spent[name].push(((await run()).cpuSeconds * 1e6) / (2 * STREAMS * steps));
+    const table = Object.fromEntries(
+      Object.entries(spent).map(([name, values]) => {
+        const median = values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+        return [name, { 'CPU µs/frame': median.toFixed(1) }];
+      }),
+    );
+    console.log(`\nprocessor time by layers, ${scene} scene (median of ${options.rounds} rounds)`);
+    console.table(table);
+    results[scene] = table;
+  }
+  return results;
 }
 
 const HEAVY_FRAMES_PER_SECOND = 25;
@@ -629,7 +667,7 @@ async function readers() {
   return { alone, read, ratio, mixed, mixedRatio };
 }
 
-const parts = { throughput, cores, heavy, readers, memory, recovery, growth };
+const parts = { throughput, cores, layers, heavy, readers, memory, recovery, growth };
 const results: Record<string, unknown> = {};
 for (const [name, part] of Object.entries(parts))
   if (options.only === undefined || options.only === name) results[name] = await part();
