@@ -1,7 +1,8 @@
 /**
  * Durable records that wait to be applied, in fair turns: deficit round robin over streams, where a record costs as
  * much as it has objects, and more once it has shown to be more work than those are. Records of one stream keep their
- * order, so that a stream with a few frames does not wait behind all frames of a busy or heavy one. Invariant: everything below `firstPosition` has been applied.
+ * order, so that a stream with a few frames does not wait behind all frames of a busy or heavy one. Invariant:
+ * everything below `firstPosition` has been applied.
  */
 import type { LogRecord } from '../store/record.js';
 
