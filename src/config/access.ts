@@ -9,18 +9,18 @@ export const listen = section(
     host: field(
       z.string().min(1),
       '127.0.0.1',
-      'address to listen on; anything but loopback needs tokens, or insecure',
+      'address to listen on; anything but loopback requires tokens, or insecure',
     ),
-    port: field(z.int().min(0).max(65535), 9477, 'port for WebSocket, HTTP, the page and /metrics; 0 takes a free one'),
+    port: field(z.int().min(0).max(65535), 9477, 'port for WebSocket, HTTP, the page and /metrics; 0 picks a free one'),
     names: field(
       z.array(z.string().regex(/^[A-Za-z0-9.-]+$/, 'must be the name of a host, without a port')).nullable(),
       null,
-      'names the server answers to, besides addresses and localhost; by any other a page elsewhere may try to read it. null: every name, but none on loopback',
+      'host names the server answers to, besides addresses and localhost; this protects against DNS rebinding. null: any name, but none on loopback',
     ),
     insecure: field(
       z.boolean(),
       false,
-      'true: listen beyond loopback without tokens; everybody who reaches the port may read and write',
+      'true: listen beyond loopback without tokens; anyone who can reach the port may read and write',
     ),
   },
   'where the evaluator listens',
@@ -59,9 +59,9 @@ export const token = (context: Context) =>
         'ingest: may send frames; read: may see reports, metrics and windows; operate: may acknowledge, close and mute incidents',
       ),
       streams: field(
-        z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name, * stands for any characters')).min(1),
+        z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name; * matches any characters')).min(1),
         ['*'],
-        'streams the token is good for; * stands for any characters',
+        'streams the token gives access to; * matches any characters',
       ),
     })
     .superRefine((entry, issue) => {
@@ -81,7 +81,7 @@ function tokenProblem(entry: { env?: string; file?: string }, context: Context):
   // never quote the value: this message is logged
   return TOKEN_PATTERN.test(value)
     ? undefined
-    : `holds ${value.length} characters that are no usable token; use 16 to 256 letters, digits or . _ ~ + -, for example from: openssl rand -hex 32`;
+    : `holds ${value.length} characters that do not form a valid token; use 16 to 256 letters, digits or . _ ~ + -, for example from: openssl rand -hex 32`;
 }
 
 function tokenValue(

@@ -171,7 +171,7 @@ export function beyondCeiling(
     if (value === undefined || value <= most) continue;
     const limit = `limits.hello.${path.replace('pairing.', '')}`;
     const unit = path === 'profiles' ? ' profiles' : '';
-    const message = `settings.${path} asks for ${value}${unit}, and ${limit} allows ${most}; ask for less, or raise the limit`;
+    const message = `settings.${path} asks for ${value}${unit}, but ${limit} allows only ${most}; ask for less, or raise the limit`;
     return { path, message };
   }
   return undefined;
@@ -225,7 +225,7 @@ function streamProblems(raw: Record<string, unknown>, context: Context): Misplac
   const streams = isRecord(raw.streams) ? raw.streams : {};
   return Object.keys(streams).flatMap((stream): Misplaced[] => {
     if (!NAME_PATTERN.test(stream))
-      return [{ keys: ['streams', stream], message: `is no name for a stream: it ${NAME_RULE}` }];
+      return [{ keys: ['streams', stream], message: `is not a valid stream name: it ${NAME_RULE}` }];
     const alone = rootSchema(context).safeParse({
       profiles: raw.profiles,
       streams: { defaults: streams.defaults, [stream]: streams[stream] },

@@ -10,24 +10,24 @@ const described = <T extends z.ZodType>(schema: T, description: string) => schem
 
 const sector = () =>
   z.strictObject({
-    at: described(place(), 'the place it is seen from'),
-    range: described(z.tuple([z.number().min(0), positive()]), 'nearest and farthest, in the unit of the distance'),
+    at: described(place(), 'the position it is seen from'),
+    range: described(z.tuple([z.number().min(0), positive()]), 'minimum and maximum, in the unit of the distance'),
     azimuth: described(
       z.tuple([z.number(), z.number()]),
-      'from and to, degrees clockwise from north; all around without',
+      'from and to, in degrees clockwise from north; a full circle if absent',
     ).optional(),
   });
 
 const region = () =>
   z
     .strictObject({
-      polygon: described(z.array(place()).min(3).max(512), 'its corners: [x, y], or [latitude, longitude]').optional(),
-      sector: described(sector(), 'a part of a ring around a place').optional(),
+      polygon: described(z.array(place()).min(3).max(512), 'its corners: [x, y] or [latitude, longitude]').optional(),
+      sector: described(sector(), 'part of a ring around a position').optional(),
       box: described(
         z.tuple([z.number(), z.number(), positive(), positive()]),
         'left, top, width, height in a picture',
       ).optional(),
-      altitude: described(z.tuple([z.number(), z.number()]), 'lowest and highest third coordinate').optional(),
+      altitude: described(z.tuple([z.number(), z.number()]), 'minimum and maximum of the third coordinate').optional(),
     })
     .meta({ description: 'exactly one of polygon, sector and box, perhaps with a band of altitude' });
 
@@ -35,19 +35,19 @@ export const coverageShape = (filler: Field) => ({
   reference: filler(
     z.enum(KNOWLEDGE),
     'complete',
-    'what the reference knows: complete, all objects; coverage, those inside the regions, outside nothing is judged; transponder, some of them: tracks are never false, or only inside the regions',
+    'which objects the reference knows. complete: all of them; coverage: those inside the regions, and nothing outside is judged; transponder: some of them, and tracks are never false, or only inside the regions',
   ),
   regions: filler(z.array(region()).max(64), [], 'where the reference is complete'),
   within: filler(
     z.array(region()).max(64),
     [],
-    'where the tracker can see at all: nothing outside is judged, whatever the reference knows; empty: everywhere',
+    'where the tracker can see: nothing outside is judged, whatever the reference knows; empty: everywhere',
   ),
   ignore: filler(z.array(region()).max(64), [], 'regions in which nothing is judged'),
   verticalWeight: filler(
     positive().max(1000),
     1,
-    'a unit of the third coordinate, the altitude, counts as so many across',
+    'weight of one unit of the third coordinate, the altitude, relative to a horizontal one',
   ),
 });
 

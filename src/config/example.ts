@@ -5,7 +5,7 @@ import { type JsonSchema, jsonSchema } from './schema.js';
 export function exampleYaml(): string {
   const head = [
     '# yaml-language-server: $schema=./tgospa.schema.json',
-    '# Every key of tgospa.yaml with its default. Keep what you change and drop the rest: without any file the same applies.',
+    '# Every key of tgospa.yaml with its default. Keep what you change and delete the rest: these defaults apply without any file.',
   ];
   return `${[...head, ...exampleSection(jsonSchema(), '')].join('\n')}\n`;
 }

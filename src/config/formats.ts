@@ -9,7 +9,7 @@ const format = z
     options: field(
       z.record(z.string().min(1), z.unknown()),
       {},
-      'options of that adapter; a hello may add to them and overrule them',
+      'options of that adapter; a hello may add to them or override them',
     ),
   })
   .superRefine(({ adapter, options }, issue) => {
@@ -24,5 +24,5 @@ const format = z
 export const formats = field(
   z.record(name(), format),
   {},
-  'formats by name, for `format` of a hello; an adapter may also be named there itself',
+  'formats by name, for `format` in a hello, which may also name an adapter directly',
 );

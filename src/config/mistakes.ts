@@ -47,7 +47,7 @@ export function problemsOf(error: z.ZodError, raw: unknown): Misplaced[] {
 
 function unknownKey(path: Path): string {
   const known = Object.keys(schemaAt(path)?.properties ?? {});
-  return `is no key here; known are ${known.join(', ')}`;
+  return `is not a known key; known keys here: ${known.join(', ')}`;
 }
 
 /** The offending value; token entries hold no secrets, only names of variables and files. */

@@ -15,7 +15,7 @@ const LABEL_PATTERN = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 const text = (description: string) => z.string().min(1).optional().meta({ description });
 
 const patterns = () =>
-  z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name, * stands for any characters')).min(1);
+  z.array(z.string().regex(/^[A-Za-z0-9._:/*-]+$/, 'must be a stream name; * matches any characters')).min(1);
 
 const labels = () =>
   z.record(z.string().regex(LABEL_PATTERN, 'must be a label name: letters, digits and _'), z.string());
@@ -30,12 +30,12 @@ const receiver = (context: Context) =>
         'alertmanager: its base URL, alerts go to /api/v2/alerts below it; webhook: gets what Alertmanager would send to a webhook (version 4)',
       ),
       url: text('http or https address; give url, urlEnv or urlFile'),
-      urlEnv: text('environment variable that holds the address, where it is a secret'),
+      urlEnv: text('environment variable that holds the address, if it is a secret'),
       urlFile: text('file that holds the address on its first line'),
       tokenEnv: text('environment variable that holds a bearer token for the receiver'),
       tokenFile: text('file that holds a bearer token on its first line'),
-      streams: field(patterns(), ['*'], 'streams it is told about; * stands for any characters'),
-      signals: field(z.array(z.enum(RECEIVER_SIGNALS)).min(1), [...RECEIVER_SIGNALS], 'signals it is told about'),
+      streams: field(patterns(), ['*'], 'streams it is notified about; * matches any characters'),
+      signals: field(z.array(z.enum(RECEIVER_SIGNALS)).min(1), [...RECEIVER_SIGNALS], 'signals it is notified about'),
       labels: field(labels(), {}, 'labels added to every alert, for routing'),
     })
     .superRefine((entry, issue) => {
@@ -45,9 +45,9 @@ const receiver = (context: Context) =>
 
 const group = z.strictObject({
   name: name().meta({ description: 'name of the group in alerts, such as a site or a camera model' }),
-  streams: field(patterns(), ['*'], 'streams that belong to it; * stands for any characters'),
-  atLeast: field(count(2), 3, 'streams with incidents from which they are told of as one', 'streams'),
-  share: field(z.number().gt(0).max(1), 0.5, 'and as a share of its streams'),
+  streams: field(patterns(), ['*'], 'streams that belong to it; * matches any characters'),
+  atLeast: field(count(2), 3, 'number of streams with incidents from which one alert is sent for all', 'streams'),
+  share: field(z.number().gt(0).max(1), 0.5, "and at least this share of the group's streams"),
   labels: field(labels(), {}, 'labels added to the alerts of its streams, for routing'),
 });
 
@@ -63,22 +63,22 @@ export const notify = (context: Context) =>
             'two receivers have the same name',
           ),
         [],
-        'who is told about incidents; none: nobody, metrics and /v1/live have them anyway',
+        'who is notified of incidents; empty: nobody, though they are still in the metrics and on /v1/live',
       ),
       pageUrl: field(
         z.url({ protocol: /^https?$/ }).nullable(),
         null,
-        'address of the live page as the reader of an alert reaches it; null: the address the evaluator listens on',
+        'address of the live page as seen by the reader of an alert; null: the address the evaluator listens on',
       ),
       runbookUrl: field(
         z.string().min(1),
         'dashboards/RUNBOOK.md',
-        'address of your copy of the runbook, in front of the name of its section',
+        'address of your copy of the runbook, to which the name of the section is appended',
       ),
       dashboardUrl: field(
         z.url({ protocol: /^https?$/ }).nullable(),
         null,
-        'address of the Grafana dashboard of a series, for a link with stream, tracker, profile and time; null: no link',
+        'address of the Grafana dashboard for one series, to which stream, tracker, profile and time are appended; null: no link',
       ),
       minimumMs: section(
         {
@@ -90,24 +90,24 @@ export const notify = (context: Context) =>
           wiring: field(z.number().min(0), 3000, 'feeds that do not fit together', 'milliseconds'),
           timing: field(z.number().min(0), 10_000, 'tracks that are late', 'milliseconds'),
         },
-        'somebody is told of an incident once one of its signals has lasted for so long: a glitch is no news',
+        "a notification is sent once one of the incident's signals has lasted this long, so that nobody is woken by a glitch",
       ),
       doubtMs: field(
         z.number().min(0),
         30_000,
-        'a spike of missed objects that is not beyond doubt must have lasted for so long; most are by then, or over',
+        'a spike of missed objects that is still in doubt must have lasted this long; by then most are beyond doubt, or over',
         'milliseconds',
       ),
       resolveAfterMs: field(
         z.number().min(0),
         60_000,
-        'an incident that is over is taken back after this time; what comes back before is no news',
+        'an incident is reported as resolved this long after it ended; if it comes back sooner, nothing is sent',
         'milliseconds',
       ),
       remindMs: field(
         positive(),
         14_400_000,
-        'a webhook hears again of what lasts, unless acknowledged',
+        'a webhook is reminded of an open incident at this interval, unless it was acknowledged',
         'milliseconds',
       ),
       groups: field(
@@ -121,29 +121,34 @@ export const notify = (context: Context) =>
       repeatMs: field(
         positive(),
         60_000,
-        'alerts that go on are sent to an Alertmanager again after this time; keep it well below its resolve_timeout (5 minutes)',
+        'firing alerts are resent to an Alertmanager at this interval; keep it well below its resolve_timeout (5 minutes)',
         'milliseconds',
       ),
-      timeoutMs: field(positive(), 10_000, 'a receiver that has not answered by then has failed', 'milliseconds'),
+      timeoutMs: field(
+        positive(),
+        10_000,
+        'a delivery that is not answered within this time has failed',
+        'milliseconds',
+      ),
       retryFirstMs: field(
         positive(),
         500,
-        'a failed delivery is tried again after this time, then twice, four times…',
+        'a failed delivery is retried after this time, then after twice, four times… as long',
         'milliseconds',
       ),
       retryMaxMs: field(positive(), 60_000, 'and at least this often', 'milliseconds'),
       queueAlerts: field(
         count(),
         1000,
-        'alerts waiting for one receiver; the oldest are dropped and counted',
+        'alerts that may wait for one receiver; beyond this the oldest are dropped and counted',
         'alerts',
       ),
       batchAlerts: field(count(), 64, 'alerts in one message', 'alerts'),
-      mutesMax: field(count(), 1000, 'mutes in force at the same time; one more is refused', 'mutes'),
+      mutesMax: field(count(), 1000, 'mutes in force at the same time; further ones are refused', 'mutes'),
       remarksMax: field(
         count(),
         1000,
-        'incidents that are remembered as acknowledged or closed; of more the oldest is forgotten, and that is logged',
+        'incidents remembered as acknowledged or closed; beyond this the oldest is forgotten and a log line is written',
         'incidents',
       ),
     },
@@ -169,17 +174,17 @@ function receiverProblems(entry: Entry, context: Context): Array<[key: string, m
     const token = tokenOf(entry, context.env, context.readText!);
     // never quote the value: this message is logged
     if (token !== null && !/^[\x21-\x7e]+$/.test(token))
-      throw new Error('holds no usable token: visible ASCII without spaces');
+      throw new Error('does not hold a valid token: visible ASCII without spaces');
   });
   return problems;
 }
 
 function checkUrl(value: string): void {
-  if (!URL.canParse(value)) throw new Error('is no address; it must look like https://host/path');
+  if (!URL.canParse(value)) throw new Error('is not an address; it must look like https://host/path');
   const { protocol, username, password } = new URL(value);
   if (protocol !== 'http:' && protocol !== 'https:') throw new Error('must begin with http:// or https://');
   if (username || password)
-    throw new Error('holds a name or password; use tokenEnv or tokenFile, or put the address into urlEnv');
+    throw new Error('contains a user name or password; use tokenEnv or tokenFile, or put the address into urlEnv');
 }
 
 type ReadText = (path: string) => string;

@@ -15,20 +15,16 @@ export const rootSchema = (context: Context) =>
     .strictObject({
       listen,
       tls: tls(context),
-      origins: field(
-        z.array(origin),
-        [],
-        'web pages of these origins may connect, besides pages of this server itself',
-      ),
+      origins: field(z.array(origin), [], 'origins whose web pages may connect, besides this server itself'),
       pictureOrigins: field(
         z.array(origin),
         [],
-        'the page may show pictures of these origins behind a scene, besides those of this server itself',
+        'origins whose pictures the page may show behind a scene, besides this server itself',
       ),
       tokens: field(
         z.array(token(context)),
         [],
-        'who may connect; none: everybody who reaches the port. Without this key the variable TGOSPA_TOKEN is used when it is set',
+        'who may connect; empty: anyone who can reach the port. Without this key, the variable TGOSPA_TOKEN is used if it is set',
       ),
       data,
       cluster: cluster(context),
@@ -36,13 +32,13 @@ export const rootSchema = (context: Context) =>
       profiles: field(
         z.record(name(), profileEntry),
         {},
-        'metric parameters by name; the presets detector-training, online-surveillance and offline-scene-understanding are always there',
+        'metric parameters by name; the presets detector-training, online-surveillance and offline-scene-understanding are built in',
       ),
       streams: z
         .object({
           defaults: z
             .strictObject(settingsShape(field, context))
-            .meta({ description: 'for every stream that says nothing else' })
+            .meta({ description: 'for every stream without settings of its own' })
             .prefault({}),
         })
         .catchall(
@@ -61,7 +57,7 @@ export const rootSchema = (context: Context) =>
     .refine((config) => isLoopback(config.listen.host) || config.listen.insecure || config.tokens.length > 0, {
       path: ['listen', 'host'],
       message:
-        'is reachable by others, but no tokens are configured; add tokens, or listen.insecure: true if everybody may read and write',
+        'is reachable by others, but no tokens are configured; add tokens, or listen.insecure: true if anyone may read and write',
       when: (payload) => typeof (payload.value as { listen?: { host?: unknown } }).listen?.host === 'string',
     });
 

@@ -6,18 +6,18 @@ export const scoresShape = (filler: Field) => ({
   enabled: filler(
     z.boolean(),
     false,
-    'whether they are computed: HOTA, MOTA, IDF1 and their parts, over the same window',
+    'whether to compute them: HOTA, MOTA, IDF1 and their parts, over the same window',
   ),
   strideFrames: filler(
     count().max(1_000_000),
     300,
-    'the scores are worked out from the frames of the window once in so many frames',
+    'the scores are recomputed from the frames of the window every so many frames',
     'frames',
   ),
   zeroDistance: filler(
     positive().nullable(),
     null,
-    'points: similarity falls from 1 to 0 over this distance; null: twice the cutoff of the first profile. Boxes are compared by IoU',
+    'for points, similarity falls from 1 to 0 over this distance; null: twice the cutoff of the first profile. Boxes are compared by IoU',
     'unit of the distance',
   ),
 });

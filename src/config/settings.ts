@@ -16,27 +16,27 @@ export const profileEntry = z
       'iou, hausdorff, wasserstein compare boxes; euclidean, geodesic (latitude and longitude, metres) compare points',
     ),
     cutoff: positive().meta({
-      description: 'a pair at this distance or more is not proper',
+      description: 'an object and a track this far apart or farther cannot be paired',
       unit: 'unit of the distance',
     }),
     admissibleError: positive().optional().meta({
       description:
-        'an error above this is worse than no estimate at all; half the cutoff up to the cutoff; give this or exponent',
+        'an error above this is worse than no estimate at all; between half the cutoff and the cutoff; give this or exponent',
       unit: 'unit of the distance',
     }),
-    exponent: z.number().min(1).optional().meta({ description: 'exponent p itself, instead of admissibleError' }),
+    exponent: z.number().min(1).optional().meta({ description: 'the exponent p itself, instead of admissibleError' }),
     shortSwitchDistance: z.number().min(0).optional().meta({
       description:
-        'short changes count; two tracks this close are a switch; give this, longSwitchFrames or switchPenalty',
+        'short identity changes count too; two tracks this close make a switch; give this, longSwitchFrames or switchPenalty',
       unit: 'unit of the distance',
     }),
     longSwitchFrames: z
       .number()
       .min(0)
       .optional()
-      .meta({ description: 'only changes that last longer than this count', unit: 'frames' }),
+      .meta({ description: 'only identity changes that last longer than this count', unit: 'frames' }),
     switchPenalty: z.number().min(0).optional().meta({
-      description: 'switch penalty gamma itself; 0: no switches, per-frame GOSPA',
+      description: 'the switch penalty gamma itself; 0: no switches, per-frame GOSPA',
       unit: 'unit of the distance',
     }),
     missShare: z
@@ -44,13 +44,13 @@ export const profileEntry = z
       .gt(0)
       .lt(1)
       .optional()
-      .meta({ description: 'share of a miss in the cost of a miss plus a false object; 0.5 unless given' }),
+      .meta({ description: 'share of a miss in the cost of a miss plus a false object; 0.5 by default' }),
     forgetting: z
       .number()
       .gt(0)
       .max(1)
       .optional()
-      .meta({ description: 'a frame n frames old weighs this number to the power n' }),
+      .meta({ description: 'a frame that is n frames old is weighted by this number to the power n' }),
   })
   .superRefine((words, issue) => {
     try {
@@ -78,7 +78,7 @@ export const settingsShape = (filler: Field, context: Context) => ({
   profiles: filler(
     z.array(profileName(context)).min(1).max(16),
     ['online-surveillance'],
-    'profiles the stream is judged under: names of the section profiles or presets',
+    'profiles the stream is judged under: names from the section profiles, or presets',
   ),
   windowFrames: filler(count().max(100_000), 60, 'length of the sliding window', 'frames'),
   settleFrames: filler(
@@ -90,7 +90,7 @@ export const settingsShape = (filler: Field, context: Context) => ({
   idleMinutes: filler(
     positive(),
     60,
-    'a stream without any frame for this long is retired and its series are removed',
+    'a stream that receives no frame for this long is retired and its series are removed',
     'minutes',
   ),
   picture: filler(
@@ -99,39 +99,39 @@ export const settingsShape = (filler: Field, context: Context) => ({
       .max(1000)
       .regex(/^$|^\/|^https?:\/\//, 'must be an address that begins with https://, http:// or /'),
     '',
-    'address of a picture or floor plan that the page shows behind boxes, one pixel for one unit; pictureOrigins allows other servers',
+    'address of a picture or floor plan that the page shows behind boxes, one pixel per unit; allow other servers in pictureOrigins',
   ),
   strict: filler(
     z.boolean(),
     false,
-    'an object without id, place or a possible value refuses its frame; otherwise only the object is left out and counted',
+    'true: an object without an id, a position or valid values causes its frame to be rejected; false: only the object is dropped and counted',
   ),
   pairing: nest(filler, pairingShape(filler), 'how the feeds of a stream are joined'),
   reports: nest(filler, reportsShape(filler), 'feeds that report their objects one by one, each at its own time'),
   filter: nest(filler, filterShape(filler), 'which objects count'),
-  coverage: nest(filler, coverageShape(filler), 'what of the scene is judged; regions never come from a tracker'),
-  classes: nest(filler, classesShape(filler), 'what classes are called, and whether they are kept apart'),
-  spikes: nest(filler, spikesShape(filler), 'when a tracker counts as having got worse'),
-  scores: nest(filler, scoresShape(filler), 'other scores beside TGOSPA'),
-  performance: nest(filler, performanceShape(filler), 'the numbers that surveillance people expect'),
+  coverage: nest(filler, coverageShape(filler), 'which part of the scene is judged; regions never come from a tracker'),
+  classes: nest(filler, classesShape(filler), 'names of classes, and whether they are kept apart'),
+  spikes: nest(filler, spikesShape(filler), 'when a tracker counts as having become worse'),
+  scores: nest(filler, scoresShape(filler), 'other scores besides TGOSPA'),
+  performance: nest(filler, performanceShape(filler), 'the performance figures customary in surveillance'),
 });
 
 const pairingShape = (filler: Field) => ({
   by: filler(
     z.enum(['auto', 'frame', 'time']),
     'auto',
-    'join by frame number k or by time t; auto: by k when the first parts of both feeds have it',
+    'join by frame number k or by time t; auto: by k if the first parts of both feeds have it',
   ),
   toleranceMs: filler(
     z.number().min(0),
     20,
-    'by time: parts this close are the same step; keep it below half the time between frames',
+    'by time: parts this close in time belong to the same step; keep it below half the time between frames',
     'milliseconds',
   ),
   reference: filler(
     z.enum(['exact', 'hold', 'linear']),
     'exact',
-    'exact needs a reference part for each part of the tracker, hold repeats the last one, linear interpolates',
+    'exact requires a reference part for each tracker part, hold repeats the last one, linear interpolates',
   ),
   heldTrackers: filler(
     z.array(z.string().regex(/^(?:\*|[A-Za-z0-9][A-Za-z0-9._:/-]*)$/, 'must be the name of a tracker, or *')).max(64),
@@ -141,13 +141,13 @@ const pairingShape = (filler: Field) => ({
   holdMaxMs: filler(
     z.number().min(0).max(1e8),
     1000,
-    'by time: a part is not held or interpolated for longer',
+    'by time: longest time for which a part is held or interpolated',
     'milliseconds',
   ),
   holdMaxFrames: filler(
     count(0).max(100_000),
     30,
-    'by frame number: a part is not held or interpolated for longer',
+    'by frame number: most frames for which a part is held or interpolated',
     'frames',
   ),
   latenessFrames: filler(count(0), 0, 'how many later parts of the same feed may overtake a part', 'frames'),
@@ -155,26 +155,31 @@ const pairingShape = (filler: Field) => ({
   silenceMs: filler(
     positive(),
     5000,
-    'a feed without a part for this long is silent: a silent tracker misses everything, a silent reference suspends judgement',
+    'a feed that sends nothing for this long is silent: a silent tracker misses everything, a silent reference suspends judgement',
     'milliseconds',
   ),
   resumeMs: filler(
     z.number().min(0).max(3_600_000),
     20_000,
-    'how long a stream waits for a feed whose connection was cut, or for all after a restart, before lateness and silence count; 0: not at all',
+    'how long a stream waits for a feed whose connection was lost, or for all feeds after a restart, before lateness and silence count; 0: not at all',
     'milliseconds',
   ),
-  bufferFrames: filler(count(), 1024, 'parts that may wait for each other; more close the oldest step', 'frames'),
+  bufferFrames: filler(
+    count(),
+    1024,
+    'parts that may wait for each other; beyond this the oldest step is closed',
+    'frames',
+  ),
   restartFrames: filler(
     count(),
     100,
-    'a frame number that falls back by more than this begins a new numbering; one that jumps by more is believed once the next one confirms it',
+    'a frame number that goes back by more than this starts a new numbering; one that jumps ahead by more is accepted once the next one confirms it',
     'frames',
   ),
   restartMs: filler(
     positive(),
     10_000,
-    'by time: a time that falls back by more than this means a clock was set',
+    'by time: a time that goes back by more than this means that a clock was set',
     'milliseconds',
   ),
 });
@@ -186,40 +191,40 @@ const reportsShape = (filler: Field) => ({
   steps: filler(
     z.enum(['auto', 'tracker', 'reference', 'grid']),
     'auto',
-    'whose times are judged; auto: those of the feed that sends frames, on a grid where both report',
+    "which feed's times are judged; auto: those of the feed that sends frames, or a grid if both send reports",
   ),
   gridMs: filler(
     positive().max(3_600_000).nullable(),
     null,
-    'time between two steps of the grid; null: the median time between two reports of an object, of the slower feed',
+    'time between two steps of the grid; null: the median time between two reports of an object in the slower feed',
     'milliseconds',
   ),
   greatestGapMs: filler(
     positive().max(86_400_000),
     60_000,
-    'between two reports farther apart an object is not judged; one that comes back later is a new one',
+    'an object is not judged between two reports farther apart than this; if it comes back later it counts as a new object',
     'milliseconds',
   ),
   idsMax: filler(
     count().max(1_000_000),
     10_000,
-    'objects that may be known of a feed; of more, the one not heard of for longest is forgotten',
+    'objects remembered per feed; beyond this the one with the oldest report is forgotten',
     'objects',
   ),
   ownIds: filler(
     z.array(z.string().min(1).max(128)).max(64),
     [],
-    'named references, by feed, whose ids mean nothing to the others: equal ids are other objects, but for those in idMap',
+    'named references, by feed, whose ids are their own: the same id in another feed is a different object, except for those in idMap',
   ),
   idMap: filler(
     z.record(z.string().min(1).max(128), idMap()),
     {},
-    'by feed of a reference, its ids and those that they stand for, as in {mlat: {"17": "4ca1b2"}}; of an object that several know the fresher report counts',
+    'for each reference feed, its ids and the ids they stand for, as in {mlat: {"17": "4ca1b2"}}; if several feeds report an object, the more recent report counts',
   ),
   reportsPerIdMax: filler(
     count(2).max(100_000),
     512,
-    'reports that may wait of one object; of more, the oldest go',
+    'reports of one object that may wait; beyond this the oldest are dropped',
     'reports',
   ),
 });
@@ -241,9 +246,9 @@ const filterShape = (filler: Field) => ({
   minConfidence: filler(
     z.number().nullable(),
     null,
-    'objects with a lower confidence do not count, objects without one always do; null: all count',
+    'objects with a lower confidence do not count; objects without one always do; null: all count',
   ),
-  reference: filler(feedFilter(), null, 'the same for the reference alone, instead of the two above; null: as above'),
+  reference: filler(feedFilter(), null, 'the same for the reference only, instead of the two above; null: as above'),
   tracker: filler(feedFilter(), null, 'the same for trackers alone; null: as above'),
 });
 
@@ -263,14 +268,19 @@ const classesShape = (filler: Field) => ({
   map: filler(
     z.record(z.string().min(1).max(128), z.string().min(1).max(128)),
     {},
-    'other names for classes, as of the tracker: each becomes the class behind it, before anything else is done',
+    "other names for classes, such as the tracker's: each is replaced by the class it maps to before anything else is done",
   ),
   apart: filler(
     z.boolean(),
     false,
-    'only objects of one class are pairs, those without a class among themselves, and costs are counted by class',
+    'true: only objects of the same class are paired (those without a class with each other), and costs are counted by class',
   ),
-  namesMax: filler(count().max(256), 16, 'classes that are counted; more are counted together, as other', 'classes'),
+  namesMax: filler(
+    count().max(256),
+    16,
+    'classes counted separately; all further ones are counted together as other',
+    'classes',
+  ),
 });
 
 const FILTER_DEFAULTS = z.strictObject(filterShape(field)).parse({});

@@ -11,25 +11,25 @@ const text = (description: string) => z.string().min(1).max(1024).meta({ descrip
 /** Where the messages go, and how they are to be understood. */
 const feedShape = {
   stream: name().meta({ description: 'stream the messages belong to' }),
-  role: field(z.enum(['reference', 'tracker']), 'tracker', 'reference (believed) or tracker (judged)'),
+  role: field(z.enum(['reference', 'tracker']), 'tracker', 'reference (taken as the truth) or tracker (judged)'),
   tracker: name().optional().meta({ description: 'name of the tracker; the reference has none' }),
   format: field(
     z.string().min(1).max(64),
     'native',
-    'an adapter of adapters/README.md, or a name of the section formats',
+    'an adapter from adapters/README.md, or a name from the section formats',
   ),
   options: field(z.record(z.string().min(1).max(64), z.unknown()), {}, 'options of the format'),
   stamp: field(
     z.enum(['none', 'arrival']),
     'none',
-    'for formats without frame numbers and times: arrival gives a message the time it came',
+    'for formats without frame numbers and times: arrival stamps a message with the time it arrived',
   ),
 };
 
 function checkRole(feed: { role: string; tracker?: string }, issue: z.core.$RefinementCtx): void {
   if ((feed.role === 'tracker') === (feed.tracker !== undefined)) return;
   const message =
-    feed.role === 'tracker' ? 'is needed: a tracker has a name' : 'must be left out: the reference has none';
+    feed.role === 'tracker' ? 'is required: every tracker has a name' : 'must be left out: the reference has none';
   issue.addIssue({ code: 'custom', path: ['tracker'], message });
 }
 
@@ -38,7 +38,7 @@ const feeds = <T extends z.core.$ZodLooseShape>(shape: T) =>
     .array(z.strictObject({ ...shape, ...feedShape }).superRefine(checkRole as never))
     .min(1)
     .max(256)
-    .meta({ description: 'what is subscribed to, and where it goes' });
+    .meta({ description: 'what to subscribe to, and which stream it belongs to' });
 
 /** An address without a user or password in it. */
 const address = (schemes: string[], description: string) =>
@@ -53,7 +53,7 @@ const address = (schemes: string[], description: string) =>
 function addressProblem(value: string, schemes: string[]): string | undefined {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (!url || !schemes.includes(url.protocol))
-    return `must look like ${schemes[0]}//host:port; known are ${schemes.join(', ')}`;
+    return `must look like ${schemes[0]}//host:port; known schemes are ${schemes.join(', ')}`;
   return url.username || url.password
     ? 'must not hold a user or password; use username, passwordEnv or passwordFile'
     : undefined;
@@ -67,7 +67,7 @@ export const loginShape = (context: Context) => ({
   username: text('user at the broker').optional(),
   passwordEnv: text('environment variable that holds the password; give this or passwordFile').optional(),
   passwordFile: text('file that holds the password on its first line').optional(),
-  caFile: readable(context, 'PEM file with the authority that signed the certificate of the broker').optional(),
+  caFile: readable(context, "PEM file with the CA that signed the broker's certificate").optional(),
 });
 
 export function checkPassword(
@@ -95,20 +95,25 @@ const mqtt = (context: Context) =>
         5,
         'version of MQTT: 5, or 4 for 3.1.1, which cannot limit payloads',
       ),
-      clientId: text('name of the session at the broker; tgospa-NAME unless given').optional(),
+      clientId: text('name of the session at the broker; tgospa-NAME by default').optional(),
       ...loginShape(context),
       qos: field(
         z.union([z.literal(0), z.literal(1)]),
         1,
-        '1: the broker keeps a message until it is acknowledged; 0: what is lost is lost',
+        '1: the broker keeps a message until it is acknowledged; 0: lost messages are not resent',
       ),
       acknowledge: field(
         z.enum(['stored', 'received']),
         'stored',
-        'when a message is acknowledged; received is for version 4, when a frame is spread over more messages than the broker lets underway',
+        'when a message is acknowledged; received is for version 4, when a frame spans more messages than the broker allows in flight',
       ),
-      sessionHours: field(positive().max(24 * 365), 24, 'how long the broker keeps what we have not fetched', 'hours'),
-      feeds: feeds({ topic: text('topic to subscribe to; + stands for one level, # for the rest') }),
+      sessionHours: field(
+        positive().max(24 * 365),
+        24,
+        'how long the broker keeps what the evaluator has not fetched',
+        'hours',
+      ),
+      feeds: feeds({ topic: text('topic to subscribe to; + matches one level, # the rest') }),
     })
     .superRefine((entry, issue) => checkPassword(entry, context, issue))
     .meta({ description: 'a broker' });
@@ -121,27 +126,27 @@ const nats = (context: Context) =>
         .array(brokerAddress())
         .min(1)
         .max(16)
-        .meta({ description: 'servers of the broker; any of them serves' }),
+        .meta({ description: 'servers of the broker; any one of them is enough to connect' }),
       ...loginShape(context),
-      credentialsFile: readable(context, 'file with the JWT and the seed of a user, in place of a password').optional(),
+      credentialsFile: readable(context, "file with a user's JWT and seed, instead of a password").optional(),
       jetstream: z
         .string()
         .regex(/^[^\s.*>/\\]{1,255}$/, 'must be a name without spaces, dots, wildcards and slashes')
         .optional()
         .meta({
           description:
-            'name of the JetStream stream that keeps the messages; without it, what is published while nobody listens is lost',
+            'name of the JetStream stream that keeps the messages; without it, messages published while the evaluator is not connected are lost',
         }),
       reader: name()
         .optional()
-        .meta({ description: 'under which name the broker remembers how far we are; tgospa-NAME unless given' }),
+        .meta({ description: 'name under which the broker remembers our position; tgospa-NAME by default' }),
       begin: field(
         z.enum(['oldest', 'new']),
         'oldest',
-        'where a reader begins that the broker does not know: at the oldest message kept, or with the next one',
+        'where a reader that is new to the broker starts: at the oldest message kept, or with the next one',
       ),
-      sessionHours: field(positive().max(24 * 365), 24, 'how long the broker remembers how far we are', 'hours'),
-      feeds: feeds({ subject: subject('subject to read; * stands for one token, > for the rest') }),
+      sessionHours: field(positive().max(24 * 365), 24, 'how long the broker remembers our position', 'hours'),
+      feeds: feeds({ subject: subject('subject to read; * matches one token, > the rest') }),
     })
     .superRefine((entry, issue) => checkPassword(entry, context, issue))
     .meta({ description: 'a broker' });
@@ -163,14 +168,14 @@ const rosbridge = z
     queueLength: field(
       count().max(100_000),
       100,
-      'messages the bridge keeps for us while we do not read; the oldest go first',
+      'messages the bridge queues while we are not reading; the oldest are dropped first',
       'messages',
     ),
-    throttleMs: field(count(0), 0, 'least time between two messages of a topic', 'milliseconds'),
+    throttleMs: field(count(0), 0, 'minimum time between two messages of a topic', 'milliseconds'),
     feeds: feeds({
       topic: text('topic to subscribe to, for example /detections'),
       type: text(
-        'type of its messages, for example vision_msgs/msg/Detection2DArray; the bridge knows it unless nobody publishes yet',
+        'type of its messages, for example vision_msgs/msg/Detection2DArray; needed only if nobody publishes the topic yet',
       ).optional(),
     }),
   })
@@ -195,31 +200,26 @@ export const sources = (context: Context) =>
       queueMessages: field(
         count().max(100_000),
         1000,
-        'messages of a feed that may wait to be stored; with more, its source is not read from',
+        'messages of a feed that may wait to be stored; beyond this its source is not read',
         'messages',
       ),
       payloadBytes: field(
         count(1024).max(1 << 28),
         512 * 1024,
-        'largest message; a larger one is refused and counted; limits.payloadBytes holds too',
+        'largest message; a larger one is refused and counted; limits.payloadBytes applies as well',
         'bytes',
       ),
       backoffMs: field(
         positive(),
         500,
-        'first wait before a lost source is tried again; doubled each time, with jitter',
+        'first wait before reconnecting to a lost source; doubled each time, with jitter',
         'milliseconds',
       ),
       backoffMaxMs: field(positive(), 30_000, 'longest such wait', 'milliseconds'),
-      connectTimeoutMs: field(
-        positive(),
-        10_000,
-        'a connection that is not made within this time is given up',
-        'milliseconds',
-      ),
-      pollMs: field(positive(), 100, 'how often a file is looked at for new lines', 'milliseconds'),
+      connectTimeoutMs: field(positive(), 10_000, 'a connection attempt is given up after this time', 'milliseconds'),
+      pollMs: field(positive(), 100, 'how often a file is checked for new lines', 'milliseconds'),
     },
-    'where the evaluator fetches messages by itself',
+    'where the evaluator itself fetches messages',
   );
 
 type Sources = z.output<ReturnType<typeof sources>>;
@@ -254,7 +254,7 @@ export function sourceProblems(config: { sources: Sources; formats: Readonly<Rec
   for (const kind of ['mqtt', 'nats', 'rosbridge', 'tail'] as const)
     for (const [n, entry] of sources[kind].entries()) {
       const at = ['sources', kind, n];
-      if (seen.has(entry.name)) problems.push({ keys: [...at, 'name'], message: 'is the name of another source' });
+      if (seen.has(entry.name)) problems.push({ keys: [...at, 'name'], message: 'is already used by another source' });
       seen.add(entry.name);
       const feeds = 'feeds' in entry ? entry.feeds : [entry];
       feeds.forEach((feed, f) => {
@@ -277,17 +277,20 @@ function feedProblems(
   const found = formatByName(format, options, formats);
   if (found === null) {
     const known = [...Object.keys(formats), ...adapters.keys()].join(', ');
-    return [{ keys: ['format'], message: `no format is called ${format}; known are ${known}` }];
+    return [{ keys: ['format'], message: `there is no format ${format}; known formats are ${known}` }];
   }
   if (Array.isArray(found))
     return found.map(({ path, message }) => ({ keys: ['options', path], message: `${path} ${message}` }));
   if (format === 'native' && found.given.size > 0)
     return [
-      { keys: ['options'], message: 'need a name: put native with these options under formats, and name that here' },
+      {
+        keys: ['options'],
+        message: 'need a named format: define native with these options under formats, and use that name here',
+      },
     ];
   const { numbering } = found.adapter;
   if (format !== 'native' && found.adapter.name === 'native' && found.given.size === 0)
-    return [{ keys: ['format'], message: 'is native without options; name native itself' }];
+    return [{ keys: ['format'], message: 'is native without options; use native itself' }];
   if (numbering === 'stamp' && stamp === 'none')
     return [{ keys: ['stamp'], message: `must be arrival: messages of format ${format} have no time of their own` }];
   if (numbering === 'own' && stamp === 'arrival')

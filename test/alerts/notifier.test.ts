@@ -613,9 +613,9 @@ describe('notify', () => {
       assert.match(complaint('    type: webhook\n'), /give exactly one of url, urlEnv and urlFile/);
       assert.match(complaint('    url: http://a\n    urlEnv: B\n'), /give exactly one of/);
       const withPassword = complaint('    url: http://me:pass-word@a\n');
-      assert.match(withPassword, /holds a name or password; use tokenEnv or tokenFile/);
+      assert.match(withPassword, /contains a user name or password; use tokenEnv or tokenFile/);
       assert.match(complaint('    url: ftp://a\n'), /must begin with http/);
-      assert.match(complaint('    url: nowhere\n'), /is no address/);
+      assert.match(complaint('    url: nowhere\n'), /is not an address/);
       assert.match(complaint('    urlEnv: HOOK\n'), /environment variable HOOK is not set/);
       assert.match(complaint('    url: http://a\n    tokenEnv: X\n    tokenFile: y\n'), /not both/);
       assert.match(complaint('    url: http://a\n  - name: oncall\n    url: http://b\n'), /same name/);
@@ -624,7 +624,7 @@ describe('notify', () => {
     it('keeps secrets out of messages and lines of the log', () => {
       const env = { HOOK: 'https://hooks.example/T000/secret-part', TOKEN: 'not usable because of spaces' };
       const message = complaint('    urlEnv: HOOK\n    tokenEnv: TOKEN\n', env);
-      assert.match(message, /holds no usable token/);
+      assert.match(message, /does not hold a valid token/);
       assert.ok(!message.includes(env.HOOK) && !message.includes(env.TOKEN));
       const { config } = readConfig({
         text: receiver('    urlEnv: HOOK\n    tokenEnv: TOKEN\n'),

@@ -113,7 +113,10 @@ bogus: 1
       message:
         '1 mistake in the configuration\n  tgospa.yaml:2:3 limits.objects: Too small: expected number to be >=1 (got 0); objects is: objects in one frame; a frame with more is rejected, default 2000 objects',
     });
-    assert.throws(() => read('limit: {}'), /tgospa.yaml:1:1 limit: is no key here; known are listen, tls, origins,/);
+    assert.throws(
+      () => read('limit: {}'),
+      /tgospa.yaml:1:1 limit: is not a known key; known keys here: listen, tls, origins,/,
+    );
   });
 
   it('reports broken YAML and repeated keys with their lines', () => {
@@ -160,7 +163,7 @@ bogus: 1
     assert.throws(
       () => read(text, { TOKEN: 'tooshort!' }),
       (error: Error) =>
-        /holds 9 characters that are no usable token/.test(error.message) && !error.message.includes('tooshort'),
+        /holds 9 characters that do not form a valid token/.test(error.message) && !error.message.includes('tooshort'),
     );
   });
 
@@ -295,6 +298,6 @@ streams: { ships: { profiles: [metres] }, training: { profiles: [detector-traini
     assert.equal(beyond({ windowFrames: 9000 }, 'long'), undefined);
     assert.equal(beyond({ windowFrames: 9001 }, 'long'), 'windowFrames');
     const { message } = beyondCeiling(config, 's', { windowFrames: 100_000 })!;
-    assert.match(message, /asks for 100000, and limits\.hello\.windowFrames allows 3000; ask for less, or raise/);
+    assert.match(message, /asks for 100000, but limits\.hello\.windowFrames allows only 3000; ask for less, or raise/);
   });
 });

@@ -55,7 +55,7 @@ describe('the configuration of sources', () => {
       'sources.mqtt[0].url: must look like mqtt://host:port',
       'sources.mqtt[0].feeds[0].tracker: must be left out',
       'sources.mqtt[1].url: must not hold a user or password',
-      'sources.mqtt[1].feeds[0].tracker: is needed',
+      'sources.mqtt[1].feeds[0].tracker: is required',
       'sources.mqtt[2].feeds:',
       'sources.tail[0].stream:',
     ])
@@ -69,7 +69,7 @@ describe('the configuration of sources', () => {
   it('checks formats and their options', () => {
     assert.match(
       mistakes(file({ format: 'nope' }))[0],
-      /^sources\.tail\[0\]\.format: no format is called nope; known are/,
+      /^sources\.tail\[0\]\.format: there is no format nope; known formats are/,
     );
     assert.match(
       mistakes(file({ format: 'motchallenge', options: { scale: 2 } }))[0],
@@ -82,7 +82,7 @@ describe('the configuration of sources', () => {
   });
 
   it('refuses two sources of one name', () => {
-    assert.match(mistakes({ ...broker({ name: 'f' }), ...file() })[0], /is the name of another source/);
+    assert.match(mistakes({ ...broker({ name: 'f' }), ...file() })[0], /is already used by another source/);
   });
 
   it('takes passwords from the environment or a file, and says when they are not there', () => {

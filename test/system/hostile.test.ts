@@ -161,7 +161,7 @@ describe('a hostile peer', () => {
       const probe = await open({ stream: 'greedy', settings });
       const { code, message } = await probe.nextOf('reject');
       assert.equal(code, 'settings_invalid');
-      assert.match(String(message), /limits\.hello\.\w+ allows \d+; ask for less, or raise the limit/);
+      assert.match(String(message), /limits\.hello\.\w+ allows only \d+; ask for less, or raise the limit/);
     }
     await isWell();
   });

@@ -53,7 +53,7 @@ export const PAIRING_OPTIONS = {
     choices: ['exact', 'hold', 'linear'],
     help: 'the same for trackers, which may publish on change or every n-th frame',
   },
-  'hold-max-ms': { value: 'N', help: 'by time: a part is not held or interpolated for longer (default 1000)' },
+  'hold-max-ms': { value: 'N', help: 'by time: longest time for which a part is held or interpolated (default 1000)' },
   'hold-max-frames': { value: 'N', help: 'by frame number: likewise (default 30)' },
   'annotated-only': { help: 'judge only moments of which the reference has a part; the others are left out' },
   'greatest-gap-ms': {
