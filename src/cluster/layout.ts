@@ -113,6 +113,7 @@ export class Layout {
     this.#cell(this.snapshotStream, this.snapshotSubject(partition, stream));
   floorCell = (partition: number): Promise<Cell> => this.#cell(this.snapshotStream, this.floorSubject(partition));
   leaseCell = (what: number | string): Promise<Cell> => this.#cell(this.leaseStream, this.leaseSubject(what));
+  deathCell = (partition: number): Promise<Cell> => this.leaseCell(`deaths-${partition}`);
   memberCell = (id: string): Promise<Cell> => this.#cell(this.leaseStream, this.memberSubject(id));
   log = (partition: number): Promise<PartitionStream> =>
     PartitionStream.open(this.connection, this.logStream(partition), this.logSubject(partition), this.settings);

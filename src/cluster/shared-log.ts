@@ -12,6 +12,7 @@ import { eventKey } from '../store/commit.js';
 import type { DurableLog, LogGauges, LogOwner, SetAside, Snapshot, Stored } from '../store/log-port.js';
 import { type LogRecord, RecordReader } from '../store/record.js';
 import { StorageFault } from '../store/storage-fault.js';
+import { readDeaths } from './death-toll.js';
 import { decodeLink, EventChain } from './event-chain.js';
 import { FeedOrigins } from './feed-origins.js';
 import type { Layout } from './layout.js';
@@ -91,6 +92,7 @@ export class SharedLog implements DurableLog {
     readonly floorCell: Cell,
     private base: Base,
     private baseRevision: number,
+    readonly deaths: ReadonlyMap<number, number>,
     last: number,
   ) {
     const { floor: first } = base;
@@ -110,8 +112,9 @@ export class SharedLog implements DurableLog {
     const floorCell = await layout.floorCell(partition);
     const { base, revision } = await claimBase(floorCell);
     const stored = await cells.load(revision);
+    const deaths = await readDeaths(await layout.deathCell(partition));
     const last = await stream.lastSequence();
-    const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, base, revision, last);
+    const log = new SharedLog(parts, tellOwner, stream, chain, cells, stored, floorCell, base, revision, deaths, last);
     log.openMs = performance.now() - began;
     return log;
   }

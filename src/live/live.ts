@@ -176,8 +176,8 @@ export class Live {
       fenced: (reason) => live.#lose(reason),
     };
     const { folder = new DataFolder(config.data.dir), openLog = Log.open } = machine;
-    const log = await openLog(config.data, owner, folder);
-    const mark = new ApplyMark(folder, log.lastPosition);
+    const log: DurableLog = await openLog(config.data, owner, folder);
+    const mark = new ApplyMark(folder, log.lastPosition, log.deaths);
     const { afterReading = nextTurn, resumes = true, configures = true } = machine;
     const { replayRecords = Number.POSITIVE_INFINITY } = machine;
     const opening = { resumes, configures, replayRecords };

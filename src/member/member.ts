@@ -7,6 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addDeaths } from '../cluster/death-toll.js';
 import { decodeLink } from '../cluster/event-chain.js';
 import { Layout } from '../cluster/layout.js';
 import { type NatsConnection, onReconnect } from '../cluster/nats/connection.js';
@@ -26,6 +27,7 @@ import { within } from '../edge/sockets.js';
 import type { Filter } from '../edge/subscribers.js';
 import type { TrendView } from '../edge/trend.js';
 import type { SteadyClock } from '../live/clock.js';
+import { ApplyMark } from '../store/apply-mark.js';
 import { slotOf } from '../store/partition.js';
 import { receivedEvent, type SentEvent, sentEvent, sentReport } from '../stream/sent-event.js';
 import type { StreamInfo, WindowView } from '../stream/status.js';
@@ -190,9 +192,23 @@ export class Member implements Cores {
     const chains = await layout.chains();
     const next = (await chains.lastSequence()) + 1;
     this.#hearLinks(chains.read(next, this.#over.signal)).catch((error) => this.#failed('events', error));
-    if (this.#has('evaluator')) this.#ownership = await this.#own();
+    if (this.#has('evaluator')) {
+      await this.#tellDeaths();
+      this.#ownership = await this.#own();
+    }
     // without brokers nothing can be given up in order
     this.#cleanUp.push(() => within(this.#parts.config.limits.stopMs, this.#ownership?.stop() ?? Promise.resolve()));
+  }
+
+  /** Before anything is taken over: records that the process before this one did not survive. */
+  async #tellDeaths(): Promise<void> {
+    const { config, logger } = this.#parts;
+    for (let partition = 0; partition < config.cluster!.partitions; partition++) {
+      const positions = ApplyMark.handOver(OwnedPartition.folder(config, partition));
+      if (positions.length === 0) continue;
+      logger.warn('ended_at_record', { partition, positions });
+      await addDeaths(await this.#layout.deathCell(partition), positions, this.#over.signal);
+    }
   }
 
   #has(role: ClusterRole): boolean {

@@ -69,18 +69,23 @@ export class OwnedPartition {
     this.#stopAnswering = answer(layout.connection, layout.ownerSubject(partition), (asked) => this.#answer(asked));
   }
 
+  /** Where a process keeps what concerns itself alone. */
+  static folder = (config: Config, partition: number): DataFolder =>
+    new DataFolder(join(config.data.dir, 'partitions', String(partition)));
+
   static async open(partition: number, parts: PartitionParts): Promise<OwnedPartition> {
     const { clock, logger, meters, layout, writers, id } = parts;
     const began = performance.now();
     const settings = parts.config.cluster!;
-    const dir = join(parts.config.data.dir, 'partitions', String(partition));
+    const folder = OwnedPartition.folder(parts.config, partition);
+    const { dir } = folder;
     mkdirSync(dir, { recursive: true });
     const { data } = parts.config;
     const config = { ...parts.config, data: { ...data, dir } };
     let log!: SharedLog;
     let owned: OwnedPartition | null = null;
     const live: Live = await Live.start(config, clock, logger, {
-      folder: new DataFolder(dir),
+      folder,
       resumes: false,
       replayRecords: settings.replayRecords,
       afterReading: async () => owned?.unheardStreams() ?? live.streams().map(({ stream }) => stream),

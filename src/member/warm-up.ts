@@ -4,7 +4,7 @@
  * frames and of work: as a takeover does, from records that are decoded, and now and then from a snapshot. Nobody sees
  * the result.
  */
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { type Config, resolveStream } from '../config/config.js';
 import { packSnapshot, unpackSnapshot } from '../store/formats.js';
@@ -39,7 +39,8 @@ export async function warmUp(config: Config, frames: number, signal: AbortSignal
     const sinceMs = performance.now() - sliceBegan;
     if (sinceMs < sliceMs) continue;
     workMs += sinceMs;
-    await turn();
+    // others may need this machine, a new owner above all
+    await delay(sinceMs);
     if (signal.aborted || workMs > WORK_MS_MAX) return frame;
     sliceBegan = performance.now();
   }

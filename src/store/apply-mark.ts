@@ -4,6 +4,10 @@
  * records, proves nothing. The file is gone after a clean end; where there is one, the records that were stored by then
  * are marked one by one when they are applied again, and no others: a mark costs a tenth of what a frame does.
  *
+ * On a log that others may take over, the log knows how often processes have ended at which record. All records of a
+ * takeover are marked, a process that comes back tells the others where it ended, and the file is gone as soon as the
+ * process has let go of the log.
+ *
  * Layout, all float64: its position, 0 in between, and unused slots, which earlier versions had for further threads;
  * then positions and how often the process has died at each of them.
  */
@@ -22,17 +26,18 @@ export class ApplyMark {
   readonly culprits: ReadonlySet<number>;
   readonly #watchedUpTo: number;
 
-  /** `lastPosition`: that of the newest record in the log. */
+  /** `lastPosition`: that of the newest record in the log. `told`: deaths by position, where the log knows them. */
   constructor(
     readonly folder: Folder,
     lastPosition: number,
+    readonly told?: ReadonlyMap<number, number>,
   ) {
-    this.#watchedUpTo = folder.read(FILE) ? lastPosition : 0;
-    const deaths = this.#read();
+    this.#watchedUpTo = told || folder.read(FILE) ? lastPosition : 0;
+    const deaths = told ?? deathsIn(folder);
     this.culprits = new Set([...deaths].flatMap(([position, count]) => (count >= DEATHS_MAX ? [position] : [])));
     this.#file = folder.mark(FILE);
     const numbers = new Float64Array(3 * SLOTS);
-    for (const [n, entry] of [...deaths].slice(0, SLOTS).entries()) numbers.set(entry, SLOTS + 2 * n);
+    if (!told) for (const [n, entry] of [...deaths].slice(0, SLOTS).entries()) numbers.set(entry, SLOTS + 2 * n);
     this.#file.write(Buffer.from(numbers.buffer));
   }
 
@@ -48,21 +53,28 @@ export class ApplyMark {
   /** The process ends, with nothing being applied. */
   close(clean: boolean): void {
     this.#file.close();
-    if (clean) this.folder.remove(FILE);
+    if (clean || this.told) this.folder.remove(FILE);
   }
 
-  /** Position: deaths there in a row. */
-  #read(): Map<number, number> {
-    const bytes = this.folder.read(FILE);
-    if (!bytes || bytes.length < 3 * SLOTS * 8) return new Map();
-    const numbers = new Float64Array(Uint8Array.from(bytes).buffer);
-    const before = new Map<number, number>();
-    for (let n = 0; n < SLOTS; n++) {
-      const [position, deaths] = numbers.subarray(SLOTS + 2 * n, SLOTS + 2 * n + 2);
-      if (position > 0) before.set(position, deaths);
-    }
-    const running = numbers.subarray(0, SLOTS).filter((position) => position > 0);
-    if (running.length === 0) return before;
-    return new Map([...running].map((position) => [position, (before.get(position) ?? 0) + 1]));
+  /** The records that the process before was applying when it ended; to be asked once. */
+  static handOver(folder: Folder): number[] {
+    const deaths = deathsIn(folder);
+    folder.remove(FILE);
+    return [...deaths.keys()];
   }
+}
+
+/** Position: deaths there in a row. */
+function deathsIn(folder: Folder): Map<number, number> {
+  const bytes = folder.read(FILE);
+  if (!bytes || bytes.length < 3 * SLOTS * 8) return new Map();
+  const numbers = new Float64Array(Uint8Array.from(bytes).buffer);
+  const before = new Map<number, number>();
+  for (let n = 0; n < SLOTS; n++) {
+    const [position, deaths] = numbers.subarray(SLOTS + 2 * n, SLOTS + 2 * n + 2);
+    if (position > 0) before.set(position, deaths);
+  }
+  const running = numbers.subarray(0, SLOTS).filter((position) => position > 0);
+  if (running.length === 0) return before;
+  return new Map([...running].map((position) => [position, (before.get(position) ?? 0) + 1]));
 }

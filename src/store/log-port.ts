@@ -100,6 +100,8 @@ export interface DurableLog {
   publish?(upTo: number, events: readonly unknown[]): Promise<void>;
   /** Records that owners before have set aside; absent where that is known beside the log. */
   readonly setAside?: readonly SetAside[];
+  /** Position: how often a process has ended when it applied that record; absent where that is known beside the log. */
+  readonly deaths?: ReadonlyMap<number, number>;
   /** The owner leaves a record out: the next one does too. Nothing is published before that is stored. */
   saveSetAside?(one: SetAside): void;
   /**

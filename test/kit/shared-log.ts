@@ -25,6 +25,8 @@ export class SharedPartition {
   readonly snapshots = new Map<string, StoredSnapshot>();
   readonly history = new Map<string, unknown>();
   readonly setAside: SetAside[] = [];
+  /** position: how often a process has ended there */
+  readonly deaths = new Map<number, number>();
   readonly #followers = new Set<() => void>();
 
   get records(): Stored[] {
@@ -136,6 +138,10 @@ class SharedLog implements DurableLog {
 
   get setAside(): readonly SetAside[] {
     return this.partition.setAside;
+  }
+
+  get deaths(): ReadonlyMap<number, number> {
+    return this.partition.deaths;
   }
 
   saveSetAside(one: SetAside): void {

@@ -196,6 +196,28 @@ describe('a log that others append to', () => {
     );
   });
 
+  it('leaves out a record that has ended other processes, and tells of it once', async () => {
+    const partition = new SharedPartition();
+    const first = await own(partition);
+    const epochs = await hello(first);
+    for (let k = 1; k <= 5; k++) partition.append(frameOf(epochs, k));
+    await publishedUpTo(partition, partition.lastPosition);
+    await first.kill();
+    partition.append(frameOf(epochs, 6));
+    // one has ended at its first record, which proves nothing; several at its second
+    partition.deaths.set(partition.lastPosition - 5, 1).set(partition.lastPosition - 4, 2);
+    for (let owner = 0; owner < 2; owner++) {
+      await own(partition);
+      partition.append(frameOf(epochs, 7 + owner));
+      await publishedUpTo(partition, partition.lastPosition);
+      assert.deepEqual(
+        partition.setAside.map(({ position }) => position),
+        [...partition.deaths.keys()].slice(1),
+      );
+    }
+    assert.equal(partition.chain.filter(({ type }) => type === 'quarantine').length, 1);
+  });
+
   it('leaves out for every owner what one of them has set aside, also what would not fail again', async () => {
     const partition = new SharedPartition();
     const first = await own(partition);
