@@ -187,7 +187,7 @@ export class PairFinder {
   /** Whether there are no more than so many pairs; otherwise not all of them were found. */
   find(frame: PackedFrame, cutoff: number, tracks: TrackOrder, pairsMax = Number.POSITIVE_INFINITY): boolean {
     this.cutoff = cutoff;
-    this.reach = this.name === 'iou' ? 0 : this.name === 'geodesic' ? latitudeReach(cutoff) : cutoff;
+    this.reach = reachOf(this.name, cutoff);
     this.secondReach = this.name === 'geodesic' ? Number.POSITIVE_INFINITY : this.reach;
     this.count = 0;
     const { reference, tracker, stride } = frame;
@@ -466,15 +466,44 @@ function extremes(list: Float64Array, count: number): { least: number; most: num
   return { least, most };
 }
 
+/** How far apart along the first axis two objects closer than the cut-off may be, from end to beginning. */
+function reachOf(name: DistanceName, cutoff: number): number {
+  switch (name) {
+    case 'iou':
+      return 0;
+    case 'geodesic':
+      return latitudeReach(cutoff);
+    case 'hausdorff':
+    case 'wasserstein':
+    case 'euclidean':
+      return cutoff;
+  }
+}
+
 /** Where an object begins along the first or the second axis; 0 where there is no second. */
 export function lowOf(name: DistanceName, c: Float64Array, n: number, stride: number, axis: 0 | 1): number {
-  if (name === 'wasserstein') return c[n * 4 + axis] + c[n * 4 + 2 + axis] / 2;
-  return axis < stride ? c[n * stride + axis] : 0;
+  switch (name) {
+    case 'wasserstein':
+      return c[n * 4 + axis] + c[n * 4 + 2 + axis] / 2;
+    case 'iou':
+    case 'hausdorff':
+    case 'euclidean':
+    case 'geodesic':
+      return axis < stride ? c[n * stride + axis] : 0;
+  }
 }
 
 /** Where it ends. */
 function highOf(name: DistanceName, c: Float64Array, n: number, axis: 0 | 1, low: number): number {
-  return name === 'iou' || name === 'hausdorff' ? low + c[n * 4 + 2 + axis] : low;
+  switch (name) {
+    case 'iou':
+    case 'hausdorff':
+      return low + c[n * 4 + 2 + axis];
+    case 'wasserstein':
+    case 'euclidean':
+    case 'geodesic':
+      return low;
+  }
 }
 
 /**
@@ -484,8 +513,16 @@ function highOf(name: DistanceName, c: Float64Array, n: number, axis: 0 | 1, low
 export function axisFloor(name: DistanceName, c: Float64Array, n: number, key: number, other: number): number {
   // a little less, for what was rounded
   const far = Math.max(0, Math.abs(other - key) * (1 - 1e-9) - 4 * ROUNDED * Math.abs(key));
-  if (name === 'geodesic') return Math.min(FARTHEST_M, far * LEAST_DEGREE_M * (1 - 1e-9));
-  if (name !== 'iou') return far;
-  const width = c[n * 4 + 2];
-  return other > key ? Math.min(1, far / width) : far / (width + far);
+  switch (name) {
+    case 'geodesic':
+      return Math.min(FARTHEST_M, far * LEAST_DEGREE_M * (1 - 1e-9));
+    case 'hausdorff':
+    case 'wasserstein':
+    case 'euclidean':
+      return far;
+    case 'iou': {
+      const width = c[n * 4 + 2];
+      return other > key ? Math.min(1, far / width) : far / (width + far);
+    }
+  }
 }

@@ -6,10 +6,19 @@
 
 import { InputError, type Problem } from './input-error.js';
 
-export const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean', 'geodesic'] as const;
-export type DistanceName = (typeof DISTANCES)[number];
+/** Every distance, and what it compares. For a new one the compiler asks wherever distances differ in kind. */
+const COMPARED = {
+  iou: 'boxes',
+  hausdorff: 'boxes',
+  wasserstein: 'boxes',
+  euclidean: 'points',
+  geodesic: 'points',
+} as const;
+
+export type DistanceName = keyof typeof COMPARED;
+export const DISTANCES = Object.keys(COMPARED) as readonly DistanceName[];
 /** Those of boxes; the others are of points. */
-export const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(['iou', 'hausdorff', 'wasserstein']);
+export const BOX_DISTANCES: ReadonlySet<DistanceName> = new Set(DISTANCES.filter((name) => COMPARED[name] === 'boxes'));
 
 /**
  * Weights by age. `forgetting`: a frame that is n frames old weighs forgetting^n, and so does the change into it.

@@ -5,7 +5,7 @@
 
 import { RULES } from '../../../adapters/kit/preprocessing.js';
 import { InputError } from '../../metric/input-error.js';
-import { type Params, presets, profile } from '../../metric/params.js';
+import { BOX_DISTANCES, DISTANCES, type DistanceName, type Params, presets, profile } from '../../metric/params.js';
 import type { SolveOptions } from '../../metric/solve-options.js';
 import type { SavedMoment } from '../../wire/moment.js';
 import { CommandLine, type OptionGroup, optionHelp } from '../console/options.js';
@@ -68,8 +68,6 @@ export interface JobFiles {
   perClass: boolean;
 }
 
-const DISTANCES = ['iou', 'hausdorff', 'wasserstein', 'euclidean', 'geodesic'] as const;
-const POINT_DISTANCES = ['euclidean', 'geodesic'];
 const PROFILES = Object.keys(presets) as Array<keyof typeof presets>;
 const DEFAULT_PROFILE = 'online-surveillance';
 const DEMO_PROFILES = ['online-surveillance', 'offline-scene-understanding'];
@@ -276,8 +274,8 @@ function readFiles(line: CommandLine): JobFiles | null {
 
 function readFormatsToJudge(line: CommandLine): FileFormats | null {
   const formats = readFileFormats(line);
-  const distance = line.text('distance') ?? 'iou';
-  if (formats?.tracker.shape === 'point' && !POINT_DISTANCES.includes(distance))
+  const distance = (line.text('distance') ?? 'iou') as DistanceName;
+  if (formats?.tracker.shape === 'point' && BOX_DISTANCES.has(distance))
     line.wrong(
       `format ${formats.tracker.adapter.name} gives points; say --distance euclidean or geodesic, --cutoff and the others in their unit`,
     );
