@@ -35,33 +35,29 @@ export interface Totals {
 }
 
 /**
- * The scores under the names the field knows them by. Ratios from 0 to 1 (MOTA may be below 0), counts for IDSW, Frag,
- * MT, PT, ML.
+ * The scores under the names the field knows them by, in the order in which they are printed: ratios from 0 to 1 (MOTA
+ * may be below 0) or counts, and which values are good.
  */
-export type Scores = {
-  HOTA: number;
-  DetA: number;
-  AssA: number;
-  LocA: number;
-  MOTA: number;
-  MOTP: number;
-  IDSW: number;
-  Frag: number;
-  MT: number;
-  PT: number;
-  ML: number;
-  IDF1: number;
-  IDP: number;
-  IDR: number;
-};
+export const SCORE_KINDS = {
+  HOTA: { unit: 'ratio', best: 'high' },
+  DetA: { unit: 'ratio', best: 'high' },
+  AssA: { unit: 'ratio', best: 'high' },
+  LocA: { unit: 'ratio', best: 'high' },
+  MOTA: { unit: 'ratio', best: 'high' },
+  MOTP: { unit: 'ratio', best: 'high' },
+  IDSW: { unit: 'count', best: 'low' },
+  Frag: { unit: 'count', best: 'low' },
+  MT: { unit: 'count', best: 'high' },
+  PT: { unit: 'count', best: 'low' },
+  ML: { unit: 'count', best: 'low' },
+  IDF1: { unit: 'ratio', best: 'high' },
+  IDP: { unit: 'ratio', best: 'high' },
+  IDR: { unit: 'ratio', best: 'high' },
+} as const satisfies Record<string, { unit: 'ratio' | 'count'; best: 'low' | 'high' }>;
 
-export type ScoreName = keyof Scores;
-
-/** In the order in which they are printed. */
-export const SCORE_NAMES: readonly ScoreName[] = [
-  ...(['HOTA', 'DetA', 'AssA', 'LocA', 'MOTA', 'MOTP', 'IDSW', 'Frag', 'MT', 'PT', 'ML'] as const),
-  ...(['IDF1', 'IDP', 'IDR'] as const),
-];
+export type ScoreName = keyof typeof SCORE_KINDS;
+export type Scores = { [Name in ScoreName]: number };
+export const SCORE_NAMES = Object.keys(SCORE_KINDS) as readonly ScoreName[];
 
 export function emptyTotals(): Totals {
   const zeros = () => new Array<number>(THRESHOLDS.length).fill(0);

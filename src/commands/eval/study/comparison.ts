@@ -3,7 +3,7 @@
  * what TGOSPA sees there.
  */
 import { COMPONENTS } from '../../../metric/evaluation.js';
-import { SCORE_NAMES, type ScoreName, type Scores } from '../../../scores/totals.js';
+import { SCORE_KINDS, SCORE_NAMES, type ScoreName, type Scores } from '../../../scores/totals.js';
 import { short } from '../../console/numbers.js';
 import { type Column, drawTable, type Screen, wrapText } from '../../console/table.js';
 import type { NamedProfile, Summary } from '../sequence/verdict.js';
@@ -17,11 +17,9 @@ export interface Compared {
 
 /** The scores that are used to rank trackers. */
 export const RANKING_SCORES = ['HOTA', 'MOTA', 'IDF1'] as const satisfies readonly ScoreName[];
-const COUNTS: readonly ScoreName[] = ['IDSW', 'Frag', 'MT', 'PT', 'ML'];
-const LOW_IS_GOOD: readonly ScoreName[] = ['IDSW', 'Frag', 'PT', 'ML'];
 const SENTENCES_MAX = 12;
 
-const isCount = (name: ScoreName): boolean => COUNTS.includes(name);
+const isCount = (name: ScoreName): boolean => SCORE_KINDS[name].unit === 'count';
 
 /** A score as it is printed: three decimals, or a whole number. */
 export function printed(name: ScoreName, value: number): string {
@@ -62,7 +60,7 @@ function columnsOf(ranked: Compared[]): Column[] {
         title: name,
         align: 'right',
         cells: values(name).map((value) => printed(name, value)),
-        heat: { values: values(name), best: LOW_IS_GOOD.includes(name) ? 'low' : 'high' },
+        heat: { values: values(name), best: SCORE_KINDS[name].best },
       }),
     ),
   ];
