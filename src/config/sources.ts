@@ -223,10 +223,21 @@ export const sources = (context: Context) =>
   );
 
 type Sources = z.output<ReturnType<typeof sources>>;
+type SourceEntry = Extract<Sources[keyof Sources], readonly unknown[]>[number];
+interface Login {
+  passwordEnv?: string;
+  passwordFile?: string;
+}
+
+/** Every source with its place: each section that is a list holds the sources of one kind. */
+const allSources = (sources: Sources): Array<{ kind: string; n: number; entry: SourceEntry }> =>
+  Object.entries(sources).flatMap(([kind, entries]) =>
+    Array.isArray(entries) ? entries.map((entry: SourceEntry, n) => ({ kind, n, entry })) : [],
+  );
 
 /** The password of a broker; undefined when it has none. Only its holder may see it. */
 export function sourcePassword(
-  { passwordEnv, passwordFile }: { passwordEnv?: string; passwordFile?: string },
+  { passwordEnv, passwordFile }: Login,
   env: NodeJS.ProcessEnv,
   readText: (path: string) => string = (path) => readFileSync(path, 'utf8'),
 ): string | undefined {
@@ -239,7 +250,7 @@ export function sourcePassword(
 
 /** Every password of the sources, for the logger to hide. */
 export const sourceSecrets = ({ sources }: { sources: Sources }, env = process.env): string[] =>
-  [...sources.mqtt, ...sources.nats].flatMap((entry) => sourcePassword(entry, env) ?? []);
+  allSources(sources).flatMap(({ entry }) => sourcePassword(entry as Login, env) ?? []);
 
 interface Placed {
   keys: PropertyKey[];
@@ -250,23 +261,21 @@ interface Placed {
 export function sourceProblems(config: { sources: Sources; formats: Readonly<Record<string, NamedFormat>> }): Placed[] {
   const problems: Placed[] = [];
   const seen = new Set<string>();
-  const { sources } = config;
-  for (const kind of ['mqtt', 'nats', 'rosbridge', 'tail'] as const)
-    for (const [n, entry] of sources[kind].entries()) {
-      const at = ['sources', kind, n];
-      if (seen.has(entry.name)) problems.push({ keys: [...at, 'name'], message: 'is already used by another source' });
-      seen.add(entry.name);
-      const feeds = 'feeds' in entry ? entry.feeds : [entry];
-      feeds.forEach((feed, f) => {
-        const place = 'feeds' in entry ? [...at, 'feeds', f] : at;
-        problems.push(
-          ...feedProblems(feed as never, config.formats).map(({ keys, message }) => ({
-            keys: [...place, ...keys],
-            message,
-          })),
-        );
-      });
-    }
+  for (const { kind, n, entry } of allSources(config.sources)) {
+    const at = ['sources', kind, n];
+    if (seen.has(entry.name)) problems.push({ keys: [...at, 'name'], message: 'is already used by another source' });
+    seen.add(entry.name);
+    const feeds = 'feeds' in entry ? entry.feeds : [entry];
+    feeds.forEach((feed, f) => {
+      const place = 'feeds' in entry ? [...at, 'feeds', f] : at;
+      problems.push(
+        ...feedProblems(feed as never, config.formats).map(({ keys, message }) => ({
+          keys: [...place, ...keys],
+          message,
+        })),
+      );
+    });
+  }
   return problems;
 }
 
