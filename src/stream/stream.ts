@@ -232,14 +232,14 @@ export class Stream implements RunningStream {
         return this.#pairing.cut(record.role, record.tracker, atMs);
       case 'resume':
         this.#pairing.resume(atMs, record.awayMs);
-        break;
+        return [];
       case 'configure':
         this.#configure(record.settings as StreamPlan);
-        break;
+        return [];
       case 'retire':
         this.#retire(record.tracker);
+        return [];
     }
-    return [];
   }
 
   #admitPart({ role, tracker, part: whole, atMs }: Extract<LogRecord, { kind: 'part' }>): Outcome[] {
