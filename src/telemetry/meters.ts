@@ -53,6 +53,9 @@ export interface SeriesMeter {
   judged: number;
 }
 
+/** What happens to one feed; all other events are cases of `observe`. */
+type FeedEvent = Extract<LiveEvent, FeedId>;
+
 /** Where the edge may fail: on a message, an HTTP request, an upgrade, or while an event is published. */
 export type FaultPlace = 'message' | 'request' | 'upgrade' | 'event';
 
@@ -178,23 +181,7 @@ export class Meters {
     if (event.report.gap > UNCERTIFIED_GAP) meter.uncertified++;
   }
 
-  #feedEvent(
-    event: Exclude<
-      LiveEvent,
-      {
-        type:
-          | 'report'
-          | 'retired'
-          | 'switch'
-          | 'spike'
-          | 'quarantine'
-          | 'resuming'
-          | 'uncertified'
-          | 'finding'
-          | 'incident';
-      }
-    >,
-  ): void {
+  #feedEvent(event: FeedEvent): void {
     const meter = this.feedMeter(event);
     if (event.type === 'silence') meter.silent = !event.over;
     else if (event.type === 'rejected') add(meter.rejected, knownCode(event.code), event.count);
