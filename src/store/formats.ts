@@ -73,9 +73,8 @@ export function unpackSnapshot(bytes: Uint8Array, place: string): unknown {
   const stored = deserialize(bytes) as { formats: Versions; state: unknown } | { version: number };
   const { formats, state } =
     'formats' in stored ? stored : { formats: { ...UNSAID, stream: stored.version }, state: stored };
-  // these came later than versions
-  const { findings = 1, incidents = 1, performance = 1 } = formats;
-  const versions = { ...formats, findings, incidents, performance };
+  // what came later than versions is not named in all of them
+  const versions = { ...UNSAID, ...formats };
   for (const name of IN_SNAPSHOT) requireReadable(name, versions[name], place);
   for (const name of IN_SNAPSHOT) migrate(name, versions[name], state as SnapshotState);
   return state;
