@@ -3,7 +3,7 @@
  * comes first. Pure: everything is handed in.
  */
 
-import type { Finding } from '../../wire/findings.js';
+import { type Finding, type FindingName, WIRING_MISTAKES } from '../../wire/findings.js';
 import { duration } from '../kit/format.js';
 import type { FeedSummary, IncidentState, StreamSummary } from './api.js';
 
@@ -42,17 +42,11 @@ export interface SeriesFacts {
 }
 
 /** Findings under which every figure is about the wiring and not about the tracker. */
-const MISFITS: ReadonlySet<string> = new Set([
+const MISFITS: ReadonlySet<string> = new Set<FindingName>([
+  ...WIRING_MISTAKES,
   'feeds_never_match',
   'nothing_pairs',
-  'frame_offset',
-  'clock_offset',
-  'time_unit',
   'mixed_keys',
-  'box_order',
-  'normalized_boxes',
-  'axis_swapped',
-  'units',
   'reference_never_came',
   'tracker_never_came',
 ]);

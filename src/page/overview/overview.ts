@@ -6,7 +6,7 @@ import type { Board, BoardSeries } from '../data/board.js';
 import { HEALTH, HEALTH_ORDER, type Health, type HealthVerdict } from '../data/health.js';
 import { h, setText } from '../kit/dom.js';
 import type { Route } from '../kit/format.js';
-import { SeriesRow, saying } from './series-row.js';
+import { COLUMNS, SeriesRow, saying } from './series-row.js';
 
 const REDRAW_MS = 250;
 /** the order changes no more often than this: rows that jump cannot be clicked */
@@ -27,19 +27,6 @@ const HEIGHTS = {
 type Density = keyof typeof HEIGHTS;
 /** from so many series on, rows are low unless somebody wishes otherwise */
 const COMPACT_FROM = 60;
-/** a row of series-row.ts has a cell for each, in this order */
-const COLUMNS: Array<[text: string, title?: string]> = [
-  ['Series'],
-  ['Since'],
-  ['Missed / min', 'missed objects, counted in every frame, settled over the last minute; usual in grey'],
-  ['False / min', 'false tracks, counted in every frame, settled over the last minute; usual in grey'],
-  ['Switches / object h', 'how often an object changes its track in an hour; usual in grey'],
-  ['Distance', 'TGOSPA distance of the window'],
-  ['Trend', 'distance over the last frames'],
-  ['Components', 'shares of localization, missed, false and switch in the cost'],
-  ['Last frame'],
-  ['Incident'],
-];
 
 interface Judged {
   series: BoardSeries;

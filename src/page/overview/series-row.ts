@@ -12,6 +12,20 @@ import { theme } from '../kit/theme.js';
 const SPARK = { width: 96, height: 22 };
 const STALE_MS = 10_000;
 
+/** The headings; a row has a cell for each, in this order, and style.css a width, by place (`table.series thead`). */
+export const COLUMNS: ReadonlyArray<[text: string, title?: string]> = [
+  ['Series'],
+  ['Since'],
+  ['Missed / min', 'missed objects, counted in every frame, settled over the last minute; usual in grey'],
+  ['False / min', 'false tracks, counted in every frame, settled over the last minute; usual in grey'],
+  ['Switches / object h', 'how often an object changes its track in an hour; usual in grey'],
+  ['Distance', 'TGOSPA distance of the window'],
+  ['Trend', 'distance over the last frames'],
+  ['Components', 'shares of localization, missed, false and switch in the cost'],
+  ['Last frame'],
+  ['Incident'],
+];
+
 export class SeriesRow {
   readonly element: HTMLTableRowElement;
   #sentence = h('span', { class: 'sentence' });
