@@ -44,20 +44,20 @@ const COMMANDS: Record<string, Command> = {
     run: async (args, console) => (await import('./commands/replay.js')).runReplay(args, console),
   },
   rejudge: {
-    summary: 'judge what an evaluator has stored once more: late truth, other settings',
+    summary: 're-evaluate what an evaluator has stored: late ground truth, other settings',
     example: 'tgospa rejudge --stream gate-7 --reference late.txt',
     run: async (args, console) => (await import('./commands/rejudge/rejudge.js')).runRejudge(args, console),
   },
   cluster: {
-    summary: 'say how a cluster stands, or what so many streams need',
+    summary: 'show the status of a cluster, or estimate the resources it needs',
     run: async (args, console) => (await import('./commands/cluster/cluster.js')).runCluster(args, console),
   },
   check: {
-    summary: 'say whether a data folder is sound',
+    summary: 'check a data folder for damage',
     run: async (args, console) => (await import('./commands/data-folder.js')).runCheck(args, console),
   },
   repair: {
-    summary: 'save what is sound of a damaged data folder',
+    summary: 'rebuild a damaged data folder from what is intact',
     run: async (args, console) => (await import('./commands/data-folder.js')).runRepair(args, console),
   },
 };

@@ -20,7 +20,7 @@ const OPTIONS: OptionGroup = {
 const CHECK_HELP = [
   'Usage: tgospa check [options]',
   '',
-  'Says whether a data folder is sound, and what is lost where it is not. Changes nothing: it looks at a copy.',
+  'Checks a data folder for damage and says what is lost. Changes nothing: it works on a copy.',
   ...optionHelp([OPTIONS]),
   '',
 ].join('\n');
@@ -98,6 +98,6 @@ function foldersOf(command: string, args: string[]): string[] | null {
   const dir = line.text('data') ?? data.dir;
   const folders = slotFolders(dir, slotsOf(dir));
   if (!folders.every(hasStore))
-    throw new UsageError(`${dir} holds no store of the evaluator; name its data.dir with --data`);
+    throw new UsageError(`${dir} does not contain an evaluator's data; name its data.dir with --data`);
   return folders;
 }

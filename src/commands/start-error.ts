@@ -22,13 +22,13 @@ function listenSentence(code: string | undefined, { host, port }: Config['listen
   const place = `${host}:${port}`;
   switch (code) {
     case 'EADDRINUSE':
-      return `port ${port} of ${host} is taken by another program; stop it, or choose another port with --port`;
+      return `port ${port} of ${host} is in use by another program; stop it, or choose another port with --port`;
     case 'EACCES':
-      return `${place} may not be opened by this user; choose a port from 1024 on with --port`;
+      return `${place} cannot be opened by this user; choose a port of 1024 or above with --port`;
     case 'EADDRNOTAVAIL':
       return `this machine has no address ${host}; choose one of its own with --host, or 0.0.0.0 for all`;
     case 'ENOTFOUND':
-      return `the host ${host} is not known; give an address with --host`;
+      return `the host ${host} cannot be resolved; give an address with --host`;
     default:
       return `${place} cannot be opened (${code})`;
   }

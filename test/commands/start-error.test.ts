@@ -58,7 +58,7 @@ describe('a start that cannot succeed', () => {
     const { port } = other.address() as { port: number };
     const outcome = serve({ port });
     other.close();
-    assertSentence(outcome, new RegExp(`^tgospa serve: port ${port} of 127.0.0.1 is taken by another program; `));
+    assertSentence(outcome, new RegExp(`^tgospa serve: port ${port} of 127.0.0.1 is in use by another program; `));
   });
 
   it('names a file where a folder is needed', () => {

@@ -3,8 +3,8 @@ import type { Console } from '../console/console.js';
 import { UsageError } from '../console/options.js';
 
 const HELP = [
-  'Usage: tgospa cluster status [options]   who is there, who owns what, who is behind',
-  '       tgospa cluster size [options]     what so many streams need, from what a frame costs here',
+  'Usage: tgospa cluster status [options]   which processes are running, what each owns, which are behind',
+  '       tgospa cluster size [options]     estimated resources, from what a frame costs on this machine',
   '',
   'More: tgospa cluster status --help, tgospa cluster size --help',
   '',
@@ -18,7 +18,8 @@ export async function runCluster(args: string[], console: Pick<Console, 'out' | 
     return 0;
   }
   if (word === 'status') return (await import('./status.js')).runStatus(rest, console);
-  if (word !== 'size') throw new UsageError('say what about a cluster: tgospa cluster status, or tgospa cluster size');
+  if (word !== 'size')
+    throw new UsageError('missing or unknown subcommand; use tgospa cluster status or tgospa cluster size');
   await (await import('./size.js')).runSize(rest, console);
   return 0;
 }

@@ -79,9 +79,9 @@ export function concerns({ streamsPerPartition, diskMegabytesPerSecond, series }
         ]
       : []),
     ...(diskMegabytesPerSecond > 500
-      ? ['the brokers write more than an ordinary disk takes; make several clusters']
+      ? ['the brokers write more than an ordinary disk can handle; split into several clusters']
       : []),
-    ...(series > 1e6 ? ['one Prometheus hardly holds so many series; give each cluster its own'] : []),
+    ...(series > 1e6 ? ['that is too many series for one Prometheus; give each cluster its own'] : []),
   ];
 }
 

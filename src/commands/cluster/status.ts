@@ -1,5 +1,5 @@
 /**
- * `tgospa cluster status`: who is there, who owns what, who is behind, read from the brokers of a configuration. Exit
+ * `tgospa cluster status`: which processes are running, what each owns, which are behind, read from the brokers of a configuration. Exit
  * code 0 when every partition has an owner that lives, 1 when not, or when the brokers cannot be asked.
  */
 import { existsSync } from 'node:fs';
@@ -27,8 +27,8 @@ const OPTIONS: OptionGroup = {
 const HELP = [
   'Usage: tgospa cluster status [options]',
   '',
-  'Asks the brokers who is there, who owns what, and who is behind. It looks twice, cluster.expiryMs apart: who has',
-  'said nothing in between is silent. Exit code 0: every partition has an owner that lives; 1: not so.',
+  'Asks the brokers which processes are running, what each owns, and which are behind. It asks twice, cluster.expiryMs',
+  'apart: a process that sent nothing in between is silent. Exit code 0: every partition has a live owner; 1: otherwise.',
   ...optionHelp([OPTIONS]),
   '',
 ].join('\n');
@@ -49,7 +49,7 @@ export async function runStatus(args: string[], { out, err }: Pick<Console, 'out
     err.write(`tgospa cluster status: ${sentence}\n`);
     return 1;
   };
-  if (!existsSync(file)) return complain(`${file} is not there; name the configuration with --config`);
+  if (!existsSync(file)) return complain(`${file} does not exist; name the configuration with --config`);
   const { cluster } = readConfigFile(file).config;
   if (!cluster) return complain(`${file} has no section cluster; this evaluator is alone`);
   try {
@@ -57,7 +57,7 @@ export async function runStatus(args: string[], { out, err }: Pick<Console, 'out
     out.write(line.has('json') ? `${JSON.stringify(status)}\n` : statusText(status, line.has('partitions')));
     return isWell(status) ? 0 : 1;
   } catch (error) {
-    return complain(`the brokers ${cluster.servers.join(', ')} cannot be asked: ${(error as Error).message}`);
+    return complain(`the brokers ${cluster.servers.join(', ')} cannot be reached: ${(error as Error).message}`);
   }
 }
 

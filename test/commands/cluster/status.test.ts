@@ -62,13 +62,13 @@ describe('tgospa cluster status', function () {
   it('says what is missing when there is nothing to ask', async () => {
     const absent = await run('--config', join(folder, 'none.yaml'));
     assert.equal(absent.code, 1);
-    assert.match(absent.text, /none.yaml is not there; name the configuration with --config/);
+    assert.match(absent.text, /none.yaml does not exist; name the configuration with --config/);
     const alone = await run('--config', file('listen: { port: 1 }'));
     assert.equal(alone.code, 1);
     assert.match(alone.text, /has no section cluster/);
     const unheard = await run('--config', file('cluster: { servers: [nats://127.0.0.1:1] }'));
     assert.equal(unheard.code, 1);
-    assert.match(unheard.text, /the brokers nats:\/\/127.0.0.1:1 cannot be asked/);
+    assert.match(unheard.text, /the brokers nats:\/\/127.0.0.1:1 cannot be reached/);
   });
 
   it('tells owners that live from those that are silent, by its exit code too', async function () {
