@@ -1,5 +1,5 @@
 /**
- * `tgospa cluster status`: which processes are running, what each owns, which are behind, read from the brokers of a configuration. Exit
+ * `tgospa cluster status`: who is there, who owns what, who is behind, read from the brokers of a configuration. Exit
  * code 0 when every partition has an owner that lives, 1 when not, or when the brokers cannot be asked.
  */
 import { existsSync } from 'node:fs';
@@ -57,7 +57,7 @@ export async function runStatus(args: string[], { out, err }: Pick<Console, 'out
     out.write(line.has('json') ? `${JSON.stringify(status)}\n` : statusText(status, line.has('partitions')));
     return isWell(status) ? 0 : 1;
   } catch (error) {
-    return complain(`the brokers ${cluster.servers.join(', ')} cannot be reached: ${(error as Error).message}`);
+    return complain(`the brokers ${cluster.servers.join(', ')} cannot be queried: ${(error as Error).message}`);
   }
 }
 

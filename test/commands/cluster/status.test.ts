@@ -68,7 +68,7 @@ describe('tgospa cluster status', function () {
     assert.match(alone.text, /has no section cluster/);
     const unheard = await run('--config', file('cluster: { servers: [nats://127.0.0.1:1] }'));
     assert.equal(unheard.code, 1);
-    assert.match(unheard.text, /the brokers nats:\/\/127.0.0.1:1 cannot be reached/);
+    assert.match(unheard.text, /the brokers nats:\/\/127.0.0.1:1 cannot be queried/);
   });
 
   it('tells owners that live from those that are silent, by its exit code too', async function () {
