@@ -1,6 +1,7 @@
 /**
- * The table of formats. A new one gets its file and its row here; the contract test, the fuzzer, the benchmark and the
- * README's test go over this table.
+ * The table of formats. A new one gets its file, its row here, a line in recognition.ts and a section of README.md; for
+ * its tests a sample (test/kit/adapter-samples.ts), a writer (test/kit/format-writers.ts) and a case
+ * (test/cases/adapters). The contract test, the fuzzer, the benchmark and the README's test go over this table.
  */
 
 import type { Problem } from '../src/metric/input-error.js';

@@ -39,7 +39,8 @@ function mistakes(text: string, env: NodeJS.ProcessEnv = {}): string[] {
 /** A committed file that is generated; TGOSPA_UPDATE_GOLDEN=1 writes it anew. */
 function assertFresh(file: URL, text: string): void {
   if (process.env.TGOSPA_UPDATE_GOLDEN === '1') writeFileSync(file, text);
-  assert.equal(readFileSync(file, 'utf8'), text);
+  const remedy = 'TGOSPA_UPDATE_GOLDEN=1 npm test -- config writes it anew; read the diff';
+  assert.equal(readFileSync(file, 'utf8'), text, `${file.pathname} is out of date: ${remedy}`);
 }
 
 describe('config', () => {
