@@ -6,7 +6,7 @@
 
 import { InputError, type Problem } from './input-error.js';
 
-/** Every distance, and what it compares. For a new one the compiler asks wherever distances differ in kind. */
+/** Every distance, and what it compares. For a new one the compiler asks for its entries in the tables by distance. */
 const COMPARED = {
   iou: 'boxes',
   hausdorff: 'boxes',
