@@ -115,13 +115,13 @@ function descriptionOf(incident: OpenIncident): string {
   const telling = tellingSignals(incident);
   const named = [...new Set(telling.flatMap(({ objects }) => objects))].slice(0, 20);
   return [
-    lasting === 'adopted' ? `Still bad since ${clock(sinceMs)}, and learned as usual by now.` : '',
+    lasting === 'adopted' ? `Still bad since ${clock(sinceMs)}, and by now learned as normal.` : '',
     lasting === 'retired' ? `The tracker is gone; it was bad since ${clock(sinceMs)}.` : '',
     cause === 'unknown' ? 'No single cause explains it so far.' : `Likely cause: ${message}.`,
     ...telling.flatMap(figuresOf),
     `It began at ${clock(sinceMs)}, frame ${k} (profile ${profile}).`,
-    times > 1 ? `It has come back: this is time ${times}.` : '',
-    named.length > 0 ? `Concerned are ${named.join(', ')}.` : '',
+    times > 1 ? `It has come back; this is occurrence ${times}.` : '',
+    named.length > 0 ? `Affected: ${named.join(', ')}.` : '',
   ]
     .filter((sentence) => sentence !== '')
     .join(' ');

@@ -249,7 +249,8 @@ export class Http {
     const { access } = this.#parts;
     const { pathname, searchParams: query } = targetOf(request);
     const route = ROUTES.get(pathname);
-    if (!route) throw new HttpFault('not_found', `${pathname.slice(0, 80)} is no address here; / lists them`);
+    if (!route)
+      throw new HttpFault('not_found', `${pathname.slice(0, 80)} is not an address of this server; / lists them`);
     // a page of an allowed origin asks whether it may send its token along
     if (request.method === 'OPTIONS' && access.allowsOrigin(request)) return { status: 204, body: '' };
     if (request.method === 'POST' && route.write) return this.#write(request, route.write);
@@ -328,13 +329,13 @@ function requireAll(identity: Identity, path: string): void {
   if (!identity.coversAll)
     throw new HttpFault(
       'stream_forbidden',
-      `${path} shows every stream, and token ${identity.name} is good for some only; use one whose streams are *`,
+      `${path} shows every stream, and token ${identity.name} is valid for some only; use one whose streams are *`,
     );
 }
 
 function requireStream(identity: Identity, stream: string): void {
   if (!identity.covers(stream))
-    throw new HttpFault('stream_forbidden', `token ${identity.name} is not good for stream ${stream}`);
+    throw new HttpFault('stream_forbidden', `token ${identity.name} is not valid for stream ${stream}`);
 }
 
 function required(query: URLSearchParams, key: string): string {

@@ -56,11 +56,11 @@ const unmute: Action = (body, { desk, live }, identity) => {
 const ACTIONS: Record<string, Action> = { acknowledge: remark('acknowledge'), close: remark('close'), mute, unmute };
 
 export function handleIncident({ live, desk }: ActionParts, body: unknown, identity: Identity): unknown {
-  if (!desk) throw new HttpFault('not_found', 'nobody keeps incidents here');
+  if (!desk) throw new HttpFault('not_found', 'this process keeps no incidents');
   if (typeof body !== 'object' || body === null) throw invalid('the body must be an object');
   const fields = body as Fields;
   const name = String(fields.action);
-  if (!Object.hasOwn(ACTIONS, name)) throw invalid(`${JSON.stringify(fields.action)} is no action`);
+  if (!Object.hasOwn(ACTIONS, name)) throw invalid(`${JSON.stringify(fields.action)} is not an action`);
   return ACTIONS[name](fields, { live, desk }, identity);
 }
 
@@ -86,4 +86,4 @@ function noteOf({ note }: Fields): { note?: string } {
 const invalid = (message: string) => new HttpFault('request_invalid', `${message}; as in ${EXAMPLE}`);
 
 const forbidden = (identity: Identity, stream: string) =>
-  new HttpFault('stream_forbidden', `token ${identity.name} is not good for stream ${stream}`);
+  new HttpFault('stream_forbidden', `token ${identity.name} is not valid for stream ${stream}`);

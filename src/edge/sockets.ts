@@ -328,7 +328,10 @@ function createServer({ tls, limits }: Config): HttpServer {
 }
 
 const noEndpoint = (path: string): HttpRefusal =>
-  refusal('not_found', `${path.slice(0, 80)} is no address here; feeds connect to /v1/ingest, readers to /v1/live`);
+  refusal(
+    'not_found',
+    `${path.slice(0, 80)} is not an address of this server; feeds connect to /v1/ingest, readers to /v1/live`,
+  );
 
 function subprotocolRefusal(request: IncomingMessage): HttpRefusal | undefined {
   const offered = offeredProtocols(request);

@@ -47,9 +47,6 @@ export interface Machine extends Opening {
   afterReading?: () => Promise<Iterable<string>>;
 }
 
-/** milliseconds: at the end streams that are being rebuilt get this long; what is left is in the log */
-const REBUILD_STOP_MS = 2000;
-
 /** Sockets of this thread are read once a turn. */
 async function nextTurn(): Promise<Iterable<string>> {
   await turn();
@@ -312,8 +309,8 @@ export class Live {
     if (resuming) this.#resuming.add(stream);
     else this.#resuming.delete(stream);
     const message = resuming
-      ? 'waits for its feeds to come back; nobody is late or silent meanwhile'
-      : 'waits for no feed any longer; the usual lateness counts again';
+      ? 'is waiting for its feeds to come back; nobody is late or silent meanwhile'
+      : 'is no longer waiting for feeds; the usual lateness counts again';
     const event = { type: 'resuming' as const, stream, tracker: null, over: !resuming, message, atMs };
     this.#history.addUnlogged(event, this.#streams.handledPosition);
     this.#channels.told$.next(event);
@@ -474,10 +471,12 @@ export class Live {
     if (this.#stopping) return;
     this.#stopping = true;
     await this.log.flush().catch(() => {});
-    await this.#streams.drainedHere();
-    await Promise.race([this.#streams.drained(), delay(REBUILD_STOP_MS, undefined, { ref: false })]);
+    const drained = this.#streams.drained().then(() => true);
+    const inTime = await Promise.race([drained, delay(this.config.limits.stopMs, false, { ref: false })]);
+    // what is left is in the log, and repeated at the next start
+    if (!inTime) this.#wiring?.unsubscribe();
     await this.#publication?.drained();
-    await this.#snapshots.saveLast(this.#streams);
+    await this.#snapshots.saveLast(this.#streams.upToDate);
     await this.log.close();
     this.#isClean = true;
     await this.kill();

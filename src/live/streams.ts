@@ -481,13 +481,14 @@ export class Streams {
     return this.#backlogOf(name).shrunk(this.#backlogMax);
   }
 
-  /** Resolves when nothing is left to apply but for streams that are being rebuilt. */
-  async drainedHere(): Promise<void> {
-    while (this.#shared.count > 0) await this.#shared.shrunk(0);
+  /** Those for which nothing waits to be applied. */
+  get upToDate(): RunningStream[] {
+    return [...this].filter(({ name }) => !this.#turns.has(name));
   }
 
   /** Resolves when everything durable is applied. */
   async drained(): Promise<void> {
+    while (this.#shared.count > 0) await this.#shared.shrunk(0);
     for (const backlog of this.#backlogs()) await backlog.shrunk(0);
   }
 

@@ -56,6 +56,11 @@ export class Turns<T extends Waiting> implements Iterable<T> {
     return position;
   }
 
+  /** Whether a record of the stream waits, or is being applied. */
+  has(stream: string): boolean {
+    return this.#lines.has(stream) || this.#current?.record.stream === stream;
+  }
+
   [Symbol.iterator](): Generator<T> {
     return this.inTurnsOf(TURN_OBJECTS);
   }

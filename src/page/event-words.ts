@@ -20,7 +20,7 @@ export function sentenceOf(event: EventMessage): string {
     return `truth ${text('truth')}: ${text('from')} → ${text('to')}, ${count(Number(event.switches ?? 1))} switch`;
   if (type === 'silence') return `${feedOf(event)} ${event.over ? 'is back' : 'is silent'}`;
   if (type === 'resuming')
-    return `stream ${event.over ? 'waits for no feed any longer' : 'waits for its feeds to come back'}`;
+    return `stream ${event.over ? 'is no longer waiting for feeds' : 'is waiting for its feeds to come back'}`;
   if (type === 'spike') return spikeSentence(event);
   if (type === 'incident') return incidentSentence(event);
   if (type === 'finding') return event.phase === 'end' ? `${text('finding')} is over` : findingSentence(event);

@@ -335,7 +335,7 @@ export const legend = (tracker: string, other: string | null): HTMLElement =>
       'li',
       {},
       h('span', { class: 'swatch usual-band' }),
-      'usual: what the detector expects (line), as far as 80 % of calm frames lie from it',
+      'usual: what the detector expects (line), and where 80 % of calm frames lie (band)',
     ),
     h('li', {}, 'drag to zoom'),
   );

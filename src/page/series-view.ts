@@ -345,7 +345,7 @@ export class SeriesView {
     const moment = momentOf(text, Date.now());
     if (moment && 'k' in moment) return this.goTo(moment.k);
     if (!moment) {
-      this.#lost = `${text} is no frame and no time`;
+      this.#lost = `${text} is neither a frame number nor a time`;
       return this.#inspect();
     }
     await this.#lookBack(moment, moment.at);
@@ -356,7 +356,7 @@ export class SeriesView {
     if (this.#asked === asked) return;
     this.#asked = asked;
     if (this.saved) {
-      this.#lost = 'this file does not reach so far';
+      this.#lost = 'this file does not go that far';
       return this.#schedule();
     }
     this.#lost = 'loading…';

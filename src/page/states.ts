@@ -49,9 +49,9 @@ function notReadyState(reasons: string[]): State {
         name: 'recovering',
         grave: false,
         title: 'The evaluator is starting.',
-        text: `${text} Streams appear as they are there; frames sent meanwhile are kept by their senders.`,
+        text: `${text} Streams appear as they are recovered; senders keep their frames until then.`,
       }
-    : { name: 'not-ready', grave: true, title: 'The evaluator takes no frames.', text };
+    : { name: 'not-ready', grave: true, title: 'The evaluator is not accepting frames.', text };
 }
 
 function emptyState(): State {
@@ -139,7 +139,7 @@ export function seriesState(board: Board, series: LiveSeries, id: SeriesId): Sta
       name: 'uncertified',
       grave: false,
       title: 'The figures are not proven.',
-      text: `The solve was cut, and the true cost may be up to ${number(series.report.window.gap * 100)} % lower. Frames whose time comes meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.workers give more time.`,
+      text: `The solve was cut, and the true cost may be up to ${number(series.report.window.gap * 100)} % lower. Frames that are due meanwhile are not judged: counters, events and spikes leave them out. evaluation.budgetMs and evaluation.workers give more time.`,
     };
   if (tracker?.ended)
     return {

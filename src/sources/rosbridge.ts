@@ -107,7 +107,7 @@ export class RosbridgeSource implements Source {
     }
     const wanted = message === null ? [] : this.#feeds.filter(({ topic }) => topic === message.topic);
     if (message === null || wanted.length === 0) {
-      this.#feeds[0].feed.refuse('message_invalid', 'is no publish of a topic that was asked for', text ?? '');
+      this.#feeds[0].feed.refuse('message_invalid', 'is not a publish on a subscribed topic', text ?? '');
       return;
     }
     const body = JSON.stringify(message.msg);

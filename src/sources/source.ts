@@ -131,7 +131,7 @@ export class SourceFeed {
   async enqueue(text: string, concluded: () => void = () => {}): Promise<void> {
     const sending = this.#send(text);
     if (sending === null) {
-      this.refuse('message_invalid', 'is no JSON object, which a native frame is', text);
+      this.refuse('message_invalid', 'is not a JSON object, which a native frame must be', text);
       this.skip();
       concluded();
       return;

@@ -65,7 +65,7 @@ export class SubscribedFeeds {
           'payload_too_large',
           `a message of ${payload.length} bytes came; raise sources.payloadBytes (now ${payloadBytes})`,
         ]
-      : ['message_invalid', 'came on a topic that was not asked for, or is not UTF-8'];
+      : ['message_invalid', 'came on a topic that was not subscribed to, or is not UTF-8'];
   }
 
   /** Counts a message that reaches no feed. */

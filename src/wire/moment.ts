@@ -59,12 +59,12 @@ function parsed(text: string, file: string): Record<string, unknown> {
   try {
     value = JSON.parse(text);
   } catch {
-    throw new InputError([{ path: file, value: text.slice(0, 40), message: 'is no moment: it is not JSON' }]);
+    throw new InputError([{ path: file, value: text.slice(0, 40), message: 'is not a moment: it is not JSON' }]);
   }
   const { format, version } = (typeof value === 'object' && value ? value : {}) as Record<string, unknown>;
   if (format !== MOMENT_FORMAT)
     throw new InputError([
-      { path: file, value: format, message: `is no moment saved by the page: its format must be ${MOMENT_FORMAT}` },
+      { path: file, value: format, message: `is not a moment saved by the page: its format must be ${MOMENT_FORMAT}` },
     ]);
   if (version !== MOMENT_VERSION)
     throw new InputError([

@@ -217,7 +217,7 @@ describe('notify', () => {
       summary:
         'Tracker sort of gate-7 misses 18 of 20 objects since 23:59:59 UTC on 2025-11-15: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit.',
       description:
-        'Likely cause: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit. Missed objects per frame: 6.25 (18 of 20 objects) where 0.4 is usual. It began at 23:59:59 UTC on 2025-11-15, frame 421 (profile online-surveillance). Concerned are 6, 11. The moment: http://127.0.0.1:9477/#/s/gate-7/sort/online-surveillance?k=421',
+        'Likely cause: it is late by 5 frames: moved by that, 92 of 97 possible pairs fit. Missed objects per frame: 6.25 (18 of 20 objects) where 0.4 is usual. It began at 23:59:59 UTC on 2025-11-15, frame 421 (profile online-surveillance). Affected: 6, 11. The moment: http://127.0.0.1:9477/#/s/gate-7/sort/online-surveillance?k=421',
       cause: 'late',
       runbook_url: 'dashboards/RUNBOOK.md#trackermissspike',
     };
@@ -517,7 +517,7 @@ describe('notify', () => {
       );
       assert.match(
         told[1].annotations.description,
-        /^Still bad since 23:59:59 UTC on 2025-11-15, and learned as usual by now/,
+        /^Still bad since 23:59:59 UTC on 2025-11-15, and by now learned as normal/,
       );
     });
 

@@ -32,7 +32,7 @@ describe('moment', () => {
   });
 
   it('says what is wrong with a file', () => {
-    assert.throws(() => readMoment('1,2,3', 'a.json'), /a\.json: is no moment: it is not JSON/);
+    assert.throws(() => readMoment('1,2,3', 'a.json'), /a\.json: is not a moment: it is not JSON/);
     assert.throws(() => readMoment('null', 'a.json'), /its format must be tgospa-moment/);
     assert.throws(() => read({ format: 'other' }), /its format must be tgospa-moment/);
     assert.throws(() => read({ version: 2 }), /is of another version; this program reads version 1/);

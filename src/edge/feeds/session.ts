@@ -232,7 +232,7 @@ export class Session implements FeedSession, FeedConversation {
 
   #forbidden({ feed: { stream } }: Hello<SettingsPatch>): Fault | undefined {
     if (this.identity.covers(stream)) return undefined;
-    const message = `token ${this.identity.name} is not good for stream ${stream}; extend its streams`;
+    const message = `token ${this.identity.name} is not valid for stream ${stream}; extend its streams`;
     return new Fault('stream_forbidden', 'stream', message, stream);
   }
 

@@ -74,7 +74,7 @@ export class Access {
         message: 'send Authorization: Bearer <token>, or offer the subprotocol bearer.<token>',
       };
     const identity = this.#identities.get(digest(token));
-    if (!identity) return { code: 'token_unknown', message: 'this token is none of the configured ones' };
+    if (!identity) return { code: 'token_unknown', message: 'this token is not one of the configured ones' };
     if (!identity.roles.has(role))
       return { code: 'role_forbidden', message: `token ${identity.name} lacks the role ${role}` };
     return identity;

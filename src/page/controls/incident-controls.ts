@@ -93,7 +93,7 @@ const COLUMNS: Array<[text: string, title: string]> = [
   ['usual', 'before it began'],
   ['in the spike', 'when it was last found to be wrong'],
   ['last minute', 'what has settled since, whether it is over or not'],
-  ['objects', 'whom it concerns'],
+  ['objects', 'objects affected'],
 ];
 
 /** The open incident of one series: what, since when, usual beside now, and the buttons. */

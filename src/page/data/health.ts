@@ -97,7 +97,7 @@ function silence({ stream, tracker }: SeriesFacts, ageMs: (serverMs: number) => 
 
 function calm({ ended, judged, stream }: SeriesFacts): HealthVerdict {
   const verdict = (health: Health, sentence: string): HealthVerdict => ({ health, sentence, sinceMs: 0 });
-  if (!stream) return verdict('waiting', 'Not heard of yet');
+  if (!stream) return verdict('waiting', 'No data yet');
   if (stream.restoring) return verdict('waiting', 'Being rebuilt from the log');
   if (stream.resuming) return verdict('waiting', 'Waiting for its feeds to come back');
   if (ended) return verdict('ended', 'The feed has ended');

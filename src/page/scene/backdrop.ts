@@ -301,7 +301,7 @@ export function linesOf(text: string): Place[][] {
     } else for (const part of Object.values(value)) visit(part);
   };
   visit(JSON.parse(text));
-  if (lines.length === 0) throw new Error('no lines or polygons are in it; a map is a GeoJSON file');
+  if (lines.length === 0) throw new Error('it has no lines or polygons; a map must be a GeoJSON file');
   return lines;
 }
 

@@ -99,9 +99,7 @@ export class Background {
       await image.decode();
       if (this.#shown === address) this.#show(image);
     } catch {
-      this.#tell(
-        `${address} could not be shown: it is no picture, or pictureOrigins of the evaluator does not name its server`,
-      );
+      this.#tell(`${address} could not be shown: it is not a picture, or its server is not listed in pictureOrigins`);
     }
   }
 

@@ -32,7 +32,7 @@ export class ObjectCard {
     this.#isolate.hidden = this.#close.hidden = !chosen;
     setText(this.#isolate, isolated ? 'Show all' : 'Isolate');
     setText(this.#title, facts ? `${facts.feed === 'reference' ? 'Truth' : 'Track'} ${facts.id}` : '');
-    setText(this.#now, facts ? nowOf(facts, unit) : 'Point at an object, or click it, to see who it is.');
+    setText(this.#now, facts ? nowOf(facts, unit) : 'Point at an object, or click it, for details.');
     setText(this.#history, facts ? historyOf(facts) : '');
   }
 }

@@ -258,7 +258,7 @@ describe('page', () => {
       const last = frames.findLast((frame) => frame.atMs <= atMs)!.k;
       await screen.shows({ shown: last, past: 'true' });
       await go('soon');
-      await screen.page.getByText('soon is no frame and no time').waitFor();
+      await screen.page.getByText('soon is neither a frame number nor a time').waitFor();
       await go('0');
       await screen.page.getByText(/frame 0 of crossing \/ faulty is not stored; the log reaches back to/).waitFor();
       // the browser itself says that a request failed
@@ -321,7 +321,7 @@ describe('page', () => {
         dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true }));
       }`);
       await screen.shows({ view: 'moment' });
-      await screen.page.getByText('notes.json: is no moment saved by the page').waitFor();
+      await screen.page.getByText('notes.json: is not a moment saved by the page').waitFor();
     });
 
     it('goes where the address says, even if it draws before it hears of that', async () => {
@@ -846,7 +846,7 @@ describe('page states', () => {
     await screen.go(evaluator, '#/');
     await screen.page.getByLabel('Token').fill('a-token-that-nobody-knows-0123456');
     await screen.page.getByRole('button', { name: 'Connect' }).click();
-    await screen.page.getByText('This token was refused: this token is none of the configured ones.').waitFor();
+    await screen.page.getByText('This token was refused: this token is not one of the configured ones.').waitFor();
     await screen.page.getByLabel('Token').fill(token);
     await screen.page.getByRole('button', { name: 'Connect' }).click();
     await screen.shows({ view: 'overview', series: 1, connection: 'open' });
