@@ -169,7 +169,7 @@ export const limits = section(
     stopMs: field(
       positive(),
       5000,
-      'on SIGTERM, connections that have not closed within this time are dropped',
+      'on SIGTERM, connections that have not closed within this time are dropped, and frames that are not judged by then are judged after the next start',
       'milliseconds',
     ),
   },
