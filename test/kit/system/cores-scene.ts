@@ -13,7 +13,7 @@ import type { LiveEvent } from '../../../src/wire/events.js';
 import { crowd } from '../../bench/crowd.js';
 import { CoresProcess } from './cores-process.js';
 import { timeless } from './evaluator-process.js';
-import { freePort } from './system.js';
+import { freePort, until } from './system.js';
 
 /** How an evaluator ends after so many frames of each stream, and which of its workers are killed on the way there. */
 export interface Life {
@@ -70,6 +70,7 @@ export class CoresScene {
       for (const { workers, upTo, end, workerKills = [] } of lives) {
         const evaluator = await CoresProcess.start(configOf(dir, port, workers));
         await opened;
+        if (sent === 0) await this.#allKnown(`http://127.0.0.1:${port}`);
         const kills = [...workerKills];
         for (; sent < upTo; sent++) {
           await this.#send(feeds, sent);
@@ -89,6 +90,15 @@ export class CoresScene {
       await Promise.all(feeds.flat().map((feed) => feed.close({ flush: false })));
     }
     throw new Error('the last life must go to the end');
+  }
+
+  /** A welcome is no promise: who dies before the greeting is on disk hears it again, in any order. */
+  async #allKnown(http: string): Promise<void> {
+    await until('every feed is on disk', async () => {
+      const answer = await (await fetch(`${http}/v1/streams`)).json();
+      const { streams } = answer as { streams: Array<{ feeds: unknown[] }> };
+      return streams.length === this.streams.length && streams.every(({ feeds }) => feeds.length === 2);
+    });
   }
 
   async #send(feeds: FeedClient[][], n: number): Promise<void> {
