@@ -168,7 +168,7 @@ describe('the scene of the page', () => {
     await give('coast.geojson', 'application/geo+json', JSON.stringify({ type: 'Feature', geometry: coast }));
     await screen.page.getByText('coast.geojson: 1 lines').waitFor();
     await give('empty.geojson', 'application/geo+json', '{}');
-    await screen.page.getByText('empty.geojson could not be shown: no lines or polygons are in it').waitFor();
+    await screen.page.getByText('empty.geojson could not be shown: it has no lines or polygons').waitFor();
   });
 
   it('is a map for places on Earth: position, range and bearing, in metres or nautical miles', async () => {
