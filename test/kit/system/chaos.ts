@@ -365,12 +365,12 @@ export class Chaos {
     await victim.start();
   }
 
-  /** On a busy machine an owner may take longer to answer than others wait. */
+  /** Up to the last frame: a busy owner answers late, and a new one has not read everything at once. */
   #window(stream: string): Promise<object> {
     const query = `stream=${stream}&tracker=${SERIES.tracker}&profile=${SERIES.profile}`;
-    return until(`${stream} has a window`, async () => {
-      const window = await this.#processes.at(-1)!.json<object>(`/v1/window?${query}`);
-      return 'evaluation' in window && window;
+    return until(`${stream} has a window up to frame ${this.#k}`, async () => {
+      const window = await this.#processes.at(-1)!.json<{ k?: number }>(`/v1/window?${query}`);
+      return window.k === this.#k && window;
     });
   }
 
