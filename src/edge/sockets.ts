@@ -68,6 +68,8 @@ const SILENT_BEATS_MAX = 2;
 const PIPELINED_MAX = 16;
 /** how long any other peer may take to say goodbye */
 const PATIENCE_MS = 5000;
+/** A peer that is slow to take its close frame is looked at so many times, two to a patience. */
+const CLOSING_LOOKS = 10;
 /** how often connections are looked at for the timeouts of their requests */
 const TIMEOUT_CHECK_MS = 1000;
 
@@ -368,8 +370,15 @@ function closeSocket(socket: WebSocket, code: CloseCode, reason: string, patienc
   // a paused socket would never hear the answer
   socket.resume();
   socket.close(code, reason.slice(0, 120));
-  // the close frame waits behind what the peer does not read
-  setTimeout(() => socket.terminate(), patienceMs).unref();
+  // the close frame waits behind what the peer has not read yet: who reads on gets it, who does not is cut off
+  let unread = -1;
+  let looks = CLOSING_LOOKS;
+  const watch = setInterval(() => {
+    const isStuck = socket.bufferedAmount === unread || looks-- === 0;
+    if (isStuck) socket.terminate();
+    if (isStuck || socket.readyState === socket.CLOSED) clearInterval(watch);
+    unread = socket.bufferedAmount;
+  }, patienceMs / 2).unref();
 }
 
 /** Resolves with the promise, or when the time is over. */
