@@ -160,6 +160,6 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
     const applied = new Set(live.streams().map(({ stream }) => stream));
     meters.retain((stream) => applied.has(stream) || live.hasStream(stream));
     const { pausedSessions, waitingFrames } = desk;
-    return { pausedConnections: pausedSessions, waitingFrames, meters: meters.atOneMoment() };
+    return { pausedConnections: pausedSessions, waitingFrames, meters };
   }
 }

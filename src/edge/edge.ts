@@ -146,7 +146,8 @@ export class EdgeServer {
       storage: () => storage,
       notifications,
     };
-    return { meters: readings.meters, surroundings, build };
+    // it is written bit by bit, and meanwhile frames are judged
+    return { meters: readings.meters.atOneMoment(), surroundings, build };
   }
 }
 
