@@ -48,6 +48,9 @@ export interface AppOptions {
 /** milliseconds between two looks at the wall clock */
 const JUMP_CHECK_MS = 1000;
 
+/** Beside this program, as modules and as a bundle. */
+const PAGE = new URL('../page/', import.meta.url);
+
 /** Version of this package. */
 export const version = (): string =>
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
@@ -83,7 +86,10 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
 
     const build = { version: version(), node: process.version };
     const notifications = () => notifier?.counts() ?? [];
-    const edge = new EdgeServer({ config, live, sockets, access, meters, logger, build, notifications, desk });
+    const edge = new EdgeServer({
+      ...{ config, live, sockets, access, meters, logger, build, notifications, desk },
+      pageFolder: PAGE,
+    });
     cleanUp.push(() => edge.quiesce());
     const http = await edge.listen();
     member?.announce(http);

@@ -1,10 +1,11 @@
 /**
  * What `npm run build` makes of the compiled files. The live page: src/page, bundled and minified into dist/page, each
  * file also as brotli and gzip; coastlines (Natural Earth, 1:50 million, in the public domain, as world-atlas packs
- * them) are a file of their own, which only maps ask for. The commands about files: command-line.ts with `eval` and
- * `tune` as one script in dist/bundle, with the code that the engine makes of it, because 137 modules take longer to
- * load and to compile than a short clip to judge; main.ts chooses between both. This file owns esbuild, which is not
- * needed at run time.
+ * them) are a file of their own, which only maps ask for. The command line, twice: in dist/bundle `eval` and `tune` as
+ * one script, with the code that the engine makes of it, because 137 modules take longer to load and to compile than a
+ * short clip to judge; in dist/program the whole program with its packages, because a start of the evaluator loads 800
+ * modules otherwise, and each worker most of them again. main.ts chooses. This file owns esbuild, which is not needed at
+ * run time.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -15,12 +16,13 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, build } from 'esbuild';
-import { BUNDLE, codeFile, FLAGS } from './bundle.js';
+import { BUNDLE, codeFile, FLAGS, PROGRAM } from './bundle.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const source = join(root, 'src/page');
 const out = join(root, 'dist/page');
 const bundleFolder = dirname(BUNDLE);
+const programFolder = dirname(fileURLToPath(PROGRAM));
 
 const PAGE: BuildOptions = {
   bundle: true,
@@ -83,9 +85,44 @@ await build({
   sourcesContent: false,
   logLevel: 'warning',
 });
+rmSync(programFolder, { recursive: true, force: true });
+const { metafile: program } = await build({
+  // a worker is started by the name of its file, beside whoever starts it
+  entryPoints: { program: join(root, 'dist/src/command-line.js'), worker: join(root, 'dist/src/cores/worker.js') },
+  outdir: programFolder,
+  chunkNames: '[name]-[hash]',
+  bundle: true,
+  // what both share stands once, and what nobody asks for (MQTT, NATS) is not loaded
+  splitting: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  // one brings a native addon, the other a file of WebAssembly
+  external: ['classic-level', 'highs'],
+  // packages of the older kind ask for what Node has
+  banner: { js: 'import{createRequire as requireFrom}from"node:module";const require=requireFrom(import.meta.url);' },
+  // names stay, for stack traces
+  minifyWhitespace: true,
+  minifySyntax: true,
+  metafile: true,
+  logLevel: 'warning',
+});
+writeLicences(Object.keys(program.inputs));
 // v8: the engine that the code is made for
 writeFileSync(join(bundleFolder, 'package.json'), `${JSON.stringify({ type: 'commonjs', v8: process.versions.v8 })}\n`);
 for (const flags of FLAGS) compile(flags);
+
+/** Keeps the licences of the packages whose code is in the bundle beside it. */
+function writeLicences(files: string[]): void {
+  const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const own = readdirSync(folder).filter((file) => /^(licen[cs]e|notice)/i.test(file));
+    const text = own.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
+    return `${name} ${version} (${license})\n\n${text}\n`;
+  });
+  writeFileSync(join(programFolder, 'LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`));
+}
 
 /** What is needed of a TopoJSON file: lines of steps, in units of its own. */
 interface Topology {

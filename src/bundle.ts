@@ -1,7 +1,8 @@
 /**
- * The bundle of the commands about files: one script with its code compiled beforehand (src/build.ts makes both). The
- * engine takes the compiled code only when its own version, its flags and the length of the script are those it was
- * made with; otherwise the script is compiled as usual, so the result never depends on it.
+ * What src/build.ts makes of the command line: for the commands about files one script with its code compiled
+ * beforehand, for the whole program few modules that hold all they need. The engine takes the compiled code only when
+ * its own version, its flags and the length of the script are those it was made with; otherwise the script is compiled
+ * as usual, so the result never depends on it.
  */
 
 import type { Script } from 'node:vm';
@@ -14,6 +15,8 @@ const { fileURLToPath } = process.getBuiltinModule('node:url');
 const vm = process.getBuiltinModule('node:vm');
 
 export const BUNDLE = fileURLToPath(new URL('../bundle/command-line.js', import.meta.url));
+/** The whole program: its modules and those of the packages, which are 800 files, in few. */
+export const PROGRAM = new URL('../program/program.js', import.meta.url).href;
 /** Flags that main.ts is started with: as a script, and by its name. The engine makes other code for each. */
 export const FLAGS = ['', '--max-semi-space-size=64'];
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname'];

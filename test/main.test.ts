@@ -93,43 +93,45 @@ describe('tgospa', () => {
   });
 });
 
-describe('the bundle of the commands about files', () => {
+describe('the bundles of the command line', () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'tgospa-bundle-'));
     mkdirSync(join(folder, 'dist/src'), { recursive: true });
-    mkdirSync(join(folder, 'dist/bundle'));
+    for (const name of ['bundle', 'program']) mkdirSync(join(folder, 'dist', name));
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     for (const file of ['main.js', 'bundle.js']) copyFileSync(join(main, '..', file), join(folder, 'dist/src', file));
     writeFileSync(join(folder, 'dist/src/command-line.js'), 'console.log("modules")');
     writeFileSync(join(folder, 'dist/bundle/command-line.js'), 'console.log("bundle")');
+    writeFileSync(join(folder, 'dist/program/program.js'), 'console.log("program")');
     writeFileSync(join(folder, 'dist/bundle/package.json'), '{"type":"commonjs"}');
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  const ran = (command: string, options = '') => {
+  const ran = (command: string, options = '', TGOSPA_BUNDLE = '') => {
     const { stdout, stderr } = spawnSync(process.execPath, [join(folder, 'dist/src/main.js'), command], {
-      env: { ...process.env, NODE_OPTIONS: options },
+      env: { ...process.env, NODE_OPTIONS: options, TGOSPA_BUNDLE },
       encoding: 'utf8',
     });
     assert.equal(stderr, '');
     return stdout.trim();
   };
 
-  it('is what eval and tune of an installed package run, and nothing else does', function () {
+  it('are what an installed package runs: one for eval and tune, one for everything', function () {
     skipInFastRun(this);
     const names = ['eval', 'tune', 'serve', 'help'];
     assert.deepEqual(
       names.map((name) => ran(name)),
-      ['bundle', 'bundle', 'modules', 'modules'],
+      ['bundle', 'bundle', 'program', 'program'],
     );
   });
 
-  it('is passed over when something is loaded before it that looks at modules', () => {
-    assert.equal(ran('eval', '--import data:text/javascript,'), 'modules');
+  it('are passed over when something is loaded before that looks at modules, unless it says that it does not', () => {
+    for (const command of ['eval', 'serve']) assert.equal(ran(command, '--import data:text/javascript,'), 'modules');
+    assert.equal(ran('serve', '--import data:text/javascript,', '1'), 'program');
   });
 
-  it('is passed over when the compiler has run since it was made, or when there is none', function () {
+  it('are passed over when the compiler has run since it was made, or when there are none', function () {
     skipInFastRun(this);
     writeFileSync(join(folder, 'dist/.tsbuildinfo'), '');
     const now = Date.now() / 1000;
@@ -137,9 +139,9 @@ describe('the bundle of the commands about files', () => {
     utimesSync(join(folder, 'dist/bundle/command-line.js'), now + 1, now + 1);
     assert.equal(ran('eval'), 'bundle');
     utimesSync(join(folder, 'dist/bundle/command-line.js'), now - 1, now - 1);
-    assert.equal(ran('eval'), 'modules');
+    for (const command of ['eval', 'serve']) assert.equal(ran(command), 'modules');
     rmSync(join(folder, 'dist/bundle'), { recursive: true });
-    assert.equal(ran('eval'), 'modules');
+    for (const command of ['eval', 'serve']) assert.equal(ran(command), 'modules');
   });
 
   it('is compiled as usual when its compiled code is damaged, or made for another engine or other flags', () => {

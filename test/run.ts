@@ -75,8 +75,11 @@ if (process.env.TGOSPA_TEST_LIST === '1') {
 const sideBySide = names.length > 1 ? ['--parallel', '--jobs', String(availableParallelism() + 2)] : [];
 const mocha = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const env: NodeJS.ProcessEnv = { ...process.env, ...(isFast ? { TGOSPA_TEST_FAST: '1' } : {}) };
-if (env.TGOSPA_TEST_WORKERS !== undefined)
+if (env.TGOSPA_TEST_WORKERS !== undefined) {
   env.NODE_OPTIONS = `${env.NODE_OPTIONS ?? ''} --import=file://${compiled}kit/workers-by-default.js`;
+  // it changes a module
+  env.TGOSPA_BUNDLE = '0';
+}
 // as the program has it: what a frame leaves behind dies young
 const memory = ['--max-semi-space-size=64'];
 const child = spawn(

@@ -12,7 +12,7 @@ import type { FindingEvent } from '../wire/findings.js';
 import type { IncidentEvent } from '../wire/incidents.js';
 import { Http } from './http.js';
 import type { IncidentPort, LivePort, Readiness, StreamView } from './live-port.js';
-import { builtPage } from './page-files.js';
+import { PageFiles } from './page-files.js';
 import { type Access, readerRefusal } from './peers/access.js';
 import { ServerFaults } from './peers/server-faults.js';
 import type { Endpoint, Sockets } from './sockets.js';
@@ -26,6 +26,8 @@ export interface EdgeParts {
   meters: Meters;
   logger: Logger;
   build: { version: string; node: string };
+  /** of the files of the page */
+  pageFolder: URL;
   notifications: ProgramFacts['notifications'];
   /** nobody may say anything about incidents without it */
   desk?: IncidentPort;
@@ -40,7 +42,7 @@ export class EdgeServer {
   readonly #http: Http;
 
   constructor(parts: EdgeParts) {
-    const { config, live, access, meters, logger, build, processMetrics } = parts;
+    const { config, live, access, meters, logger, build, pageFolder, processMetrics } = parts;
     this.#parts = parts;
     this.faults = new ServerFaults(meters, logger);
     this.subscribers = new Subscribers(config.limits, meters.counts, (wanted) => live.readReports(wanted));
@@ -52,7 +54,7 @@ export class EdgeServer {
       faults: this.faults,
       desk: parts.desk,
       exposition: new Exposition(() => this.#scrape(), { processMetrics }),
-      page: builtPage(config.pictureOrigins),
+      page: new PageFiles(pageFolder, config.pictureOrigins),
       version: build.version,
       health: () => this.#health(),
     });

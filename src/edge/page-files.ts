@@ -91,10 +91,6 @@ function encodingFor(accepted: string, { bodies }: PageFile): keyof PageFile['bo
   return bodies.br && accepts('br') ? 'br' : bodies.gzip && accepts('gzip') ? 'gzip' : 'plain';
 }
 
-/** The page beside this program. */
-export const builtPage = (pictureOrigins: readonly string[]): PageFiles =>
-  new PageFiles(new URL('../../page/', import.meta.url), pictureOrigins);
-
 const LIST = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>TGOSPA Live</title></head>
 <body><h1>TGOSPA Live</h1>

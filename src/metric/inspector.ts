@@ -22,11 +22,16 @@ export interface Inspected {
 
 export type Inspector = (inspected: Inspected) => void;
 
-export let inspector: Inspector | null = null;
+/** Where every copy of the kernel in a thread finds who sits here: the program has one of its own in its bundle. */
+const SEAT = Symbol.for('tgospa.inspector');
+const seats = globalThis as { [SEAT]?: Inspector | null };
+
+export let inspector: Inspector | null = seats[SEAT] ?? null;
 
 /** Seats an inspector, or nobody; returns who sat there before. */
 export function seatInspector(next: Inspector | null): Inspector | null {
   const before = inspector;
   inspector = next;
+  seats[SEAT] = next;
   return before;
 }

@@ -13,6 +13,9 @@ import { createLogger } from '../../src/telemetry/logger.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import { FakeLive } from './fake-live.js';
 
+/** The page as `npm run build` makes it. */
+export const PAGE = new URL('../../page/', import.meta.url);
+
 export interface RunningEdge {
   url: string;
   ws: string;
@@ -42,7 +45,7 @@ export async function startEdge(
   const build = { version: '1.2.3', node: 'v20' };
   const core = new Core({ config, live, meters, logger });
   const parts = { config, live: core, sockets, access, meters, logger, build, notifications: () => [] };
-  const edge = new EdgeServer({ ...parts, processMetrics: false });
+  const edge = new EdgeServer({ ...parts, pageFolder: PAGE, processMetrics: false });
   const url = await edge.listen();
   const stop = async () => {
     await edge.quiesce();

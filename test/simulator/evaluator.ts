@@ -12,6 +12,7 @@ import { SteadyClock } from '../../src/live/clock.js';
 import { Live } from '../../src/live/live.js';
 import { Meters } from '../../src/telemetry/meters.js';
 import type { LiveEvent } from '../../src/wire/events.js';
+import { PAGE } from '../kit/edge.js';
 import type { Disk } from './disk.js';
 import type { Network } from './network.js';
 import { Reader } from './reader.js';
@@ -86,7 +87,7 @@ export class Evaluator {
       reader?.published(event);
       this.onEvent(event);
     });
-    const edge = new EdgeServer({ ...parts, processMetrics: false });
+    const edge = new EdgeServer({ ...parts, pageFolder: PAGE, processMetrics: false });
     await edge.listen();
     reader = new Reader(world, process, edge);
     this.readers.push(reader);

@@ -134,6 +134,8 @@ export function mochaGlobalSetup(): void {
   folder = mkdtempSync(join(tmpdir(), 'tgospa-solves-'));
   process.env[FOLDER_VARIABLE] = folder;
   process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} --import=${import.meta.url}`.trim();
+  // it sits where any copy of the kernel looks; who changes modules says 0
+  process.env.TGOSPA_BUNDLE ??= '1';
 }
 
 const findings: string[] = [];

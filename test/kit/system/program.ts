@@ -19,7 +19,7 @@ const OUTPUT_KEPT = 200_000;
 const STOP_MS = 20_000;
 
 /** Of the environment, programs under test get the path, what verifies their solves, and how many workers they have. */
-const PASSED_ON = ['PATH', 'NODE_OPTIONS', 'TGOSPA_TEST_SOLVES', 'TGOSPA_TEST_WORKERS'];
+const PASSED_ON = ['PATH', 'NODE_OPTIONS', 'TGOSPA_BUNDLE', 'TGOSPA_TEST_SOLVES', 'TGOSPA_TEST_WORKERS'];
 const bareEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(PASSED_ON.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 
@@ -58,7 +58,11 @@ export class Program {
   /** `tgospa` with these words. */
   static tgospa(args: string[], { cwd, env, preload, place }: Surroundings = {}): Program {
     const own = { ...bareEnvironment(), ...env };
-    if (preload !== undefined) own.NODE_OPTIONS = `${own.NODE_OPTIONS ?? ''} --import=${preload}`;
+    if (preload !== undefined) {
+      own.NODE_OPTIONS = `${own.NODE_OPTIONS ?? ''} --import=${preload}`;
+      // what it changes are the modules
+      own.TGOSPA_BUNDLE = '0';
+    }
     return new Program(process.execPath, [...NODE_FLAGS, MAIN, ...args], { cwd, env: own, place });
   }
 
