@@ -4,8 +4,7 @@
  * them) are a file of their own, which only maps ask for. The command line, twice: in dist/bundle `eval` and `tune` as
  * one script, with the code that the engine makes of it, because 137 modules take longer to load and to compile than a
  * short clip to judge; in dist/program the whole program with its packages, because a start of the evaluator loads 800
- * modules otherwise, and each worker most of them again. main.ts chooses. This file owns esbuild, which is not needed at
- * run time.
+ * modules otherwise, and each worker most of them again. main.ts chooses. This file owns esbuild, needed to build only.
  */
 
 import { execFileSync } from 'node:child_process';
