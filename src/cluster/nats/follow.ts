@@ -18,7 +18,8 @@ import {
   type JetStreamManager,
   jetstreamManager,
 } from '@nats-io/jetstream';
-import type { NatsConnection } from './connection.js';
+import { Cell } from './cell.js';
+import { type NatsConnection, noticeUnanswered } from './connection.js';
 
 export interface FollowSettings {
   stream: string;
@@ -205,7 +206,10 @@ export async function readAll(
   return last === null ? [] : readUpTo(connection, { stream, subject, from: 1 }, last.seq, signal);
 }
 
-/** What every subject said when this sequence number was stored, or says since. */
+/**
+ * What every subject said when this sequence number was stored, or says since. A value that is replaced while this is
+ * read is not there any more when its turn comes, and the new one is behind the end: the leader is asked for it.
+ */
 export async function readNewest(
   connection: NatsConnection,
   stream: string,
@@ -213,7 +217,34 @@ export async function readNewest(
   upTo: number,
 ): Promise<Followed[]> {
   const read = await readUpTo(connection, { stream, subject, from: 'newest' }, upTo);
-  return [...new Map(read.map((value) => [value.subject, value])).values()];
+  const values = new Map(read.map((value) => [value.subject, value]));
+  for (const one of await subjectsOf(connection, stream, subject, upTo)) {
+    if (values.has(one)) continue;
+    const cell = await Cell.open(connection, { stream, subject: one, ...DEFAULTS });
+    const { revision: sequence, bytes } = await cell.read();
+    // it may have been removed meanwhile
+    if (sequence > 0) values.set(one, { subject: one, sequence, bytes, from: '' });
+  }
+  return [...values.values()];
+}
+
+/** All subjects that have a value, as a leader says who has this sequence number. */
+async function subjectsOf(
+  connection: NatsConnection,
+  stream: string,
+  subject: string,
+  upTo: number,
+): Promise<string[]> {
+  const { timeoutMs, retryMs } = DEFAULTS;
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
+  const sinceMs = performance.now();
+  for (;;) {
+    const info = await manager.streams.info(stream, { subjects_filter: subject }).catch(() => null);
+    if (info && info.state.last_seq >= upTo) return Object.keys(info.state.subjects ?? {});
+    noticeUnanswered(connection, sinceMs, timeoutMs);
+    if (connection.isClosed()) throw new Error('the connection to the brokers was closed');
+    await new Promise((resolve) => setTimeout(resolve, retryMs));
+  }
 }
 
 /** One of the messages must have this number, or a later one. */

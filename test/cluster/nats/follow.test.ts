@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connectNats } from '../../../src/cluster/nats/connection.js';
-import { type Followed, follow } from '../../../src/cluster/nats/follow.js';
+import { type Followed, follow, readNewest } from '../../../src/cluster/nats/follow.js';
 import { makeStream } from '../../../src/cluster/nats/partition-stream.js';
 import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
 import { until } from '../../kit/system/system.js';
@@ -54,6 +54,33 @@ describe('following a stream', () => {
     } finally {
       over.abort();
       await connection.close();
+    }
+  });
+
+  it('reads what every subject says, though all of them change meanwhile', async () => {
+    const settings = { servers: [broker.url], connectTimeoutMs: 5000, heartbeatMs: 5000 };
+    const connection = await connectNats({ name: 'reader', ...settings });
+    const other = await connectNats({ name: 'writer', ...settings });
+    const over = new AbortController();
+    try {
+      await makeStream(connection, { name: 'N', subjects: ['n.*'], keepPerSubject: 1, replicas: 1, maxBytes: 1 << 26 });
+      const subjects = Array.from({ length: 30 }, (_, n) => `n.${n}`);
+      const write = (subject: string) => jetstream(other).publish(subject, new Uint8Array(40_000));
+      await Promise.all(subjects.map(write));
+      const writing = (async () => {
+        while (!over.signal.aborted) await Promise.all(subjects.map(write));
+      })();
+      for (let reads = 0; reads < 10; reads++) {
+        const { seq } = await jetstream(connection).publish('n.floor');
+        const read = await readNewest(connection, 'N', 'n.*', seq);
+        assert.deepEqual(read.map(({ subject }) => subject).sort(), [...subjects, 'n.floor'].sort());
+      }
+      over.abort();
+      await writing;
+    } finally {
+      over.abort();
+      await connection.close();
+      await other.close();
     }
   });
 });

@@ -4,7 +4,16 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HERE, type Place } from './network.js';
@@ -98,7 +107,10 @@ export class NatsServer {
     const config = join(this.folder, 'nats.conf');
     writeFileSync(config, `${lines.join('\n')}\n`);
     const [program, words] = this.place.command('nats-server', ['-c', config]);
-    this.#process = spawn(program, words, { stdio: 'ignore' });
+    // what it says when it dies is not in its log
+    const errors = openSync(this.#errors, 'a');
+    this.#process = spawn(program, words, { stdio: ['ignore', errors, errors] });
+    closeSync(errors);
   }
 
   #ownLines(): string[] {
@@ -130,10 +142,19 @@ export class NatsServer {
     return ((await answer?.json()) as { meta_cluster?: MetaGroup } | undefined)?.meta_cluster;
   }
 
-  /** What it has written into its log. */
+  get #errors(): string {
+    return join(this.folder, 'errors');
+  }
+
+  /** What it has written into its log, and what it said when it died. */
   get logged(): string {
-    const file = join(this.folder, 'log');
-    return existsSync(file) ? readFileSync(file, 'utf8') : '';
+    const own = [join(this.folder, 'log'), this.#errors].map((file) =>
+      existsSync(file) ? readFileSync(file, 'utf8') : '',
+    );
+    const { exitCode, signalCode } = this.#process ?? {};
+    return [...own, this.#ended ? `it has ended: ${exitCode ?? signalCode ?? 'stopped'}` : '']
+      .filter(Boolean)
+      .join('\n');
   }
 
   get #ended(): boolean {
