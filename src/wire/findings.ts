@@ -6,21 +6,22 @@
 /** Every finding and what it says; a cause stands instead of the symptom it explains. */
 export const FINDINGS = {
   feeds_never_match: 'both feeds have objects, but none of them is ever closer than the cut-off',
-  nothing_pairs: 'both feeds deliver, but their frames never belong to the same step',
+  nothing_pairs: 'both feeds deliver frames, but these never belong to the same step',
   frame_offset: 'the frame numbers of one feed are ahead of those of the other',
   clock_offset: 'the times of one feed are ahead of those of the other',
   time_unit: 'the times of one feed are in another unit, such as milliseconds',
-  mixed_keys: 'one feed has frame numbers only and the other times only',
-  rate_mismatch: 'one feed delivers less often than the other and is not held in between',
-  interpolation_impossible: 'a feed is to be held or interpolated, but its parts are too far apart for the settings',
-  partial_frames: 'the frames of one feed show a part of the scene each, in turn, such as the sectors of a radar',
-  box_order: 'the boxes of one feed have their four numbers in another order or meaning',
-  normalized_boxes: 'the boxes of one feed are shares of the picture, those of the other pixels',
+  mixed_keys: 'one feed has only frame numbers, the other only times',
+  rate_mismatch: 'one feed delivers less often than the other, and its objects are not held in between',
+  interpolation_impossible: 'a feed should be held or interpolated, but its data are too far apart for the settings',
+  partial_frames: 'each frame of one feed shows only a part of the scene, such as one sector of a radar',
+  box_order: 'the four numbers of the boxes of one feed are in another order or mean something else',
+  normalized_boxes: 'the boxes of one feed are fractions of the picture, those of the other are pixels',
   axis_swapped: 'the two axes of one feed are exchanged: y before x, longitude before latitude',
-  classes_never_match: 'only objects of one class are pairs, but those that lie together have other classes, or none',
+  classes_never_match:
+    'only objects of the same class are paired, but those in the same place have different classes, or none',
   units: 'the coordinates of one feed are in another unit or scale',
-  reference_never_came: 'a tracker delivers, but no part of a reference ever came',
-  tracker_never_came: 'the reference delivers, but no part of a tracker ever came',
+  reference_never_came: 'a tracker delivers frames, but a reference never has',
+  tracker_never_came: 'the reference delivers frames, but a tracker never has',
 } as const satisfies Record<string, string>;
 
 export type FindingName = keyof typeof FINDINGS;
