@@ -11,33 +11,33 @@ import { type PackedList, pack, type WireObject } from '../wire/objects.js';
 
 export const FORMATS = {
   database: { version: 3, holds: 'the keys of the LevelDB folder, and checksums: commits, snapshots, events' },
-  commit: { version: 1, holds: 'records that became durable together, behind a header with their checksum' },
+  commit: { version: 1, holds: 'records that became durable together, after a header with their checksum' },
   record: { version: 4, holds: 'one input that changes the state of a stream' },
   event: { version: 1, holds: 'one event of the history, as JSON' },
   stream: { version: 3, holds: 'a stream: its settings, feeds, pairing, series, companions, budget and event numbers' },
   pairing: {
     version: 5,
-    holds: 'the feeds of a stream, what references report one by one, and parts that came before any tracker',
+    holds: 'the feeds of a stream, the reports of references, and parts that arrived before any tracker',
   },
-  lane: { version: 5, holds: 'the reference and one tracker on one axis, and the parts that wait there' },
+  lane: { version: 5, holds: 'the pairing of the reference with one tracker, and the parts that wait in it' },
   series: { version: 5, holds: 'the numbers and times of the frames in a window, and the newest report' },
   window: { version: 3, holds: 'the frames of a sliding window, its settled totals, and who is assigned to whom' },
-  spikes: { version: 6, holds: 'what a spike detector has learned, and the spikes that last' },
+  spikes: { version: 6, holds: 'what a spike detector has learned, and the open spikes' },
   companion: { version: 1, holds: 'how many frames the companion scores have seen, and their newest values' },
   performance: {
     version: 3,
     holds:
-      'sums over the last settled frames of a series, from which PD, SIAP, latency and bias follow, objects that are about, and the last frames',
+      'sums over the last settled frames of a series, which give PD, SIAP, latency and bias; objects that are present; the last frames',
   },
-  findings: { version: 1, holds: 'what is wrong with how the feeds are wired, and the parts that are being examined' },
+  findings: { version: 1, holds: 'what is wrong with the wiring of the feeds, and the parts being examined' },
   incidents: {
     version: 3,
-    holds: 'what is wrong with a series, what is behind it, and how late its tracks usually are',
+    holds: 'what is wrong with a series, the cause, and how late its tracks usually are',
   },
   layout: { version: 1, holds: 'how many slots a data folder has' },
-  notifications: { version: 1, holds: 'which alerts receivers know as firing' },
-  remarks: { version: 1, holds: 'what people said about incidents, and what they want to hear nothing of' },
-  checkpoint: { version: 1, holds: 'how far a growing file was read' },
+  notifications: { version: 1, holds: 'which alerts each receiver knows to be firing' },
+  remarks: { version: 1, holds: 'what people said about incidents, and which streams they muted' },
+  checkpoint: { version: 1, holds: 'how far a growing file has been read' },
 } as const satisfies Record<string, { version: number; holds: string }>;
 
 /** What a snapshot of a stream consists of, from the outside in. */
