@@ -160,7 +160,7 @@ export class ClientError extends Error {
 }
 
 /** Coming back will not help: the hello or the messages are wrong, or another connection took over. */
-const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([1002, 1007, 1008, 1009, 4400, 4401, 4403, 4410]);
+const FINAL_CLOSE_CODES: ReadonlySet<number> = new Set([1002, 1007, 1008, 1009, 4400, 4403, 4410]);
 
 interface Held {
   /** counts this client's frames from 1 */

@@ -119,6 +119,16 @@ describe('protocol', () => {
       );
     });
 
+    for (const client of ['src/client.ts', 'adapters/python/tgospa_live/client.py'])
+      it(`is what ${client} goes by: it stays away after the codes that say so`, () => {
+        const text = readFileSync(new URL(`../../../${client}`, import.meta.url), 'utf8');
+        const [, list] = /FINAL_CLOSE_CODES.*?[[{]([\d, ]+)[\]}]/.exec(text)!;
+        const stay = Object.entries(CLOSE_CODES).flatMap(([code, { retry }]) =>
+          retry || code === '1000' ? [] : [code],
+        );
+        assert.deepEqual(list.split(', '), stay);
+      });
+
     it('lists exactly the codes of reject, with what follows', () => {
       assert.deepEqual(
         table('Codes of `reject`, and what follows:'),

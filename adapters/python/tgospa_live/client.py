@@ -82,7 +82,7 @@ Listener = Callable[[Any], None]
 EVENTS = ("open", "ack", "reject", "skip", "drop", "reconnecting", "close")
 
 # coming back will not help: the hello or the messages are wrong, or another connection took over
-_FINAL_CLOSE_CODES = frozenset({1002, 1007, 1008, 1009, 4400, 4401, 4403, 4410})
+_FINAL_CLOSE_CODES = frozenset({1002, 1007, 1008, 1009, 4400, 4403, 4410})
 
 # HTTP answers below 500 after which the same request may still succeed
 _PASSING_STATUSES = frozenset({408, 425, 429})
@@ -131,8 +131,8 @@ class FeedClient:
         settings: settings of the stream, with the keys of ``streams.<name>`` in tgospa.yaml.
         token: asked for again at every connection when it is a function.
         buffer_frames: frames held until they are acked.
-        when_full: what ``send`` does then: ``block``, ``drop-oldest`` or ``error``.
-        batch_frames: frames in one message at most.
+        when_full: what ``send`` does when that many are held: ``block``, ``drop-oldest`` or ``error``.
+        batch_frames: most frames in one message.
         backoff, backoff_max: first and longest wait before coming back, seconds; doubled each time, with jitter, and
         never longer than the server asks for in its welcome.
         connect_timeout: the server must answer a connection within this, and the first one at all, seconds.

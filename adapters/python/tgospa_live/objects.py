@@ -102,7 +102,7 @@ def _labelled(item: Any, label: Any, confidence: Any) -> Object:
 
 
 def _kept(objects: Iterable[Object]) -> List[Object]:
-    """Without boxes that have no area, which filters produce now and then: the server would refuse the whole frame."""
+    """Without boxes that have no area, which filters produce now and then: strict streams would reject the frame."""
     kept: List[Object] = []
     for item in objects:
         if all(math.isfinite(value) for value in item["box"]) and item["box"][2] > 0 and item["box"][3] > 0:
