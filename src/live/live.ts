@@ -3,7 +3,7 @@
  * and applied to its stream, in the order of the log, and what comes of it is published. Time is an input too: when
  * something is due, a tick is logged like any frame. So the state after a crash is that of the log.
  *
- * What flows where is wired in pipeline.ts; here is who takes part, how they are opened and closed, and what the edge
+ * What flows where is said in pipeline.ts; here is who takes part, how they are opened and closed, and what the edge
  * asks of them.
  */
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
@@ -26,7 +26,7 @@ import { HeldAcks } from './held-acks.js';
 import type { LiveLogger } from './logger.js';
 import { type Moment, Moments } from './moments.js';
 import { type Admission, OpenFeeds } from './open-feeds.js';
-import { Channels, type Clock, type Look, wirePipeline } from './pipeline.js';
+import { Channels, type Clock, connectPipeline, type Look } from './pipeline.js';
 import { Publication } from './publication.js';
 import { Quarantine } from './quarantine.js';
 import { type Opening, Recovery } from './recovery.js';
@@ -69,7 +69,7 @@ export class Live {
   readonly #publication: Publication | null;
   readonly #channels = new Channels();
   /** null before the streams are recovered, and at the end */
-  #wiring: ReturnType<typeof wirePipeline> | null = null;
+  #pipeline: ReturnType<typeof connectPipeline> | null = null;
   /** undone from the last to the first */
   readonly #cleanUp: Array<() => unknown>;
   /** streams that are resuming, as far as that was published */
@@ -265,12 +265,12 @@ export class Live {
     const { publishedUpTo } = this.log;
     const look = () => this.#look();
     const all = { ...parts, publication, publishedUpTo, look };
-    this.#wiring = wirePipeline(this.#channels, all, this.clock, this.config.evaluation);
+    this.#pipeline = connectPipeline(this.#channels, all, this.clock, this.config.evaluation);
   }
 
   #unwire(): void {
-    this.#wiring?.unsubscribe();
-    this.#wiring = null;
+    this.#pipeline?.unsubscribe();
+    this.#pipeline = null;
     this.#channels.events$.complete();
   }
 
@@ -305,7 +305,7 @@ export class Live {
    */
   #publishResuming(stream: string, atMs: number): void {
     const resuming = this.#streams.get(stream)?.resuming ?? false;
-    if (resuming === this.#resuming.has(stream) || !this.#wiring) return;
+    if (resuming === this.#resuming.has(stream) || !this.#pipeline) return;
     if (resuming) this.#resuming.add(stream);
     else this.#resuming.delete(stream);
     const message = resuming
@@ -474,7 +474,7 @@ export class Live {
     const drained = this.#streams.drained().then(() => true);
     const inTime = await Promise.race([drained, delay(this.config.limits.stopMs, false, { ref: false })]);
     // what is left is in the log, and repeated at the next start
-    if (!inTime) this.#wiring?.unsubscribe();
+    if (!inTime) this.#pipeline?.unsubscribe();
     await this.#publication?.drained();
     await this.#snapshots.saveLast(this.#streams.upToDate);
     await this.log.close();

@@ -1,5 +1,5 @@
 /**
- * The pipeline, as wiring: durable records, in order and in slices, become events; so does what waited for a stream
+ * The pipeline, put together: durable records, in order and in slices, become events; so does what waited for a stream
  * that was rebuilt; what is due becomes records. State lives in plain classes: OpenFeeds (accepted), Log (durable),
  * Streams (applied), EventHistory (published). This file owns the library rxjs.
  */
@@ -41,7 +41,7 @@ export interface PipelineParts {
   look(): Promise<Look | null>;
 }
 
-/** What flows into the pipeline and out of it. There from the first moment: recovery has results before the wiring. */
+/** What flows into the pipeline and out of it. There from the first moment: recovery has results before it. */
 export class Channels {
   readonly committed$ = new Subject<{ first: number; records: LogRecord[] }>();
   /** what has come of a record elsewhere, or later */
@@ -55,7 +55,7 @@ export class Channels {
 }
 
 /** The whole topology. Whoever unsubscribes stops it. */
-export function wirePipeline(
+export function connectPipeline(
   channels: Channels,
   parts: PipelineParts,
   clock: Clock,
@@ -78,13 +78,13 @@ export function wirePipeline(
     mergeMap((look) => (look ? deadlines.due(look.atMs, look.unread) : EMPTY)),
   );
   const direct$ = publication ? EMPTY : merge(applied$, results$);
-  const wiring = merge(direct$, channels.told$).subscribe(channels.events$);
+  const connections = merge(direct$, channels.told$).subscribe(channels.events$);
   if (publication) {
-    wiring.add(applied$.subscribe((event) => publication.add(streams.applyingPosition, event)));
-    wiring.add(channels.results$.subscribe(({ position, events }) => publication.add(position, ...events)));
+    connections.add(applied$.subscribe((event) => publication.add(streams.applyingPosition, event)));
+    connections.add(channels.results$.subscribe(({ position, events }) => publication.add(position, ...events)));
   }
-  wiring.add(due$.subscribe((record) => deadlines.append(record)));
-  return wiring;
+  connections.add(due$.subscribe((record) => deadlines.append(record)));
+  return connections;
 }
 
 /** Emits one by one, beginning with the next turn of the event loop, and leaves it to others after each slice. */
