@@ -2,6 +2,8 @@
  * The page: header, the view named by the address, keyboard, and one banner for what is wrong. Exactly one view exists
  * at a time; it is closed before the next one opens.
  */
+
+import { Banner, boardState, type State } from './banner.js';
 import { setToken } from './data/api.js';
 import { Board } from './data/board.js';
 import { EventsView } from './events-view.js';
@@ -12,7 +14,6 @@ import { MomentView } from './moment-view.js';
 import { Overview } from './overview/overview.js';
 import { SeriesView } from './series-view.js';
 import { SetupView } from './setup-view.js';
-import { Banner, boardState, type State } from './states.js';
 
 const KEYS: Array<[string, string]> = [
   ['space', 'pause, or resume'],

@@ -3,6 +3,7 @@
  * only in animation frames and only after a change; text, plots and ribbon are updated at a slower pace.
  */
 import type { SeriesId } from '../wire/series-key.js';
+import { liveness, type State, seriesState } from './banner.js';
 import { IncidentCard } from './controls/incident-controls.js';
 import { WhatIf } from './controls/what-if.js';
 import { ApiError, type EventMessage } from './data/api.js';
@@ -16,7 +17,7 @@ import { download, h, setText, toggle, watchVisible } from './kit/dom.js';
 import { duration, keyOf, moment, momentOf, type Route, seriesLink, unitOf } from './kit/format.js';
 import { onThemeChange } from './kit/theme.js';
 import { legend, Plots, spansOf } from './plots.js';
-import { Background } from './scene/background.js';
+import { BackdropControls } from './scene/backdrop-controls.js';
 import { Camera } from './scene/camera.js';
 import type { FrameBuffer, ShownFrame } from './scene/frames.js';
 import { ObjectCard } from './scene/object-card.js';
@@ -26,7 +27,6 @@ import { Ribbon } from './scene/ribbon.js';
 import { Scene, type SceneOptions } from './scene/scene.js';
 import { Transport } from './scene/transport.js';
 import { StreamDoctor } from './setup-view.js';
-import { liveness, type State, seriesState } from './states.js';
 
 const TEXT_MS = 100;
 const PLOTS_MS = 300;
@@ -69,7 +69,7 @@ export class SeriesView {
   #events: EventTable;
   #incidents: IncidentCard[];
   #doctor: StreamDoctor;
-  #background: Background;
+  #background: BackdropControls;
   /** of places on Earth only */
   #units = h('select', {
     'aria-label': 'units of length',
@@ -137,7 +137,7 @@ export class SeriesView {
     this.#events = new EventTable(board, 40, true);
     this.#incidents = ids.map((id) => new IncidentCard(board, id));
     this.#doctor = new StreamDoctor(board, route.id.stream, false);
-    this.#background = new Background(
+    this.#background = new BackdropControls(
       route.id.stream,
       this.#panels.map(({ scene }) => scene.backdrop),
       changed,

@@ -12,7 +12,7 @@ declare const COAST_FILE: string;
 
 const KEY = 'tgospa-picture ';
 
-export class Background {
+export class BackdropControls {
   readonly element: HTMLElement;
   #status = h('span', { class: 'note', role: 'status' });
   #address = h('input', { type: 'url', placeholder: 'https://…/snapshot.jpg', 'aria-label': 'address of a picture' });
