@@ -13,25 +13,11 @@ const HEAD = `# Recording rules and alerts for several processes of TGOSPA Live 
 # put together before rates are taken, so counters continue when a stream moves to another process, and nothing looks like a spike.
 `;
 
-/** Counted by each process from 0 on, not part of the state of a stream. */
-const OF_PROCESSES = [
-  'tgospa_feed_frames_total',
-  'tgospa_feed_objects_total',
-  'tgospa_frames_late_total',
-  'tgospa_frames_duplicate_total',
-  'tgospa_frames_missing_total',
-  'tgospa_frames_gap_total',
-  'tgospa_frames_rejected_total',
-  'tgospa_objects_skipped_total',
-  'tgospa_frames_judged_total',
-  'tgospa_solves_total',
-  'tgospa_solves_uncertified_total',
-  'tgospa_audits_total',
-  'tgospa_audit_disagreements_total',
-];
-const OWNED = METRICS.filter(({ name, labels }) => labels.includes('stream') && !OF_PROCESSES.includes(name)).map(
-  ({ name }) => name,
-);
+const OF_STREAMS = METRICS.filter(({ labels }) => labels.includes('stream'));
+const namesOf = (metrics: typeof METRICS) => metrics.map(({ name }) => name);
+/** Counted by each process for itself, not part of the state of a stream. */
+const OF_PROCESSES = namesOf(OF_STREAMS.filter(({ ofProcess }) => ofProcess));
+const OWNED = namesOf(OF_STREAMS.filter(({ ofProcess }) => !ofProcess));
 
 const together = (name: string) => `cluster:${name}:max`;
 /** A metric of ours, and no record that is named after it. */

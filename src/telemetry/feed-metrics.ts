@@ -30,6 +30,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_feed_frames_total',
     type: 'counter',
+    ofProcess: true,
     labels: FEED,
     help: 'Frames accepted from a feed since the process started; the label tracker is empty for an unnamed reference.',
     read: perFeed((m) => m.frames),
@@ -37,6 +38,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_feed_objects_total',
     type: 'counter',
+    ofProcess: true,
     labels: FEED,
     help: 'Objects in the frames accepted from a feed.',
     read: perFeed((m) => m.objects),
@@ -58,6 +60,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_frames_late_total',
     type: 'counter',
+    ofProcess: true,
     labels: FEED,
     help: 'Frames that arrived after their step had closed.',
     read: perFeed((m) => m.late),
@@ -65,6 +68,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_frames_duplicate_total',
     type: 'counter',
+    ofProcess: true,
     labels: FEED,
     help: 'Frames that arrived twice: their sequence number was already stored, or the feed had already delivered that step.',
     read: perFeed((m) => m.duplicates),
@@ -72,6 +76,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_frames_missing_total',
     type: 'counter',
+    ofProcess: true,
     labels: FEED,
     help: 'Steps that closed without data from the feed.',
     read: perFeed((m) => m.missing),
@@ -79,6 +84,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_frames_gap_total',
     type: 'counter',
+    ofProcess: true,
     labels: FEED,
     help: 'Steps that no feed delivered.',
     read: perFeed((m) => m.gaps),
@@ -86,6 +92,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_frames_rejected_total',
     type: 'counter',
+    ofProcess: true,
     labels: [...FEED, 'reason'],
     help: 'Rejected messages of a feed, by reject code.',
     read: perReason((m) => m.rejected),
@@ -93,6 +100,7 @@ export const FEED_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_objects_skipped_total',
     type: 'counter',
+    ofProcess: true,
     labels: [...FEED, 'reason'],
     help: 'Objects left out of accepted frames because a value is missing or impossible, by the rule they break.',
     read: perReason((m) => m.skipped),

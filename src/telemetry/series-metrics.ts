@@ -247,6 +247,7 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_frames_judged_total',
     type: 'counter',
+    ofProcess: true,
     labels: SERIES,
     help: 'Frames judged since the process started; compare with tgospa_feed_frames_total of the tracker.',
     read: perSeries((m) => m.judged),
@@ -254,6 +255,7 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_solves_total',
     type: 'counter',
+    ofProcess: true,
     labels: SERIES,
     help: 'Window reports since the process started.',
     read: perSeries((m) => m.solves),
@@ -261,6 +263,7 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_solves_uncertified_total',
     type: 'counter',
+    ofProcess: true,
     labels: SERIES,
     help: 'Window reports since the process started whose cost was not proven to within a millionth.',
     read: perSeries((m) => m.uncertified),
@@ -344,6 +347,7 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_audits_total',
     type: 'counter',
+    ofProcess: true,
     labels: SERIES,
     help: 'Windows that were solved a second time by another engine; absent unless evaluation.auditEvery is set.',
     read: perAudit((audit) => audit.checked),
@@ -351,6 +355,7 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_audit_disagreements_total',
     type: 'counter',
+    ofProcess: true,
     labels: SERIES,
     help: 'Audited windows on which the engines disagreed; anything but 0 is a bug in this program.',
     read: perAudit((audit) => audit.disagreements),

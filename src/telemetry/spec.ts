@@ -73,6 +73,8 @@ interface Named {
   name: string;
   labels: string[];
   help: string;
+  /** of a stream, but counted by each process for itself: where several are one evaluator, rates are added up */
+  ofProcess?: true;
 }
 
 /** A metric whose samples are made at each scrape. */
