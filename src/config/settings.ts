@@ -90,7 +90,7 @@ export const settingsShape = (filler: Field, context: Context) => ({
   idleMinutes: filler(
     positive(),
     60,
-    'a stream that receives no frame for this long is retired and its series are removed',
+    'a stream, or one of its trackers, that sends no frame for this long is retired and its series are removed',
     'minutes',
   ),
   picture: filler(
