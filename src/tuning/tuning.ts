@@ -33,7 +33,8 @@ import {
   type TuningWatch,
 } from './pairs.js';
 import { type NamedParams, scoreSamples, type TuningScore } from './profile-scores.js';
-import { explain, inUnit } from './words.js';
+import { warningsOn } from './warnings.js';
+import { explain } from './words.js';
 
 export interface TuningOptions {
   /** `iou` for boxes and `euclidean` for points unless given */
@@ -138,8 +139,6 @@ const STEPS_MIN = 8;
 const STEPS_MAX = 1000;
 const EXPONENT_WORDS = ['admissibleError', 'exponent'] as const;
 const SWITCH_WORDS = ['shortSwitchDistance', 'longSwitchFrames', 'switchPenalty'] as const;
-/** Fewer pairs than this are too few to trust a histogram of them. */
-const PAIRS_MIN = 200;
 /**
  * A cut-off given without a plateau gets this share of it as admissible error, as the published detector profile has
  * it.
@@ -147,8 +146,6 @@ const PAIRS_MIN = 200;
 const ADMISSIBLE_SHARE = 2 / 3;
 /** The largest share of the cut-off that is proposed, the largest that was published: exponent 2.41. */
 export const ADMISSIBLE_SHARE_MAX = 0.75;
-/** A plateau of overlaps that begins beyond this says that right pairs hardly overlap. */
-const COARSE_IOU = 0.6;
 
 /** Proposes parameters for `samples`. Throws one InputError that lists every mistake in options and frames. */
 export function tune(samples: readonly TuningSample[], options: TuningOptions = {}): Tuning {
@@ -168,6 +165,8 @@ export function tune(samples: readonly TuningSample[], options: TuningOptions = 
   const candidate = choice && candidateOf(name, distance, choice, detectors, options, pairs);
   if (scores && candidate) profiles.unshift({ name, params: candidate.params });
   const budgetMs = options.budgetMs ?? TUNING_DEFAULTS.budgetMs;
+  const trackers = pairs.trackers.map((one) => verdictOn(one, options, candidate));
+  const spacing = distance === 'iou' ? null : spacingOf(samples, distance);
   return {
     distance,
     kind: kind ?? 'box',
@@ -182,13 +181,13 @@ export function tune(samples: readonly TuningSample[], options: TuningOptions = 
     },
     candidate,
     alternatives: boundaries ? alternativesOf(boundaries, candidate) : [],
-    trackers: pairs.trackers.map((one) => verdictOn(one, options, candidate)),
+    trackers,
     examples: pairs.examples,
     scores: scores ? scoreSamples(samples, profiles, budgetMs, watch, position) : [],
-    warnings: [
-      ...warningsOn(pairs, boundaries, candidate, options, distance),
-      ...spacingWarning(boundaries, distance, samples),
-    ],
+    warnings: warningsOn(
+      { distance, reach, pairs, boundaries, cutoff: candidate?.params.cutoff, spacing },
+      trackers.flatMap(({ tracker, loose }) => (loose ? tracker : [])),
+    ),
   };
 }
 
@@ -359,62 +358,4 @@ function verdictOn(own: TrackerPairs, options: TuningOptions, candidate: Candida
 function isLoose({ histogram, distances }: TrackerPairs, options: TuningOptions): boolean {
   const { growthShare, distantShare } = { ...TUNING_DEFAULTS, ...options };
   return distances.length > 0 && proposeBoundaries(histogram, { growthShare, distantShare }) === null;
-}
-
-function warningsOn(
-  pairs: Pairs,
-  boundaries: Boundaries | null,
-  candidate: Candidate | null,
-  options: TuningOptions,
-  distance: DistanceName,
-): string[] {
-  const { reach, distances, trackers } = pairs;
-  const warnings: string[] = [];
-  const loose = trackers.filter((one) => isLoose(one, options)).map(({ tracker }) => tracker);
-  if (distances.length === 0 && trackers.some(({ tracks }) => tracks > 0))
-    warnings.push(
-      `No pair at all is closer than ${inUnit(reach, distance)}: check that reference and tracker are of the same sequence, in the same unit and numbering of frames; or raise the reach.`,
-    );
-  else if (distances.length > 0 && distances.length < PAIRS_MIN)
-    warnings.push(`Only ${distances.length} pairs: too few to trust the intervals; add samples.`);
-  for (const { tracker, tracks } of trackers.filter((one) => one.distances.length === 0))
-    if (tracks === 0) warnings.push(`${tracker} has no object in any frame.`);
-    else if (distances.length > 0)
-      warnings.push(`${tracker} has no pair closer than ${inUnit(reach, distance)}: is it of another sequence?`);
-  for (const tracker of loose)
-    warnings.push(
-      `${tracker} is too loose to tell anything: the distances of its pairs do not thin out up to ${inUnit(reach, distance)}, so right pairs cannot be told from wrong ones. Leave it out, or give the plateau.`,
-    );
-  if (boundaries === null && distances.length > 0)
-    warnings.push(
-      'No plateau was found: increments do not fall below the growth share. Add a better tracker, raise the reach, or give the plateau or the cut-off yourself.',
-    );
-  if (boundaries && boundaries.plateauTo >= reach && distance !== 'iou')
-    warnings.push(
-      `The plateau runs up to the reach of ${inUnit(reach, distance)}: raise the reach to see where it ends.`,
-    );
-  if (boundaries && distance === 'iou' && boundaries.plateauFrom > COARSE_IOU)
-    warnings.push(
-      `The plateau begins only at ${inUnit(boundaries.plateauFrom, distance)}: boxes that hardly overlap would be right pairs. Look at the pairs in the report before you trust this, or use a better tracker as sample.`,
-    );
-  const cutoff = candidate?.params.cutoff;
-  if (boundaries && cutoff !== undefined && !(cutoff >= boundaries.plateauFrom && cutoff <= boundaries.plateauTo))
-    warnings.push(
-      `The cut-off of ${inUnit(cutoff, distance)} lies outside the plateau (${inUnit(boundaries.plateauFrom, distance)} to ${inUnit(boundaries.plateauTo, distance)}).`,
-    );
-  return warnings;
-}
-
-/** Pairs farther apart than the truths themselves are, are most likely no pairs: the feeds do not fit together. */
-function spacingWarning(
-  boundaries: Boundaries | null,
-  distance: DistanceName,
-  samples: readonly TuningSample[],
-): string[] {
-  if (!boundaries || distance === 'iou') return [];
-  const spacing = spacingOf(samples, distance);
-  if (spacing === null || boundaries.plateauFrom <= spacing) return [];
-  return [
-    `The plateau begins at ${inUnit(boundaries.plateauFrom, distance)}, but truths are usually only ${inUnit(spacing, distance)} from each other: a track could belong to any of them. Check that both feeds use the same unit and coordinates; otherwise give a smaller cut-off.`,
-  ];
 }

@@ -71,12 +71,12 @@ export function explain(params: Params, surroundings: TuningContext): string[] {
 function pairWords({ distance, cutoff, exponent, missShare = 0.5 }: Params): string[] {
   const admissible = cutoff * 2 ** (-1 / exponent);
   const words = [
-    `A truth and a track ${inUnit(cutoff, distance)} apart or more are never a pair: the truth is missed and the track is false.`,
+    `A truth and a track ${inUnit(cutoff, distance)} apart or more are never paired: the truth is missed and the track is false.`,
     `An estimate up to ${inUnit(admissible, distance)} off is better than none; from there to ${inUnit(cutoff, distance)} it is still a pair, but it costs more than saying nothing would.`,
   ];
   if (missShare !== 0.5)
     words.push(
-      `A miss costs ${digits(missShare / (1 - missShare))} times as much as a false object; which pairs are formed does not depend on that.`,
+      `A miss costs ${digits(missShare / (1 - missShare))} times as much as a false object; this does not affect which pairs are formed.`,
     );
   return words;
 }
@@ -84,7 +84,7 @@ function pairWords({ distance, cutoff, exponent, missShare = 0.5 }: Params): str
 function switchWords(params: Params, { usualError }: TuningContext): string[] {
   const { distance, cutoff, exponent, switchPenalty } = params;
   if (switchPenalty === 0)
-    return ['Identities do not count: every frame is judged on its own, and a track may change its name as it likes.'];
+    return ['Identities do not count: every frame is judged on its own, and changes of identity cost nothing.'];
   const price = switchPenalty ** exponent / (cutoff ** exponent / 2);
   const error = Math.min(usualError, cutoff / 2);
   const lasting = lastingFrames(params, error);
@@ -98,15 +98,13 @@ function switchWords(params: Params, { usualError }: TuningContext): string[] {
   const interim = interimFrames(params, error);
   if (reach > 0)
     words.push(
-      `A change for a single frame, to a track that stands in and back again, counts (as two switches) when the stand-in is closer than ${inUnit(reach, distance)}; farther off, that frame counts as a miss and a false object.`,
+      `A change for a single frame, to a substitute track and back, counts (as two switches) if the substitute is closer than ${inUnit(reach, distance)}; farther off, that frame counts as a miss and a false object.`,
     );
   else
     words.push(
-      `A change there and back, while the first track is away, counts (as two switches) from ${interim} frames on; a shorter one counts as missed and false frames only.`,
+      `A change to another track and back, while the first is absent, counts (as two switches) from ${interim} frames on; a shorter one counts only as missed and false frames.`,
     );
-  words.push(
-    'A gap in a track, after which it continues under the same name, is never a switch: it costs its misses only.',
-  );
+  words.push('A gap in a track that then continues under the same id is never a switch: it costs only its misses.');
   return words;
 }
 
@@ -124,6 +122,6 @@ function windowWords(params: Params, { windowFrames, usualError }: TuningContext
       `Too short a window: at your usual error a switch shows only where ${needed} frames are in view, and the window has ${windowFrames}; use ${needed} or more.`,
     ];
   return [
-    `A window of ${windowFrames} frames can show such switches: it holds the ${needed} frames that one needs${needed <= 2 ? '' : ', half of them on each side'}.`,
+    `A window of ${windowFrames} frames can show such switches: it holds the ${needed} frames needed to see one${needed <= 2 ? '' : ', half of them on each side'}.`,
   ];
 }

@@ -387,10 +387,7 @@ describe('tune', () => {
     it('says when there is no pair, or too few', () => {
       const far = [{ reference: [{ id: 'a', point: [0] }], tracker: [{ id: '1', point: [500] }] }];
       const none = tune([{ tracker: 'elsewhere', frames: far }], { ...noScores, reach: 10 });
-      assert.match(
-        none.warnings[0],
-        /^No pair at all is closer than 10: check that reference and tracker are of the same/,
-      );
+      assert.match(none.warnings[0], /^No pair is closer than 10: check that reference and tracker show the same/);
       assert.equal(none.candidate, null);
       const few = tune([{ tracker: 'short', frames: lineUp([1, 1, 1, 2]) }], noScores);
       assert.match(few.warnings[0], /^Only 4 pairs/);
@@ -399,13 +396,13 @@ describe('tune', () => {
     });
 
     it('says when truths are closer to each other than pairs are', () => {
-      const dense = lineUp(spread(counts, 500)); // truths are 1000 apart, the plateau begins at 3000
+      const dense = lineUp(spread(counts, 500)); // truths are 1000 apart, the plateau starts at 3000
       const { warnings } = tune([{ tracker: 'feet', frames: dense }], {
         ...noScores,
         plateau: [3000, 7000],
         reach: 12_000,
       });
-      assert.match(warnings.at(-1) ?? '', /begins at 3000, but truths are usually only 1000 from each other/);
+      assert.match(warnings.at(-1) ?? '', /starts at 3000, but truths are usually only 1000 apart/);
       assert.deepEqual(tune(samples, options).warnings, []);
     });
 
@@ -418,13 +415,13 @@ describe('tune', () => {
 
     it('says when boxes that hardly overlap would be right pairs', () => {
       const { warnings } = tune(scene, { ...noScores, plateau: [0.65, 0.9] });
-      assert.match(warnings[0], /^The plateau begins only at 0\.65: boxes that hardly overlap/);
+      assert.match(warnings[0], /^The plateau starts only at 0\.65: boxes that hardly overlap/);
     });
 
     it('says when a cut-off lies outside the plateau', () => {
       assert.match(
         tune(samples, { ...options, cutoff: 2 }).warnings[0],
-        /cut-off of 2 lies outside the plateau \(3 to 7\)/,
+        /cut-off of 2 is outside the plateau \(3 to 7\)/,
       );
     });
 

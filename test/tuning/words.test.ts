@@ -95,7 +95,7 @@ describe('the words about parameters', () => {
       const [words] = explain(params, { windowFrames, usualError: 0 }).slice(-1);
       const warning = windowWarning(params, windowFrames);
       if (warning) assert.equal(words, `Too short a window: ${warning}.`);
-      else assert.match(words, /^A window of \d+ frames can show such switches: it holds the 22 frames that one needs/);
+      else assert.match(words, /^A window of \d+ frames can show such switches: it holds the 22 frames needed/);
     }
     assert.ok(windowWarning(params, 21) && !windowWarning(params, 22));
     // with an error, one needs more frames than without

@@ -27,7 +27,7 @@ const GROUPS: OptionGroup[] = [
       reference: {
         value: 'FILE',
         repeat: true,
-        help: 'the feed that is believed, e.g. ground truth; or a folder of sequences (MOTChallenge, KITTI)',
+        help: 'the feed taken as the truth, such as ground truth; or a folder of sequences (MOTChallenge, KITTI)',
       },
       tracker: {
         value: 'FILE',
@@ -35,7 +35,7 @@ const GROUPS: OptionGroup[] = [
         help: 'output of a tracker, or detections, or a folder of them; belongs to the --reference before it',
       },
       ...FILE_OPTIONS,
-      demo: { help: 'look at three simulated trackers in the built-in scene instead of files' },
+      demo: { help: 'use three simulated trackers in a built-in scene instead of files' },
     },
   },
   {
@@ -48,7 +48,7 @@ const GROUPS: OptionGroup[] = [
       },
       reach: {
         value: 'D',
-        help: 'the large cut-off up to which pairs are looked for (default 1 for iou, else ten times the usual distance)',
+        help: 'large cut-off up to which pairs are searched (default 1 for iou, otherwise ten times the usual distance)',
       },
       steps: { value: 'N', help: `steps of the histogram (default ${TUNING_DEFAULTS.steps})` },
     },
@@ -64,28 +64,28 @@ const GROUPS: OptionGroup[] = [
         value: 'S',
         help: `the plateau ends below this share (default ${TUNING_DEFAULTS.distantShare})`,
       },
-      plateau: { value: 'A,B', help: 'the plateau is from A to B, whatever the increments say' },
+      plateau: { value: 'A,B', help: 'set the plateau from A to B, regardless of the increments' },
     },
   },
   {
-    title: 'What is chosen',
+    title: 'What to choose yourself',
     options: {
       cutoff: { value: 'C', help: 'cut-off (default: the middle of the plateau)' },
       'admissible-error': {
         value: 'A',
-        help: 'admissible error (default: the beginning of the plateau, but at least C/2)',
+        help: 'admissible error (default: the start of the plateau, but at least C/2)',
       },
       exponent: { value: 'P', help: 'or the exponent itself (>= 1)' },
       'short-switch-distance': {
         value: 'G',
-        help: 'short changes count: two tracks this close are a switch (G < C; default A/2, for detections no switches)',
+        help: 'short changes count: a change between two tracks this close is a switch (G < C; default A/2; for detections, no switches)',
       },
-      'long-switch-frames': { value: 'N', help: 'only changes that last longer than N frames count' },
-      'switch-penalty': { value: 'S', help: 'or the switch penalty itself; 0: no switches' },
+      'long-switch-frames': { value: 'N', help: 'only changes that last longer than N frames count as switches' },
+      'switch-penalty': { value: 'S', help: 'or the switch penalty itself; 0: switches cost nothing' },
       'miss-share': { value: 'R', help: 'a miss costs R c^p, a false object (1-R) c^p (default 0.5)' },
       window: {
         value: 'T',
-        help: `frames of the sliding window it is meant for (default ${TUNING_DEFAULTS.windowFrames})`,
+        help: `length of the sliding window it is meant for, in frames (default ${TUNING_DEFAULTS.windowFrames})`,
       },
       name: { value: 'NAME', help: `name of the profile (default ${TUNING_DEFAULTS.name})` },
     },
@@ -93,13 +93,13 @@ const GROUPS: OptionGroup[] = [
   {
     title: 'What to print',
     options: {
-      yaml: { value: 'FILE', help: 'write the profile as a section of the configuration; - prints it alone' },
+      yaml: { value: 'FILE', help: 'write the profile as a section of tgospa.yaml; - prints only that' },
       html: { value: 'FILE', help: 'write a report: plots, pairs to look at, scores' },
       json: { help: 'print everything as JSON instead of the summary' },
-      'no-scores': { help: 'do not score the trackers, which takes most of the time' },
+      'no-scores': { help: 'do not score the trackers; scoring takes most of the time' },
       'budget-ms': {
         value: 'MS',
-        help: `time for each score (default ${TUNING_DEFAULTS.budgetMs}); what is not proven by then says so`,
+        help: `time for each score (default ${TUNING_DEFAULTS.budgetMs}); results not proven by then are marked`,
       },
       formats: { help: 'list the formats and their options' },
       help: { help: 'print this text' },
@@ -135,10 +135,10 @@ export function tuneHelp(): string {
     '       tgospa tune --demo',
     ...optionHelp(GROUPS),
     '',
-    'The method: assign every frame on its own at a large cut-off and look at the increments along the distance. Right pairs',
-    'make them grow rapidly; then comes a plateau, in which the cut-off matters little: it belongs there.',
+    'The method: match every frame on its own with a large cut-off, and see how the result grows with the distance. Correct',
+    'pairs make it grow rapidly; then follows a plateau, where the cut-off hardly matters: choose it there.',
     '',
-    'Exit code: 0 done, 1 a file is malformed or nothing can be proposed, 2 wrong options.',
+    'Exit code: 0 success; 1 a file is malformed, or nothing can be proposed; 2 wrong options.',
   ].join('\n');
 }
 

@@ -12,10 +12,10 @@ import { bold, type Column, dim, drawTable, type Screen, wrapText } from '../con
 
 /** What the four intervals are called and mean. */
 export const INTERVAL_WORDS: Record<IntervalName, { title: string; meaning: string }> = {
-  growth: { title: 'rapid growth', meaning: 'right pairs: a cut-off in here would split them' },
-  plateau: { title: 'plateau', meaning: 'the cut-off belongs here, where it matters little' },
-  distant: { title: 'occasional distant', meaning: 'a pair now and then, most likely a wrong one' },
-  none: { title: 'none', meaning: 'no pair at all' },
+  growth: { title: 'rapid growth', meaning: 'correct pairs: a cut-off in here would split them' },
+  plateau: { title: 'plateau', meaning: 'choose the cut-off here, where it hardly matters' },
+  distant: { title: 'occasional distant', meaning: 'few pairs, most of them probably wrong' },
+  none: { title: 'none', meaning: 'no pairs' },
 };
 
 const LINES = 8;
@@ -31,12 +31,12 @@ export function drawSummary(tuning: Tuning, screen: Screen): string {
   const room = Math.min(screen.columns, TEXT_CHARS_MAX);
   const sections = [
     [headline(tuning, screen)],
-    ['Pairs by distance, N(c); the height is the square root of the number', ...drawIncrements(tuning, screen)],
+    ['Pairs by distance, N(c); heights are square roots of the numbers', ...drawIncrements(tuning, screen)],
     drawTable(intervalColumns(tuning), screen),
     drawTable(trackerColumns(tuning), screen),
   ];
   if (warnings.length > 0)
-    sections.push([bold('Beware', screen), ...warnings.flatMap((text) => wrapText(`  ! ${text}`, room, '    '))]);
+    sections.push([bold('Warnings', screen), ...warnings.flatMap((text) => wrapText(`  ! ${text}`, room, '    '))]);
   if (candidate) {
     // these columns need no titles
     sections.push([bold('Proposal', screen), ...drawTable(choiceColumns(tuning, candidate), screen).slice(1)]);
@@ -63,7 +63,7 @@ export function drawSummary(tuning: Tuning, screen: Screen): string {
 
 /** What a gap in the table of scores means. */
 export const NOT_PROVEN =
-  'Where a gap stands instead of yes, the time for that score was up: the number is the best found, and the true cost is at most that share lower. Raise --budget-ms to prove it.';
+  'A gap instead of yes means that time ran out for that score: it is the best found, and the true cost is lower by at most that share. Raise --budget-ms to prove it.';
 
 /** What was looked at, in one line. */
 function headline({ pairs, trackers, kind, distance }: Tuning, screen: Screen): string {
@@ -198,10 +198,10 @@ export function choiceRows(
 }
 
 function originOf(value: number, plateau: Tuning['plateau'], cutoff?: number): string {
-  if (plateau && value === plateau.from) return 'beginning of the plateau';
+  if (plateau && value === plateau.from) return 'start of the plateau';
   if (plateau && value === plateau.to) return 'end of the plateau';
   if (plateau && Math.abs(value - (plateau.from + plateau.to) / 2) < 1e-3 * value) return 'middle of the plateau';
-  if (cutoff !== undefined && value === cutoff / 2) return 'half the cut-off, the smallest there is';
+  if (cutoff !== undefined && value === cutoff / 2) return 'half the cut-off, the smallest possible';
   if (cutoff !== undefined && Math.abs(value - cutoff * ADMISSIBLE_SHARE_MAX) < 1e-3 * value)
     return 'three quarters of the cut-off: the plateau is narrow';
   return 'as given';

@@ -46,12 +46,12 @@ describe('tgospa tune', () => {
       assert.match(out, /^2 trackers: 2,662 pairs of boxes, distance iou$/m);
       assert.match(out, /^ +0 ┤█+/m);
       assert.match(out, /^ +g+p+n+$/m);
-      assert.match(out, /^rapid growth +0 +0\.2\d* +[\d,]+ +\d+ % {2}right pairs/m);
+      assert.match(out, /^rapid growth +0 +0\.2\d* +[\d,]+ +\d+ % {2}correct pairs/m);
       assert.match(out, /^plateau +0\.2/m);
       assert.match(out, /^steady +1,395 +1,374 +1,374/m);
       assert.match(out, /^ {2}cut-off +0\.\d+ {2}middle of the plateau$/m);
-      assert.match(out, /^ {2}admissible error +0\.\d+ {2}beginning of the plateau$/m);
-      assert.match(out, /^ {2}- A truth and a track 0\.\d+ apart or more are never a pair/m);
+      assert.match(out, /^ {2}admissible error +0\.\d+ {2}start of the plateau$/m);
+      assert.match(out, /^ {2}- A truth and a track 0\.\d+ apart or more are never paired/m);
       assert.match(out, /^tuned +1 {2}steady .* yes$/m);
       assert.match(out, /^offline-scene-understanding +1 {2}steady .* yes$/m);
       assert.match(
