@@ -1,6 +1,6 @@
 /** A scene of `tgospa demo`: how it is judged, what is wrong with one of its trackers, and how it is sent. */
 import type { FeedClient } from '../client.js';
-import type { PlantedFault } from '../simulation/walkers.js';
+import type { PlantedFault } from '../simulation/planted-fault.js';
 import type { Pace } from './player.js';
 
 export type DemoFeeds = Record<'reference' | 'good' | 'faulty', FeedClient>;

@@ -35,12 +35,12 @@ export interface WalkerFault extends DemoFault {
 const CYCLE = 5;
 
 export const WALKER_FAULTS: readonly WalkerFault[] = [
-  { round: 1, from: 60, to: 159, what: 'it says nothing at all', apply: () => null },
+  { round: 1, from: 60, to: 159, what: 'it sends nothing at all', apply: () => null },
   {
     round: 2,
     from: 90,
     to: 249,
-    what: 'a shower of clutter: three false boxes a frame',
+    what: 'a burst of clutter: three false boxes per frame',
     apply: (tracks, frame, random) => [
       ...tracks,
       ...Array.from({ length: FALSE_BOXES }, (_, n) => ({ id: `clutter${frame}-${n}`, box: somewhere(random) })),
@@ -50,14 +50,14 @@ export const WALKER_FAULTS: readonly WalkerFault[] = [
     round: 3,
     from: 122,
     to: 300,
-    what: 'walkers 2 and 3 exchange tracks, others break them',
+    what: 'walkers 2 and 3 swap tracks, others get new ones',
     apply: (tracks, frame) => tracks.map((track) => ({ ...track, id: brokenId(track.id, frame) })),
   },
   {
     round: 5,
     from: 90,
     to: 249,
-    what: 'two ghost tracks stand where nobody is',
+    what: 'two ghost tracks where nobody is',
     apply: (tracks, _, random) => [
       ...tracks,
       ...GHOSTS.map(([left, top, ...size], n) => ({

@@ -23,29 +23,37 @@ const { port: DEFAULT_PORT, host: DEFAULT_HOST } = defaultConfig().listen;
 /** One round is 15 or 30 s: long enough to learn what is usual. */
 const DEFAULT_CALM = 1;
 const COLUMNS = 80;
-const SCENES = { crossing: crossingDemo, plaza: plazaDemo, radar: radarDemo };
+/** Every scene, with its usual pace. */
+const SCENES = {
+  crossing: { about: 'seven people in front of a camera', fps: 20, build: crossingDemo },
+  plaza: { about: 'forty of them', fps: 20, build: plazaDemo },
+  radar: { about: 'aircraft with and without transponders, in turns of the antenna', fps: 4, build: radarDemo },
+};
 type SceneName = keyof typeof SCENES;
 const SCENE_NAMES = Object.keys(SCENES) as SceneName[];
-const DEFAULT_FPS: Record<SceneName, number> = { crossing: 20, plaza: 20, radar: 4 };
+const DEFAULT_SCENE = 'crossing';
 
 const OPTIONS: OptionGroup = {
   options: {
     scene: {
       value: 'NAME',
       choices: SCENE_NAMES,
-      help: 'crossing, seven walkers before a camera (default); plaza, forty of them; radar, aircraft with and without transponders',
+      help: `${SCENE_NAMES.map((name) => `${name}: ${SCENES[name].about}`).join('; ')} (default ${DEFAULT_SCENE})`,
     },
-    port: { value: 'PORT', help: `port for everything, ${DEFAULT_PORT} by default; a free one when it is taken` },
+    port: { value: 'PORT', help: `port for everything, ${DEFAULT_PORT} by default; if it is taken, a free one` },
     host: {
       value: 'ADDRESS',
-      help: `address to listen on, ${DEFAULT_HOST} by default; whoever reaches another one may look and send`,
+      help: `address to listen on, ${DEFAULT_HOST} by default; anybody who can reach it may watch and send`,
     },
-    name: { value: 'NAME', help: 'a name it answers to, besides addresses and localhost' },
-    data: { value: 'DIR', help: 'folder to keep the log in; a temporary one unless given' },
-    fps: { value: 'NUMBER', help: 'frames per second, from 1 to 100; 20 by default, 4 turns of the antenna for radar' },
+    name: { value: 'NAME', help: 'host name to answer to, besides addresses and localhost' },
+    data: { value: 'DIR', help: 'folder for the log; a temporary one by default' },
+    fps: {
+      value: 'NUMBER',
+      help: `frames per second, from 1 to 100 (default ${SCENE_NAMES.map((name) => `${name} ${SCENES[name].fps}`).join(', ')})`,
+    },
     calm: {
       value: 'ROUNDS',
-      help: `rounds in which the faulty tracker is good too, so that its usual level is known, ${DEFAULT_CALM} by default`,
+      help: `rounds before the faults begin, to learn what is usual; ${DEFAULT_CALM} by default`,
     },
     help: { help: 'this text' },
   },
@@ -55,7 +63,7 @@ function demoHelp(): string {
   return [
     'Usage: tgospa demo [options]',
     '',
-    'Starts the evaluator and a simulated scene with two trackers, one of them faulty, and runs until stopped (Ctrl-C).',
+    'Starts the evaluator with a simulated scene and two trackers, one of them faulty, and runs until you stop it (Ctrl-C).',
     ...optionHelp([OPTIONS]),
     '',
   ].join('\n');
@@ -96,7 +104,7 @@ function temporaryFolder(): string {
   try {
     return mkdtempSync(join(tmpdir(), 'tgospa-demo-'));
   } catch (cause) {
-    throw new StartError(`no folder can be made in ${tmpdir()}; choose one that can be written with --data`, { cause });
+    throw new StartError(`cannot create a folder in ${tmpdir()}; name one that is writable with --data`, { cause });
   }
 }
 
@@ -106,7 +114,7 @@ async function startSomewhere({ scene, port, host, name }: Job, dir: string, { e
     return await start(scene, port, host, name, dir);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    err.write(`port ${port} is taken, perhaps by another demo or tgospa serve; taking a free one instead\n`);
+    err.write(`port ${port} is taken, perhaps by another tgospa demo or serve; using a free one instead\n`);
     return start(scene, 0, host, name, dir);
   }
 }
@@ -160,11 +168,11 @@ function introduction({ urls }: App, { scene, fps, calm }: Job): string {
     ),
     ...faults.flatMap((fault) => wrapText(`  ${whenOf(fault, unit, calm)}  ${fault.what}`, COLUMNS, ' '.repeat(27))),
     ...(often === 'in one way a round'
-      ? ['Then the faults come again; what recurs becomes usual, and is told less.']
+      ? ['Then the faults repeat; what recurs becomes usual, and is reported less.']
       : []),
     '',
-    'Below: what happens, and in the last line the TGOSPA distance of the last 60',
-    'frames, what they missed and what was false. Ctrl-C stops.',
+    'Below: what happens, and on the last line the TGOSPA distance over the last 60',
+    'frames with the numbers of missed objects and false tracks. Ctrl-C stops.',
     '',
     '',
   ].join('\n');
@@ -178,15 +186,15 @@ function whenOf({ round, from, to }: DemoFault, unit: string, calm: number): str
 function readJob(line: CommandLine): Job {
   const isWhole = (max: number) => (value: number) => Number.isInteger(value) && value >= 0 && value <= max;
   const asked = line.text('scene') as SceneName | undefined;
-  const name = asked && SCENE_NAMES.includes(asked) ? asked : 'crossing';
+  const name = asked && SCENE_NAMES.includes(asked) ? asked : DEFAULT_SCENE;
   const job = {
     port: line.numberWhere('port', DEFAULT_PORT, isWhole(65_535), 'a whole number from 0 to 65535'),
-    fps: line.numberWhere('fps', DEFAULT_FPS[name], (fps) => fps >= 1 && fps <= 100, 'a number from 1 to 100'),
+    fps: line.numberWhere('fps', SCENES[name].fps, (fps) => fps >= 1 && fps <= 100, 'a number from 1 to 100'),
     calm: line.numberWhere('calm', DEFAULT_CALM, isWhole(1000), 'a whole number of rounds from 0 to 1000'),
     host: line.text('host') ?? DEFAULT_HOST,
     name: line.text('name') ?? null,
     data: line.text('data') ?? null,
   };
   line.throwMistakes();
-  return { ...job, scene: SCENES[name]() };
+  return { ...job, scene: SCENES[name].build() };
 }

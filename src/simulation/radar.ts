@@ -4,8 +4,8 @@
  * beyond the radar's range: the reference knows only a part, the tracker sees only a part. Invariant: seeded, so the
  * same on every machine; the faults built in are listed, so that what is found can be compared with them.
  */
-import { type Random, randomFrom } from './random.js';
-import type { PlantedFault } from './walkers.js';
+import type { PlantedFault } from './planted-fault.js';
+import { gaussian, type Random, randomFrom } from './random.js';
 
 /** Where the radar stands, in degrees, how far it sees, and how far around it everybody must have a transponder. */
 export const RADAR = { at: [51.15, -0.19] as [number, number], nearest: 1000, range: 60_000, mandatory: 25_000 };
@@ -168,7 +168,7 @@ function faultsOf(targets: readonly Target[], swapped: readonly string[]): Radar
   );
   const sector = `between ${BLIND.azimuth[0]} and ${BLIND.azimuth[1]} degrees`;
   return [
-    { from: SWAP, to: SWAP, what: `${swapped.join(' and ')} exchange their tracks`, ids: [...swapped] },
+    { from: SWAP, to: SWAP, what: `${swapped.join(' and ')} swap tracks`, ids: [...swapped] },
     { from: BLIND.from, to: BLIND.to, what: `the radar is blind ${sector}`, ids: lost.map(({ id }) => id) },
     {
       from: CLUTTER.from,
@@ -212,7 +212,3 @@ const plot = (id: string, [east, north]: Place): Plot => ({
   id,
   point: [RADAR.at[0] + north * NORTH, RADAR.at[1] + east * EAST],
 });
-
-function gaussian(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
-}

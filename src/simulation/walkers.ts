@@ -1,20 +1,13 @@
 /**
- * The built-in scene: seven walkers cross a 1280 x 720 picture in 300 frames, seen by three simulated trackers with
- * known faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and invents. And a
- * busier one, a plaza with forty walkers, seen by the good tracker only.
+ * Walkers before a camera. The crossing: seven cross a 1280 x 720 picture in 300 frames, seen by three simulated
+ * trackers with known faults. `steady` is good, `loose` draws sloppy boxes, `faulty` misses, swaps, fragments and
+ * invents. The plaza is busier: forty walkers, seen by the good tracker only.
  * Invariant: seeded, so the same frames on every machine; the faults built in are listed, so that what is found can be
  * compared with them.
  */
 import type { Box, Frame, Obj } from '../metric/evaluation.js';
-import { type Random, randomFrom } from './random.js';
-
-/** One fault put into the scene on purpose. */
-export interface PlantedFault {
-  /** first and last frame, 1-based */
-  from: number;
-  to: number;
-  what: string;
-}
+import type { PlantedFault } from './planted-fault.js';
+import { gaussian, type Random, randomFrom } from './random.js';
 
 /** What three trackers make of the same walkers; the reference is the same in the frames of each. */
 export interface SimulatedScene {
@@ -51,14 +44,14 @@ const WALKERS: Walker[] = [
 
 const FAULTS: PlantedFault[] = [
   { from: 80, to: 104, what: 'walker 1 is lost for 25 frames' },
-  { from: 122, to: 122, what: 'walkers 2 and 3 meet and exchange their tracks' },
-  { from: 150, to: 189, what: 'a ghost track stands where nobody is' },
+  { from: 122, to: 122, what: 'walkers 2 and 3 meet and swap tracks' },
+  { from: 150, to: 189, what: 'a ghost track appears where nobody is' },
   { from: 170, to: 170, what: "walker 4's track breaks and continues under a new id" },
-  { from: 230, to: 230, what: "walker 4's track breaks once more" },
+  { from: 230, to: 230, what: "walker 4's track breaks again" },
   { from: 240, to: 279, what: 'a burst of clutter: single false boxes' },
 ];
 
-/** The scene, built anew. */
+/** The crossing, built anew. */
 export function crossingScene(seed = 7): SimulatedScene {
   return {
     name: 'crossing',
@@ -67,7 +60,7 @@ export function crossingScene(seed = 7): SimulatedScene {
       {
         name: 'loose',
         frames: framesOf(loose(randomFrom(seed + 1))),
-        faults: [{ from: 1, to: FRAMES, what: 'boxes are sloppy, identities right' }],
+        faults: [{ from: 1, to: FRAMES, what: 'boxes are imprecise, identities are right' }],
       },
       { name: 'faulty', frames: framesOf(faulty(randomFrom(seed + 2))), faults: FAULTS },
     ],
@@ -149,8 +142,4 @@ function shaken([left, top, width, height]: Box, share: number, random: Random):
 
 function clutter(random: Random): Box {
   return [random() * (WIDTH - 80), random() * (HEIGHT - 180), 40 + random() * 40, 90 + random() * 90];
-}
-
-function gaussian(random: Random): number {
-  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }

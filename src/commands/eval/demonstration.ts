@@ -1,6 +1,6 @@
 /** `tgospa eval --demo`: the built-in scene judged and drawn, beside the faults that were put into it. */
 
-import type { PlantedFault } from '../../simulation/walkers.js';
+import type { PlantedFault } from '../../simulation/planted-fault.js';
 import { type Console, write } from '../console/console.js';
 import type { Progress } from '../console/progress.js';
 import { wrapText } from '../console/table.js';
@@ -28,15 +28,15 @@ export async function runDemonstration(
     wrapText(INTRODUCTION, room, '').join('\n'),
     ...job.profiles.map((one) => rankingOf(one, evaluations, screen)),
     drawSeries(faulty, profile, WINDOW_FRAMES, series, screen),
-    [`What was built into ${faulty.name}, to compare:`, ...faulty.faults.map(faultLine)].join('\n'),
+    [`The faults that were built into ${faulty.name}, for comparison:`, ...faulty.faults.map(faultLine)].join('\n'),
     NEXT_STEPS.join('\n'),
   ];
   await write(console.out, `${sections.join('\n\n')}\n`);
 }
 
 const INTRODUCTION =
-  'The built-in scene: seven people cross a picture in 300 frames, watched by three simulated trackers. TGOSPA gives each ' +
-  'one distance to the truth, the smaller the better, and splits its cost exactly into localization, missed, false and switch.';
+  'The built-in scene: seven people cross a picture in 300 frames, followed by three simulated trackers. TGOSPA gives each ' +
+  'its distance from the truth (smaller is better) and splits the cost exactly into localization, missed, false and switch.';
 const NEXT_STEPS = [
   'Continue with your own files in MOTChallenge format:',
   '  npx tgospa eval --reference gt.txt --tracker a.txt --tracker b.txt',

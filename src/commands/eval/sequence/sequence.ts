@@ -3,7 +3,8 @@
 import type { Evaluation, Frame } from '../../../metric/evaluation.js';
 import type { PerformanceNumbers } from '../../../performance/performance.js';
 import type { Totals } from '../../../scores/totals.js';
-import { crossingScene, type PlantedFault } from '../../../simulation/walkers.js';
+import type { PlantedFault } from '../../../simulation/planted-fault.js';
+import { crossingScene } from '../../../simulation/walkers.js';
 import { type SavedMoment, windowFramesOf } from '../../../wire/moment.js';
 import { shortNames } from '../../files/names.js';
 import { type Beside, type PairFrames, PairReader, type PairReading } from '../../files/pair-reader.js';
