@@ -20,7 +20,7 @@ const OPTIONS: OptionGroup = {
 const CHECK_HELP = [
   'Usage: tgospa check [options]',
   '',
-  'Checks a data folder for damage and says what is lost. Changes nothing: it works on a copy.',
+  'Checks a data folder for damage and says what is lost. It works on a copy and changes nothing.',
   ...optionHelp([OPTIONS]),
   '',
 ].join('\n');
@@ -28,7 +28,7 @@ const CHECK_HELP = [
 const REPAIR_HELP = [
   'Usage: tgospa repair [options]',
   '',
-  'Builds the store of a data folder anew from everything in it that is sound, and says what is lost. The old store stays',
+  'Rebuilds the store of a data folder from everything in it that is intact, and says what is lost. The old store is kept',
   'in a folder damaged-<time> beside it.',
   ...optionHelp([OPTIONS]),
   '',

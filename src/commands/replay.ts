@@ -15,7 +15,7 @@ import { type Console, stopSignal, write, writeNotes } from './console/console.j
 import { whole } from './console/numbers.js';
 import { CommandLine, type OptionGroup, optionHelp } from './console/options.js';
 import { Progress } from './console/progress.js';
-import { DEFAULT_FORMAT, type FileFormats, FORMAT_OPTIONS, readFormats } from './files/formats.js';
+import { type FileFormats, FORMAT_OPTIONS, readFormats } from './files/formats.js';
 import { MOMENT_FILE, readMomentFile } from './files/moments.js';
 import { shortNames } from './files/names.js';
 import { readRecordings } from './files/recordings.js';
@@ -33,26 +33,25 @@ const NAME_CHARS_MAX = 64;
 
 const OPTIONS: OptionGroup = {
   options: {
-    reference: { value: 'FILE', help: 'ground truth, or another tracker that is believed' },
+    reference: { value: 'FILE', help: 'ground truth, or another tracker to take as the truth' },
     tracker: { value: 'FILE', repeat: true, help: 'output of a tracker' },
     ...FORMAT_OPTIONS,
-    format: {
-      value: 'NAME',
-      help: `format of all files, ${DEFAULT_FORMAT} by default; tgospa eval --formats lists them`,
-    },
-    url: { value: 'URL', help: `evaluator, ${DEFAULT_URL} by default` },
+    url: { value: 'URL', help: `address of the evaluator, ${DEFAULT_URL} by default` },
     stream: {
       value: 'NAME',
-      help: 'stream to send to; named after the reference file, or after the stream and frame of a moment, unless given',
+      help: 'stream to send to; by default named after the reference file, or after the stream and frame of a moment',
     },
-    fps: { value: 'NUMBER|max', help: `frames per second, ${DEFAULT_FPS} by default; max: as fast as they are stored` },
-    loop: { help: 'begin again at the end, with new ids, until stopped' },
+    fps: {
+      value: 'NUMBER|max',
+      help: `frames per second, ${DEFAULT_FPS} by default; max: as fast as they can be stored`,
+    },
+    loop: { help: 'start over at the end, with new ids, until stopped' },
     profile: { value: 'NAME', repeat: true, help: 'judge under this profile of the evaluator' },
     patience: {
       value: 'SECONDS',
-      help: `how long the evaluator waits for a feed that is cut off, ${DEFAULT_PATIENCE_SECONDS} by default; 0 leaves that to the settings of the stream`,
+      help: `how long the evaluator waits for a feed that loses its connection, ${DEFAULT_PATIENCE_SECONDS} by default; 0: as the settings of the stream say`,
     },
-    'all-rows': { help: 'send every row of a MOTChallenge reference, whatever its flag and class' },
+    'all-rows': { help: 'send every row of a MOTChallenge reference, regardless of its flag and class' },
     help: { help: 'this text' },
   },
 };
@@ -62,10 +61,10 @@ function replayHelp(): string {
     'Usage: tgospa replay --reference FILE --tracker FILE [--tracker FILE ...] [options]',
     '       tgospa replay FILE.moment.json [options]',
     '',
-    'Sends recorded files, or a moment that the page saved, to a running evaluator (tgospa serve), as real clients would.',
+    'Sends recorded files, or a moment saved on the page, to a running evaluator (tgospa serve), as real clients would.',
     ...optionHelp([OPTIONS]),
     '',
-    'A token is taken from the environment variable TGOSPA_TOKEN.',
+    'The token, if there is one, is taken from the environment variable TGOSPA_TOKEN.',
     '',
   ].join('\n');
 }
@@ -190,7 +189,8 @@ class Replay {
     });
     client.on('reconnecting', ({ attempt, code, reason }) => {
       // the first attempts fail within a second; then somebody should know
-      if (attempt === 3) this.console.err.write(`${label}: no connection to ${url} (${code} ${reason}); trying on\n`);
+      if (attempt === 3)
+        this.console.err.write(`${label}: no connection to ${url} (${code} ${reason}); still trying\n`);
     });
     return client;
   }
@@ -244,7 +244,7 @@ class Replay {
       message,
     }));
     const more = this.#rejectCount - problems.length;
-    if (more > 0) problems.push({ path: this.job.stream, value: more, message: 'as many more were refused' });
+    if (more > 0) problems.push({ path: this.job.stream, value: more, message: 'more frames were refused' });
     return new InputError(problems);
   }
 

@@ -23,10 +23,10 @@ const { listen, data } = defaultConfig();
 
 const OPTIONS: OptionGroup = {
   options: {
-    config: { value: 'FILE', help: `configuration (default: ${STANDARD_FILE} when it is there, else the defaults)` },
-    port: { value: 'PORT', help: `port for everything, ${listen.port} by default; 0 takes a free one` },
+    config: { value: 'FILE', help: `configuration (default: ${STANDARD_FILE} if it exists, otherwise the defaults)` },
+    port: { value: 'PORT', help: `port for everything, ${listen.port} by default; 0: any free one` },
     host: { value: 'ADDRESS', help: `address to listen on, ${listen.host} by default` },
-    data: { value: 'DIR', help: `folder of the log and the snapshots, ${data.dir} by default` },
+    data: { value: 'DIR', help: `folder for the log and snapshots, ${data.dir} by default` },
     check: { help: 'only check the configuration' },
     'example-config': { help: 'print a configuration with every key, its default and its meaning' },
     help: { help: 'this text' },

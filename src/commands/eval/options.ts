@@ -78,18 +78,20 @@ const GROUPS: OptionGroup[] = [
     options: {
       reference: {
         value: 'PATH',
-        help: 'the feed that is believed: ground truth, or another tracker; a folder of sequences (MOTChallenge, KITTI) is a study',
+        help: 'the feed taken as the truth: ground truth, or another tracker; a folder of sequences (MOTChallenge, KITTI) makes it a study',
       },
       tracker: {
         value: 'PATH',
         repeat: true,
-        help: 'a feed that is judged; in a study a folder with a file per sequence, or of such folders',
+        help: 'a feed to judge; in a study, a folder with one file per sequence, or a folder of such folders',
       },
-      symmetric: { help: 'no feed is believed: compare the feeds given with each other' },
-      annotations: { help: 'with --symmetric: the feeds are annotations, whose rows count by flag and class' },
+      symmetric: { help: 'take no feed as the truth: compare the given feeds with each other' },
+      annotations: {
+        help: 'with --symmetric: the feeds are annotations, so flags and classes decide which rows count',
+      },
       ...FILE_OPTIONS,
       ...CLASS_OPTIONS,
-      demo: { help: 'judge three simulated trackers in the built-in scene instead of files' },
+      demo: { help: 'judge three simulated trackers in a built-in scene instead of files' },
     },
   },
   {
@@ -97,18 +99,18 @@ const GROUPS: OptionGroup[] = [
     options: {
       coverage: {
         value: 'FILE',
-        help: 'JSON: what the reference knows (complete, coverage, transponder), its regions, and regions to ignore',
+        help: 'JSON file: what the reference knows (complete, coverage, transponder), its regions, and regions to ignore',
       },
       'ignore-rules': {
         value: 'NAME',
         choices: RULES,
-        help: 'tracks on what this benchmark sets aside cost the less the closer they are; --preprocess takes them out',
+        help: 'reduce the cost of tracks near objects that this benchmark ignores, the more the closer they are (--preprocess removes them instead)',
       },
     },
   },
-  { title: 'Which moments of both belong together', options: PAIRING_OPTIONS },
+  { title: 'How frames are paired', options: PAIRING_OPTIONS },
   {
-    title: 'How to judge, by a published profile',
+    title: 'How to judge: by a published profile',
     options: {
       profile: {
         value: 'NAME',
@@ -120,19 +122,25 @@ const GROUPS: OptionGroup[] = [
     },
   },
   {
-    title: 'How to judge, by your own parameters instead',
+    title: 'How to judge: by your own parameters instead',
     options: {
       distance: {
         value: 'NAME',
         choices: DISTANCES,
-        help: 'iou (default), hausdorff, wasserstein of boxes; euclidean of points or box centres; geodesic of latitudes and longitudes, in metres',
+        help: 'for boxes iou (default), hausdorff or wasserstein; for points or box centres euclidean; for latitude and longitude geodesic, in metres',
       },
-      cutoff: { value: 'C', help: 'objects this far apart or farther are never a pair' },
+      cutoff: { value: 'C', help: 'objects this far apart or farther are never paired' },
       'admissible-error': { value: 'A', help: 'an error above A is worse than no estimate at all (C/2 <= A < C)' },
       exponent: { value: 'P', help: 'or the exponent itself (>= 1)' },
-      'short-switch-distance': { value: 'G', help: 'short changes count: two tracks this close are a switch (G < C)' },
-      'long-switch-frames': { value: 'N', help: 'only changes that last longer than N frames count' },
-      'switch-penalty': { value: 'S', help: 'or the switch penalty itself; 0: no switches, per-frame GOSPA' },
+      'short-switch-distance': {
+        value: 'G',
+        help: 'short changes count: a change between two tracks this close is a switch (G < C)',
+      },
+      'long-switch-frames': { value: 'N', help: 'only changes that last longer than N frames count as switches' },
+      'switch-penalty': {
+        value: 'S',
+        help: 'or the switch penalty itself; 0: switches cost nothing (per-frame GOSPA)',
+      },
     },
   },
   {
@@ -141,7 +149,7 @@ const GROUPS: OptionGroup[] = [
       solver: {
         value: 'NAME',
         choices: ['auto', 'lp'],
-        help: 'auto: exact (default); lp: the LP metric, by simplex alone',
+        help: 'auto (default): exact; lp: the LP metric, by the simplex method alone',
       },
       exactness: {
         value: 'NAME',
@@ -153,16 +161,22 @@ const GROUPS: OptionGroup[] = [
   {
     title: 'What to print',
     options: {
-      window: { value: 'T', help: 'slide a window of T frames instead: one CSV row per frame' },
-      'per-class': { help: 'a table for every class of the files, or of --classes' },
-      scores: { help: 'HOTA, MOTA, IDF1 and their parts beside it, and where they disagree' },
-      performance: { help: 'PD, SIAP, position error, gaps, latency and bias beside it, from the same assignment' },
-      'frame-rate': { value: 'FPS', help: 'frames in a second, for rates and times of files that have frame numbers' },
-      html: { value: 'FILE', help: 'write a report: tables, cost over time, who follows whom' },
-      csv: { value: 'FILE', help: 'write the results as rows; with --window its series, and print a drawing of them' },
-      events: { value: 'FILE', help: 'write which frames and objects are missed, false or switched, as rows' },
-      threads: { value: 'N', help: 'of a study (default: by the size of the files, at most all cores)' },
-      json: { help: 'print the evaluations as JSON, with every frame and assignment' },
+      window: { value: 'T', help: 'evaluate a sliding window of T frames instead, as one CSV row per frame' },
+      'per-class': { help: 'a table for every class in the files, or in --classes' },
+      scores: { help: 'add HOTA, MOTA, IDF1 and their parts, and say where they disagree with TGOSPA' },
+      performance: { help: 'add PD, SIAP, position error, gaps, latency and bias, from the same assignment' },
+      'frame-rate': {
+        value: 'FPS',
+        help: 'frames per second, for rates and times of files that only have frame numbers',
+      },
+      html: { value: 'FILE', help: 'write a report: tables, cost over time, which track follows which object' },
+      csv: {
+        value: 'FILE',
+        help: 'write the results as rows; with --window, write the series and print a chart of it',
+      },
+      events: { value: 'FILE', help: 'write which objects are missed, false or switched in which frames, as rows' },
+      threads: { value: 'N', help: 'threads for a study (default: by the size of the files, at most one per core)' },
+      json: { help: 'print the results as JSON, with every frame and assignment' },
       formats: { help: 'list the formats and their options' },
       help: { help: 'print this text' },
     },
@@ -182,7 +196,7 @@ const WORDS: Record<string, string> = {
 /** The text of `tgospa eval --help`. */
 export function evalHelp(): string {
   const lines = [
-    'tgospa eval: ranks trackers by their TGOSPA distance to a reference and says where it comes from.',
+    'tgospa eval: ranks trackers by TGOSPA distance from a reference, and shows where it comes from.',
     '',
     'Usage: tgospa eval --reference gt.txt --tracker a.txt [--tracker b.txt ...] [options]',
     '       tgospa eval --reference MOT17/train --tracker results [--html FILE] [options]',
@@ -191,7 +205,7 @@ export function evalHelp(): string {
     '       tgospa eval FILE.moment.json',
   ];
   lines.push(...optionHelp(GROUPS));
-  lines.push('', 'Exit code: 0 done, 1 a file could not be read or is malformed, 2 wrong options.');
+  lines.push('', 'Exit code: 0 success; 1 a file cannot be read or is malformed; 2 wrong options.');
   return lines.join('\n');
 }
 
@@ -302,7 +316,7 @@ function readWhole(line: CommandLine, name: string, unit: string): number {
 function readMomentOf(line: CommandLine): SavedMoment | null {
   const [file, ...more] = line.files;
   if (file === undefined) return null;
-  if (more.length > 0) line.wrong('one moment is judged at a time; name one file');
+  if (more.length > 0) line.wrong('only one moment can be judged at a time; name one file');
   for (const name of [
     'demo',
     'reference',

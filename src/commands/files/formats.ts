@@ -21,10 +21,10 @@ export const DEFAULT_FORMAT = 'motchallenge';
 
 /** The options on formats that commands with files share. */
 export const FORMAT_OPTIONS = {
-  format: { value: 'NAME', help: 'format of all files, where it is not to be told from them; --formats lists them' },
+  format: { value: 'NAME', help: 'format of all files; recognised by default; tgospa eval --formats lists them' },
   option: { value: 'KEY=VALUE', repeat: true, help: 'an option of the format, such as frameOffset=-1' },
-  'reference-format': { value: 'NAME', help: 'format of the reference, when it differs' },
-  'reference-option': { value: 'KEY=VALUE', repeat: true, help: 'an option for the reference alone' },
+  'reference-format': { value: 'NAME', help: 'format of the reference, if it differs' },
+  'reference-option': { value: 'KEY=VALUE', repeat: true, help: 'an option for the reference only' },
 } as const satisfies Record<string, Option>;
 
 /** Options on how trackers are read, and on which rows count. */
@@ -32,7 +32,7 @@ const JUDGING_OPTIONS = {
   'tracker-option': {
     value: 'KEY=VALUE',
     repeat: true,
-    help: 'an option for the tracker named before it; before the first --tracker for all of them',
+    help: 'an option for the tracker named before it; before the first --tracker, for all of them',
   },
   box: {
     value: 'ORDER',
@@ -40,12 +40,12 @@ const JUDGING_OPTIONS = {
     choices: BOX_ORDERS,
     help: `the same as --tracker-option box=ORDER: ${BOX_ORDERS.join(', ')}`,
   },
-  classes: { value: 'LIST', help: 'only these classes count, e.g. 1,7 or car,bus (MOTChallenge: 1, unless given)' },
-  'all-rows': { help: 'MOTChallenge: count all reference rows, whatever their flag and class' },
+  classes: { value: 'LIST', help: 'only these classes count, such as 1,7 or car,bus (MOTChallenge: 1 by default)' },
+  'all-rows': { help: 'MOTChallenge: count all reference rows, regardless of flag and class' },
   preprocess: {
     value: 'RULES',
     choices: RULES,
-    help: `first take out tracks that are not judged, as the benchmark does: ${RULES.join(', ')} (motchallenge: MOT16, MOT17)`,
+    help: `first remove tracks that are not judged, as the benchmark does: ${RULES.join(', ')} (motchallenge: MOT16, MOT17)`,
   },
 } as const satisfies Record<string, Option>;
 

@@ -73,7 +73,7 @@ export const CLASS_OPTIONS = {
   'class-map': {
     value: 'THEIRS=OURS',
     repeat: true,
-    help: 'a class of trackers is what the reference calls OURS; several may become one',
+    help: 'rename a class of the trackers to what the reference calls it; several may map to one',
   },
 } as const satisfies Record<string, Option>;
 

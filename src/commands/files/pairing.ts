@@ -42,27 +42,30 @@ export const EXACT_PAIRING: PairingRules = {
 };
 
 export const PAIRING_OPTIONS = {
-  'tolerance-ms': { value: 'N', help: 'by time: parts this close are the same moment (default 20)' },
+  'tolerance-ms': { value: 'N', help: 'by time: frames this close are the same moment (default 20)' },
   'between-references': {
     value: 'HOW',
     choices: ['exact', 'hold', 'linear'],
-    help: 'between two parts of the reference: exact, nothing is there (default); hold the last; linear, interpolate',
+    help: 'between two frames of the reference: exact (default), nothing is there; hold, repeat the last; linear, interpolate',
   },
   'between-tracks': {
     value: 'HOW',
     choices: ['exact', 'hold', 'linear'],
-    help: 'the same for trackers, which may publish on change or every n-th frame',
+    help: 'the same for trackers, which may publish only changes or every n-th frame',
   },
-  'hold-max-ms': { value: 'N', help: 'by time: longest time for which a part is held or interpolated (default 1000)' },
-  'hold-max-frames': { value: 'N', help: 'by frame number: likewise (default 30)' },
-  'annotated-only': { help: 'judge only moments of which the reference has a part; the others are left out' },
+  'hold-max-ms': { value: 'N', help: 'by time: longest time for which a frame is held or interpolated (default 1000)' },
+  'hold-max-frames': {
+    value: 'N',
+    help: 'by frame number: most frames for which one is held or interpolated (default 30)',
+  },
+  'annotated-only': { help: 'judge only moments for which the reference has a frame' },
   'greatest-gap-ms': {
     value: 'N',
-    help: 'reports: between two that are farther apart an object is not judged (default 60000)',
+    help: 'reports: an object is not judged between two that are farther apart (default 60000)',
   },
   'grid-ms': {
     value: 'N',
-    help: 'both files are reports: time between two steps (default: the median of the slower file)',
+    help: 'if both files are reports: time between two steps (default: the median of the slower file)',
   },
 } as const satisfies Record<string, Option>;
 

@@ -33,18 +33,18 @@ const OPTIONS: OptionGroup = {
   options: {
     stream: { value: 'NAME', help: 'the stream' },
     data: { value: 'DIR', help: `data folder of a stopped evaluator, or a copy of one (default: ${data.dir})` },
-    from: { value: 'TIME', help: 'what arrived before is left out: 2026-05-01T12:00:00Z, or epoch seconds' },
-    to: { value: 'TIME', help: 'what arrived later is left out' },
-    reference: { value: 'FILE', help: 'truth that came late; it takes the place of the reference that was stored' },
+    from: { value: 'TIME', help: 'leave out what arrived earlier: 2026-05-01T12:00:00Z, or epoch seconds' },
+    to: { value: 'TIME', help: 'leave out what arrived later' },
+    reference: { value: 'FILE', help: 'ground truth that arrived late; it replaces the stored reference' },
     ...FORMAT_OPTIONS,
-    config: { value: 'FILE', help: 'settings, profiles and coverage of this file, instead of those of then' },
+    config: { value: 'FILE', help: 'use the settings, profiles and coverage of this file instead of the stored ones' },
     profile: { value: 'NAME', repeat: true, help: 'judge under this profile: a preset, or one of --config' },
     openmetrics: {
       value: 'FILE',
-      help: 'what Prometheus would have scraped, for promtool tsdb create-blocks-from openmetrics',
+      help: 'write what Prometheus would have scraped, for promtool tsdb create-blocks-from openmetrics',
     },
-    every: { value: 'SECONDS', help: `time between two samples of --openmetrics, ${EVERY_S} by default` },
-    [LABEL]: { value: 'NAME', help: `value of the label ${LABEL} of these samples, rejudged by default` },
+    every: { value: 'SECONDS', help: `time between two samples in --openmetrics, ${EVERY_S} by default` },
+    [LABEL]: { value: 'NAME', help: `value of the label ${LABEL} on these samples, rejudged by default` },
     json: { help: 'print JSON' },
     help: { help: 'this text' },
   },
@@ -53,8 +53,8 @@ const OPTIONS: OptionGroup = {
 const HELP = [
   'Usage: tgospa rejudge --stream NAME [--reference FILE] [options]',
   '',
-  'Judges what an evaluator has stored once more: against truth that came late, or under other settings. Live counters',
-  'stay as they are.',
+  'Judges what an evaluator has stored again: against ground truth that arrived late, or with other settings. Live counters',
+  'do not change.',
   ...optionHelp([OPTIONS]),
   '',
 ].join('\n');
@@ -80,7 +80,7 @@ export async function runRejudge(args: string[], console: Console): Promise<numb
   const everyS = line.numberWhere('every', EVERY_S, (value) => value > 0, 'a number of seconds above 0');
   const job = await readJob(line, console);
   if (!hasStore(job.dir))
-    throw new InputError([{ path: job.dir, value: 'no store', message: 'is no data folder; name one with --data' }]);
+    throw new InputError([{ path: job.dir, value: 'no store', message: 'is not a data folder; name one with --data' }]);
   if (await isInUse(job.dir)) {
     console.out.write(`${job.dir} is in use by a running evaluator; stop it, or name a copy of the folder\n`);
     return 2;
