@@ -1,7 +1,8 @@
 /** Events in words: who, when, how much; also as CSV. */
 import type { SeriesId } from '../wire/series-key.js';
 import type { EventMessage } from './data/api.js';
-import { brief, count, seriesLink } from './kit/format.js';
+import { seriesLink } from './kit/addresses.js';
+import { brief, count } from './kit/format.js';
 
 /** Groups of events people filter by. */
 export const KINDS = ['switch', 'spike', 'incident', 'finding', 'silence', 'rejected', 'other'] as const;

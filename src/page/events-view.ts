@@ -4,8 +4,9 @@
 import type { EventMessage } from './data/api.js';
 import type { Board } from './data/board.js';
 import { csvOf, KINDS, kindOf, linkOf, sentenceOf } from './event-words.js';
+import type { Route } from './kit/addresses.js';
 import { download, h, setText } from './kit/dom.js';
-import { clock, type Route } from './kit/format.js';
+import { clock } from './kit/format.js';
 
 const REDRAW_MS = 500;
 

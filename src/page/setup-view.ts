@@ -6,8 +6,9 @@
 import type { Finding } from '../wire/findings.js';
 import type { EventMessage, FeedSummary, StreamSummary } from './data/api.js';
 import type { Board } from './data/board.js';
+import type { Route } from './kit/addresses.js';
 import { h, setText } from './kit/dom.js';
-import { duration, type Route } from './kit/format.js';
+import { duration } from './kit/format.js';
 
 const REDRAW_MS = 1000;
 const STREAMS_MAX = 50;

@@ -5,8 +5,9 @@
 import type { SeriesId } from '../../wire/series-key.js';
 import { ApiError, type IncidentState, postIncident, type RateState } from '../data/api.js';
 import type { Board } from '../data/board.js';
+import { seriesLink } from '../kit/addresses.js';
 import { h, setText } from '../kit/dom.js';
-import { brief, clock, count, duration, keyOf, seriesLink } from '../kit/format.js';
+import { brief, clock, count, duration, keyOf } from '../kit/format.js';
 
 const MUTES: Array<[text: string, minutes: number]> = [
   ['15 min', 15],

@@ -4,8 +4,8 @@
  */
 import type { Board, BoardSeries } from '../data/board.js';
 import { HEALTH, HEALTH_ORDER, type Health, type HealthVerdict } from '../data/health.js';
+import type { Route } from '../kit/addresses.js';
 import { h, setText } from '../kit/dom.js';
-import type { Route } from '../kit/format.js';
 import { COLUMNS, SeriesRow, saying } from './series-row.js';
 
 const REDRAW_MS = 250;

@@ -5,8 +5,9 @@ import { stackBar } from '../controls/what-if.js';
 import type { RateState } from '../data/api.js';
 import type { Board, BoardSeries } from '../data/board.js';
 import type { HealthVerdict } from '../data/health.js';
+import { seriesLink } from '../kit/addresses.js';
 import { h, setText } from '../kit/dom.js';
-import { brief, duration, number, seriesLink, unitOf } from '../kit/format.js';
+import { brief, duration, number, unitOf } from '../kit/format.js';
 import { theme } from '../kit/theme.js';
 
 const SPARK = { width: 96, height: 22 };
