@@ -11,6 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startApp } from '../src/app.js';
 import { readConfig } from '../src/config/config.js';
+import { type JsonSchema, jsonSchema } from '../src/config/schema.js';
+import { METRICS } from '../src/telemetry/catalogue.js';
 import { createLogger } from '../src/telemetry/logger.js';
 import { metric } from './kit/exposition.js';
 import { UNTIMED_PAIRING } from './kit/settings.js';
@@ -32,6 +34,15 @@ const pages = [
 
 /** Pages whose options are those of the command line. */
 const COMMAND_PAGES = ['README.md', 'src/metric/README.md', 'src/tuning/README.md', 'src/commands/eval/README.md'];
+
+/** Labels of Prometheus, and the package for Python. */
+const NO_METRICS: ReadonlySet<string> = new Set(['tgospa_runbook', 'tgospa_dashboard', 'tgospa_live']);
+
+/** Every key of the configuration, behind those of its sections. */
+const settingsOf = ({ properties = {}, additionalProperties, items, anyOf = [] }: JsonSchema): string[] => [
+  ...Object.entries(properties).flatMap(([key, value]) => [key, ...settingsOf(value).map((rest) => `${key}.${rest}`)]),
+  ...[additionalProperties, items, ...anyOf].flatMap((inner) => (typeof inner === 'object' ? settingsOf(inner) : [])),
+];
 
 const programsOf = (page: string) =>
   [...read(page).matchAll(/^( *)```js\n([\s\S]*?)^ *```/gm)].map(([, , text]) => text);
@@ -85,6 +96,27 @@ describe('the documentation', () => {
     assert.ok(named.length > 50, `only ${named.length} options were found`);
     for (const { page, option } of named)
       assert.ok(known.has(option), `${page} names ${option}, which no command knows`);
+  });
+
+  it('names only metrics and settings that exist', () => {
+    const metrics = METRICS.map(({ name }) => name);
+    const settings = settingsOf(jsonSchema());
+    // changes name what is gone
+    for (const page of pages.filter((page) => page !== 'CHANGELOG.md')) {
+      const text = read(page);
+      for (const [, name] of text.matchAll(/(?<![\w:])(tgospa_[a-z_]*[a-z])\b/g))
+        assert.ok(
+          NO_METRICS.has(name) || metrics.some((metric) => metric === name || metric.startsWith(`${name}_`)),
+          `${page} names the metric ${name}, which does not exist`,
+        );
+      for (const [, section, name] of text.matchAll(
+        /`(limits|evaluation|data|pairing|notify|cluster|reports)(\.\w+)`/g,
+      ))
+        assert.ok(
+          settings.some((setting) => `.${setting}`.endsWith(`.${section}${name}`)),
+          `${page} names the setting ${section}${name}, which does not exist`,
+        );
+    }
   });
 
   it('links to files and sections that exist', () => {
