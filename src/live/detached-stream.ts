@@ -6,9 +6,10 @@
 import type { Stored } from '../store/log-port.js';
 import type { LogRecord } from '../store/record.js';
 import { FeedLedger } from '../stream/feed-ledger.js';
+import { idleAmong } from '../stream/idle.js';
 import type { StreamPlan } from '../stream/plan.js';
 import type { RunningStream, StreamSnapshot } from '../stream/running-stream.js';
-import { type FeedInfo, idleAmong, type StreamInfo } from '../stream/status.js';
+import type { FeedInfo, StreamInfo } from '../stream/status.js';
 import type { Applied } from '../stream/stream-events.js';
 import type { ReportEvent, SpikeEvent } from '../wire/events.js';
 

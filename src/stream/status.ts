@@ -12,7 +12,6 @@ import type { Finding } from '../wire/findings.js';
 import type { OpenIncident } from '../wire/incidents.js';
 import type { Shape } from '../wire/objects.js';
 import type { SeriesId } from '../wire/series-key.js';
-import type { StreamPlan } from './plan.js';
 import type { RetainedFrame, SeriesInfo } from './series.js';
 
 export interface FeedInfo {
@@ -62,22 +61,4 @@ export interface WindowView extends SeriesId, FrameMark {
   settled: Report['settled'];
   lifetime: Report['lifetime'];
   frames: RetainedFrame[];
-}
-
-/** A feed, and since when nothing was heard of it: epoch milliseconds, time away not counted. */
-export interface QuietFeed {
-  role: Role;
-  tracker: string | null;
-  quietMs: number;
-}
-
-/** What has been idle for too long: a tracker by name, null for the whole stream, undefined for nothing. */
-export function idleAmong(
-  feeds: readonly QuietFeed[],
-  { settings }: StreamPlan,
-  nowMs: number,
-): string | null | undefined {
-  const oldest = nowMs - settings.idleMinutes * 60_000;
-  if (feeds.every((feed) => feed.quietMs < oldest)) return null;
-  return feeds.find((feed) => feed.role === 'tracker' && feed.quietMs < oldest)?.tracker ?? undefined;
 }

@@ -21,13 +21,14 @@ import { seriesKey } from '../wire/series-key.js';
 import { Allowance, type AllowanceState } from './allowance.js';
 import { type CompanionStates, Companions } from './companions.js';
 import { FeedLedger, type FeedState } from './feed-ledger.js';
+import { idleAmong } from './idle.js';
 import { Judging } from './judging.js';
 import { Pairing, type PairingState } from './pairing/pairing.js';
 import type { Outcome, Step, UntakenReports } from './pairing/step.js';
 import { admitted, isGeodetic, keepsWindow, type StreamPlan, sceneOf, windowParams } from './plan.js';
 import type { RunningStream, StreamSnapshot } from './running-stream.js';
 import { type Pushed, Series, type SeriesState, type Unjudged } from './series.js';
-import { type FeedInfo, idleAmong, type StreamInfo, type WindowView } from './status.js';
+import type { FeedInfo, StreamInfo, WindowView } from './status.js';
 import { type Applied, StreamEvents, type StreamEventsState } from './stream-events.js';
 import { Findings, type FindingsState } from './wiring/findings.js';
 

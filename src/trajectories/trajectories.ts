@@ -6,6 +6,7 @@
  *
  * Bounded: by the number of objects, reports of each, and names of those that are gone. State is plain JSON.
  */
+import type { SkipRule } from '../wire/codes.js';
 import { type FeedPart, NO_OBJECTS, type PackedList, putExtra, type Shape } from '../wire/objects.js';
 import { addInterval, type Intervals, longestInterval, noIntervals, usualInterval } from './intervals.js';
 import { between, beyond, type Motion, onwards } from './motion.js';
@@ -54,12 +55,10 @@ export interface TrajectoriesState {
 }
 
 /** What was not taken of a message, by rule. */
-export interface Untaken {
-  report_repeated: number;
-  report_late: number;
-  report_ahead: number;
-  ids_exceeded: number;
-}
+export type Untaken = Record<
+  Extract<SkipRule, 'report_repeated' | 'report_late' | 'report_ahead' | 'ids_exceeded'>,
+  number
+>;
 
 /** The objects of a side at one moment; `unclear` are those that are there, perhaps, and are not judged. */
 export interface Picture {
