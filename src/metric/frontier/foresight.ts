@@ -1,11 +1,12 @@
 /**
  * What is certain in a frame because of the frames after it, where two come in fresh.
  *
- * Let their pair be close in k frames from this one on without a gap, and earn in each of them g > 0 more than the best
- * other pair of the truth and the best other of the track together. Take any assignment that is left, and hold the pair
- * over those frames instead of what its ends do there. Each frame in which it was not held earns g more. To follow the
- * old assignment from there on costs at most 3 h more (D of frontier.ts), and nothing if the pair was ever held: then
- * giving it up was as dear. So when all g together exceed 3 h, every optimum holds the pair.
+ * Let g be what their pair earns in a frame, nothing where it is not close, less the best other pair of the truth and
+ * the best other of the track. Let the sums of g from this frame on all be above 0 until one exceeds 3 h. Take any
+ * assignment, and hold the pair over those frames instead of what its ends do there. Every frame in which it was not
+ * held earns at least g more. If it was never held, that is more than 3 h, the most it costs to follow the old
+ * assignment from there on (D of frontier.ts). If it was, it is enough to hold it up to then: the frames before earn
+ * more than nothing, and no change costs more. So every optimum holds the pair in this frame.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
@@ -14,7 +15,7 @@ import type { Edge, Trajectory } from '../window/trajectory.js';
 export type FrameOf = (number: number) => FrameRecord;
 
 /** frames that are looked at, and other pairs that either end may have in the window */
-const FRAMES_MAX = 16;
+const FRAMES_MAX = 64;
 const RIVALS_MAX = 8;
 
 /**
@@ -24,16 +25,13 @@ const RIVALS_MAX = 8;
 export function isForegone(edge: Edge, from: number, end: number, frameOf: FrameOf, h: number): boolean {
   const { truth, track } = edge;
   if (truth.edges.length > RIVALS_MAX || track.edges.length > RIVALS_MAX) return false;
-  const first = edge.seek(from);
-  const last = Math.min(edge.size, first + FRAMES_MAX) - 1;
+  const last = Math.min(end - 1, from + FRAMES_MAX - 1, edge.frameAt(edge.size - 1));
   let lead = 0;
-  for (let n = first; n <= last; n++) {
-    const number = edge.frameAt(n);
-    if (number !== from + n - first || number >= end) return false;
+  for (let number = from; number <= last; number++) {
     const frame = frameOf(number);
-    const gain = frame.benefit(edge.pairAt(n)) - bestRival(truth, edge, frame) - bestRival(track, edge, frame);
-    if (gain <= 0) return false;
-    lead += gain;
+    const pair = edge.pairIn(number);
+    lead += (pair >= 0 ? frame.benefit(pair) : 0) - bestRival(truth, edge, frame) - bestRival(track, edge, frame);
+    if (lead <= 0) return false;
     if (lead > 3 * h) return true;
   }
   return false;
