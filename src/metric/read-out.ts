@@ -55,7 +55,8 @@ export function readWindow(solver: Solver): WindowTotals {
   }
   // per-frame matchings, and fractional optima, are not solved in quanta
   if (!contents.framewise && !isFractional(solver)) below += roundingQuanta(solver, halves, cost.total, tallied);
-  below = Math.min(cost.total, below * contents.quantum + (contents.framewise ? framewiseRounding(contents) : 0));
+  const lost = lostDigits(contents);
+  below = Math.min(cost.total, below * contents.quantum + (contents.framewise ? lost : 0));
   // the frames alone are a bound too: a simple one
   if (solver.isThinned) below = Math.max(0, cost.total - solver.leastCost(below));
   else if (counts.open > 0 && above === 0) below = Math.min(below, Math.max(0, cost.total - costAlone(solver)));
@@ -64,7 +65,7 @@ export function readWindow(solver: Solver): WindowTotals {
   if (exact) below = 0;
   else {
     // a difference of two costs is only as good as the greater one
-    below = Math.min(cost.total, below + LAST_DIGITS * cost.total);
+    below = Math.min(cost.total, below + LAST_DIGITS * cost.total + lost);
     counts.pairs += solver.crowdPairs;
     counts.open += solver.crowdPairs;
   }
@@ -171,10 +172,10 @@ function roundingQuanta(solver: Solver, halves: number, cost: number, tallied: b
 }
 
 /**
- * What the best matching of frames alone may gain by what was rounded: nothing to speak of, unless some cost next to
- * nothing alone, and all digits of what they cost are lost beside c^p.
+ * What pairs may cost less than is known of them: nothing to speak of, unless some cost next to nothing alone, and all
+ * digits of what they cost are lost beside c^p. Frames alone are not solved in quanta, and gain nothing else.
  */
-function framewiseRounding(contents: WindowContents): number {
+function lostDigits(contents: WindowContents): number {
   const { unit, prices } = contents;
   const isCheap = Math.min(prices.missed, prices.false) < CHEAP_ALONE * unit;
   let pairs = 0;

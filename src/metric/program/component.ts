@@ -16,6 +16,7 @@ import { ComponentRows, LP_UNIT, type Places } from './component-rows.js';
 import type { Matrix } from './layers.js';
 import { type LpProblem, type LpSolution, weightsValue } from './linear-program.js';
 import { PriceProof } from './price-proof.js';
+import { BASIS_UNKNOWN } from './reduced-program.js';
 import type { Simplex } from './simplex.js';
 import { TieBreak } from './tie-break.js';
 import { ROWS_PER_PIVOT } from './warm-program.js';
@@ -143,7 +144,7 @@ export class Component extends ComponentRows {
   }
 
   /** An optimum is known, up to a gap: chooses the one that is always chosen. */
-  private chooseAmongEqual(gap: number, budget: Budget): void {
+  private chooseAmongEqual(gap: number, budget: Budget, fromNothing = false): void {
     this.engine = 'simplex';
     this.gap = gap;
     if (this.contents.weighted) return;
@@ -151,7 +152,20 @@ export class Component extends ComponentRows {
     const earned = this.earned();
     // what no other assignment comes near to is the optimum, and so is the best of those that do
     if (!hasChoice || this.breakTies(gap, budget)) this.gap = 0;
-    else this.gap = Math.max(0, gap - (this.earned() - earned));
+    else {
+      this.gap = Math.max(0, gap - (this.earned() - earned));
+      if (!fromNothing) this.chooseFromNothing(budget);
+    }
+  }
+
+  /** There are more optima than can be looked through: takes one that does not depend on what was solved before. */
+  private chooseFromNothing(budget: Budget): void {
+    const simplex = this.affordedSimplex(budget);
+    if (simplex === null) return;
+    for (const statuses of [this.cellStatus, this.flowStatus, this.capacityStatus])
+      this.live(statuses).fill(BASIS_UNKNOWN);
+    const optimum = this.optimum(simplex, budget);
+    if (optimum !== null) this.takeOptimum(simplex, optimum, budget, true);
   }
 
   private conclude(engine: EngineName, gap: number): void {
@@ -223,23 +237,32 @@ export class Component extends ComponentRows {
 
   /** Linear program; then branch and bound if its optimum is fractional and exactness is forced. */
   private optimize(budget: Budget): void {
-    const cells = this.edges.length * this.stack.size;
-    const work = PROGRAM_WORK * cells;
-    const simplex = this.context.simplex();
-    const fits = cells <= CELLS_MAX && budget.affords(work + PIVOT_WORK);
-    const optimum = simplex && fits ? this.optimum(simplex, budget, work) : null;
+    const simplex = this.affordedSimplex(budget);
+    const optimum = simplex && this.optimum(simplex, budget);
     if (simplex === null || optimum === null) {
       this.stale = true;
       this.settleForLess();
-    } else if (optimum.integral) {
-      this.take(optimum.weights);
-      this.known = true;
-      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget);
-    } else {
-      this.known = false;
-      if (this.context.fractional === 'report') this.relax(simplex, budget);
-      else this.search(simplex, optimum.weights, budget);
-    }
+    } else this.takeOptimum(simplex, optimum, budget);
+  }
+
+  private takeOptimum(simplex: Simplex, { integral, weights }: LpSolution, budget: Budget, fromNothing = false): void {
+    this.known = integral;
+    if (integral) {
+      this.take(weights);
+      this.chooseAmongEqual(Math.max(0, this.bound() - this.earned()), budget, fromNothing);
+    } else if (this.context.fractional === 'report') this.relax(simplex, budget);
+    else this.search(simplex, weights, budget);
+  }
+
+  /** Work of writing the program down. */
+  private get programWork(): number {
+    return PROGRAM_WORK * this.edges.length * this.stack.size;
+  }
+
+  /** HiGHS, if it is there and the program fits into memory and the budget. */
+  private affordedSimplex(budget: Budget): Simplex | null {
+    const fits = this.edges.length * this.stack.size <= CELLS_MAX;
+    return fits && budget.affords(this.programWork + PIVOT_WORK) ? this.context.simplex() : null;
   }
 
   /** The optimum is fractional: looks for the best assignment among those within the gap, then by branch and bound. */
@@ -286,7 +309,8 @@ export class Component extends ComponentRows {
   }
 
   /** The LP's optimum, or null when there was no time for it. The prices it leaves are those of its proof. */
-  private optimum(simplex: Simplex, budget: Budget, work: number): LpSolution | null {
+  private optimum(simplex: Simplex, budget: Budget): LpSolution | null {
+    const work = this.programWork;
     // under time weights nothing chooses between optima but where the search begins
     const basis = this.contents.weighted
       ? undefined
