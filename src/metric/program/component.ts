@@ -433,8 +433,9 @@ export class Component extends ComponentRows {
     return false;
   }
 
-  /** Takes one assignment, or what is settled for without it. */
+  /** Takes one assignment, or what is settled for without it, whatever was solved before. */
   private takeBetter(problem: LpProblem, weights: Float64Array): void {
+    this.goOn(this.stack.head);
     this.settleForLess();
     const settled = this.partnerWeights();
     this.take(weights);
