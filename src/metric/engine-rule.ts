@@ -31,7 +31,7 @@ const CELL_WORK = 0.2;
  * with every frame.
  */
 const CHEAP = { truthWork: 64, framesOwed: 32 };
-const DEAR = { truthWork: 32, framesOwed: 8 };
+const DEAR = { truthWork: 32, framesOwed: 4 };
 /** what may be owed after a second try, in windows: the frontier has all frames to work again */
 const RETRY_WINDOWS = 0.25;
 
