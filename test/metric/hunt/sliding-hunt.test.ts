@@ -3,6 +3,8 @@
  * dist/test/metric/hunt/sliding-hunt.js`.
  */
 
+import assert from 'node:assert/strict';
+import { evaluate, SlidingWindow } from '../../../src/index.js';
 import { drawn, skipInFastRun } from '../../kit/system/system.js';
 import { slideOf, slidesAsFromScratch } from './sliding-hunt.js';
 
@@ -12,6 +14,8 @@ const WINDOW_MAX = 34;
 const FOUND = [194, 215, 50_029];
 /** a scene in which a pair was handed to the program whose neighbours were none any more since the same push */
 const PARTED = 602;
+/** a scene whose optimum is fractional from this many frames on */
+const FRACTIONAL = { seed: 31_620_011, frames: 347 };
 
 describe('a window under every preset and distance', () => {
   it('says after every push what its frames give from scratch, to the last digit', function () {
@@ -26,6 +30,17 @@ describe('a window under every preset and distance', () => {
 
   it('does so where a pair is given up whose neighbours have just left it', () => {
     slidesAsFromScratch(slideOf(PARTED), 'auto');
+  });
+
+  it('does so of how far a fractional optimum is above the best assignment', function () {
+    skipInFastRun(this);
+    const { frames, params, windowFrames } = slideOf(FRACTIONAL.seed);
+    const held = frames.slice(0, FRACTIONAL.frames);
+    const window = new SlidingWindow({ ...params, windowFrames }, { solver: 'lp' });
+    const gaps = held.map((frame) => window.push(frame).gap);
+    const { gap } = evaluate(held, params, { solver: 'lp' });
+    assert.ok(gap > 0);
+    assert.equal(gaps[gaps.length - 1], gap);
   });
 
   for (const seed of FOUND)
