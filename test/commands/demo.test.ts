@@ -97,7 +97,7 @@ describe('demo', () => {
     const data = join(folder, 'kept');
     try {
       start(['--port', String(port), '--data', data]);
-      await shown(new RegExp(`port ${port} is taken.*taking a free one instead`));
+      await shown(new RegExp(`port ${port} is taken.*using a free one instead`));
       const [, metrics] = await shown(/metrics +(http:\S+)/);
       assert.ok(!metrics.includes(`:${port}/`));
       await shown(/frame \d+ \|/);
