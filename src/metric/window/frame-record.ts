@@ -5,6 +5,7 @@
 import { ExactSum } from './exact-sum.js';
 import type { Kinds, PackedFrame } from './packed-frame.js';
 import { benefitQuanta, roundedOff } from './quanta.js';
+import { firstOf, joined, secondOf } from './short-numbers.js';
 import { aloneOf, power, priceShare, type Tariff, type Units } from './tariff.js';
 import type { Edge, Trajectory } from './trajectory.js';
 
@@ -15,6 +16,9 @@ const zeros: 0[] = [];
  * are flat in memory
  */
 const draft: number[] = [0.5];
+
+/** the ends of a pair in one number: what the index of the truth is multiplied by */
+const ENDS = 2 ** 26;
 
 export type { Kinds, PackedFeed, PackedFrame } from './packed-frame.js';
 
@@ -36,6 +40,24 @@ export interface PairList {
   readonly seen: Int32Array | null;
   /** what the pairs earn */
   readonly earned: number;
+}
+
+/** Puts coordinates into the draft, from a place on, two and two; where it ends, or -1 where one of them is not short. */
+function draftShort(coordinates: ArrayLike<number>, count: number, from: number): number {
+  if (from < 0) return from;
+  let at = from;
+  for (let n = 0; n < count; n += 2) {
+    const both = joined(coordinates[n], n + 1 < count ? coordinates[n + 1] : 0);
+    if (Number.isNaN(both)) return -1;
+    draft[at++] = both;
+  }
+  return at;
+}
+
+/** The same one by one. */
+function draftAll(coordinates: ArrayLike<number>, count: number, from: number): number {
+  for (let n = 0; n < count; n++) draft[from + n] = coordinates[n];
+  return from + count;
 }
 
 /** A frame in the window. Pairs are ordered by truth, then track. */
@@ -67,13 +89,14 @@ export class FrameRecord {
   readonly stride: number;
   /**
    * One piece of memory, because most of what a window holds is here: the coordinates of the truths and of the tracks,
-   * `stride` for each; then of each pair distance^p; then of each pair 1 where it is assigned, or between 0 and 1 in a
-   * fractional optimum; then of each pair the index of its truth in this frame, and of its track; then, in frames in
-   * which some cost less than the full price alone, of each truth and each track the share of the price, and what it
-   * costs alone before it is raised to the exponent. A plain list: a typed array of this size takes longer to make than
-   * to fill, and dies as young.
+   * `stride` for each, two and two where they are short; then of each pair distance^p; then of each pair 1 where it is
+   * assigned, or between 0 and 1 in a fractional optimum; then of each pair the indices of its truth and its track in
+   * this frame; then, in frames in which some cost less than the full price alone, of each truth and each track the
+   * share of the price, and what it costs alone before it is raised to the exponent. A plain list: a typed array of
+   * this size takes longer to make than to fill, and dies as young.
    */
   private readonly values: number[];
+  private readonly isShort: boolean;
   readonly pairCount: number;
   private readonly costAt: number;
   private readonly onAt: number;
@@ -103,19 +126,16 @@ export class FrameRecord {
     const { reference, tracker, stride } = packed;
     this.stride = stride;
     this.pairCount = count;
-    const tracksAt = truths.length * stride;
-    this.costAt = tracksAt + tracks.length * stride;
+    const [ofTruths, ofTracks] = [truths.length * stride, tracks.length * stride];
+    let at = draftShort(tracker.coordinates, ofTracks, draftShort(reference.coordinates, ofTruths, 0));
+    this.isShort = at >= 0;
+    if (at < 0) at = draftAll(tracker.coordinates, ofTracks, draftAll(reference.coordinates, ofTruths, 0));
+    this.costAt = at;
     this.onAt = this.costAt + count;
     this.endsAt = this.onAt + count;
-    let at = 0;
-    for (let n = 0; n < tracksAt; n++) draft[at++] = reference.coordinates[n];
-    for (let n = 0; n < this.costAt - tracksAt; n++) draft[at++] = tracker.coordinates[n];
     for (let pair = 0; pair < count; pair++) draft[at++] = power(distance[pair], tariff.exponent);
     for (let pair = 0; pair < count; pair++) draft[at++] = 0;
-    for (let pair = 0; pair < count; pair++) {
-      draft[at++] = truth[pair];
-      draft[at++] = track[pair];
-    }
+    for (let pair = 0; pair < count; pair++) draft[at++] = truth[pair] * ENDS + track[pair];
     this.truthKinds = reference.kinds ?? null;
     this.trackKinds = tracker.kinds ?? null;
     this.sharesAt = reference.alone || tracker.alone ? at : -1;
@@ -341,11 +361,12 @@ export class FrameRecord {
   }
 
   truthIndex(pair: number): number {
-    return this.values[this.endsAt + 2 * pair];
+    return Math.floor(this.values[this.endsAt + pair] / ENDS);
   }
 
   trackIndex(pair: number): number {
-    return this.values[this.endsAt + 2 * pair + 1];
+    const ends = this.values[this.endsAt + pair];
+    return ends - Math.floor(ends / ENDS) * ENDS;
   }
 
   truthAt(pair: number): Trajectory {
@@ -358,11 +379,23 @@ export class FrameRecord {
 
   /** Copies of the coordinates, `stride` for each object. */
   truthNumbers(): number[] {
-    return this.values.slice(0, this.truths.length * this.stride);
+    return this.places(0, this.truths.length * this.stride);
   }
 
   trackNumbers(): number[] {
-    return this.values.slice(this.truths.length * this.stride, this.costAt);
+    const ofTruths = this.truths.length * this.stride;
+    return this.places(this.isShort ? (ofTruths + 1) >> 1 : ofTruths, this.tracks.length * this.stride);
+  }
+
+  private places(from: number, count: number): number[] {
+    if (!this.isShort) return this.values.slice(from, from + count);
+    const places: number[] = [];
+    for (let at = from; places.length < count; at++) {
+      const both = this.values[at];
+      places.push(firstOf(both));
+      if (places.length < count) places.push(secondOf(both));
+    }
+    return places;
   }
 
   truthCoordinates(): Float64Array {
