@@ -16,7 +16,10 @@ type Column = (typeof COLUMNS)[number];
  */
 export type TrendView = SeriesId & Record<Column, number[]>;
 
-const FIRST_ROOM = 64;
+/** frames that a trend has room for at first, and by which that grows */
+const ROOM = 64;
+/** numbers of a row: whether costs are proven is the sign of their distance */
+const WIDTH = COLUMNS.length - 1;
 
 class Trend implements SeriesEntry {
   #room: number;
@@ -28,35 +31,33 @@ class Trend implements SeriesEntry {
     readonly series: SeriesId,
     readonly framesMax: number,
   ) {
-    this.#room = Math.min(FIRST_ROOM, framesMax);
-    this.#rows = new Float64Array(this.#room * COLUMNS.length);
+    this.#room = Math.min(ROOM, framesMax);
+    this.#rows = new Float64Array(this.#room * WIDTH);
   }
 
   push({ k, receivedMs, report }: ReportEvent): void {
     const { cost, distance, exact } = report;
-    const last =
-      this.#count > 0 ? this.#rows[((this.#count - 1) % this.#room) * COLUMNS.length] : Number.NEGATIVE_INFINITY;
+    const last = this.#count > 0 ? this.#rows[((this.#count - 1) % this.#room) * WIDTH] : Number.NEGATIVE_INFINITY;
     // at its end a series reports its last frame once more; one that starts again has a new trend
     if (k < last) this.#count = 0;
     else if (k === last) this.#count--;
     if (this.#count === this.#room && this.#room < this.framesMax) this.#grow();
     const rows = this.#rows;
-    // in the order of COLUMNS
-    let at = (this.#count % this.#room) * COLUMNS.length;
+    // in the order of COLUMNS, but for the last
+    let at = (this.#count % this.#room) * WIDTH;
     rows[at++] = k;
     rows[at++] = receivedMs;
-    rows[at++] = distance;
+    rows[at++] = exact ? distance : -distance;
     rows[at++] = cost.localization;
     rows[at++] = cost.missed;
     rows[at++] = cost.false;
-    rows[at++] = cost.switch;
-    rows[at] = exact ? 1 : 0;
+    rows[at] = cost.switch;
     this.#count++;
   }
 
   #grow(): void {
-    this.#room = Math.min(this.#room * 2, this.framesMax);
-    const rows = new Float64Array(this.#room * COLUMNS.length);
+    this.#room = Math.min(this.#room + ROOM, this.framesMax);
+    const rows = new Float64Array(this.#room * WIDTH);
     rows.set(this.#rows);
     this.#rows = rows;
   }
@@ -67,8 +68,11 @@ class Trend implements SeriesEntry {
     const stride = Math.max(1, Math.ceil(size / points));
     const view = Object.fromEntries(COLUMNS.map((column) => [column, [] as number[]])) as Record<Column, number[]>;
     for (let row = this.#count - size + ((size - 1) % stride); row < this.#count; row += stride) {
-      const at = (row % this.#room) * COLUMNS.length;
-      for (let c = 0; c < COLUMNS.length; c++) view[COLUMNS[c]].push(this.#rows[at + c]);
+      const at = (row % this.#room) * WIDTH;
+      for (let c = 0; c < WIDTH; c++) view[COLUMNS[c]].push(this.#rows[at + c]);
+      const distance = view.distance.pop()!;
+      view.distance.push(Math.abs(distance));
+      view.exact.push(distance < 0 || Object.is(distance, -0) ? 0 : 1);
     }
     return { ...this.series, ...view };
   }

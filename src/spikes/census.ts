@@ -7,7 +7,7 @@
 import type { Glance } from '../metric/evaluation.js';
 import { type Counts, carry, clearRuns, noCounts } from './count-detector.js';
 import { type Errors, noErrors } from './error-detector.js';
-import { MEAN_SECONDS, OWN_LEVEL, type OwnLevel } from './own-level.js';
+import { MEAN_SECONDS, OWN } from './own-level.js';
 
 /**
  * seconds for which a truth must have been held before its own level means something, over which it is learned, and in
@@ -33,32 +33,41 @@ const LEAST_ERROR_SHARE = 0.01;
 /** half-switches of the frames before, after an interruption */
 const UNKNOWN = -1;
 
-/** What is remembered of a truth. */
-interface Known {
+/**
+ * What is remembered of a truth: numbers in these places, after its own level for the test of small shifts
+ * (own-level.ts). A plain list of fractions, flat in memory, because every truth of every series has one.
+ */
+type Known = number[];
+const KNOWN = {
   /** frame in which it was last there, counted from the first */
-  seen: number;
-  held: boolean;
+  seen: 11,
+  /** 1 or 0 */
+  held: 12,
   /** it was held, or should have been long ago */
-  mature: boolean;
+  mature: 13,
   /** seconds for which it was there before it was found, and for which it has been missed since; 0 while it is held */
-  age: number;
-  run: number;
+  age: 14,
+  run: 15,
   /** runs that it has begun, in so many seconds for which it was held */
-  begins: number;
-  exposed: number;
+  begins: 16,
+  exposed: 17,
   /** log error: its own level, seconds that was learned from, and the last one, with its frame */
-  level: number;
-  weight: number;
-  last: number;
-  lastFrame: number;
+  level: 18,
+  weight: 19,
+  last: 20,
+  lastFrame: 21,
   /** log errors of the batch that is held back, and of the one that is gathered: sums, and seconds */
-  waiting: number;
-  waitingSeconds: number;
-  batch: number;
-  batchSeconds: number;
-  /** for the test of small shifts */
-  own: OwnLevel;
-}
+  waiting: 22,
+  waitingSeconds: 23,
+  batch: 24,
+  batchSeconds: 25,
+} as const;
+const NUMBERS = Object.values(KNOWN);
+const OWN_NUMBERS = Object.values(OWN);
+/** that copies of it are flat, it never held anything but fractions at first */
+const NEWCOMER: Known = [...OWN_NUMBERS, ...NUMBERS].map(() => 0.5);
+NEWCOMER.fill(0);
+NEWCOMER[OWN.shows0] = NEWCOMER[OWN.shows1] = 1;
 
 export interface CensusSettings {
   newcomerSeconds: number;
@@ -146,21 +155,7 @@ export class Census {
   #knownOf(id: string): Known {
     let known = this.#known.get(id);
     if (known) return known;
-    known = {
-      seen: 0,
-      held: false,
-      mature: false,
-      age: 0,
-      run: 0,
-      begins: 0,
-      exposed: 0,
-      level: 0,
-      weight: 0,
-      last: 0,
-      lastFrame: 0,
-      ...NO_BATCH,
-      own: { ...OWN_LEVEL },
-    };
+    known = NEWCOMER.slice();
     this.#known.set(id, known);
     return known;
   }
@@ -175,29 +170,29 @@ export class Census {
     counts.objects = this.truths;
     for (const id of missed) {
       const known = this.#knownOf(id);
-      if (known.held) {
+      if (known[KNOWN.held] === 1) {
         counts.exposed++;
         // after a while away nobody knows how it was lost
-        if (known.seen >= this.#frame - 1) {
+        if (known[KNOWN.seen] >= this.#frame - 1) {
           counts.begun++;
           lost.push(id);
-          if (known.begins >= REPEATS)
-            counts.repeated.push((known.begins - REPEATS) / (lossPerSecond * (known.exposed + seconds)));
+          if (known[KNOWN.begins] >= REPEATS)
+            counts.repeated.push((known[KNOWN.begins] - REPEATS) / (lossPerSecond * (known[KNOWN.exposed] + seconds)));
           noteBegin(known);
         }
-        known.held = false;
-        known.run = seconds;
-      } else if (known.run > 0) {
-        carry(counts, known.run, false);
-        known.run += seconds;
-      } else if (!known.mature && known.age > this.settings.newcomerSeconds) {
-        known.mature = true;
+        known[KNOWN.held] = 0;
+        known[KNOWN.run] = seconds;
+      } else if (known[KNOWN.run] > 0) {
+        carry(counts, known[KNOWN.run], false);
+        known[KNOWN.run] += seconds;
+      } else if (known[KNOWN.mature] === 0 && known[KNOWN.age] > this.settings.newcomerSeconds) {
+        known[KNOWN.mature] = 1;
         counts.matured++;
         counts.unfound++;
         lost.push(id);
       }
-      known.age += seconds;
-      known.seen = this.#frame;
+      known[KNOWN.age] += seconds;
+      known[KNOWN.seen] = this.#frame;
     }
   }
 
@@ -217,15 +212,15 @@ export class Census {
       const id = properTruths[n];
       const known = n < held.length && before[n] === id ? held[n] : this.#knownOf(id);
       held[n] = known;
-      if (known.held) counts.exposed++;
+      if (known[KNOWN.held] === 1) counts.exposed++;
       else this.#find(known);
-      known.seen = frame;
-      known.exposed += seconds;
+      known[KNOWN.seen] = frame;
+      known[KNOWN.exposed] += seconds;
       const value = costs[n] > this.#leastCost ? power * Math.log(costs[n]) : leastValue;
-      const { weight } = known;
-      if (weight > 0 && known.lastFrame === frame - 1) {
-        const was = known.last - known.level;
-        const now = value - known.level;
+      const weight = known[KNOWN.weight];
+      if (weight > 0 && known[KNOWN.lastFrame] === frame - 1) {
+        const was = known[KNOWN.last] - known[KNOWN.level];
+        const now = value - known[KNOWN.level];
         const noise = now - persistence * was;
         const trust = weight / (weight + TRUST_SECONDS);
         noiseSum += trust * noise;
@@ -237,15 +232,15 @@ export class Census {
         squares += was * was;
         noiseSquares += noise * noise;
       }
-      known.last = value;
-      known.lastFrame = frame;
-      known.batch += value * seconds;
-      known.batchSeconds += seconds;
-      const { own } = known;
-      own.sum += value * seconds;
-      own.seconds += seconds;
-      if (own.seconds >= MEAN_SECONDS) due.push(own);
-      if (known.batchSeconds >= LEVEL_SECONDS && known.batchSeconds >= batchSeconds(known)) closeBatch(known, learn);
+      known[KNOWN.last] = value;
+      known[KNOWN.lastFrame] = frame;
+      known[KNOWN.batch] += value * seconds;
+      known[KNOWN.batchSeconds] += seconds;
+      known[OWN.sum] += value * seconds;
+      known[OWN.seconds] += seconds;
+      if (known[OWN.seconds] >= MEAN_SECONDS) due.push(known);
+      if (known[KNOWN.batchSeconds] >= LEVEL_SECONDS && known[KNOWN.batchSeconds] >= batchSeconds(known))
+        closeBatch(known, learn);
     }
     if (held.length > properTruths.length) held.length = properTruths.length;
     errors.noise = noiseSum;
@@ -263,13 +258,13 @@ export class Census {
   /** A truth that was not held is: a newcomer, or one whose run of misses is over. */
   #find(known: Known): void {
     const { missed: counts } = this;
-    if (!known.mature) {
-      known.mature = true;
+    if (known[KNOWN.mature] === 0) {
+      known[KNOWN.mature] = 1;
       counts.matured++;
     }
-    if (known.run > 0) carry(counts, known.run, true);
-    known.run = 0;
-    known.held = true;
+    if (known[KNOWN.run] > 0) carry(counts, known[KNOWN.run], true);
+    known[KNOWN.run] = 0;
+    known[KNOWN.held] = 1;
   }
 
   #countFalse({ false: falseIds }: Glance, seconds: number): void {
@@ -318,7 +313,7 @@ export class Census {
   /** It was paired a frame ago, with a truth that has left. */
   #isTail(track: string): boolean {
     const at = this.#tracksBefore.indexOf(track);
-    return at >= 0 && this.#known.get(this.#truthsBefore[at])?.seen !== this.#frame;
+    return at >= 0 && this.#known.get(this.#truthsBefore[at])?.[KNOWN.seen] !== this.#frame;
   }
 
   /**
@@ -338,7 +333,7 @@ export class Census {
   #purge(seconds: number): void {
     this.#untilPurge = AWAY_SECONDS / 2;
     const oldest = this.#frame - AWAY_SECONDS / seconds;
-    for (const [id, { seen }] of this.#known) if (seen < oldest) this.#known.delete(id);
+    for (const [id, known] of this.#known) if (known[KNOWN.seen] < oldest) this.#known.delete(id);
     const forgotten = this.#frame - FALSE_AGAIN_SECONDS / seconds;
     for (const [id, { frame }] of this.#risenBefore) if (frame < forgotten) this.#risenBefore.delete(id);
   }
@@ -350,8 +345,8 @@ export class Census {
       owedHalves: this.#owedHalves,
       truths: [...this.#known].map(([id, known]) => [
         id,
-        ...NUMBERS.map((key) => Number(known[key])),
-        ...OWN_NUMBERS.map((key) => known.own[key]),
+        ...NUMBERS.map((at) => known[at]),
+        ...OWN_NUMBERS.map((at) => known[at]),
         this.#untilPurge,
       ]),
       pairs: this.#truthsBefore.map((truth, n) => [truth, this.#tracksBefore[n]]),
@@ -365,12 +360,8 @@ export class Census {
     this.#pendingHalves = state.pendingHalves;
     this.#owedHalves = state.owedHalves;
     for (const [id, ...numbers] of state.truths) {
-      // made as all others are, so that frames read them as fast
       const known = this.#knownOf(id);
-      for (const [n, key] of NUMBERS.entries())
-        if (key === 'held' || key === 'mature') known[key] = numbers[n] === 1;
-        else known[key] = numbers[n];
-      for (const [n, key] of OWN_NUMBERS.entries()) known.own[key] = numbers[NUMBERS.length + n];
+      for (const [n, at] of [...NUMBERS, ...OWN_NUMBERS].entries()) known[at] = numbers[n];
       this.#untilPurge = numbers[NUMBERS.length + OWN_NUMBERS.length];
     }
     this.#truthsBefore = state.pairs.map(([truth]) => truth);
@@ -382,38 +373,31 @@ export class Census {
 }
 
 function noteBegin(known: Known): void {
-  known.begins++;
-  if (known.exposed < HABIT_SECONDS) return;
-  known.begins /= 2;
-  known.exposed /= 2;
+  known[KNOWN.begins]++;
+  if (known[KNOWN.exposed] < HABIT_SECONDS) return;
+  known[KNOWN.begins] /= 2;
+  known[KNOWN.exposed] /= 2;
 }
 
 /** The longer a truth is known, the longer its batches. */
-const batchSeconds = ({ weight }: Known) => Math.max(LEVEL_SECONDS, Math.min(BATCH_SECONDS_MAX, weight / 2));
+const batchSeconds = (known: Known) => Math.max(LEVEL_SECONDS, Math.min(BATCH_SECONDS_MAX, known[KNOWN.weight] / 2));
 
 /** A batch is learned when the next one is complete; the first one at once, to have something. */
 function closeBatch(known: Known, learn: boolean): void {
-  if (known.weight === 0) {
-    known.weight = known.batchSeconds;
-    known.level = known.batch / known.batchSeconds;
+  if (known[KNOWN.weight] === 0) {
+    known[KNOWN.weight] = known[KNOWN.batchSeconds];
+    known[KNOWN.level] = known[KNOWN.batch] / known[KNOWN.batchSeconds];
   } else if (learn) {
-    if (known.waitingSeconds > 0) {
-      known.weight = Math.min(LEVEL_SECONDS_MAX, known.weight + known.waitingSeconds);
-      known.level += (known.waiting - known.level * known.waitingSeconds) / known.weight;
+    if (known[KNOWN.waitingSeconds] > 0) {
+      known[KNOWN.weight] = Math.min(LEVEL_SECONDS_MAX, known[KNOWN.weight] + known[KNOWN.waitingSeconds]);
+      known[KNOWN.level] +=
+        (known[KNOWN.waiting] - known[KNOWN.level] * known[KNOWN.waitingSeconds]) / known[KNOWN.weight];
     }
-    known.waiting = known.batch;
-    known.waitingSeconds = known.batchSeconds;
+    known[KNOWN.waiting] = known[KNOWN.batch];
+    known[KNOWN.waitingSeconds] = known[KNOWN.batchSeconds];
   }
-  known.batch = known.batchSeconds = 0;
+  known[KNOWN.batch] = known[KNOWN.batchSeconds] = 0;
 }
-
-const NO_BATCH = { waiting: 0, waitingSeconds: 0, batch: 0, batchSeconds: 0 };
-const NUMBERS = [
-  ...(['seen', 'held', 'mature', 'age', 'run', 'begins', 'exposed', 'level', 'weight', 'last', 'lastFrame'] as const),
-  ...(['waiting', 'waitingSeconds', 'batch', 'batchSeconds'] as const),
-];
-
-const OWN_NUMBERS = Object.keys(OWN_LEVEL) as Array<keyof OwnLevel>;
 
 function copy(from: readonly string[], to: string[]): void {
   for (let n = 0; n < from.length; n++) if (to[n] !== from[n]) to[n] = from[n];

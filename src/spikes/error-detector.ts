@@ -11,7 +11,7 @@
  */
 import { Detector } from './detector.js';
 import { evidenceSize } from './evidence.js';
-import { type OwnLevel, SHIFTS_WATCHED, showing, takeUp } from './own-level.js';
+import { OWN, type OwnLevel, SHIFTS_WATCHED, showing, takeUp } from './own-level.js';
 import type { SpikeSettings } from './settings.js';
 import { usualSize, young } from './usual.js';
 
@@ -226,8 +226,8 @@ export class ErrorDetector extends Detector {
     this.#fresh.fill(0);
     let newcomers = 0;
     for (const own of due) {
-      if (own.means === 0) newcomers += this.#welcome(own, known, learns);
-      if (own.doubt > 0) this.#weigh(own);
+      if (own[OWN.means] === 0) newcomers += this.#welcome(own, known, learns);
+      if (own[OWN.doubt] > 0) this.#weigh(own);
     }
     const scale = this.learned ? this.#slowScale : 0;
     const doubt = (count: number) => 1 + count / Math.max(1, known);
@@ -249,23 +249,23 @@ export class ErrorDetector extends Detector {
   /** A truth that is new is believed to be as others were; how many it adds to those that are compared. */
   #welcome(own: OwnLevel, known: number, learns: boolean): number {
     const { block } = this.usual;
-    const mean = own.sum / own.seconds;
+    const mean = own[OWN.sum] / own[OWN.seconds];
     if (learns) {
       block[SUM.newcomers]++;
       block[SUM.newMeans] += mean;
       block[SUM.newSquares] += mean * mean;
     }
     if (known < NEWCOMERS_MIN) return 0;
-    own.believed = this.#newMean;
-    own.doubt = Math.max(SPREAD_MIN, this.#newVariance - this.#meanVariance / own.seconds);
+    own[OWN.believed] = this.#newMean;
+    own[OWN.doubt] = Math.max(SPREAD_MIN, this.#newVariance - this.#meanVariance / own[OWN.seconds]);
     return 1;
   }
 
   #weigh(own: OwnLevel): void {
     const { state } = this;
-    const mean = own.sum / own.seconds;
-    const deviation = Math.sqrt(own.doubt + this.#meanVariance / own.seconds);
-    const z = Math.max(-SLOW_Z_MAX, Math.min(SLOW_Z_MAX, (mean - own.believed) / deviation));
+    const mean = own[OWN.sum] / own[OWN.seconds];
+    const deviation = Math.sqrt(own[OWN.doubt] + this.#meanVariance / own[OWN.seconds]);
+    const z = Math.max(-SLOW_Z_MAX, Math.min(SLOW_Z_MAX, (mean - own[OWN.believed]) / deviation));
     state[AT.minuteMeans]++;
     state[AT.minuteSum] += z;
     for (let n = 0; n < SHIFTS_WATCHED; n++) {
@@ -279,21 +279,25 @@ export class ErrorDetector extends Detector {
   #takeUp(own: OwnLevel, learns: boolean): void {
     const { state } = this;
     const { block } = this.usual;
-    const noise = this.#meanVariance / own.seconds;
-    if (own.means > 0 && learns) {
-      const step = own.sum / own.seconds - own.lastMean;
+    const noise = this.#meanVariance / own[OWN.seconds];
+    if (own[OWN.means] > 0 && learns) {
+      const step = own[OWN.sum] / own[OWN.seconds] - own[OWN.lastMean];
       block[SUM.steps]++;
-      block[SUM.stepSquares] += (step * step * own.seconds) / 2;
+      block[SUM.stepSquares] += (step * step * own[OWN.seconds]) / 2;
     }
-    if (own.means > 1 && learns) {
-      const leap = own.sum / own.seconds - own.meanBefore;
+    if (own[OWN.means] > 1 && learns) {
+      const leap = own[OWN.sum] / own[OWN.seconds] - own[OWN.meanBefore];
       block[SUM.leaps]++;
-      block[SUM.leapSquares] += (leap * leap * own.seconds) / 2;
+      block[SUM.leapSquares] += (leap * leap * own[OWN.seconds]) / 2;
     }
-    const gain = own.doubt === 0 ? 1 : learns || own.means === 0 ? own.doubt / (own.doubt + noise) : 0;
-    const seconds = own.seconds;
+    const gain =
+      own[OWN.doubt] === 0 ? 1 : learns || own[OWN.means] === 0 ? own[OWN.doubt] / (own[OWN.doubt] + noise) : 0;
+    const seconds = own[OWN.seconds];
     takeUp(own, gain, state[AT.slow + SLOW.began], state[AT.slow + SLOW_SIZE + SLOW.began]);
-    own.doubt = Math.max(gain === 1 ? noise : own.doubt, this.#meanVariance / Math.max(seconds, LEVEL_SECONDS_MAX));
+    own[OWN.doubt] = Math.max(
+      gain === 1 ? noise : own[OWN.doubt],
+      this.#meanVariance / Math.max(seconds, LEVEL_SECONDS_MAX),
+    );
   }
 
   #gatherMinute(seconds: number, learns: boolean): void {

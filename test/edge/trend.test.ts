@@ -33,6 +33,22 @@ describe('trend', () => {
     assert.deepEqual(view, { stream: 'gate-7', tracker: 'sort', profile: 'online-surveillance', ...figures, ...more });
   });
 
+  it('says of every frame whether its costs are proven, of one without a distance too', () => {
+    const trends = new Trends(100, 10);
+    const given = [
+      [-2, 1.5, false],
+      [-1, 0, false],
+      [0, 0, true],
+      [1, 2.5, true],
+    ] as const;
+    for (const [k, distance, exact] of given) trends.observe(report(k, { report: fakeReport({ distance, exact }) }));
+    const [view] = trends.list(all, 100);
+    assert.deepEqual(
+      view.k.map((k, n) => [k, view.distance[n], view.exact[n] === 1]),
+      given,
+    );
+  });
+
   it('keeps at most so many frames, the newest, however many come', () => {
     for (const count of [63, 64, 65, 99, 100, 101, 250]) {
       const [{ k, missed }] = board(100, count).list(all, 1000);

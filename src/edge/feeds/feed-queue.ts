@@ -45,7 +45,6 @@ interface Entry {
 interface Group {
   stored: Promise<void>;
   entries: Entry[];
-  over: boolean;
 }
 
 export const isStorageFault = (error: unknown): boolean => (error as { name?: string } | null)?.name === 'StorageFault';
@@ -129,8 +128,8 @@ export class FeedQueue {
   #store(entry: Entry): void {
     this.#underway++;
     const stored = this.owner.port.ingest(this.feed, entry.part!, entry.receivedMs);
-    if (this.#newest?.stored === stored && !this.#newest.over) this.#newest.entries.push(entry);
-    else this.#await({ stored, entries: [entry], over: false });
+    if (this.#newest?.stored === stored) this.#newest.entries.push(entry);
+    else this.#await({ stored, entries: [entry] });
   }
 
   #await(group: Group): void {
@@ -149,7 +148,8 @@ export class FeedQueue {
   }
 
   #close(group: Group): void {
-    group.over = true;
+    // what comes from now on is stored with others
+    if (this.#newest === group) this.#newest = null;
     this.#underway -= group.entries.length;
   }
 
