@@ -4,7 +4,7 @@
  * intervals, because a cause shows only after some frames. It ends when every signal is as usual again; what comes back
  * within minutes is the same incident. State is plain JSON; what is found does not depend on restarts.
  */
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
 import { SPIKE_DEFAULTS, type SpikeSettings } from '../spikes/settings.js';
 import type { FrameTime, SpikeNews } from '../spikes/watch.js';
 import type { Evidence } from '../wire/findings.js';

@@ -4,7 +4,7 @@
  * are, not what they cost. The work is bounded: of long windows and large scenes only some frames are looked at.
  */
 import { BOX_DISTANCES, type DistanceName } from '../metric/params.js';
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
 import { type FeedSample, type Judge, type Pair, pairUp, type ReceivedPart } from '../wiring/agreement.js';
 import { BAD_MAX, COMPARED_MAX, PAIRED_MIN } from './thresholds.js';
 

@@ -84,7 +84,12 @@ export class Turns<T extends Waiting> implements Iterable<T> {
       this.#line = null;
       this.#lines.delete(stream);
       if (line.head === line.records.length) continue;
-      this.#lines.set(stream, line.head === 0 ? line : { ...line, records: line.records.slice(line.head), head: 0 });
+      // what is done is dropped now and then: a long line would be copied with every turn
+      if (2 * line.head > line.records.length) {
+        line.records = line.records.slice(line.head);
+        line.head = 0;
+      }
+      this.#lines.set(stream, line);
     }
   }
 }

@@ -30,7 +30,8 @@ import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from '
 import { type HandedOver, Solver } from './solver.js';
 import { type Budget, WORK_PER_MS } from './window/budget.js';
 import type { WindowContents } from './window/contents.js';
-import { type FrameView, type Kinds, viewFrames } from './window/frame-record.js';
+import { type FrameView, viewFrames } from './window/frame-view.js';
+import type { Kinds } from './window/packed-frame.js';
 import type { Trajectory } from './window/trajectory.js';
 
 export interface WindowParams extends Params {

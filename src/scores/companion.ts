@@ -3,7 +3,7 @@
  * frames alone, not on a profile, so a tracker has one companion however many profiles it is judged under.
  */
 
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
 import { sharedWindow } from './score-window.js';
 import type { SimilarityRule } from './similarity.js';
 import type { Scores } from './totals.js';

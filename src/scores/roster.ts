@@ -3,7 +3,7 @@
  * again when a trajectory or a pair has left. Frames are kept as flat arrays of these numbers and are recycled.
  */
 
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
 import { SimilarityFinder, type SimilarityRule } from './similarity.js';
 import { MATCH_MIN } from './totals.js';
 

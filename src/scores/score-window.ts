@@ -7,7 +7,7 @@
 import type { Frame } from '../metric/evaluation.js';
 import { type PackedFrame, packFrame } from '../metric/frame.js';
 import { InputError } from '../metric/input-error.js';
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
 import { Clear, ClearFrame } from './clear.js';
 import { Hota } from './hota.js';
 import { IdentityScores } from './identity.js';

@@ -7,7 +7,7 @@
 import { distances } from '../metric/distance.js';
 import { latitudeReach } from '../metric/earth.js';
 import { InputError } from '../metric/input-error.js';
-import type { FeedView, FrameView } from '../metric/window/frame-record.js';
+import type { FeedView, FrameView } from '../metric/window/frame-view.js';
 
 /** What is compared, and for points the distance at which nothing is left of the similarity. */
 export type SimilarityRule = { kind: 'iou' } | { kind: 'euclidean' | 'geodesic'; zeroDistance: number };

@@ -17,7 +17,8 @@ import {
   type WindowSnapshot,
 } from '../metric/sliding-window.js';
 import type { SolveOptions } from '../metric/solve-options.js';
-import type { FrameView, PackedFeed, PackedFrame } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
+import type { PackedFeed, PackedFrame } from '../metric/window/packed-frame.js';
 import { type PerformanceReading, RecentPerformance, type RecentState } from '../performance/recent.js';
 import { performanceFrame, planeOf, searchOf } from '../performance/sequence.js';
 import type { SpikeKeys } from '../spikes/settings.js';

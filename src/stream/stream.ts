@@ -6,7 +6,7 @@ import { type DetectorNews, incidentsIn, SpikeDetector, spikesIn } from '../inci
 import type { IncidentWatchState } from '../incidents/incident.js';
 import { InputError } from '../metric/input-error.js';
 import type { SolveOptions } from '../metric/solve-options.js';
-import type { FrameView } from '../metric/window/frame-record.js';
+import type { FrameView } from '../metric/window/frame-view.js';
 import type { ScoreReading } from '../scores/companion.js';
 import { spikeSettings } from '../spikes/settings.js';
 import type { SpikeState } from '../spikes/watch.js';

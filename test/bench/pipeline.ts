@@ -472,8 +472,8 @@ async function memoryAt(scene: SceneName, streamCount: number) {
   return { scene, streams: streamCount, bytesPerStream, residentPerStream, ...steady };
 }
 
-/** so long a stream has lived: what is kept to look at its wiring in its first seconds is gone by then */
-const LIVED_FRAMES = 300;
+/** so long a stream has lived: what is kept to examine its wiring is gone by then, after 337 frames of a healthy one */
+const LIVED_FRAMES = 400;
 /** more at once would be a test of the log's queue */
 const FILLED_TOGETHER = 50;
 const STEADY_FRAMES_PER_SECOND = 300;

@@ -4,7 +4,7 @@
  * and what is false stands somewhere. Seeded, by itself, so that glances are the same with it and without.
  */
 import type { Glance } from '../../src/metric/evaluation.js';
-import type { FrameView } from '../../src/metric/window/frame-record.js';
+import type { FrameView } from '../../src/metric/window/frame-view.js';
 import { Chance } from './spike-scene.js';
 
 interface Walk {

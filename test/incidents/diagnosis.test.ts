@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { diagnose } from '../../src/incidents/diagnosis.js';
 import { IncidentScene } from '../../src/incidents/scene.js';
 import type { Frame, Obj } from '../../src/index.js';
-import type { FrameView } from '../../src/metric/window/frame-record.js';
+import type { FrameView } from '../../src/metric/window/frame-view.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
 import { playFault } from '../bench/fault-table.js';
 import { Chance } from '../bench/spike-scene.js';

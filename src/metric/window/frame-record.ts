@@ -473,52 +473,6 @@ export class Tally {
   }
 }
 
-/** Objects of one feed, to be read: `stride` coordinates for each id. */
-export interface FeedView {
-  readonly ids: readonly string[];
-  readonly coordinates: ArrayLike<number>;
-  /** absent where nobody has one */
-  readonly kinds?: Kinds | null;
-  /** what each costs alone; absent where everybody costs the full price */
-  readonly alone?: ArrayLike<number> | null;
-}
-
-/** A frame, to be read. */
-export interface FrameView {
-  readonly reference: FeedView;
-  readonly tracker: FeedView;
-  readonly stride: number;
-}
-
-/** The frames as they came. Feeds that show the same objects as in the frame before share their list of ids. */
-export function viewFrames(records: readonly FrameRecord[]): FrameView[] {
-  let truths: Trajectory[] | null = null;
-  let tracks: Trajectory[] | null = null;
-  let truthIds: string[] = [];
-  let trackIds: string[] = [];
-  return records.map((record) => {
-    if (record.truths !== truths) truthIds = record.truths.map((truth) => truth.id);
-    if (record.tracks !== tracks) trackIds = record.tracks.map((track) => track.id);
-    truths = record.truths;
-    tracks = record.tracks;
-    return {
-      reference: {
-        ids: truthIds,
-        coordinates: record.truthNumbers(),
-        kinds: record.truthKinds,
-        alone: record.truthAlone(),
-      },
-      tracker: {
-        ids: trackIds,
-        coordinates: record.trackNumbers(),
-        kinds: record.trackKinds,
-        alone: record.trackAlone(),
-      },
-      stride: record.stride,
-    };
-  });
-}
-
 /** A frame and some of its pairs, in order. */
 export interface FramePairs {
   readonly frame: FrameRecord;
