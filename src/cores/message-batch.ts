@@ -6,6 +6,8 @@
 /** of connection and length */
 const HEAD_BYTES = 8;
 const FIRST_BYTES = 4096;
+/** room that is kept for the next batch, at most */
+const ROOM_BYTES = 1024 * 1024;
 
 export class MessageBatch {
   #block = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -32,9 +34,10 @@ export class MessageBatch {
 
   /** Everything so far, to be handed over; the batch is empty from now on. */
   drain(): Uint8Array<ArrayBuffer> {
-    const taken = new Uint8Array(this.#block.buffer as ArrayBuffer, 0, this.#length);
-    // the next one is about as long, and should not have to grow for a little more
-    this.#block = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, Math.ceil(1.5 * this.#length)));
+    // a copy of its very length: blocks with room to spare, new ones each time, would have the heap collected for them
+    const taken = Buffer.allocUnsafeSlow(this.#length);
+    taken.set(this.#block.subarray(0, this.#length));
+    if (this.#block.length > ROOM_BYTES) this.#block = Buffer.allocUnsafeSlow(FIRST_BYTES);
     this.#length = 0;
     return taken;
   }

@@ -27,9 +27,15 @@ export interface MeterSums {
 export function readMeters(meters: Meters): MeterReadings {
   const series = [...meters.series].map(([key, { spikes, report, ...rest }]): [string, SentSeries] => [
     key,
-    { ...rest, report: sentNumbers(report), gauges: spikes ? gaugesOf(spikes) : null },
+    { ...rest, report: countedOf(report), gauges: spikes ? gaugesOf(spikes) : null },
   ]);
   return { ...sumsOf(meters), series, feeds: [...meters.feeds], failedRecords: meters.failedRecords };
+}
+
+/** What is counted of a report: who was assigned to whom is worked out for those who ask for it. */
+function countedOf(report: SeriesMeter['report']): SeriesMeter['report'] {
+  const { cost, count } = report.newest;
+  return { ...sentNumbers(report), newest: { cost, count, assignment: [] } };
 }
 
 function sumsOf({ refusals, faults, counts, latency, solve }: Meters): MeterSums {

@@ -266,6 +266,10 @@ export function readFrames(solver: Solver): FrameEvaluation[] {
   }));
 }
 
+/** The assignment of the newest frame alone. */
+export const readNewestAssignment = (solver: Solver): Assigned[] =>
+  readAssignments(solver, solver.contents.newestNumber)[0];
+
 /** The newest frame; its assignment is read when it is asked for. */
 export function readNewest(contents: WindowContents, assignment: () => Assigned[]): FrameEvaluation {
   let read: Assigned[] | undefined;
@@ -334,21 +338,23 @@ function cut(list: unknown[], length: number): void {
 /**
  * Pairs assigned at each frame with at least one end present: proper ones in the frame's order, then held ones by id.
  * Between the frames in which it is proper a pair stays assigned until one of its ends is needed elsewhere; a pair
- * whose ends were never assigned before is so from the beginning.
+ * whose ends were never assigned before is so from the beginning. Of the frames from a number on.
  */
-function readAssignments(solver: Solver): Assigned[][] {
+function readAssignments(solver: Solver, from = solver.contents.oldestNumber): Assigned[][] {
   const contents = solver.contents;
   const frames: FrameRecord[] = [];
   for (let number = contents.oldestNumber; number <= contents.newestNumber; number++)
     frames.push(contents.frame(number));
   const { distance } = solver.params;
-  if (contents.framewise) return frames.map((frame) => properPairs(distance, frame));
+  const wanted = frames.slice(from - contents.oldestNumber);
+  if (contents.framewise) return wanted.map((frame) => properPairs(distance, frame));
   if (contents.weighted)
-    return frames.map((frame) => properPairs(distance, frame).concat(heldInComponents(solver, frame)));
+    return wanted.map((frame) => properPairs(distance, frame).concat(heldInComponents(solver, frame)));
   const held = new Map<Trajectory, Trajectory>();
   const used = new Set<Trajectory>();
   const early = new Map<Trajectory, { partner: Trajectory; from: number }>();
-  const lists = frames.map((frame) => {
+  const lists: Assigned[][] = [];
+  for (const frame of frames) {
     for (let pair = 0; pair < frame.pairCount; pair++) {
       if (frame.on(pair) <= 0.5) continue;
       const truth = frame.truthAt(pair);
@@ -365,12 +371,13 @@ function readAssignments(solver: Solver): Assigned[][] {
     }
     // of whom nobody knows whether he was close to somebody: see `Changes`
     if (frame.thinned) for (const end of [...frame.truths, ...frame.tracks]) used.add(end);
-    return properPairs(distance, frame).concat(heldPairs(frame, (end) => held.get(end)));
-  });
+    if (frame.number < from) continue;
+    lists.push(properPairs(distance, frame).concat(heldPairs(frame, (end) => held.get(end))));
+  }
   return lists.map((list, n) => {
-    const { number } = frames[n];
+    const { number } = wanted[n];
     return list.concat(
-      heldPairs(frames[n], (end) =>
+      heldPairs(wanted[n], (end) =>
         early.has(end) && early.get(end)!.from > number ? early.get(end)!.partner : undefined,
       ),
     );

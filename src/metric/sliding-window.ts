@@ -23,7 +23,15 @@ import { type LooseFrame, type PackedFeed, type PackedFrame, packFrame } from '.
 import { InputError, noting, type Problem } from './input-error.js';
 import { inspector } from './inspector.js';
 import { checkParams, type Params } from './params.js';
-import { isFractional, readFrames, readGlance, readNewest, readWindow, type WindowTotals } from './read-out.js';
+import {
+  isFractional,
+  readFrames,
+  readGlance,
+  readNewest,
+  readNewestAssignment,
+  readWindow,
+  type WindowTotals,
+} from './read-out.js';
 import { solveWindow } from './refinement.js';
 import { heldBy, isSettled, restoreHeld, Settlement, type SettlementSnapshot } from './settlement.js';
 import { budgetOf, type SolveOptions, type SolveSettings, solveSettings } from './solve-options.js';
@@ -396,10 +404,15 @@ class WindowReport implements Report {
     if (this.#newest === null) {
       const solver = this.#live();
       if (this.frames === 0) this.#newest = emptyFrame();
-      else if (solver) this.#newest = readNewest(solver.contents, () => this.perFrame.at(-1)!.assignment);
+      else if (solver) this.#newest = readNewest(solver.contents, () => this.#newestAssignment());
       else this.#newest = this.perFrame.at(-1)!;
     }
     return this.#newest;
+  }
+
+  #newestAssignment(): Assigned[] {
+    const solver = this.#perFrame === null ? this.#live() : null;
+    return solver ? readNewestAssignment(solver) : this.perFrame.at(-1)!.assignment;
   }
 
   toJSON(): Report {
