@@ -42,7 +42,7 @@ export interface PairList {
   readonly earned: number;
 }
 
-/** Puts coordinates into the draft, from a place on, two and two; where it ends, or -1 where one of them is not short. */
+/** Puts coordinates into the draft from a place on, two and two; where it ends, or -1 where one is not short. */
 function draftShort(coordinates: ArrayLike<number>, count: number, from: number): number {
   if (from < 0) return from;
   let at = from;
