@@ -17,8 +17,8 @@ import { parse, parseAllDocuments } from 'yaml';
 import { operatorRules, RULES } from '../../dashboards/prometheus/cluster-rules.js';
 import { readConfig } from '../../src/config/config.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
-import { freePort, hasProgram, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
+import { NatsCluster, skipUnlessNats } from '../kit/system/nats.js';
+import { hasProgram, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const docker = join(root, 'docker');
@@ -84,21 +84,17 @@ describe('compose-cluster.yaml', () => {
 
   it('starts: three brokers from nats.conf, an evaluator from tgospa-cluster.yaml, every partition served', async function () {
     skipUnlessNats(this);
-    const ports = await Promise.all(BROKERS.map(() => freePort()));
-    const routed = (text: string) =>
-      BROKERS.reduce((rest, name, n) => rest.replaceAll(`${name}:6222`, `127.0.0.1:${ports[n]}`), text);
-    const brokers = BROKERS.map((name, n) => {
-      const text = routed(read('nats.conf'))
-        .replace('$BROKER', name)
+    const textOf = (n: number, hosts: string[] = []) =>
+      BROKERS.reduce((text, name, other) => text.replaceAll(`${name}:6222`, hosts[other]), read('nats.conf'))
+        .replace('$BROKER', BROKERS[n])
         .replace('http: 0.0.0.0:8222\n', '')
-        .replace('listen: 0.0.0.0:6222', `listen: 127.0.0.1:${ports[n]}`);
-      return new NatsServer({ name, text });
-    });
+        .replace('listen: 0.0.0.0:6222', `listen: ${hosts[n]}`);
+    // as depends_on has it: two found the cluster, and the third joins it
+    const cluster = new NatsCluster(3, (n, hosts) => ({ name: BROKERS[n], text: textOf(n, hosts) }));
     let evaluator: EvaluatorProcess | undefined;
     try {
-      // as depends_on has it: two found the cluster, and the third joins it
-      await Promise.all(brokers.slice(0, 2).map((one) => one.start()));
-      await brokers[2].start();
+      await cluster.start();
+      const brokers = cluster.servers;
       const text = BROKERS.reduce(
         (rest, name, n) =>
           rest.replace(`nats://${name}:4222`, brokers[n].url).replace(`http://${name}:8222`, brokers[n].monitor),
@@ -116,7 +112,7 @@ describe('compose-cluster.yaml', () => {
       assert.doesNotMatch(evaluator.output, /sync_unverified/, 'the brokers flush before they acknowledge');
     } finally {
       await evaluator?.dispose();
-      await Promise.all(brokers.map((one) => one.close()));
+      await cluster.close();
     }
   });
 

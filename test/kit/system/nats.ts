@@ -216,10 +216,10 @@ const STARTS_MAX = 6;
 export class NatsCluster {
   readonly servers: NatsServer[] = [];
 
-  /** `optionsOf` says more about the n-th of them. */
+  /** `optionsOf` says more about the n-th of them; a whole configuration listens to the others at these addresses. */
   constructor(
     readonly size = 3,
-    readonly optionsOf: (n: number) => BrokerOptions = () => ({}),
+    readonly optionsOf: (n: number, hosts?: string[]) => BrokerOptions = () => ({}),
   ) {}
 
   get urls(): string[] {
@@ -246,13 +246,14 @@ export class NatsCluster {
   async #found(joinMs: number): Promise<void> {
     const ports: number[] = [];
     while (ports.length < this.size) ports.push(await freePort());
-    const options = ports.map((_, n) => this.optionsOf(n));
-    const hosts = ports.map((port, n) => `${(options[n].place ?? HERE).address}:${port}`);
+    const hosts = ports.map((port, n) => `${(this.optionsOf(n).place ?? HERE).address}:${port}`);
     const routes = hosts.map((host) => `nats://${host}`).join(', ');
     for (const [n, host] of hosts.entries()) {
       const cluster = `cluster { name: tgospa, listen: ${host}, routes: [${routes}] }`;
-      const more = this.size === 1 ? [] : [cluster];
-      this.servers.push(new NatsServer({ name: `broker-${n}`, ...options[n], more }));
+      const own = this.optionsOf(n, hosts);
+      // a whole configuration has lines of its own for that
+      const more = this.size === 1 || own.text !== undefined ? [] : [cluster];
+      this.servers.push(new NatsServer({ name: `broker-${n}`, ...own, more }));
     }
     // two found the cluster, and the others join it one by one
     const [first, second, ...others] = this.servers;
