@@ -84,13 +84,13 @@ describe('compose-cluster.yaml', () => {
 
   it('starts: three brokers from nats.conf, an evaluator from tgospa-cluster.yaml, every partition served', async function () {
     skipUnlessNats(this);
-    const textOf = (n: number, hosts: string[] = []) =>
+    const textOf = (n: number, hosts: string[]) =>
       BROKERS.reduce((text, name, other) => text.replaceAll(`${name}:6222`, hosts[other]), read('nats.conf'))
         .replace('$BROKER', BROKERS[n])
         .replace('http: 0.0.0.0:8222\n', '')
         .replace('listen: 0.0.0.0:6222', `listen: ${hosts[n]}`);
     // as depends_on has it: two found the cluster, and the third joins it
-    const cluster = new NatsCluster(3, (n, hosts) => ({ name: BROKERS[n], text: textOf(n, hosts) }));
+    const cluster = new NatsCluster(3, (n) => ({ name: BROKERS[n], textOf: (hosts) => textOf(n, hosts) }));
     let evaluator: EvaluatorProcess | undefined;
     try {
       await cluster.start();

@@ -154,7 +154,8 @@ export class Component extends ComponentRows {
     if (!hasChoice || this.breakTies(gap, budget)) this.gap = 0;
     else {
       this.gap = Math.max(0, gap - (this.earned() - earned));
-      if (!fromNothing) this.chooseFromNothing(budget);
+      // a crowd is too dear to be solved twice
+      if (!fromNothing && this.edges.length * this.stack.size <= SEARCHED_CELLS_MAX) this.chooseFromNothing(budget);
     }
   }
 

@@ -40,6 +40,8 @@ export interface Witness {
   begin(addresses: string[]): Promise<void>;
   /** the next trouble may come when this resolves */
   calm(): Promise<void>;
+  /** others have taken what an owner had, who comes back when this resolves */
+  taken(): Promise<void>;
   /** the last trouble is over; frames flow until this resolves */
   end(): Promise<void>;
 }
@@ -285,6 +287,7 @@ export class Chaos {
     } else if (trouble === 'suspend') victim.signal('SIGSTOP');
     else for (const broker of this.#brokers.servers) this.#cut(victim.place, broker.place);
     await this.#taken(owned, atMs, victim);
+    await this.witness?.taken();
     if (trouble === 'kill') return started(victim);
     await sleep(this.plan.expiryMs * this.#random());
     if (trouble === 'suspend') victim.signal('SIGCONT');

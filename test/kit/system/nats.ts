@@ -51,6 +51,11 @@ export interface BrokerOptions {
   disk?: string;
 }
 
+/** `textOf` gives a whole configuration of a broker whose cluster listens at these addresses. */
+interface ClusteredOptions extends BrokerOptions {
+  textOf?(hosts: string[]): string;
+}
+
 /** The brokers that decide where streams are, as the one that leads them sees the others. */
 interface MetaGroup {
   leader?: string;
@@ -216,10 +221,10 @@ const STARTS_MAX = 6;
 export class NatsCluster {
   readonly servers: NatsServer[] = [];
 
-  /** `optionsOf` says more about the n-th of them; a whole configuration listens to the others at these addresses. */
+  /** `optionsOf` says more about the n-th of them. */
   constructor(
     readonly size = 3,
-    readonly optionsOf: (n: number, hosts?: string[]) => BrokerOptions = () => ({}),
+    readonly optionsOf: (n: number) => ClusteredOptions = () => ({}),
   ) {}
 
   get urls(): string[] {
@@ -246,14 +251,15 @@ export class NatsCluster {
   async #found(joinMs: number): Promise<void> {
     const ports: number[] = [];
     while (ports.length < this.size) ports.push(await freePort());
-    const hosts = ports.map((port, n) => `${(this.optionsOf(n).place ?? HERE).address}:${port}`);
+    const options = ports.map((_, n) => this.optionsOf(n));
+    const hosts = ports.map((port, n) => `${(options[n].place ?? HERE).address}:${port}`);
     const routes = hosts.map((host) => `nats://${host}`).join(', ');
     for (const [n, host] of hosts.entries()) {
       const cluster = `cluster { name: tgospa, listen: ${host}, routes: [${routes}] }`;
-      const own = this.optionsOf(n, hosts);
+      const { textOf, ...own } = options[n];
       // a whole configuration has lines of its own for that
-      const more = this.size === 1 || own.text !== undefined ? [] : [cluster];
-      this.servers.push(new NatsServer({ name: `broker-${n}`, ...own, more }));
+      const more = this.size === 1 || textOf ? [] : [cluster];
+      this.servers.push(new NatsServer({ name: `broker-${n}`, ...own, text: textOf?.(hosts), more }));
     }
     // two found the cluster, and the others join it one by one
     const [first, second, ...others] = this.servers;

@@ -54,6 +54,11 @@ class Prometheus implements Witness {
     this.#calmMs ||= Date.now();
   }
 
+  /** It has seen a stream at both of its owners. */
+  async taken(): Promise<void> {
+    await until('a stream has moved', async () => this.#moved(await this.#history('tgospa_frames_total')).length > 0);
+  }
+
   async #goesOn(before: number[]): Promise<void> {
     const least = Math.max(0, ...before) + 6 * FPS;
     await until('every series goes on', async () => {
@@ -66,6 +71,18 @@ class Prometheus implements Witness {
     await this.#goesOn(await this.#counted());
     await this.#checkCounters();
     await this.#checkMisses();
+  }
+
+  /** What was first scraped of a stream at an owner who was not its first. */
+  #moved(byInstance: History[]): History[] {
+    return byInstance.filter(({ metric, values }) =>
+      byInstance.some(
+        (other) =>
+          other.metric.stream === metric.stream &&
+          other.metric.instance !== metric.instance &&
+          other.values[0][0] < values[0][0],
+      ),
+    );
   }
 
   async #history(expr: string): Promise<History[]> {
@@ -82,14 +99,7 @@ class Prometheus implements Witness {
       }
     // by instance: some stream has moved, and its new owner began where the old one had been
     const byInstance = await this.#history('tgospa_frames_total');
-    const moved = byInstance.filter(({ metric, values }) =>
-      byInstance.some(
-        (other) =>
-          other.metric.stream === metric.stream &&
-          other.metric.instance !== metric.instance &&
-          other.values[0][0] < values[0][0],
-      ),
-    );
+    const moved = this.#moved(byInstance);
     assert.ok(moved.length > 0, 'no stream has moved: this run shows nothing');
     // and whoever had it before does not go on telling of it
     await until('every stream has one owner', async () => {
