@@ -23,7 +23,7 @@ import { type Examination, examine, isDone, newExamination } from './diagnosis.j
 import { slightLag } from './motion.js';
 import { IncidentScene, type SceneSettings } from './scene.js';
 import { BACK_FRAMES, FIRST_LOOK, LOOKS_MAX } from './thresholds.js';
-import { lookAfter, lookAt, NEW_TIMING, type Timing } from './timing.js';
+import { keepsPace, lookAfter, lookAt, NEW_TIMING, type Timing } from './timing.js';
 
 /** When a frame was; `atMs` is when it came, epoch milliseconds. */
 export interface IncidentTime extends FrameTime {
@@ -120,7 +120,9 @@ export class IncidentWatch {
   /** A slight delay is no spike of anything: it is looked for by itself, and joins what else is there. */
   #lookForLag(mark: IncidentTime, around: IncidentContext): IncidentNews[] {
     const { timing, open } = this.#state;
+    const isUsualPace = keepsPace(timing, mark.t);
     timing.frames = 0;
+    if (!isUsualPace) return NONE;
     const known = open?.signals.some(({ signal, over }) => signal === 'timing' && !over) ?? false;
     const seen = slightLag(this.#scene(around, Number.POSITIVE_INFINITY));
     if (!seen) return NONE;

@@ -75,6 +75,8 @@ export const AGED = 0.25;
 export const PEAK_FACTOR = 2;
 /** of which so much is kept from one time to the next */
 export const PEAK_KEPT = 0.99995;
+/** frames that come so many times as fast or slowly come at another pace */
+export const PACE_FACTOR = 1.3;
 /** log likelihood ratio that one look may come to, and that one truth in it may */
 export const LOOK_EVIDENCE_MAX = 6;
 export const TELLER_EVIDENCE = 1;

@@ -13,6 +13,7 @@ import {
   HELD_LOOKS_MAX,
   KNOWN_LOOKS,
   LOOK_EVIDENCE_MAX,
+  PACE_FACTOR,
   PEAK_FACTOR,
   PEAK_KEPT,
   TELLER_EVIDENCE,
@@ -54,7 +55,13 @@ export interface Timing {
   blockMore: number;
   /** the most evidence of a lag that came to nothing */
   peak: number;
-  /** for a lag, and for its contrary while there is one */
+  /** truths that a look rests on, in the mean */
+  tellers: number;
+  /** epoch seconds of the last look; seconds from frame to frame, and those at the last look if they were others; 0: unknown */
+  time: number;
+  interval: number;
+  otherInterval: number;
+  /** for a lag; while there is one, all that has spoken for it, and for its contrary */
   behind: LagEvidence;
   ahead: LagEvidence;
 }
@@ -73,6 +80,10 @@ export const NEW_TIMING: Timing = {
   blockLooks: 0,
   blockMore: 0,
   peak: 0,
+  tellers: 0,
+  time: 0,
+  interval: 0,
+  otherInterval: 0,
   behind: NO_SIDE,
   ahead: NO_SIDE,
 };
@@ -94,9 +105,37 @@ export function lookAt(timing: Timing, seen: SlightLag, rules: TimingRules, isHe
     test(timing, 'behind', seen, rules);
     if (timing.late === 0) test(timing, 'ahead', seen, rules);
   }
-  if (isHealthy && timing.late === 0) learn(timing, seen.offset);
+  if (isHealthy && timing.late === 0) learn(timing, seen);
   return timing.late;
 }
+
+/**
+ * Frames come at the pace they came at; false when they do not, so that this look counts for nothing. At another pace
+ * the same lag is another number of frames, and varies by others: what is usual is learned anew.
+ */
+export function keepsPace(timing: Timing, t: number | undefined): boolean {
+  const seconds = t === undefined || timing.time === 0 ? 0 : (t - timing.time) / timing.frames;
+  timing.time = t ?? 0;
+  if (seconds <= 0) return true;
+  const { interval, otherInterval, late, variance, blockVariance } = timing;
+  timing.otherInterval = 0;
+  if (interval === 0 || isSamePace(seconds, interval)) {
+    timing.interval = seconds;
+    return true;
+  }
+  timing.otherInterval = seconds;
+  if (!isSamePace(seconds, otherInterval)) return false;
+  const factor = (interval / seconds) ** 2;
+  Object.assign(timing, {
+    ...NEW_TIMING,
+    ...{ late, variance: factor * variance, blockVariance: factor * blockVariance },
+    ...{ time: timing.time, interval: seconds },
+  });
+  return true;
+}
+
+const isSamePace = (seconds: number, others: number) =>
+  Math.max(seconds, others) < PACE_FACTOR * Math.min(seconds, others);
 
 /** Frames from a look to the next: fewer while little is known, or something speaks for a lag. */
 export const lookAfter = ({ known, late, behind, ahead }: Timing): number =>
@@ -120,13 +159,15 @@ function usualBefore(
   };
 }
 
-const varianceOf = ({ variance, blockVariance }: Timing) => Math.max(variance, blockVariance);
+/** Of a look: more, where it rests on fewer truths than most. */
+const varianceOf = ({ variance, blockVariance, tellers }: Timing, lag: SlightLag['lag']) =>
+  Math.max(variance, blockVariance) * Math.max(1, tellers / lag.tellers);
 
 /** log likelihood ratio of a lag to one side, by this look, which saw so much more than usual. */
 function evidenceOf(timing: Timing, more: number, lag: SlightLag['lag'], frames: number, side: 1 | -1): number {
   // a few truths hardly know their own error, and none what all have in common: looks before tell more
   const freedom = Math.max(0, lag.tellers - 1);
-  const known = varianceOf(timing);
+  const known = varianceOf(timing, lag);
   const own = (freedom * lag.error ** 2 + VARIANCE_FREEDOM * known) / (freedom + VARIANCE_FREEDOM);
   const ratio = ((side * more - frames / 2) * frames) / Math.max(known, own);
   const most = Math.min(LOOK_EVIDENCE_MAX, TELLER_EVIDENCE * lag.tellers);
@@ -140,10 +181,10 @@ function add(timing: Timing, name: 'behind' | 'ahead', ratio: number, more: numb
 }
 
 /** What is usual is known from a few looks, too: those compared with it, however many, tell no more than it allows. */
-function sure(timing: Timing, { evidence, looks, more }: LagEvidence, known: number, frames: number): number {
+function sure({ evidence, looks, more }: LagEvidence, known: number, frames: number, variance: number): number {
   const together = looks / (1 + looks / (known + 1));
   const mean = Math.abs(more) / Math.max(1, looks);
-  return Math.min(evidence, (together * (mean - frames / 2) * frames) / varianceOf(timing));
+  return Math.min(evidence, (together * (mean - frames / 2) * frames) / variance);
 }
 
 function test(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
@@ -152,40 +193,45 @@ function test(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightL
   const ratio = evidenceOf(timing, more, lag, rules.lateFrames, name === 'behind' ? 1 : -1);
   const before = timing[name].evidence;
   const side = add(timing, name, ratio, more);
-  if (side === NO_SIDE) cameToNothing(timing, before, rules);
-  if (looked < USUAL_LOOKS || sure(timing, side, known, rules.lateFrames) < asked(timing, rules)) return;
+  if (side === NO_SIDE) cameToNothing(timing, Math.min(before, rules.evidence));
+  if (looked < USUAL_LOOKS) return;
+  if (sure(side, known, rules.lateFrames, varianceOf(timing, lag)) < asked(timing, rules)) return;
   const frames = Math.round(side.more / side.looks);
-  if (Math.abs(frames) >= rules.lateFrames) set(timing, frames);
+  if (Math.abs(frames) >= rules.lateFrames) set(timing, frames, name);
 }
 
-function cameToNothing(timing: Timing, evidence: number, rules: TimingRules): void {
-  timing.peak = Math.max(timing.peak * PEAK_KEPT, Math.min(evidence, rules.evidence));
+function cameToNothing(timing: Timing, evidence: number): void {
+  timing.peak = Math.max(timing.peak * PEAK_KEPT, evidence);
 }
 
 /** What is asked for: more in an old series, whose false alarms count by the day, and after some for nothing. */
 const asked = ({ known, peak }: Timing, { evidence }: TimingRules): number =>
   Math.max(evidence * (1 + (AGED * Math.min(known, USUAL_LOOKS_MAX)) / USUAL_LOOKS_MAX), PEAK_FACTOR * peak);
 
-/** Whether it is over. */
+/** Whether it is over. What comes back again and again for a short while is a habit: as much of it is asked for next. */
 function follow(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
   const more = offset - timing.usual;
-  const ratio = -evidenceOf(timing, more, lag, rules.lateFrames, name === 'ahead' ? 1 : -1);
-  if (add(timing, name, ratio, more).evidence < rules.evidence) return;
-  cameToNothing(timing, rules.evidence, rules);
-  set(timing, 0);
+  const late = name === 'ahead' ? 'behind' : 'ahead';
+  const ratio = evidenceOf(timing, more, lag, rules.lateFrames, late === 'behind' ? 1 : -1);
+  const { evidence, looks, more: sum } = timing[late];
+  timing[late] = { evidence: evidence + Math.max(0, ratio), looks: looks + 1, more: sum + more };
+  if (add(timing, name, -ratio, more).evidence < rules.evidence) return;
+  cameToNothing(timing, looks > HELD_LOOKS_MAX ? rules.evidence : evidence);
+  timing.late = 0;
+  timing.behind = timing.ahead = NO_SIDE;
 }
 
-function set(timing: Timing, late: number): void {
+function set(timing: Timing, late: number, name: 'behind' | 'ahead'): void {
   // what came before it was as usual
-  if (late !== 0)
-    for (let n = timing.seen.length - timing[late > 0 ? 'behind' : 'ahead'].looks; n > 0; n--) keep(timing);
+  for (let n = timing.seen.length - timing[name].looks; n > 0; n--) keep(timing);
   timing.late = late;
-  timing.behind = timing.ahead = NO_SIDE;
+  timing[name === 'behind' ? 'ahead' : 'behind'] = NO_SIDE;
   timing.seen = [];
 }
 
 /** What may be a lag is held back, for a while. */
-function learn(timing: Timing, offset: number): void {
+function learn(timing: Timing, { offset, lag }: SlightLag): void {
+  timing.tellers += (lag.tellers - timing.tellers) / (Math.min(timing.known, USUAL_LOOKS_MAX) + 1);
   timing.seen.push(offset);
   const held = Math.max(HELD_LOOKS, timing.behind.looks, timing.ahead.looks);
   while (timing.seen.length > Math.min(held, HELD_LOOKS_MAX)) keep(timing);

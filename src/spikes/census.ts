@@ -23,6 +23,9 @@ const BATCH_SECONDS_MAX = 15;
  * are looked for would bring it. Remembered over so many seconds that it was held, and since it was false.
  */
 const REPEATS = 1;
+/** Where there are so few, that many more than expected are a habit, whatever is looked for: no other object denies it. */
+const FEW_OBJECTS = 2;
+const EXCESS_MAX = 6;
 const HABIT_SECONDS = 600;
 const FALSE_AGAIN_SECONDS = 60;
 /** a truth that was away for longer is a newcomer */
@@ -177,7 +180,7 @@ export class Census {
           counts.begun++;
           lost.push(id);
           if (known[KNOWN.begins] >= REPEATS)
-            counts.repeated.push((known[KNOWN.begins] - REPEATS) / (lossPerSecond * (known[KNOWN.exposed] + seconds)));
+            counts.repeated.push(this.#riseOf(known[KNOWN.begins], lossPerSecond * (known[KNOWN.exposed] + seconds)));
           noteBegin(known);
         }
         known[KNOWN.held] = 0;
@@ -194,6 +197,12 @@ export class Census {
       known[KNOWN.age] += seconds;
       known[KNOWN.seen] = this.#frame;
     }
+  }
+
+  /** How high a rise must be to bring so many by one object, of which some were expected. */
+  #riseOf(begins: number, expected: number): number {
+    const isHabit = this.truths <= FEW_OBJECTS && begins - expected > EXCESS_MAX;
+    return isHabit ? Number.POSITIVE_INFINITY : (begins - REPEATS) / expected;
   }
 
   #countHeld(glance: Glance, seconds: number, persistence: number, learn: boolean): void {

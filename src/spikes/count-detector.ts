@@ -169,6 +169,8 @@ const CLUSTER_CHANCE = 0.9;
 const KNOWN_EVENTS_MAX = 400;
 /** Levels persist, and wander more than counts do: more is asked of them. */
 const LEVEL_CAUTION = 1.8;
+/** A level tells no more than runs of so many seconds would: of few objects, one that is lost twice is no normal error. */
+const RUN_SECONDS = 2;
 /** a series is half old after so long */
 const AGED_SECONDS = 1800;
 /** what begins within so many seconds begins at once; what else comes and goes says nothing of it */
@@ -389,7 +391,9 @@ export class CountDetector extends Detector {
       traits.levelRises.forEach((rise, n) => {
         const step = Math.max(traits.levelStepMin, this.#raised(rise) - this.#level);
         const shift = Math.min(SHIFT_MAX, (step * base) / deviation);
-        const ratio = shift * z - (shift * shift) / 2;
+        const factor = 1 + step / this.#level;
+        const runs = state[AT.blockLevel] * Math.log(factor) - this.#level * base * (factor - 1);
+        const ratio = Math.min(shift * z - (shift * shift) / 2, Math.max(0, runs / RUN_SECONDS));
         this.evidence.update(traits.rises.length + n, ratio, ratio, k, seconds, state[AT.blockLevel] / seconds);
       });
     }

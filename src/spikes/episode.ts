@@ -79,6 +79,13 @@ const RELAPSE_SECONDS_MAX = 1800;
 const BACKWARDS = 5;
 const LEAST_SHARE = 0.01;
 const ERROR_VARIANCE = 0.3;
+/**
+ * Seconds for which the error of an object is much the same. At first all objects are those the spike began with, and
+ * that they are better tells at once; later it may be others that are there, which proves nothing.
+ */
+const ERROR_SECONDS = 4;
+const ERROR_SECONDS_MAX = 30;
+const SAME_OBJECTS_SHARE = 1 / 4;
 
 export class Episode {
   constructor(
@@ -239,7 +246,8 @@ export class Episode {
     }
     if (this.signal === 'localization') {
       const pairs = state[AT.objects] / seconds;
-      return ((bad - usual) * ((bad + usual) / 2 - this.#measure()) * pairs) / ERROR_VARIANCE / 4;
+      const alike = Math.max(ERROR_SECONDS, Math.min(ERROR_SECONDS_MAX, SAME_OBJECTS_SHARE * state[AT.lasted]));
+      return ((bad - usual) * ((bad + usual) / 2 - this.#measure()) * pairs) / ERROR_VARIANCE / alike;
     }
     return state[AT.begins] * Math.log(usual / bad) + (bad - usual) * seconds;
   }

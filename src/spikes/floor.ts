@@ -121,11 +121,21 @@ export class Floor {
     if (signal === 'missed') {
       if (state[AT.matched] === 0 && state[AT.unmatched] >= floorSeconds / 2) return 'never_matched';
       if (this.#isBlackout) return 'worse';
-      if (state[AT.mostly] >= floorSeconds && state[AT.mostlyObjects] >= OBJECTS_MIN) return 'mostly_missed';
+      if (this.missedMost && state[AT.mostlyObjects] >= OBJECTS_MIN) return 'mostly_missed';
     }
     if (signal === 'switch' && state[AT.exchanged] === 1) return 'worse';
     const allowed = allowedBy(objective, signal);
     return allowed !== null && BURNS.some((burn) => this.#burns(signal, allowed, burn)) ? 'objective' : null;
+  }
+
+  /** More is missed than found. */
+  get missesMost(): boolean {
+    return this.state[AT.mostly] > 0;
+  }
+
+  /** More has been missed than found for so long that it is bad as such. */
+  get missedMost(): boolean {
+    return this.state[AT.mostly] >= this.settings.floorSeconds;
   }
 
   #burns(signal: Signal, allowed: number, { long, short, factor }: (typeof BURNS)[number]): boolean {
@@ -140,11 +150,6 @@ export class Floor {
     const seen = state[at + (signal === 'missed' ? W.missed : signal === 'false' ? W.false : W.switches)];
     if (volume && (exposure < VOLUME_MIN || seen - allowed * exposure < EVENTS_MIN)) return false;
     return exposure > 0 && seen > allowed * exposure;
-  }
-
-  /** Share of the objects that is missed lately. */
-  get missedShare(): number {
-    return this.state[AT.smooth];
   }
 }
 

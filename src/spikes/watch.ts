@@ -129,6 +129,8 @@ const INTERVAL_FRAMES = 20;
 const WORSE = 1.5;
 /** A spike is beyond doubt at so many times its threshold: false alarms hardly ever come that far. */
 const CERTAIN = 1.5;
+/** and so many objects are concerned, where it wakes people */
+const CERTAIN_OBJECTS = 2;
 /** By the floor, calm is a share of missed objects of so much. */
 const FLOOR_CALM = 0.35;
 
@@ -248,8 +250,10 @@ export class SpikeWatch {
       if ((signal === 'missed' || signal === 'false') && this.#mayPass(signal, reason, k, seconds)) return undefined;
       return this.#start(signal, k, reason ?? 'worse', glance, switched);
     }
+    if (signal === 'missed' && census.lost.length > 0) this.#gatherLost();
     const floor = this.#floor.reasonFor(signal);
-    const ending = episode.follow(this.#momentOf(signal), seconds, floor !== null);
+    const floored = floor !== null || (signal === 'missed' && this.#floor.missesMost);
+    const ending = episode.follow(this.#momentOf(signal), seconds, floored);
     if (episode.calm) detector.subside();
     if (ending === 'recovered') return this.#end(signal, k, ending);
     if (ending === 'adopted') {
@@ -328,10 +332,19 @@ export class SpikeWatch {
     return this.#census.pairs > 0 && other.score < JOINT_SCORE;
   }
 
-  /** An alarm that is beyond doubt: by far, or because objects are lost and tracks are false at once. */
+  /** An alarm that is beyond doubt: by far and of more than one object, or because objects are lost and tracks are false at once. */
   #isCertain(signal: Signal): boolean {
     const both = (signal === 'missed' || signal === 'false') && this.#missed.alarming && this.#false.alarming;
-    return both || this.#detector(signal).score >= CERTAIN;
+    const ofOne = signal === 'missed' && (this.#objects.missed?.length ?? 0) < CERTAIN_OBJECTS;
+    // one that is lost again and again has habits of its own, unless it is not found for long
+    return both || (this.#detector(signal).score >= CERTAIN && (!ofOne || this.#floor.missedMost));
+  }
+
+  /** Objects join a spike until there are enough of them. */
+  #gatherLost(): void {
+    const before = this.#objects.missed ?? [];
+    if (before.length >= CERTAIN_OBJECTS) return;
+    this.#objects.missed = [...new Set([...before, ...this.#census.lost])].slice(0, CERTAIN_OBJECTS);
   }
 
   #isHeld(signal: Signal): boolean {
@@ -364,11 +377,12 @@ export class SpikeWatch {
     const firstFrame = why === 'worse' ? Math.min(finding.firstFrame, k) : k;
     const [usual, bad] = this.#levels(signal, why, observed);
     episode.start(firstFrame, this.#state[COMMON.time], observed, usual, bad);
+    const kept = Math.max(CERTAIN_OBJECTS, this.#settings.objectsMax);
+    this.#objects[signal] = this.#concerned(signal, glance, switched).slice(0, kept);
     if (why !== 'worse' || this.#isCertain(signal)) episode.confirm();
     this.#state[COMMON.why + SIGNALS.indexOf(signal)] = REASONS.indexOf(why);
     detector.open();
     this.#piece('counts')[SIGNALS.indexOf(signal)]++;
-    this.#objects[signal] = this.#concerned(signal, glance, switched).slice(0, this.#settings.objectsMax);
     return { ...this.#news('start', signal, k), observed };
   }
 
@@ -395,7 +409,7 @@ export class SpikeWatch {
       expected: this.#expected(signal),
       observed: phase === 'end' ? episode.mean : episode.observed,
       score: this.#detector(signal).score,
-      objects: this.#objects[signal] ?? [],
+      objects: this.#objects[signal]?.slice(0, this.#settings.objectsMax) ?? [],
       certain: episode.certain,
       why: REASONS[this.#state[COMMON.why + SIGNALS.indexOf(signal)]],
     };

@@ -31,7 +31,7 @@ export const FORMATS = {
   },
   findings: { version: 1, holds: 'what is wrong with the wiring of the feeds, and the parts being examined' },
   incidents: {
-    version: 3,
+    version: 4,
     holds: 'what is wrong with a series, the cause, and how late its tracks usually are',
   },
   layout: { version: 1, holds: 'how many slots a data folder has' },
@@ -240,6 +240,7 @@ const MIGRATIONS: Partial<Record<SnapshotFormat, Record<number, (state: Snapshot
   incidents: {
     1: (state) => incidentsOf(state).forEach(renewTiming),
     2: (state) => incidentsOf(state).forEach(addPeak),
+    3: (state) => incidentsOf(state).forEach(addPace),
   },
 };
 
@@ -301,6 +302,11 @@ function renewTiming(incidents: StoredIncidents): void {
 /** Version 3 remembers what looked like a lag and came to nothing: nothing so far. */
 function addPeak({ timing }: StoredIncidents): void {
   timing.peak = 0;
+}
+
+/** Version 4 knows how many truths tell of a lag, and at which pace frames come: nothing of that so far. */
+function addPace({ timing }: StoredIncidents): void {
+  Object.assign(timing, { tellers: 0, time: 0, interval: 0, otherInterval: 0 });
 }
 
 /** In version 2: nothing looked at, nothing known, and the variance of a look that is believed before. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { incidentsIn, SpikeDetector } from '../../src/incidents/detector.js';
 import type { SlightLag } from '../../src/incidents/motion.js';
-import { lookAt, NEW_TIMING, type Timing, type TimingRules } from '../../src/incidents/timing.js';
+import { keepsPace, lookAt, NEW_TIMING, type Timing, type TimingRules } from '../../src/incidents/timing.js';
 import { SPIKE_DEFAULTS } from '../../src/spikes/settings.js';
 import { Places } from '../bench/spike-places.js';
 import { Traffic } from '../bench/spike-scene.js';
@@ -75,6 +75,46 @@ describe('tracks that are late by a little', () => {
         assert.equal(timing.late, late, `seed ${seed}`);
       }
     });
+
+  it('are told once when they come and go all day, and again when they come to stay', () => {
+    for (const [times, told] of [
+      [20, [1, 1]],
+      [1, [1, 2]],
+    ] as const) {
+      const [random, timing] = [randomFrom(7), structuredClone(NEW_TIMING)];
+      let count = 0;
+      const play = (looks: number, late: number) => {
+        for (let n = 0; n < looks; n++) {
+          const before = timing.late;
+          if (lookAt(timing, lookOf(random, 20, 0.6, late), RULES, true) && before === 0) count++;
+        }
+        return count;
+      };
+      play(100, 0);
+      for (let n = 0; n < times; n++) {
+        play(20, 2);
+        play(40, 0);
+      }
+      assert.deepEqual([count, play(200, 2)], told, `${times} times`);
+    }
+  });
+
+  it('are as late in seconds at another pace, and no look is taken on the way there', () => {
+    const timing = { ...structuredClone(NEW_TIMING), variance: 0.3, blockVariance: 0.6, usual: 0.4, known: 300 };
+    let t = 1000;
+    const look = (seconds: number) => {
+      timing.frames = 40;
+      t += 40 * seconds;
+      return keepsPace(timing, t);
+    };
+    assert.deepEqual([0.1, 0.1, 0.11].map(look), [true, true, true]);
+    // a gap is no pace
+    assert.deepEqual([0.5, 0.1].map(look), [false, true]);
+    assert.equal(timing.known, 300);
+    assert.deepEqual([0.06, 0.033, 0.033].map(look), [false, false, true]);
+    assert.equal(timing.known, 0, 'what is usual is learned anew');
+    assert.ok(Math.abs(timing.variance - 0.3 * (0.1 / 0.033) ** 2) < 1e-9, `${timing.variance}`);
+  });
 
   it('are one incident for as long as they are, with 20 objects for an hour', function () {
     skipInFastRun(this);

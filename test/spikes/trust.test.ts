@@ -258,6 +258,48 @@ describe('spikes that people trust', () => {
     }
   });
 
+  it('keeps the alarm of larger errors of a few objects, whoever is there, and ends it when they are small again', function () {
+    skipInFastRun(this);
+    for (const seed of [8, 11, 28]) {
+      const shift = new Shift({ seed, objects: 5 });
+      shift.play(60);
+      const ended = () => shift.news.filter(({ phase, signal }) => phase === 'end' && signal === 'localization').length;
+      shift.play(6 * 60, { localization: 1.6 });
+      assert.deepEqual([shift.watch.gauge('localization').active, ended()], [true, 0], `seed ${seed}`);
+      shift.play(60);
+      assert.equal(ended(), 1, `seed ${seed}`);
+    }
+  });
+
+  it('is not beyond doubt about one object that is lost again and again', () => {
+    const shown = (missed: string[], found: string[]): Glance => ({
+      ...{ ...emptyGlance(), properTruths: found, properTracks: found.map((id) => `of ${id}`), missed },
+      ...{ errors: found.map(() => 0.1), localization: 0.1 * found.length },
+    });
+    const play = (glanceAt: (n: number) => Glance): SpikeNews[] => {
+      const watch = new SpikeWatch({}, 1, 0.5);
+      const news: SpikeNews[] = [];
+      for (let n = 0; n < 12_000; n++) {
+        const glance = n < 9_000 ? shown([], ['a', 'b']) : glanceAt(n);
+        news.push(...watch.update(glance, { k: n, t: EPOCH + n / 10 }));
+      }
+      return news;
+    };
+    const flickers = play((n) => (n % 20 < 5 ? shown(['a'], ['b']) : shown([], ['a', 'b'])));
+    assert.ok(starts(flickers, 'missed').length > 0, 'it is told');
+    assert.deepEqual(
+      flickers.filter(({ signal, certain }) => signal === 'missed' && certain),
+      [],
+    );
+    const both = play((n) =>
+      n % 20 < 5 ? shown(['a'], ['b']) : n % 20 < 10 ? shown(['b'], ['a']) : shown([], ['a', 'b']),
+    );
+    assert.ok(
+      both.some(({ certain }) => certain),
+      'two are no habit of one',
+    );
+  });
+
   it('says at once that nothing has ever matched, and that more is missed than found', () => {
     const never = new Shift();
     assert.deepEqual(words(never.play(1, { covered: true })), [['start', 'missed', 'never_matched']]);
