@@ -57,7 +57,7 @@ export interface Timing {
   peak: number;
   /** truths that a look rests on, in the mean */
   tellers: number;
-  /** epoch seconds of the last look; seconds from frame to frame, and those at the last look if they were others; 0: unknown */
+  /** epoch seconds of the last look; seconds from frame to frame, and those of that look if they were others; or 0 */
   time: number;
   interval: number;
   otherInterval: number;
@@ -208,7 +208,7 @@ function cameToNothing(timing: Timing, evidence: number): void {
 const asked = ({ known, peak }: Timing, { evidence }: TimingRules): number =>
   Math.max(evidence * (1 + (AGED * Math.min(known, USUAL_LOOKS_MAX)) / USUAL_LOOKS_MAX), PEAK_FACTOR * peak);
 
-/** Whether it is over. What comes back again and again for a short while is a habit: as much of it is asked for next. */
+/** Whether it is over. What came for a short while may come again: more than that is asked for next. */
 function follow(timing: Timing, name: 'behind' | 'ahead', { offset, lag }: SlightLag, rules: TimingRules): void {
   const more = offset - timing.usual;
   const late = name === 'ahead' ? 'behind' : 'ahead';

@@ -23,7 +23,7 @@ const BATCH_SECONDS_MAX = 15;
  * are looked for would bring it. Remembered over so many seconds that it was held, and since it was false.
  */
 const REPEATS = 1;
-/** Where there are so few, that many more than expected are a habit, whatever is looked for: no other object denies it. */
+/** Where there are so few, that many more than expected are a habit, whatever is looked for. */
 const FEW_OBJECTS = 2;
 const EXCESS_MAX = 6;
 const HABIT_SECONDS = 600;

@@ -169,7 +169,7 @@ const CLUSTER_CHANCE = 0.9;
 const KNOWN_EVENTS_MAX = 400;
 /** Levels persist, and wander more than counts do: more is asked of them. */
 const LEVEL_CAUTION = 1.8;
-/** A level tells no more than runs of so many seconds would: of few objects, one that is lost twice is no normal error. */
+/** A level tells no more than runs of so many seconds would: one object that is lost twice is no normal error. */
 const RUN_SECONDS = 2;
 /** a series is half old after so long */
 const AGED_SECONDS = 1800;

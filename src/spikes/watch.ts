@@ -332,7 +332,7 @@ export class SpikeWatch {
     return this.#census.pairs > 0 && other.score < JOINT_SCORE;
   }
 
-  /** An alarm that is beyond doubt: by far and of more than one object, or because objects are lost and tracks are false at once. */
+  /** An alarm beyond doubt: by far and of more than one object, or when objects are lost and tracks false at once. */
   #isCertain(signal: Signal): boolean {
     const both = (signal === 'missed' || signal === 'false') && this.#missed.alarming && this.#false.alarming;
     const ofOne = signal === 'missed' && (this.#objects.missed?.length ?? 0) < CERTAIN_OBJECTS;
