@@ -94,6 +94,7 @@ export class Lane {
     const { state } = this;
     const { part, sinceMs } = arrived;
     if (state.finished) return [];
+    this.#closingMs = arrived.receivedMs;
     returnFeed(state, role, sinceMs);
     if (state[role].ended) this.#report('late', role, part, 1, ENDED);
     else if (state.by === null) {
@@ -111,6 +112,7 @@ export class Lane {
   /** Closes what is due at this time. */
   advance(nowMs: number): readonly Outcome[] {
     const { state } = this;
+    this.#closingMs = nowMs;
     this.#review(nowMs);
     for (const role of ROLES) if (this.#suspectDeadline(role) <= nowMs) this.#believe(role, nowMs);
     if (state.by === null && this.#undecidedDeadline() <= nowMs) this.#chooseAxis(true);
@@ -148,6 +150,7 @@ export class Lane {
 
   end(role: Role, nowMs: number): readonly Outcome[] {
     const { state } = this;
+    this.#closingMs = nowMs;
     returnFeed(state, role, nowMs);
     if (state[role].suspect) this.#believe(role, nowMs);
     state[role].ended = true;
@@ -402,7 +405,6 @@ export class Lane {
   /** Closes what can be closed; by time only what is due at a time that is given. */
   #drain(nowMs = LOWEST): void {
     const { state } = this;
-    this.#closingMs = nowMs;
     if (state.by !== null) while (this.#close(nowMs));
     if (this.#delivered && !state.finished) this.#finish(nowMs);
   }

@@ -49,6 +49,11 @@ describe('pairing by frame number', () => {
        t          .  1  .  .  3`,
     );
     expectSteps(played, '.  1  .  .  2!,3', ['4 gap t 3', '4 missing t 2']);
+    const steps = played.outcomes.filter((outcome) => outcome.type === 'step');
+    assert.deepEqual(
+      steps.map(({ receivedMs }) => (receivedMs - START_MS) / COLUMN_MS),
+      [1, 4, 4],
+    );
   });
 
   it('waits for a slow tracker for latenessMs, then judges without it and calls its parts late', () => {
