@@ -22,6 +22,9 @@ const source = join(root, 'src/page');
 const out = join(root, 'dist/page');
 const bundleFolder = dirname(BUNDLE);
 const programFolder = dirname(fileURLToPath(PROGRAM));
+const moduleOf = (file: string): string => join(root, 'dist/src', file);
+/** They are started by the name of their file, beside whoever starts them. */
+const THREADS = ['commands/eval/study/study-thread.js', 'commands/console/progress-thread.js'].map(moduleOf);
 
 const PAGE: BuildOptions = {
   bundle: true,
@@ -63,10 +66,7 @@ for (const name of readdirSync(out)) {
 
 rmSync(bundleFolder, { recursive: true, force: true });
 await build({
-  // threads are started by the name of their file, beside whoever starts them
-  entryPoints: ['command-line.js', 'commands/eval/study/study-thread.js', 'commands/console/progress-thread.js'].map(
-    (file) => join(root, 'dist/src', file),
-  ),
+  entryPoints: [moduleOf('command-line.js'), ...THREADS],
   outdir: bundleFolder,
   entryNames: '[name]',
   bundle: true,
@@ -86,8 +86,10 @@ await build({
 });
 rmSync(programFolder, { recursive: true, force: true });
 const { metafile: program } = await build({
-  // a worker is started by the name of its file, beside whoever starts it
-  entryPoints: { program: join(root, 'dist/src/command-line.js'), worker: join(root, 'dist/src/cores/worker.js') },
+  entryPoints: [
+    { in: moduleOf('command-line.js'), out: 'program' },
+    ...[moduleOf('cores/worker.js'), ...THREADS].map((file) => ({ in: file, out: basename(file, '.js') })),
+  ],
   outdir: programFolder,
   chunkNames: '[name]-[hash]',
   bundle: true,

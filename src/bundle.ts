@@ -16,16 +16,16 @@ const vm = process.getBuiltinModule('node:vm');
 
 export const BUNDLE = fileURLToPath(new URL('../bundle/command-line.js', import.meta.url));
 /** The whole program: its modules and those of the packages, which are 800 files, in few. */
-export const PROGRAM = new URL('../program/program.js', import.meta.url).href;
+export const PROGRAM = new URL('../program/program.js', import.meta.url);
 /** Flags that main.ts is started with: as a script, and by its name. The engine makes other code for each. */
 export const FLAGS = ['', '--max-semi-space-size=64'];
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname'];
 
-/** Whether there is a bundle, and the compiler has not run since it was made. */
-export function isCurrent(): boolean {
+/** Whether a bundle is there, and the compiler has not run since it was made. */
+export function isCurrent(bundle: string | URL): boolean {
   const timeOf = (file: string | URL) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
   // an installed package has no record of the compiler
-  return timeOf(BUNDLE) > timeOf(new URL('../.tsbuildinfo', import.meta.url));
+  return timeOf(bundle) > timeOf(new URL('../.tsbuildinfo', import.meta.url));
 }
 
 /** Where the code is that was made under such flags. */

@@ -5,7 +5,7 @@
  * are the same code, and never mixed with it.
  */
 
-import { isCurrent, PROGRAM, runBundle } from './bundle.js';
+import { BUNDLE, isCurrent, PROGRAM, runBundle } from './bundle.js';
 
 const ABOUT_FILES = ['eval', 'tune'];
 // somebody wants to see the modules at work: an inspector, a tracer; TGOSPA_BUNDLE=1 says that it does without
@@ -15,6 +15,6 @@ const isAboutFiles = ABOUT_FILES.includes(process.argv[2]);
 // since Node 22; nobody waits for the others long enough to write into a cache
 if (isAboutFiles)
   (process.getBuiltinModule('node:module') as { enableCompileCache?: () => void }).enableCompileCache?.();
-if (isWatched || !isCurrent()) await import('./command-line.js');
+if (isWatched || !isCurrent(isAboutFiles ? BUNDLE : PROGRAM)) await import('./command-line.js');
 else if (isAboutFiles) runBundle();
-else await import(PROGRAM);
+else await import(PROGRAM.href);

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   utimesSync,
@@ -136,12 +137,36 @@ describe('the bundles of the command line', () => {
     writeFileSync(join(folder, 'dist/.tsbuildinfo'), '');
     const now = Date.now() / 1000;
     utimesSync(join(folder, 'dist/.tsbuildinfo'), now, now);
-    utimesSync(join(folder, 'dist/bundle/command-line.js'), now + 1, now + 1);
-    assert.equal(ran('eval'), 'bundle');
-    utimesSync(join(folder, 'dist/bundle/command-line.js'), now - 1, now - 1);
-    for (const command of ['eval', 'serve']) assert.equal(ran(command), 'modules');
+    const made = (at: number) => {
+      for (const file of ['bundle/command-line.js', 'program/program.js'])
+        utimesSync(join(folder, 'dist', file), at, at);
+    };
+    const all = () => ['eval', 'serve'].map((command) => ran(command));
+    made(now + 1);
+    assert.deepEqual(all(), ['bundle', 'program']);
+    made(now - 1);
+    assert.deepEqual(all(), ['modules', 'modules']);
+    made(now + 1);
+    // a build may end between both
+    rmSync(join(folder, 'dist/program'), { recursive: true });
+    assert.deepEqual(all(), ['bundle', 'modules']);
     rmSync(join(folder, 'dist/bundle'), { recursive: true });
-    for (const command of ['eval', 'serve']) assert.equal(ran(command), 'modules');
+    assert.deepEqual(all(), ['modules', 'modules']);
+  });
+
+  it('have every thread beside them that they start', () => {
+    for (const [name, threads] of [
+      ['bundle', ['progress-thread.js', 'study-thread.js']],
+      ['program', ['progress-thread.js', 'study-thread.js', 'worker.js']],
+    ] as const) {
+      const built = new URL(`../${name}/`, import.meta.url);
+      const texts = readdirSync(built).map((file) =>
+        file.endsWith('.js') ? readFileSync(new URL(file, built), 'utf8') : '',
+      );
+      const started = texts.flatMap((text) => [...text.matchAll(/Worker\d*\(new URL\("\.\/([\w-]+\.js)"/g)]);
+      assert.deepEqual([...new Set(started.map(([, file]) => file))].sort(), threads, name);
+      for (const file of threads) assert.ok(existsSync(new URL(file, built)), `${name}/${file}`);
+    }
   });
 
   it('is compiled as usual when its compiled code is damaged, or made for another engine or other flags', () => {
