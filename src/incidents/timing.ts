@@ -117,7 +117,7 @@ export function keepsPace(timing: Timing, t: number | undefined): boolean {
   const seconds = t === undefined || timing.time === 0 ? 0 : (t - timing.time) / timing.frames;
   timing.time = t ?? 0;
   if (seconds <= 0) return true;
-  const { interval, otherInterval, late, variance, blockVariance } = timing;
+  const { interval, otherInterval, late, usual, variance, blockVariance } = timing;
   timing.otherInterval = 0;
   if (interval === 0 || isSamePace(seconds, interval)) {
     timing.interval = seconds;
@@ -125,10 +125,11 @@ export function keepsPace(timing: Timing, t: number | undefined): boolean {
   }
   timing.otherInterval = seconds;
   if (!isSamePace(seconds, otherInterval)) return false;
-  const factor = (interval / seconds) ** 2;
+  const factor = interval / seconds;
   Object.assign(timing, {
-    ...NEW_TIMING,
-    ...{ late, variance: factor * variance, blockVariance: factor * blockVariance },
+    ...structuredClone(NEW_TIMING),
+    // nothing is learned while tracks are late: whether they are as usual again is seen by what was usual
+    ...{ late, usual: factor * usual, variance: factor ** 2 * variance, blockVariance: factor ** 2 * blockVariance },
     ...{ time: timing.time, interval: seconds },
   });
   return true;

@@ -116,6 +116,36 @@ describe('tracks that are late by a little', () => {
     assert.ok(Math.abs(timing.variance - 0.3 * (0.1 / 0.033) ** 2) < 1e-9, `${timing.variance}`);
   });
 
+  it('are not taken for those of another series that came at another pace', () => {
+    const before = structuredClone(NEW_TIMING);
+    const [random, timing] = [randomFrom(8), structuredClone(NEW_TIMING)];
+    for (let n = 1; n < 20; n++) {
+      timing.frames = 40;
+      if (keepsPace(timing, n < 10 ? 4 * n : 8 * n)) lookAt(timing, lookOf(random, 5, 0.3, 1), RULES, true);
+    }
+    assert.equal(timing.interval, 0.2);
+    assert.deepEqual(NEW_TIMING, before);
+  });
+
+  it('are as usual again at another pace, where as many seconds are more frames', () => {
+    const random = randomFrom(9);
+    const timing = { ...structuredClone(NEW_TIMING), usual: 3, known: 300 };
+    let t = 1000;
+    const look = (seconds: number, late: number) => {
+      timing.frames = 40;
+      t += 40 * seconds;
+      return keepsPace(timing, t)
+        ? lookAt(timing, lookOf(random, 20, 0.3, late), RULES, timing.late === 0)
+        : timing.late;
+    };
+    for (let n = 0; n < 30; n++) assert.equal(look(0.1, 3), 0);
+    for (let n = 0; n < 30; n++) look(0.1, 6);
+    assert.equal(timing.late, 3);
+    for (let n = 0; n < 30; n++) assert.notEqual(look(0.05, 12), 0);
+    for (let n = 0; n < 30; n++) look(0.05, 6);
+    assert.equal(timing.late, 0);
+  });
+
   it('are one incident for as long as they are, with 20 objects for an hour', function () {
     skipInFastRun(this);
     const [traffic, places] = [new Traffic({ seed: 5, objects: 20 }), new Places(5)];
