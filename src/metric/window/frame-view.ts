@@ -46,23 +46,34 @@ class FeedOf implements FeedView {
   #coordinates: number[] | null = null;
   #alone: number[] | null | undefined;
 
+  readonly #record: FrameRecord;
+  readonly #ofTruths: boolean;
+
   constructor(
     readonly ids: readonly string[],
-    private readonly record: FrameRecord,
-    private readonly ofTruths: boolean,
-  ) {}
+    record: FrameRecord,
+    ofTruths: boolean,
+  ) {
+    this.#record = record;
+    this.#ofTruths = ofTruths;
+  }
 
   get coordinates(): number[] {
-    this.#coordinates ??= this.ofTruths ? this.record.truthNumbers() : this.record.trackNumbers();
+    this.#coordinates ??= this.#ofTruths ? this.#record.truthNumbers() : this.#record.trackNumbers();
     return this.#coordinates;
   }
 
   get kinds(): Kinds | null {
-    return this.ofTruths ? this.record.truthKinds : this.record.trackKinds;
+    return this.#ofTruths ? this.#record.truthKinds : this.#record.trackKinds;
   }
 
   get alone(): number[] | null {
-    if (this.#alone === undefined) this.#alone = this.ofTruths ? this.record.truthAlone() : this.record.trackAlone();
+    if (this.#alone === undefined) this.#alone = this.#ofTruths ? this.#record.truthAlone() : this.#record.trackAlone();
     return this.#alone;
+  }
+
+  toJSON(): FeedView {
+    const { ids, coordinates, kinds, alone } = this;
+    return { ids, coordinates, kinds, alone };
   }
 }

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { SlidingWindow } from '../../../src/metric/sliding-window.js';
+import type { FrameView } from '../../../src/metric/window/frame-view.js';
 import { firstOf, joined, secondOf } from '../../../src/metric/window/short-numbers.js';
 import { randomFrom } from '../../kit/random.js';
 
@@ -49,6 +50,16 @@ describe('short numbers', () => {
         .slice(-8)
         .map((frame) => [frame.reference, frame.tracker].map((feed) => feed.flatMap(({ point }) => point)));
       assert.deepEqual(kept, sent);
+      const views = window.frames();
+      // what has left the window since is read as it was, and told as JSON like any list
+      for (let n = 0; n < 8; n++) window.push(frames[n]);
+      const told = JSON.parse(JSON.stringify(views));
+      for (const read of [views, told])
+        assert.deepEqual(
+          read.map(({ reference, tracker }: FrameView) => [reference.coordinates, tracker.coordinates]),
+          sent,
+        );
+      assert.deepEqual(Object.keys(told[0].reference), ['ids', 'coordinates', 'kinds', 'alone']);
     };
     decimals(2);
     decimals(12);
