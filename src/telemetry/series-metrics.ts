@@ -347,7 +347,6 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_audits_total',
     type: 'counter',
-    ofProcess: true,
     labels: SERIES,
     help: 'Windows that were solved a second time by another engine; absent unless evaluation.auditEvery is set.',
     read: perAudit((audit) => audit.checked),
@@ -355,7 +354,6 @@ export const SERIES_METRICS: readonly Sampled[] = [
   {
     name: 'tgospa_audit_disagreements_total',
     type: 'counter',
-    ofProcess: true,
     labels: SERIES,
     help: 'Audited windows on which the engines disagreed; anything but 0 is a bug in this program.',
     read: perAudit((audit) => audit.disagreements),
