@@ -37,6 +37,9 @@ export const tls = (context: Context) =>
     .default(null);
 
 /** Characters that may stand in an Authorization header and in a WebSocket subprotocol alike. */
+export const TOKEN_ROLES = ['ingest', 'read', 'operate'] as const;
+export type TokenRole = (typeof TOKEN_ROLES)[number];
+
 const TOKEN_PATTERN = /^[A-Za-z0-9._~+-]{16,256}$/;
 
 export const token = (context: Context) =>
@@ -54,7 +57,7 @@ export const token = (context: Context) =>
         .optional()
         .meta({ description: 'file that holds the token on its first line; give env or file' }),
       roles: field(
-        z.array(z.enum(['ingest', 'read', 'operate'])).min(1),
+        z.array(z.enum(TOKEN_ROLES)).min(1),
         ['ingest', 'read'],
         'ingest: may send frames; read: may see reports, metrics and windows; operate: may acknowledge, close and mute incidents',
       ),
@@ -99,7 +102,6 @@ export const origin = z
   .string()
   .regex(/^https?:\/\/[^/\s]+$/, 'must look like https://host or https://host:port, without a path');
 
-export type TokenRole = 'ingest' | 'read' | 'operate';
 type TokenEntry = z.output<ReturnType<typeof token>>;
 
 /** Reads the secret of each token; only their holder compares them. */

@@ -28,7 +28,7 @@ import { type Config, rootSchema, type SettingsPatch, type StreamSettings } from
 import { paramsOf, settingsShape } from './settings.js';
 import { sourceProblems } from './sources.js';
 
-export { isLoopback, matchesPattern, type TokenRole, tokenSecrets } from './access.js';
+export { isLoopback, matchesPattern, TOKEN_ROLES, type TokenRole, tokenSecrets } from './access.js';
 export { clusterPassword } from './cluster.js';
 export { exampleYaml } from './example.js';
 export { ConfigError, type ConfigProblem, describeProblem, formatPath } from './mistakes.js';

@@ -6,7 +6,14 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { type Config, isLoopback, matchesPattern, type TokenRole, tokenSecrets } from '../../config/config.js';
+import {
+  type Config,
+  isLoopback,
+  matchesPattern,
+  TOKEN_ROLES,
+  type TokenRole,
+  tokenSecrets,
+} from '../../config/config.js';
 import type { HttpCode } from '../../wire/codes.js';
 import { BEARER_PREFIX } from '../../wire/messages.js';
 
@@ -40,7 +47,7 @@ export function readerRefusal({ cluster }: Config): HttpRefusal | null {
 const ANYONE: Identity = {
   name: 'anyone',
   token: false,
-  roles: new Set(['ingest', 'read', 'operate']),
+  roles: new Set(TOKEN_ROLES),
   covers: () => true,
   coversAll: true,
 };
