@@ -27,7 +27,7 @@ export const FINDINGS = {
 export type FindingName = keyof typeof FINDINGS;
 
 /** Mistakes of wiring that make a tracker match or pair with nothing, whatever it does. */
-export const WIRING_MISTAKES: readonly FindingName[] = [
+export const WIRING_MISTAKES = [
   'frame_offset',
   'clock_offset',
   'time_unit',
@@ -35,7 +35,8 @@ export const WIRING_MISTAKES: readonly FindingName[] = [
   'normalized_boxes',
   'axis_swapped',
   'units',
-];
+] as const satisfies readonly FindingName[];
+export type WiringMistake = (typeof WIRING_MISTAKES)[number];
 
 /** The figures a finding rests on. */
 export type Evidence = Record<string, number | string | boolean>;

@@ -5,7 +5,7 @@
  * by the constants below, whatever the feeds send.
  */
 import type { Role } from '../wire/feed.js';
-import type { Evidence, FindingName } from '../wire/findings.js';
+import type { Evidence, WiringMistake } from '../wire/findings.js';
 import type { PackedList } from '../wire/objects.js';
 import {
   type Agreement,
@@ -31,7 +31,7 @@ import { lagOf } from './lag.js';
 
 /** A hypothesis that explains what the feeds as they are do not. */
 export interface Explanation {
-  cause: FindingName;
+  cause: WiringMistake;
   /** the feed to be read otherwise; null when it could be either */
   feed: Role | null;
   agreement: Agreement;
@@ -210,7 +210,7 @@ export function explainCoordinates(sample: FeedSample, judge: Judge): Explanatio
   if (moments.length < MOMENTS_MIN) return [];
   const { shape, stride } = moments[0].tracker.objects;
   const found: Explanation[] = [];
-  const add = (cause: FindingName, reading: Reading, evidence: Evidence, feeds: readonly Role[]) => {
+  const add = (cause: WiringMistake, reading: Reading, evidence: Evidence, feeds: readonly Role[]) => {
     for (const feed of feeds) {
       if (!isWide(moments, judge, reading, feed)) continue;
       const agreed =

@@ -240,7 +240,7 @@ function remedyOf(cause: Explanation['cause'], e: Evidence): Remedy {
       return { what: 'with its axes exchanged', options: ['swapAxes=true'] };
     case 'normalized_boxes':
       return { what: 'with its shares of the picture turned into pixels', options: [scale] };
-    default:
+    case 'units':
       return { what: `in another unit or scale${e.unit ? ` (${e.unit})` : ''}`, options: [scale] };
   }
 }

@@ -36,6 +36,8 @@ import {
 } from './pairing-hypotheses.js';
 import { FIRST_CHECK, keep, newWiring, remember, restart, startSampling, type Wiring } from './tracker-wiring.js';
 
+const MISTAKES: ReadonlySet<FindingName> = new Set(WIRING_MISTAKES);
+
 /** A finding that starts or ends. */
 export interface FindingChange extends Finding {
   phase: 'start' | 'end';
@@ -376,7 +378,7 @@ export class Findings {
     const why = (sampled && explainByDelay(sample, judge)) ?? explain(sample, judge);
     if (!why) {
       // one that was found stays while nothing matches
-      const known = this.list().find((one) => one.tracker === tracker && WIRING_MISTAKES.includes(one.finding));
+      const known = this.list().find((one) => one.tracker === tracker && MISTAKES.has(one.finding));
       return known ? { [known.finding]: known.evidence } : {};
     }
     return foundBy(why);
