@@ -31,7 +31,7 @@ export function insert(list: Placed[], placed: Placed): void {
 }
 
 /** The first part that is at this place within the tolerance. */
-export const nearest = (list: Placed[], x: number, tolerance: number): Placed | undefined =>
+export const firstAt = (list: Placed[], x: number, tolerance: number): Placed | undefined =>
   list.find((placed) => Math.abs(placed.x - x) <= tolerance);
 
 /** The last part at or before this place; undefined when it is older than `ageMax`. */

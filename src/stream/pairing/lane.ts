@@ -9,7 +9,7 @@ import type { PairingSettings } from '../../config/config.js';
 import type { Irregularity } from '../../wire/events.js';
 import type { Role } from '../../wire/feed.js';
 import { type FeedPart, NO_OBJECTS, type PackedList } from '../../wire/objects.js';
-import { type Arrived, heldAt, insert, linearAt, nearest, type Placed } from '../../wiring/resampling.js';
+import { type Arrived, firstAt, heldAt, insert, linearAt, type Placed } from '../../wiring/resampling.js';
 import {
   ENDED,
   gap,
@@ -509,7 +509,7 @@ export class Lane {
     const { reference, tracker, history } = this.state;
     const r = reference.pending[0];
     if (!r) return false;
-    const near = nearest(history, r.x, this.#tolerance);
+    const near = firstAt(history, r.x, this.#tolerance);
     const known = hasPassed(tracker, r.x + this.#tolerance) || (near !== undefined && hasReached(tracker, near.x));
     if (!(known && hasReached(reference, r.x)) && !this.#due(r, nowMs)) return false;
     const held = heldAt(history, r.x + this.#tolerance, this.#ageMax + this.#tolerance);
@@ -528,7 +528,7 @@ export class Lane {
     const r = this.#unanswered();
     if (r && !(y && y.x <= r.x)) return this.#closeUnanswered(r, nowMs);
     if (!y) return false;
-    const near = nearest(this.state.history, y.x, this.#tolerance);
+    const near = firstAt(this.state.history, y.x, this.#tolerance);
     const known = near ? hasReached(reference, near.x) : hasPassed(reference, y.x + this.#tolerance);
     if (!(known && hasReached(tracker, y.x)) && !this.#due(y, nowMs)) return false;
     const objects = near ? near.part.objects : this.#resample(y.x);
