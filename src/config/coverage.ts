@@ -1,7 +1,7 @@
 /** What of a scene is judged, as people write it down: what the reference knows, regions, and what is ignored. */
 import { z } from 'zod';
 import { type CoverageRules, KNOWLEDGE } from '../coverage/coverage.js';
-import { type Region, regionProblem } from '../coverage/region.js';
+import { ONE_SHAPE, type Region, regionProblem } from '../coverage/region.js';
 import { type Field, positive } from './fields.js';
 
 const place = () => z.tuple([z.number(), z.number()]);
@@ -29,7 +29,7 @@ const region = () =>
       ).optional(),
       altitude: described(z.tuple([z.number(), z.number()]), 'minimum and maximum of the third coordinate').optional(),
     })
-    .meta({ description: 'exactly one of polygon, sector and box, perhaps with a band of altitude' });
+    .meta({ description: `${ONE_SHAPE}, perhaps with a band of altitude` });
 
 export const coverageShape = (filler: Field) => ({
   reference: filler(

@@ -90,10 +90,13 @@ function widthOf([from, to]: readonly [number, number]): number {
   return width === 0 ? 360 : width;
 }
 
+const SHAPES = ['polygon', 'sector', 'box'] as const;
+export const ONE_SHAPE = 'exactly one of polygon, sector and box';
+
 /** What is wrong with a region, and where; null when nothing is. */
 export function regionProblem(region: Region, onEarth: boolean): { path: string; message: string } | null {
-  const given = (['polygon', 'sector', 'box'] as const).filter((key) => region[key] !== undefined);
-  if (given.length !== 1) return { path: '', message: 'give exactly one of polygon, sector and box' };
+  const given = SHAPES.filter((key) => region[key] !== undefined);
+  if (given.length !== 1) return { path: '', message: `give ${ONE_SHAPE}` };
   const wrong = region.sector ? sectorProblem(region.sector) : null;
   if (wrong) return wrong;
   if (region.polygon && withoutLast(region.polygon).length < 3)
