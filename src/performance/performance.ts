@@ -117,6 +117,7 @@ interface Sums {
   tracksNotJudged: number;
 }
 
+/** Plain JSON; its version stands in store/formats.ts. What is added to it is missing in stored states. */
 export interface PerformanceState {
   terms: PerformanceTerms;
   sums: Sums;
