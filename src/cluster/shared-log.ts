@@ -21,6 +21,7 @@ import { type Cell, FencedError } from './nats/cell.js';
 import { readAll } from './nats/follow.js';
 import type { PartitionStream, StoredBatch } from './nats/partition-stream.js';
 import { type PartitionLog, positionOf, sequenceOf } from './partition-log.js';
+import { SharedPast } from './shared-past.js';
 import { type OutgoingSnapshot, packed, SnapshotCells } from './snapshot-cells.js';
 
 export interface SharedLogSettings {
@@ -59,6 +60,7 @@ export class SharedLog implements DurableLog {
   readonly publishedUpTo: number;
   readonly lastPosition: number;
   readonly origins = new FeedOrigins();
+  readonly past: SharedPast;
   readonly #floor = new LogFloor();
   readonly #over = new AbortController();
   readonly #batches: AsyncGenerator<StoredBatch>;
@@ -100,6 +102,7 @@ export class SharedLog implements DurableLog {
     this.lastPosition = endOf(last);
     this.#delivered = Math.max(first - 1, 0);
     this.#batches = stream.read(first, this.#over.signal, last);
+    this.past = new SharedPast(stream, () => this.#delivered, this.#over.signal);
   }
 
   /** Claims the partition: from now on the owner before can publish nothing. */

@@ -12,7 +12,6 @@ import { ApplyMark } from '../store/apply-mark.js';
 import { DataFolder, type Folder } from '../store/folder.js';
 import { Log } from '../store/log.js';
 import type { DurableLog, LogGauges, LogOwner } from '../store/log-port.js';
-import { isPastLog } from '../store/past.js';
 import type { LogRecord } from '../store/record.js';
 import { EventHistory } from '../stream/history.js';
 import type { RunningStream } from '../stream/running-stream.js';
@@ -124,7 +123,7 @@ export class Live {
     this.#deadlines = new Deadlines(this.#streams, this.#feeds, log, evaluation);
     this.#recovery = new Recovery(config, log, this.#streams, this.#feeds, this.#deadlines, logger, opening);
     this.#publication = this.#newPublication();
-    this.#moments = isPastLog(log) ? new Moments(log, limits) : null;
+    this.#moments = log.past ? new Moments(log.past, limits) : null;
     this.#cleanUp = [
       () => mark.close(this.#isClean),
       () => log.kill(),

@@ -5,6 +5,7 @@
 import type { Config } from '../config/config.js';
 import { type PastLog, partFrom, positionAt, positionOfFrame, recordsAround } from '../store/past.js';
 import type { LogRecord, PartRecord } from '../store/record.js';
+import { StorageFault } from '../store/storage-fault.js';
 import { type JudgedStep, Judging } from '../stream/judging.js';
 import { Pairing } from '../stream/pairing/pairing.js';
 import type { Step } from '../stream/pairing/step.js';
@@ -53,6 +54,9 @@ export class Moments {
     this.#last = read.catch(() => {});
     try {
       return await read;
+    } catch (error) {
+      if (error instanceof StorageFault) return error.message;
+      throw error;
     } finally {
       this.#waiting--;
     }

@@ -11,7 +11,7 @@ import { addDeaths } from '../cluster/death-toll.js';
 import { decodeLink } from '../cluster/event-chain.js';
 import { Layout } from '../cluster/layout.js';
 import { type NatsConnection, onReconnect } from '../cluster/nats/connection.js';
-import { answer, ask, hear, tell, UnansweredError } from '../cluster/nats/questions.js';
+import { AbsentError, answer, ask, hear, tell, UnansweredError } from '../cluster/nats/questions.js';
 import { sequenceOf } from '../cluster/partition-log.js';
 import type { ClusterRole } from '../config/cluster.js';
 import type { Config } from '../config/config.js';
@@ -76,6 +76,8 @@ const NO_GATEWAY = 'this process accepts no feeds (cluster.roles leaves out gate
 const SERVED_PATIENCE = 12;
 /** milliseconds between two looks at which streams there are, of a process that notifies */
 const NAMES_MS = 10_000;
+/** an owner may read much for an answer about the past, and for others first */
+const LOOKING_BACK_MS = 30_000;
 
 export class Member implements Cores {
   readonly #parts: MemberParts;
@@ -474,9 +476,16 @@ export class Member implements Cores {
     return this.#ofOwner<WindowView | undefined>(stream, undefined, 'window', stream, tracker, profile);
   }
 
-  moment(wanted: MomentQuery): Promise<object | string> {
-    const away = 'the partition of this stream has no owner at the moment; try again soon';
-    return this.#ofOwner<object | string>(wanted.stream, away, 'moment', wanted);
+  async moment(wanted: MomentQuery): Promise<object | string> {
+    const subject = this.#layout.ownerSubject(this.#partitionOf(wanted.stream));
+    try {
+      return await ask<object | string>(this.connection, subject, ['moment', wanted], LOOKING_BACK_MS);
+    } catch (error) {
+      if (error instanceof AbsentError)
+        return 'the partition of this stream has no owner at the moment; try again soon';
+      if (!(error instanceof UnansweredError)) throw error;
+      return `the owner of this stream has not looked back within ${LOOKING_BACK_MS / 1000} s; ask again in a moment`;
+    }
   }
 
   async recentEvents(stream?: string): Promise<LiveEvent[]> {

@@ -70,6 +70,16 @@ export function readHeader(key: string, value: Buffer): Header {
   };
 }
 
+/** The header of a commit, or null when it is damaged. */
+export function headerOf(key: string, value: Buffer): Header | null {
+  try {
+    const header = readHeader(key, value);
+    return header.first === parseKey(key).position ? header : null;
+  } catch {
+    return null;
+  }
+}
+
 const hex = (value: number, digits: number) => Math.max(0, Math.floor(value)).toString(16).padStart(digits, '0');
 
 export const commitKey = (position: number, bytesBefore: number, timeMs: number) =>

@@ -5,6 +5,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { headerOf } from './commit.js';
 import {
   COMMITS,
   checkVersion,
@@ -20,7 +21,7 @@ import {
   writeVersion,
 } from './database.js';
 import { type Damage, Inventory, seal, unseal } from './integrity.js';
-import { headerOf, Log } from './log.js';
+import { Log } from './log.js';
 import type { LogOwner } from './log-port.js';
 import { StorageFault } from './storage-fault.js';
 

@@ -10,6 +10,7 @@
  * was fenced.
  */
 import type { Damage } from './integrity.js';
+import type { PastLog } from './past.js';
 import type { LogRecord } from './record.js';
 import type { StorageFault } from './storage-fault.js';
 
@@ -82,6 +83,8 @@ export interface DurableLog {
   /** what was found damaged; complete once the records have been read */
   readonly damage: readonly Damage[];
   readonly gauges: LogGauges;
+  /** for whoever looks back; absent where nobody can */
+  readonly past?: PastLog;
   /**
    * Accepts a record, or throws a StorageFault at once. Resolves when the record is durable; rejects with a
    * StorageFault when it is not going to be.

@@ -11,7 +11,7 @@ import {
   Batch,
   commitKey,
   HEADER_BYTES,
-  type Header,
+  headerOf,
   keyBehind,
   type ParsedKey,
   parseKey,
@@ -37,6 +37,7 @@ import { FormatError, packSnapshot, unpackSnapshot } from './formats.js';
 import { FreeSpace } from './free-space.js';
 import { Continuity, type Damage, Inventory, seal, unseal } from './integrity.js';
 import type { DurableLog, LogGauges, LogOwner, Snapshot, Stored } from './log-port.js';
+import type { PastBatch, PastLog } from './past.js';
 import { type LogRecord, RecordReader, type RecordWriter } from './record.js';
 import { Retention, type RetentionSettings } from './retention.js';
 import { asStorageFault, StorageFault } from './storage-fault.js';
@@ -58,8 +59,9 @@ export interface LogSettings extends RetentionSettings {
 
 const SPARE_WRITERS_MAX = 8;
 
-export class Log implements DurableLog {
+export class Log implements DurableLog, PastLog {
   readonly settings: LogSettings;
+  readonly past = this;
   readonly #owner: LogOwner;
   #db: Database;
   #waiting: Batch[] = [];
@@ -399,12 +401,15 @@ export class Log implements DurableLog {
     return null;
   }
 
-  /** Commits from a position on, or back from it, sealed as they are; for whoever looks back. */
-  async *commits(position: number, reverse: boolean): AsyncGenerator<[key: string, value: Buffer]> {
+  /** For whoever looks back. */
+  async *batches(position: number, reverse: boolean): AsyncGenerator<PastBatch> {
     const range = reverse
       ? { gte: COMMITS.gte, lt: keyBehind(position), reverse }
       : { ...COMMITS, gte: await this.#commitAt(position) };
-    for await (const entry of this.#db.iterator(range)) yield entry as [string, Buffer];
+    for await (const [key, value] of this.#db.iterator(range)) {
+      const end = headerOf(key, value) ? value.length : HEADER_BYTES;
+      yield { bytes: value.length, records: value.subarray(HEADER_BYTES, end) };
+    }
   }
 
   /** Every record before this position is covered by a snapshot. */
@@ -570,16 +575,6 @@ export class Log implements DurableLog {
     for (const stream of this.#covered.dropRetired(this.#floor()))
       for (const key of [`s${stream}`, `p${stream}`]) this.#setExtra(key, null);
     this.#retention.reclaimSpace(this.#db);
-  }
-}
-
-/** The header of a commit, or null when it is damaged. */
-export function headerOf(key: string, value: Buffer): Header | null {
-  try {
-    const header = readHeader(key, value);
-    return header.first === parseKey(key).position ? header : null;
-  } catch {
-    return null;
   }
 }
 

@@ -12,7 +12,7 @@ import { type ResolvedStream, readConfig, resolveStream } from '../../src/config
 import { type Moment, Moments } from '../../src/live/moments.js';
 import { SlidingWindow } from '../../src/metric/sliding-window.js';
 import { Log } from '../../src/store/log.js';
-import type { PastLog } from '../../src/store/past.js';
+import type { PastBatch, PastLog } from '../../src/store/past.js';
 import type { LogRecord } from '../../src/store/record.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
 import { pack } from '../../src/wire/objects.js';
@@ -51,10 +51,10 @@ class CountedLog implements PastLog {
     return this.log.placeOf(position);
   }
 
-  async *commits(position: number, reverse: boolean): AsyncGenerator<[key: string, value: Buffer]> {
-    for await (const entry of this.log.commits(position, reverse)) {
-      this.bytes += entry[1].length;
-      yield entry;
+  async *batches(position: number, reverse: boolean): AsyncGenerator<PastBatch> {
+    for await (const batch of this.log.batches(position, reverse)) {
+      this.bytes += batch.bytes;
+      yield batch;
     }
   }
 }

@@ -8,6 +8,8 @@ import {
   JetStreamApiError,
   type JetStreamManager,
   jetstreamManager,
+  type MsgRequest,
+  type NextMsgRequest,
   RetentionPolicy,
   StorageType,
 } from '@nats-io/jetstream';
@@ -34,6 +36,9 @@ const PAYLOAD_MAX = 1024 ** 2;
 
 /** limit of messages or bytes, storage of the account, resources of the server */
 const FULL_CODES = [10077, 10047, 10023];
+
+/** of a question that somebody waits for: brokers choose a leader meanwhile */
+const ATTEMPTS_MAX = 5;
 
 /** Makes a stream unless it is there. */
 export async function makeStream(connection: NatsConnection, settings: JetStreamSettings): Promise<void> {
@@ -78,6 +83,11 @@ export interface StoredBatch {
   bytes: Uint8Array;
   /** the process that stored it */
   from: string;
+}
+
+/** With when it was stored, epoch milliseconds. */
+export interface TimedBatch extends Pick<StoredBatch, 'sequence' | 'bytes'> {
+  timeMs: number;
 }
 
 export interface Patience {
@@ -155,6 +165,27 @@ export class PartitionStream {
     const { name, subject, patience } = this;
     const from = Math.max(1, first);
     return follow(this.connection, { stream: name, subject, from, upTo: last, ...patience }, signal);
+  }
+
+  /**
+   * The batch with this sequence number, or the first one behind it, as the leader has it; null when there is none.
+   * Rejects when the leader has not answered several times, and with the signal.
+   */
+  async batchFrom(sequence: number, signal: AbortSignal): Promise<TimedBatch | null> {
+    const query: NextMsgRequest = { seq: sequence, next_by_subj: this.subject };
+    const sinceMs = performance.now();
+    for (let attempts = 1; ; attempts++) {
+      signal.throwIfAborted();
+      try {
+        // the broker knows this query, the type of the library does not
+        const message = await this.manager.streams.getMessage(this.name, query as unknown as MsgRequest);
+        return message && { sequence: message.seq, bytes: message.data, timeMs: message.time.getTime() };
+      } catch (error) {
+        if (attempts === ATTEMPTS_MAX || isAbsent(error) || this.connection.isClosed()) throw error;
+        noticeUnanswered(this.connection, sinceMs, this.patience.timeoutMs);
+      }
+      await new Promise((resolve) => setTimeout(resolve, this.patience.retryMs));
+    }
   }
 
   /** Drops every batch before this one. Asked for what is before the first, nats-server drops everything. */

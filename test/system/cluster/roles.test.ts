@@ -7,6 +7,7 @@ import { strict as assert } from 'node:assert';
 import { createServer } from 'node:net';
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
+import type { Moment } from '../../../src/live/moments.js';
 import { EvaluatorProcess } from '../../kit/system/evaluator-process.js';
 import { Receiver } from '../../kit/system/monitoring.js';
 import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
@@ -124,6 +125,15 @@ describe('a cluster, as it is run', () => {
     await until('the reader reports', () => reports.some((one) => (one as { type: string }).type === 'report'));
     live.close();
     assert.equal((await fetch(`${reader.http}/`)).status, 200, 'the page');
+    const past = await reader.json<Moment>('/v1/past?stream=s&tracker=t&profile=online-surveillance&k=3&frames=4');
+    assert.deepEqual(
+      past.frames?.find(({ k }) => k === 3),
+      { k: 3, atMs: past.frames?.find(({ k }) => k === 3)?.atMs, reference: objectsAt(3), tracker: objectsAt(3) },
+      `looking back: ${JSON.stringify(past)}`,
+    );
+    const unknown = await fetch(`${reader.http}/v1/past?stream=x&tracker=t&profile=online-surveillance&k=3`);
+    assert.equal(unknown.status, 404);
+    assert.match(await unknown.text(), /no series has stream x/);
 
     const told = (status: string) => webhook.notices.filter((notice) => notice.status === status).length;
     await frames.flows();
