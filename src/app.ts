@@ -5,6 +5,7 @@
  * come in takes effect, and last the listeners hear of it.
  */
 import { readFileSync } from 'node:fs';
+import { DeskFile } from './alerts/desk-file.js';
 import { IncidentDesk } from './alerts/incident-desk.js';
 import { Notifier, type NotifierMemory } from './alerts/notifier.js';
 import {
@@ -59,12 +60,9 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
   const { env = process.env, logger = configuredLogger(config, env) } = options;
   const cleanUp = new CleanUp();
   try {
-    const desk = new IncidentDesk(config.data.dir, logger, config.notify);
     const receivers = notifyReceivers(config, env);
-    const newNotifier = (memory?: NotifierMemory) =>
-      new Notifier({ settings: config.notify, receivers, dir: config.data.dir, memory, desk, logger });
     // in a cluster, null while another process notifies
-    let notifier: Notifier | null = config.cluster ? null : newNotifier();
+    let notifier: Notifier | null = null;
     cleanUp.push(() => notifier?.stop());
     const meters = new Meters(config.limits.series);
     const access = new Access(config, env);
@@ -78,6 +76,11 @@ export async function startApp(config: Config, options: AppOptions = {}): Promis
       : null;
     const live: Cores = member ?? (await startCores({ config, clock, meters, logger }));
     cleanUp.push(() => live.stop());
+    const said = (await member?.sharedText('said')) ?? new DeskFile(config.data.dir, logger);
+    const desk = new IncidentDesk(said, logger, config.notify);
+    const newNotifier = (memory?: NotifierMemory) =>
+      new Notifier({ settings: config.notify, receivers, dir: config.data.dir, memory, desk, logger });
+    if (!member) notifier = newNotifier();
     const jumps = setInterval(() => noticeJump(clock, meters, logger), JUMP_CHECK_MS).unref();
     cleanUp.push(() => clearInterval(jumps));
     live.events$.subscribe((event) => {

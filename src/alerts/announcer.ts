@@ -55,7 +55,7 @@ export class Announcer {
       if (known) this.#incidents.set(key, { ...known, endedMs: atMs });
       return;
     }
-    if (phase === 'start' && incident.times === 1) this.desk.forget(incident);
+    if (phase === 'start' && incident.times === 1) this.desk.forget(incident, atMs);
     // what comes back before it was taken back has never gone
     const knownMs = known ? known.knownMs : atMs;
     this.#incidents.set(key, { incident, knownMs, endedMs: null });

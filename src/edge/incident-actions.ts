@@ -26,11 +26,11 @@ const remark =
     const incident = await openIncident(body, live);
     if (!identity.covers(incident.stream)) throw forbidden(identity, incident.stream);
     const made: Remark = { action, by: identity.name, atMs: live.now(), ...noteOf(body) };
-    desk.remark(incident, made);
+    await desk.remark(incident, made);
     return { ...incident, remark: made };
   };
 
-const mute: Action = (body, { live, desk }, identity) => {
+const mute: Action = async (body, { live, desk }, identity) => {
   const stream = textOf(body, 'stream');
   const tracker = body.tracker === undefined ? '*' : textOf(body, 'tracker');
   const { minutes } = body;
@@ -40,16 +40,16 @@ const mute: Action = (body, { live, desk }, identity) => {
   if (!identity.coversAll && (stream.includes('*') || !identity.covers(stream))) throw forbidden(identity, stream);
   const nowMs = live.now();
   const wanted = { stream, tracker, untilMs: nowMs + minutes * 60_000, by: identity.name, ...noteOf(body) };
-  const made = desk.mute(wanted, nowMs);
+  const made = await desk.mute(wanted, nowMs);
   if (made) return made;
   throw new HttpFault('mutes_exceeded', 'too many mutes are in force; end one (unmute), or raise notify.mutesMax');
 };
 
-const unmute: Action = (body, { desk, live }, identity) => {
+const unmute: Action = async (body, { desk, live }, identity) => {
   const found = desk.mutes(live.now()).find(({ id }) => id === body.id);
   if (!found) throw new HttpFault('not_found', `no mute has id ${JSON.stringify(body.id)}; /v1/incidents lists them`);
   if (!identity.coversAll && !identity.covers(found.stream)) throw forbidden(identity, found.stream);
-  desk.unmute(found.id);
+  await desk.unmute(found.id);
   return found;
 };
 

@@ -18,11 +18,11 @@ import type { TrendView } from './trend.js';
 /** Where it is written down what people say about incidents. */
 export interface IncidentPort {
   remarkOn(incident: SeriesId & { id: number }): Remark | undefined;
-  remark(incident: SeriesId & { id: number }, remark: Remark): void;
+  remark(incident: SeriesId & { id: number }, remark: Remark): Promise<void>;
   mutes(nowMs: number): Mute[];
   /** null when there are too many */
-  mute(mute: Omit<Mute, 'id'>, nowMs: number): Mute | null;
-  unmute(id: number): boolean;
+  mute(mute: Omit<Mute, 'id'>, nowMs: number): Promise<Mute | null>;
+  unmute(id: number): Promise<boolean>;
 }
 
 /** Whether frames are accepted and judged. */

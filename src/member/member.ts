@@ -47,6 +47,7 @@ import { Membership } from './membership.js';
 import { OwnedPartition } from './owned-partition.js';
 import { Ownership } from './ownership.js';
 import type { SharedNote } from './shared-note.js';
+import { SharedText } from './shared-text.js';
 import { warmUp } from './warm-up.js';
 import { Writers } from './writers.js';
 
@@ -328,6 +329,11 @@ export class Member implements Cores {
 
   now(): number {
     return this.#parts.clock.now();
+  }
+
+  /** A text that every process may change. */
+  async sharedText(name: string): Promise<SharedText> {
+    return new SharedText(await this.#layout.leaseCell(name), () => this.#directory.lease(name));
   }
 
   /**

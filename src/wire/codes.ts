@@ -109,6 +109,7 @@ export const HTTP_CODES = {
   mutes_exceeded: { status: 429, meaning: 'there are already notify.mutesMax mutes' },
   fault: { status: 500, meaning: 'an internal error of the server' },
   connections_exceeded: { status: 503, meaning: 'limits.connections is reached' },
+  not_stored: { status: 503, meaning: 'the brokers have not stored it in time; it may hold nevertheless' },
   recovering: { status: 503, meaning: 'the stream is being rebuilt from the log; ask again in a moment' },
   stopping: { status: 503, meaning: 'the server is stopping' },
 } as const satisfies Record<string, { status: number; meaning: string }>;

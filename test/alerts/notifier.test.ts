@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DeskFile } from '../../src/alerts/desk-file.js';
 import { IncidentDesk } from '../../src/alerts/incident-desk.js';
 import { Notifier, type NotifierMemory } from '../../src/alerts/notifier.js';
 import { ConfigError, notifyReceivers, notifySecrets, readConfig } from '../../src/config/config.js';
@@ -124,11 +125,9 @@ describe('notify', () => {
     const parts = {
       settings: config.notify,
       receivers: notifyReceivers(config, env),
-      dir,
-      logger: { info: write, warn: write },
-      now: () => nowMs,
+      ...{ dir, logger: { info: write, warn: write }, now: () => nowMs },
     };
-    const desk = new IncidentDesk(dir, parts.logger, config.notify);
+    const desk = new IncidentDesk(new DeskFile(dir, parts.logger), parts.logger, config.notify);
     const notifier = new Notifier({ ...parts, memory, desk });
     open.push(notifier);
     for (const event of early) notifier.observe(event);
@@ -561,7 +560,7 @@ describe('notify', () => {
       notifier.look();
       await idle(notifier);
       assert.deepEqual(statuses(), ['firing', 'firing']);
-      open[0].desk.remark(incident(), { action: 'acknowledge', by: 'me', atMs: nowMs });
+      await open[0].desk.remark(incident(), { action: 'acknowledge', by: 'me', atMs: nowMs });
       nowMs += 5000;
       notifier.look();
       await idle(notifier);
@@ -571,7 +570,7 @@ describe('notify', () => {
     it('says nothing of muted streams, over a restart, until the mute is over', async () => {
       const url = await inbox.open();
       const first = start(webhook(url));
-      first.desk.mute({ stream: 'gate-*', tracker: '*', untilMs: nowMs + 10_000, by: 'me' }, nowMs);
+      await first.desk.mute({ stream: 'gate-*', tracker: '*', untilMs: nowMs + 10_000, by: 'me' }, nowMs);
       await first.stop();
       const second = start(webhook(url));
       second.observe(incident());
@@ -587,7 +586,7 @@ describe('notify', () => {
       const notifier = start(webhook(await inbox.open()));
       notifier.observe(incident());
       await idle(notifier);
-      notifier.desk.remark(incident(), { action: 'close', by: 'me', atMs: nowMs });
+      await notifier.desk.remark(incident(), { action: 'close', by: 'me', atMs: nowMs });
       notifier.look();
       await idle(notifier);
       assert.deepEqual(statuses(), ['firing', 'resolved']);

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DeskFile } from '../../../src/alerts/desk-file.js';
 import { IncidentDesk } from '../../../src/alerts/incident-desk.js';
 import { Notifier } from '../../../src/alerts/notifier.js';
 import { notifyReceivers, readConfig } from '../../../src/config/config.js';
@@ -60,7 +61,7 @@ describe('fifty streams that fail together', () => {
     };
     const { config } = readConfig({ text: JSON.stringify({ notify }), env: {} });
     const logger = { info: () => {}, warn: () => {} };
-    const desk = new IncidentDesk(folder, logger, config.notify);
+    const desk = new IncidentDesk(new DeskFile(folder, logger), logger, config.notify);
     notifier = new Notifier({
       settings: config.notify,
       receivers: notifyReceivers(config, {}),

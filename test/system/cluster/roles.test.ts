@@ -183,6 +183,54 @@ describe('a cluster, as it is run', () => {
     assert.equal(new Set(alerts).size, alerts.length, `told once: ${alerts}`);
   });
 
+  it('knows in every process what people said to one, and still when that one is killed', async () => {
+    const { webhook, notify } = await newHook();
+    const start = newCluster();
+    const [asked, other] = [await start(['gateway', 'reader']), await start(['gateway', 'reader'])];
+    const keeper = await start(['evaluator', 'notifier'], { notify });
+    const say = async (to: EvaluatorProcess, body: object) => {
+      const response = await fetch(`${to.http}/v1/incidents`, { method: 'POST', body: JSON.stringify(body) });
+      assert.equal(response.status, 200, await response.clone().text());
+      return response.json() as Promise<{ id: number; remark?: object }>;
+    };
+    const said = (by: EvaluatorProcess) =>
+      by.json<{ mutes: object[]; incidents: Array<{ stream: string; remark: object | null }> }>('/v1/incidents');
+    const frames = scene(other, 's');
+    await frames.flows();
+    frames.silent = true;
+    const of = (status: string, stream: string) =>
+      webhook.notices.filter((notice) => notice.status === status && notice.labels.stream === stream);
+    await until('it is told', () => of('firing', 's').length > 0);
+    const mute = await say(asked, { action: 'mute', stream: 'quiet*', minutes: 60 });
+    const { remark } = await say(asked, { action: 'close', stream: 's', tracker: 't', profile: 'online-surveillance' });
+    const saidMs = performance.now();
+    await asked.kill();
+    await until('another lists the mute', async () => (await said(other)).mutes.length > 0);
+    assert.ok(performance.now() - saidMs < 1000 + TIMES.expiryMs, 'soon');
+    await until('the notifier, told by nobody, takes back what was closed', () => of('resolved', 's').length > 0);
+    const { mutes, incidents } = await said(other);
+    assert.deepEqual(mutes, [mute]);
+    assert.deepEqual(
+      incidents.map((incident) => incident.remark),
+      [remark],
+    );
+    // the muted one is silent first, and not told of: by a notifier that was not there when it was muted
+    await start(['evaluator', 'notifier'], { notify });
+    await keeper.kill();
+    for (const stream of ['quiet', 'loud']) {
+      const silent = scene(other, stream);
+      await silent.flows();
+      silent.silent = true;
+      const isOpen = async () => (await said(other)).incidents.some((incident) => incident.stream === stream);
+      await until(`${stream} has an incident`, isOpen);
+    }
+    await until('the loud one is told', () => of('firing', 'loud').length > 0);
+    assert.equal(of('firing', 'quiet').length, 0);
+    await say(other, { action: 'unmute', id: mute.id });
+    await until('the quiet one is told when that is over', () => of('firing', 'quiet').length > 0);
+    assert.deepEqual((await said(other)).mutes, []);
+  });
+
   it('holds back the acks of a stream whose owner is behind, and releases them when it is not', async () => {
     const start = newCluster();
     const settings = { cluster: { lagMaxMs: 200, expiryMs: 60_000 }, limits: { creditFrames: 64 } };
