@@ -22,7 +22,7 @@ export interface Inspected {
 
 export type Inspector = (inspected: Inspected) => void;
 
-/** Where every copy of the kernel in a thread finds who sits here: the program has one of its own in its bundle. */
+/** Where a copy of the kernel that is loaded later finds who sits here: the bundled program has one of its own. */
 const SEAT = Symbol.for('tgospa.inspector');
 const seats = globalThis as { [SEAT]?: Inspector | null };
 
