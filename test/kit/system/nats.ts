@@ -128,8 +128,8 @@ export class NatsServer {
   }
 
   /** Resolves once the broker and all of its streams serve. */
-  async healthy(): Promise<void> {
-    await until('the broker serves', () => this.isHealthy());
+  async healthy(withinMs?: number): Promise<void> {
+    await until('the broker serves', () => this.isHealthy(), withinMs);
   }
 
   async isHealthy(): Promise<boolean> {
