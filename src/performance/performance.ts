@@ -5,7 +5,8 @@
  *
  *   completeness      tracked truths / truths              (JT / J, over all frames; also called PD, PU)
  *   spuriousness      tracks of nobody / tracks            ((N - NA) / N)
- *   ambiguity         tracks of truths / tracked truths    (NA / JT: pairs, and extra tracks within c of a tracked truth)
+ *   ambiguity         tracks of truths / tracked truths    (NA / JT: pairs, and extra tracks within c of a tracked
+ *                                                          truth)
  *   positional accuracy    mean distance of both           (PA)
  *   rate of number changes changes of track / time tracked (R)
  *   longest segment   longest time with one track / time of the truth, summed over truths (LS)

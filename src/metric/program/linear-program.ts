@@ -1,7 +1,8 @@
 /**
  * The linear program of the metric, and what a solution of it is.
  *
- *   maximise  sum b_ek W_ek - sum s_k |W_ek - W_e(k-1)|    subject to  sum over the edges of an object <= 1 at each frame,  W >= 0
+ *   maximise    sum b_ek W_ek - sum s_k |W_ek - W_e(k-1)|
+ *   subject to  sum over the edges of an object <= 1 at each frame,  W >= 0
  *
  * b benefit, s switchCost, W weights; e edge, k frame. Invariant: every value handed out is recomputed from the weights
  * handed out with it; an unfinished solve has the value NaN.

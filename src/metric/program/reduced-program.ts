@@ -1,19 +1,20 @@
 /**
  * The linear program of a window as HiGHS gets it: its dual, without what is known beforehand.
  *
- *   minimise sum u_ik + sum v_jk   subject to   u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
+ *   minimise    sum u_ik + sum v_jk
+ *   subject to  u_ik + v_jk + f_ek - f_e(k+1) >= b_ek,   u, v >= 0,   -s_k <= f_ek <= s_k
  *
  * with truth i and track j of edge e; the rows' multipliers are the weights. Most of them are known:
  *
  * - Frames at which an edge is worth more than anything that its ends could have instead are found by
- *   `known-weights.ts`. Such a weight w leaves
- *   the boundaries next to it: there the flow costs what w turns it into, -w where the open frames end and w where they begin.
+ *   `known-weights.ts`. Such a weight w leaves the boundaries next to it: there the flow costs what w turns it into,
+ *   -w where the open frames end and w where they begin.
  *
  * And where all changes cost the same:
  *
  * - Over frames without a benefit a weight may as well stay at its least value among them; and over frames in which the
- *   edge is the only one of its ends
- *   with a benefit, at its greatest: neither costs a change more. Such frames are one cell: one row, their benefits added.
+ *   edge is the only one of its ends with a benefit, at its greatest: neither costs a change more. Such frames are one
+ *   cell: one row, their benefits added.
  * - Frames without a benefit next to a weight of 0 have that weight.
  *
  * Capacities of frames in which the same cells meet are one column; where an object has one cell only its partner's
