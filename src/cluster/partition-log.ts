@@ -47,6 +47,7 @@ const SPARE_WRITERS_MAX = 4;
 
 class Batch {
   count = 0;
+  readonly sinceMs = performance.now();
   readonly durable: Promise<number>;
   resolve!: (sequence: number) => void;
   reject!: (fault: StorageFault) => void;
@@ -155,7 +156,12 @@ export class PartitionLog {
   #arm(batch: Batch): void {
     if (this.#underway) return;
     if (batch.writer.length >= this.settings.batchBytes) this.#send();
-    else this.#timer ??= setTimeout(() => this.#send(), this.settings.gatherMs);
+    else this.#timer ??= setTimeout(() => this.#send(), this.#restMs(batch));
+  }
+
+  /** What came while the last batch was underway has waited already. */
+  #restMs({ sinceMs }: Batch): number {
+    return Math.max(0, this.settings.gatherMs - (performance.now() - sinceMs));
   }
 
   #send(): void {

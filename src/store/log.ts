@@ -73,6 +73,8 @@ export class Log implements DurableLog, PastLog {
   /** puts and, with null, deletions that go with the next commit */
   #extras = new Map<string, Buffer | null>();
   #timer: NodeJS.Timeout | null = null;
+  /** since when the oldest of what waits does so, by our monotonic clock */
+  #sinceMs: number | null = null;
   #fault: StorageFault | null = null;
   #closed = false;
   #nextPosition = 1;
@@ -426,12 +428,16 @@ export class Log implements DurableLog, PastLog {
   }
 
   #arm(): void {
+    this.#sinceMs ??= performance.now();
     if (this.#underwayDone || this.#fault || this.#closed) return;
     if (this.#waitingBytes >= this.settings.commitBytes) {
       void this.#commit();
       return;
     }
-    this.#timer ??= setTimeout(() => void this.#commit(), this.settings.groupCommitMs);
+    if (this.#timer) return;
+    // what came while the last commit was underway has waited already
+    const restMs = this.settings.groupCommitMs - (performance.now() - this.#sinceMs);
+    this.#timer = setTimeout(() => void this.#commit(), Math.max(0, restMs));
   }
 
   #disarm(): void {
@@ -447,6 +453,7 @@ export class Log implements DurableLog, PastLog {
     if (this.#underwayDone || this.#fault || (batches.length === 0 && extras.size === 0)) return Promise.resolve();
     this.#waiting = [];
     this.#waitingBytes = 0;
+    this.#sinceMs = null;
     this.#extras = new Map();
     this.#underway = batches;
     this.#underwayDone = this.#write(batches, extras).finally(() => {

@@ -65,4 +65,19 @@ describe('batches of a partition', () => {
     }
     await log.close(0);
   });
+
+  it('do not gather again when the one before took as long as that', async () => {
+    const stream = new FakeStream();
+    const log = new PartitionLog(stream, { ...SETTINGS, gatherMs: 200 });
+    const first = log.append(recordOf(0, 6000));
+    const second = log.append(recordOf(1, 100));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    stream.acknowledge();
+    await first;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.deepEqual(stream.seqs(), [[0], [1]]);
+    stream.acknowledge();
+    await second;
+    await log.close(0);
+  });
 });

@@ -129,6 +129,25 @@ describe('log', () => {
     assert.ok(log.gauges.commits >= 1);
   });
 
+  it('gathers no longer behind a slow flush: what came meanwhile goes with the next', async () => {
+    const folder = new DataFolder(dir);
+    const db = await folder.openDatabase();
+    let flushes = 0;
+    const slow = async () => {
+      flushes++;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    };
+    folder.openDatabase = async () => db;
+    const log = await Log.open(logSettings({ groupCommitMs: 200, commitBytes: 4000, dir }), probe(), folder);
+    logs.push(log);
+    db.batch = slow as unknown as typeof db.batch;
+    const first = log.append(partOf('a', 1, 200));
+    void log.append(partOf('a', 2)).catch(() => {});
+    await first;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    assert.equal(flushes, 2);
+  });
+
   it('refuses more than queueMaxBytes, and goes on when the disk has caught up', async () => {
     const log = await open(probe(), { queueMaxBytes: 5000, groupCommitMs: 5 });
     const results = await Promise.allSettled(
