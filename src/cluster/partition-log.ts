@@ -71,6 +71,10 @@ export class PartitionLog {
   #waitingBytes = 0;
   #timer: NodeJS.Timeout | null = null;
   #underway: Promise<void> | null = null;
+  /** when the batch underway was first sent, by our monotonic clock; after a stall, the first of those behind it */
+  #sentMs = 0;
+  /** what is underway waited behind a stall */
+  #catchesUp = false;
   #closed = false;
   #fault: StorageFault | null = null;
   /** attempts that failed, since the start */
@@ -131,6 +135,14 @@ export class PartitionLog {
     return this.#waitingBytes;
   }
 
+  /**
+   * Milliseconds since the first attempt of the batch underway or, after a stall, of the one that stalled, until what
+   * waited behind it is stored as well; 0 when there is none.
+   */
+  get unacknowledgedMs(): number {
+    return this.#underway ? performance.now() - this.#sentMs : 0;
+  }
+
   /** Adds a record to a batch, unless it would become larger than one may be: a broker would never take it. */
   #fill(batch: Batch, record: LogRecord): Batch | null {
     const most = Math.min(GROWTH * this.settings.batchBytes, PAYLOAD_SHARE * this.stream.payloadMax);
@@ -179,6 +191,7 @@ export class PartitionLog {
   async #publish(batch: Batch): Promise<void> {
     const bytes = batch.writer.bytes();
     const startMs = performance.now();
+    if (!this.#catchesUp) this.#sentMs = startMs;
     while (!this.#closed) {
       try {
         const sequence = await this.stream.append(bytes, this.settings.timeoutMs, this.settings.from);
@@ -189,7 +202,8 @@ export class PartitionLog {
         this.#fault = null;
         batch.resolve(sequence);
         if (this.#spareWriters.length < SPARE_WRITERS_MAX) this.#spareWriters.push(batch.writer);
-        if (this.publishMs > this.settings.stallMs) this.stalled?.(this.publishMs);
+        this.#catchesUp = this.publishMs > this.settings.stallMs;
+        if (this.#catchesUp) this.stalled?.(this.publishMs);
         return;
       } catch (error) {
         // whatever it was, nobody knows whether the batch is stored: only an acknowledgement says so

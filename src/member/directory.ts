@@ -17,6 +17,8 @@ export interface MemberInfo {
   url: string;
   /** somebody reads reports there */
   readsReports: boolean;
+  /** partitions for which it holds frames that the brokers do not store */
+  stuck?: readonly number[];
   /** it stops */
   gone?: boolean;
 }
@@ -132,6 +134,11 @@ export class Directory {
   silenceMs(id: string): number {
     const heard = this.#members.get(id);
     return heard ? performance.now() - heard.sinceMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether frames of a partition wait in a process that cannot store them, as it said when it was last heard. */
+  isStuck(id: string, partition: number): boolean {
+    return this.#members.get(id)?.info.stuck?.includes(partition) ?? false;
   }
 
   /** The process with this id did not hear for a while: all others get their whole time again. */

@@ -219,8 +219,9 @@ export class Member implements Cores {
   }
 
   get #info(): MemberInfo {
-    const { roles } = this.#parts.config.cluster!;
-    return { id: this.id, roles, url: this.#url, readsReports: this.#readsReports };
+    const { roles, renewMs } = this.#parts.config.cluster!;
+    const stuck = this.#writers.stuck(renewMs);
+    return { id: this.id, roles, url: this.#url, readsReports: this.#readsReports, stuck };
   }
 
   #own(): Promise<Ownership> {
@@ -228,6 +229,10 @@ export class Member implements Cores {
     const [layout, writers, id] = [this.#layout, this.#writers, this.id];
     const onEvent = (event: LiveEvent) => this.#ownEvent(event);
     const silenceMs = (process: string) => (process === id ? 0 : this.#directory.silenceMs(process));
+    const isStuck = (process: string, partition: number) =>
+      process === id
+        ? writers.of(partition).unacknowledgedMs > config.cluster!.renewMs
+        : this.#directory.isStuck(process, partition);
     const idle = new AbortController();
     this.#cleanUp.push(() => idle.abort());
     void this.#warmUp(idle.signal);
@@ -240,7 +245,7 @@ export class Member implements Cores {
       meters: this.#meters,
       open: (partition) => {
         idle.abort();
-        const parts = { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs };
+        const parts = { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs, isStuck };
         return OwnedPartition.open(partition, parts);
       },
       gained: (owned) => this.#gained(owned),

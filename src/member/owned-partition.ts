@@ -47,6 +47,8 @@ export interface PartitionParts {
   onEvent(event: LiveEvent): void;
   /** milliseconds since a process was heard; 0 of this one */
   silenceMs(process: string): number;
+  /** a process holds frames of a partition that the brokers do not store */
+  isStuck(process: string, partition: number): boolean;
 }
 
 /** in terms of the time between two signs of life */
@@ -138,11 +140,15 @@ export class OwnedPartition {
       }
   }
 
-  /** Streams of which frames may wait in a process that was due to be heard: nobody is late there meanwhile. */
+  /**
+   * Streams of which frames may wait in a process that was due to be heard, or do wait in one that cannot store them:
+   * nobody is late there meanwhile.
+   */
   unheardStreams(): string[] {
     const { renewMs } = this.parts.config.cluster!;
-    const isUnheard = (process: string) => this.parts.silenceMs(process) > UNHEARD_SHARE * renewMs;
-    return this.log.origins.of(isUnheard).map(({ stream }) => stream);
+    const mayHoldFrames = (process: string) =>
+      this.parts.silenceMs(process) > UNHEARD_SHARE * renewMs || this.parts.isStuck(process, this.partition);
+    return this.log.origins.of(mayHoldFrames).map(({ stream }) => stream);
   }
 
   readonly #answers = {

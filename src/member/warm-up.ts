@@ -24,8 +24,16 @@ const METRES_PER_DEGREE = 111_000;
 /** of work: some settings need much of it */
 const WORK_MS_MAX = 5000;
 
-/** Judges so many frames of each feed, or until the signal says that there is real work; resolves with how many. */
-export async function warmUp(config: Config, frames: number, signal: AbortSignal): Promise<number> {
+/**
+ * Judges so many frames of each feed, or until the signal says that there is real work, or that much work was done;
+ * resolves with how many.
+ */
+export async function warmUp(
+  config: Config,
+  frames: number,
+  signal: AbortSignal,
+  workMsMax = WORK_MS_MAX,
+): Promise<number> {
   const plan = resolveStream(config, NAME);
   if ('message' in plan || frames === 0) return 0;
   // what has run once is forgotten after a while of idleness otherwise
@@ -41,7 +49,7 @@ export async function warmUp(config: Config, frames: number, signal: AbortSignal
     workMs += sinceMs;
     // others may need this machine, a new owner above all
     await delay(sinceMs);
-    if (signal.aborted || workMs > WORK_MS_MAX) return frame;
+    if (signal.aborted || workMs > workMsMax) return frame;
     sliceBegan = performance.now();
   }
   return frames;

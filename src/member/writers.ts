@@ -21,6 +21,11 @@ export class Writers {
     return this.#logs[partition];
   }
 
+  /** Partitions whose brokers have not answered for this long. */
+  stuck(ms: number): number[] {
+    return this.#logs.flatMap(({ unacknowledgedMs }, partition) => (unacknowledgedMs > ms ? [partition] : []));
+  }
+
   [Symbol.iterator](): Iterator<PartitionLog> {
     return this.#logs.values();
   }

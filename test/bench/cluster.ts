@@ -15,7 +15,7 @@ import { readConfig } from '../../src/config/config.js';
 import { Log } from '../../src/store/log.js';
 import type { LogRecord } from '../../src/store/record.js';
 import { pack, type WireObject } from '../../src/wire/objects.js';
-import { NatsCluster, NatsServer } from '../kit/system/nats.js';
+import { NatsCluster, NatsServer } from '../kit/system/brokers/nats.js';
 import { crowd } from './crowd.js';
 
 const { values } = parseArgs({

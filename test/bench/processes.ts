@@ -9,8 +9,8 @@
 import { parseArgs } from 'node:util';
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../src/client.js';
+import { NatsServer } from '../kit/system/brokers/nats.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
-import { NatsServer } from '../kit/system/nats.js';
 import { processorMs } from '../kit/system/program.js';
 import { until } from '../kit/system/system.js';
 import { crowd } from './crowd.js';

@@ -9,7 +9,7 @@ import { connectNats } from '../../src/cluster/nats/connection.js';
 import { readConfig } from '../../src/config/config.js';
 import { ApplyMark } from '../../src/store/apply-mark.js';
 import { DataFolder } from '../../src/store/folder.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 
 const [POISON, LAST] = [65_540, 200_000];
 

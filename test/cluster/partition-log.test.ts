@@ -80,4 +80,26 @@ describe('batches of a partition', () => {
     await second;
     await log.close(0);
   });
+
+  it('say for how long the one underway has waited, through every attempt', async () => {
+    const stream = new FakeStream();
+    let failures = 2;
+    const failing = {
+      payloadMax: stream.payloadMax,
+      append: (bytes: Uint8Array) =>
+        failures-- > 0
+          ? new Promise<number>((_, reject) => setTimeout(() => reject(new Error('timeout')), 20))
+          : stream.append(bytes),
+    };
+    const log = new PartitionLog(failing, SETTINGS);
+    assert.equal(log.unacknowledgedMs, 0);
+    const stored = log.append(recordOf(0, 100));
+    while (stream.batches.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.ok(log.unacknowledgedMs >= 35, `${log.unacknowledgedMs} ms`);
+    stream.acknowledge();
+    await stored;
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(log.unacknowledgedMs, 0);
+    await log.close(0);
+  });
 });

@@ -14,7 +14,7 @@ import {
 } from '../../src/cluster/nats/connection.js';
 import { makeStream, PartitionStream } from '../../src/cluster/nats/partition-stream.js';
 import { BATCH_RECORDS, PartitionLog, positionOf, readRecords, sequenceOf } from '../../src/cluster/partition-log.js';
-import { NatsCluster, NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsCluster, NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { skipInFastRun, until } from '../kit/system/system.js';
 
 const SETTINGS = { gatherMs: 2, batchBytes: 4096, queueMaxBytes: 1 << 24, timeoutMs: 300, retryMs: 20, stallMs: 1000 };

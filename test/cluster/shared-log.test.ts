@@ -10,7 +10,7 @@ import { PartitionLog } from '../../src/cluster/partition-log.js';
 import { SharedLog } from '../../src/cluster/shared-log.js';
 import type { Stored } from '../../src/store/log-port.js';
 import type { LogRecord } from '../../src/store/record.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { until } from '../kit/system/system.js';
 
 const TIMES = { timeoutMs: 300, retryMs: 20 };

@@ -18,7 +18,7 @@ import type { PartRecord } from '../../src/store/record.js';
 import type { StreamPlan } from '../../src/stream/plan.js';
 import { pack } from '../../src/wire/objects.js';
 import { logSettings } from '../kit/settings.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 
 const TIMES = { timeoutMs: 300, retryMs: 20 };
 const WRITING = { gatherMs: 1, batchBytes: 4096, queueMaxBytes: 1 << 24, stallMs: 1000, ...TIMES };

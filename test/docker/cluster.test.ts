@@ -16,8 +16,8 @@ import { ConfigMap, Service } from 'kubernetes-models/v1';
 import { parse, parseAllDocuments } from 'yaml';
 import { operatorRules, RULES } from '../../dashboards/prometheus/cluster-rules.js';
 import { readConfig } from '../../src/config/config.js';
+import { NatsCluster, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { EvaluatorProcess } from '../kit/system/evaluator-process.js';
-import { NatsCluster, skipUnlessNats } from '../kit/system/nats.js';
 import { hasProgram, skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));

@@ -10,7 +10,7 @@ import { Directory } from '../../src/member/directory.js';
 import type { OwnedPartition } from '../../src/member/owned-partition.js';
 import { Ownership } from '../../src/member/ownership.js';
 import { ClusterMeters } from '../../src/telemetry/cluster-meters.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { until } from '../kit/system/system.js';
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} };

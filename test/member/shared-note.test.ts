@@ -4,7 +4,7 @@ import { Layout } from '../../src/cluster/layout.js';
 import { connectNats } from '../../src/cluster/nats/connection.js';
 import { readConfig } from '../../src/config/config.js';
 import { SharedNote } from '../../src/member/shared-note.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 
 describe('a shared note', () => {
   const broker = new NatsServer();

@@ -8,7 +8,7 @@ import { HttpFault } from '../../src/edge/http-fault.js';
 import { Directory } from '../../src/member/directory.js';
 import { SharedText } from '../../src/member/shared-text.js';
 import type { Remark } from '../../src/wire/incidents.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { until } from '../kit/system/system.js';
 
 const LIMITS = { mutesMax: 20, remarksMax: 3 };

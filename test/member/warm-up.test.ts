@@ -12,7 +12,7 @@ describe('an evaluator that owns nothing', () => {
       const cutoff = distance === 'iou' ? 0.5 : 1000;
       const own = { distance, cutoff, admissibleError: 0.7 * cutoff, shortSwitchDistance: 0.3 * cutoff };
       const settings = { profiles: { own }, streams: { defaults: { profiles: ['own'] } } };
-      assert.equal(await warmUp(configOf(JSON.stringify(settings)), FRAMES, never), FRAMES);
+      assert.equal(await warmUp(configOf(JSON.stringify(settings)), FRAMES, never, Number.POSITIVE_INFINITY), FRAMES);
     });
 
   it('leaves off when there is real work', async () => {

@@ -6,7 +6,7 @@ import { type Broker, BrokerBench, keepsItsPromises } from '../kit/broker-source
 import { pipelineOf } from '../kit/live.js';
 import { IN_THIS_THREAD } from '../kit/settings.js';
 import { frameText } from '../kit/sources.js';
-import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
+import { hasMosquitto, Mosquitto } from '../kit/system/brokers/mosquitto.js';
 import { skipInFastRun, skipUnless, until } from '../kit/system/system.js';
 
 /** What is published is acknowledged to us, and kept for a source that was here before. */

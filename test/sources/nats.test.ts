@@ -5,7 +5,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { type Broker, BrokerBench, keepsItsPromises } from '../kit/broker-source.js';
 import { pipelineOf } from '../kit/live.js';
 import { IN_THIS_THREAD } from '../kit/settings.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { skipInFastRun, until } from '../kit/system/system.js';
 
 /** Core NATS keeps nothing; JetStream does, in the stream SITE. */

@@ -10,7 +10,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { parse } from 'yaml';
 import { UNTIMED_PAIRING } from '../kit/settings.js';
 import { frameText, SourceBench } from '../kit/sources.js';
-import { NatsServer, skipUnlessNats } from '../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 import { freePort, until } from '../kit/system/system.js';
 
 const PAGE = readFileSync(new URL('../../../src/sources/SITES.md', import.meta.url), 'utf8');

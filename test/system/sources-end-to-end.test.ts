@@ -11,7 +11,7 @@ import { connectAsync } from 'mqtt';
 import type { Frame } from '../../src/index.js';
 import { MOT17, mot17 } from '../kit/metric/mot17.js';
 import { SourceBench } from '../kit/sources.js';
-import { hasMosquitto, Mosquitto } from '../kit/system/mosquitto.js';
+import { hasMosquitto, Mosquitto } from '../kit/system/brokers/mosquitto.js';
 import { MAIN } from '../kit/system/program.js';
 import { RosbridgeServer } from '../kit/system/rosbridge-server.js';
 import { skipUnless, until } from '../kit/system/system.js';

@@ -215,7 +215,7 @@ export class Pairing {
     const out: Outcome[] = [];
     for (const [name, lane] of this.#lanes) {
       addAll(out, lane.advance(nowMs));
-      if (this.#isSilentTracker(name, lane)) this.#silenceTracker(name, lane, out);
+      if (this.#isSilentTracker(name, lane, nowMs)) this.#silenceTracker(name, lane, out);
     }
     if (this.#early.length > 0) this.#dropEarly();
     const reference = this.#reference;
@@ -392,11 +392,14 @@ export class Pairing {
     }
   }
 
-  /** A tracker is silent when the reference has gone on for silenceMs without it. */
-  #isSilentTracker(name: string, lane: Lane | ReportLane): boolean {
+  /**
+   * A tracker is silent when the reference has gone on for silenceMs without it. A tick may be older than what is
+   * known, as several processes write one log: it says nothing of what the tracker sent after it was due.
+   */
+  #isSilentTracker(name: string, lane: Lane | ReportLane, nowMs = this.#nowMs): boolean {
     const feed = this.#trackers.get(name)!;
     if (feed.silent || feed.ended || !this.#reference) return false;
-    const aloneMs = this.#reference.quietMs - this.#countsFrom('tracker', name, feed);
+    const aloneMs = Math.min(this.#reference.quietMs, nowMs) - this.#countsFrom('tracker', name, feed);
     return aloneMs >= this.#settings.silenceMs && !lane.holding;
   }
 

@@ -4,7 +4,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connectNats } from '../../../src/cluster/nats/connection.js';
 import { type Followed, follow, readNewest } from '../../../src/cluster/nats/follow.js';
 import { makeStream } from '../../../src/cluster/nats/partition-stream.js';
-import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../../kit/system/brokers/nats.js';
 import { until } from '../../kit/system/system.js';
 
 describe('following a stream', () => {

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { jetstream, jetstreamManager, RetentionPolicy } from '@nats-io/jetstream';
 import { connectNats, type NatsConnection } from '../../../src/cluster/nats/connection.js';
 import { ReadingProgress, type ReceivedMessage, ResumableReader } from '../../../src/cluster/nats/resumable-reader.js';
-import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../../kit/system/brokers/nats.js';
 import { until } from '../../kit/system/system.js';
 
 describe('a resumable reader', () => {

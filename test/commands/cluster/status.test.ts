@@ -8,7 +8,7 @@ import { connectNats } from '../../../src/cluster/nats/connection.js';
 import { runCluster } from '../../../src/commands/cluster/cluster.js';
 import { isWell, statusText } from '../../../src/commands/cluster/status.js';
 import { readConfig } from '../../../src/config/config.js';
-import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
+import { NatsServer, skipUnlessNats } from '../../kit/system/brokers/nats.js';
 import { SYSTEM_TIMEOUT_MS, until } from '../../kit/system/system.js';
 
 async function run(...args: string[]): Promise<{ code: number; text: string }> {

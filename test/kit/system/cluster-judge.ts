@@ -20,6 +20,7 @@ import { type Config, readConfig } from '../../../src/config/config.js';
 import { Live } from '../../../src/live/live.js';
 import { DataFolder } from '../../../src/store/folder.js';
 import { type LogRecord, RecordReader } from '../../../src/store/record.js';
+import type { LiveEvent } from '../../../src/wire/events.js';
 import { quiet } from '../live.js';
 import { SharedPartition } from '../shared-log.js';
 import { until } from './system.js';
@@ -34,6 +35,10 @@ export interface Verdict {
   events: number;
   /** claims of all partitions */
   claims: number;
+  /** feeds that were called silent: none of them ever was */
+  silences: string[];
+  /** events of incidents that began, by cause */
+  incidents: string[];
   /** the windows of the replay, by stream */
   windows: Map<string, unknown>;
 }
@@ -62,7 +67,15 @@ export async function judge(
   // after the last trouble brokers may still choose a leader
   const allOf = (stream: string, subject: string) =>
     until('the brokers answer', () => readAll(connection, stream, subject).catch(() => false as const));
-  const verdict: Verdict = { records: 0, repeated: 0, events: 0, claims: 0, windows: new Map() };
+  const verdict: Verdict = {
+    records: 0,
+    repeated: 0,
+    events: 0,
+    claims: 0,
+    silences: [],
+    incidents: [],
+    windows: new Map(),
+  };
   const seen = new Map<string, Seen>();
   for (let p = 0; p < read.cluster!.partitions; p++) {
     await conclude(layout, p, read);
@@ -76,6 +89,7 @@ export async function judge(
     const published = links.flatMap(({ events }) => (events as Array<{ event: unknown }>).map(({ event }) => event));
     assert.deepEqual(published, replayed, `partition ${p}: the chain is that of an uninterrupted run`);
     verdict.events += published.length;
+    for (const event of published as LiveEvent[]) accuse(event, batches, verdict);
   }
   for (const [feed, seq] of acked) {
     const last = seen.get(feed)?.seq ?? 0;
@@ -105,6 +119,33 @@ async function conclude(layout: Layout, partition: number, { cluster, ...config 
   await live.stop();
   await writer.close(0);
   rmSync(dir, { recursive: true, force: true });
+}
+
+/** What is said of feeds that send without a pause, with what the log has of them around it. */
+function accuse(event: LiveEvent, batches: LogRecord[][], { silences, incidents }: Verdict): void {
+  if (event.type === 'silence' && !event.over)
+    silences.push(`${event.stream}/${event.tracker ?? ''} since ${event.since}: ${story(batches, event)}`);
+  if (event.type === 'incident' && event.phase === 'start') incidents.push(`${event.stream}: ${event.cause}`);
+}
+
+/** The records of a stream from a second before somebody was last heard, in runs of the same kind and feed. */
+function story(batches: LogRecord[][], { stream, since }: { stream: string; since: number }): string {
+  const runs: Array<{ what: string; records: LogRecord[]; batch: number }> = [];
+  for (const [batch, records] of batches.entries())
+    for (const record of records) {
+      if (record.stream !== stream || record.atMs < since - 1000 || record.atMs > since + 40_000) continue;
+      const what = 'role' in record ? `${record.kind} ${record.role}` : record.kind;
+      const last = runs.at(-1);
+      if (last?.what === what) last.records.push(record);
+      else runs.push({ what, records: [record], batch });
+    }
+  const timeOf = (record: LogRecord) => Math.round(record.atMs - since);
+  return runs
+    .filter(({ records, what }) => records.length > 2 || !what.startsWith('part'))
+    .map(({ what, records, batch }) => {
+      return `#${batch} ${what} x${records.length} at ${timeOf(records[0])} to ${timeOf(records.at(-1)!)}`;
+    })
+    .join('; ');
 }
 
 function decode(bytes: Uint8Array): LogRecord[] {

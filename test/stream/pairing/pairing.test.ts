@@ -126,6 +126,17 @@ describe('pairing by frame number', () => {
     ]);
   });
 
+  it('finds no silence by a tick that is older than what it has heard of the reference', () => {
+    const pairing = newPairing({ latenessMs: 100, silenceMs: 40 });
+    pairing.openReference(START_MS);
+    pairing.openTracker('t', START_MS);
+    for (const k of [1, 2, 3, 4, 5, 6]) pairing.push('reference', null, partAt(k), START_MS + k * COLUMN_MS);
+    // it was due when nobody was silent, and was stored behind what the reference sent meanwhile
+    assert.deepEqual(pairing.advance(START_MS + 2 * COLUMN_MS), []);
+    pairing.push('tracker', 't', partAt(1), START_MS + 6 * COLUMN_MS);
+    assert.deepEqual(pairing.advance(START_MS + 6 * COLUMN_MS), []);
+  });
+
   it('finds no silence in a tracker while the reference rests too', () => {
     const played = play(
       { silenceMs: 40 },

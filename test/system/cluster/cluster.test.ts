@@ -4,9 +4,9 @@
  * left is what one process would have left that nobody interrupted. The longer runs are `npm run chaos`.
  */
 import { strict as assert } from 'node:assert';
+import { NatsServer, skipUnlessNats } from '../../kit/system/brokers/nats.js';
 import { Chaos } from '../../kit/system/chaos.js';
 import { EvaluatorProcess } from '../../kit/system/evaluator-process.js';
-import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
 import { skipUnlessNetworks } from '../../kit/system/network.js';
 import { skipUnlessPower } from '../../kit/system/power.js';
 

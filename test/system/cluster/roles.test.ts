@@ -8,9 +8,10 @@ import { createServer } from 'node:net';
 import WebSocket from 'ws';
 import { type ClientObject, connect, type FeedClient } from '../../../src/client.js';
 import type { Moment } from '../../../src/live/moments.js';
+import { NatsServer, skipUnlessNats } from '../../kit/system/brokers/nats.js';
+import { NatsLine } from '../../kit/system/brokers/nats-line.js';
 import { EvaluatorProcess } from '../../kit/system/evaluator-process.js';
 import { Receiver } from '../../kit/system/monitoring.js';
-import { NatsServer, skipUnlessNats } from '../../kit/system/nats.js';
 import { freePort, until } from '../../kit/system/system.js';
 
 const TIMES = { renewMs: 200, expiryMs: 1000, moveMs: 300 };
@@ -30,10 +31,14 @@ class Scene {
   readonly #clients: FeedClient[];
   readonly #timer: NodeJS.Timeout;
 
-  constructor(http: string, stream: string) {
-    const url = `${http.replace('http', 'ws')}/v1/ingest`;
-    const common = { url, stream, WebSocket: WebSocket as never, retryForever: true, backoffMs: 50, backoffMaxMs: 200 };
-    this.#clients = [connect({ ...common, role: 'reference' }), connect({ ...common, role: 'tracker', tracker: 't' })];
+  /** The tracker may come through another process than the reference. */
+  constructor(http: string, stream: string, trackerHttp = http) {
+    const common = { stream, WebSocket: WebSocket as never, retryForever: true, backoffMs: 50, backoffMaxMs: 200 };
+    const urlOf = (one: string) => `${one.replace('http', 'ws')}/v1/ingest`;
+    this.#clients = [
+      connect({ ...common, url: urlOf(http), role: 'reference' }),
+      connect({ ...common, url: urlOf(trackerHttp), role: 'tracker', tracker: 't' }),
+    ];
     this.#clients[1].on('ack', ({ seq }) => {
       this.acked = seq;
     });
@@ -84,8 +89,8 @@ describe('a cluster, as it is run', () => {
       return one;
     };
   };
-  const scene = (through: EvaluatorProcess, stream: string) => {
-    const made = new Scene(through.http, stream);
+  const scene = (through: EvaluatorProcess, stream: string, tracker = through) => {
+    const made = new Scene(through.http, stream, tracker.http);
     open.push(made);
     return made;
   };
@@ -255,6 +260,29 @@ describe('a cluster, as it is run', () => {
     );
     evaluator.signal('SIGCONT');
     await frames.flows();
+  });
+
+  it('calls no tracker silent whose frames wait in a process that the log of its partition does not hear', async () => {
+    const line = await NatsLine.to(broker.url);
+    open.push(line);
+    const start = newCluster();
+    // a step waits as long as by default in terms of the time between two signs of life
+    const streams = { defaults: { windowFrames: 20, pairing: { silenceMs: 1000, latenessMs: 700 } } };
+    const [gateway, far] = await Promise.all([
+      start(['gateway', 'reader'], { streams }),
+      start(['gateway'], { streams, cluster: { servers: [line.url] } }),
+      start(['evaluator'], { streams }),
+    ]);
+    const frames = scene(gateway, 's', far);
+    await frames.flows();
+    line.loses = `c${clusters}.log.`;
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    assert.ok(line.lost > 0, 'frames were lost on their way to the broker');
+    line.loses = null;
+    await frames.flows();
+    const { events } = await gateway.json<{ events: Array<{ type: string }> }>('/v1/events?stream=s&limit=1000');
+    const complaints = events.filter(({ type }) => ['silence', 'missing', 'late', 'incident', 'spike'].includes(type));
+    assert.deepEqual(complaints, []);
   });
 
   it('judges streams by the newest configuration, and an older one does not bring back the one before', async () => {

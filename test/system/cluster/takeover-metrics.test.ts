@@ -9,9 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RULES } from '../../../dashboards/prometheus/cluster-rules.js';
 import { readRules, rulesOf, shortened } from '../../kit/alert-rules.js';
+import { skipUnlessNats } from '../../kit/system/brokers/nats.js';
 import { Chaos, type Witness } from '../../kit/system/chaos.js';
 import { Monitoring } from '../../kit/system/monitoring.js';
-import { skipUnlessNats } from '../../kit/system/nats.js';
 import { hasProgram, skipUnless, until } from '../../kit/system/system.js';
 
 const FPS = 20;

@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { HERE, type Place } from './network.js';
-import { freePort, skipInFastRun, skipUnless, until } from './system.js';
+import { HERE, type Place } from '../network.js';
+import { freePort, skipInFastRun, skipUnless, until } from '../system.js';
 
 const VERSION = /v(\d+)\.(\d+)\.(\d+)/.exec(spawnSync('nats-server', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 /** Older ones lose what they acknowledged. */
