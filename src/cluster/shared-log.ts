@@ -50,6 +50,9 @@ interface StoredEvent {
   event: unknown;
 }
 
+/** of `logKeepBytes`: what a log that grew larger is cut down to */
+const KEPT_SHARE = 0.75;
+
 const isReport = (event: unknown): boolean => (event as { type?: string }).type === 'report';
 /** Position of the last record that a batch could have. */
 const endOf = (sequence: number): number => (sequence === 0 ? 0 : positionOf(sequence + 1, 0) - 1);
@@ -289,9 +292,12 @@ export class SharedLog implements DurableLog {
       this.tellOwner.heldBack(this.#floor.holders(this.#delivered - heldBatches));
     if (floor === this.base.floor) return;
     await this.#writeBase(() => ({ floor, setAside: this.setAside }));
-    const { bytes } = await this.stream.state();
+    const { firstSequence, lastSequence, bytes } = await this.stream.state();
     this.#bytes = bytes;
-    if (bytes > logKeepBytes) await this.stream.purgeBelow(floor);
+    if (bytes <= logKeepBytes) return;
+    // batches are about as large as each other; what stays can be looked back into
+    const kept = ((lastSequence - firstSequence) * KEPT_SHARE * logKeepBytes) / bytes;
+    await this.stream.purgeBelow(Math.min(floor, Math.ceil(lastSequence - kept)));
   }
 
   /** Whoever takes a partition over writes this first: an owner before it drops nothing, and sets nothing aside. */

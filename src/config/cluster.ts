@@ -73,7 +73,7 @@ export const cluster = (context: Context) =>
       logKeepBytes: field(
         count(0),
         16 * 1024 ** 2,
-        "records covered by snapshots are deleted when a partition's log is larger than this",
+        "the oldest records covered by snapshots are deleted when a partition's log is larger than this",
         'bytes',
       ),
       stateMaxBytes: field(

@@ -1,7 +1,7 @@
 /**
  * What the processes of a cluster say about themselves, as this one has heard it: who owns which partition and how far
- * it is, and which processes live. Ages go by this process's own monotonic clock, from when it heard something, and
- * start anew after it could not hear.
+ * it is, and which processes live. Ages go by this process's own monotonic clock, from when it heard something. What
+ * others may lose by their silence begins anew after this one could not hear.
  */
 import type { Layout } from '../cluster/layout.js';
 import { tenureOf } from '../cluster/lease.js';
@@ -26,6 +26,8 @@ export interface MemberInfo {
 interface Heard {
   info: MemberInfo;
   revision: number;
+  heardMs: number;
+  /** its silence counts from here */
   sinceMs: number;
   /** nobody listens where it answered, since it was last heard */
   absent: boolean;
@@ -73,8 +75,9 @@ export class Directory {
   /** What is read again, from another copy of the stream, is no sign of life. */
   #hearMember(info: MemberInfo, revision: number): void {
     if (revision <= (this.#members.get(info.id)?.revision ?? 0)) return;
+    const heardMs = performance.now();
     if (info.gone) this.#members.delete(info.id);
-    else this.#members.set(info.id, { info, revision, sinceMs: performance.now(), absent: false });
+    else this.#members.set(info.id, { info, revision, heardMs, sinceMs: heardMs, absent: false });
   }
 
   #release(): void {
@@ -130,10 +133,14 @@ export class Directory {
     this.#members.delete(id);
   }
 
-  /** Milliseconds since a process was heard here. */
+  /** Milliseconds of a process's silence that this one could have heard. */
   silenceMs(id: string): number {
-    const heard = this.#members.get(id);
-    return heard ? performance.now() - heard.sinceMs : Number.POSITIVE_INFINITY;
+    return performance.now() - (this.#members.get(id)?.sinceMs ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** Milliseconds since a process was heard, even if this one could not hear meanwhile. */
+  unheardMs(id: string): number {
+    return performance.now() - (this.#members.get(id)?.heardMs ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Whether frames of a partition wait in a process that cannot store them, as it said when it was last heard. */

@@ -229,10 +229,10 @@ export class Member implements Cores {
     const [layout, writers, id] = [this.#layout, this.#writers, this.id];
     const onEvent = (event: LiveEvent) => this.#ownEvent(event);
     const silenceMs = (process: string) => (process === id ? 0 : this.#directory.silenceMs(process));
-    const isStuck = (process: string, partition: number) =>
+    const mayHoldFrames = (process: string, partition: number, ms: number) =>
       process === id
         ? writers.of(partition).unacknowledgedMs > config.cluster!.renewMs
-        : this.#directory.isStuck(process, partition);
+        : this.#directory.unheardMs(process) > ms || this.#directory.isStuck(process, partition);
     const idle = new AbortController();
     this.#cleanUp.push(() => idle.abort());
     void this.#warmUp(idle.signal);
@@ -245,7 +245,7 @@ export class Member implements Cores {
       meters: this.#meters,
       open: (partition) => {
         idle.abort();
-        const parts = { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs, isStuck };
+        const parts = { config, clock, logger, meters, layout, writers, id, onEvent, silenceMs, mayHoldFrames };
         return OwnedPartition.open(partition, parts);
       },
       gained: (owned) => this.#gained(owned),

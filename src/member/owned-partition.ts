@@ -45,10 +45,10 @@ export interface PartitionParts {
   id: string;
   /** what is told, once it is stored */
   onEvent(event: LiveEvent): void;
-  /** milliseconds since a process was heard; 0 of this one */
+  /** milliseconds of a process's silence that this one could have heard; 0 of itself */
   silenceMs(process: string): number;
-  /** a process holds frames of a partition that the brokers do not store */
-  isStuck(process: string, partition: number): boolean;
+  /** a process may hold frames of a partition that are not stored, as it was not heard for this long, or said so */
+  mayHoldFrames(process: string, partition: number, ms: number): boolean;
 }
 
 /** in terms of the time between two signs of life */
@@ -147,7 +147,7 @@ export class OwnedPartition {
   unheardStreams(): string[] {
     const { renewMs } = this.parts.config.cluster!;
     const mayHoldFrames = (process: string) =>
-      this.parts.silenceMs(process) > UNHEARD_SHARE * renewMs || this.parts.isStuck(process, this.partition);
+      this.parts.mayHoldFrames(process, this.partition, UNHEARD_SHARE * renewMs);
     return this.log.origins.of(mayHoldFrames).map(({ stream }) => stream);
   }
 

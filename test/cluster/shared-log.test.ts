@@ -41,7 +41,7 @@ describe('the log of a partition on a broker', () => {
     await broker.close();
   });
 
-  const open = async (purgeMs = 60_000, gatherMs = WRITING.gatherMs) => {
+  const open = async (purgeMs = 60_000, gatherMs = WRITING.gatherMs, logKeepBytes = 1 << 20) => {
     const writer = new PartitionLog(await layout.log(0), { ...WRITING, gatherMs });
     const lost: string[] = [];
     const delivered: Stored[] = [];
@@ -54,7 +54,7 @@ describe('the log of a partition on a broker', () => {
       faultChanged: () => {},
       fenced: (reason: string) => void lost.push(reason),
     };
-    const settings = { logKeepBytes: 1 << 20, purgeMs, heldBatches: 100, configVersion: 0 };
+    const settings = { logKeepBytes, purgeMs, heldBatches: 100, configVersion: 0 };
     const log = await SharedLog.open({ layout, partition: 0, owner: 'a', writer, settings }, owner);
     return { log, writer, lost, delivered };
   };
@@ -188,6 +188,27 @@ describe('the log of a partition on a broker', () => {
     await one.write(revision, Buffer.from('2'));
     const [last] = (await reading).filter(({ subject }) => subject === layout.leaseSubject('one'));
     assert.equal(Buffer.from(last.bytes).toString(), '2');
+  });
+
+  it('drops the oldest of what is covered when it grew too large, and keeps the rest to be looked back into', async () => {
+    const keepBytes = 20_000;
+    const { log, delivered } = await open(10, 0, keepBytes);
+    log.follow();
+    for (let atMs = 1; atMs <= 300; atMs++) {
+      const batch = Array.from({ length: 10 }, () => log.append({ kind: 'tick', stream: 's', atMs }));
+      await Promise.all(batch);
+    }
+    const { bytes: before, firstSequence } = await log.stream.state();
+    assert.ok(before > 2 * keepBytes, `${before} bytes`);
+    const { position } = delivered.at(-1)!;
+    await log.publish(position, []);
+    log.saveSnapshot('s', position, { some: 'state' });
+    const after = await until('the oldest are gone', async () => {
+      const state = await log.stream.state();
+      return state.firstSequence > firstSequence && state;
+    });
+    assert.ok(after.bytes <= keepBytes && after.bytes > keepBytes / 2, `${after.bytes} bytes`);
+    await log.kill();
   });
 
   it('drops nothing any more when another has taken it over', async () => {

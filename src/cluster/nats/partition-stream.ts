@@ -148,11 +148,11 @@ export class PartitionStream {
   }
 
   /** The sequence number of its last batch, and what it holds; repeats until the leader answers. */
-  async state(): Promise<{ lastSequence: number; bytes: number }> {
+  async state(): Promise<{ firstSequence: number; lastSequence: number; bytes: number }> {
     for (;;) {
       try {
-        const { last_seq, bytes } = (await this.manager.streams.info(this.name)).state;
-        return { lastSequence: last_seq, bytes };
+        const { first_seq, last_seq, bytes } = (await this.manager.streams.info(this.name)).state;
+        return { firstSequence: first_seq, lastSequence: last_seq, bytes };
       } catch (error) {
         if (isAbsent(error) || this.connection.isClosed()) throw error;
       }

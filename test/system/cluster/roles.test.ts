@@ -262,28 +262,34 @@ describe('a cluster, as it is run', () => {
     await frames.flows();
   });
 
-  it('calls no tracker silent whose frames wait in a process that the log of its partition does not hear', async () => {
-    const line = await NatsLine.to(broker.url);
-    open.push(line);
-    const start = newCluster();
-    // a step waits as long as by default in terms of the time between two signs of life
-    const streams = { defaults: { windowFrames: 20, pairing: { silenceMs: 1000, latenessMs: 700 } } };
-    const [gateway, far] = await Promise.all([
-      start(['gateway', 'reader'], { streams }),
-      start(['gateway'], { streams, cluster: { servers: [line.url] } }),
-      start(['evaluator'], { streams }),
-    ]);
-    const frames = scene(gateway, 's', far);
-    await frames.flows();
-    line.loses = `c${clusters}.log.`;
-    await new Promise((resolve) => setTimeout(resolve, 4000));
-    assert.ok(line.lost > 0, 'frames were lost on their way to the broker');
-    line.loses = null;
-    await frames.flows();
-    const { events } = await gateway.json<{ events: Array<{ type: string }> }>('/v1/events?stream=s&limit=1000');
-    const complaints = events.filter(({ type }) => ['silence', 'missing', 'late', 'incident', 'spike'].includes(type));
-    assert.deepEqual(complaints, []);
-  });
+  for (const hears of [true, false])
+    it(`calls no tracker silent whose frames wait in a process that cannot store them, while their owner hears ${hears ? 'of it' : 'nobody'}`, async () => {
+      const lines = await Promise.all([NatsLine.to(broker.url), NatsLine.to(broker.url)]);
+      open.push(...lines);
+      const [ofGateway, ofOwner] = lines;
+      const start = newCluster();
+      // a step waits as long as by default in terms of the time between two signs of life
+      const streams = { defaults: { windowFrames: 20, pairing: { silenceMs: 1000, latenessMs: 700 } } };
+      const [gateway, far] = await Promise.all([
+        start(['gateway', 'reader'], { streams }),
+        start(['gateway'], { streams, cluster: { servers: [ofGateway.url] } }),
+        start(['evaluator'], { streams, cluster: { servers: [ofOwner.url] } }),
+      ]);
+      const frames = scene(gateway, 's', far);
+      await frames.flows();
+      if (!hears) ofOwner.loses = `c${clusters}.member.`;
+      ofGateway.loses = `c${clusters}.log.`;
+      await new Promise((resolve) => setTimeout(resolve, 4000));
+      assert.ok(ofGateway.lost > 0, 'frames were lost on their way to the broker');
+      assert.equal(ofOwner.lost > 0, !hears, 'signs of life were lost on their way to the owner');
+      for (const line of lines) line.loses = null;
+      await frames.flows();
+      const { events } = await gateway.json<{ events: Array<{ type: string }> }>('/v1/events?stream=s&limit=1000');
+      const complaints = events.filter(({ type }) =>
+        ['silence', 'missing', 'late', 'incident', 'spike'].includes(type),
+      );
+      assert.deepEqual(complaints, []);
+    });
 
   it('judges streams by the newest configuration, and an older one does not bring back the one before', async () => {
     const start = newCluster();

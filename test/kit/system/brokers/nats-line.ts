@@ -1,13 +1,14 @@
 /**
- * A line to a broker that loses, while it is told to, what is published under some subjects, and passes on everything
- * else: as where brokers do not hear the leader of one stream, and hear those of all others.
+ * A line to a broker that loses, while it is told to, what is published or delivered under some subjects, and passes on
+ * everything else: as where brokers do not hear the leader of one stream, and hear those of all others.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket, connect as tcpConnect } from 'node:net';
 
 const LINE_END = Buffer.from('\r\n');
+const CARRIES = /^H?(PUB|MSG) /;
 
-/** Cuts a client's side of the protocol into whole messages. */
+/** Cuts one side of the protocol into whole messages. */
 class Messages {
   #rest = Buffer.alloc(0);
 
@@ -17,9 +18,8 @@ class Messages {
       const at = this.#rest.indexOf(LINE_END);
       if (at < 0) return;
       const line = this.#rest.toString('latin1', 0, at);
-      const isPublished = /^H?PUB /.test(line);
       // the last number is the size of headers and payload
-      const size = at + 2 + (isPublished ? Number(line.slice(line.lastIndexOf(' ') + 1)) + 2 : 0);
+      const size = at + 2 + (CARRIES.test(line) ? Number(line.slice(line.lastIndexOf(' ') + 1)) + 2 : 0);
       if (this.#rest.length < size) return;
       yield { line, bytes: this.#rest.subarray(0, size) };
       this.#rest = this.#rest.subarray(size);
@@ -28,7 +28,7 @@ class Messages {
 }
 
 export class NatsLine {
-  /** what is published under a subject that begins with this is lost */
+  /** what is published, or delivered, under a subject that begins with this is lost */
   loses: string | null = null;
   /** messages so far */
   lost = 0;
@@ -52,28 +52,27 @@ export class NatsLine {
 
   #accept(client: Socket): void {
     const broker = tcpConnect(this.brokerPort, '127.0.0.1');
-    const messages = new Messages();
-    for (const [one, other] of [
+    for (const [from, to] of [
       [client, broker],
       [broker, client],
     ]) {
-      this.#sockets.add(one);
-      one.on('error', () => {});
-      one.on('close', () => {
-        this.#sockets.delete(one);
-        other.destroy();
+      const messages = new Messages();
+      this.#sockets.add(from);
+      from.on('error', () => {});
+      from.on('close', () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+      from.on('data', (bytes: Buffer) => {
+        for (const message of messages.add(bytes))
+          if (this.#isLost(message.line)) this.lost++;
+          else to.write(message.bytes);
       });
     }
-    broker.pipe(client);
-    client.on('data', (bytes: Buffer) => {
-      for (const message of messages.add(bytes))
-        if (this.#isLost(message.line)) this.lost++;
-        else broker.write(message.bytes);
-    });
   }
 
   #isLost(line: string): boolean {
-    return this.loses !== null && line.split(' ', 2)[1]?.startsWith(this.loses) === true && /^H?PUB /.test(line);
+    return this.loses !== null && CARRIES.test(line) && line.split(' ', 2)[1].startsWith(this.loses);
   }
 
   async close(): Promise<void> {
