@@ -37,7 +37,7 @@ export interface Verdict {
   claims: number;
   /** feeds that were called silent: none of them ever was */
   silences: string[];
-  /** events of incidents that began, by cause */
+  /** incidents that began, with their signals and causes */
   incidents: string[];
   /** the windows of the replay, by stream */
   windows: Map<string, unknown>;
@@ -54,6 +54,8 @@ interface Seen {
 
 /** Nothing is due. */
 const STILL = { now: () => 0, ticks: () => NEVER };
+/** more of it tells a reader nothing */
+const STORY_LENGTH = 800;
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 export async function judge(
@@ -125,7 +127,10 @@ async function conclude(layout: Layout, partition: number, { cluster, ...config 
 function accuse(event: LiveEvent, batches: LogRecord[][], { silences, incidents }: Verdict): void {
   if (event.type === 'silence' && !event.over)
     silences.push(`${event.stream}/${event.tracker ?? ''} since ${event.since}: ${story(batches, event)}`);
-  if (event.type === 'incident' && event.phase === 'start') incidents.push(`${event.stream}: ${event.cause}`);
+  if (event.type === 'incident' && event.phase === 'start') {
+    const signals = event.signals.map(({ signal }) => signal).join(' and ');
+    incidents.push(`${event.stream}, frame ${event.at}: ${signals}, ${event.cause}`);
+  }
 }
 
 /** The records of a stream from a second before somebody was last heard, in runs of the same kind and feed. */
@@ -145,7 +150,8 @@ function story(batches: LogRecord[][], { stream, since }: { stream: string; sinc
     .map(({ what, records, batch }) => {
       return `#${batch} ${what} x${records.length} at ${timeOf(records[0])} to ${timeOf(records.at(-1)!)}`;
     })
-    .join('; ');
+    .join('; ')
+    .slice(0, STORY_LENGTH);
 }
 
 function decode(bytes: Uint8Array): LogRecord[] {
