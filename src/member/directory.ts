@@ -27,6 +27,8 @@ interface Heard {
   info: MemberInfo;
   revision: number;
   heardMs: number;
+  /** how long it had not been heard before that */
+  unheardMs: number;
   /** its silence counts from here */
   sinceMs: number;
   /** nobody listens where it answered, since it was last heard */
@@ -76,8 +78,9 @@ export class Directory {
   #hearMember(info: MemberInfo, revision: number): void {
     if (revision <= (this.#members.get(info.id)?.revision ?? 0)) return;
     const heardMs = performance.now();
+    const unheardMs = heardMs - (this.#members.get(info.id)?.heardMs ?? heardMs);
     if (info.gone) this.#members.delete(info.id);
-    else this.#members.set(info.id, { info, revision, heardMs, sinceMs: heardMs, absent: false });
+    else this.#members.set(info.id, { info, revision, heardMs, unheardMs, sinceMs: heardMs, absent: false });
   }
 
   #release(): void {
@@ -138,9 +141,13 @@ export class Directory {
     return performance.now() - (this.#members.get(id)?.sinceMs ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Milliseconds since a process was heard, even if this one could not hear meanwhile. */
+  /**
+   * Milliseconds since a process was heard, even if this one could not hear meanwhile; or, if it was heard once since a
+   * longer silence, of that: what arrives first may be old.
+   */
   unheardMs(id: string): number {
-    return performance.now() - (this.#members.get(id)?.heardMs ?? Number.NEGATIVE_INFINITY);
+    const heard = this.#members.get(id);
+    return heard ? Math.max(performance.now() - heard.heardMs, heard.unheardMs) : Number.POSITIVE_INFINITY;
   }
 
   /** Whether frames of a partition wait in a process that cannot store them, as it said when it was last heard. */
