@@ -52,7 +52,7 @@ const KINDS: Record<IncidentSignalName, Kind> = {
   timing: { alertname: 'TrackerLocalizationDrift', what: 'is late', unit: '' },
 };
 const ORDER = Object.keys(KINDS) as IncidentSignalName[];
-export const GROUP_ALERT = 'TrackerGroupIncident';
+const GROUP_ALERT = 'TrackerGroupIncident';
 const STREAMS_NAMED = 10;
 
 /** The signals of an incident that are not over, the most urgent first; all of them when all are. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type Context, count, field, name, positive, readable } from './fields.js';
 import { brokerAddress, checkPassword, loginShape, sourcePassword } from './sources.js';
 
-export const CLUSTER_ROLES = ['gateway', 'evaluator', 'reader', 'notifier'] as const;
+const CLUSTER_ROLES = ['gateway', 'evaluator', 'reader', 'notifier'] as const;
 export type ClusterRole = (typeof CLUSTER_ROLES)[number];
 
 export const cluster = (context: Context) =>

@@ -8,7 +8,7 @@ import { Host, type HostParts } from './host.js';
 import { LocalCore } from './local-core.js';
 
 /** How many workers there are to be. */
-export const workersOf = ({ workers }: Pick<Config['evaluation'], 'workers'>): number =>
+const workersOf = ({ workers }: Pick<Config['evaluation'], 'workers'>): number =>
   workers === 'auto' ? Math.min(WORKERS_MAX, availableParallelism() - 1) : workers;
 
 /** Resolves when the stores are open; streams are served as they are recovered. */

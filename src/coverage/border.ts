@@ -3,7 +3,7 @@
  * or on Earth along great circles. Each is a distance to a set of places, hence 1-Lipschitz in the distance it is in.
  */
 import { LEAST_RADIUS_M } from '../metric/earth.js';
-import { cross, dot, unit, unitVector, type Vector } from './earth.js';
+import { centreOf, cross, dot, unit, unitVector, type Vector } from './earth.js';
 import type { Ring } from './region.js';
 
 export interface Border {
@@ -85,7 +85,7 @@ interface GreatCircleEdge {
   half: number;
 }
 
-/** Rings of [latitude, longitude], each within a hemisphere; edges are great circles. */
+/** Rings of [latitude, longitude], within a hemisphere (`fitsHemisphere`); edges are great circles. */
 export function earthBorder(rings: readonly Ring[]): Border {
   const corners = rings.map((ring) => ring.map(([latitude, longitude]) => unitVector(latitude, longitude)));
   const centre = centreOf(corners.flat());
@@ -104,19 +104,6 @@ export function earthBorder(rings: readonly Ring[]): Border {
       return Math.min(most, least * LEAST_RADIUS_M);
     },
   };
-}
-
-/** Whether rings lie within a hemisphere around their middle, as they must. */
-export function fitsHemisphere(rings: readonly Ring[]): boolean {
-  const corners = rings.flat().map(([latitude, longitude]) => unitVector(latitude, longitude));
-  const centre = centreOf(corners);
-  return corners.every((corner) => dot(corner, centre) > 0.02);
-}
-
-function centreOf(corners: readonly Vector[]): Vector {
-  const sum: [number, number, number] = [0, 0, 0];
-  for (const corner of corners) for (let d = 0; d < 3; d++) sum[d] += corner[d];
-  return unit(sum);
 }
 
 /** Two axes across a direction. */

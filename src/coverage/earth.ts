@@ -28,6 +28,20 @@ export function unit(a: Vector): Vector {
   return length > 0 ? [a[0] / length, a[1] / length, a[2] / length] : a;
 }
 
+/** The direction of the middle of several; of none when they are all around. */
+export function centreOf(corners: readonly Vector[]): Vector {
+  const sum: [number, number, number] = [0, 0, 0];
+  for (const corner of corners) for (let d = 0; d < 3; d++) sum[d] += corner[d];
+  return unit(sum);
+}
+
+/** Whether places lie within a hemisphere around their middle, a degree away from its edge. */
+export function fitsHemisphere(places: readonly (readonly [number, number])[]): boolean {
+  const corners = places.map(([latitude, longitude]) => unitVector(latitude, longitude));
+  const centre = centreOf(corners);
+  return corners.every((corner) => dot(corner, centre) > Math.sin(RADIANS));
+}
+
 /** Where one gets from a place in a direction (degrees clockwise from north) after so many metres. */
 export function destination(
   [latitude, longitude]: readonly [number, number],

@@ -5,7 +5,7 @@
  * Places are [x, y], or [latitude, longitude] on Earth. Azimuths are degrees clockwise from the second axis, or from
  * north; ranges have the unit of the distance. Arcs become edges of one degree: 4e-5 of the radius off at most.
  */
-import { destination } from './earth.js';
+import { destination, fitsHemisphere } from './earth.js';
 
 export type Place = readonly [number, number];
 export type Ring = readonly Place[];
@@ -119,6 +119,9 @@ function earthProblem(region: Region): { path: string; message: string } | null 
   const places = region.polygon ?? [region.sector!.at];
   if (places.some(([latitude, longitude]) => Math.abs(latitude) > 90 || Math.abs(longitude) > 360))
     return { path: key, message: 'must be [latitude, longitude] in degrees' };
+  // beyond, inside and outside cannot be told apart
+  if (region.polygon && !fitsHemisphere(region.polygon))
+    return { path: key, message: 'must lie within a hemisphere; give several regions instead' };
   if (region.sector && region.sector.range[1] > 5e6)
     return { path: 'sector.range', message: 'must be metres, at most 5,000 km' };
   return null;

@@ -9,7 +9,7 @@ import { Performance, type PerformanceNumbers } from './performance.js';
 import { type Plane, placeOf } from './place.js';
 
 /** A truth that is missed in more steps than this in a row has a gap. */
-export const GAP_STEPS = 3;
+const GAP_STEPS = 3;
 
 export const planeOf = ({ distance }: Pick<Params, 'distance'>): Plane => (distance === 'geodesic' ? 'earth' : 'flat');
 

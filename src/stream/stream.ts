@@ -565,7 +565,7 @@ export class Stream implements RunningStream {
 }
 
 /** The key of a series within its stream. */
-export const keyInStream = (tracker: string, profile: string) => seriesKey('', tracker, profile);
+const keyInStream = (tracker: string, profile: string) => seriesKey('', tracker, profile);
 
 const unjudgedWords = ({ k, count, over }: Unjudged) => ({
   message: over

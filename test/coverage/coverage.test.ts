@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { Coverage, type CoverageRules, countReasons, type Moving } from '../../src/coverage/coverage.js';
-import type { Region } from '../../src/coverage/region.js';
+import { type Region, regionProblem } from '../../src/coverage/region.js';
 import { evaluate, type Frame, type Obj, type Params } from '../../src/index.js';
 import { distances } from '../../src/metric/distance.js';
 import type { DistanceName } from '../../src/metric/params.js';
@@ -253,6 +253,23 @@ describe('what is judged', () => {
     // 0.2 degrees of longitude are 21.3 km there
     close(at(-17, -179.9), 50_000 - 21_300, 0.02, 'across the antimeridian');
     assert.equal(at(-17, -179.4), 0);
+  });
+
+  it('is refused beyond a hemisphere of the Earth, where nobody knows which side is inside', () => {
+    const world: Region = {
+      polygon: [
+        [-90, -180],
+        [90, -180],
+        [90, 180],
+        [-90, 180],
+      ],
+    };
+    const belt: Region = { polygon: [0, 120, 240].map((longitude) => [0.5, longitude] as const) };
+    const ocean: Region = { polygon: [100, 160, 220, 250].map((longitude) => [-40, longitude] as const) };
+    for (const region of [world, belt])
+      assert.match(String(regionProblem(region, true)?.message), /must lie within a hemisphere; give several/);
+    assert.equal(regionProblem(ocean, true), null);
+    assert.equal(regionProblem(world, false), null);
   });
 
   it('are never tracks where the reference knows only some objects, but inside the regions', () => {

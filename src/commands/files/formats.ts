@@ -17,7 +17,7 @@ import { firstFile, isFolder } from './layout.js';
 import { readText } from './recordings.js';
 
 /** The format of files that look like none of the others. */
-export const DEFAULT_FORMAT = 'motchallenge';
+const DEFAULT_FORMAT = 'motchallenge';
 
 /** The options on formats that commands with files share. */
 export const FORMAT_OPTIONS = {

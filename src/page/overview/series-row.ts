@@ -154,7 +154,7 @@ interface Figure {
 }
 
 /** Per minute, and per object and hour; usual figures are per frame and come at the pace of the last minute. */
-export function ratesOf({ seconds, frames, missed, false: wrong, switches, proper, usual }: RateState): Rates {
+function ratesOf({ seconds, frames, missed, false: wrong, switches, proper, usual }: RateState): Rates {
   const perMinute = 60 / seconds;
   const objects = frames > 0 ? (proper + missed) / frames : 0;
   const objectHours = (objects * seconds) / 3600;

@@ -39,7 +39,7 @@ const readSequence = (folder: string, reference: string, file: string): Frame[] 
 };
 
 /** Every tracker result of MOT17 and MOT20 there is, or a crowd in their place. */
-export function motSequences(): Frame[][] {
+function motSequences(): Frame[][] {
   if (!existsSync(`${DATA}MOT17`)) return [crowd(10, 525, 7), crowd(45, 1050, 8)];
   return ['MOT17/', 'MOT20/'].flatMap((set) =>
     readdirSync(`${DATA}${set}results`)

@@ -9,7 +9,7 @@ import { admissibleError } from './instance-costs.js';
 
 export const coordinatesOf = (object: Obj): number[] => ('box' in object ? object.box : object.point);
 
-export function distanceBetween(params: Params, x: Obj, y: Obj): number {
+function distanceBetween(params: Params, x: Obj, y: Obj): number {
   const [a, b] = [coordinatesOf(x), coordinatesOf(y)];
   return distances[params.distance](a, 0, b, 0, a.length);
 }

@@ -41,7 +41,7 @@ interface Body {
 }
 
 /** Ratios of gamma^p / 2 to c^p: from switches that cost next to nothing to switches that are never worth it. */
-export const SWITCH_RATIOS = [1e-7, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 1e4];
+const SWITCH_RATIOS = [1e-7, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 20, 1e4];
 
 /** Half a switch costs `ratio` times cutoff^exponent. */
 export function switchPenaltyOf(cutoff: number, exponent: number, ratio: number): number {

@@ -43,10 +43,7 @@ function inSpace(latitude: number, longitude: number): [number, number, number] 
 }
 
 /** Base distances, written down anew: from the coordinates at `i` in `a` to those at `j` in `b`. */
-export const DISTANCE: Record<
-  Params['distance'],
-  (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number
-> = {
+const DISTANCE: Record<Params['distance'], (a: Numbers, i: number, b: Numbers, j: number, stride: number) => number> = {
   iou: (a, i, b, j) => {
     // from the differences of the corners, which are right however far away the boxes are
     const common = [0, 1].map((axis) => {

@@ -100,7 +100,7 @@ function problemOf(region: Region, distance: DistanceName): { path: string; mess
 }
 
 /** The frames under what is judged in them. `asides`: what the reference sets aside in each of them. */
-export function coveredFrames(
+function coveredFrames(
   frames: readonly Frame[],
   params: Params,
   rules: EvalCoverage | null,
