@@ -94,7 +94,8 @@ function tokenValue(
 ): string {
   if (entry.file !== undefined) return readText(entry.file).split('\n', 1)[0].trim();
   const value = env[entry.env!];
-  if (value === undefined) throw new Error(`environment variable ${entry.env} is not set`);
+  if (value === undefined)
+    throw new Error(`environment variable ${entry.env} is not set; set it before the start, or name a file`);
   return value.trim();
 }
 

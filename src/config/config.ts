@@ -20,11 +20,12 @@ import {
   formatPath,
   locate,
   type Misplaced,
+  type Path,
   problemsOf,
   syntaxProblem,
   valueAt,
 } from './mistakes.js';
-import { type Config, rootSchema, type SettingsPatch, type StreamSettings } from './schema.js';
+import { type Config, rootSchema, type SettingsPatch, type StreamSettings, schemaAt } from './schema.js';
 import { paramsOf, settingsShape } from './settings.js';
 import { sourceProblems } from './sources.js';
 
@@ -74,10 +75,13 @@ export function readConfig(from: ConfigSource = {}): { config: Config; warnings:
     ...streamProblems(raw, context),
   ];
   const located = problems
-    .map((problem) => locate(problem, document, lines))
+    .map((problem) => locate(problem, document, lines, overrides))
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
   if (!result.success || located.length > 0) throw new ConfigError(located, source);
-  return { config: result.data, warnings: windowWarnings(result.data).map((p) => locate(p, document, lines)) };
+  return {
+    config: result.data,
+    warnings: windowWarnings(result.data).map((p) => locate(p, document, lines, overrides)),
+  };
 }
 
 /** Every default: the configuration of a file that says nothing. */
@@ -202,7 +206,7 @@ export function resolveStream(
       message: `mixes profiles for boxes and for points: ${settings.profiles.join(', ')}; judge them as two streams`,
     };
   if (new Set(settings.profiles).size < settings.profiles.length)
-    return { path: 'profiles', message: 'names a profile twice' };
+    return { path: 'profiles', message: 'names a profile twice; leave one out' };
   if ((settings.settleFrames ?? 0) > settings.windowFrames) {
     return {
       path: 'settleFrames',
@@ -268,18 +272,28 @@ export function helloReader(config: Config): HelloReader<SettingsPatch> {
     const result = schema.safeParse(raw);
     return result.success
       ? { fields: result.data as HelloFields<SettingsPatch> }
-      : helloProblem(result.error.issues[0], raw);
+      : helloProblem(result.error.issues[0], raw, Object.keys(schema.shape));
   };
 }
 
-function helloProblem(issue: z.core.$ZodIssue, raw: unknown): { path: string; value: unknown; message: string } {
+function helloProblem(
+  issue: z.core.$ZodIssue,
+  raw: unknown,
+  fields: readonly string[],
+): { path: string; value: unknown; message: string } {
   const stranger = issue.code === 'unrecognized_keys';
   const keys = stranger ? [...issue.path, issue.keys[0].slice(0, 60)] : issue.path;
   return {
     path: formatPath(keys),
     value: valueAt(raw, keys),
-    message: stranger ? 'no such field; leave it out' : issue.message,
+    message: stranger ? `no such field; there are ${fieldsAt(issue.path, fields).join(', ')}` : issue.message,
   };
+}
+
+/** What there is at a place of a hello; its settings are those of a stream in the file. */
+function fieldsAt([first, ...rest]: Path, fields: readonly string[]): readonly string[] {
+  if (first === 'settings') return Object.keys(schemaAt(['streams', 'defaults', ...rest])?.properties ?? {});
+  return first === undefined ? fields : ['session', 'seq'];
 }
 
 /** The lines a stream of points needs; offered when one arrives without a profile. */

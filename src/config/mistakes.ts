@@ -10,6 +10,8 @@ export interface ConfigProblem {
   message: string;
   line?: number;
   column?: number;
+  /** where it was said, unless in the file */
+  said?: string;
 }
 
 /** Everything that is wrong with a configuration, with its lines. */
@@ -26,7 +28,7 @@ export class ConfigError extends InputError {
 
 /** `tgospa.yaml:12:3 limits.objects: ...`, as editors and terminals understand it. */
 export function describeProblem(problem: ConfigProblem, source: string): string {
-  const place = problem.line === undefined ? source : `${source}:${problem.line}:${problem.column}`;
+  const place = problem.line === undefined ? (problem.said ?? source) : `${source}:${problem.line}:${problem.column}`;
   return `${place} ${problem.path}: ${problem.message}`;
 }
 
@@ -86,9 +88,13 @@ export const formatPath = (path: Path): string =>
   path.map((key, n) => (typeof key === 'number' ? `[${key}]` : n === 0 ? String(key) : `.${String(key)}`)).join('') ||
   'configuration';
 
-/** Finds the line of a path: the key itself, or the nearest one around it that stands in the file. */
-export function locate(problem: Misplaced, document: Document, lines: LineCounter): ConfigProblem {
+/**
+ * Finds the line of a path: the key itself, or the nearest one around it that stands in the file. What the command line
+ * says over the file has none.
+ */
+export function locate(problem: Misplaced, document: Document, lines: LineCounter, overrides: unknown): ConfigProblem {
   const found: ConfigProblem = { path: formatPath(problem.keys), message: problem.message };
+  if (valueAt(overrides, problem.keys) !== undefined) return { ...found, said: 'command line' };
   for (let length = problem.keys.length; length > 0; length--) {
     const offset = offsetOf(document, problem.keys.slice(0, length));
     if (offset === undefined) continue;

@@ -191,7 +191,8 @@ type ReadText = (path: string) => string;
 
 const envValue = (env: NodeJS.ProcessEnv, variable: string): string => {
   const value = env[variable];
-  if (value === undefined) throw new Error(`environment variable ${variable} is not set`);
+  if (value === undefined)
+    throw new Error(`environment variable ${variable} is not set; set it before the start, or name a file`);
   return value.trim();
 };
 const firstLine = (readText: ReadText, path: string) => readText(path).split('\n', 1)[0].trim();

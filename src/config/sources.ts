@@ -244,7 +244,8 @@ export function sourcePassword(
   if (passwordFile !== undefined) return readText(passwordFile).split('\n', 1)[0].trim();
   if (passwordEnv === undefined) return undefined;
   const value = env[passwordEnv];
-  if (value === undefined) throw new Error(`environment variable ${passwordEnv} is not set`);
+  if (value === undefined)
+    throw new Error(`environment variable ${passwordEnv} is not set; set it before the start, or name a file`);
   return value;
 }
 

@@ -114,7 +114,7 @@ describe('serve', () => {
     for (const text of [
       'bad.yaml:1:11 listen.host: is reachable by others',
       'bad.yaml:2:11 limits.objects',
-      'listen.port',
+      'command line listen.port',
     ])
       assert.ok(result.stderr.includes(text), result.stderr);
   });

@@ -8,6 +8,7 @@ import {
   completeSettings,
   describeProblem,
   exampleYaml,
+  helloReader,
   isLoopback,
   jsonSchema,
   pointProfileLines,
@@ -300,5 +301,37 @@ streams: { ships: { profiles: [metres] }, training: { profiles: [detector-traini
     assert.equal(beyond({ windowFrames: 9001 }, 'long'), 'windowFrames');
     const { message } = beyondCeiling(config, 's', { windowFrames: 100_000 })!;
     assert.match(message, /asks for 100000, but limits\.hello\.windowFrames allows only 3000; ask for less, or raise/);
+  });
+
+  it('names the fields there are where a hello has another', () => {
+    const complaint = (fields: object) => {
+      const result = helloReader(read('').config)({ type: 'hello', stream: 's', role: 'reference', ...fields });
+      return 'message' in result ? `${result.path}: ${result.message}` : '';
+    };
+    assert.match(
+      complaint({ settings: { windowFrams: 3 } }),
+      /^settings\.windowFrams: no such field; there are .*\bwindowFrames,/,
+    );
+    assert.match(
+      complaint({ settings: { pairing: { late: 3 } } }),
+      /^settings\.pairing\.late: .* there are .*\blatenessMs\b/,
+    );
+    assert.match(complaint({ colour: 'red' }), /^colour: no such field; there are type, stream, role, tracker, feed, /);
+    assert.match(
+      complaint({ resume: { session: 'x', sequence: 3 } }),
+      /^resume\.sequence: .*; there are session, seq$/,
+    );
+  });
+
+  it('says where a mistake was made: in the file, or on the command line over it', () => {
+    const text = 'listen: { host: localhost }\n';
+    assert.throws(
+      () => readConfig({ text, source: 'a.yaml', overrides: { listen: { port: 'x' } }, env: {} }),
+      /\n {2}command line listen\.port: .*got "x"/,
+    );
+    assert.throws(
+      () => readConfig({ text: 'listen: { port: x }\n', source: 'a.yaml', env: {} }),
+      /\n {2}a\.yaml:1:11 listen\.port: /,
+    );
   });
 });
