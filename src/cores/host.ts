@@ -4,9 +4,10 @@
  * started again is left out of answers, and `/readyz` says so.
  */
 import type { Config } from '../config/config.js';
+import { Broadcast } from '../edge/broadcast.js';
 import type { FeedConversation, FeedRefusal } from '../edge/feeds/feed-port.js';
 import { StreamShares } from '../edge/limits/stream-shares.js';
-import type { FeedReadings, Readiness } from '../edge/live-port.js';
+import type { FeedReadings, Readiness, RestoredReport } from '../edge/live-port.js';
 import type { Identity } from '../edge/peers/access.js';
 import type { Peer } from '../edge/peers/peer.js';
 import type { RateView } from '../edge/rates.js';
@@ -21,7 +22,7 @@ import type { StreamInfo, WindowView } from '../stream/status.js';
 import type { Logger } from '../telemetry/logger.js';
 import { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
-import { type LiveEvent, type ReportEvent, timeOf } from '../wire/events.js';
+import { asOneHistory, type LiveEvent, type ReportEvent } from '../wire/events.js';
 import type { MomentQuery } from '../wire/series-key.js';
 import type { Cores } from './cores.js';
 import type { Questions } from './messages.js';
@@ -51,8 +52,6 @@ export class Host implements Cores, HelloDesk {
   readonly #streams = new Map<string, number>();
   /** those of them that a hello asks for and no worker has yet */
   readonly #reserved = new Set<string>();
-  readonly #listeners = new Set<(event: LiveEvent) => void>();
-  readonly #restoredListeners: Array<(restored: { report: ReportEvent; unseen: boolean }) => void> = [];
   /** by slot: what its worker had counted when it was asked last, and those before it */
   readonly #lastReadings: Array<MeterReadings | undefined> = [];
   /** by slot: its streams when it was asked last */
@@ -61,16 +60,8 @@ export class Host implements Cores, HelloDesk {
   readonly #before: Array<MeterReadings | undefined> = [];
   readonly #look: NodeJS.Timeout;
 
-  readonly events$ = {
-    subscribe: (next: (event: LiveEvent) => void) => {
-      this.#listeners.add(next);
-      return { unsubscribe: () => void this.#listeners.delete(next) };
-    },
-  };
-  readonly restored$ = {
-    subscribe: (next: (restored: { report: ReportEvent; unseen: boolean }) => void) =>
-      void this.#restoredListeners.push(next),
-  };
+  readonly events$ = new Broadcast<LiveEvent>();
+  readonly restored$ = new Broadcast<RestoredReport>();
 
   private constructor(parts: HostParts, folders: string[]) {
     this.#parts = parts;
@@ -142,15 +133,14 @@ export class Host implements Cores, HelloDesk {
 
   #publish(events: readonly SentEvent[]): void {
     for (const sent of events) {
-      const event = receivedEvent(sent);
-      for (const next of this.#listeners) next(event);
+      this.events$.tell(receivedEvent(sent));
     }
   }
 
   #restored(reports: readonly SentReport[], unseen: boolean): void {
     for (const sent of reports) {
       const report = receivedEvent(sent) as ReportEvent;
-      for (const next of this.#restoredListeners) next({ report, unseen });
+      this.restored$.tell({ report, unseen });
     }
   }
 
@@ -249,12 +239,10 @@ export class Host implements Cores, HelloDesk {
     return this.workerOf(wanted.stream).ask('moment', wanted);
   }
 
-  /** One history: as things happened, by the clock that all go by. */
   async recentEvents(stream?: string): Promise<LiveEvent[]> {
     if (stream !== undefined) return this.workerOf(stream).ask<LiveEvent[]>('recentEvents', stream);
-    const all = (await this.#askAll<LiveEvent[]>('recentEvents', undefined)).flat();
-    all.sort((a, b) => timeOf(a) - timeOf(b));
-    return all.slice(-this.#parts.config.limits.recentEvents);
+    const histories = await this.#askAll<LiveEvent[]>('recentEvents', undefined);
+    return asOneHistory(histories, this.#parts.config.limits.recentEvents);
   }
 
   async trends({ covers, stream, tracker, profile }: Filter, points: number): Promise<TrendView[]> {

@@ -7,9 +7,10 @@ import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { LiveEvent, ReportEvent } from '../wire/events.js';
 import type { MomentQuery } from '../wire/series-key.js';
+import { Broadcast } from './broadcast.js';
 import { FeedDesk, type Shares } from './feeds/feed-desk.js';
 import { Session } from './feeds/session.js';
-import type { FeedReadings, LivePort, PipelinePort, RestoredStream } from './live-port.js';
+import type { FeedReadings, LivePort, PipelinePort, RestoredReport, RestoredStream } from './live-port.js';
 import type { Identity } from './peers/access.js';
 import type { Peer } from './peers/peer.js';
 import { Rates, type RateView } from './rates.js';
@@ -33,20 +34,14 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
   readonly #parts: CoreParts<P>;
   readonly #trends: Trends;
   readonly #rates: Rates;
-  readonly #listeners = new Set<(event: LiveEvent) => void>();
-  readonly #restoredListeners: Array<(restored: { report: ReportEvent; unseen: boolean }) => void> = [];
+  readonly #restoredReports = new Broadcast<RestoredReport>();
 
-  readonly events$ = {
-    subscribe: (next: (event: LiveEvent) => void) => {
-      this.#listeners.add(next);
-      return { unsubscribe: () => void this.#listeners.delete(next) };
-    },
-  };
+  readonly events$ = new Broadcast<LiveEvent>();
   /** what was there before is told at once */
   readonly restored$ = {
-    subscribe: (next: (restored: { report: ReportEvent; unseen: boolean }) => void) => {
+    subscribe: (next: (restored: RestoredReport) => void) => {
       for (const report of this.#parts.live.reports()) next({ report, unseen: false });
-      this.#restoredListeners.push(next);
+      return this.#restoredReports.subscribe(next);
     },
   };
 
@@ -73,7 +68,7 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
     this.desk.rules.restore(name, dimensions);
     for (const report of stream.reports()) {
       this.#restore(report);
-      for (const next of this.#restoredListeners) next({ report, unseen: false });
+      this.#restoredReports.tell({ report, unseen: false });
     }
   }
 
@@ -86,7 +81,7 @@ export class Core<P extends PipelinePort = PipelinePort> implements LivePort {
 
   #publish(event: LiveEvent): void {
     this.#parts.meters.observe(event, this.now());
-    for (const next of this.#listeners) next(event);
+    this.events$.tell(event);
     this.#trends.observe(event);
     this.#rates.observe(event);
     if (event.type === 'retired') this.#retired(event.stream);

@@ -45,6 +45,12 @@ export interface Heard<T> {
   subscribe(next: (one: T) => void): unknown;
 }
 
+/** The newest report of a series that was there before; `unseen`: whoever reads reports did not get it. */
+export interface RestoredReport {
+  report: ReportEvent;
+  unseen: boolean;
+}
+
 /** A stream as far as the edge looks at it; readers get all of it. */
 export interface StreamView {
   stream: string;
@@ -86,8 +92,7 @@ type Awaitable<T> = T | Promise<T>;
 export interface LivePort {
   /** what happens; reports only where they are made in this thread, or while somebody reads them */
   readonly events$: Heard<LiveEvent>;
-  /** newest reports of series that were there before; `unseen`: whoever reads reports did not get them */
-  readonly restored$: Heard<{ report: ReportEvent; unseen: boolean }>;
+  readonly restored$: Heard<RestoredReport>;
   /** epoch milliseconds, by the clock that everything goes by */
   now(): number;
   /** Somebody reads reports, or nobody any longer. */

@@ -16,10 +16,11 @@ import { sequenceOf } from '../cluster/partition-log.js';
 import type { ClusterRole } from '../config/cluster.js';
 import type { Config } from '../config/config.js';
 import type { Cores } from '../cores/cores.js';
+import { Broadcast } from '../edge/broadcast.js';
 import { FeedDesk } from '../edge/feeds/feed-desk.js';
 import type { FeedConversation } from '../edge/feeds/feed-port.js';
 import { Session } from '../edge/feeds/session.js';
-import type { FeedReadings, Readiness } from '../edge/live-port.js';
+import type { FeedReadings, Readiness, RestoredReport } from '../edge/live-port.js';
 import type { Identity } from '../edge/peers/access.js';
 import type { Peer } from '../edge/peers/peer.js';
 import type { RateView } from '../edge/rates.js';
@@ -35,7 +36,7 @@ import { ClusterMeters, type PartitionReading } from '../telemetry/cluster-meter
 import type { Logger } from '../telemetry/logger.js';
 import type { Meters } from '../telemetry/meters.js';
 import type { StorageGauges } from '../telemetry/spec.js';
-import { type LiveEvent, type ReportEvent, timeOf } from '../wire/events.js';
+import { asOneHistory, type LiveEvent, type ReportEvent } from '../wire/events.js';
 import type { OpenIncident } from '../wire/incidents.js';
 import type { MomentQuery } from '../wire/series-key.js';
 import { checkBrokers, connectBrokers, untilServed } from './brokers.js';
@@ -98,19 +99,9 @@ export class Member implements Cores {
   #newsTimer: NodeJS.Immediate | null = null;
   #fault: string | null = null;
   #allNames: readonly string[] = [];
-  readonly #listeners = new Set<(event: LiveEvent) => void>();
-  readonly #restoredListeners: Array<(restored: { report: ReportEvent; unseen: boolean }) => void> = [];
 
-  readonly events$ = {
-    subscribe: (next: (event: LiveEvent) => void) => {
-      this.#listeners.add(next);
-      return { unsubscribe: () => void this.#listeners.delete(next) };
-    },
-  };
-  readonly restored$ = {
-    subscribe: (next: (restored: { report: ReportEvent; unseen: boolean }) => void) =>
-      void this.#restoredListeners.push(next),
-  };
+  readonly events$ = new Broadcast<LiveEvent>();
+  readonly restored$ = new Broadcast<RestoredReport>();
   readonly recovered = Promise.resolve();
 
   private constructor(
@@ -267,8 +258,7 @@ export class Member implements Cores {
   }
 
   #gained({ live }: OwnedPartition): void {
-    for (const report of live.reports())
-      for (const next of this.#restoredListeners) next({ report, unseen: this.#readsReports });
+    for (const report of live.reports()) this.restored$.tell({ report, unseen: this.#readsReports });
   }
 
   /** Its series are another process's from now on. */
@@ -329,7 +319,7 @@ export class Member implements Cores {
   }
 
   #publish(event: LiveEvent): void {
-    for (const next of this.#listeners) next(event);
+    this.events$.tell(event);
   }
 
   now(): number {
@@ -400,7 +390,7 @@ export class Member implements Cores {
     this.#readsReports = wanted;
     if (!wanted) return;
     void this.reports().then((reports) => {
-      for (const report of reports) for (const next of this.#restoredListeners) next({ report, unseen: true });
+      for (const report of reports) this.restored$.tell({ report, unseen: true });
     });
   }
 
@@ -501,9 +491,8 @@ export class Member implements Cores {
 
   async recentEvents(stream?: string): Promise<LiveEvent[]> {
     if (stream !== undefined) return this.#ofOwner<LiveEvent[]>(stream, [], 'recentEvents', stream);
-    const all = (await this.#askAll<LiveEvent[]>('recentEvents')).flat();
-    all.sort((a, b) => timeOf(a) - timeOf(b));
-    return all.slice(-this.#parts.config.limits.recentEvents);
+    const histories = await this.#askAll<LiveEvent[]>('recentEvents');
+    return asOneHistory(histories, this.#parts.config.limits.recentEvents);
   }
 
   async trends({ covers, stream, tracker, profile }: Filter, points: number): Promise<TrendView[]> {

@@ -164,6 +164,13 @@ export type LiveEvent = Numbered &
 /** When it happened, in epoch milliseconds: events of several histories are sorted by it; 0 when it does not say. */
 export const timeOf = (event: LiveEvent): number => ('atMs' in event ? (event.atMs ?? 0) : 0);
 
+/** The newest events of several histories, as they happened, by the clock that all go by. */
+export const asOneHistory = (histories: LiveEvent[][], most: number): LiveEvent[] =>
+  histories
+    .flat()
+    .sort((a, b) => timeOf(a) - timeOf(b))
+    .slice(-most);
+
 const MERGED: readonly string[] = ['late', 'duplicate', 'missing', 'gap', 'rejected', 'skipped'];
 
 /** Two events of the same kind about the same feed as one, or null when they must stay apart. */

@@ -47,17 +47,22 @@ export const SYSTEM_TIMEOUT_MS = 600_000;
 /** Longer than this between two looks, and this process stood still: that counts for nobody. */
 const PAUSE_MS = 5000;
 
+/** Time between two looks: a twentieth of what has passed, so that a long wait costs few looks and no time. */
+const LOOKS_APART = { share: 1 / 20, leastMs: 10, mostMs: 200 };
+
 /** Waits until `probe` gives something other than undefined or false; `what` goes into the complaint. */
 export async function until<T>(
   what: string,
   probe: () => T | undefined | false | Promise<T | undefined | false>,
   withinMs = 180_000,
 ): Promise<T> {
+  const { share, leastMs, mostMs } = LOOKS_APART;
   let left = withinMs;
   for (let lookedMs = Date.now(); ; lookedMs = Date.now()) {
     const value = await probe();
     if (value !== undefined && value !== false) return value;
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    const pauseMs = Math.min(mostMs, Math.max(leastMs, share * (withinMs - left)));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
     left -= Math.min(Date.now() - lookedMs, PAUSE_MS);
     if (left < 0) assert.fail(`not within ${withinMs} ms: ${what}`);
   }

@@ -125,9 +125,11 @@ describe('a cluster, as it is run', () => {
 
     const frames = scene(gateway, 's');
     const live = new WebSocket(`${reader.http.replace('http', 'ws')}/v1/live`);
-    const reports: unknown[] = [];
+    const reports: Array<{ type: string; k: number }> = [];
     live.on('message', (text) => reports.push(JSON.parse(String(text))));
-    await until('the reader reports', () => reports.some((one) => (one as { type: string }).type === 'report'));
+    await until('the reader reports what is looked back to', () =>
+      reports.some(({ type, k }) => type === 'report' && k >= 3),
+    );
     live.close();
     assert.equal((await fetch(`${reader.http}/`)).status, 200, 'the page');
     const past = await reader.json<Moment>('/v1/past?stream=s&tracker=t&profile=online-surveillance&k=3&frames=4');
