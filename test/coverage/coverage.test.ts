@@ -9,8 +9,7 @@ import { evaluate, type Frame, type Obj, type Params } from '../../src/index.js'
 import { distances } from '../../src/metric/distance.js';
 import type { DistanceName } from '../../src/metric/params.js';
 import { pack } from '../../src/wire/objects.js';
-import { admissibleError } from '../kit/metric/instance-costs.js';
-import { relaxedCostOf } from '../kit/metric/judged-scenes.js';
+import { admissibleError, relaxedCostOf } from '../kit/metric/judged-scenes.js';
 import { close } from '../kit/metric/verifier.js';
 import { pick, type Random, randomFrom } from '../kit/random.js';
 import { drawn } from '../kit/system/system.js';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parse, stringify } from 'yaml';
 import { clusterRules, RULES } from '../../dashboards/prometheus/cluster-rules.js';
@@ -24,6 +24,7 @@ const anchorsOf = (text: string) =>
   );
 
 const UNIT_TESTS = join(dirname(RULES_FILE), 'rules.test.yml');
+const UNIT_TESTS_OF_CLUSTER = join(dirname(RULES_FILE), 'rules-cluster.test.yml');
 /** A unit test that goes on for longer has its rules evaluated once a minute, as Prometheus does by itself. */
 const LONG_MINUTES = 40;
 
@@ -44,12 +45,12 @@ const minutesOf = (duration: string): number => {
   return Number(hours) * 60 + Number(minutes) + Number(seconds) / 60;
 };
 
-/** The unit tests as two files: nearly all of promtool's time goes into evaluations of the long ones. */
-function unitTestsByLength(): Array<[name: string, yaml: string]> {
-  const all = parse(readFileSync(UNIT_TESTS, 'utf8'), WORDS) as UnitTests;
+/** Unit tests as two files: nearly all of promtool's time goes into evaluations of the long ones. */
+function unitTestsByLength(testsFile: string): Array<[length: string, yaml: string]> {
+  const all = parse(readFileSync(testsFile, 'utf8'), WORDS) as UnitTests;
   const isLong = ({ alert_rule_test = [], promql_expr_test = [] }: UnitTests['tests'][number]) =>
     [...alert_rule_test, ...promql_expr_test].some(({ eval_time }) => minutesOf(eval_time) > LONG_MINUTES);
-  const rule_files = [RULES_FILE];
+  const rule_files = all.rule_files.map((name) => join(dirname(testsFile), name));
   const short = { ...all, rule_files, tests: all.tests.filter((test) => !isLong(test)) };
   const long = { ...all, rule_files, evaluation_interval: '1m', tests: all.tests.filter(isLong) };
   assert.ok(short.tests.length > 0 && long.tests.length > 0);
@@ -147,11 +148,16 @@ describe('alert rules', () => {
     };
     run(['check', 'rules', RULES_FILE], root);
     run(['check', 'rules', RULES.cluster], root);
-    run(['test', 'rules', 'rules-cluster.test.yml'], dirname(RULES_FILE));
     const folder = mkdtempSync(join(tmpdir(), 'tgospa-rules-'));
     try {
-      for (const [name, tests] of unitTestsByLength()) writeFileSync(join(folder, `${name}.test.yml`), tests);
-      run(['test', 'rules', 'short.test.yml', 'long.test.yml'], folder);
+      const unitTests = [UNIT_TESTS, UNIT_TESTS_OF_CLUSTER].flatMap((testsFile) =>
+        unitTestsByLength(testsFile).map(([length, yaml]) => {
+          const name = `${length}.${basename(testsFile)}`;
+          writeFileSync(join(folder, name), yaml);
+          return name;
+        }),
+      );
+      run(['test', 'rules', ...unitTests], folder);
       writeFileSync(join(folder, 'rules.yml'), shortened(file, 30));
       run(['check', 'rules', 'rules.yml'], folder);
     } finally {

@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict';
 import { evaluate, type Frame, type Obj, type Params, SlidingWindow } from '../../src/index.js';
 import { toNumber } from '../kit/metric/exact-oracle.js';
-import { admissibleError, exactCost, type Judgement, mask, ramp, relaxedCost } from '../kit/metric/instance-costs.js';
+import { exactCost, type Judgement, mask, ramp, relaxedCost } from '../kit/metric/instance-costs.js';
+import { admissibleError } from '../kit/metric/judged-scenes.js';
 import { close } from '../kit/metric/verifier.js';
 import { pick, type Random, randomFrom } from '../kit/random.js';
 import { drawn, skipInFastRun } from '../kit/system/system.js';

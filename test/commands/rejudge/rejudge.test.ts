@@ -119,27 +119,10 @@ describe('tgospa rejudge', () => {
 
   it('judges against truth that came late, frames that are not stored excepted', async function () {
     skipInFastRun(this);
-    const rows = await rejudge(
-      '--stream',
-      'late',
-      '--reference',
-      join(folder, 'truth.jsonl'),
-      '--option',
-      'shape=point',
-      '--format',
-      'native',
-    );
+    const truth = ['--reference', join(folder, 'truth.jsonl'), '--option', 'shape=point', '--format', 'native'];
+    const rows = await rejudge('--stream', 'late', ...truth);
     for (const row of rows) assert.deepEqual(settledOf(row), live.get(`gate ${row.tracker}`), row.tracker);
-    const { out } = await run(
-      '--stream',
-      'late',
-      '--reference',
-      join(folder, 'truth.jsonl'),
-      '--option',
-      'shape=point',
-      '--format',
-      'native',
-    );
+    const { out } = await run('--stream', 'late', ...truth);
     assert.match(out, /near, 90 settled frames/);
     assert.match(out, /1 {2}good /);
   });

@@ -5,8 +5,8 @@
  */
 
 import type { Frame, Params } from '../../../src/index.js';
-import { loadSimplexSync } from '../../../src/metric/program/simplex.js';
 import { type AloneCosts, dyadic, type ExactOptimum, exactOptimum } from './exact-oracle.js';
+import { admissibleError, relaxedCostOf } from './judged-scenes.js';
 
 /**
  * What a truth or a track at a place costs alone in a frame, before it is raised to the exponent; at most the
@@ -16,9 +16,6 @@ export interface Judgement {
   truth: (place: number, frame: number) => number;
   track: (place: number, frame: number) => number;
 }
-
-/** a = c / 2^(1/p): what everything costs alone in TGOSPA. */
-export const admissibleError = ({ cutoff, exponent }: Params): number => cutoff / 2 ** (1 / exponent);
 
 /** A ramp at the border of what is not judged: the distance to it, at most the admissible error. 1-Lipschitz. */
 export const ramp =
@@ -36,40 +33,11 @@ const placeOf = (object: Frame['reference'][number]) => (object as { point: numb
 
 /** The LP metric to the p-th power, by HiGHS from nothing. */
 export function relaxedCost(frames: Frame[], params: Params, { truth, track }: Judgement): number {
-  const { cutoff, exponent, switchPenalty } = params;
-  const unit = cutoff ** exponent;
-  const [truths, tracks] = [new Map<string, number>(), new Map<string, number>()];
-  const index = (map: Map<string, number>, id: string) => map.get(id) ?? map.set(id, map.size).size - 1;
-  const edges = new Map<string, { truth: number; track: number; benefit: Float64Array }>();
-  let alone = 0;
-  frames.forEach(({ reference, tracker }, k) => {
-    for (const x of reference) alone += truth(placeOf(x), k) ** exponent;
-    for (const y of tracker) alone += track(placeOf(y), k) ** exponent;
-    for (const x of reference)
-      for (const y of tracker) {
-        const worth =
-          truth(placeOf(x), k) ** exponent +
-          track(placeOf(y), k) ** exponent -
-          Math.abs(placeOf(x) - placeOf(y)) ** exponent;
-        if (worth <= 0) continue;
-        const [i, j] = [index(truths, x.id), index(tracks, y.id)];
-        const key = `${i} ${j}`;
-        if (!edges.has(key)) edges.set(key, { truth: i, track: j, benefit: new Float64Array(frames.length) });
-        edges.get(key)!.benefit[k] = worth / unit;
-      }
-  });
-  if (edges.size === 0) return alone;
-  const list = [...edges.values()];
-  const { value } = loadSimplexSync().solveCold({
-    frameCount: frames.length,
-    truthCount: truths.size,
-    trackCount: tracks.size,
-    edgeTruth: Int32Array.from(list, (edge) => edge.truth),
-    edgeTrack: Int32Array.from(list, (edge) => edge.track),
-    benefit: Float64Array.from(frames.flatMap((_, k) => list.map(({ benefit }) => benefit[k]))),
-    switchCost: new Float64Array(frames.length).fill(switchPenalty ** exponent / 2 / unit),
-  });
-  return Math.max(0, alone - unit * value);
+  const weighed = frames.map(({ reference, tracker }, k) => ({
+    reference: reference.map((object) => ({ ...object, alone: truth(placeOf(object), k) })),
+    tracker: tracker.map((object) => ({ ...object, alone: track(placeOf(object), k) })),
+  }));
+  return relaxedCostOf(weighed, params);
 }
 
 /** The exact metric of a tiny scene. */

@@ -5,7 +5,9 @@
 import type { Frame, Obj, Params } from '../../../src/index.js';
 import { distances } from '../../../src/metric/distance.js';
 import { loadSimplexSync } from '../../../src/metric/program/simplex.js';
-import { admissibleError } from './instance-costs.js';
+
+/** a = c / 2^(1/p): what everything costs alone in TGOSPA. */
+export const admissibleError = ({ cutoff, exponent }: Params): number => cutoff / 2 ** (1 / exponent);
 
 export const coordinatesOf = (object: Obj): number[] => ('box' in object ? object.box : object.point);
 

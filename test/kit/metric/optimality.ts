@@ -74,7 +74,8 @@ class Shadow {
 
   constructor(private readonly params: Params) {}
 
-  enter(content: Content): Close {
+  /** Null, and the shadow is of no use any more, once a frame alone makes a window of so many too large. */
+  enter(content: Content, windowFrames: number): Close | null {
     const { reference, tracker } = content;
     const { distance, cutoff, missShare = 0.5 } = this.params;
     const [n, m] = [reference.ids.length, tracker.ids.length];
@@ -94,6 +95,7 @@ class Shadow {
         if (edge.frameCount++ === 0) this.count(edge, 1);
         close.edges.push(edge);
         close.benefit.push(worth);
+        if (close.edges.length * windowFrames > CELLS_MAX) return null;
       }
     this.frames.push(close);
     return close;
@@ -188,11 +190,15 @@ export class OptimalityCheck {
       if (shadow.newest === frame) return known;
       const since = frame - shadow.newest;
       if (since > 0 && since < frames.length && shadow.newest - shadow.frames.length < first) {
-        for (const next of frames.slice(-since)) slide(ring, shadow.enter(next), params, 1);
+        const entered = frames.slice(-since).every((next) => {
+          const close = shadow.enter(next, frames.length);
+          if (close) slide(ring, close, params, 1);
+          return close !== null;
+        });
         while (shadow.frames.length > frames.length) shadow.leave();
         shadow.newest = frame;
-        if (size(shadow) <= CELLS_ALWAYS_MAX) return known;
-        if (size(shadow) <= CELLS_MAX) return frame % PUSHES_BETWEEN === 0 ? known : null;
+        if (entered && size(shadow) <= CELLS_ALWAYS_MAX) return known;
+        if (entered && size(shadow) <= CELLS_MAX) return frame % PUSHES_BETWEEN === 0 ? known : null;
       }
       this.shadows.delete(window);
     }
@@ -206,10 +212,7 @@ export class OptimalityCheck {
 
   private open({ frames, params }: Pick<Inspected, 'frames' | 'params'>, windowFrames = frames.length) {
     const shadow = new Shadow(params);
-    for (const frame of frames) {
-      shadow.enter(frame);
-      if (size(shadow) > CELLS_MAX) return null;
-    }
+    for (const frame of frames) if (!shadow.enter(frame, frames.length) || size(shadow) > CELLS_MAX) return null;
     this.program ??= new WarmProgram({ highs: loadHighsSync() });
     const ring = new Ring(this.program, Math.max(windowFrames, frames.length));
     const weight = weightsOf(params, frames.length);

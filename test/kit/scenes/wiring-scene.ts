@@ -2,7 +2,7 @@
  * Two feeds of one scene and the mistakes people make when they connect them: objects that walk through a picture, a
  * tracker with noise, misses and ghosts, and a stream that is handed their parts as records.
  */
-import { readConfig, resolveStream } from '../../../src/config/config.js';
+import { type Config, readConfig, resolveStream } from '../../../src/config/config.js';
 import type { LogRecord } from '../../../src/store/record.js';
 import { Stream } from '../../../src/stream/stream.js';
 import type { LiveEvent } from '../../../src/wire/events.js';
@@ -99,6 +99,15 @@ const POINTS = `profiles:
   sea: { distance: geodesic, cutoff: 500, exponent: 1, switchPenalty: 200 }
 `;
 
+const configs = new Map<string, Config>();
+
+/** Read once: that takes longer than playing a short scene. */
+function configOf(text: string): Config {
+  const config = configs.get(text) ?? readConfig({ text, env: {} }).config;
+  configs.set(text, config);
+  return config;
+}
+
 /** Plays both feeds into a stream, in the order of arrival; time passes in between. */
 export class Rehearsal {
   readonly stream: Stream;
@@ -106,7 +115,7 @@ export class Rehearsal {
   #position = 0;
 
   constructor(settings: Record<string, unknown> = {}, text = POINTS) {
-    const resolved = resolveStream(readConfig({ text, env: {} }).config, 's', {
+    const resolved = resolveStream(configOf(text), 's', {
       // solves are not what is rehearsed
       windowFrames: 2,
       ...settings,

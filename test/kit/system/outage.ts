@@ -25,15 +25,26 @@ const clockStep = (hours: number) =>
   `)}`;
 const CLOCKS: Partial<Record<Kind, string>> = { ahead: clockStep(1), behind: clockStep(-1) };
 
-/** Runs inside the evaluator: on SIGUSR2 the threads that write files are busy for longer than the lateness. */
+/**
+ * Runs inside the evaluator: on SIGUSR2 the threads that write files wait for longer than the lateness, for somebody
+ * who writes into a pipe.
+ */
 const STUCK_DISK = `data:text/javascript,${encodeURIComponent(`
-  import { pbkdf2 } from 'node:crypto';
-  const untilMs = (ms) => {
-    const endMs = performance.now() + ms;
-    const again = () => performance.now() < endMs && pbkdf2('', '', 20_000, 64, 'sha512', again);
-    for (let n = 0; n < 64; n++) again();
-  };
-  process.on('SIGUSR2', () => untilMs(5000));
+  import { execFileSync } from 'node:child_process';
+  import { constants, mkdtempSync, open, openSync, rmSync } from 'node:fs';
+  import { tmpdir } from 'node:os';
+  import { join } from 'node:path';
+  const THREADS_MAX = 64;
+  process.on('SIGUSR2', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tgospa-stuck-'));
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    for (let n = 0; n < THREADS_MAX; n++) open(pipe, 'r', () => {});
+    setTimeout(() => {
+      openSync(pipe, constants.O_RDWR);
+      rmSync(folder, { recursive: true });
+    }, 5000);
+  });
 `)}`;
 
 export interface Outage {

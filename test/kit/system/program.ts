@@ -60,8 +60,8 @@ export class Program {
     const own = { ...bareEnvironment(), ...env };
     if (preload !== undefined) {
       own.NODE_OPTIONS = `${own.NODE_OPTIONS ?? ''} --import=${preload}`;
-      // what it changes are the modules
-      own.TGOSPA_BUNDLE = '0';
+      // what a file changes are the modules; a text changes what all of them use
+      if (!preload.startsWith('data:')) own.TGOSPA_BUNDLE = '0';
     }
     return new Program(process.execPath, [...NODE_FLAGS, MAIN, ...args], { cwd, env: own, place });
   }
