@@ -6,7 +6,7 @@ import type { Layout } from '../cluster/layout.js';
 import { Lease } from '../cluster/lease.js';
 import type { ClusterSettings } from '../config/cluster.js';
 import { within } from '../edge/sockets.js';
-import { SharedNote } from './shared-note.js';
+import { OwnedText } from './owned-text.js';
 
 export class Election {
   #lease!: Lease;
@@ -20,7 +20,7 @@ export class Election {
     readonly id: string,
     readonly settings: ClusterSettings,
     /** with the note when this process is to notify, with null when it is not any longer */
-    readonly elected: (note: SharedNote | null) => void,
+    readonly elected: (told: OwnedText | null) => void,
   ) {}
 
   async start(signal: AbortSignal): Promise<void> {
@@ -34,9 +34,9 @@ export class Election {
     try {
       const isOurs = this.#lease.isHeld ? await this.#lease.renew(0) : await this.#lease.acquire();
       if (isOurs === this.isOurs) return;
-      const note = isOurs ? await SharedNote.claim(await this.layout.leaseCell('notified'), signal) : null;
+      const told = isOurs ? await OwnedText.claim(await this.layout.leaseCell('notified'), signal) : null;
       this.isOurs = isOurs;
-      this.elected(note);
+      this.elected(told);
     } finally {
       this.#looking = false;
     }

@@ -14,8 +14,8 @@ import type { Refused } from '../wire/events.js';
 import type { FeedId } from '../wire/feed.js';
 import type { FeedPart, Shape } from '../wire/objects.js';
 import type { Directory } from './directory.js';
-import type { PartitionLag } from './lag.js';
 import type { Admitted } from './owned-partition.js';
+import type { PartitionLag } from './partition-lag.js';
 import type { Writers } from './writers.js';
 
 /** What a gateway asks of the owner of a partition. */

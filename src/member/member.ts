@@ -43,11 +43,11 @@ import { checkBrokers, connectBrokers, untilServed } from './brokers.js';
 import { Directory, type MemberInfo } from './directory.js';
 import { Election } from './election.js';
 import { type AskOwner, Gateway } from './gateway.js';
-import { PartitionLag } from './lag.js';
 import { Membership } from './membership.js';
 import { OwnedPartition } from './owned-partition.js';
+import type { OwnedText } from './owned-text.js';
 import { Ownership } from './ownership.js';
-import type { SharedNote } from './shared-note.js';
+import { PartitionLag } from './partition-lag.js';
 import { SharedText } from './shared-text.js';
 import { warmUp } from './warm-up.js';
 import { Writers } from './writers.js';
@@ -335,7 +335,7 @@ export class Member implements Cores {
    * One process of the cluster notifies: this one is told when it is to, with what the one before it has told, and when
    * it is not any longer. One that stood still can note nothing any more, and so tells nothing.
    */
-  async electNotifier(elected: (memory: SharedNote | null) => void): Promise<void> {
+  async electNotifier(elected: (memory: OwnedText | null) => void): Promise<void> {
     if (!this.#has('notifier')) return;
     const election = new Election(this.#layout, this.id, this.#parts.config.cluster!, (note) => {
       if (note) void this.#learnNames();

@@ -8,8 +8,8 @@
  */
 import type { SkipRule } from '../wire/codes.js';
 import { type FeedPart, NO_OBJECTS, type PackedList, putExtra, type Shape } from '../wire/objects.js';
-import { addInterval, type Intervals, longestInterval, noIntervals, usualInterval } from './intervals.js';
 import { between, beyond, type Motion, onwards } from './motion.js';
+import { addInterval, type Intervals, longestInterval, noIntervals, usualInterval } from './report-intervals.js';
 
 export interface ReportLimits {
   /** milliseconds between two reports beyond which nothing is known in between */

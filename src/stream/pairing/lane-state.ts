@@ -2,7 +2,7 @@
  * Everything a lane knows, as plain JSON, so that it can be stored: both feeds on one axis, and what waits. Its version
  * and what became of earlier ones stand in store/formats.ts.
  */
-import type { Intervals } from '../../trajectories/intervals.js';
+import type { Intervals } from '../../trajectories/report-intervals.js';
 import type { TrajectoriesState } from '../../trajectories/trajectories.js';
 import type { Role } from '../../wire/feed.js';
 import type { Arrived, Placed } from '../../wiring/resampling.js';

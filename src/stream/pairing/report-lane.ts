@@ -7,7 +7,7 @@
  * are judged. A track that is not heard of again has ended.
  */
 import type { PairingSettings, ReportSettings } from '../../config/config.js';
-import { addInterval, noIntervals, usualInterval } from '../../trajectories/intervals.js';
+import { addInterval, noIntervals, usualInterval } from '../../trajectories/report-intervals.js';
 import { type Picture, Trajectories, type Untaken } from '../../trajectories/trajectories.js';
 import type { Role } from '../../wire/feed.js';
 import { type FeedPart, NO_OBJECTS } from '../../wire/objects.js';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { Layout } from '../../src/cluster/layout.js';
 import { connectNats } from '../../src/cluster/nats/connection.js';
 import { readConfig } from '../../src/config/config.js';
-import { SharedNote } from '../../src/member/shared-note.js';
+import { OwnedText } from '../../src/member/owned-text.js';
 import { NatsServer, skipUnlessNats } from '../kit/system/brokers/nats.js';
 
-describe('a shared note', () => {
+describe('an owned text', () => {
   const broker = new NatsServer();
   before(async function () {
     skipUnlessNats(this);
@@ -22,7 +22,7 @@ describe('a shared note', () => {
     try {
       const layout = new Layout(connection, settings);
       await layout.make();
-      const claim = async () => SharedNote.claim(await layout.leaseCell('notified'), new AbortController().signal);
+      const claim = async () => OwnedText.claim(await layout.leaseCell('notified'), new AbortController().signal);
       const first = await claim();
       assert.equal(first.text, '');
       await Promise.all([first.save('one'), first.save('two')]);

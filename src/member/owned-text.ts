@@ -4,7 +4,7 @@
  */
 import type { Cell } from '../cluster/nats/cell.js';
 
-export class SharedNote {
+export class OwnedText {
   #saving: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -14,9 +14,9 @@ export class SharedNote {
     private revision: number,
   ) {}
 
-  static async claim(cell: Cell, signal: AbortSignal): Promise<SharedNote> {
+  static async claim(cell: Cell, signal: AbortSignal): Promise<OwnedText> {
     const { revision, bytes } = await cell.read(signal);
-    return new SharedNote(cell, Buffer.from(bytes).toString(), await cell.write(revision, bytes, signal));
+    return new OwnedText(cell, Buffer.from(bytes).toString(), await cell.write(revision, bytes, signal));
   }
 
   /** Resolves when it is stored; rejects when another process has claimed it. */
