@@ -89,11 +89,11 @@ function commonShift(scene: IncidentScene, moments: readonly PartPair[]): number
     });
     return clear ? near[0].map((_, d) => median(near.map((one) => one[d]))) : null;
   }
-  return votedShift(moments);
+  return votedShift(moments, scene.judge.cutoff);
 }
 
 /** The difference that most pairs of a truth and a track of one moment have in common. */
-function votedShift(moments: readonly PartPair[]): number[] | null {
+function votedShift(moments: readonly PartPair[], cutoff: number): number[] | null {
   const differences = moments
     .slice(0, 4)
     .flatMap(({ reference: { objects: truths }, tracker: { objects: tracks } }) =>
@@ -101,10 +101,9 @@ function votedShift(moments: readonly PartPair[]): number[] | null {
         .slice(0, 64)
         .flatMap((_, i) => tracks.ids.slice(0, 64).map((_, j) => difference(centreOf(tracks, j), centreOf(truths, i)))),
     );
-  const sizes = moments.flatMap(({ reference: { objects } }) =>
-    objects.shape === 'box' ? objects.coordinates.filter((_, n) => n % 4 === 2) : [],
-  );
-  const cell = sizes.length > 0 ? median(sizes) / 2 : 0;
+  const { shape } = moments[0].reference.objects;
+  const widths = moments.flatMap(({ reference: { objects } }) => objects.coordinates.filter((_, n) => n % 4 === 2));
+  const cell = shape === 'box' ? median(widths) / 2 : cutoff;
   if (cell <= 0) return null;
   const votes = new Map<string, number[][]>();
   for (const one of differences) {

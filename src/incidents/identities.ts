@@ -17,8 +17,12 @@ import {
   DOUBLE_SHARE,
   GHOST_FRAMES,
   GHOST_SHARE,
+  GONE_LIVES,
+  MISSED_SHARE,
   NEW_SHARE,
   RISEN_MIN,
+  STAYING_SHARE,
+  STILL_PAIRED_SHARE,
 } from './thresholds.js';
 
 export interface Exchanged {
@@ -44,6 +48,7 @@ export function exchanged(scene: IncidentScene): Exchanged | null {
     changes.fresh += fresh;
   }
   const { before, since, pairsBefore, pairsSince, atOnce, of } = changes;
+  if (perFrame(scene.paired(), pairsOf) < STILL_PAIRED_SHARE * perFrame(scene.pairedBefore(), pairsOf)) return null;
   const often =
     since >= CHANGES_MIN && since * (pairsBefore + 1) >= CHANGES_FACTOR * (before + 0.5) * Math.max(1, pairsSince);
   if (atOnce < AT_ONCE_MIN && !often) return null;
@@ -101,6 +106,12 @@ function countDoubles(scene: IncidentScene, frames: readonly PairedFrame[], feed
   return counts;
 }
 
+const pairsOf = ({ pairs }: PairedFrame) => pairs.length;
+const missedOf = ({ missed }: PairedFrame) => missed.length;
+const falseOf = ({ false: extra }: PairedFrame) => extra.length;
+const perFrame = (frames: readonly PairedFrame[], count: (frame: PairedFrame) => number) =>
+  frames.reduce((sum, frame) => sum + count(frame), 0) / Math.max(1, frames.length);
+
 export interface Risen {
   cause: 'ghost' | 'clutter';
   evidence: Evidence;
@@ -110,6 +121,9 @@ export interface Risen {
 export function risen(scene: IncidentScene): Risen | null {
   const before = scene.pairedBefore();
   const frames = scene.paired();
+  const more = (count: (frame: PairedFrame) => number) => perFrame(frames, count) - perFrame(before, count);
+  // tracks that are off leave their objects behind: they are neither ghosts nor clutter
+  if (more(missedOf) >= MISSED_SHARE * more(falseOf)) return null;
   const old = new Set(before.flatMap(({ n, false: extra }) => extra.map((j) => scene.tracks(n).ids[j])));
   const lives = new Map<string, { first: number; last: number; count: number; at: number[] }>();
   frames.forEach(({ n, false: extra }, index) => {
@@ -124,12 +138,16 @@ export function risen(scene: IncidentScene): Risen | null {
   const instances = [...lives.values()].reduce((sum, { count }) => sum + count, 0);
   if (instances < RISEN_MIN * frames.length) return null;
   const stays = [...lives].filter(
-    ([, { first, count }]) => count >= GHOST_FRAMES && count >= GHOST_SHARE * (frames.length - first),
+    ([, { first, count }]) =>
+      count >= Math.max(GHOST_FRAMES, frames.length / 2) && count >= GHOST_SHARE * (frames.length - first),
   );
   const staying = stays.reduce((sum, [, { count }]) => sum + count, 0);
-  const perFrame = rounded(instances / frames.length);
-  if (staying < instances / 2) return { cause: 'clutter', evidence: { perFrame, tracks: lives.size } };
+  const gone = [...lives.values()].filter(({ last, count }) => last < frames.length - 1 && count >= GHOST_FRAMES);
+  const lived = gone.reduce((sum, { count }) => sum + count, 0);
+  const each = rounded(instances / frames.length);
+  if (staying < STAYING_SHARE * instances || staying * gone.length < GONE_LIVES * lived)
+    return { cause: 'clutter', evidence: { perFrame: each, tracks: lives.size } };
   const [id, { at }] = stays.reduce((most, one) => (one[1].count > most[1].count ? one : most));
   const where = { x: rounded(at[0]), y: rounded(at[1] ?? 0) };
-  return { cause: 'ghost', evidence: { perFrame, tracks: stays.length, track: id, ...where } };
+  return { cause: 'ghost', evidence: { perFrame: each, tracks: stays.length, track: id, ...where } };
 }

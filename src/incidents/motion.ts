@@ -3,7 +3,7 @@
  * of a scene; each gives the figures of its cause, or null.
  */
 import type { Evidence } from '../wire/findings.js';
-import { agreementAt, type FeedSample } from '../wiring/agreement.js';
+import { agreementAt, type FeedSample, median } from '../wiring/agreement.js';
 import { bestFrameShift, rounded } from '../wiring/hypotheses.js';
 import { type Lag, lagOf } from '../wiring/lag.js';
 import type { IncidentScene } from './scene.js';
@@ -15,6 +15,7 @@ import {
   LAG_MIN,
   LAG_TRUTHS_MIN,
   LOOK_ERROR_MAX,
+  REGULAR_SHARE,
   RUNS_SHARE,
   SHARE_MIN,
   SILENT_SHARE,
@@ -49,10 +50,24 @@ export function framesSkipped(scene: IncidentScene): Evidence | null {
     // here and there: all in a row was an outage
     const runs = skipped.filter((one, n) => one && !skipped[n - 1]).length;
     if (runs < RUNS_SHARE * (frames.length - count)) continue;
-    const every = rounded(frames.length / (frames.length - count));
-    return { every, frames: frames.length, skipped: count, repeated: skips === repeats };
+    // whether the first one repeats another is not known
+    return {
+      every: everyOf(skips === repeats ? skipped.slice(1) : skipped),
+      frames: frames.length,
+      skipped: count,
+      repeated: skips === repeats,
+    };
   }
   return null;
+}
+
+/** One frame in so many is answered: mostly the same, or in the mean. */
+function everyOf(skipped: readonly boolean[]): number {
+  const answered = skipped.flatMap((one, n) => (one ? [] : [n]));
+  const gaps = answered.slice(1).map((n, before) => n - answered[before]);
+  const usual = median(gaps);
+  const regular = gaps.filter((gap) => gap === usual).length >= REGULAR_SHARE * gaps.length;
+  return regular && usual > 1 ? usual : rounded(skipped.length / answered.length);
 }
 
 /** One feed repeats itself while the other does not. */

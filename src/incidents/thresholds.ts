@@ -31,6 +31,8 @@ export const SILENT_SHARE = 0.9;
 export const SKIPPED_MIN = 0.25;
 /** runs of skipped frames for each frame between them */
 export const RUNS_SHARE = 0.3;
+/** share of the distances between answered frames that must be the same for that to be the rule */
+export const REGULAR_SHARE = 0.75;
 /** share of the tracks, and at most of the truths, that do not move */
 export const STILL_SHARE = 0.9;
 export const STILL_TRUTHS_MAX = 0.6;
@@ -118,8 +120,14 @@ export const NEW_SHARE = 0.7;
 export const DOUBLE_SHARE = 0.5;
 export const DOUBLE_PER_PAIR = 0.2;
 export const DOUBLE_FACTOR = 2;
-/** more false tracks in a frame than before, at least */
+/** pairs in a frame, as a share of those before the trouble: fewer are chance, and tell nothing of identities */
+export const STILL_PAIRED_SHARE = 0.5;
+/** frames that a ghost is there for, half of those looked at at least, and the share of the frames since it came */
 export const RISEN_MIN = 0.4;
-/** frames that a ghost is there for, and the share of the frames since it came */
+export const MISSED_SHARE = 0.5;
+/** frames that a ghost is there for, of those looked at half at least, and the share of the frames since it came */
 export const GHOST_FRAMES = 5;
 export const GHOST_SHARE = 0.6;
+/** what of all false tracks stays, at least; and for how many lives of those that are gone: clutter does not */
+export const STAYING_SHARE = 0.65;
+export const GONE_LIVES = 6;

@@ -62,7 +62,10 @@ export interface EpisodeFrame {
  * relapse is seen at once.
  */
 const SETTLED = 10;
-/** One second counts no more than this. */
+/**
+ * One good second counts no more than this; a bad one may undo all proof: ids that begin anew every five seconds are
+ * calm in between.
+ */
 const SECOND_MAX = 5;
 /** seconds that a missed object is missed for: seconds are not independent */
 const RUN_SECONDS = 2;
@@ -208,7 +211,7 @@ export class Episode {
     const { state } = this;
     const gathered = state[AT.seconds];
     if (state[AT.proof] > 0) {
-      const ratio = Math.max(-SECOND_MAX, Math.min(SECOND_MAX, this.#ratio()));
+      const ratio = Math.max(-SETTLED, Math.min(SECOND_MAX, this.#ratio()));
       state[AT.relief] = Math.max(0, Math.min(SETTLED, state[AT.relief] + ratio));
       // good seconds too, as long as it is not over: a spike has some, and without them what is left looks like calm
       if (ratio < 0 || state[AT.relief] < SETTLED / 2) this.#addBad();

@@ -63,8 +63,13 @@ const POINT_FACTORS: ReadonlyArray<readonly [factor: number, from: string, to: s
   [1852, 'nautical miles', 'metres'],
 ];
 const DEGREES = 180 / Math.PI;
+/** a reading that has a name explains this share of what a fitted scale does: it is the simpler one */
+const NAMED_SHARE = 0.9;
 /** a scale nearer to 1 than this is a matter of taste */
 const SCALE_MIN = 1.2;
+/** what is near enough to tell a scale from: boxes that overlap, points within so many cut-offs */
+const NEAR_BOXES = { distance: 'iou', cutoff: 0.95 } as const;
+const NEAR_POINTS = 2;
 /** cut-offs that a scene must span: in a smaller one everything is close to everything */
 const SPAN_MIN = 4;
 
@@ -233,7 +238,9 @@ export function explainCoordinates(sample: FeedSample, judge: Judge): Explanatio
       add('units', times(factor), { factor, unit: `${from} for ${to}` }, both);
       add('units', times(1 / factor), { factor: rounded(1 / factor), unit: `${to} for ${from}` }, both);
     }
-  return found;
+  const scaled = judge.distance !== 'geodesic' && stride === 2 ? explainScale(moments, judge) : null;
+  const isNamed = found.some(({ agreement: { share } }) => share >= NAMED_SHARE * (scaled?.agreement.share ?? 0));
+  return scaled && !isNamed ? [...found, scaled] : found;
 }
 
 /** Whether what a reading makes of a feed is larger than a few cut-offs. */
@@ -247,15 +254,21 @@ function isWide(moments: readonly PartPair[], { distance, cutoff }: Judge, readi
   });
 }
 
-/** Boxes of one feed scaled to the other: roughly first, then by where those that pair lie. */
+/** Objects of one feed scaled to the other: roughly first, then by where those that pair lie. */
 function explainScale(moments: readonly PartPair[], judge: Judge): Explanation | null {
-  const scaled = roughScales(moments).map(([roughX, roughY]) => {
+  const { shape } = moments[0].tracker.objects;
+  const near = shape === 'box' ? NEAR_BOXES : { distance: judge.distance, cutoff: NEAR_POINTS * judge.cutoff };
+  const scaled = roughScales(moments, shape).map(([roughX, roughY]) => {
     let [x, y] = [roughX, roughY];
-    for (let round = 0; round < 4; round++) [x, y] = refitted(moments, x, y);
+    for (let round = 0; round < 4; round++) [x, y] = refitted(moments, x, y, near);
     return { x, y, agreed: agreement(moments, judge, times(x, y)) };
   });
   const { x, y, agreed } = scaled.reduce((best, one) => (one.agreed.share > best.agreed.share ? one : best));
   if (!(Number.isFinite(x) && Number.isFinite(y)) || Math.max(farFrom1(x), farFrom1(y)) < SCALE_MIN) return null;
+  if (shape === 'point') {
+    if (!isWide(moments, judge, times(x, y), 'tracker')) return null;
+    return { cause: 'units', feed: 'tracker', agreement: agreed, evidence: { x: rounded(x), y: rounded(y) } };
+  }
   const largest = (role: Role) =>
     Math.max(...moments.map(({ [role]: { objects } }) => Math.max(...column(objects, 0), ...column(objects, 1))));
   if (largest('tracker') <= 1.5 && largest('reference') > 2)
@@ -277,14 +290,14 @@ function explainScale(moments: readonly PartPair[], judge: Judge): Explanation |
 }
 
 /** By usual sizes, and, for a tracker that sees the large ones only, by how far the scene reaches. */
-function roughScales(moments: readonly PartPair[]): Array<[x: number, y: number]> {
+function roughScales(moments: readonly PartPair[], shape: PackedList['shape']): Array<[x: number, y: number]> {
   const values = (role: Role, axis: number) =>
     moments.flatMap((one) => column(one[role].objects, axis).slice(0, TRUTHS_MAX));
   const reach = (role: Role, axis: number) => quantile(values(role, axis), 0.95) - quantile(values(role, axis), 0.05);
   const ratio = (of: (role: Role, axis: number) => number, axis: number) => of('reference', axis) / of('tracker', axis);
   const size = (role: Role, axis: number) => median(values(role, 2 + axis));
   const edge = (role: Role, axis: number) => quantile(values(role, axis), 0.95);
-  return [size, reach, edge].map((of) => [ratio(of, 0), ratio(of, 1)]);
+  return [...(shape === 'box' ? [size] : []), reach, edge].map((of) => [ratio(of, 0), ratio(of, 1)]);
 }
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -295,17 +308,25 @@ const farFrom1 = (factor: number) => Math.max(factor, 1 / factor);
 const column = ({ coordinates, stride }: PackedList, d: number): number[] =>
   coordinates.filter((_, n) => n % stride === d);
 
-/** Scales that put the centres of overlapping boxes on top of each other. */
-function refitted(moments: readonly PartPair[], x: number, y: number): [number, number] {
+/** Scales that put the centres of what is near on top of each other. */
+function refitted(
+  moments: readonly PartPair[],
+  x: number,
+  y: number,
+  near: Pick<Judge, 'distance' | 'cutoff'>,
+): [number, number] {
   const sums = [0, 0, 0, 0];
   for (const { reference, tracker } of moments) {
     const a = readAll(reference.objects, TRUTHS_MAX, asItIs);
     const raw = readAll(tracker.objects, TRACKS_MAX, asItIs);
     const b = readAll(tracker.objects, TRACKS_MAX, times(x, y));
-    for (const { i, j } of pairUp(a, b, 4, { distance: 'iou', cutoff: 0.95 }))
+    const { stride } = tracker.objects;
+    const centreOf = (c: ArrayLike<number>, n: number, axis: number) =>
+      c[stride * n + axis] + (stride === 4 ? c[stride * n + 2 + axis] / 2 : 0);
+    for (const { i, j } of pairUp(a, b, stride, near))
       for (const axis of [0, 1]) {
-        const centre = raw[4 * j + axis] + raw[4 * j + 2 + axis] / 2;
-        sums[axis] += (a[4 * i + axis] + a[4 * i + 2 + axis] / 2) * centre;
+        const centre = centreOf(raw, j, axis);
+        sums[axis] += centreOf(a, i, axis) * centre;
         sums[2 + axis] += centre * centre;
       }
   }

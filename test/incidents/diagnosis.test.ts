@@ -122,4 +122,72 @@ describe('a diagnosis', () => {
     });
     assert.equal(causeOf(littered, ['false'])?.cause, 'clutter');
   });
+
+  it('takes tracks that live for a second and go for clutter, and those that stay among them for ghosts', () => {
+    const named = [0, 3].map((ghosts) =>
+      Array.from({ length: 20 }, (_, seed) => {
+        const chance = new Chance(100 + seed);
+        let alive: Obj[] = [];
+        let count = 0;
+        const littered = ({ reference, tracker }: Frame): Frame => {
+          alive = alive.filter(() => chance.next() > 1 / 12);
+          if (chance.next() < (ghosts ? 0.03 : 0.2))
+            alive.push({ id: `f${count++}`, box: [1800 * chance.next(), 10, 50, 60] });
+          const stay = Array.from({ length: ghosts }, (__, n): Obj => ({ id: `g${n}`, box: [200 * n, 10, 50, 60] }));
+          return { reference, tracker: [...tracker, ...alive, ...stay] };
+        };
+        return causeOf(littered, ['false'])?.cause ?? 'nothing';
+      }),
+    );
+    const [clutter, ghosts] = named.map((list) => list.filter((cause) => cause === 'ghost').length);
+    assert.ok(clutter <= 1, `${named[0]}`);
+    assert.equal(ghosts, 20, `${named[1]}`);
+  });
+
+  it('calls nothing a ghost, and no identities exchanged, where tracks have left their objects', () => {
+    const chance = new Chance(4);
+    const off = new Map(FRAMES[0].tracker.map(({ id }) => [id, [300 * chance.next() + 80, 200 * chance.next() - 100]]));
+    const strayed = ({ reference, tracker }: Frame): Frame => ({
+      reference,
+      tracker: (tracker as WireObject[]).map(({ id, box }) => {
+        const [dx, dy] = off.get(id)!;
+        return { id, box: [box![0] + dx, box![1] + dy, 60, 140] };
+      }),
+    });
+    assert.equal(causeOf(strayed, ['missed', 'false', 'switch'])?.message, undefined);
+  });
+
+  it('says how often a tracker answers, whichever frame the trouble began with', () => {
+    for (const first of [20, 21]) {
+      const skipped = ({ reference, tracker }: Frame, n: number): Frame => ({
+        reference,
+        tracker: (n - first) % 3 === 0 ? tracker : [],
+      });
+      assert.equal(causeOf(skipped, ['missed'])?.evidence.every, 3);
+    }
+  });
+
+  it('reads points, too: of another scale, or moved farther than any pair reaches', () => {
+    const point = ({ id, box }: WireObject): WireObject => ({ id, point: [box![0] + 30, box![1] + 70] });
+    const read = (change: (point: number[]) => number[]) => {
+      const views = FRAMES.slice(0, 60).map(({ reference, tracker }, n): FrameView => {
+        const seen = (tracker as WireObject[]).map(point).map((one) => ({
+          ...one,
+          point: n < 20 ? one.point : change(one.point!),
+        }));
+        return { reference: pack((reference as WireObject[]).map(point)), tracker: pack(seen), stride: 2 };
+      });
+      return diagnose(new IncidentScene(views, 40, { distance: 'euclidean', cutoff: 40 }), ['missed', 'false']);
+    };
+    const halved = read((place) => place.map((one) => one / 2));
+    assert.equal(halved?.cause, 'scaled', halved?.message);
+    assert.ok(Math.abs(Number(halved.evidence.x) - 2) < 0.05, halved.message);
+    const moved = read(([x, y]) => [x + 310, y - 140]);
+    assert.equal(moved?.cause, 'shifted', moved?.message);
+    assert.ok(Math.abs(Number(moved.evidence.x) - 310) < 4, moved.message);
+    assert.equal(
+      read((place) => place),
+      null,
+    );
+  });
 });

@@ -271,6 +271,30 @@ describe('spikes that people trust', () => {
     }
   });
 
+  it('does not take the seconds between for calm when ids begin anew every five seconds', () => {
+    const watch = new SpikeWatch({}, 1, 0.5);
+    const truths = Array.from({ length: 10 }, (_, n) => `t${n}`);
+    const news: SpikeNews[] = [];
+    for (let k = 1; k <= 4200; k++) {
+      const era = k <= 1800 || k > 3600 ? 0 : Math.floor(k / 50);
+      const since = k <= 1800 || k > 3600 ? 99 : k % 50;
+      const glance = {
+        ...{ ...emptyGlance(), properTruths: truths, properTracks: truths.map((id) => `${era} ${id}`) },
+        ...{ errors: truths.map(() => 0.1), localization: 1 },
+        ...{ pendingHalves: since < 15 ? 20 : 0, settledHalves: since === 15 ? 20 : 0 },
+      };
+      news.push(...watch.update(glance, { k, t: EPOCH + k / 10 }));
+    }
+    assert.deepEqual(
+      news.filter(({ phase }) => phase !== 'update').map(({ phase, signal }) => [phase, signal]),
+      [
+        ['start', 'switch'],
+        ['end', 'switch'],
+      ],
+    );
+    assert.ok(news.at(-1)!.at > 3600, `it ended at frame ${news.at(-1)!.at}`);
+  });
+
   it('is not beyond doubt about one object that is lost again and again', () => {
     const shown = (missed: string[], found: string[]): Glance => ({
       ...{ ...emptyGlance(), properTruths: found, properTracks: found.map((id) => `of ${id}`), missed },
