@@ -232,14 +232,11 @@ export class Solver implements WindowListener {
     else if (component?.alive || this.isolated[edge.slot]) frame.assign(pair, 1);
   }
 
-  pairLeaves(frame: FrameRecord, edge: Edge): void {
+  pairLeaves(frame: FrameRecord, edge: Edge, pair: number): void {
     const component = this.componentOf[edge.slot];
     if (component) {
       if (component.alive && !component.isolated) component.dropFrame(frame.number);
-    } else if (!this.isolated[edge.slot] && this.frontier) {
-      this.frontier.restart(edge.truth);
-      this.frontier.restart(edge.track);
-    }
+    } else if (!this.isolated[edge.slot]) this.frontier?.leave(frame, pair);
   }
 
   edgeVanishes(edge: Edge): void {

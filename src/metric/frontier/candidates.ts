@@ -185,6 +185,14 @@ export class FrameWork {
     return this.leaves(pair, 1);
   }
 
+  /** What an end of a pair leaves with; undefined where nothing was done. */
+  leavesWith(pair: number, end: Participant, side: 0 | 1): Candidates | null | undefined {
+    if (this.calm(pair) !== 0) return this.leaves(pair, side);
+    const decision = this.decision(pair);
+    if (decision?.fresh.includes(end)) return null;
+    return decision?.outcomes.find((outcome) => (side === 0 ? outcome.truths : outcome.tracks).includes(end));
+  }
+
   private leaves(pair: number, side: 0 | 1): Candidates | null {
     const calm = this.calm(pair);
     if (calm === APART) return (this.done[pair] as (Candidates | null)[])[side];

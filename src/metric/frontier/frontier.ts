@@ -155,6 +155,28 @@ export class Frontier {
     this.changed.mark(participantOf(trajectory), null);
   }
 
+  /** A pair of the oldest frame leaves with it: its ends begin anew where that may make a difference. */
+  leave(frame: FrameRecord, pair: number): void {
+    const work = this.workOn(frame);
+    const truth = truthOf(frame, pair);
+    const track = trackOf(frame, pair);
+    const ofTruth = work.leavesWith(pair, truth, 0);
+    const ofTrack = work.leavesWith(pair, track, 1);
+    const next = frame.number + 1;
+    const truthGoesOn = this.isAsFresh(ofTruth, next);
+    const trackGoesOn = ofTrack === ofTruth ? truthGoesOn : this.isAsFresh(ofTrack, next);
+    if (!truthGoesOn) this.changed.mark(truth, null);
+    if (!trackGoesOn) this.changed.mark(track, null);
+  }
+
+  /** Whether who comes into a frame with some candidates may as well come in fresh: see foresight.ts. */
+  private isAsFresh(candidates: Candidates | null | undefined, number: number): boolean {
+    if (!candidates?.decided) return candidates === null;
+    const { truths, tracks } = candidates;
+    const edge = truths.length === tracks.length ? truths[0].trajectory.edgeWith(tracks[0].trajectory) : null;
+    return !!edge && edge.size > 0 && isForegone(edge, number, Number.POSITIVE_INFINITY, this.frameOf, this.h);
+  }
+
   /** A pair that was alone in all of its frames, and always assigned, gets company: works those before `end`. */
   takeUp(edge: Edge, end: number): void {
     const truth = participantOf(edge.truth);
@@ -318,8 +340,8 @@ export class Frontier {
   }
 
   /**
-   * Settles the pairs of fresh ones who will be held for certain, and what their ends have besides; the others are the
-   * first of `found`. Returns how many those are. Nobody is settled beside one who is undecided: undecided candidates
+   * Settles the pairs who will be held for certain, of those fresh or held, and what their ends have besides; the
+   * others are the first of `found`. Returns how many those are. Nobody is settled beside one who is undecided: undecided candidates
    * may be taken for others that say the same, and a frame that has made no decision of them would not hear of it.
    */
   private foresee(frame: FrameRecord, work: FrameWork, pairs: Int32Array, pairCount: number): number {
@@ -334,10 +356,11 @@ export class Frontier {
       const pair = pairs[n];
       const truth = truthOf(frame, pair);
       const track = trackOf(frame, pair);
-      if (truth.now !== null || track.now !== null) continue;
-      if (truth.besideStamp === stamp || track.besideStamp === stamp || !this.isForegone(frame, pair)) continue;
       const held = heldBy(frame.edges[pair]);
-      this.settle(frame, work, pair, held, held, BEGINS);
+      const { now } = truth;
+      if (now !== track.now || (now !== null && now !== held)) continue;
+      if (truth.besideStamp === stamp || track.besideStamp === stamp || !this.isForegone(frame, pair)) continue;
+      this.settle(frame, work, pair, held, held, now === null ? BEGINS : CALM);
       comparison.noteMade(truth, held);
       comparison.noteMade(track, held);
       truth.foreseenStamp = track.foreseenStamp = stamp;

@@ -33,7 +33,7 @@ export interface WindowListener {
   /** a new edge, not yet among those of its ends */
   edgeAppears(edge: Edge): void;
   pairEnters(frame: FrameRecord, edge: Edge, pair: number): void;
-  pairLeaves(frame: FrameRecord, edge: Edge): void;
+  pairLeaves(frame: FrameRecord, edge: Edge, pair: number): void;
   /** an edge without a frame, no longer among those of its ends */
   edgeVanishes(edge: Edge): void;
   trajectoryVanishes(trajectory: Trajectory): void;
@@ -243,7 +243,7 @@ export class WindowContents {
     for (let pair = 0; pair < frame.edges.length; pair++) {
       const edge = frame.edges[pair];
       edge.dropFirst();
-      this.listener.pairLeaves(frame, edge);
+      this.listener.pairLeaves(frame, edge, pair);
       if (edge.size === 0) this.removeEdge(edge);
     }
     for (const truth of frame.truths) if (--truth.presence === 0) this.forget(this.truths, truth);
