@@ -21,8 +21,8 @@ export class LateFrames {
   private readonly least = new Map<number, number | null>();
   /** half-switches by the engines, while those of all frames together stand in the frames */
   private readonly engineHalves: number[] = [];
-  /** what was assigned in frames, while something else stands in them */
-  private readonly assigned = new Map<FrameRecord, FrameAssignment>();
+  /** what was assigned in frames, while something else stands in them; and the list of it, if there was one */
+  private readonly assigned = new Map<FrameRecord, [FrameAssignment, PairList | null]>();
   /** what the engines' assignment costs in the frames that they know */
   private engineCost = 0;
   /** by frame number: the pairs of the last report */
@@ -85,7 +85,10 @@ export class LateFrames {
     const { contents, assigned, engineHalves } = this;
     if (engineHalves.length + assigned.size === 0) return;
     if (engineHalves.length > 0) this.remember();
-    for (const [frame, assignment] of assigned) frame.reassign(assignment);
+    for (const [frame, [assignment, list]] of assigned) {
+      frame.reassign(assignment);
+      frame.assigned = list;
+    }
     assigned.clear();
     for (let n = 0; n < engineHalves.length; n++) contents.frame(contents.oldestNumber + n).halves = engineHalves[n];
     engineHalves.length = 0;
@@ -151,7 +154,7 @@ export class LateFrames {
   }
 
   private assign(frame: FrameRecord, pair: number, on: 0 | 1): void {
-    if (!this.assigned.has(frame)) this.assigned.set(frame, frame.assignment());
+    if (!this.assigned.has(frame)) this.assigned.set(frame, [frame.assignment(), frame.assigned]);
     frame.assign(pair, on);
     frame.touched = true;
   }
@@ -160,6 +163,7 @@ export class LateFrames {
     frames.forEach((frame, n) => {
       for (let pair = 0; pair < frame.pairCount; pair++) if (frame.on(pair) !== 0) this.assign(frame, pair, 0);
       for (const pair of lists[n].pairs) this.assign(frame, pair, 1);
+      frame.assigned = lists[n];
     });
     this.complete(frames);
   }

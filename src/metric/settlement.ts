@@ -65,7 +65,14 @@ export class Settlement {
   /** Totals so far, to be kept. */
   totals(): Settled {
     const { frames } = this.unjudged;
-    const settled = { frames: this.next - frames, cost: { ...this.cost }, count: { ...this.count } };
+    const { total, localization, missed, false: falseCost, switch: switchCost } = this.cost;
+    const { proper, missed: missedCount, false: falseCount, switches } = this.count;
+    // field by field: spreading takes ten times as long, with every push
+    const settled = {
+      frames: this.next - frames,
+      cost: { total, localization, missed, false: falseCost, switch: switchCost },
+      count: { proper, missed: missedCount, false: falseCount, switches },
+    };
     return frames > 0 ? { ...settled, uncertified: frames } : settled;
   }
 

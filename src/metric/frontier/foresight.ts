@@ -11,6 +11,7 @@
 
 import type { FrameRecord } from '../window/frame-record.js';
 import type { Edge, Trajectory } from '../window/trajectory.js';
+import type { FrameWork } from './candidates.js';
 
 export type FrameOf = (number: number) => FrameRecord;
 
@@ -27,10 +28,13 @@ export function isForegone(edge: Edge, from: number, end: number, frameOf: Frame
   if (truth.edges.length > RIVALS_MAX || track.edges.length > RIVALS_MAX) return false;
   const last = Math.min(end - 1, from + FRAMES_MAX - 1, edge.frameAt(edge.size - 1));
   let lead = 0;
+  let next = Math.max(0, edge.seek(from));
   for (let number = from; number <= last; number++) {
     const frame = frameOf(number);
-    const pair = edge.pairIn(number);
-    lead += (pair >= 0 ? frame.benefit(pair) : 0) - bestRival(truth, edge, frame) - bestRival(track, edge, frame);
+    const pair = edge.frameAt(next) === number ? edge.pairAt(next++) : -1;
+    if (pair >= 0) lead += frame.benefit(pair);
+    if (pair < 0 || !(frame.annex as FrameWork | null)?.isLone(pair))
+      lead -= bestRival(truth, edge, frame) + bestRival(track, edge, frame);
     if (lead <= 0) return false;
     if (lead > 3 * h) return true;
   }

@@ -76,8 +76,14 @@ export class Reach {
         const pair = this.pairs[pairsDone++];
         const decision = work.decision(pair);
         if (decision) this.addDecision(decision);
-        this.addParticipant(truthOf(frame, pair));
-        this.addParticipant(trackOf(frame, pair));
+        const truth = truthOf(frame, pair);
+        const track = trackOf(frame, pair);
+        // they have no other pair to be looked for
+        if (work.isLone(pair)) truth.reachStamp = track.reachStamp = stamp;
+        else {
+          this.addParticipant(truth);
+          this.addParticipant(track);
+        }
       } else if (decisionsDone < this.decisionCount) {
         const { pairs, truths, tracks } = decisions[decisionsDone++]!;
         for (let n = 0; n < pairs.length; n++) this.addPair(frame, pairs[n]);
