@@ -1,5 +1,5 @@
 /**
- * What is certain in a frame because of the frames after it, where two come in fresh.
+ * What is certain in a frame because of the frames after it, where two come in fresh, or held by each other.
  *
  * Let g be what their pair earns in a frame, nothing where it is not close, less the best other pair of the truth and
  * the best other of the track. Let the sums of g from this frame on all be above 0 until one exceeds 3 h. Take any
@@ -7,6 +7,9 @@
  * held earns at least g more. If it was never held, that is more than 3 h, the most it costs to follow the old
  * assignment from there on (D of frontier.ts). If it was, it is enough to hold it up to then: the frames before earn
  * more than nothing, and no change costs more. So every optimum holds the pair in this frame.
+ *
+ * Held in the first frame, a pair costs the same whether it came in fresh or held; so the optima are the same, too. Who
+ * comes out of the frame before as half of such a pair need not begin anew when that frame leaves the window.
  */
 
 import type { FrameRecord } from '../window/frame-record.js';
@@ -20,8 +23,8 @@ const FRAMES_MAX = 64;
 const RIVALS_MAX = 8;
 
 /**
- * Whether every optimum holds a pair from a frame on, into which both of its ends come fresh; of the frames only those
- * before `end` are looked at.
+ * Whether every optimum holds a pair from a frame on, into which both of its ends come fresh, or held by each other; of
+ * the frames only those before `end` are looked at.
  */
 export function isForegone(edge: Edge, from: number, end: number, frameOf: FrameOf, h: number): boolean {
   const { truth, track } = edge;

@@ -155,7 +155,7 @@ export class Frontier {
     this.changed.mark(participantOf(trajectory), null);
   }
 
-  /** A pair of the oldest frame leaves with it: its ends begin anew where that may make a difference. */
+  /** A pair of the oldest frame leaves with it: its ends begin anew where that makes a difference. */
   leave(frame: FrameRecord, pair: number): void {
     const work = this.workOn(frame);
     const truth = truthOf(frame, pair);
@@ -340,8 +340,8 @@ export class Frontier {
   }
 
   /**
-   * Settles the pairs who will be held for certain, of those fresh or held, and what their ends have besides; the
-   * others are the first of `found`. Returns how many those are. Nobody is settled beside one who is undecided: undecided candidates
+   * Settles the pairs that will be held for certain, whose ends come in fresh or held by each other, and what these have
+   * besides; the others are the first of `found`. Returns how many those are. Nobody is settled beside one who is undecided: undecided candidates
    * may be taken for others that say the same, and a frame that has made no decision of them would not hear of it.
    */
   private foresee(frame: FrameRecord, work: FrameWork, pairs: Int32Array, pairCount: number): number {

@@ -7,6 +7,7 @@
  * scratch give the same digits, and no push walks through a long window.
  */
 
+import { Basket } from './basket.js';
 import { addUp, type FoundPairs, FrameRecord, type PackedFrame, Tally } from './frame-record.js';
 import { priceQuanta, quantaPerUnit, surcharge } from './quanta.js';
 import type { Tariff } from './tariff.js';
@@ -74,7 +75,7 @@ export class WindowContents {
   private readonly shelves: FrameRecord[][] = [];
   readonly tally = new Tally();
   private firstNumber = 0;
-  private readonly touchedFrames: FrameRecord[] = [];
+  private readonly touchedFrames = new Basket<FrameRecord>();
   private serial = 0;
   private readonly trajectorySlots = new Slots();
   private readonly edgeSlots = new Slots();
@@ -286,16 +287,17 @@ export class WindowContents {
     if (frame.touched) return;
     frame.touched = true;
     if (this.remembers && frame.number <= this.solvedNumber) frame.remember();
-    this.touchedFrames.push(frame);
+    this.touchedFrames.add(frame);
   }
 
   /** The assignment of the whole window is up to date: adds up the frames in which it changed. */
   addUpTouched(): void {
-    for (const frame of this.touchedFrames) {
+    for (let n = 0; n < this.touchedFrames.size; n++) {
+      const frame = this.touchedFrames.at(n);
       addUp(frame);
       if (frame.tally !== null) this.tally.update(frame);
     }
-    this.touchedFrames.length = 0;
+    this.touchedFrames.clear();
     this.solvedNumber = this.newestNumber;
   }
 
