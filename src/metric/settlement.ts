@@ -67,7 +67,7 @@ export class Settlement {
     const { frames } = this.unjudged;
     const { total, localization, missed, false: falseCost, switch: switchCost } = this.cost;
     const { proper, missed: missedCount, false: falseCount, switches } = this.count;
-    // field by field: spreading takes ten times as long, with every push
+    // field by field: spreading takes longer, and this is for every push
     const settled = {
       frames: this.next - frames,
       cost: { total, localization, missed, false: falseCost, switch: switchCost },
