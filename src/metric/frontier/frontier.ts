@@ -340,8 +340,8 @@ export class Frontier {
   }
 
   /**
-   * Settles the pairs that will be held for certain, whose ends come in fresh or held by each other, and what these have
-   * besides; the others are the first of `found`. Returns how many those are. Nobody is settled beside one who is
+   * Settles the pairs that will be held for certain, whose ends come in fresh or held by each other, and what these
+   * have besides; the others are the first of `found`. Returns how many those are. Nobody is settled beside one who is
    * undecided: undecided candidates may be taken for others that say the same, and a frame that has made no decision of
    * them would not hear of it.
    */
