@@ -14,7 +14,7 @@ import { expectedDistance } from './data/usual.js';
 import { EventTable } from './events-view.js';
 import { describe, Figures, figureAt, sentence, totalOf } from './figures.js';
 import { type Route, seriesLink } from './kit/addresses.js';
-import { download, h, setText, toggle, watchVisible } from './kit/dom.js';
+import { download, h, setChoices, setText, watchVisible } from './kit/dom.js';
 import { duration, keyOf, moment, momentOf, unitOf } from './kit/format.js';
 import { onThemeChange } from './kit/theme.js';
 import { legend, Plots, spansOf } from './plots.js';
@@ -25,7 +25,8 @@ import { ObjectCard } from './scene/object-card.js';
 import { type Chosen, factsOf } from './scene/picking.js';
 import { Player } from './scene/player.js';
 import { Ribbon } from './scene/ribbon.js';
-import { Scene, type SceneOptions } from './scene/scene.js';
+import { Scene } from './scene/scene.js';
+import { SceneControls } from './scene/scene-controls.js';
 import { Transport } from './scene/transport.js';
 import { StreamDoctor } from './setup-view.js';
 
@@ -51,17 +52,11 @@ export class SeriesView {
   readonly element: HTMLElement;
   #panels: Panel[] = [];
   #camera = new Camera();
-  #options: SceneOptions = {
-    trails: true,
-    ids: true,
-    lines: true,
-    marks: true,
-    regions: true,
-    rings: false,
-    units: 'metres',
-    chosen: null,
-    isolated: false,
-  };
+  #controls = new SceneControls({
+    changed: (whole) => this.#arrived(whole),
+    zoom: (factor) => this.zoom(factor),
+    fit: () => this.fit(),
+  });
   #player = new Player();
   #transport: Transport;
   #plots: Plots;
@@ -71,15 +66,6 @@ export class SeriesView {
   #incidents: IncidentCard[];
   #doctor: StreamDoctor;
   #background: BackdropControls;
-  /** of places on Earth only */
-  #units = h('select', {
-    'aria-label': 'units of length',
-    hidden: true,
-    onchange: () => {
-      this.#options.units = this.#units.value as SceneOptions['units'];
-      this.#arrived(true);
-    },
-  });
   #whole = h('button', { type: 'button', hidden: true, onclick: () => this.#plots.zoom(null) }, 'Whole range');
   #readout = h('p', { class: 'note readout' });
   #wanted: number | null;
@@ -175,7 +161,7 @@ export class SeriesView {
   }
 
   #panel(id: SeriesId): Panel {
-    const scene = new Scene(this.#camera, this.#options, {
+    const scene = new Scene(this.#camera, this.#controls.options, {
       changed: () => this.#schedule(),
       hover: (object) => this.#point(panel, object),
       choose: (object) => this.#choose(object),
@@ -202,13 +188,15 @@ export class SeriesView {
   }
 
   #choose(object: Chosen | null): void {
-    this.#options.chosen = object;
-    if (!object) this.#options.isolated = false;
+    const { options } = this.#controls;
+    options.chosen = object;
+    if (!object) options.isolated = false;
     this.#arrived(true);
   }
 
   #isolate(): void {
-    this.#options.isolated = !this.#options.isolated;
+    const { options } = this.#controls;
+    options.isolated = !options.isolated;
     this.#arrived(true);
   }
 
@@ -234,7 +222,7 @@ export class SeriesView {
           { class: 'title' },
           h('h1', {}, id.stream, h('span', {}, ` / ${id.tracker}`)),
           this.saved ? this.#source() : this.#pickers(),
-          this.#toggles(),
+          this.#controls.element(this.#background.element),
         ),
         ...(this.saved ? [] : this.#incidents.map(({ element }) => element)),
         h(
@@ -272,9 +260,9 @@ export class SeriesView {
     const beside = h('select', { id: 'beside', onchange: () => this.#open(id, beside.value || null) });
     const fill = () => {
       const series = this.board.streams.get(id.stream)?.series ?? [];
-      options(profile, [...new Set([id.profile, ...series.map((one) => one.profile)])], id.profile);
+      setChoices(profile, [...new Set([id.profile, ...series.map((one) => one.profile)])], id.profile);
       const trackers = [...new Set(series.map((one) => one.tracker))].filter((one) => one !== id.tracker);
-      options(beside, ['', ...trackers], other ?? '');
+      setChoices(beside, ['', ...trackers], other ?? '');
     };
     fill();
     this.#onClose(this.board.listen(fill));
@@ -290,33 +278,6 @@ export class SeriesView {
       k: this.#player.mode === 'paused' ? this.#player.k : undefined,
       with: other ?? undefined,
     });
-  }
-
-  #toggles(): HTMLElement {
-    const boxes = (['trails', 'ids', 'lines', 'marks', 'regions', 'rings'] as const).map((name) => {
-      const box = h('input', {
-        type: 'checkbox',
-        checked: this.#options[name],
-        onchange: () => {
-          this.#options[name] = box.checked;
-          this.#schedule();
-        },
-      });
-      return h('label', {}, box, ` ${name}`);
-    });
-    const button = (text: string, label: string, onclick: () => void) =>
-      h('button', { type: 'button', 'aria-label': label, title: label, onclick }, text);
-    options(this.#units, ['metres', 'nautical miles'], this.#options.units);
-    return h(
-      'div',
-      { class: 'toggles' },
-      ...boxes,
-      this.#units,
-      button('+', 'zoom in', () => this.zoom(1.3)),
-      button('−', 'zoom out', () => this.zoom(1 / 1.3)),
-      h('button', { type: 'button', title: 'fit everything (F)', onclick: () => this.fit() }, 'Fit'),
-      this.#background.element,
-    );
   }
 
   zoom(factor: number): void {
@@ -553,10 +514,10 @@ export class SeriesView {
     const facts = series.past?.state.scene ?? series.window?.scene ?? {};
     scene.backdrop.facts = facts;
     const onEarth = series.shownFrames?.geodesic === true;
-    toggle(this.#units, onEarth);
+    this.#controls.offerUnits(onEarth);
     if (onEarth) void this.#background.offerCoast();
     if (series === this.#first && series.shownFrames) this.#background.offer(facts.picture);
-    const { chosen, isolated } = this.#options;
+    const { chosen, isolated } = this.#controls.options;
     const object = pointed ?? chosen;
     const buffer = series.shownFrames;
     const known = object && buffer ? factsOf(buffer, buffer.indexOf(shown), object) : null;
@@ -641,10 +602,3 @@ const isSame = (a: Chosen | null, b: Chosen | null) => a !== null && a.id === b?
 
 const whyLost = (error: unknown): string =>
   error instanceof ApiError ? error.message : 'the past could not be loaded';
-
-function options(select: HTMLSelectElement, values: string[], chosen: string): void {
-  if (chosen && !values.includes(chosen)) values.push(chosen);
-  if (select.options.length === values.length && values.every((value, n) => select.options[n].value === value)) return;
-  select.replaceChildren(...values.map((value) => h('option', { value }, value || 'none')));
-  select.value = chosen;
-}

@@ -30,6 +30,14 @@ export function toggle(element: HTMLElement, shown: boolean): void {
   if (element.hidden === shown) element.hidden = !shown;
 }
 
+/** The choices of a select, where they are others than before; what is chosen is one of them. */
+export function setChoices(select: HTMLSelectElement, values: string[], chosen: string): void {
+  if (chosen && !values.includes(chosen)) values.push(chosen);
+  if (select.options.length === values.length && values.every((value, n) => select.options[n].value === value)) return;
+  select.replaceChildren(...values.map((value) => h('option', { value }, value || 'none')));
+  select.value = chosen;
+}
+
 /** Downloads text as a file. */
 export function download(name: string, type: string, text: string): void {
   const url = URL.createObjectURL(new Blob([text], { type }));
